@@ -1,0 +1,173 @@
+/**
+ * Every error a person may meet, with a stable code, what it means and what to do next.
+ *
+ * The reference page `docs/reference/errors.md` is generated from this table and a test keeps the two equal.
+ * A code is never reused for another meaning.
+ */
+export interface CatalogueEntry {
+  /** What happened, in plain words. */
+  readonly meaning: string
+  /** What the reader can do about it. */
+  readonly hint: string
+}
+
+export const errorCatalogue = {
+  'config/unreadable': {
+    meaning: 'The configuration file could not be read or is not YAML.',
+    hint: 'Open the file at the line named, mend it, and run `hermes config check`.',
+  },
+  'config/invalid': {
+    meaning: 'The configuration holds values that cannot be used.',
+    hint: 'Each line names file, line and column. Mend them and run `hermes config check`.',
+  },
+  'config/no-model': {
+    meaning: 'A model provider is named but something it needs is missing.',
+    hint: 'Set `model` and the key of the provider (for example OPENAI_API_KEY) in config.yaml or .env.',
+  },
+  'home/unusable': {
+    meaning: 'The home directory cannot be created or written.',
+    hint: 'Check the owner and the rights of HERMES_HOME (default ~/.hermes); it must be yours and writable.',
+  },
+  'home/locked': {
+    meaning: 'Another process already runs turns on this home.',
+    hint: 'Stop the other daemon, or choose another home with HERMES_HOME.',
+  },
+  'store/newer-schema': {
+    meaning: 'The database was written by a newer version of hermes-gateway.',
+    hint: 'Run that newer version, or restore the backup made before the upgrade.',
+  },
+  'store/corrupt': {
+    meaning: 'The database file is damaged or is not a database.',
+    hint: 'Stop the daemon, move state.db aside and restore a backup; `hermes doctor` shows what is wrong.',
+  },
+  'store/locked': {
+    meaning: 'The database is locked by another process.',
+    hint: 'Close the program that holds state.db open for writing, then try again.',
+  },
+  'store/full': {
+    meaning: 'The disk is full; nothing was written.',
+    hint: 'Free some space. Messages that were not accepted are delivered again by their platform.',
+  },
+  'store/failed': {
+    meaning: 'A database operation failed.',
+    hint: 'Look at the cause in the log; `hermes doctor` checks the database.',
+  },
+  'store/fenced': {
+    meaning: 'This turn was overtaken by a newer one of the same session; its write was refused.',
+    hint: 'Nothing to do: the newer turn answers.',
+  },
+  'http/port-in-use': {
+    meaning: 'The HTTP address is already in use.',
+    hint: 'Stop the program that uses it, or set `http.port` (or HERMES_HTTP_PORT) to a free port.',
+  },
+  'http/unauthorised': {
+    meaning: 'The request carries no valid bearer token.',
+    hint: 'Send `Authorization: Bearer <token>`; the token is in gateway.token of the home (`hermes web url` prints it).',
+  },
+  'http/forbidden-host': {
+    meaning: 'The Host or Origin of the request is not one this gateway serves.',
+    hint: 'Use the address the gateway printed, or add the name to `http.allowed_hosts`.',
+  },
+  'http/too-large': {
+    meaning: 'The request body is larger than allowed.',
+    hint: 'Send less at once; the limit is `http.max_body_mb`.',
+  },
+  'http/bad-request': {
+    meaning: 'The request could not be understood.',
+    hint: 'The message names the field, what was expected and what was found.',
+  },
+  'http/not-found': {
+    meaning: 'There is nothing at this address.',
+    hint: 'Check the path; docs/reference/http.md lists the addresses.',
+  },
+  'http/starting': {
+    meaning: 'The gateway is starting or stopping and takes no work right now.',
+    hint: 'Try again in a moment; /readyz says when it is ready.',
+  },
+  'inbox/too-large': {
+    meaning: 'The message is larger than the gateway accepts.',
+    hint: 'Send it as a file or in parts; the limit is `inbox.max_message_kb`.',
+  },
+  'inbox/refused': {
+    meaning: 'The sender is not on an allow list.',
+    hint: 'Add the user id to `allow_from` of the platform (or its ..._ALLOWED_USERS variable).',
+  },
+  'inbox/parked': {
+    meaning: 'A message was set aside because working on it failed three times.',
+    hint: '`hermes inbox list` shows it; `hermes inbox retry <seq>` tries again, `drop` forgets it.',
+  },
+  'platform/unknown': {
+    meaning: 'No platform of this name is installed.',
+    hint: 'Check the spelling under `platforms:`; `hermes status` lists those that were found.',
+  },
+  'platform/invalid': {
+    meaning: 'A platform folder could not be used.',
+    hint: 'The message names the file and what was expected there.',
+  },
+  'platform/connect-failed': {
+    meaning: 'A platform could not connect.',
+    hint: 'The gateway keeps trying with growing pauses; the message says what the platform answered.',
+  },
+  'provider/auth': {
+    meaning: 'The model provider refused the key.',
+    hint: 'Check the API key in .env or config.yaml (OPENAI_API_KEY, ANTHROPIC_API_KEY or `api_key`).',
+  },
+  'provider/billing': {
+    meaning: 'The model provider reports missing credit or an exhausted quota.',
+    hint: 'Check the account of the provider, then send the message again.',
+  },
+  'provider/rate-limit': {
+    meaning: 'The model provider limits the rate and the retries are used up.',
+    hint: 'Wait a little and send the message again.',
+  },
+  'provider/overloaded': {
+    meaning: 'The model provider is overloaded or failing and the retries are used up.',
+    hint: 'Wait a little and send the message again.',
+  },
+  'provider/network': {
+    meaning: 'The model provider could not be reached.',
+    hint: 'Check `base_url` and the network, then send the message again.',
+  },
+  'provider/context': {
+    meaning: 'The conversation is longer than the model can read.',
+    hint: 'Start a fresh one with /new.',
+  },
+  'provider/invalid-request': {
+    meaning: 'The model provider did not understand the request.',
+    hint: 'Check `model` and extra options; the message repeats what the provider said.',
+  },
+  'provider/bad-response': {
+    meaning: 'The model provider answered something that is not a usable reply.',
+    hint: 'Send the message again; if it stays, check that `base_url` speaks the API of `provider`.',
+  },
+  'provider/timeout': {
+    meaning: 'The model provider sent nothing for too long.',
+    hint: 'Send the message again, or raise `agent.model_timeout`.',
+  },
+  'agent/tool-failed': {
+    meaning: 'A tool failed.',
+    hint: 'The model sees the reason and may try another way.',
+  },
+  'agent/stopped': {
+    meaning: 'The turn was stopped.',
+    hint: 'Send a message to go on.',
+  },
+  'outbox/dead': {
+    meaning: 'A reply could not be delivered and will not be tried again by itself.',
+    hint: '`hermes outbox list` shows it with the reason; `hermes outbox retry <id>` tries again.',
+  },
+  'cli/usage': {
+    meaning: 'The command line could not be understood.',
+    hint: 'Run the command with --help.',
+  },
+  'cli/no-daemon': {
+    meaning: 'No gateway is running on this home.',
+    hint: 'Start one with `npm start` (or `hermes gateway run`).',
+  },
+  'cli/failed': {
+    meaning: 'The command could not do what was asked.',
+    hint: 'The message says why.',
+  },
+} as const satisfies Record<string, CatalogueEntry>
+
+export type ErrorCode = keyof typeof errorCatalogue

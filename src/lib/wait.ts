@@ -1,0 +1,36 @@
+/**
+ * Waiting that can be called off.
+ */
+
+/** Resolves after `ms` milliseconds, or at once when the signal aborts. Never rejects: look at the signal afterwards. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted) return Promise.resolve()
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = setTimeout(done, ms)
+    signal?.addEventListener('abort', done, { once: true })
+  })
+}
+
+/** Full jitter between 0 and `min(maxMs, baseMs * 2^(attempt-1))`, so that many waiters do not return at the same instant. */
+export function backoffMs(attempt: number, baseMs: number, maxMs: number, random: () => number): number {
+  const ceiling = Math.min(maxMs, baseMs * 2 ** Math.min(attempt - 1, 30))
+  return Math.ceil(random() * ceiling)
+}
+
+/** Waits for `work` at most `ms`; tells which of the two came first. The work is not stopped. Rejects as the work rejects. */
+export async function within<T>(work: Promise<T>, ms: number): Promise<{ done: true; value: T } | { done: false }> {
+  const timer = new AbortController()
+  try {
+    return await Promise.race([
+      work.then((value) => ({ done: true as const, value })),
+      pause(ms, timer.signal).then(() => ({ done: false as const })),
+    ])
+  } finally {
+    timer.abort()
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * The typed map of gateway events (contract §1.4). Payload keys are the contract's own: drop-in handlers read them.
+ * Hooks watch these; `gateway.ts` decides who listens.
+ */
+export interface HookEvents {
+  /** Every first connect has settled, or ten seconds have passed. */
+  'gateway:startup': { platforms: string[] }
+  /** The daemon is stopping; the drain has ended. */
+  'gateway:shutdown': { platforms: string[] }
+  /** The first turn of a session begins, also after a reset. */
+  'session:start': { platform: string; user_id: string; session_id: string; session_key: string }
+  /** A session is about to end because of a reset. */
+  'session:end': { platform: string; user_id: string; session_key: string }
+  /** `/new` or `/reset` made a new session. */
+  'session:reset': { platform: string; user_id: string; session_key: string }
+  /** The agent begins to work on a message. `message` is cut to 500 code points, `message_full` is not. */
+  'agent:start': AgentContext
+  /** One model call and its tools; `iteration` counts from 1, `tool_names` are those of the iteration before. */
+  'agent:step': {
+    platform: string
+    user_id: string
+    session_id: string
+    iteration: number
+    tool_names: string[]
+    tools: { name: string; result: string }[]
+  }
+  /** The agent has finished; the reply is stored but not yet sent. */
+  'agent:end': AgentContext & { response: string; response_full: string; model: string; provider: string }
+  /** A known slash command, by its canonical name. */
+  [command: `command:${string}`]: {
+    platform: string
+    user_id: string
+    command: string
+    args: string
+    raw_command: string
+    raw_args: string
+  }
+}
+
+interface AgentContext {
+  platform: string
+  user_id: string
+  session_id: string
+  session_key: string
+  chat_id: string
+  /** '' where there is none. */
+  thread_id: string
+  /** `dm`, `group`, `forum` or ''. */
+  chat_type: string
+  message: string
+  message_full: string
+}
+
+export type HookEventName = keyof HookEvents & string
+
+/** Told of every event, in order. Must neither throw nor wait: a listener that has work queues it. */
+export type EventListener = <Name extends HookEventName>(name: Name, context: HookEvents[Name]) => void
+
+/** The first 500 code points, as hook contexts carry them. */
+export function cutForHooks(text: string): string {
+  if (text.length <= 500) return text
+  return Array.from(text.slice(0, 1_000)).slice(0, 500).join('')
+}
