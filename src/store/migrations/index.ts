@@ -1,0 +1,7 @@
+/**
+ * The numbered steps from an empty file to today's tables. Append only: a step that has shipped is never edited.
+ * A step's number is its place in the list, counted from 1; the file remembers the last one in `user_version`.
+ */
+import { route } from './001-route.ts'
+
+export const migrations: readonly string[] = [route]

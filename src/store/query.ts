@@ -1,0 +1,69 @@
+/**
+ * Use cases: what one transaction does, written once as a generator over Kysely queries and run by an executor.
+ *
+ * A use case has no `await`, clock, random or environment inside: they are arguments. So the SQLite executor can run it
+ * without ever giving way between BEGIN and COMMIT, and a PostgreSQL executor can await each step, from the same text.
+ */
+import type { CompiledQuery, Kysely } from 'kysely'
+import type { Database } from './schema.ts'
+
+export type SqlValue = string | number | null
+export type Params = Readonly<Record<string, SqlValue>>
+
+/** Stands in a query for a value that arrives later; the executor compiles each query once and fills these. */
+export class Slot {
+  readonly name: string
+  constructor(name: string) {
+    this.name = name
+  }
+}
+
+interface Compilable<Row> {
+  compile(): CompiledQuery<Row>
+}
+
+/** A query with its parameters still open. Identity matters: executors cache by it, so make it once per module. */
+export interface Query<P extends Params, Row> {
+  build(db: Kysely<Database>): { readonly sql: string; readonly parameters: readonly unknown[] }
+  /** Types only, never read. */
+  readonly types?: { readonly params: P; readonly row: Row }
+}
+
+/** One step of a use case: a query and the values for its slots. */
+export interface Step {
+  readonly query: Query<Params, unknown>
+  readonly params: Params
+}
+
+/** Rows as the database returns them; `rows` gives them the type that Kysely inferred for the query. */
+export type RawRows = readonly never[]
+export type UseCase<Result> = Generator<Step, Result, RawRows>
+
+/**
+ * Declares a query. `p` has one slot per parameter, typed as the parameter:
+ * `query((db, p: { key: string }) => db.selectFrom('lanes').where('session_key', '=', p.key).selectAll())`.
+ */
+export function query<P extends Params, Row>(build: (db: Kysely<Database>, p: P) => Compilable<Row>): Query<P, Row> {
+  return { build: (db) => build(db, slots()).compile() }
+}
+
+/** An object that answers every property with the slot of that name. The query builder only passes them through. */
+function slots<P extends Params>(): P {
+  return new Proxy(Object.create(null), { get: (_, name) => new Slot(String(name)) })
+}
+
+/** Runs a query and returns its rows. */
+export function* rows<P extends Params, Row>(of: Query<P, Row>, params: P): UseCase<readonly Row[]> {
+  return yield { query: of, params }
+}
+
+/** Runs a query that finds at most one row. */
+export function* row<P extends Params, Row>(of: Query<P, Row>, params: P): UseCase<Row | undefined> {
+  const found = yield* rows(of, params)
+  return found[0]
+}
+
+/** Runs a query for its effect. */
+export function* exec<P extends Params, Row>(of: Query<P, Row>, params: P): UseCase<void> {
+  yield { query: of, params }
+}

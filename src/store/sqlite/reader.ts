@@ -1,0 +1,70 @@
+/**
+ * A read-only look at the database, for commands that list and search: another process or thread than the one that
+ * runs turns, so that a long read never delays a message.
+ */
+import type { DatabaseSync } from 'node:sqlite'
+import type { Params, Query } from '../query.ts'
+import { openReadOnly, translated } from './connection.ts'
+import { createStatements } from './statements.ts'
+
+export interface Reader {
+  /** Throws `store/…`. */
+  rows<P extends Params, Row>(query: Query<P, Row>, params: P): readonly Row[]
+  /** Full-text search over the transcript, best match first. Throws `store/…`. */
+  search(text: string, limit: number): readonly SearchHit[]
+  /** SQLite's own check; an empty list when all is well. */
+  integrity(): readonly string[]
+  close(): void
+}
+
+export interface SearchHit {
+  readonly sessionId: string
+  readonly role: string
+  /** ms since 1970. */
+  readonly at: number
+  /** The place, with the terms between « and ». */
+  readonly excerpt: string
+}
+
+/** Throws `store/…` when there is no usable database. */
+export function openReader(path: string): Reader {
+  const db = openReadOnly(path)
+  const statements = createStatements(db)
+  return {
+    rows: (query, params) => translated(() => statements.run({ query, params })),
+    search: (text, limit) => translated(() => search(db, text, limit)),
+    integrity: () =>
+      translated(() =>
+        db
+          .prepare('pragma quick_check')
+          .all()
+          .map((row) => String(row['quick_check']))
+          .filter((line) => line !== 'ok'),
+      ),
+    close: () => db.close(),
+  }
+}
+
+function search(db: DatabaseSync, text: string, limit: number): readonly SearchHit[] {
+  const match = matchExpression(text)
+  if (match === '') return []
+  const found = db
+    .prepare(
+      `select m.session_id, m.role, m.created_at, snippet(messages_fts, 0, '«', '»', '…', 24) as excerpt
+       from messages_fts join messages m on m.id = messages_fts.rowid
+       where messages_fts match ? order by rank, m.id desc limit ?`,
+    )
+    .all(match, limit)
+  return found.map((row) => ({
+    sessionId: String(row['session_id']),
+    role: String(row['role']),
+    at: Number(row['created_at']),
+    excerpt: String(row['excerpt']),
+  }))
+}
+
+/** What people type is never FTS syntax: each word is quoted, all must occur. */
+function matchExpression(text: string): string {
+  const words = text.split(/\s+/).filter((word) => word !== '')
+  return words.map((word) => `"${word.replaceAll('"', '""')}"`).join(' ')
+}

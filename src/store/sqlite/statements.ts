@@ -1,0 +1,68 @@
+/**
+ * Compiles each query once and keeps its prepared statement: building the SQL costs more than running it.
+ */
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
+import { type Params, type Query, type RawRows, Slot, type Step, type UseCase } from '../query.ts'
+import type { Database } from '../schema.ts'
+
+interface Prepared {
+  readonly statement: StatementSync
+  readonly values: readonly (Slot | SQLInputValue)[]
+}
+
+export interface Statements {
+  run(step: Step): RawRows
+}
+
+export function createStatements(db: DatabaseSync): Statements {
+  const builder = new Kysely<Database>({
+    dialect: {
+      createAdapter: () => new SqliteAdapter(),
+      createDriver: () => new DummyDriver(),
+      createIntrospector: (kysely) => new SqliteIntrospector(kysely),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+    },
+  })
+  const prepared = new Map<Query<Params, unknown>, Prepared>()
+
+  function prepare(query: Query<Params, unknown>): Prepared {
+    const known = prepared.get(query)
+    if (known !== undefined) return known
+    const { sql, parameters } = query.build(builder)
+    const made = { statement: db.prepare(sql), values: parameters.map(bindable) }
+    prepared.set(query, made)
+    return made
+  }
+
+  return {
+    run({ query, params }) {
+      const { statement, values } = prepare(query)
+      const bound = values.map((value) => (value instanceof Slot ? filled(value, params) : value))
+      return asRows(statement.all(...bound))
+    },
+  }
+}
+
+/** Runs a use case to its end on one connection, giving way to nobody. Throws what the use case throws. */
+export function runToEnd<Result>(useCase: UseCase<Result>, statements: Statements): Result {
+  let step = useCase.next()
+  while (!step.done) step = useCase.next(statements.run(step.value))
+  return step.value
+}
+
+function filled(slot: Slot, params: Params): SQLInputValue {
+  const value = params[slot.name]
+  if (value === undefined) throw new TypeError(`query parameter "${slot.name}" was not given`)
+  return value
+}
+
+function bindable(value: unknown): Slot | SQLInputValue {
+  if (value === null || value instanceof Slot || typeof value === 'string' || typeof value === 'number') return value
+  throw new TypeError(`a ${typeof value} cannot be bound to a query`)
+}
+
+/** The one place where the untyped rows of the driver meet the types Kysely inferred from the schema. */
+function asRows(found: unknown[]): RawRows {
+  return found as never[]
+}
