@@ -1,0 +1,27 @@
+/**
+ * What the agent loop wants kept while it works. The loop knows nothing of databases; `turn-journal.ts` implements this.
+ */
+import type { AssistantMessage, ToolCall, Usage } from '../message/transcript.ts'
+import type { ToolMode } from './tool.ts'
+
+export interface Journal {
+  /** The model answered with tool calls: on disk before the first of them runs. Rejects `store/fenced` when overtaken. */
+  assistant(message: AssistantMessage, usage: Usage): Promise<void>
+  /**
+   * A tool is about to run. 'unknown': it was begun before a crash and has an effect, so it must not run again.
+   * Rejects `store/fenced` when the turn was overtaken.
+   */
+  toolStarted(call: ToolCall, mode: ToolMode): Promise<'run' | 'unknown'>
+  /** Its result, at the place the call has in the transcript. A late one is kept aside; then rejects `store/fenced`. */
+  toolEnded(call: ToolCall, result: string, how: 'done' | 'interrupted'): Promise<void>
+}
+
+/** What people who watch are shown. Must neither throw nor wait. */
+export interface AgentWatcher {
+  /** The whole text of the turn so far. */
+  text(fullText: string): void
+  toolStarted(call: ToolCall, label: string): void
+  toolEnded(call: ToolCall, ok: boolean, summary: string): void
+  /** An iteration begins; counts from 1 and goes on after a resume. `tools` are those of the iteration before. */
+  step(iteration: number, tools: readonly { readonly name: string; readonly result: string }[]): void
+}

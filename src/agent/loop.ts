@@ -1,0 +1,209 @@
+/**
+ * The agent loop (contract §4.1): ask the model, run the tools it asks for, until it answers or the budget is used up.
+ * It knows no platform and no database; what must survive goes through the journal, what people see through the watcher.
+ */
+import type { Logger } from '../lib/log.ts'
+import {
+  type AssistantMessage,
+  addUsage,
+  type ChatMessage,
+  noUsage,
+  type ToolCall,
+  type Usage,
+} from '../message/transcript.ts'
+import type { ManagedCalls } from '../middleware/managed.ts'
+import type { AgentConfig } from './config.ts'
+import type { AgentWatcher, Journal } from './journal.ts'
+import { callModel } from './model-call.ts'
+import type { JsonObject, ModelAnswer, ModelRequest, Provider } from './provider.ts'
+import type { ToolContext } from './tool.ts'
+import { runToolBatch, type ToolBox } from './tool-batch.ts'
+
+export interface AgentDeps {
+  readonly managed: ManagedCalls
+  readonly log: Logger
+  readonly random: () => number
+  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>
+  readonly settings: () => AgentConfig
+  /** Named points for crash tests; does nothing in production. */
+  probe(point: string): void
+}
+
+export interface AgentRun {
+  readonly sessionId: string
+  readonly turnId: string
+  readonly provider: Provider
+  readonly tools: ToolBox
+  /** Frozen with the session. */
+  readonly system: string
+  /** The conversation up to now; it ends with the user's message, or with what an interrupted try of this turn left. */
+  readonly transcript: readonly ChatMessage[]
+  /** Where this turn begins in it. */
+  readonly turnStart: number
+  readonly journal: Journal
+  readonly watcher: AgentWatcher
+  readonly signal: AbortSignal
+  contextFor(call: ToolCall): ToolContext
+}
+
+export interface AgentResult {
+  /** What people get: the texts of all answers of this turn. */
+  readonly text: string
+  /** The last answer, not yet in the transcript: it is stored with the end of the turn. */
+  readonly message: AssistantMessage
+  readonly usage: Usage
+  readonly iterations: number
+  /** The model's last word on why it stopped: `stop`, `length` … or `max_iterations`. */
+  readonly finishReason: string
+}
+
+export interface Agent {
+  /** Rejects with `ModelError`, with `store/fenced`, or with the signal's reason. */
+  run(run: AgentRun): Promise<AgentResult>
+}
+
+export function createAgent(deps: AgentDeps): Agent {
+  return { run: (run) => runLoop(deps, run) }
+}
+
+async function runLoop(deps: AgentDeps, run: AgentRun): Promise<AgentResult> {
+  const progress = resumeFrom(run)
+  const budget = deps.settings().max_iterations
+  for (;;) {
+    if (progress.open.length > 0) await runTools(deps, run, progress, budget)
+    progress.iteration += 1
+    run.watcher.step(progress.iteration, progress.lastTools)
+    const last = progress.iteration > budget
+    const answer = await askModel(deps, run, progress, last)
+    progress.usage = addUsage(progress.usage, answer.usage)
+    const message = messageFrom(answer, run.provider.apiMode, last)
+    if (message.toolCalls === undefined) {
+      const text = [...progress.texts, message.content].filter((part) => part !== '').join('\n\n')
+      const finishReason = last ? 'max_iterations' : answer.finishReason
+      return { text, message, usage: progress.usage, iterations: progress.iteration, finishReason }
+    }
+    deps.probe('agent:answered')
+    await run.journal.assistant(message, answer.usage)
+    deps.probe('agent:answer-stored')
+    progress.messages.push(message)
+    if (message.content !== '') progress.texts.push(message.content)
+    progress.open = message.toolCalls
+  }
+}
+
+interface Progress {
+  readonly messages: ChatMessage[]
+  /** What the earlier answers of this turn said. */
+  readonly texts: string[]
+  /** Calls that have no result yet. */
+  open: readonly ToolCall[]
+  lastTools: readonly { readonly name: string; readonly result: string }[]
+  iteration: number
+  usage: Usage
+}
+
+/** A turn that was cut off goes on at the first tool call without a result; the model is called only if there is none. */
+function resumeFrom(run: AgentRun): Progress {
+  const own = run.transcript.slice(run.turnStart)
+  const answers = own.filter((message) => message.role === 'assistant')
+  const answered = new Set(own.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : [])))
+  const open = (answers.at(-1)?.toolCalls ?? []).filter((call) => !answered.has(call.id))
+  return {
+    messages: [...run.transcript],
+    texts: answers.map((answer) => answer.content).filter((text) => text !== ''),
+    open,
+    lastTools: [],
+    iteration: answers.length,
+    usage: noUsage,
+  }
+}
+
+async function runTools(deps: AgentDeps, run: AgentRun, progress: Progress, budget: number): Promise<void> {
+  const { sessionId, turnId } = run
+  const results = await runToolBatch(
+    {
+      tools: run.tools,
+      journal: run.journal,
+      watcher: run.watcher,
+      log: deps.log,
+      probe: deps.probe,
+      contextFor: run.contextFor,
+      manage: (call, handler) =>
+        deps.managed.tool({ sessionId, turnId, callId: call.id, toolName: call.name }, call.arguments, handler),
+    },
+    progress.open,
+    run.signal,
+  )
+  run.signal.throwIfAborted()
+  progress.open = []
+  progress.lastTools = results.map((result) => ({ name: result.name, result: result.content }))
+  progress.messages.push(...withBudgetNote(results, progress.iteration, budget))
+}
+
+/** Near the end of the budget the model is told, in the request only (contract §4.1): the transcript stays as it is. */
+function withBudgetNote<Message extends ChatMessage>(
+  results: readonly Message[],
+  iteration: number,
+  budget: number,
+): Message[] {
+  const share = iteration / budget
+  const last = results.at(-1)
+  if (share < 0.7 || last === undefined) return [...results]
+  const advice = share >= 0.9 ? 'Answer now with what you have.' : 'Begin to bring the work to an end.'
+  const note = `\n\n[Iteration ${iteration} of ${budget}. ${advice}]`
+  return [...results.slice(0, -1), { ...last, content: last.content + note }]
+}
+
+const summaryRequest: ChatMessage = {
+  role: 'user',
+  content:
+    'The budget of steps for this turn is used up. Use no more tools: say what you found, what is done and what is left.',
+}
+
+function askModel(deps: AgentDeps, run: AgentRun, progress: Progress, last: boolean): Promise<ModelAnswer> {
+  const { provider, sessionId, turnId } = run
+  const settings = deps.settings()
+  const request = provider.buildRequest({
+    model: settings.model,
+    system: run.system,
+    messages: last ? [...progress.messages, summaryRequest] : progress.messages,
+    // The tools stay in the last request too: leaving them out would change the cached beginning of the prompt.
+    tools: run.tools.schemas(),
+    ...(settings.reasoning_effort === undefined ? {} : { reasoningEffort: settings.reasoning_effort }),
+    ...(settings.max_output_tokens === undefined ? {} : { maxOutputTokens: settings.max_output_tokens }),
+  })
+  const before = progress.texts.map((text) => `${text}\n\n`).join('')
+  const call = {
+    provider,
+    log: deps.log,
+    random: deps.random,
+    pause: deps.pause,
+    probe: deps.probe,
+    maxRetries: () => deps.settings().agent.max_retries,
+    manage: (effective: ModelRequest, attempt: number, handler: (request: ModelRequest) => Promise<JsonObject>) =>
+      deps.managed.model(
+        {
+          sessionId,
+          turnId,
+          iteration: progress.iteration,
+          attempt,
+          model: settings.model,
+          provider: provider.name,
+          apiMode: provider.apiMode,
+        },
+        effective,
+        handler,
+      ),
+  }
+  return callModel(call, request, run.signal, (text) => run.watcher.text(before + text))
+}
+
+/** `final`: the budget is used up, so calls the model still makes are left out. */
+function messageFrom(answer: ModelAnswer, apiMode: string, final: boolean): AssistantMessage {
+  return {
+    role: 'assistant',
+    content: answer.text,
+    ...(answer.toolCalls.length === 0 || final ? {} : { toolCalls: answer.toolCalls }),
+    ...(answer.providerItems === undefined || final ? {} : { providerData: { apiMode, items: answer.providerItems } }),
+  }
+}

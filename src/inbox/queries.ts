@@ -1,0 +1,274 @@
+/**
+ * What the inbox keeps on disk: events, their names, and how far the work on them has come.
+ */
+import type { TurnOutcome } from '../platforms/adapter.ts'
+import { exec, query, row, rows, type UseCase } from '../store/query.ts'
+import type { InboxState } from '../store/schema.ts'
+
+const findKey = query((db, p: { key: string }) => db.selectFrom('inbox_keys').select('seq').where('key', '=', p.key))
+
+const insertKey = query((db, p: { key: string; seq: number }) =>
+  db
+    .insertInto('inbox_keys')
+    .values({ key: p.key, seq: p.seq })
+    .onConflict((conflict) => conflict.doNothing()),
+)
+
+const insertEvent = query(
+  (
+    db,
+    p: {
+      session_key: string
+      lane: 'turn' | 'control'
+      kind: string
+      platform: string
+      account: string
+      chat_id: string
+      payload: string
+      now: number
+    },
+  ) =>
+    db
+      .insertInto('inbox')
+      .values({
+        session_key: p.session_key,
+        lane: p.lane,
+        kind: p.kind,
+        platform: p.platform,
+        account: p.account,
+        chat_id: p.chat_id,
+        payload: p.payload,
+        state: 'queued',
+        turn_id: null,
+        available_at: p.now,
+        accepted_at: p.now,
+        reason: null,
+        outcome: null,
+      })
+      .returning('seq'),
+)
+
+export interface NewEvent {
+  readonly sessionKey: string
+  readonly lane: 'turn' | 'control'
+  readonly kind: string
+  readonly platform: string
+  readonly account: string
+  readonly chatId: string
+  readonly payload: string
+}
+
+/** Stores an event unless one of its names is known. Afterwards all its names are. */
+export function* acceptEvent(
+  event: NewEvent,
+  keys: readonly string[],
+  now: number,
+): UseCase<{ seq: number; duplicate: boolean }> {
+  for (const key of keys) {
+    const known = yield* row(findKey, { key })
+    if (known === undefined) continue
+    for (const alias of keys) yield* exec(insertKey, { key: alias, seq: known.seq })
+    return { seq: known.seq, duplicate: true }
+  }
+  const inserted = yield* row(insertEvent, {
+    session_key: event.sessionKey,
+    lane: event.lane,
+    kind: event.kind,
+    platform: event.platform,
+    account: event.account,
+    chat_id: event.chatId,
+    payload: event.payload,
+    now,
+  })
+  if (inserted === undefined) throw new Error('the database returned no sequence number')
+  for (const key of keys) yield* exec(insertKey, { key, seq: inserted.seq })
+  return { seq: inserted.seq, duplicate: false }
+}
+
+const headOfLane = query((db, p: { session_key: string; lane: 'turn' | 'control' }) =>
+  db
+    .selectFrom('inbox')
+    .select(['seq', 'payload', 'tries', 'turn_id', 'state', 'reason'])
+    .where('session_key', '=', p.session_key)
+    .where('lane', '=', p.lane)
+    .where('state', 'in', ['queued', 'claimed'])
+    .orderBy('seq')
+    .limit(1),
+)
+
+export interface InboxHead {
+  readonly seq: number
+  readonly payload: string
+  readonly tries: number
+  readonly turn_id: string | null
+  readonly state: InboxState
+  readonly reason: string | null
+}
+
+/** The oldest event of a session that is not finished, or undefined. */
+export function* headOf(sessionKey: string, lane: 'turn' | 'control'): UseCase<InboxHead | undefined> {
+  return yield* row(headOfLane, { session_key: sessionKey, lane })
+}
+
+const claim = query((db, p: { seq: number; turn_id: string | null; tries: number }) =>
+  db.updateTable('inbox').set({ state: 'claimed', turn_id: p.turn_id, tries: p.tries }).where('seq', '=', p.seq),
+)
+
+/** Counts one more try and binds the event to its turn. */
+export function* claimEvent(head: InboxHead, turnId: string | null): UseCase<void> {
+  yield* exec(claim, { seq: head.seq, turn_id: turnId, tries: head.tries + 1 })
+}
+
+const settle = query((db, p: { seq: number; state: InboxState; reason: string | null; outcome: string | null }) =>
+  db.updateTable('inbox').set({ state: p.state, reason: p.reason, outcome: p.outcome }).where('seq', '=', p.seq),
+)
+
+/** The event has been worked on; its outcome stays for whoever asks. */
+export function* finishEvent(seq: number, outcome: TurnOutcome): UseCase<void> {
+  yield* exec(settle, { seq, state: 'done', reason: null, outcome: JSON.stringify(outcome) })
+}
+
+/** The event is set aside for a person. */
+export function* parkEvent(seq: number, reason: string, outcome: TurnOutcome): UseCase<void> {
+  yield* exec(settle, { seq, state: 'parked', reason, outcome: JSON.stringify(outcome) })
+}
+
+const noteFailure = query((db, p: { seq: number; reason: string }) =>
+  db.updateTable('inbox').set({ reason: p.reason }).where('seq', '=', p.seq).where('state', '=', 'claimed'),
+)
+
+/** Remembers why a try failed, for the day it is parked. */
+export function* noteEventFailure(seq: number, reason: string): UseCase<void> {
+  yield* exec(noteFailure, { seq, reason })
+}
+
+const outcomeOf = query((db, p: { seq: number }) =>
+  db.selectFrom('inbox').select(['state', 'outcome', 'session_key', 'lane']).where('seq', '=', p.seq),
+)
+
+export function* eventState(
+  seq: number,
+): UseCase<{ state: InboxState; outcome: string | null; session_key: string; lane: string } | undefined> {
+  return yield* row(outcomeOf, { seq })
+}
+
+const openSessions = query((db, _: Record<never, never>) =>
+  db.selectFrom('inbox').select(['session_key', 'lane']).distinct().where('state', 'in', ['queued', 'claimed']),
+)
+
+/** The lanes with work, for the start after a stop or a crash. */
+export function* openLanes(): UseCase<readonly { session_key: string; lane: 'turn' | 'control' }[]> {
+  return yield* rows(openSessions, {})
+}
+
+const countQueued = query((db, p: { session_key: string }) =>
+  db
+    .selectFrom('inbox')
+    .select((count) => count.fn.countAll<number>().as('count'))
+    .where('session_key', '=', p.session_key)
+    .where('lane', '=', 'turn')
+    .where('state', '=', 'queued'),
+)
+
+export function* queuedEvents(sessionKey: string): UseCase<number> {
+  return (yield* row(countQueued, { session_key: sessionKey }))?.count ?? 0
+}
+
+/** What needs a person: parked events, and those still open. */
+export const listOpenEvents = query((db, p: { limit: number }) =>
+  db
+    .selectFrom('inbox')
+    .select(['seq', 'session_key', 'platform', 'chat_id', 'state', 'tries', 'reason', 'payload', 'accepted_at'])
+    .where('state', 'in', ['queued', 'claimed', 'parked'])
+    .orderBy('seq')
+    .limit(p.limit),
+)
+
+const release = query((db, p: { seq: number; now: number }) =>
+  db
+    .updateTable('inbox')
+    .set({ state: 'queued', tries: 0, turn_id: null, reason: null, outcome: null, available_at: p.now })
+    .where('seq', '=', p.seq)
+    .where('state', '=', 'parked')
+    .returning(['session_key', 'lane']),
+)
+
+/** Puts a parked event back to its place in the queue; undefined when there is none of this number. */
+export function* retryEvent(
+  seq: number,
+  now: number,
+): UseCase<{ session_key: string; lane: 'turn' | 'control' } | undefined> {
+  return yield* row(release, { seq, now })
+}
+
+const forget = query((db, p: { seq: number }) =>
+  db
+    .updateTable('inbox')
+    .set({ state: 'dropped' })
+    .where('seq', '=', p.seq)
+    .where('state', '=', 'parked')
+    .returning('seq'),
+)
+
+/** Forgets a parked event; false when there is none of this number. */
+export function* dropEvent(seq: number): UseCase<boolean> {
+  return (yield* row(forget, { seq })) !== undefined
+}
+
+const sweepKeys = query((db, p: { before: number; limit: number }) =>
+  db
+    .deleteFrom('inbox_keys')
+    .where('seq', 'in', (oldest) =>
+      oldest
+        .selectFrom('inbox')
+        .select('seq')
+        .where('accepted_at', '<', p.before)
+        .where('state', 'in', ['done', 'dropped'])
+        .orderBy('accepted_at')
+        .limit(p.limit),
+    ),
+)
+
+const sweepEvents = query((db, p: { before: number; limit: number }) =>
+  db
+    .deleteFrom('inbox')
+    .where('seq', 'in', (oldest) =>
+      oldest
+        .selectFrom('inbox')
+        .select('seq')
+        .where('accepted_at', '<', p.before)
+        .where('state', 'in', ['done', 'dropped'])
+        .orderBy('accepted_at')
+        .limit(p.limit),
+    )
+    .returning('seq'),
+)
+
+/** Forgets finished events older than `before`; returns how many went. */
+export function* sweepInbox(before: number, limit: number): UseCase<number> {
+  yield* exec(sweepKeys, { before, limit })
+  return (yield* rows(sweepEvents, { before, limit })).length
+}
+
+const chatEvents = query(
+  (db, p: { platform: string; account: string; chat_id: string; after: number; limit: number }) =>
+    db
+      .selectFrom('inbox')
+      .select(['seq', 'payload', 'turn_id', 'accepted_at'])
+      .where('platform', '=', p.platform)
+      .where('account', '=', p.account)
+      .where('chat_id', '=', p.chat_id)
+      .where('accepted_at', '>=', p.after)
+      .where('state', '!=', 'dropped')
+      .orderBy('seq', 'desc')
+      .limit(p.limit),
+)
+
+/** What people wrote in a chat since `after` (ms), newest first. */
+export function* eventsOfChat(
+  chat: { platform: string; account: string; chatId: string },
+  after: number,
+  limit: number,
+): UseCase<readonly { seq: number; payload: string; turn_id: string | null; accepted_at: number }[]> {
+  return yield* rows(chatEvents, { platform: chat.platform, account: chat.account, chat_id: chat.chatId, after, limit })
+}

@@ -1,0 +1,164 @@
+/**
+ * The transcript: append only, one place per message. The system prompt lies beside it, frozen with the session.
+ */
+import type { ChatMessage, ToolCall, Usage } from '../message/transcript.ts'
+import { exec, query, row, rows, type UseCase } from '../store/query.ts'
+
+/** Text kept in the row itself; more lies in `texts` and only the beginning is searched. */
+const inlineChars = 65_536
+
+const insertMessage = query(
+  (
+    db,
+    p: {
+      session_id: string
+      turn_id: string | null
+      ord: number
+      role: 'user' | 'assistant' | 'tool'
+      content: string
+      text_id: number | null
+      tool_calls: string | null
+      tool_call_id: string | null
+      tool_name: string | null
+      provider_data: string | null
+      usage: string | null
+      now: number
+    },
+  ) =>
+    db.insertInto('messages').values({
+      session_id: p.session_id,
+      turn_id: p.turn_id,
+      ord: p.ord,
+      role: p.role,
+      content: p.content,
+      text_id: p.text_id,
+      tool_calls: p.tool_calls,
+      tool_call_id: p.tool_call_id,
+      tool_name: p.tool_name,
+      provider_data: p.provider_data,
+      usage: p.usage,
+      created_at: p.now,
+    }),
+)
+
+const insertText = query((db, p: { body: string }) => db.insertInto('texts').values({ body: p.body }).returning('id'))
+
+export interface Placed {
+  readonly sessionId: string
+  readonly turnId: string | null
+  readonly ord: number
+  readonly message: ChatMessage
+  readonly usage?: Usage
+}
+
+/** Puts a message at its place. A second message at the same place is an error of the caller and throws. */
+export function* appendMessage({ sessionId, turnId, ord, message, usage }: Placed, now: number): UseCase<void> {
+  const { content, text_id } = yield* keepText(message.content)
+  yield* exec(insertMessage, {
+    session_id: sessionId,
+    turn_id: turnId,
+    ord,
+    role: message.role,
+    content,
+    text_id,
+    tool_calls: message.role === 'assistant' && message.toolCalls ? JSON.stringify(message.toolCalls) : null,
+    tool_call_id: message.role === 'tool' ? message.toolCallId : null,
+    tool_name: message.role === 'tool' ? message.name : null,
+    provider_data: message.role === 'assistant' && message.providerData ? JSON.stringify(message.providerData) : null,
+    usage: usage === undefined ? null : JSON.stringify(usage),
+    now,
+  })
+}
+
+function* keepText(text: string): UseCase<{ content: string; text_id: number | null }> {
+  if (text.length <= inlineChars) return { content: text, text_id: null }
+  const kept = yield* row(insertText, { body: text })
+  return { content: text.slice(0, inlineChars).toWellFormed(), text_id: kept?.id ?? null }
+}
+
+const readMessages = query((db, p: { session_id: string }) =>
+  db
+    .selectFrom('messages')
+    .leftJoin('texts', 'texts.id', 'messages.text_id')
+    .select([
+      'ord',
+      'turn_id',
+      'role',
+      'content',
+      'texts.body',
+      'tool_calls',
+      'tool_call_id',
+      'tool_name',
+      'provider_data',
+    ])
+    .where('session_id', '=', p.session_id)
+    .where('superseded', '=', 0)
+    .orderBy('ord'),
+)
+
+export interface TranscriptLine {
+  readonly ord: number
+  readonly turnId: string | null
+  readonly message: ChatMessage
+}
+
+/** The whole conversation as the model sees it, in order. */
+export function* readTranscript(sessionId: string): UseCase<TranscriptLine[]> {
+  const found = yield* rows(readMessages, { session_id: sessionId })
+  return found.map((line) => ({ ord: line.ord, turnId: line.turn_id, message: messageFrom(line) }))
+}
+
+interface StoredMessage {
+  readonly role: 'user' | 'assistant' | 'tool'
+  readonly content: string
+  readonly body: string | null
+  readonly tool_calls: string | null
+  readonly tool_call_id: string | null
+  readonly tool_name: string | null
+  readonly provider_data: string | null
+}
+
+function messageFrom(line: StoredMessage): ChatMessage {
+  const content = line.body ?? line.content
+  switch (line.role) {
+    case 'user':
+      return { role: 'user', content }
+    case 'tool':
+      return { role: 'tool', content, toolCallId: line.tool_call_id ?? '', name: line.tool_name ?? '' }
+    case 'assistant':
+      return {
+        role: 'assistant',
+        content,
+        ...(line.tool_calls === null ? {} : { toolCalls: stored<ToolCall[]>(line.tool_calls) }),
+        ...(line.provider_data === null
+          ? {}
+          : { providerData: stored<{ apiMode: string; items: unknown[] }>(line.provider_data) }),
+      }
+  }
+}
+
+/** JSON that this file wrote itself: its shape is known. */
+function stored<T>(text: string): T {
+  return JSON.parse(text)
+}
+
+const findPrompt = query((db, p: { session_id: string }) =>
+  db.selectFrom('prompts').select('text').where('session_id', '=', p.session_id),
+)
+
+/** The frozen system prompt of a session, or undefined before its first turn. */
+export function* frozenPrompt(sessionId: string): UseCase<string | undefined> {
+  return (yield* row(findPrompt, { session_id: sessionId }))?.text
+}
+
+const insertPrompt = query((db, p: { session_id: string; text: string }) =>
+  db
+    .insertInto('prompts')
+    .values({ session_id: p.session_id, text: p.text })
+    .onConflict((conflict) => conflict.doNothing()),
+)
+
+/** Freezes the system prompt; the text that was there first stays. */
+export function* freezePrompt(sessionId: string, text: string): UseCase<void> {
+  yield* exec(insertPrompt, { session_id: sessionId, text })
+}
