@@ -80,6 +80,26 @@ export const errorCatalogue = {
     meaning: 'There is nothing at this address.',
     hint: 'Check the path; docs/reference/http.md lists the addresses.',
   },
+  'http/method-not-allowed': {
+    meaning: 'This address does not know the method of the request.',
+    hint: 'The Allow header and the message name the methods it knows.',
+  },
+  'http/timeout': {
+    meaning: 'The request did not arrive in time.',
+    hint: 'Send headers and body without long pauses.',
+  },
+  'http/internal': {
+    meaning: 'The gateway could not handle the request.',
+    hint: 'The log names the route and the cause.',
+  },
+  'http/cannot-listen': {
+    meaning: 'The HTTP server could not open its address.',
+    hint: 'Check `http.host` and `http.port` (HERMES_HTTP_HOST, HERMES_HTTP_PORT); ports below 1024 need more rights.',
+  },
+  'http/token-unusable': {
+    meaning: 'The bearer token of the gateway cannot be used.',
+    hint: 'Delete gateway.token in the home and restart the gateway to get a new one, or set `http.token`.',
+  },
   'http/starting': {
     meaning: 'The gateway is starting or stopping and takes no work right now.',
     hint: 'Try again in a moment; /readyz says when it is ready.',
@@ -147,6 +167,14 @@ export const errorCatalogue = {
   'agent/tool-failed': {
     meaning: 'A tool failed.',
     hint: 'The model sees the reason and may try another way.',
+  },
+  'terminal/no-folder': {
+    meaning: 'The folder a command should start in does not exist.',
+    hint: 'Create the folder, or set `terminal.cwd` to one that exists.',
+  },
+  'terminal/cannot-start': {
+    meaning: 'A command could not be started.',
+    hint: 'The message says why; check that a shell is installed and that processes may be started.',
   },
   'agent/stopped': {
     meaning: 'The turn was stopped.',
