@@ -1,0 +1,81 @@
+/**
+ * Keeps the beginning and the end of a stream of bytes within a budget, however long the stream gets.
+ *
+ * The beginning shows what ran, the end shows how it went; the middle is what a reader misses least.
+ */
+
+export interface OutputBuffer {
+  add(chunk: Uint8Array): void
+  /**
+   * What was kept, as text: invalid UTF-8 becomes U+FFFD, NUL becomes U+2400 (databases and terminals choke on it).
+   * Where something was left out, a line of its own says how much.
+   */
+  text(): string
+}
+
+/** `maxBytes` counts the bytes kept; the line that marks the gap comes on top. */
+export function createOutputBuffer(maxBytes: number): OutputBuffer {
+  const headBudget = Math.ceil(maxBytes / 2)
+  const tailBudget = maxBytes - headBudget
+  const head: Buffer[] = []
+  let headBytes = 0
+  const tail: Buffer[] = []
+  let tailBytes = 0
+  let totalBytes = 0
+
+  const addToTail = (chunk: Buffer) => {
+    tail.push(chunk)
+    tailBytes += chunk.length
+    let oldest = tail[0]
+    while (oldest !== undefined && tailBytes - oldest.length >= tailBudget) {
+      tail.shift()
+      tailBytes -= oldest.length
+      oldest = tail[0]
+    }
+  }
+
+  return {
+    add(chunk) {
+      const bytes = Buffer.from(chunk)
+      totalBytes += bytes.length
+      const room = Math.min(headBudget - headBytes, bytes.length)
+      if (room > 0) {
+        head.push(bytes.subarray(0, room))
+        headBytes += room
+      }
+      if (room < bytes.length) addToTail(bytes.subarray(room))
+    },
+    text() {
+      const start = Buffer.concat(head)
+      const rest = Buffer.concat(tail)
+      const kept = rest.subarray(Math.max(0, rest.length - tailBudget))
+      const whole = start.length + kept.length === totalBytes
+      if (whole) return decode(Buffer.concat([start, kept]))
+      const first = withoutBrokenEnd(start)
+      const last = withoutBrokenStart(kept)
+      const missing = totalBytes - first.length - last.length
+      return `${decode(first)}\n[… ${missing} bytes left out …]\n${decode(last)}`
+    },
+  }
+}
+
+function decode(bytes: Buffer): string {
+  return bytes.toString('utf8').replaceAll('\0', '\u2400')
+}
+
+const isContinuation = (byte: number | undefined) => byte !== undefined && (byte & 0xc0) === 0x80
+
+/** Drops a character that the cut left incomplete at the end. Bytes that were never UTF-8 stay. */
+function withoutBrokenEnd(bytes: Buffer): Buffer {
+  let start = bytes.length - 1
+  while (start > bytes.length - 4 && isContinuation(bytes[start])) start--
+  const lead = bytes[start] ?? 0
+  const width = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1
+  return start >= 0 && start + width > bytes.length ? bytes.subarray(0, start) : bytes
+}
+
+function withoutBrokenStart(bytes: Buffer): Buffer {
+  let start = 0
+  while (start < 3 && isContinuation(bytes[start])) start++
+  return bytes.subarray(start)
+}
