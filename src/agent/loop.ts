@@ -76,7 +76,11 @@ async function runLoop(deps: AgentDeps, run: AgentRun): Promise<AgentResult> {
     const last = progress.iteration > budget
     const answer = await askModel(deps, run, progress, last)
     progress.usage = addUsage(progress.usage, answer.usage)
-    const message = messageFrom(answer, run.provider.apiMode, last)
+    const message = messageFrom(
+      { ...answer, toolCalls: distinct(answer.toolCalls, progress) },
+      run.provider.apiMode,
+      last,
+    )
     if (message.toolCalls === undefined) {
       const text = [...progress.texts, message.content].filter((part) => part !== '').join('\n\n')
       const finishReason = last ? 'max_iterations' : answer.finishReason
@@ -196,6 +200,18 @@ function askModel(deps: AgentDeps, run: AgentRun, progress: Progress, last: bool
       ),
   }
   return callModel(call, request, run.signal, (text) => run.watcher.text(before + text))
+}
+
+/** Some servers number their calls anew in every answer; within a turn each call needs a name of its own. */
+function distinct(calls: readonly ToolCall[], { messages }: Progress): ToolCall[] {
+  const taken = new Set(messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : [])))
+  return calls.map((call) => {
+    const base = call.id === '' ? 'call' : call.id
+    let id = base
+    for (let copy = 2; taken.has(id); copy++) id = `${base}_${copy}`
+    taken.add(id)
+    return { ...call, id }
+  })
 }
 
 /** `final`: the budget is used up, so calls the model still makes are left out. */

@@ -13,6 +13,8 @@ export interface HermesErrorOptions {
 export class HermesError extends Error {
   readonly code: ErrorCode
   readonly hint: string
+  /** What happened, in the catalogue's words. */
+  readonly meaning: string
   /** What is special about this case; '' when the meaning says it all. */
   readonly detail: string
 
@@ -24,6 +26,7 @@ export class HermesError extends Error {
     )
     this.name = 'HermesError'
     this.code = code
+    this.meaning = meaning
     this.detail = detail
     this.hint = options.hint ?? hint
   }

@@ -1,0 +1,35 @@
+/** `/status`: this conversation and the gateway, in a few lines. */
+import type { CommandDefinition } from '../command.ts'
+
+export const statusCommand: CommandDefinition = {
+  name: 'status',
+  aliases: [],
+  description: 'Show this conversation and the gateway',
+  argsHint: '',
+  lane: 'control',
+  async run({ sessionKey }, services) {
+    const session = await services.sessionStatus(sessionKey)
+    const gateway = services.gatewayStatus()
+    const platforms = Object.entries(gateway.platforms).map(([name, { state }]) => `${name} (${state})`)
+    const lines = [
+      `**Session** \`${session.sessionId ?? 'not begun'}\`${session.title === '' ? '' : ` · ${session.title}`}`,
+      `**State** ${session.running ? 'working' : 'idle'}${session.queued > 0 ? `, ${session.queued} waiting` : ''}`,
+      `**Messages** ${session.messages} · **tokens** ${session.inputTokens} in, ${session.outputTokens} out`,
+      `**Model** ${gateway.model === '' ? gateway.provider : `${gateway.model} (${gateway.provider})`}`,
+      `**Platforms** ${platforms.length === 0 ? 'none' : platforms.join(', ')} · **up** ${duration(gateway.uptimeMs)}`,
+      ...gateway.degraded.map((reason) => `⚠️ ${reason}`),
+    ]
+    return lines.join('  \n')
+  },
+}
+
+/** `2 d 3 h`, `5 min`, `12 s`. */
+function duration(ms: number): string {
+  const seconds = Math.floor(ms / 1_000)
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`
+  const hours = Math.floor(seconds / 3_600)
+  return hours < 24
+    ? `${hours} h ${Math.floor((seconds % 3_600) / 60)} min`
+    : `${Math.floor(hours / 24)} d ${hours % 24} h`
+}

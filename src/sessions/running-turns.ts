@@ -1,0 +1,75 @@
+/**
+ * The turns that run right now, so that they can be stopped from outside.
+ */
+import { within } from '../lib/wait.ts'
+import type { SessionKey } from '../message/ids.ts'
+
+/** Why a turn's signal was aborted by a person; everything else is the daemon stopping. */
+export class StopRequested extends Error {
+  constructor() {
+    super('the turn was stopped')
+    this.name = 'StopRequested'
+  }
+}
+
+export interface RunningTurn {
+  readonly signal: AbortSignal
+  /** The turn has ended, however it did. */
+  ended(): void
+}
+
+export interface RunningTurns {
+  /** Registers a turn; its signal aborts at a stop request or with `outer`. */
+  begin(key: SessionKey, seq: number, outer: AbortSignal): RunningTurn
+  /** Stops the turn of a session; resolves with whether there was one, once it has ended or after five seconds. */
+  stop(key: SessionKey): Promise<boolean>
+  /** Stops the turn that works on this event; false when it does not run. */
+  stopEvent(seq: number): boolean
+  isRunning(key: SessionKey): boolean
+}
+
+interface Entry {
+  readonly seq: number
+  readonly abort: AbortController
+  readonly done: Promise<void>
+}
+
+export function createRunningTurns(): RunningTurns {
+  const running = new Map<SessionKey, Entry>()
+
+  return {
+    begin(key, seq, outer) {
+      const abort = new AbortController()
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const follow = () => abort.abort(outer.reason)
+      if (outer.aborted) follow()
+      else outer.addEventListener('abort', follow, { once: true })
+      const entry = { seq, abort, done: promise }
+      running.set(key, entry)
+      return {
+        signal: abort.signal,
+        ended() {
+          outer.removeEventListener('abort', follow)
+          if (running.get(key) === entry) running.delete(key)
+          resolve()
+        },
+      }
+    },
+    async stop(key) {
+      const entry = running.get(key)
+      if (entry === undefined) return false
+      entry.abort.abort(new StopRequested())
+      await within(entry.done, 5_000)
+      return true
+    },
+    stopEvent(seq) {
+      for (const entry of running.values()) {
+        if (entry.seq !== seq) continue
+        entry.abort.abort(new StopRequested())
+        return true
+      }
+      return false
+    },
+    isRunning: (key) => running.has(key),
+  }
+}

@@ -1,0 +1,262 @@
+/**
+ * What happens to one message, from the queue of its session to its stored reply. Read it top to bottom.
+ * A new wish becomes a plugin, a hook or a room's own business; it becomes a line here only if it changes a promise.
+ */
+
+import type { AgentConfig } from './agent/config.ts'
+import type { Agent, AgentResult } from './agent/loop.ts'
+import { ModelError, type Provider } from './agent/provider.ts'
+import type { ToolContext } from './agent/tool.ts'
+import type { ToolBox } from './agent/tool-batch.ts'
+import type { Outcomes } from './inbox/outcomes.ts'
+import { HermesError, isHermesError, messageOf } from './lib/errors.ts'
+import type { Logger } from './lib/log.ts'
+import { backoffMs } from './lib/wait.ts'
+import { cutForHooks, type EventListener } from './message/hook-events.ts'
+import type { SessionKey } from './message/ids.ts'
+import { targetOf } from './message/source.ts'
+import { noUsage, type ToolCall } from './message/transcript.ts'
+import type { Outbox } from './outbox/outbox.ts'
+import { type RunningTurn, type RunningTurns, StopRequested } from './sessions/running-turns.ts'
+import type { Claim, Finish, Turn, TurnJournal } from './turn-journal.ts'
+import { openTurnView, type TurnView, type TurnViewDeps } from './turn-view.ts'
+
+export interface TurnDeps extends TurnViewDeps {
+  readonly journal: TurnJournal
+  readonly agent: Agent
+  readonly outbox: Outbox
+  readonly outcomes: Outcomes
+  readonly running: RunningTurns
+  readonly emit: EventListener
+  readonly log: Logger
+  readonly clock: () => number
+  readonly random: () => number
+  readonly pause: (ms: number, signal?: AbortSignal) => Promise<void>
+  readonly settings: () => AgentConfig
+  /** The configured model vendor. Throws `config/…` when it cannot be used. */
+  provider(): Provider
+  tools(): Promise<ToolBox>
+  toolContext(turn: Turn, call: ToolCall, signal: AbortSignal): ToolContext
+  /** Builds the system prompt of a new session and freezes it. */
+  freezePrompt(turn: Turn): Promise<string>
+  /** Keeps why a try failed, for the day its message is set aside. */
+  noteFailure(seq: number, reason: string): Promise<void>
+  /** Named points for crash tests; does nothing in production. */
+  probe(point: string): void
+}
+
+/** Works through the turns of one session until none is left. Throws what could not be settled: it is tried again. */
+export function createTurnRunner(deps: TurnDeps): (key: SessionKey, signal: AbortSignal) => Promise<void> {
+  return async (key, signal) => {
+    while (!signal.aborted) {
+      deps.probe('turn:before-claim')
+      const claim = await deps.journal.claim(key)
+      if (claim === null) return
+      deps.probe('turn:claimed')
+      await takeTurn(deps, claim, signal)
+    }
+  }
+}
+
+async function takeTurn(deps: TurnDeps, claim: Claim, laneSignal: AbortSignal): Promise<void> {
+  const { turn } = claim
+  const log = deps.log.child({ session: turn.sessionKey, turn: turn.id })
+  const running = deps.running.begin(turn.sessionKey, turn.seq, laneSignal)
+  const view = openTurnView(deps, turn, running.signal)
+  try {
+    const end = claim.kind === 'run' ? await answer(deps, turn, running, view, log) : endWithoutModel(claim)
+    await settle(deps, turn, end, view, laneSignal)
+    log.info({ state: end.state, iterations: end.iterations }, 'turn ended')
+  } catch (error) {
+    if (laneSignal.aborted) return log.info({}, 'turn cut off by the stop of the gateway; it goes on at the next start')
+    if (isHermesError(error, 'store/fenced')) return log.info({}, 'turn overtaken by a newer one; its work is dropped')
+    await deps
+      .noteFailure(turn.seq, messageOf(error))
+      .catch((cause) => log.error({ error: cause }, 'could not note a failure'))
+    throw error
+  } finally {
+    view.close()
+    running.ended()
+  }
+}
+
+type TurnEnding = Omit<Finish, 'writeReply'> & {
+  readonly iterations: number
+  readonly notice: boolean
+  readonly announced: boolean
+}
+
+/** Runs the agent. Resolves with how the turn ends; rejects when it must be tried again. */
+async function answer(
+  deps: TurnDeps,
+  turn: Turn,
+  running: RunningTurn,
+  view: TurnView,
+  log: Logger,
+): Promise<TurnEnding> {
+  const journal = deps.journal.journalOf(turn)
+  announceStart(deps, turn)
+  log.info({ seq: turn.seq }, 'turn begins')
+  const base = {
+    ord: 0,
+    usage: noUsage,
+    model: deps.settings().model,
+    provider: '',
+    iterations: 0,
+    notice: true,
+    announced: true,
+  }
+  try {
+    const provider = deps.provider()
+    const system = turn.prompt ?? (await deps.freezePrompt(turn))
+    const result = await deps.agent.run({
+      sessionId: turn.sessionId,
+      turnId: turn.id,
+      provider,
+      tools: await deps.tools(),
+      system,
+      transcript: turn.lines.map((line) => line.message),
+      turnStart: startOf(turn),
+      journal,
+      watcher: view.watcher,
+      signal: running.signal,
+      contextFor: (call) => deps.toolContext(turn, call, running.signal),
+    })
+    return { ...base, ...ended(result), provider: provider.name, ord: journal.nextOrd() }
+  } catch (error) {
+    if (running.signal.reason instanceof StopRequested)
+      return { ...base, ...stopped(view.shownText()), ord: journal.nextOrd() }
+    if (error instanceof ModelError || isHermesError(error, 'config/no-model')) {
+      log.warn({ error }, `turn failed: ${messageOf(error)}`)
+      return { ...base, ...failed(error), ord: journal.nextOrd() }
+    }
+    throw error
+  }
+}
+
+function startOf(turn: Turn): number {
+  const own = turn.lines.findIndex((line) => line.turnId === turn.id)
+  return own === -1 ? turn.lines.length : own
+}
+
+function ended(result: AgentResult) {
+  const { text, message, usage, iterations } = result
+  if (text !== '') return { state: 'done' as const, reason: null, text, message, usage, iterations, notice: false }
+  return { state: 'done' as const, reason: 'empty answer', text: emptyAnswer, usage, iterations, notice: true }
+}
+
+const emptyAnswer = 'The model answered with nothing. Send the message again, or start afresh with /new.'
+
+function stopped(shownText: string) {
+  const text = shownText === '' ? '' : `${shownText}\n\n*(stopped)*`
+  return { state: 'stopped' as const, reason: 'stopped by a person', text, notice: false }
+}
+
+function failed(error: Error) {
+  const known = error instanceof ModelError ? new HermesError(`provider/${error.problem}`, '', { cause: error }) : error
+  const code = known instanceof HermesError ? known.code : 'provider/bad-response'
+  const advice = known instanceof HermesError ? `${known.meaning} ${known.hint}` : ''
+  const text = `Sorry, I encountered an error (${code}). ${advice}\n\n> ${error.message.slice(0, 500).toWellFormed()}`
+  return { state: 'failed' as const, reason: error.message, text, errorCode: code, notice: true }
+}
+
+/** Turns that no model sees. */
+function endWithoutModel(claim: Exclude<Claim, { kind: 'run' }>): TurnEnding {
+  const { turn } = claim
+  const base = {
+    ord: 0,
+    usage: noUsage,
+    model: '',
+    provider: '',
+    iterations: 0,
+    notice: true,
+    announced: false,
+    reason: null,
+  }
+  switch (claim.kind) {
+    case 'unknown-command':
+      return { ...base, state: 'done', text: unknownCommand(claim.command) }
+    case 'stopped':
+      return { ...base, state: 'stopped', text: '', reason: 'stopped by a person' }
+    case 'exhausted': {
+      const error = new HermesError('inbox/parked', `(${claim.reason})`)
+      const text = `Sorry, I could not answer this message. ${error.meaning} It has the number ${turn.seq}. ${error.hint}`
+      return { ...base, state: 'failed', text, reason: claim.reason, errorCode: error.code, park: true }
+    }
+  }
+}
+
+function unknownCommand(name: string): string {
+  return `Unknown command \`/${name}\`. Type /commands to see what's available, or resend without the leading slash to send as a regular message.`
+}
+
+/** The reply and the end of the turn reach the disk together; only then is anything sent. */
+async function settle(deps: TurnDeps, turn: Turn, end: TurnEnding, view: TurnView, signal: AbortSignal): Promise<void> {
+  const draft = await view.closeDraft()
+  const reply = deps.outbox.prepare({
+    key: `turn:${turn.id}`,
+    target: targetOf(turn.event.source),
+    sessionKey: turn.sessionKey,
+    turnId: turn.id,
+    kind: end.notice ? 'notice' : 'reply',
+    text: end.text,
+    ...(turn.event.messageId === undefined ? {} : { replyTo: turn.event.messageId }),
+    ...(draft === null ? {} : { draft }),
+  })
+  deps.probe('turn:before-finish')
+  try {
+    const outcome = await untilStored(deps, signal, () =>
+      deps.journal.finish(turn, { ...end, writeReply: reply.write }),
+    )
+    deps.probe('turn:finished')
+    announceEnd(deps, turn, end)
+    view.ended(end.state)
+    reply.committed()
+    deps.outcomes.settle(turn.seq, outcome)
+  } catch (error) {
+    reply.abandoned()
+    throw error
+  }
+}
+
+/** A full disk must not cost an answer that has been paid for: it waits in memory until there is room again. */
+async function untilStored<T>(deps: TurnDeps, signal: AbortSignal, store: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await store()
+    } catch (error) {
+      const passing = isHermesError(error, 'store/full') || isHermesError(error, 'store/locked')
+      if (!passing || signal.aborted) throw error
+      deps.log.error({ error, attempt }, `an answer waits to be stored: ${messageOf(error)}`)
+      await deps.pause(backoffMs(attempt, 1_000, 30_000, deps.random), signal)
+    }
+  }
+}
+
+function announceStart({ emit, watched }: TurnDeps, turn: Turn): void {
+  if (!watched(turn)) return
+  const { platform, userId = '' } = turn.event.source
+  if (turn.fresh)
+    emit('session:start', { platform, user_id: userId, session_id: turn.sessionId, session_key: turn.sessionKey })
+  emit('agent:start', agentContext(turn))
+}
+
+function announceEnd({ emit, watched }: TurnDeps, turn: Turn, end: TurnEnding): void {
+  if (!watched(turn) || !end.announced) return
+  const { text, model, provider } = end
+  emit('agent:end', { ...agentContext(turn), response: cutForHooks(text), response_full: text, model, provider })
+}
+
+function agentContext({ event: { source, text }, sessionId, sessionKey }: Turn) {
+  return {
+    platform: source.platform,
+    user_id: source.userId ?? '',
+    session_id: sessionId,
+    session_key: sessionKey,
+    chat_id: source.chatId,
+    thread_id: source.threadId ?? '',
+    chat_type: source.chatType,
+    message: cutForHooks(text),
+    message_full: text,
+  }
+}
