@@ -1,0 +1,68 @@
+/**
+ * Who may ask: the bearer token, the Host and the Origin of a request. Pure.
+ *
+ * The token is needed even on loopback. Host is checked because a foreign page can point its own name at 127.0.0.1
+ * (DNS rebinding), Origin because a foreign page can post here. Forwarded headers are never looked at.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto'
+
+/** Compares digests, so that neither the content nor the length of the token shows in the time it takes. */
+export function isBearer(header: string | undefined, token: string): boolean {
+  const given = /^bearer +([\x21-\x7e]+)$/i.exec(header ?? '')?.[1]
+  return given !== undefined && timingSafeEqual(digest(given), digest(token))
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}
+
+export interface AddressRules {
+  /** The address we listen on, as the config has it. */
+  readonly host: string
+  readonly allowed_hosts: readonly string[]
+}
+
+export interface AddressCheck {
+  /** Whether the Host header names this gateway. Its port is free: containers publish under another one. */
+  host(header: string | undefined): boolean
+  /** Whether a page of this Origin may ask. Absent: not a page, or a page of ours. */
+  origin(header: string | undefined, host: string | undefined): boolean
+}
+
+export function createAddressCheck(rules: AddressRules): AddressCheck {
+  const allowed = new Set(rules.allowed_hosts.map(withoutScheme))
+  const own = new Set(['localhost', '127.0.0.1', '[::1]'])
+  const bound = rules.host.includes(':') ? `[${rules.host.toLowerCase()}]` : rules.host.toLowerCase()
+  if (bound !== '0.0.0.0' && bound !== '[::]') own.add(bound)
+
+  const isAllowed = (name: string, port: string) => allowed.has(name) || allowed.has(`${name}:${port}`)
+
+  return {
+    host(header) {
+      const address = parseHost(header)
+      return address !== null && (own.has(address.name) || isAllowed(address.name, address.port))
+    },
+    origin(header, host) {
+      if (header === undefined) return true
+      const page = URL.parse(header)
+      if (page === null || (page.protocol !== 'http:' && page.protocol !== 'https:')) return false
+      if (page.host === URL.parse(`${page.protocol}//${host}`)?.host) return true
+      return isAllowed(page.hostname, page.port || (page.protocol === 'https:' ? '443' : '80'))
+    },
+  }
+}
+
+function parseHost(header: string | undefined): { name: string; port: string } | null {
+  const match = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+?)\.?(?::(\d{1,5}))?$/.exec((header ?? '').toLowerCase())
+  return match?.[1] === undefined ? null : { name: match[1], port: match[2] ?? '80' }
+}
+
+/** People paste addresses; only the name and the port matter. */
+function withoutScheme(entry: string): string {
+  return entry
+    .trim()
+    .toLowerCase()
+    .replace(/^[a-z]+:\/\//, '')
+    .replace(/\/.*$/, '')
+    .replace(/\.$/, '')
+}

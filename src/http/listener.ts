@@ -1,0 +1,109 @@
+/**
+ * Fastify, set up to do what this server needs of it: listen, limit, read bodies as bytes, stop.
+ */
+import type { Socket } from 'node:net'
+import { type FastifyInstance, fastify } from 'fastify'
+import { HermesError, messageOf, systemCode } from '../lib/errors.ts'
+import { within } from '../lib/wait.ts'
+import { type Answer, defaultHeaders, errorAnswer } from './answer.ts'
+
+export interface ServerLimits {
+  /** Time for a client to send its headers, and its whole request. Responses have no limit. */
+  readonly headersTimeoutMs: number
+  readonly requestTimeoutMs: number
+  /** How often those two are looked at. */
+  readonly checkMs: number
+  /** What responses under way get when the server stops. */
+  readonly graceMs: number
+}
+
+export interface ListeningAddress {
+  readonly host: string
+  readonly port: number
+  /** An address a browser on this machine can open. */
+  readonly url: string
+}
+
+/**
+ * Leaves out what is not used: no logger, no schemas (loading their compilers is a third of the start cost), and every
+ * path leads to the one route '/', since paths are looked up in our own table.
+ */
+export function createListener(maxBodyMb: number, limits: ServerLimits): FastifyInstance {
+  const app = fastify({
+    logger: false,
+    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
+    exposeHeadRoutes: false,
+    rewriteUrl: () => '/',
+    bodyLimit: Math.floor(maxBodyMb * 1024 * 1024),
+    requestTimeout: limits.requestTimeoutMs,
+    http: { headersTimeout: limits.headersTimeoutMs, connectionsCheckingInterval: limits.checkMs },
+    // Readiness says it in our own words.
+    return503OnClosing: false,
+    clientErrorHandler: refuseMalformed,
+  })
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  return app
+}
+
+function noSchemas(): never {
+  throw new Error('no route of this server has a schema')
+}
+
+/** Throws `http/port-in-use` or `http/cannot-listen`; the listener is closed then. */
+export async function listen(app: FastifyInstance, host: string, port: number): Promise<ListeningAddress> {
+  // One listener: for the name `localhost` the framework would open a second server that a stop cannot cut.
+  const address = host === 'localhost' ? '127.0.0.1' : host
+  try {
+    await app.listen({ host: address, port })
+  } catch (cause) {
+    await app.close()
+    const where = `${host}:${port}`
+    if (systemCode(cause) === 'EADDRINUSE') throw new HermesError('http/port-in-use', where, { cause })
+    throw new HermesError('http/cannot-listen', `${where}: ${messageOf(cause)}`, { cause })
+  }
+  const bound = app.server.address()
+  const boundPort = typeof bound === 'object' && bound !== null ? bound.port : port
+  const reachable = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address
+  const name = reachable.includes(':') ? `[${reachable}]` : reachable
+  return { host, port: boundPort, url: `http://${name}:${boundPort}` }
+}
+
+/** Ends idle connections at once and the others after `graceMs`. */
+export async function close(app: FastifyInstance, graceMs: number): Promise<void> {
+  const closed = app.close()
+  if ((await within(closed, graceMs)).done) return
+  app.server.closeAllConnections()
+  await closed
+}
+
+/** What the framework says about a body it could not read; null for everything else. */
+export function framingError(error: unknown): Answer | null {
+  if (!(error instanceof Error) || !('statusCode' in error) || typeof error.statusCode !== 'number') return null
+  if (error.statusCode === 413) return errorAnswer(new HermesError('http/too-large'))
+  if (error.statusCode < 400 || error.statusCode > 499) return null
+  return errorAnswer(new HermesError('http/bad-request', error.message), {}, error.statusCode)
+}
+
+/** Answers what is not even HTTP, too large in its headers or too slow, and ends the connection. */
+function refuseMalformed(error: Error, socket: Socket): void {
+  const code = systemCode(error)
+  if (code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const { status, body } = malformedAnswer(code)
+  const text = JSON.stringify(body)
+  const headers = { ...defaultHeaders, 'content-type': 'application/json', connection: 'close' }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  const head = [`HTTP/1.1 ${status} Refused`, ...lines, `content-length: ${Buffer.byteLength(text)}`]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`)
+}
+
+function malformedAnswer(code: string | undefined): Answer {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return errorAnswer(new HermesError('http/timeout'))
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return errorAnswer(new HermesError('http/bad-request', 'The headers are too large.'), {}, 431)
+  }
+  return errorAnswer(new HermesError('http/bad-request', 'This is not valid HTTP.'))
+}

@@ -1,0 +1,48 @@
+/**
+ * Which route serves a path. Routes come and go while the server runs, because platforms connect after it.
+ */
+import type { HttpRoute } from '../platforms/adapter.ts'
+
+export interface RouteEntry {
+  readonly route: HttpRoute
+  /** Served while the gateway is starting or draining, too. */
+  readonly always: boolean
+}
+
+export interface RouteTable {
+  /** The latest route of a method and path wins: a platform that connects again brings its routes again. */
+  add(entry: RouteEntry): () => void
+  /** The entries of the best path by method; an exact path beats a prefix, a longer prefix a shorter one. */
+  find(path: string): ReadonlyMap<string, RouteEntry> | undefined
+}
+
+export function createRouteTable(): RouteTable {
+  const exact = new Map<string, Map<string, RouteEntry>>()
+  const prefixes = new Map<string, Map<string, RouteEntry>>()
+
+  return {
+    add(entry) {
+      const { method, path } = entry.route
+      const isPrefix = path.endsWith('/*')
+      const paths = isPrefix ? prefixes : exact
+      const key = isPrefix ? path.slice(0, -1) : path
+      const methods = paths.get(key) ?? new Map<string, RouteEntry>()
+      paths.set(key, methods)
+      methods.set(method, entry)
+      return () => {
+        if (methods.get(method) !== entry) return
+        methods.delete(method)
+        if (methods.size === 0 && paths.get(key) === methods) paths.delete(key)
+      }
+    },
+    find(path) {
+      const found = exact.get(path)
+      if (found !== undefined || prefixes.size === 0) return found
+      for (let end = path.lastIndexOf('/'); end >= 0; end = end === 0 ? -1 : path.lastIndexOf('/', end - 1)) {
+        const prefix = prefixes.get(path.slice(0, end + 1))
+        if (prefix !== undefined) return prefix
+      }
+      return undefined
+    },
+  }
+}

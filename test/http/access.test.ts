@@ -1,0 +1,202 @@
+/**
+ * Who gets in: every way a stranger, a foreign page or a careless client may try, against the real server.
+ */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { ask, runServer, secret, withToken } from './support.ts'
+
+describe('the token', () => {
+  const refused: [string, string, Record<string, string | string[]>][] = [
+    ['no token', '/token', {}],
+    ['a wrong token', '/token', { authorization: 'Bearer another-token-of-sufficient-length' }],
+    ['a token cut by one character', '/token', { authorization: `Bearer ${secret.slice(0, -1)}` }],
+    ['a token with one character more', '/token', { authorization: `Bearer ${secret}x` }],
+    ['a token in another case', '/token', { authorization: `Bearer ${secret.toUpperCase()}` }],
+    ['an empty bearer', '/token', { authorization: 'Bearer ' }],
+    ['the token without its scheme', '/token', { authorization: secret }],
+    ['basic authentication with the token', '/token', { authorization: `Basic ${btoa(`api:${secret}`)}` }],
+    ['the token in the query', `/token?token=${secret}&access_token=${secret}`, {}],
+    ['the token in a cookie', '/token', { cookie: `token=${secret}; authorization=Bearer ${secret}` }],
+    ['the token in another header', '/token', { 'x-api-key': secret, 'proxy-authorization': `Bearer ${secret}` }],
+    ['two tokens in one header', '/token', { authorization: `Bearer wrong, Bearer ${secret}` }],
+    ['a claim to come from this machine', '/token', { 'x-forwarded-for': '127.0.0.1', 'x-real-ip': '127.0.0.1' }],
+    ['a claimed user', '/token', { 'x-forwarded-user': 'owner', forwarded: 'for=127.0.0.1;host=localhost' }],
+  ]
+  for (const [what, path, headers] of refused) {
+    it(`refuses ${what} with 401, also on loopback`, async (t) => {
+      const { port, lines } = await runServer(t)
+      const answer = await ask(port, { path, headers })
+      assert.equal(answer.status, 401)
+      assert.equal(answer.code, 'http/unauthorised')
+      assert.match(answer.headers['www-authenticate'] ?? '', /^Bearer/)
+      assert.ok(!JSON.stringify(lines).includes(secret), 'the log never holds the token')
+    })
+  }
+
+  for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
+    it(`lets the owner in, whether he writes ${scheme} large or small`, async (t) => {
+      const { port } = await runServer(t)
+      const answer = await ask(port, { path: '/token', headers: { authorization: `${scheme} ${secret}` } })
+      assert.equal(answer.status, 200)
+    })
+  }
+
+  it('dies at once when it is rotated, also on a connection that is open already', async (t) => {
+    let current = secret
+    const { url } = await runServer(t, { token: () => current })
+    const first = await fetch(`${url}/token`, { headers: withToken() })
+    assert.equal(first.status, 200)
+    await first.text()
+    current = 'the-new-token-of-this-gateway'
+    const second = await fetch(`${url}/token`, { headers: withToken() })
+    assert.equal(second.status, 401)
+    await second.text()
+    const third = await fetch(`${url}/token`, { headers: withToken({}, current) })
+    assert.equal(third.status, 200)
+    await third.text()
+  })
+
+  it('is taken off the request before a route behind it sees it', async (t) => {
+    const { port, server } = await runServer(t)
+    server.route({
+      method: 'GET',
+      path: '/headers',
+      access: 'token',
+      handle: (request) => Response.json(Object.fromEntries(request.headers)),
+    })
+    const answer = await ask(port, { path: '/headers', headers: withToken({ 'x-other': 'kept' }) })
+    assert.equal(answer.status, 200)
+    assert.ok(!answer.text.includes(secret))
+    assert.match(answer.text, /"x-other":"kept"/)
+  })
+
+  it('is not needed for public pages and for webhooks that check a signature of their own', async (t) => {
+    const { port } = await runServer(t)
+    assert.equal((await ask(port, { path: '/public' })).status, 200)
+    assert.equal((await ask(port, { method: 'POST', path: '/own', body: 'signed' })).text, 'signed')
+  })
+
+  it('is asked for before a stranger learns which addresses exist', async (t) => {
+    const { port } = await runServer(t)
+    assert.equal((await ask(port, { path: '/nowhere' })).status, 401)
+    assert.equal((await ask(port, { method: 'DELETE', path: '/token' })).status, 401)
+    assert.equal((await ask(port, { path: '/public/../token' })).status, 401)
+    assert.equal((await ask(port, { path: '//token' })).status, 401)
+  })
+
+  it('is a clear error, not an open door, when it cannot be read', async (t) => {
+    const { port, lines } = await runServer(t, {
+      token: () => {
+        throw new Error('gateway.token is gone')
+      },
+    })
+    assert.equal((await ask(port, { path: '/token' })).status, 401)
+    const answer = await ask(port, { path: '/token', headers: withToken() })
+    assert.equal(answer.status, 500)
+    assert.equal(answer.code, 'http/internal')
+    assert.equal(lines.filter(({ level }) => level === 'error').length, 1)
+  })
+})
+
+describe('the Host header', () => {
+  const refused = [
+    'evil.com',
+    'evil.com:8642',
+    'localhost.evil.com',
+    '127.0.0.1.evil.com',
+    'localhost@evil.com',
+    'evil.com#localhost',
+    '127.0.0.1:8642@evil.com',
+    '127.0.0.2',
+    '0.0.0.0',
+    '[::ffff:127.0.0.1]',
+    '2130706433',
+    'localhost:port',
+    'localhost, evil.com',
+  ]
+  for (const host of refused) {
+    it(`refuses ${JSON.stringify(host)} with 403, even with the token`, async (t) => {
+      const { port } = await runServer(t)
+      for (const path of ['/token', '/public', '/own', '/healthz', '/readyz']) {
+        const answer = await ask(port, { path, headers: withToken({ host }) })
+        assert.equal(answer.status, 403, path)
+        assert.equal(answer.code, 'http/forbidden-host')
+      }
+    })
+  }
+
+  for (const host of ['localhost', 'LOCALHOST:1234', '127.0.0.1:9000', '[::1]:8642', 'localhost.:80']) {
+    it(`accepts the loopback name ${host} under any port`, async (t) => {
+      const { port } = await runServer(t)
+      assert.equal((await ask(port, { path: '/token', headers: withToken({ host }) })).status, 200)
+    })
+  }
+
+  it('accepts the names of http.allowed_hosts, and with a port only that port', async (t) => {
+    const { port } = await runServer(t, { allowed_hosts: ['chat.example.org', 'https://Other.example.org:8443/'] })
+    const status = async (host: string) => (await ask(port, { path: '/token', headers: withToken({ host }) })).status
+    assert.equal(await status('chat.example.org'), 200)
+    assert.equal(await status('CHAT.example.org:444'), 200)
+    assert.equal(await status('other.example.org:8443'), 200)
+    assert.equal(await status('other.example.org'), 403)
+    assert.equal(await status('sub.chat.example.org'), 403)
+  })
+
+  it('is not replaced by forwarded headers, neither to get in nor to be kept out', async (t) => {
+    const { port } = await runServer(t)
+    const rebound = { host: 'evil.com', 'x-forwarded-host': 'localhost', forwarded: 'host=localhost' }
+    assert.equal((await ask(port, { path: '/token', headers: withToken(rebound) })).status, 403)
+    const claimed = { 'x-forwarded-host': 'evil.com', 'x-original-url': '/public', 'x-rewrite-url': '/public' }
+    assert.equal((await ask(port, { path: '/token', headers: claimed })).status, 401)
+  })
+})
+
+describe('the Origin header', () => {
+  const refused = [
+    'http://evil.com',
+    'https://evil.com',
+    'null',
+    'http://localhost:3000',
+    'http://localhost',
+    'https://127.0.0.1.evil.com',
+    'file://',
+    'chrome-extension://abcdef',
+    'http://localhost@evil.com',
+  ]
+  for (const origin of refused) {
+    it(`refuses a page of ${origin} with 403, even with the token`, async (t) => {
+      const { port } = await runServer(t)
+      for (const [method, path] of [
+        ['GET', '/token'],
+        ['POST', '/token'],
+        ['POST', '/own'],
+        ['GET', '/public'],
+        ['OPTIONS', '/token'],
+      ] as const) {
+        const answer = await ask(port, { method, path, headers: withToken({ origin }) })
+        assert.equal(answer.status, 403, `${method} ${path}`)
+        assert.equal(answer.headers['access-control-allow-origin'], undefined)
+      }
+    })
+  }
+
+  it('accepts the page of this gateway, under whatever port it is published', async (t) => {
+    const { port } = await runServer(t)
+    const status = async (host: string, origin: string) =>
+      (await ask(port, { method: 'POST', path: '/token', headers: withToken({ host, origin }) })).status
+    assert.equal(await status(`127.0.0.1:${port}`, `http://127.0.0.1:${port}`), 200)
+    assert.equal(await status('localhost:9000', 'http://localhost:9000'), 200)
+    assert.equal(await status('localhost', 'http://localhost:80'), 200)
+    assert.equal(await status('localhost:9000', 'http://127.0.0.1:9000'), 403)
+  })
+
+  it('accepts pages of http.allowed_hosts', async (t) => {
+    const { port } = await runServer(t, { allowed_hosts: ['chat.example.org', 'localhost:3000'] })
+    const status = async (origin: string) =>
+      (await ask(port, { method: 'POST', path: '/token', headers: withToken({ origin }) })).status
+    assert.equal(await status('https://chat.example.org'), 200)
+    assert.equal(await status('http://localhost:3000'), 200)
+    assert.equal(await status('http://localhost:3001'), 403)
+    assert.equal(await status('https://evil.com'), 403)
+  })
+})

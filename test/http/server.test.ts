@@ -1,0 +1,474 @@
+/**
+ * The server as clients and platforms meet it: states, errors, limits, streams, stopping.
+ */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { describe, it } from 'node:test'
+import type { Readiness } from '../../src/http/readiness.ts'
+import { createHttpServer } from '../../src/http/server.ts'
+import { HermesError } from '../../src/lib/errors.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { ask, ready, runServer, secret, sendRaw, withToken } from './support.ts'
+
+describe('health and readiness', () => {
+  it('/healthz is 200 while the process lives, whatever it is doing', async (t) => {
+    const { port } = await runServer(t, { readiness: () => ({ ...ready, status: 'draining' }) })
+    const answer = await ask(port, { path: '/healthz' })
+    assert.equal(answer.status, 200)
+    assert.equal((await ask(port, { method: 'HEAD', path: '/healthz' })).text, '')
+  })
+
+  it('/readyz shows strangers the status alone and the owner everything', async (t) => {
+    const failed = { state: 'failed', reason: 'the token was refused' } as const
+    const state: Readiness = { status: 'ready', platforms: { telegram: failed }, degraded: ['disk'], settling: true }
+    const { port } = await runServer(t, { readiness: () => state })
+    assert.equal((await ask(port, { path: '/readyz' })).text, '{"status":"ready"}')
+    assert.equal((await ask(port, { path: '/readyz', headers: withToken({}, 'wrong') })).text, '{"status":"ready"}')
+    assert.deepEqual(JSON.parse((await ask(port, { path: '/readyz', headers: withToken() })).text), {
+      status: 'ready',
+      platforms: { telegram: failed },
+      degraded: ['disk'],
+    })
+  })
+
+  for (const status of ['starting', 'draining'] as const) {
+    it(`while ${status} /readyz is 503 and work is refused, but pages and the gateway's own routes are served`, async (t) => {
+      const admin = { method: 'GET', path: '/admin', access: 'token', handle: () => new Response('ok') } as const
+      const { port } = await runServer(t, { readiness: () => ({ ...ready, status }), adminRoutes: [admin] })
+      const probe = await ask(port, { path: '/readyz' })
+      assert.equal(probe.status, 503)
+      assert.equal(probe.text, `{"status":"${status}"}`)
+      const refused = await ask(port, { path: '/token', headers: withToken() })
+      assert.equal(refused.status, 503)
+      assert.equal(refused.code, 'http/starting')
+      assert.equal(refused.headers['retry-after'], '1')
+      assert.equal((await ask(port, { path: '/token' })).status, 401)
+      assert.equal((await ask(port, { method: 'POST', path: '/own' })).status, 503)
+      assert.equal((await ask(port, { path: '/public' })).status, 200)
+      assert.equal((await ask(port, { path: '/admin', headers: withToken() })).status, 200)
+    })
+  }
+
+  it('an address that a connecting platform may bring any moment is 503, not 404', async (t) => {
+    const { port } = await runServer(t, { readiness: () => ({ ...ready, settling: true }) })
+    assert.equal((await ask(port, { path: '/v1/models', headers: withToken() })).status, 503)
+    assert.equal((await ask(port, { path: '/' })).status, 503)
+    assert.equal((await ask(port, { path: '/token', headers: withToken() })).status, 200)
+  })
+})
+
+describe('routes', () => {
+  it('can be added and taken away while the server runs', async (t) => {
+    const { port, server } = await runServer(t)
+    const headers = withToken()
+    assert.equal((await ask(port, { path: '/late', headers })).status, 404)
+    const remove = server.route({ method: 'GET', path: '/late', access: 'token', handle: () => new Response('1') })
+    assert.equal((await ask(port, { path: '/late', headers })).text, '1')
+    server.route({ method: 'GET', path: '/late', access: 'token', handle: () => new Response('2') })
+    remove()
+    assert.equal((await ask(port, { path: '/late', headers })).text, '2')
+  })
+
+  it('an exact path wins over a prefix, a longer prefix over a shorter one', async (t) => {
+    const { port, server } = await runServer(t)
+    for (const path of ['/*', '/a/*', '/a/b/*', '/a/b/c']) {
+      server.route({ method: 'GET', path, access: 'public', handle: () => new Response(path) })
+    }
+    const found = async (path: string) => (await ask(port, { path })).text
+    assert.equal(await found('/a/b/c'), '/a/b/c')
+    assert.equal(await found('/a/b/c?x=1'), '/a/b/c')
+    assert.equal(await found('/a/b/d/e'), '/a/b/*')
+    assert.equal(await found('/a/x'), '/a/*')
+    assert.equal(await found('/a'), '/*')
+    assert.equal(await found('/'), '/*')
+    assert.equal(await found('/a/../../a/b/./c'), '/a/b/c')
+    assert.equal(await found('/%zz'), '/*')
+  })
+
+  it('answer an unknown address with 404 and a wrong method with 405, as JSON that says what to do', async (t) => {
+    const { port } = await runServer(t)
+    const missing = await ask(port, { path: '/nowhere', headers: withToken() })
+    assert.equal(missing.status, 404)
+    const { error } = JSON.parse(missing.text)
+    assert.deepEqual(Object.keys(error), ['code', 'message', 'hint'])
+    const wrong = await ask(port, { method: 'DELETE', path: '/public' })
+    assert.equal(wrong.status, 405)
+    assert.equal(wrong.code, 'http/method-not-allowed')
+    assert.equal(wrong.headers['allow'], 'GET, HEAD, POST')
+    assert.equal((await ask(port, { method: 'PROPFIND', path: '/public' })).status, 405)
+  })
+
+  it('see the bytes, the address and the headers as they were sent', async (t) => {
+    const { port, server } = await runServer(t)
+    server.route({
+      method: 'POST',
+      path: '/webhooks/x',
+      access: 'own',
+      handle: async (request) =>
+        Response.json({
+          url: request.url,
+          type: request.headers.get('content-type'),
+          signature: request.headers.get('x-signature'),
+          bytes: Buffer.from(await request.bytes()).toString('hex'),
+        }),
+    })
+    const body = Buffer.from([0xff, 0x00, 0xfe, 0x7b, 0x22])
+    const headers = { 'content-type': 'application/json; charset=utf-8', 'x-signature': 'v0=abc', host: 'localhost' }
+    const answer = await ask(port, { method: 'POST', path: '/webhooks/x?a=%20b', headers, body })
+    assert.deepEqual(JSON.parse(answer.text), {
+      url: 'http://localhost/webhooks/x?a=%20b',
+      type: 'application/json; charset=utf-8',
+      signature: 'v0=abc',
+      bytes: 'ff00fe7b22',
+    })
+  })
+
+  it('are answered by 500 with a code when they throw, and the log says it once and without secrets', async (t) => {
+    const { port, server, lines } = await runServer(t)
+    server.route({
+      method: 'GET',
+      path: '/broken',
+      access: 'token',
+      handle: () => {
+        throw new Error('a private detail')
+      },
+    })
+    const answer = await ask(port, { path: `/broken?key=${secret}`, headers: withToken() })
+    assert.equal(answer.status, 500)
+    assert.equal(answer.code, 'http/internal')
+    assert.doesNotMatch(answer.text, /private detail/)
+    const errors = lines.filter(({ level }) => level === 'error')
+    assert.equal(errors.length, 1)
+    assert.equal(errors[0]?.fields['route'], '/broken')
+    assert.ok(!JSON.stringify(lines).includes(secret))
+  })
+
+  it('may throw an error of the catalogue: the owner gets its words, a stranger no details', async (t) => {
+    const { port, server } = await runServer(t)
+    for (const access of ['token', 'public'] as const) {
+      const handle = () => Promise.reject(new HermesError('inbox/too-large', 'the file /home/me/x'))
+      server.route({ method: 'GET', path: `/fails-${access}`, access, handle })
+    }
+    const owner = await ask(port, { path: '/fails-token', headers: withToken() })
+    assert.equal(owner.status, 413)
+    assert.match(owner.text, /home\/me/)
+    const stranger = await ask(port, { path: '/fails-public' })
+    assert.equal(stranger.code, 'inbox/too-large')
+    assert.doesNotMatch(stranger.text, /home\/me/)
+  })
+
+  it('carry careful headers unless they choose their own, also on errors', async (t) => {
+    const { port, server } = await runServer(t)
+    const csp = "default-src 'none'; script-src 'self'"
+    const headers = new Headers({ 'content-security-policy': csp, 'content-type': 'text/html' })
+    headers.append('set-cookie', 'a=1')
+    headers.append('set-cookie', 'b=2')
+    server.route({ method: 'GET', path: '/', access: 'public', handle: () => new Response('<p>', { headers }) })
+    const page = await ask(port, { path: '/' })
+    assert.equal(page.headers['content-security-policy'], csp)
+    assert.deepEqual(page.headers['set-cookie'], ['a=1', 'b=2'])
+    for (const answer of [page, await ask(port, { path: '/nowhere' }), await ask(port, { path: '/public' })]) {
+      assert.equal(answer.headers['x-content-type-options'], 'nosniff')
+      assert.equal(answer.headers['x-frame-options'], 'DENY')
+      assert.equal(answer.headers['cache-control'], 'no-store')
+      assert.equal(answer.headers['referrer-policy'], 'no-referrer')
+      assert.equal(answer.headers['server'], undefined)
+    }
+  })
+})
+
+describe('bad input', () => {
+  it('a body above the limit is 413, whether its length is announced or not', async (t) => {
+    const { port } = await runServer(t, { max_body_mb: 0.01 })
+    const body = Buffer.alloc(20_000)
+    const announced = await ask(port, { method: 'POST', path: '/token', headers: withToken(), body })
+    assert.equal(announced.status, 413)
+    assert.equal(announced.code, 'http/too-large')
+    const headers = withToken({ 'transfer-encoding': 'chunked' })
+    assert.equal((await ask(port, { method: 'POST', path: '/token', headers, body })).status, 413)
+    const fitting = await ask(port, { method: 'POST', path: '/token', headers, body: body.subarray(0, 10_000) })
+    assert.equal(fitting.status, 200)
+  })
+
+  it('a stranger cannot make the server read a large body', async (t) => {
+    const { port } = await runServer(t)
+    const head = 'POST /token HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000000\r\n\r\n'
+    const { reply } = await sendRaw(port, `${head}only the beginning`)
+    const answer = await reply
+    assert.match(answer, /^HTTP\/1\.1 401 /)
+    assert.match(answer, /connection: close/i)
+  })
+
+  const malformed: [string, string, RegExp][] = [
+    ['no HTTP at all', 'hello\r\n\r\n', /^HTTP\/1\.1 400 [\s\S]*http\/bad-request/],
+    ['a TLS greeting', '\x16\x03\x01\x02\x00\x01\x00\x01', /^HTTP\/1\.1 400 /],
+    ['huge headers', `GET /public HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`, /^HTTP\/1\.1 431 /],
+    ['a huge path', `GET /${'x'.repeat(40_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`, /^HTTP\/1\.1 431 /],
+    ['no Host', 'GET /public HTTP/1.1\r\nConnection: close\r\n\r\n', /^HTTP\/1\.1 400 /],
+    ['no Host in HTTP/1.0', 'GET /public HTTP/1.0\r\n\r\n', /^HTTP\/1\.1 403 /],
+    ['an empty Host', 'GET /public HTTP/1.1\r\nHost: \r\nConnection: close\r\n\r\n', /^HTTP\/1\.1 40[03] /],
+    [
+      'another host in the target',
+      'GET http://evil.com/public HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+      /^HTTP\/1\.1 400 [\s\S]*not a path/,
+    ],
+    [
+      'both a length and chunks',
+      'POST /own HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      /^HTTP\/1\.1 400 /,
+    ],
+    [
+      'a content type that is none',
+      'POST /own HTTP/1.1\r\nHost: localhost\r\nContent-Type: ;;;\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi',
+      /^HTTP\/1\.1 (200|415) /,
+    ],
+  ]
+  for (const [what, bytes, expected] of malformed) {
+    it(`${what} gets a clear refusal, and the server lives on`, async (t) => {
+      const { port, lines } = await runServer(t)
+      const { socket, reply } = await sendRaw(port, bytes)
+      assert.match(await reply, expected)
+      socket.destroy()
+      assert.equal((await ask(port, { path: '/public' })).status, 200)
+      assert.deepEqual(
+        lines.filter(({ level }) => level !== 'debug'),
+        [],
+      )
+    })
+  }
+
+  it('broken JSON, invalid UTF-8 and JSON 100,000 levels deep reach the route as the bytes they are', async (t) => {
+    const { port } = await runServer(t)
+    const bodies = ['{"broken', Buffer.from([0xc3, 0x28]), `${'['.repeat(100_000)}${']'.repeat(100_000)}`]
+    for (const body of bodies) {
+      const headers = withToken({ 'content-type': 'application/json' })
+      const answer = await ask(port, { method: 'POST', path: '/token', headers, body })
+      assert.equal(answer.status, 200)
+    }
+  })
+
+  it('a client that sends its headers too slowly is told so and cut off', async (t) => {
+    const { port } = await runServer(t, { limits: { headersTimeoutMs: 50, requestTimeoutMs: 60, checkMs: 20 } })
+    const { reply } = await sendRaw(port, 'GET /public HTTP/1.1\r\nHost: local')
+    assert.match(await reply, /^HTTP\/1\.1 408 [\s\S]*http\/timeout/)
+  })
+})
+
+describe('streams', () => {
+  it('arrive piece by piece: headers before the first one, each one before the next is made', async (t) => {
+    const { url, server } = await runServer(t)
+    let push: ReadableStreamDefaultController<Uint8Array> | undefined
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        push = controller
+      },
+    })
+    server.route({ method: 'GET', path: '/live', access: 'token', handle: () => new Response(body) })
+    const response = await fetch(`${url}/live`, { headers: withToken() })
+    assert.equal(response.status, 200)
+    const reader = response.body?.getReader()
+    for (const piece of ['one', 'two']) {
+      push?.enqueue(Buffer.from(piece))
+      const read = await reader?.read()
+      assert.equal(Buffer.from(read?.value ?? []).toString(), piece)
+    }
+    push?.close()
+    assert.equal((await reader?.read())?.done, true)
+  })
+
+  it('are made only as fast as the client reads', async (t) => {
+    const { port, server } = await runServer(t)
+    const piece = Buffer.alloc(64 * 1024)
+    const total = 1_000
+    let made = 0
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => {
+        made++
+        if (made > total) controller.close()
+        else controller.enqueue(piece)
+      },
+    })
+    server.route({ method: 'GET', path: '/large', access: 'public', handle: () => new Response(body) })
+    const socket = connect(port, '127.0.0.1')
+    socket.write('GET /large HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
+    await once(socket, 'readable')
+    // The socket is not read: a second answer shows that the server had every chance to run ahead.
+    for (let i = 0; i < 50; i++) await ask(port, { path: '/healthz' })
+    assert.ok(made < total / 2, `${made} of ${total} pieces were made for a client that reads nothing`)
+    socket.resume()
+    await once(socket, 'close')
+    assert.equal(made, total + 1)
+  })
+
+  it('end when the client hangs up: the stream is cancelled and the signal of the request aborts', async (t) => {
+    const { url, server, lines } = await runServer(t)
+    const cancelled = Promise.withResolvers<void>()
+    const aborted = Promise.withResolvers<void>()
+    server.route({
+      method: 'GET',
+      path: '/live',
+      access: 'token',
+      handle: (request) => {
+        request.signal.addEventListener('abort', () => aborted.resolve())
+        return new Response(
+          new ReadableStream({
+            start: (controller) => controller.enqueue(Buffer.from('x')),
+            cancel: () => cancelled.resolve(),
+          }),
+        )
+      },
+    })
+    const client = new AbortController()
+    const response = await fetch(`${url}/live`, { headers: withToken(), signal: client.signal })
+    await response.body?.getReader().read()
+    client.abort()
+    await Promise.all([cancelled.promise, aborted.promise])
+    assert.deepEqual(
+      lines.filter(({ level }) => level !== 'debug'),
+      [],
+    )
+  })
+
+  it('a hang-up before the route has answered aborts the signal of the request', async (t) => {
+    const { url, server, lines } = await runServer(t)
+    const entered = Promise.withResolvers<void>()
+    const aborted = Promise.withResolvers<void>()
+    server.route({
+      method: 'POST',
+      path: '/slow',
+      access: 'token',
+      handle: async (request) => {
+        entered.resolve()
+        await once(request.signal, 'abort')
+        aborted.resolve()
+        throw request.signal.reason
+      },
+    })
+    const client = new AbortController()
+    const asked = fetch(`${url}/slow`, { method: 'POST', body: 'x', headers: withToken(), signal: client.signal })
+    await entered.promise
+    client.abort()
+    await assert.rejects(asked)
+    await aborted.promise
+    assert.deepEqual(
+      lines.filter(({ level }) => level === 'error'),
+      [],
+    )
+  })
+
+  it('the signal stays quiet when the answer was received', async (t) => {
+    const { port, server } = await runServer(t)
+    let signal: AbortSignal | undefined
+    const handle = (request: Request) => {
+      signal = request.signal
+      return new Response('done')
+    }
+    server.route({ method: 'GET', path: '/quick', access: 'public', handle })
+    assert.equal((await ask(port, { path: '/quick', headers: { connection: 'close' } })).text, 'done')
+    await ask(port, { path: '/healthz' })
+    assert.equal(signal?.aborted, false)
+  })
+
+  it('that fail cut the connection, so that half an answer is never taken for a whole one', async (t) => {
+    const { url, server, lines } = await runServer(t)
+    let sent = false
+    const body = new ReadableStream({
+      pull: (controller) => {
+        if (sent) controller.error(new Error('the source broke'))
+        else controller.enqueue(Buffer.from('half'))
+        sent = true
+      },
+    })
+    server.route({ method: 'GET', path: '/live', access: 'token', handle: () => new Response(body) })
+    const response = await fetch(`${url}/live`, { headers: withToken() })
+    await assert.rejects(response.text())
+    assert.equal(lines.filter(({ level }) => level === 'error').length, 1)
+  })
+
+  it('HEAD gives the headers of GET and cancels the body', async (t) => {
+    const { port, server } = await runServer(t)
+    const cancelled = Promise.withResolvers<void>()
+    const body = () => new ReadableStream({ cancel: () => cancelled.resolve() })
+    const headers = { 'x-kind': 'endless' }
+    server.route({ method: 'GET', path: '/live', access: 'public', handle: () => new Response(body(), { headers }) })
+    const answer = await ask(port, { method: 'HEAD', path: '/live' })
+    assert.equal(answer.headers['x-kind'], 'endless')
+    assert.equal(answer.text, '')
+    await cancelled.promise
+  })
+})
+
+describe('starting and stopping', () => {
+  it('a port in use is a clear error that names the address', async (t) => {
+    const { port } = await runServer(t)
+    const settings = { host: '127.0.0.1', port, allowed_hosts: [], max_body_mb: 1 }
+    const second = createHttpServer({ settings, token: () => secret, readiness: () => ready, log: silentLog })
+    await assert.rejects(second.start(), (error) => {
+      assert.ok(error instanceof HermesError)
+      assert.equal(error.code, 'http/port-in-use')
+      assert.match(error.message, new RegExp(`127\\.0\\.0\\.1:${port}`))
+      return true
+    })
+    await second.stop()
+  })
+
+  it('an address that is not ours is a clear error', async () => {
+    const settings = { host: '192.0.2.1', port: 0, allowed_hosts: [], max_body_mb: 1 }
+    const server = createHttpServer({ settings, token: () => secret, readiness: () => ready, log: silentLog })
+    await assert.rejects(server.start(), { code: 'http/cannot-listen' })
+  })
+
+  it('listening on every address still prints one that a browser can open', async (t) => {
+    const settings = { host: '0.0.0.0', port: 0, allowed_hosts: [], max_body_mb: 1 }
+    const server = createHttpServer({ settings, token: () => secret, readiness: () => ready, log: silentLog })
+    t.after(() => server.stop())
+    const address = await server.start()
+    assert.deepEqual(address, { host: '0.0.0.0', port: address.port, url: `http://127.0.0.1:${address.port}` })
+    assert.equal((await fetch(`${address.url}/healthz`)).status, 200)
+  })
+
+  it('stopping lets a response under way end, closes idle connections, and may be done twice', async (t) => {
+    const { port, url, server } = await runServer(t, { limits: { graceMs: 60_000 } })
+    const idle = await sendRaw(port, 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    await once(idle.socket, 'data')
+    const entered = Promise.withResolvers<void>()
+    const go = Promise.withResolvers<void>()
+    server.route({
+      method: 'GET',
+      path: '/slow',
+      access: 'public',
+      handle: async () => {
+        entered.resolve()
+        await go.promise
+        return new Response('finished')
+      },
+    })
+    const asked = fetch(`${url}/slow`)
+    await entered.promise
+    const stopping = server.stop()
+    assert.equal(server.stop(), stopping)
+    go.resolve()
+    assert.equal(await (await asked).text(), 'finished')
+    await Promise.all([stopping, once(idle.socket, 'close')])
+    await assert.rejects(fetch(`${url}/healthz`))
+  })
+
+  it('stopping does not wait for streams that never end', async (t) => {
+    const { url, server } = await runServer(t, { limits: { graceMs: 20 } })
+    const cancelled = Promise.withResolvers<void>()
+    const body = new ReadableStream({
+      start: (controller) => controller.enqueue(Buffer.from('x')),
+      cancel: () => cancelled.resolve(),
+    })
+    server.route({ method: 'GET', path: '/live', access: 'public', handle: () => new Response(body) })
+    const response = await fetch(`${url}/live`)
+    const read = response.text()
+    await Promise.all([server.stop(), assert.rejects(read), cancelled.promise])
+  })
+
+  it('a server that was never started can be stopped', async () => {
+    const settings = { host: '127.0.0.1', port: 0, allowed_hosts: [], max_body_mb: 1 }
+    await createHttpServer({ settings, token: () => secret, readiness: () => ready, log: silentLog }).stop()
+  })
+})

@@ -1,0 +1,108 @@
+/**
+ * A running HTTP room with two routes of every access, and a client that sends exactly the headers it is told to.
+ */
+import { once } from 'node:events'
+import { type IncomingHttpHeaders, request } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
+import type { TestContext } from 'node:test'
+import { httpConfig } from '../../src/http/config.ts'
+import type { Readiness } from '../../src/http/readiness.ts'
+import { createHttpServer, type HttpServer, type HttpServerDeps } from '../../src/http/server.ts'
+import type { LogFields, Logger } from '../../src/lib/log.ts'
+import type { HttpRoute } from '../../src/platforms/adapter.ts'
+
+export const secret = 'test-token-of-sufficient-length'
+export const ready: Readiness = { status: 'ready', platforms: { web: { state: 'connected' } }, degraded: [] }
+
+export interface Line {
+  readonly level: string
+  readonly fields: LogFields
+  readonly message: string
+}
+
+export function recordingLog(): { log: Logger; lines: Line[] } {
+  const lines: Line[] = []
+  const at = (level: string) => (fields: LogFields, message: string) => void lines.push({ level, fields, message })
+  const log: Logger = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), child: () => log }
+  return { log, lines }
+}
+
+export const echoRoutes: readonly HttpRoute[] = (['token', 'public', 'own'] as const).flatMap((access) => [
+  { method: 'GET', path: `/${access}`, access, handle: () => Response.json({ access }) },
+  { method: 'POST', path: `/${access}`, access, handle: async (asked: Request) => new Response(await asked.bytes()) },
+])
+
+export interface RunningServer {
+  readonly server: HttpServer
+  readonly port: number
+  readonly url: string
+  readonly lines: Line[]
+}
+
+/** Stopped when the test ends. */
+export async function runServer(
+  t: TestContext,
+  deps: Partial<HttpServerDeps> & { allowed_hosts?: string[]; max_body_mb?: number } = {},
+): Promise<RunningServer> {
+  const { log, lines } = recordingLog()
+  const settings = httpConfig.http.parse({
+    port: 0,
+    ...(deps.allowed_hosts === undefined ? {} : { allowed_hosts: deps.allowed_hosts }),
+    ...(deps.max_body_mb === undefined ? {} : { max_body_mb: deps.max_body_mb }),
+  })
+  const server = createHttpServer({
+    settings,
+    token: () => secret,
+    readiness: () => ready,
+    log,
+    routes: echoRoutes,
+    ...deps,
+  })
+  const { port, url } = await server.start()
+  t.after(() => server.stop())
+  return { server, port, url, lines }
+}
+
+export interface Answered {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+  /** `error.code` of the body, where there is one. */
+  readonly code: string | undefined
+}
+
+export interface Ask {
+  readonly method?: string
+  readonly path: string
+  readonly headers?: Record<string, string | string[]>
+  readonly body?: Uint8Array | string
+}
+
+export async function ask(port: number, { method = 'GET', path, headers = {}, body }: Ask): Promise<Answered> {
+  const asked = request({ port, host: '127.0.0.1', method, path, headers, agent: false })
+  asked.end(body)
+  const [response] = await once(asked, 'response')
+  const content = await text(response)
+  return { status: response.statusCode, headers: response.headers, text: content, code: errorCode(content) }
+}
+
+export function withToken(headers: Record<string, string> = {}, token = secret): Record<string, string> {
+  return { authorization: `Bearer ${token}`, ...headers }
+}
+
+/** Sends bytes as they are, for requests that no client would make. */
+export async function sendRaw(port: number, bytes: string): Promise<{ socket: Socket; reply: Promise<string> }> {
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  socket.write(bytes)
+  return { socket, reply: text(socket) }
+}
+
+function errorCode(content: string): string | undefined {
+  try {
+    return JSON.parse(content)?.error?.code
+  } catch {
+    return undefined
+  }
+}
