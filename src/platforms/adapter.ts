@@ -96,7 +96,7 @@ export type Accepted =
 
 /** One line of a chat as the platform showed it: what people wrote, what was answered. */
 export interface ChatEntry {
-  /** Grows with time; unique within the chat. */
+  /** Grows with time; unique within the chat. For answers it equals the `deliveryId` the adapter was given. */
   readonly id: string
   readonly from: 'user' | 'agent'
   readonly kind: 'message' | 'notice'
@@ -105,6 +105,8 @@ export interface ChatEntry {
   readonly at: number
   /** The turn it belongs to, where there is one. */
   readonly turnId?: string
+  /** What the adapter called the message when it handed it in. */
+  readonly messageId?: string
 }
 
 /** What the gateway gives an adapter. */

@@ -1,0 +1,55 @@
+/**
+ * The value of `$(…)` where it can be told from its text: `$(echo rm)`, `$(pwd)`, `$(mktemp)`.
+ */
+import type { ParsedScript, Word } from 'unbash'
+import type { ExpandContext } from './expand.ts'
+import { type Field, joined, literal, textPiece, unknownPiece } from './field.ts'
+
+type Expand = (word: Word, context: ExpandContext) => Field[]
+
+/** Undefined when only running it would tell. */
+export function valueOfSubstitution(
+  script: ParsedScript | undefined,
+  context: ExpandContext,
+  expand: Expand,
+): Field | undefined {
+  const command = script?.commands.length === 1 ? script.commands[0]?.command : undefined
+  if (command?.type !== 'Command' || command.name === undefined) return undefined
+  if (context.depth > 8) return undefined
+  const deeper = { ...context, depth: context.depth + 1 }
+  const args = command.suffix.flatMap((word) => (word.type === 'Word' ? expand(word, deeper) : []))
+  return valueOf(command.name.value, args, context)
+}
+
+function valueOf(name: string, args: readonly Field[], { cwd }: ExpandContext): Field | undefined {
+  switch (name) {
+    case 'echo':
+      return asField(joined(args.filter((field) => !/^-[neE]+$/.test(literal(field) ?? ''))))
+    case 'printf':
+      return asField(printed(args))
+    case 'pwd':
+      return asField(cwd)
+    case 'mktemp':
+      // A fresh file below the folder for such files: what is done to it harms nothing else.
+      return [textPiece('/tmp/'), unknownPiece('$(mktemp)')]
+    case 'which':
+    case 'command':
+      return asField(literal(args.at(-1)))
+    default:
+      return undefined
+  }
+}
+
+const asField = (text: string | undefined): Field | undefined => (text === undefined ? undefined : [textPiece(text)])
+
+/** What `printf` prints for a format of plain text and `%s`. */
+export function printed(args: readonly Field[]): string | undefined {
+  const [format, ...values] = args.map((field) => literal(field))
+  if (format === undefined || values.includes(undefined)) return undefined
+  if (/%[^s%]/.test(format)) return undefined
+  let next = 0
+  return format
+    .replace(/%([s%])/g, (_, kind) => (kind === '%' ? '%' : (values[next++] ?? '')))
+    .replaceAll('\\n', '\n')
+    .replaceAll('\\t', '\t')
+}

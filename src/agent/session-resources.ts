@@ -1,0 +1,87 @@
+/**
+ * What a session holds between its turns: the place where its commands run, its background commands, its list of steps.
+ * Lives in memory only; the list of steps is found again in the transcript.
+ */
+import type { ChatMessage } from '../message/transcript.ts'
+import type { Environment } from './environments/environment.ts'
+import type { ProcessTable } from './environments/process-table.ts'
+import type { TodoItem, TodoStore } from './tool.ts'
+
+export interface SessionResources {
+  readonly environment: Environment
+  readonly processes: ProcessTable
+  readonly todos: TodoStore
+}
+
+export interface SessionResourcesDeps {
+  createEnvironment(): Environment
+  createProcessTable(): ProcessTable
+  /** Reads the arguments of a `todo` call; null when they are not a list. */
+  readTodos(argumentsJson: string): readonly TodoItem[] | null
+}
+
+export interface SessionResourcePool {
+  of(sessionId: string, transcript: () => readonly ChatMessage[]): SessionResources
+  /** Ends everything that still runs. May be called twice. */
+  close(): Promise<void>
+}
+
+/** So many quiet sessions are kept; one with a running command is kept in any case. */
+const maxQuiet = 256
+
+export function createSessionResources(deps: SessionResourcesDeps): SessionResourcePool {
+  const pool = new Map<string, SessionResources>()
+
+  function evict(): void {
+    for (const [id, { processes, environment }] of pool) {
+      if (pool.size <= maxQuiet) return
+      if (processes.list().some((entry) => entry.exit() === undefined)) continue
+      pool.delete(id)
+      void environment.cleanup()
+    }
+  }
+
+  return {
+    of(sessionId, transcript) {
+      const known = pool.get(sessionId)
+      if (known !== undefined) {
+        pool.delete(sessionId)
+        pool.set(sessionId, known)
+        return known
+      }
+      let todos: readonly TodoItem[] | undefined
+      const made: SessionResources = {
+        environment: deps.createEnvironment(),
+        processes: deps.createProcessTable(),
+        todos: {
+          read: () => (todos ??= lastTodos(transcript(), deps.readTodos)),
+          write: (items) => {
+            todos = items
+          },
+        },
+      }
+      pool.set(sessionId, made)
+      evict()
+      return made
+    },
+    async close() {
+      const all = [...pool.values()]
+      pool.clear()
+      for (const { processes } of all) processes.killAll()
+      await Promise.all(all.map(({ environment }) => environment.cleanup()))
+    },
+  }
+}
+
+function lastTodos(
+  transcript: readonly ChatMessage[],
+  read: (argumentsJson: string) => readonly TodoItem[] | null,
+): readonly TodoItem[] {
+  for (const message of transcript.toReversed()) {
+    if (message.role !== 'assistant') continue
+    const call = message.toolCalls?.findLast(({ name }) => name === 'todo')
+    const items = call === undefined ? null : read(call.arguments)
+    if (items !== null) return items
+  }
+  return []
+}

@@ -1,0 +1,22 @@
+#!/usr/bin/env node
+/**
+ * `hermes`: sets the runtime up, then hands over to `cli/`. Plain JavaScript, so that a Node that is too old can still
+ * say so, and so that the compile cache is on before the first TypeScript file is read.
+ */
+import { enableCompileCache, registerHooks } from 'node:module'
+import process from 'node:process'
+import { runtimeSetup } from './config/runtime-setup.mjs'
+import { createSdkResolver } from './sdk-resolver.mjs'
+
+const setup = runtimeSetup(process)
+if (setup.problem !== undefined) {
+  process.stderr.write(`${setup.problem}\n`)
+  process.exit(1)
+}
+if (setup.restartWith !== undefined) process.execve?.(process.execPath, setup.restartWith, setup.environment)
+if (setup.compileCache !== undefined) enableCompileCache(setup.compileCache)
+
+registerHooks({ resolve: createSdkResolver(new URL('./', import.meta.url)) })
+
+const { main } = await import('./cli/main.ts')
+await main(process)

@@ -1,0 +1,50 @@
+/**
+ * Sessions as people look at them: lists and one in full. Run on a read-only connection by the command line.
+ */
+import { query } from '../store/query.ts'
+
+export const recentSessions = query((db, p: { limit: number }) =>
+  db
+    .selectFrom('sessions')
+    .select([
+      'id',
+      'session_key',
+      'platform',
+      'user_id',
+      'title',
+      'created_at',
+      'updated_at',
+      'ended_at',
+      'end_reason',
+      'input_tokens',
+      'output_tokens',
+    ])
+    .orderBy('updated_at', 'desc')
+    .limit(p.limit),
+)
+
+export const sessionById = query((db, p: { id: string }) =>
+  db.selectFrom('sessions').selectAll().where('id', '=', p.id),
+)
+
+/** Finds the newest session of a key. */
+export const sessionByKey = query((db, p: { key: string }) =>
+  db.selectFrom('sessions').selectAll().where('session_key', '=', p.key).orderBy('created_at', 'desc').limit(1),
+)
+
+export const messagesOfSession = query((db, p: { session_id: string }) =>
+  db
+    .selectFrom('messages')
+    .leftJoin('texts', 'texts.id', 'messages.text_id')
+    .select(['ord', 'role', 'content', 'texts.body', 'tool_calls', 'tool_name', 'created_at'])
+    .where('session_id', '=', p.session_id)
+    .where('superseded', '=', 0)
+    .orderBy('ord'),
+)
+
+export const countMessages = query((db, p: { session_id: string }) =>
+  db
+    .selectFrom('messages')
+    .select((count) => count.fn.countAll<number>().as('count'))
+    .where('session_id', '=', p.session_id),
+)

@@ -1,0 +1,215 @@
+/**
+ * Keeps the house clear: who may import whom (docs/explanation/architecture.md). Runs on the files themselves.
+ */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, posix, relative } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+
+interface Import {
+  readonly from: string
+  /** A path from the root for our own files, else the bare name of the package. */
+  readonly to: string
+  readonly typeOnly: boolean
+}
+
+type SourceFiles = ReadonlyMap<string, string>
+
+function filesUnder(...folders: string[]): SourceFiles {
+  const found = new Map<string, string>()
+  const visit = (path: string) => {
+    if (statSync(path).isDirectory()) for (const name of readdirSync(path).sort()) visit(join(path, name))
+    else if (/\.(ts|mjs|js)$/.test(path))
+      found.set(relative(root, path).replaceAll('\\', '/'), readFileSync(path, 'utf8'))
+  }
+  for (const folder of folders) visit(join(root, folder))
+  return found
+}
+
+/** Imports and re-exports as the formatter writes them; comments cannot hide or fake one, strings at line starts do not occur. */
+function importsOf(files: SourceFiles): Import[] {
+  const statement =
+    /^(?:import|export)\b(?<clause>[^'"`;]*?)\bfrom '(?<name>[^']+)'|^import '(?<bare>[^']+)'|\bimport\('(?<dynamic>[^']+)'\)/gm
+  return [...files].flatMap(([from, text]) =>
+    [...withoutComments(text).matchAll(statement)].map(({ groups = {} }) => {
+      const name = groups['name'] ?? groups['bare'] ?? groups['dynamic'] ?? ''
+      const to = name.startsWith('.') ? posix.normalize(posix.join(posix.dirname(from), name)) : name
+      return { from, to, typeOnly: /^\s*type\b/.test(groups['clause'] ?? '') }
+    }),
+  )
+}
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
+}
+
+const ground = new Set(['lib', 'message', 'config', 'store'])
+
+function roomOf(path: string): string | undefined {
+  return /^src\/([^/]+)\//.exec(path)?.[1]
+}
+
+/** What stands in the way of an import, or undefined. */
+function violation({ from, to, typeOnly }: Import): string | undefined {
+  const room = roomOf(from)
+  const other = roomOf(to)
+  if (/^(platforms|hooks|plugins)\//.test(from)) return outsiderViolation(from, to)
+  if (room === undefined || to === from) return doorViolation(from, to)
+  if (/^src\/(gateway|turn|command-lane|chat-history)/.test(to) && room !== 'cli')
+    return typeOnly ? undefined : 'rooms do not know the wiring'
+  if (other === undefined || other === room) return doorViolation(from, to)
+  const order = ['lib', 'message', 'config', 'store']
+  if (ground.has(room)) {
+    const allowed =
+      room === 'config' || room === 'store'
+        ? other === 'lib' || other === 'message'
+        : order.indexOf(other) < order.indexOf(room)
+    return allowed || typeOnly ? undefined : `${room} lies below ${other}`
+  }
+  if (other === 'cli') return 'nothing imports cli'
+  if (room === 'cli' || ground.has(other) || typeOnly) return undefined
+  return `room ${room} imports a value of room ${other}`
+}
+
+function outsiderViolation(from: string, to: string): string | undefined {
+  const folder = from.split('/').slice(0, 2).join('/')
+  if (to === '#sdk' || to === '#sdk/testing' || to.startsWith(`${folder}/`) || to.startsWith('node:')) return undefined
+  if (to.startsWith('src/') || to.startsWith('platforms/')) return 'an outsider reaches into the engine: import #sdk'
+  return doorViolation(from, to)
+}
+
+/** One door per package. */
+const doors: Readonly<Record<string, RegExp>> = {
+  yaml: /^src\/lib\/yaml/,
+  chokidar: /^src\/lib\/watch/,
+  pino: /^src\/lib\/log/,
+  marked: /^src\/lib\/markdown|^platforms\/web\//,
+  fastify: /^src\/http\//,
+  openai: /^src\/agent\/providers\//,
+  '@anthropic-ai/sdk': /^src\/agent\/providers\//,
+  unbash: /^src\/agent\//,
+  kysely: /^src\/store\//,
+  'node:sqlite': /^src\/store\//,
+  commander: /^src\/cli\//,
+  telegraf: /^platforms\/telegram\//,
+  'discord.js': /^platforms\/discord\//,
+  '@slack/bolt': /^platforms\/slack\//,
+}
+
+function doorViolation(from: string, to: string): string | undefined {
+  const name = to.startsWith('@') ? to.split('/').slice(0, 2).join('/') : (to.split('/')[0] ?? to)
+  const door = doors[to] ?? doors[name]
+  return door === undefined || door.test(from) ? undefined : `${to} has one door, and this is not it`
+}
+
+function violations(files: SourceFiles): string[] {
+  return importsOf(files).flatMap((found) => {
+    const reason = violation(found)
+    return reason === undefined ? [] : [`${found.from} → ${found.to}: ${reason}`]
+  })
+}
+
+/** A cycle of value imports, as the list of files it goes through; empty when there is none. */
+function cycleIn(files: SourceFiles): string[] {
+  const graph = new Map<string, string[]>()
+  for (const { from, to, typeOnly } of importsOf(files)) {
+    if (!typeOnly && files.has(to)) graph.set(from, [...(graph.get(from) ?? []), to])
+  }
+  const done = new Set<string>()
+  const walk = (file: string, path: readonly string[]): string[] => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file]
+    if (done.has(file)) return []
+    for (const next of graph.get(file) ?? []) {
+      const found = walk(next, [...path, file])
+      if (found.length > 0) return found
+    }
+    done.add(file)
+    return []
+  }
+  for (const file of files.keys()) {
+    const found = walk(file, [])
+    if (found.length > 0) return found
+  }
+  return []
+}
+
+const source = filesUnder('src', 'platforms', 'hooks', 'plugins')
+
+test('the rules are checked on the real files', () => {
+  assert.ok(source.size > 80, `only ${source.size} files were read`)
+  assert.ok(importsOf(source).length > 200)
+})
+
+test('every import keeps to the house', () => {
+  assert.deepEqual(violations(source), [])
+})
+
+test('no value imports go in a circle', () => {
+  assert.deepEqual(cycleIn(source), [])
+})
+
+test('the environment is read in config alone', () => {
+  const readers = [...source].filter(
+    ([path, text]) => !path.startsWith('src/config/') && withoutComments(text).includes('process.env'),
+  )
+  assert.deepEqual(
+    readers.map(([path]) => path),
+    [],
+  )
+})
+
+test('no platform is named in the machine', () => {
+  const names = /['"`](telegram|discord|slack|api_server)['"`]/
+  const naming = [...source].filter(([path, text]) => path.startsWith('src/') && names.test(withoutComments(text)))
+  assert.deepEqual(
+    naming.map(([path]) => path),
+    [],
+  )
+})
+
+test('every file says what it is for before anything else', () => {
+  const silent = [...source].filter(([, text]) => !/^(#!.*\n)?\/\*\*/.test(text))
+  assert.deepEqual(
+    silent.map(([path]) => path),
+    [],
+  )
+})
+
+test('a planted violation of each kind is found', () => {
+  const planted = new Map([
+    ['src/lib/planted.ts', "import { createStore } from '../store/store.ts'\n"],
+    [
+      'src/inbox/planted.ts',
+      "import { prepare } from '../outbox/outbox.ts'\nimport type { Outbox } from '../outbox/outbox.ts'\n",
+    ],
+    ['src/agent/planted.ts', "import Fastify from 'fastify'\n"],
+    ['src/http/planted.ts', "import { createGateway } from '../gateway.ts'\n"],
+    ['platforms/web/planted.ts', "import { HermesError } from '../../src/lib/errors.ts'\n"],
+    ['platforms/web/also.ts', "const sdk = await import('openai')\n"],
+    ['src/message/planted.ts', "// import { x } from '../cli/main.ts'\nexport * from '../config/load.ts'\n"],
+  ])
+  assert.deepEqual(
+    violations(planted).map((line) => line.split(':')[0]),
+    [
+      'src/lib/planted.ts → src/store/store.ts',
+      'src/inbox/planted.ts → src/outbox/outbox.ts',
+      'src/agent/planted.ts → fastify',
+      'src/http/planted.ts → src/gateway.ts',
+      'platforms/web/planted.ts → src/lib/errors.ts',
+      'platforms/web/also.ts → openai',
+      'src/message/planted.ts → src/config/load.ts',
+    ],
+  )
+})
+
+test('a planted circle is found', () => {
+  const planted = new Map([
+    ['src/lib/a.ts', "import { b } from './b.ts'\n"],
+    ['src/lib/b.ts', "import { c } from './c.ts'\n"],
+    ['src/lib/c.ts', "import { a } from './a.ts'\n"],
+  ])
+  assert.deepEqual(cycleIn(planted), ['src/lib/a.ts', 'src/lib/b.ts', 'src/lib/c.ts', 'src/lib/a.ts'])
+})
