@@ -141,6 +141,8 @@ export interface Database {
     text: string
     reply_to: string | null
     state: OutboxState
+    /** 1: an earlier try may have reached the platform, so the next one must not be silent. */
+    doubt: Generated<number>
     tries: Generated<number>
     due_at: number
     platform_id: string | null
@@ -156,6 +158,7 @@ export interface Database {
     account: string
     chat_id: string
     platform_id: string
+    created_at: number
   }
   /** How far an account has read a chat. */
   cursors: { account: string; chat_id: string; last_id: string }

@@ -158,6 +158,7 @@ create table outbox (
   text text not null,
   reply_to text,
   state text not null,
+  doubt integer not null default 0,
   tries integer not null default 0,
   due_at integer not null,
   platform_id text,
@@ -177,6 +178,7 @@ create table drafts (
   account text not null,
   chat_id text not null,
   platform_id text not null,
+  created_at integer not null,
   primary key (turn_id, part)
 ) without rowid;
 
