@@ -1,0 +1,83 @@
+/**
+ * Small files of our own: written whole or not at all, and for the owner's eyes only.
+ * Synchronous on purpose: these files are tiny and rarely written, and start-up is simpler without waiting in between.
+ */
+import { randomBytes } from 'node:crypto'
+import {
+  chmodSync,
+  closeSync,
+  fchmodSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { systemCode } from './errors.ts'
+
+/**
+ * Writes a text so that a reader, or a crash, meets the old file or the new one and never half of it.
+ * The folder must exist. Throws the system's error (ENOSPC, EACCES …) and leaves no temporary file behind.
+ */
+export function writeFileAtomic(path: string, text: string, mode = 0o600): void {
+  const temporary = join(dirname(path), `.${basename(path)}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`)
+  try {
+    const file = openSync(temporary, 'wx', mode)
+    try {
+      // The mode given to open is cut by the umask.
+      fchmodSync(file, mode)
+      writeFileSync(file, text)
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+    renameSync(temporary, path)
+  } catch (error) {
+    rmSync(temporary, { force: true })
+    throw error
+  }
+  syncDirectory(dirname(path))
+}
+
+/** Makes the rename itself durable. */
+function syncDirectory(path: string): void {
+  const directory = openSync(path, 'r')
+  try {
+    fsyncSync(directory)
+  } finally {
+    closeSync(directory)
+  }
+}
+
+/** Makes a folder and those above it. A folder that is there keeps its mode. Throws the system's error. */
+export function ensureDirectory(path: string, mode = 0o700): void {
+  // mkdir answers with the first folder it had to make, and its mode is cut by the umask.
+  if (mkdirSync(path, { recursive: true, mode }) !== undefined) chmodSync(path, mode)
+}
+
+/** The text of a file; undefined when there is none. Throws for everything else: no rights, a folder, too large, not UTF-8. */
+export function readTextIfExists(path: string, maxBytes = 16 * 1024 * 1024): string | undefined {
+  try {
+    const found = statSync(path)
+    // Before it is opened: reading a pipe or a device could wait forever.
+    if (!found.isFile())
+      throw new Error(found.isDirectory() ? 'it is a folder, not a file' : 'it is not a regular file')
+    if (found.size > maxBytes) throw new Error(`it is larger than ${maxBytes} bytes`)
+    return decodeText(readFileSync(path))
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function decodeText(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (error) {
+    throw new Error('it is not UTF-8 text', { cause: error })
+  }
+}
