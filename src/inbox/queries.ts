@@ -2,8 +2,12 @@
  * What the inbox keeps on disk: events, their names, and how far the work on them has come.
  */
 import type { TurnOutcome } from '../platforms/adapter.ts'
-import { exec, query, row, rows, type UseCase } from '../store/query.ts'
+import { exec, query, row, rows, sql, type UseCase } from '../store/query.ts'
 import type { InboxState } from '../store/schema.ts'
+
+// Literal, because SQLite uses a partial index only where a query repeats its condition word for word.
+const open = sql<boolean>`state in ('queued', 'claimed')`
+const parked = sql<boolean>`state = 'parked'`
 
 const findKey = query((db, p: { key: string }) => db.selectFrom('inbox_keys').select('seq').where('key', '=', p.key))
 
@@ -91,7 +95,7 @@ const headOfLane = query((db, p: { session_key: string; lane: 'turn' | 'control'
     .select(['seq', 'payload', 'tries', 'turn_id', 'state', 'reason'])
     .where('session_key', '=', p.session_key)
     .where('lane', '=', p.lane)
-    .where('state', 'in', ['queued', 'claimed'])
+    .where(open)
     .orderBy('seq')
     .limit(1),
 )
@@ -153,7 +157,7 @@ export function* eventState(
 }
 
 const openSessions = query((db, _: Record<never, never>) =>
-  db.selectFrom('inbox').select(['session_key', 'lane']).distinct().where('state', 'in', ['queued', 'claimed']),
+  db.selectFrom('inbox').select(['session_key', 'lane']).distinct().where(open),
 )
 
 /** The lanes with work, for the start after a stop or a crash. */
@@ -167,6 +171,7 @@ const countQueued = query((db, p: { session_key: string }) =>
     .select((count) => count.fn.countAll<number>().as('count'))
     .where('session_key', '=', p.session_key)
     .where('lane', '=', 'turn')
+    .where(open)
     .where('state', '=', 'queued'),
 )
 
@@ -179,7 +184,7 @@ export const listOpenEvents = query((db, p: { limit: number }) =>
   db
     .selectFrom('inbox')
     .select(['seq', 'session_key', 'platform', 'chat_id', 'state', 'tries', 'reason', 'payload', 'accepted_at'])
-    .where('state', 'in', ['queued', 'claimed', 'parked'])
+    .where((either) => either.or([open, parked]))
     .orderBy('seq')
     .limit(p.limit),
 )
@@ -189,7 +194,7 @@ const release = query((db, p: { seq: number; now: number }) =>
     .updateTable('inbox')
     .set({ state: 'queued', tries: 0, turn_id: null, reason: null, outcome: null, available_at: p.now })
     .where('seq', '=', p.seq)
-    .where('state', '=', 'parked')
+    .where(parked)
     .returning(['session_key', 'lane']),
 )
 
@@ -202,12 +207,7 @@ export function* retryEvent(
 }
 
 const forget = query((db, p: { seq: number }) =>
-  db
-    .updateTable('inbox')
-    .set({ state: 'dropped' })
-    .where('seq', '=', p.seq)
-    .where('state', '=', 'parked')
-    .returning('seq'),
+  db.updateTable('inbox').set({ state: 'dropped' }).where('seq', '=', p.seq).where(parked).returning('seq'),
 )
 
 /** Forgets a parked event; false when there is none of this number. */

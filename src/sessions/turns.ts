@@ -2,8 +2,11 @@
  * The rows of turns and of the tool calls inside them.
  */
 import type { ToolMode } from '../agent/tool.ts'
-import { exec, query, row, rows, type UseCase } from '../store/query.ts'
+import { exec, query, row, rows, sql, type UseCase } from '../store/query.ts'
 import type { TurnState } from '../store/schema.ts'
+
+// Literal, because SQLite uses a partial index only where a query repeats its condition word for word.
+const open = sql<boolean>`turns.state in ('running', 'waiting')`
 
 const insertTurn = query(
   (
@@ -72,7 +75,7 @@ const findOpenTurn = query((db, p: { session_key: string }) =>
       'inbox.state',
     ])
     .where('turns.session_key', '=', p.session_key)
-    .where('turns.state', 'in', ['running', 'waiting'])
+    .where(open)
     .orderBy('inbox.seq')
     .limit(1),
 )
@@ -92,9 +95,7 @@ export function* openTurn(sessionKey: string): UseCase<OpenTurn | undefined> {
   return yield* row(findOpenTurn, { session_key: sessionKey })
 }
 
-const openTurnKeys = query((db, _: Record<never, never>) =>
-  db.selectFrom('turns').select('session_key').where('state', 'in', ['running', 'waiting']),
-)
+const openTurnKeys = query((db, _: Record<never, never>) => db.selectFrom('turns').select('session_key').where(open))
 
 /** Sessions whose turn was cut off by a stop or a crash. */
 export function* sessionsWithOpenTurns(): UseCase<readonly string[]> {
@@ -115,7 +116,7 @@ const endOfTurn = query(
       .updateTable('turns')
       .set({ state: p.state, reason: p.reason, model: p.model, provider: p.provider, ended_at: p.now })
       .where('id', '=', p.id)
-      .where('state', 'in', ['running', 'waiting']),
+      .where(open),
 )
 
 export interface TurnEnd {
@@ -134,7 +135,7 @@ const requestStop = query((db, p: { session_key: string }) =>
     .updateTable('turns')
     .set({ stop_requested: 1 })
     .where('session_key', '=', p.session_key)
-    .where('state', 'in', ['running', 'waiting'])
+    .where(open)
     .returning('id'),
 )
 

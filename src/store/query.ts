@@ -7,6 +7,9 @@
 import type { CompiledQuery, Kysely } from 'kysely'
 import type { Database } from './schema.ts'
 
+/** For conditions that repeat a partial index word for word: bound values would keep the database from using it. */
+export { sql } from 'kysely'
+
 export type SqlValue = string | number | null
 export type Params = Readonly<Record<string, SqlValue>>
 
