@@ -4,7 +4,7 @@
  */
 import { eventsOfChat } from './inbox/queries.ts'
 import type { MessageEvent } from './message/event.ts'
-import { messagesOfChat } from './outbox/queries.ts'
+import { messagesOfChat } from './outbox/chat-lines.ts'
 import type { ChatEntry } from './platforms/adapter.ts'
 import type { UseCase } from './store/query.ts'
 

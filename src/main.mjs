@@ -6,7 +6,8 @@
 import { enableCompileCache, registerHooks } from 'node:module'
 import process from 'node:process'
 import { runtimeSetup } from './config/runtime-setup.mjs'
-import { createSdkResolver } from './sdk-resolver.mjs'
+import { packedPackages } from './packages/bundled.mjs'
+import { createResolver } from './packages/resolver.mjs'
 
 const setup = runtimeSetup(process)
 if (setup.problem !== undefined) {
@@ -16,7 +17,7 @@ if (setup.problem !== undefined) {
 if (setup.restartWith !== undefined) process.execve?.(process.execPath, setup.restartWith, setup.environment)
 if (setup.compileCache !== undefined) enableCompileCache(setup.compileCache)
 
-registerHooks({ resolve: createSdkResolver(new URL('./', import.meta.url)) })
+registerHooks({ resolve: createResolver({ source: new URL('./', import.meta.url), packed: packedPackages() }) })
 
 const { main } = await import('./cli/main.ts')
 await main(process)

@@ -97,6 +97,7 @@ const doors: Readonly<Record<string, RegExp>> = {
   telegraf: /^platforms\/telegram\//,
   'discord.js': /^platforms\/discord\//,
   '@slack/bolt': /^platforms\/slack\//,
+  esbuild: /^src\/packages\//,
 }
 
 function doorViolation(from: string, to: string): string | undefined {

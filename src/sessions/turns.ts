@@ -219,3 +219,33 @@ const keepLate = query((db, p: { turn_id: string; call_id: string; late: string;
 export function* keepLateResult(turnId: string, callId: string, result: string, now: number): UseCase<void> {
   yield* exec(keepLate, { turn_id: turnId, call_id: callId, late: result, now })
 }
+
+const oldTurns = query((db, p: { before: number; limit: number }) =>
+  db
+    .deleteFrom('turns')
+    .where('id', 'in', (oldest) =>
+      oldest
+        .selectFrom('turns')
+        .select('id')
+        .where('started_at', '<', p.before)
+        .where('ended_at', 'is not', null)
+        .orderBy('started_at')
+        .limit(p.limit),
+    )
+    .returning('id'),
+)
+
+const inputsOf = query((db, p: { turn_id: string }) => db.deleteFrom('turn_inputs').where('turn_id', '=', p.turn_id))
+const callsOf = query((db, p: { turn_id: string }) => db.deleteFrom('tool_calls').where('turn_id', '=', p.turn_id))
+const traceOf = query((db, p: { turn_id: string }) => db.deleteFrom('trace').where('turn_id', '=', p.turn_id))
+
+/** Forgets the rows of turns that ended and began before `before`; returns how many went. The transcript stays. */
+export function* sweepTurns(before: number, limit: number): UseCase<number> {
+  const gone = yield* rows(oldTurns, { before, limit })
+  for (const { id: turn_id } of gone) {
+    yield* exec(inputsOf, { turn_id })
+    yield* exec(callsOf, { turn_id })
+    yield* exec(traceOf, { turn_id })
+  }
+  return gone.length
+}

@@ -198,6 +198,7 @@ create table trace (
   at integer not null
 );
 create index trace_by_session on trace (session_key, id);
+create index trace_by_turn on trace (turn_id);
 
 create virtual table messages_fts using fts5 (
   content, content = 'messages', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2'

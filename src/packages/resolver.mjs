@@ -1,0 +1,27 @@
+/**
+ * Where names lead to. `#sdk` must reach hooks, plugins and platforms that live outside this repository, and packages
+ * that were packed into one file are taken from there.
+ */
+
+/**
+ * @param {object} options
+ * @param {URL} options.source the folder of `sdk.ts`
+ * @param {ReadonlyMap<string, string>} options.packed package name → file URL
+ * @returns {import('node:module').ResolveHookSync}
+ */
+export function createResolver({ source, packed }) {
+  const doors = new Map([
+    ['#sdk', new URL('sdk.ts', source).href],
+    ['hermes-gateway/sdk', new URL('sdk.ts', source).href],
+    ['#sdk/testing', new URL('../test/kit/testing.ts', source).href],
+  ])
+  return (specifier, context, nextResolve) => {
+    // A package may have a private name that looks like ours, and its own version of a package.
+    if (context.parentURL?.includes('/node_modules/') === true) return nextResolve(specifier, context)
+    const door = doors.get(specifier)
+    if (door !== undefined) return { url: door, format: 'module-typescript', shortCircuit: true }
+    const file = packed.get(specifier)
+    if (file !== undefined) return { url: file, format: 'module', shortCircuit: true }
+    return nextResolve(specifier, context)
+  }
+}

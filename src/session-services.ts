@@ -1,0 +1,122 @@
+/**
+ * What commands and platforms may do with a session: stop it, begin it anew, ask how it stands.
+ */
+import type { CommandServices, SessionStatus } from './commands/command.ts'
+import type { Engine } from './engine/engine.ts'
+import type { Outcomes } from './inbox/outcomes.ts'
+import { eventState, finishEvent, queuedEvents } from './inbox/queries.ts'
+import { brand } from './lib/brand.ts'
+import { sessionIdAt } from './lib/ids.ts'
+import type { EventListener } from './message/hook-events.ts'
+import type { SessionId, SessionKey } from './message/ids.ts'
+import type { SessionSource } from './message/source.ts'
+import type { TurnOutcome } from './platforms/adapter.ts'
+import { laneState, resetLane } from './sessions/lanes.ts'
+import { countMessages, sessionById } from './sessions/listing.ts'
+import type { RunningTurns } from './sessions/running-turns.ts'
+import { endTurn, openTurn, requestTurnStop } from './sessions/turns.ts'
+import { row, type UseCase } from './store/query.ts'
+import type { Store } from './store/store.ts'
+
+export interface SessionServicesDeps {
+  readonly store: Store
+  readonly engine: Engine
+  readonly running: RunningTurns
+  readonly outcomes: Outcomes
+  readonly emit: EventListener
+  readonly clock: () => number
+  /** Whether this platform has its gateway events emitted. */
+  watched(source: SessionSource): boolean
+}
+
+export interface SessionServices extends Pick<CommandServices, 'stopTurn' | 'resetSession' | 'sessionStatus'> {
+  /** Stops whatever became of one event: takes it out of the queue, or stops the turn that works on it. */
+  stopEvent(seq: number): Promise<void>
+}
+
+export function createSessionServices(deps: SessionServicesDeps): SessionServices {
+  const { store, engine, running, outcomes, clock } = deps
+  return {
+    async stopTurn(key) {
+      const noted = await store.run(() => requestTurnStop(key))
+      const stopped = await running.stop(key)
+      // A turn that waits for its next try is not running; woken, it sees the note and ends.
+      if (noted !== undefined && !stopped) engine.wake(key, 'turn')
+      return noted !== undefined
+    },
+
+    async stopEvent(seq) {
+      const found = await store.run(() => withdraw(seq))
+      if (found === 'withdrawn') return outcomes.settle(seq, stoppedOutcome)
+      if (found !== 'at-work') return
+      running.stopEvent(seq)
+    },
+
+    async resetSession(key, source, title) {
+      const now = clock()
+      const id = sessionIdAt(now)
+      const { platform, userId = '' } = source
+      const watched = deps.watched(source)
+      if (watched) deps.emit('session:end', { platform, user_id: userId, session_key: key })
+      const visit = { key, source: JSON.stringify(source), platform, userId, newSessionId: id, now }
+      const ended = await store.run(function* () {
+        const seq = yield* abandonOpenTurn(key, now)
+        yield* resetLane(visit, title)
+        return seq
+      })
+      if (ended !== undefined) outcomes.settle(ended, stoppedOutcome)
+      if (watched) deps.emit('session:reset', { platform, user_id: userId, session_key: key })
+      engine.wake(key, 'turn')
+      return brand<SessionId>(id)
+    },
+
+    sessionStatus: (key) => store.run(() => statusOf(key, running.isRunning(key))),
+  }
+}
+
+const stoppedOutcome: TurnOutcome = {
+  status: 'stopped',
+  text: '',
+  sessionId: '',
+  model: '',
+  usage: { inputTokens: 0, outputTokens: 0 },
+}
+
+/** An event that waits is taken back; one at work is marked, so that not even a crash brings it back. */
+function* withdraw(seq: number): UseCase<'withdrawn' | 'at-work' | 'over'> {
+  const event = yield* eventState(seq)
+  if (event?.state === 'queued') {
+    yield* finishEvent(seq, stoppedOutcome)
+    return 'withdrawn'
+  }
+  if (event?.state !== 'claimed') return 'over'
+  const open = yield* openTurn(event.session_key)
+  if (open?.seq === seq) yield* requestTurnStop(event.session_key)
+  return 'at-work'
+}
+
+/** A turn that did not end in time is closed here; what it still writes is refused by the fence. */
+function* abandonOpenTurn(key: SessionKey, now: number): UseCase<number | undefined> {
+  const open = yield* openTurn(key)
+  if (open === undefined) return undefined
+  yield* endTurn(open.id, { state: 'stopped', reason: 'reset', model: '', provider: '' }, now)
+  yield* finishEvent(open.seq, stoppedOutcome)
+  return open.seq
+}
+
+function* statusOf(key: SessionKey, isRunning: boolean): UseCase<SessionStatus> {
+  const lane = yield* laneState(key)
+  const queued = yield* queuedEvents(key)
+  const session = lane === undefined ? undefined : yield* row(sessionById, { id: lane.session_id })
+  const messages = session === undefined ? 0 : ((yield* row(countMessages, { session_id: session.id }))?.count ?? 0)
+  return {
+    sessionId: session === undefined ? null : brand<SessionId>(session.id),
+    title: session?.title ?? '',
+    startedAt: session?.created_at ?? null,
+    messages,
+    running: isRunning,
+    queued,
+    inputTokens: session?.input_tokens ?? 0,
+    outputTokens: session?.output_tokens ?? 0,
+  }
+}
