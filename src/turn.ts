@@ -3,7 +3,6 @@
  * A new wish becomes a plugin, a hook or a room's own business; it becomes a line here only if it changes a promise.
  */
 
-import type { AgentConfig } from './agent/config.ts'
 import type { Agent, AgentResult } from './agent/loop.ts'
 import { ModelError, type Provider } from './agent/provider.ts'
 import type { ToolContext } from './agent/tool.ts'
@@ -32,9 +31,8 @@ export interface TurnDeps extends TurnViewDeps {
   readonly clock: () => number
   readonly random: () => number
   readonly pause: (ms: number, signal?: AbortSignal) => Promise<void>
-  readonly settings: () => AgentConfig
-  /** The configured model vendor. Throws `config/…` when it cannot be used. */
-  provider(): Provider
+  /** The configured model and who runs it. Rejects `config/…` when it cannot be used. */
+  model(): Promise<{ readonly provider: Provider; readonly model: string }>
   tools(): Promise<ToolBox>
   toolContext(turn: Turn, call: ToolCall, signal: AbortSignal): ToolContext
   /** Builds the system prompt of a new session and freezes it. */
@@ -107,12 +105,13 @@ async function answer(
     announced: true,
   }
   try {
-    const provider = deps.provider()
+    const { provider, model } = await deps.model()
     const system = turn.prompt ?? (await deps.freezePrompt(turn))
     const result = await deps.agent.run({
       sessionId: turn.sessionId,
       turnId: turn.id,
       provider,
+      model,
       tools: await deps.tools(),
       system,
       transcript: turn.lines.map((line) => line.message),
@@ -122,16 +121,21 @@ async function answer(
       signal: running.signal,
       contextFor: (call) => deps.toolContext(turn, call, running.signal),
     })
-    return { ...base, ...ended(result), provider: provider.name, ord: journal.nextOrd() }
+    return { ...base, ...ended(result), model, provider: provider.name, ord: journal.nextOrd() }
   } catch (error) {
     if (running.signal.reason instanceof StopRequested)
       return { ...base, ...stopped(view.shownText()), ord: journal.nextOrd() }
-    if (error instanceof ModelError || isHermesError(error, 'config/no-model')) {
+    if (error instanceof ModelError || isConfigProblem(error)) {
       log.warn({ error }, `turn failed: ${messageOf(error)}`)
       return { ...base, ...failed(error), ord: journal.nextOrd() }
     }
     throw error
   }
+}
+
+/** The person who writes can be told what to set; trying again would change nothing. */
+function isConfigProblem(error: unknown): error is HermesError {
+  return isHermesError(error) && error.code.startsWith('config/')
 }
 
 function startOf(turn: Turn): number {

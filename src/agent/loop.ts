@@ -33,6 +33,8 @@ export interface AgentRun {
   readonly sessionId: string
   readonly turnId: string
   readonly provider: Provider
+  /** As the provider names it. */
+  readonly model: string
   readonly tools: ToolBox
   /** Frozen with the session. */
   readonly system: string
@@ -168,7 +170,7 @@ function askModel(deps: AgentDeps, run: AgentRun, progress: Progress, last: bool
   const { provider, sessionId, turnId } = run
   const settings = deps.settings()
   const request = provider.buildRequest({
-    model: settings.model,
+    model: run.model,
     system: run.system,
     messages: last ? [...progress.messages, summaryRequest] : progress.messages,
     // The tools stay in the last request too: leaving them out would change the cached beginning of the prompt.
@@ -191,7 +193,7 @@ function askModel(deps: AgentDeps, run: AgentRun, progress: Progress, last: bool
           turnId,
           iteration: progress.iteration,
           attempt,
-          model: settings.model,
+          model: run.model,
           provider: provider.name,
           apiMode: provider.apiMode,
         },
