@@ -1,0 +1,52 @@
+/**
+ * What the gateway gives an adapter: its side of the contract, made from the rooms.
+ */
+import { type ChatName, chatHistory } from './chat-history.ts'
+import type { Inbox } from './inbox/inbox.ts'
+import type { Outcomes } from './inbox/outcomes.ts'
+import type { Logger } from './lib/log.ts'
+import type { PlatformAccount } from './platforms/accounts.ts'
+import type { GatewayInfo, HttpRoute, PlatformContext } from './platforms/adapter.ts'
+import type { AdapterLife } from './platforms/connection.ts'
+import type { SessionServices } from './session-services.ts'
+import type { Store } from './store/store.ts'
+
+export interface PlatformContextDeps {
+  readonly home: string
+  readonly store: Store
+  readonly inbox: Inbox
+  readonly outcomes: Outcomes
+  readonly sessions: SessionServices
+  readonly log: Logger
+  readonly clock: () => number
+  /** Serves a route until the returned function is called. */
+  route(route: HttpRoute): () => void
+  info(): GatewayInfo
+}
+
+export function createPlatformContext(
+  deps: PlatformContextDeps,
+  account: PlatformAccount,
+  life: AdapterLife,
+): PlatformContext {
+  const platform = account.platform.name
+  const chatName = (chatId: string): ChatName => ({ platform, account: account.account, chatId })
+  return {
+    platform,
+    account: account.account,
+    options: account.options,
+    home: deps.home,
+    clock: deps.clock,
+    log: deps.log.child({ platform, account: account.account }),
+    accept: (event, keys) => deps.inbox.accept(event, keys),
+    outcome: (seq, signal) => deps.outcomes.wait(seq, signal),
+    stop: (seq) => deps.sessions.stopEvent(seq),
+    history: (chatId, { after, limit }) => deps.store.run(() => chatHistory(chatName(chatId), after, limit)),
+    route(route) {
+      const remove = deps.route(route)
+      life.signal.addEventListener('abort', remove, { once: true })
+    },
+    health: life.health,
+    info: deps.info,
+  }
+}
