@@ -98,7 +98,7 @@ async function answer(
   const base = {
     ord: 0,
     usage: noUsage,
-    model: deps.settings().model,
+    model: '',
     provider: '',
     iterations: 0,
     notice: true,
