@@ -116,7 +116,9 @@ function inPlace(value: Field, quoted: boolean): readonly Part[] {
     return piece.text
       .split(/(\s+|[*?]|\[[^\]]*\])/)
       .filter((token) => token !== '')
-      .map((token) => (/^\s/.test(token) ? { kind: 'break' } : /^[*?[]/.test(token) ? globPiece(token) : textPiece(token)))
+      .map((token) =>
+        /^\s/.test(token) ? { kind: 'break' } : /^[*?[]/.test(token) ? globPiece(token) : textPiece(token),
+      )
   })
 }
 

@@ -18,10 +18,10 @@ export function valueOfSubstitution(
   if (context.depth > 8) return undefined
   const deeper = { ...context, depth: context.depth + 1 }
   const args = command.suffix.flatMap((word) => (word.type === 'Word' ? expand(word, deeper) : []))
-  return valueOf(command.name.value, args, context)
+  return foretold(command.name.value, args, context)
 }
 
-function valueOf(name: string, args: readonly Field[], { cwd }: ExpandContext): Field | undefined {
+function foretold(name: string, args: readonly Field[], { cwd }: ExpandContext): Field | undefined {
   switch (name) {
     case 'echo':
       return asField(joined(args.filter((field) => !/^-[neE]+$/.test(literal(field) ?? ''))))

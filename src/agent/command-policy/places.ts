@@ -1,0 +1,122 @@
+/**
+ * The places of a machine and of the gateway that commands are judged by, and the questions asked about a path.
+ */
+import { dirname } from 'node:path'
+import type { Field } from './field.ts'
+import {
+  componentMatches,
+  components,
+  isPath,
+  isWithin,
+  knownStart,
+  type PathPattern,
+  takesAll,
+  toPathPattern,
+} from './path-pattern.ts'
+
+/** Folders without which a machine is lost. */
+const systemFolders = [
+  ...['bin', 'boot', 'dev', 'etc', 'home', 'lib', 'lib32', 'lib64', 'libx32', 'opt', 'proc', 'root', 'run', 'sbin'],
+  ...['srv', 'sys', 'usr', 'var', 'usr/bin', 'usr/lib', 'usr/lib64', 'usr/local', 'usr/sbin', 'usr/share', 'var/lib'],
+  ...['System', 'Library', 'Applications', 'Users'],
+].map(components)
+
+/** Where single files belong to the system too. */
+const systemTrees = [
+  'bin',
+  'boot',
+  'dev',
+  'etc',
+  'lib',
+  'lib32',
+  'lib64',
+  'proc',
+  'sbin',
+  'sys',
+  'usr/bin',
+  'usr/lib',
+  'usr/sbin',
+].map(components)
+
+/** Files of the home that hold secrets. */
+export const secretFiles = ['.env', 'gateway.token', 'auth.json', 'state.db', 'state.db-wal', 'state.db-shm'] as const
+/** Files of the home that decide how the gateway works. */
+export const settingFiles = ['config.yaml', 'gateway.pid'] as const
+
+const blockDevice =
+  /^(?:[shv]d[a-z]|xvd|nvme|mmcblk|r?disk\d|dm-|md\d|mapper$|disk$|loop\d|sr\d|nbd|zram|ram\d|mem$|kmem$|port$)/
+const deviceSamples = [
+  'sda',
+  'sda1',
+  'sdb',
+  'sdb1',
+  'vda',
+  'vda1',
+  'hda',
+  'xvda',
+  'nvme0n1',
+  'nvme0n1p1',
+  'mmcblk0',
+  'disk0',
+]
+const harmlessDevice = /^(?:null|zero|full|stdout|stderr|stdin|tty|fd|shm|pts|random|urandom)$/
+
+export interface Places {
+  /** The folder of the gateway (`HERMES_HOME`). */
+  readonly home: string
+  readonly userHome: string
+  /** Undefined when it is not known where the path begins. */
+  path(field: Field, cwd: string | undefined): PathPattern | undefined
+  /** Removing this, with all it holds, loses the machine or everything its user has. */
+  isVital(path: PathPattern): boolean
+  /** Directly below the root, or a file of the system. */
+  isSystem(path: PathPattern): boolean
+  /** Changing this changes who may enter, or what the gateway does. */
+  isGuarded(path: PathPattern): boolean
+  /** Reading this tells a secret of the gateway. */
+  isSecret(path: PathPattern): boolean
+  /** The folder the secrets lie in: copying or searching it whole tells them too. */
+  holdsSecrets(path: PathPattern): boolean
+}
+
+export function createPlaces(home: string, userHome: string): Places {
+  const homePath = components(home)
+  const vital = [[], ...systemFolders, components(userHome), components(dirname(userHome))]
+  const secrets = secretFiles.map((file) => [...homePath, file])
+  const guardedTrees = [['etc'], [...components(userHome), '.ssh'], ['root', '.ssh']]
+  const guardedFiles = [...secrets, ...settingFiles.map((file) => [...homePath, file])]
+  return {
+    home,
+    userHome,
+    path: toPathPattern,
+    isVital: (path) =>
+      vital.some((place) => isPath(path, place)) ||
+      (takesAll(path) && vital.some((place) => isPath(path.slice(0, -1), place))),
+    isSystem: (path) => path.length <= 1 || systemTrees.some((place) => isWithin(path, place)),
+    isGuarded: (path) =>
+      guardedTrees.some((place) => isWithin(path, place)) || guardedFiles.some((place) => isPath(path, place)),
+    isSecret: (path) => secrets.some((place) => isPath(path, place)) || isProcessSecret(path),
+    holdsSecrets: (path) => isPath(path, homePath),
+  }
+}
+
+/** Another process's environment and memory: the gateway's own holds its keys. */
+function isProcessSecret(path: PathPattern): boolean {
+  const last = path.at(-1)
+  return isWithin(path, ['proc']) && ['environ', 'mem'].some((name) => componentMatches(last, name))
+}
+
+/** A disk, a partition or the memory itself. */
+export function isBlockDevice(path: PathPattern): boolean {
+  if (!isWithin(path, ['dev'])) return false
+  return (
+    blockDevice.test(knownStart(path).slice('/dev/'.length).split('/')[0] ?? '') ||
+    deviceSamples.some((name) => isPath(path, ['dev', name]))
+  )
+}
+
+/** Anything below `/dev` but the well-known harmless ones. */
+export function isDevice(path: PathPattern): boolean {
+  if (!isWithin(path, ['dev']) || path.length < 2) return false
+  return !harmlessDevice.test(knownStart(path.slice(1, 2)).slice(1))
+}
