@@ -128,6 +128,10 @@ export const errorCatalogue = {
     meaning: 'A platform could not connect.',
     hint: 'The gateway keeps trying with growing pauses; the message says what the platform answered.',
   },
+  'platform/unauthorised': {
+    meaning: 'The platform refused the credentials.',
+    hint: 'Check the token in .env or config.yaml; the platform is tried again when its configuration changes.',
+  },
   'provider/auth': {
     meaning: 'The model provider refused the key.',
     hint: 'Check the API key in .env or config.yaml (OPENAI_API_KEY, ANTHROPIC_API_KEY or `api_key`).',

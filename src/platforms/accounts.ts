@@ -1,0 +1,121 @@
+/**
+ * From the checked config to the accounts that the supervisor connects: which are on, which are off and why, and who
+ * may reach each.
+ */
+import type { AccessRules } from '../inbox/access.ts'
+import { type AccountSettings, gatewaySettings, platformSettings } from './config.ts'
+import type { InstalledPlatform } from './registry.ts'
+
+export interface PlatformAccount {
+  readonly platform: InstalledPlatform
+  /** `default`, or the name under `accounts`. */
+  readonly account: string
+  /** What the adapter gets: its own options, `allow_bots` and `extra`. */
+  readonly options: Readonly<Record<string, unknown>>
+  readonly access: AccessRules
+  /** Where messages go that belong to no chat. */
+  readonly home?: { readonly chatId: string; readonly name?: string; readonly threadId?: string }
+  /** `off`: not wanted. `unusable`: wanted, but something it needs is missing. Absent: to be connected. */
+  readonly blocked?: { readonly kind: 'off' | 'unusable'; readonly reason: string }
+}
+
+export interface AccountsConfig {
+  /** Sections by platform name, as `platformConfig` checked them. */
+  readonly platforms: Readonly<Record<string, unknown>>
+  readonly gateway: unknown
+}
+
+/** Every account of every platform, those that are off too. Throws (ZodError) only for a config that was not checked. */
+export function platformAccounts(platforms: readonly InstalledPlatform[], config: AccountsConfig): PlatformAccount[] {
+  const gateway = gatewaySettings.parse(config.gateway ?? {})
+  return platforms.flatMap((platform) => {
+    const base = platformSettings.parse(config.platforms[platform.name] ?? {})
+    return accountNames(platform, base).map((account) => toAccount(platform, account, base, gateway))
+  })
+}
+
+type PlatformSettings = ReturnType<typeof platformSettings.parse>
+type HomeSetting = {
+  readonly chat_id: string
+  readonly name?: string | undefined
+  readonly thread_id?: string | undefined
+}
+type GatewaySettings = ReturnType<typeof gatewaySettings.parse>
+
+/** The platform's own keys make the account `default`; beside named accounts it exists when it has credentials. */
+function accountNames({ accounts, required }: InstalledPlatform, base: PlatformSettings): string[] {
+  const named = accounts ? Object.keys(base.accounts ?? {}) : []
+  const complete = required.length > 0 && missing(required, base).length === 0
+  return named.length === 0 || (complete && !named.includes('default')) ? ['default', ...named] : named
+}
+
+function toAccount(
+  platform: InstalledPlatform,
+  account: string,
+  base: PlatformSettings,
+  gateway: GatewaySettings,
+): PlatformAccount {
+  const own: AccountSettings | undefined = base.accounts?.[account]
+  const settings = { ...inherited(platform, account, base), ...own }
+  const home = settings.home_channel
+  const blocked = blockedBy(platform, base, own, settings)
+  return {
+    platform,
+    account,
+    options: optionsOf(platform, settings),
+    access: {
+      access: platform.access,
+      allowFrom: settings.allow_from ?? [],
+      groupAllowFrom: settings.group_allow_from ?? [],
+      groupAllowedChats: settings.group_allowed_chats ?? [],
+      allowAllUsers: settings.allow_all_users ?? false,
+      allowBots: settings.allow_bots ?? 'none',
+      gatewayAllowedUsers: gateway.allowed_users,
+      gatewayAllowAllUsers: gateway.allow_all_users,
+    },
+    ...(home === undefined ? {} : { home: toHome(home) }),
+    ...(blocked === undefined ? {} : { blocked }),
+  }
+}
+
+/** Credentials are not inherited: two accounts with one token would be one bot twice. */
+function inherited(platform: InstalledPlatform, account: string, base: PlatformSettings): PlatformSettings {
+  if (account === 'default') return base
+  return Object.fromEntries(Object.entries(base).filter(([key]) => !platform.required.includes(key)))
+}
+
+/** An explicit `false` beats credentials; credentials beat silence. */
+function blockedBy(
+  platform: InstalledPlatform,
+  base: PlatformSettings,
+  own: AccountSettings | undefined,
+  settings: AccountSettings,
+): PlatformAccount['blocked'] {
+  if (base.enabled === false || own?.enabled === false) return { kind: 'off', reason: 'switched off in the config' }
+  const absent = missing(platform.required, settings)
+  const hasCredentials = platform.required.length > 0 && absent.length === 0
+  const wanted = settings.enabled ?? (own !== undefined || platform.defaultEnabled || hasCredentials)
+  if (!wanted) return { kind: 'off', reason: 'not configured' }
+  if (absent.length === 0) return undefined
+  return { kind: 'unusable', reason: `not set: ${absent.map((key) => nameOf(platform, key)).join(', ')}` }
+}
+
+function missing(required: readonly string[], settings: AccountSettings): string[] {
+  return required.filter((key) => settings[key] === undefined || settings[key] === null || settings[key] === '')
+}
+
+function nameOf({ name, environment }: InstalledPlatform, key: string): string {
+  const variable = environment.find((option) => option.key === key)?.variable
+  return `platforms.${name}.${key}${variable === undefined ? '' : ` (or ${variable})`}`
+}
+
+function optionsOf(platform: InstalledPlatform, settings: AccountSettings): Record<string, unknown> {
+  const values: Record<string, unknown> = { allow_bots: settings.allow_bots ?? 'none', extra: settings.extra ?? {} }
+  for (const { key } of platform.options) if (settings[key] !== undefined) values[key] = settings[key]
+  return values
+}
+
+function toHome(home: HomeSetting): NonNullable<PlatformAccount['home']> {
+  const { chat_id: chatId, name, thread_id: threadId } = home
+  return { chatId, ...(name === undefined ? {} : { name }), ...(threadId === undefined ? {} : { threadId }) }
+}

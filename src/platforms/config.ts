@@ -1,0 +1,156 @@
+/**
+ * The platforms' part of the configuration, built from their manifests: what may stand in `config.yaml`, and which
+ * variables of the environment set it.
+ */
+import { z } from 'zod'
+import type { PlatformManifest, PlatformOption } from './manifest.ts'
+
+/** A variable of the environment and the value of the config it sets. */
+export interface PlatformVariable {
+  readonly variable: string
+  readonly path: readonly string[]
+  readonly kind: 'string' | 'number' | 'boolean' | 'list'
+}
+
+/** Ids as texts. A list, or one text with commas; YAML gives short ids as numbers. */
+const idList = z.union(
+  [
+    z.array(z.union([z.string(), z.int()]).transform(String)),
+    z.union([z.string(), z.int()]).transform((ids) => splitList(String(ids))),
+  ],
+  { error: 'expected a list of ids in quotes' },
+)
+
+/** What every account has. Nothing here has a default: an account inherits what it leaves out from its platform. */
+const accountShape = {
+  enabled: z.boolean().optional().describe('False switches it off, whatever else is set.'),
+  allow_from: idList.optional().describe('User ids that may talk to the agent; "*" lets everybody in, none nobody.'),
+  group_allow_from: idList.optional().describe('User ids that may talk to the agent in groups only.'),
+  group_allowed_chats: idList.optional().describe('Group chats in which everybody may talk to the agent.'),
+  allow_all_users: z.boolean().optional().describe('Lets every user of the platform in.'),
+  allow_bots: z.enum(['none', 'mentions', 'all']).optional().describe('Whether other bots are heard.'),
+  home_channel: z
+    .union(
+      [
+        z.union([z.string(), z.int()]).transform((id) => ({ chat_id: String(id) })),
+        z.object({
+          chat_id: z.union([z.string(), z.int()]).transform(String),
+          name: z.string().optional(),
+          thread_id: z.union([z.string(), z.int()]).transform(String).optional(),
+        }),
+      ],
+      { error: 'expected the id of a chat, or chat_id, name and thread_id' },
+    )
+    .optional()
+    .describe('The chat that gets messages which belong to no other one.'),
+  extra: z.record(z.string(), z.unknown()).optional().describe('Handed to the adapter as it is.'),
+}
+
+/** The keys that the gateway itself reads of an account; the others are the adapter's. */
+export const accountSettings = z.looseObject(accountShape)
+export type AccountSettings = z.output<typeof accountSettings>
+
+export const platformSettings = z.looseObject({
+  ...accountShape,
+  accounts: z.record(z.string(), accountSettings).optional(),
+})
+
+export const gatewaySettings = z.looseObject({
+  allowed_users: idList.default([]).describe('User ids that may talk to the agent on every platform.'),
+  allow_all_users: z.boolean().default(false).describe('Lets everybody in, everywhere.'),
+})
+
+/** The sections `platforms` and `gateway`, for the platforms that were found. */
+export function platformConfig(platforms: readonly PlatformManifest[]) {
+  const sections: Record<string, z.ZodType> = {}
+  for (const platform of platforms) sections[platform.name] = sectionOf(platform)
+  return {
+    platforms: z.object(sections).prefault({}).describe('Where people reach the agent.'),
+    gateway: z.object(gatewaySettings.shape).prefault({}),
+  } as const
+}
+
+/** Which variables set what: those of the manifests, and those that every platform with allow lists has. */
+export function platformVariables(platforms: readonly PlatformManifest[]): PlatformVariable[] {
+  return [...platforms.flatMap(variablesOf), ...gatewayVariables]
+}
+
+const gatewayVariables: readonly PlatformVariable[] = [
+  { variable: 'GATEWAY_ALLOWED_USERS', path: ['gateway', 'allowed_users'], kind: 'list' },
+  { variable: 'GATEWAY_ALLOW_ALL_USERS', path: ['gateway', 'allow_all_users'], kind: 'boolean' },
+]
+
+function variablesOf({ name, access, environment }: PlatformManifest): PlatformVariable[] {
+  const own = environment.map(({ variable, key, kind }) => ({ variable, path: ['platforms', name, key], kind }))
+  const prefix = name.toUpperCase().replaceAll('-', '_')
+  const general = (suffix: string, key: string, kind: PlatformVariable['kind']): PlatformVariable => ({
+    variable: `${prefix}_${suffix}`,
+    path: ['platforms', name, key],
+    kind,
+  })
+  if (access === 'token') return [...own, general('HOME_CHANNEL', 'home_channel', 'string')]
+  return [
+    ...own,
+    general('ALLOWED_USERS', 'allow_from', 'list'),
+    general('ALLOW_ALL_USERS', 'allow_all_users', 'boolean'),
+    general('ALLOW_BOTS', 'allow_bots', 'string'),
+    general('GROUP_ALLOWED_USERS', 'group_allow_from', 'list'),
+    general('GROUP_ALLOWED_CHATS', 'group_allowed_chats', 'list'),
+    general('HOME_CHANNEL', 'home_channel', 'string'),
+  ]
+}
+
+function sectionOf(platform: PlatformManifest): z.ZodType {
+  const { options, accounts, label, description } = platform
+  const own = Object.fromEntries(options.map((option) => [option.key, optionType(option, true)]))
+  const perAccount = Object.fromEntries(options.map((option) => [option.key, optionType(option, false)]))
+  const severalAccounts = accounts
+    ? {
+        accounts: z
+          .record(
+            z.string().regex(/^[a-z0-9][a-z0-9_-]{0,31}$/, {
+              error: 'expected a name of at most 32 small letters, digits, - and _',
+            }),
+            z.object({ ...accountShape, ...perAccount }),
+          )
+          .optional()
+          .describe('Further bot identities by name; each inherits what it leaves out, except its credentials.'),
+      }
+    : {}
+  return z
+    .object({ ...accountShape, ...own, ...severalAccounts })
+    .prefault({})
+    .describe(description === '' ? label : description)
+}
+
+function optionType(option: PlatformOption, withDefault: boolean): z.ZodType {
+  const type = valueType(option)
+  const given =
+    withDefault && option.default !== undefined && option.default !== null
+      ? type.prefault(option.default)
+      : type.optional()
+  // `writeOnly` is JSON Schema's word for a value that is set but never shown.
+  return given.meta({ description: option.description, ...(option.secret ? { writeOnly: true } : {}) })
+}
+
+function valueType(option: PlatformOption): z.ZodType {
+  switch (option.type) {
+    case 'string':
+    case 'number':
+      if (option.enum !== undefined) return z.literal([...option.enum])
+      return option.type === 'string' ? z.string() : z.number()
+    case 'boolean':
+      return z.boolean()
+    case 'list':
+      return idList
+    case 'map':
+      return z.record(z.string(), z.unknown())
+  }
+}
+
+function splitList(text: string): string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+}

@@ -1,0 +1,230 @@
+/**
+ * Keeps one account connected: connects, waits until it is lost, pauses longer and longer, connects anew.
+ *
+ * Nothing an adapter does gets out of here: a throw, a rejection, a hang and a disconnect that never ends all become a
+ * state with a reason. Every attempt has an adapter of its own, so that a hung one cannot disturb the next.
+ */
+import { HermesError, isHermesError, messageOf } from '../lib/errors.ts'
+import type { Logger } from '../lib/log.ts'
+import { backoffMs } from '../lib/wait.ts'
+import type { PlatformAccount } from './accounts.ts'
+import type { PlatformAdapter, PlatformContext, PlatformModule } from './adapter.ts'
+
+export interface Health {
+  readonly state: 'connecting' | 'connected' | 'failed' | 'disabled'
+  /** What is wrong, for people. `connected` with a reason: it works with difficulty. */
+  readonly reason?: string
+}
+
+/** What the context of one adapter is tied to. */
+export interface AdapterLife {
+  /** Aborts when this adapter is done with: its HTTP routes go then. */
+  readonly signal: AbortSignal
+  /** The adapter's own words about itself, for `PlatformContext.health`. */
+  health(state: 'connected' | 'degraded', reason?: string): void
+}
+
+export interface ConnectionDeps {
+  createContext(account: PlatformAccount, life: AdapterLife): PlatformContext
+  readonly clock: () => number
+  readonly random: () => number
+  /** Resolves after `ms` or when the signal aborts, never rejects. */
+  pause(ms: number, signal?: AbortSignal): Promise<void>
+  readonly log: Logger
+  onConnected(account: PlatformAccount, adapter: PlatformAdapter): void
+  onHealth(account: PlatformAccount, health: Health): void
+}
+
+export interface Connection {
+  readonly account: PlatformAccount
+  /** Resolves when the first attempt has ended, well or not. */
+  readonly settled: Promise<void>
+  health(): Health
+  /** Only while it is connected. */
+  adapter(): PlatformAdapter | undefined
+  /** Connects, and stays at it until `stop`. Once. */
+  start(module: PlatformModule): void
+  /** Gives up until the config changes: trying again cannot help. */
+  refuse(reason: string): void
+  /** Disconnects, in bounded time. May be called twice, and before `start`. */
+  stop(): Promise<void>
+}
+
+export const connectLimitMs = 60_000
+export const disconnectLimitMs = 5_000
+/** The first and the longest pause between two attempts. */
+const firstPauseMs = 1_000
+const longestPauseMs = 300_000
+/** A connection that held this long begins with short pauses again. */
+const heldMs = 60_000
+/** Adapters mend short interruptions themselves; one that has not by then gets replaced. */
+const degradedLimitMs = 300_000
+
+type Ending = { readonly kind: 'lost' | 'refused' | 'stopped'; readonly reason: string }
+
+export function createConnection(account: PlatformAccount, deps: ConnectionDeps): Connection {
+  const log = deps.log.child({ platform: account.platform.name, account: account.account })
+  const stopping = new AbortController()
+  const first = Promise.withResolvers<void>()
+  let health: Health = { state: 'connecting' }
+  let connected: PlatformAdapter | undefined
+  let end: (ending: Ending) => void = () => undefined
+  let running: Promise<void> | undefined
+
+  return {
+    account,
+    settled: first.promise,
+    health: () => health,
+    adapter: () => connected,
+    start(module) {
+      if (!stopping.signal.aborted) running ??= keepConnected(module)
+    },
+    refuse(reason) {
+      if (stopping.signal.aborted) return
+      if (running === undefined) giveUp(reason)
+      else end({ kind: 'refused', reason })
+    },
+    async stop() {
+      stopping.abort()
+      end({ kind: 'stopped', reason: '' })
+      first.resolve()
+      await running
+    },
+  }
+
+  async function keepConnected(module: PlatformModule): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      const { ending, heldForMs } = await liveOnce(module)
+      if (ending.kind === 'refused') giveUp(ending.reason)
+      first.resolve()
+      if (ending.kind !== 'lost' || stopping.signal.aborted) return
+      if (heldForMs >= heldMs) attempt = 1
+      const pauseMs = backoffMs(attempt, firstPauseMs, longestPauseMs, deps.random)
+      log.warn({ reason: ending.reason, attempt, pauseMs }, 'platform not connected, trying again')
+      set({ state: 'connecting', reason: ending.reason })
+      await deps.pause(pauseMs, stopping.signal)
+      if (stopping.signal.aborted) return
+    }
+  }
+
+  /** One adapter from its making to its end. Never rejects. */
+  async function liveOnce(module: PlatformModule): Promise<{ ending: Ending; heldForMs: number }> {
+    const life = new AbortController()
+    const ended = Promise.withResolvers<Ending>()
+    end = ended.resolve
+    let adapter: PlatformAdapter | undefined
+    let since: number | undefined
+    try {
+      adapter = checked(module.createAdapter(deps.createContext(account, lifeOf(life.signal, ended.resolve))))
+      const early = await Promise.race([connect(adapter, life.signal), ended.promise])
+      if (early !== undefined) return { ending: early, heldForMs: 0 }
+      since = deps.clock()
+      connected = adapter
+      set({ state: 'connected' })
+      log.info({}, 'platform connected')
+      deps.onConnected(account, adapter)
+      first.resolve()
+      const ending = await ended.promise
+      return { ending, heldForMs: deps.clock() - since }
+    } catch (error) {
+      return { ending: endingOf(error), heldForMs: 0 }
+    } finally {
+      connected = undefined
+      life.abort()
+      if (adapter !== undefined) await disconnect(adapter)
+    }
+  }
+
+  /** Undefined once messages flow. Rejects as the adapter does. */
+  async function connect(adapter: PlatformAdapter, signal: AbortSignal): Promise<Ending | undefined> {
+    const limit = new AbortController()
+    signal.addEventListener('abort', () => limit.abort(), { once: true })
+    const connecting = async () => {
+      await adapter.connect(signal)
+      return undefined
+    }
+    try {
+      return await Promise.race([
+        connecting(),
+        deps.pause(connectLimitMs, limit.signal).then((): Ending => {
+          return { kind: 'lost', reason: `no connection within ${connectLimitMs / 1000} s` }
+        }),
+      ])
+    } finally {
+      limit.abort()
+    }
+  }
+
+  async function disconnect(adapter: PlatformAdapter): Promise<void> {
+    const limit = new AbortController()
+    try {
+      await Promise.race([
+        adapter.disconnect(),
+        deps.pause(disconnectLimitMs, limit.signal).then(() => {
+          if (!limit.signal.aborted) log.warn({ limitMs: disconnectLimitMs }, 'platform did not disconnect in time')
+        }),
+      ])
+    } catch (error) {
+      log.warn({ error }, 'platform failed to disconnect')
+    } finally {
+      limit.abort()
+    }
+  }
+
+  function lifeOf(signal: AbortSignal, lose: (ending: Ending) => void): AdapterLife {
+    let recovery: AbortController | undefined
+    const recovered = () => {
+      recovery?.abort()
+      recovery = undefined
+    }
+    signal.addEventListener('abort', recovered, { once: true })
+    return {
+      signal,
+      health(state, reason = 'no reason given') {
+        // What an adapter says after its end is about nothing any more.
+        if (signal.aborted) return
+        if (state === 'connected') {
+          recovered()
+          if (connected !== undefined) set({ state: 'connected' })
+          return
+        }
+        set({ state: connected === undefined ? 'connecting' : 'connected', reason })
+        if (connected === undefined || recovery !== undefined) return
+        const waiting = new AbortController()
+        recovery = waiting
+        void deps.pause(degradedLimitMs, waiting.signal).then(() => {
+          if (!waiting.signal.aborted) lose({ kind: 'lost', reason })
+        })
+      },
+    }
+  }
+
+  function giveUp(reason: string): void {
+    log.error({ reason }, 'platform failed; it is tried again when its configuration changes')
+    set({ state: 'failed', reason })
+    first.resolve()
+  }
+
+  function set(next: Health): void {
+    if (next.state === health.state && next.reason === health.reason) return
+    health = next
+    deps.onHealth(account, next)
+  }
+}
+
+/** Guards against adapters written without types. */
+function checked(adapter: PlatformAdapter): PlatformAdapter {
+  for (const method of ['connect', 'disconnect', 'send'] as const) {
+    if (typeof adapter?.[method] !== 'function') {
+      throw new HermesError('platform/invalid', `The adapter has no method ${method}.`)
+    }
+  }
+  return adapter
+}
+
+/** Errors that say `fatal`, and ours except a failed connect, stay what they are however often one tries. */
+function endingOf(error: unknown): Ending {
+  const fatal = typeof error === 'object' && error !== null && 'fatal' in error && error.fatal === true
+  const ours = isHermesError(error) && error.code !== 'platform/connect-failed'
+  return { kind: fatal || ours ? 'refused' : 'lost', reason: messageOf(error) }
+}

@@ -1,0 +1,269 @@
+/**
+ * `plugin.yaml` of a platform: what the engine must know of it without running its code.
+ * Nothing in `src/` names a platform; whatever differs between two of them is said here.
+ */
+import { z } from 'zod'
+import { type ParsedYaml, type PathPart, parseYaml } from '../lib/yaml.ts'
+import type { MessageLimits } from './adapter.ts'
+
+export interface PlatformManifest {
+  /** How the platform is called in the config, in session keys and in addresses. */
+  readonly name: string
+  /** The name people read. */
+  readonly label: string
+  readonly description: string
+  readonly version: string
+  /** `token`: whoever reaches it holds the gateway's token or sits at its terminal; `allowlist`: the rules decide. */
+  readonly access: 'token' | 'allowlist'
+  /** How a command begins when somebody types it there. */
+  readonly commandPrefix: string
+  /** False: what happens there is no gateway event for hooks. */
+  readonly gatewayEvents: boolean
+  /** `scope_id`: the guild or workspace is a part of the session key. */
+  readonly sessionScope: 'none' | 'scope_id'
+  readonly limits: MessageLimits
+  /** Variables that set an option. */
+  readonly environment: readonly EnvironmentOption[]
+  readonly options: readonly PlatformOption[]
+  /** On although the config does not mention it. */
+  readonly defaultEnabled: boolean
+  /** Several bot identities can be configured. */
+  readonly accounts: boolean
+  /** Options without which an account cannot connect; when all of them are set, the platform is on. */
+  readonly required: readonly string[]
+}
+
+export interface EnvironmentOption {
+  readonly variable: string
+  readonly key: string
+  readonly kind: 'string' | 'number' | 'boolean' | 'list'
+}
+
+export interface PlatformOption {
+  readonly key: string
+  readonly type: 'string' | 'number' | 'boolean' | 'list' | 'map'
+  /** Absent: the option may be left out and has no value then. */
+  readonly default?: unknown
+  readonly description: string
+  /** Never shown. */
+  readonly secret: boolean
+  readonly enum?: readonly (string | number)[]
+}
+
+export type ManifestCheck =
+  | { readonly kind: 'platform'; readonly manifest: PlatformManifest }
+  /** A plugin of another kind: none of our business. */
+  | { readonly kind: 'other' }
+  /** One sentence each: `file:line:column: what was expected, what was found`. */
+  | { readonly kind: 'invalid'; readonly problems: readonly string[] }
+
+/** Every platform has these; an option cannot take their names. */
+export const commonKeys = [
+  'enabled',
+  'allow_from',
+  'group_allow_from',
+  'group_allowed_chats',
+  'allow_all_users',
+  'allow_bots',
+  'home_channel',
+  'accounts',
+  'extra',
+] as const
+
+/** Checks a manifest and fills in what it leaves out; fields it does not know are left alone. Never throws. */
+export function parseManifest(text: string, file: string): ManifestCheck {
+  const yaml = parseYaml(text, file)
+  if (yaml.problems.length > 0) {
+    const problems = yaml.problems.map(({ line, column, message }) => `${file}:${line}:${column}: ${message}`)
+    return { kind: 'invalid', problems }
+  }
+  if (isOfAnotherKind(yaml.value)) return { kind: 'other' }
+  const parsed = fileSchema.safeParse(yaml.value)
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map((issue) => problemAt(yaml, issue.path, issue.message))
+    return { kind: 'invalid', problems }
+  }
+  const contradictions = contradictionsOf(parsed.data)
+  if (contradictions.length > 0) {
+    return { kind: 'invalid', problems: contradictions.map(({ path, expected }) => problemAt(yaml, path, expected)) }
+  }
+  return { kind: 'platform', manifest: toManifest(parsed.data) }
+}
+
+const text = z.string({ error: 'expected a text' })
+const flag = z.boolean({ error: 'expected true or false' })
+const oneOf = <const Values extends readonly string[]>(values: Values) =>
+  z.enum(values, { error: `expected ${values.join(' or ')}` })
+const mapping = (what: string) => ({ error: `expected a mapping of ${what}` })
+
+const optionSchema = z.looseObject(
+  {
+    type: oneOf(['string', 'number', 'boolean', 'list', 'map']),
+    default: z.unknown(),
+    description: text.default(''),
+    required: flag.default(false),
+    secret: flag.default(false),
+    enum: z
+      .array(z.union([z.string(), z.number()], { error: 'expected a text or a number' }), {
+        error: 'expected a list of the values that are allowed',
+      })
+      .min(1, { error: 'expected at least one allowed value' })
+      .optional(),
+  },
+  mapping('type, default, description, required, secret and enum'),
+)
+
+const fileSchema = z.looseObject(
+  {
+    name: text.regex(/^[a-z][a-z0-9_-]{0,31}$/, {
+      error: 'expected a name of at most 32 small letters, digits, - and _ that begins with a letter',
+    }),
+    kind: z.literal('platform', { error: 'expected kind: platform' }),
+    label: text.optional(),
+    description: text.default(''),
+    version: z
+      .union([z.string(), z.number()], { error: 'expected a version, for example 1.0.0' })
+      .transform(String)
+      .default('0.0.0'),
+    access: oneOf(['token', 'allowlist']).default('allowlist'),
+    command_prefix: text.regex(/^\S{1,3}$/, { error: 'expected one to three characters, for example /' }).default('/'),
+    gateway_events: flag.default(true),
+    session_scope: oneOf(['none', 'scope_id']).default('none'),
+    limits: z
+      .looseObject(
+        {
+          max_chars: z.int({ error: 'expected a whole number' }).min(1, { error: 'expected a number above 0' }),
+          unit: oneOf(['utf16', 'codepoints', 'bytes']).default('utf16'),
+        },
+        mapping('max_chars and unit'),
+      )
+      .optional(),
+    environment: z
+      .record(
+        z.string().regex(/^[A-Z][A-Z0-9_]*$/, { error: 'expected a variable name in capital letters' }),
+        z.looseObject(
+          { key: text, kind: oneOf(['string', 'number', 'boolean', 'list']).default('string') },
+          mapping('key and kind'),
+        ),
+        mapping('VARIABLE: {key, kind}'),
+      )
+      .default({}),
+    config_schema: z
+      .record(
+        z.string().regex(/^[a-z][a-z0-9_]*$/, { error: 'expected an option name of small letters, digits and _' }),
+        optionSchema,
+        mapping('option: {type, …}'),
+      )
+      .default({}),
+    default_enabled: flag.optional(),
+    accounts: flag.default(false),
+    required: z.array(text, { error: 'expected a list of options' }).default([]),
+  },
+  mapping('the fields of a platform'),
+)
+
+type ManifestFile = z.output<typeof fileSchema>
+type OptionFile = z.output<typeof optionSchema>
+
+interface Contradiction {
+  readonly path: readonly PathPart[]
+  readonly expected: string
+}
+
+/** What each field allows but all of them together do not. */
+function contradictionsOf(file: ManifestFile): Contradiction[] {
+  const found: Contradiction[] = []
+  const known = new Set(Object.keys(file.config_schema))
+  const options = `an option of config_schema (${[...known].join(', ') || 'it has none'})`
+  for (const [key, option] of Object.entries(file.config_schema)) {
+    const path = ['config_schema', key]
+    // `enabled` may be described there, because users look for it there.
+    if (key !== 'enabled' && commonKeys.some((common) => common === key)) {
+      found.push({ path, expected: 'expected another name: every platform has this key already' })
+    }
+    if (option.default !== undefined && !fits(option, option.default)) {
+      found.push({ path: [...path, 'default'], expected: `expected ${describe(option)}` })
+    }
+  }
+  file.required.forEach((key, index) => {
+    if (!known.has(key)) found.push({ path: ['required', index], expected: `expected ${options}` })
+  })
+  for (const [variable, { key }] of Object.entries(file.environment)) {
+    if (!known.has(key)) found.push({ path: ['environment', variable, 'key'], expected: `expected ${options}` })
+  }
+  return found
+}
+
+function fits(option: Pick<OptionFile, 'type' | 'enum'>, value: unknown): boolean {
+  if (option.type === 'list') return Array.isArray(value)
+  if (option.type === 'map') return typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (typeof value !== option.type) return false
+  return option.enum === undefined || option.enum.some((allowed) => allowed === value)
+}
+
+function describe({ type, enum: allowed }: OptionFile): string {
+  return allowed === undefined ? `a value of type ${type}` : `one of ${allowed.join(', ')}`
+}
+
+function toManifest(file: ManifestFile): PlatformManifest {
+  const { enabled, ...options } = file.config_schema
+  const required = Object.keys(options).filter((key) => options[key]?.required === true || file.required.includes(key))
+  return {
+    name: file.name,
+    label: file.label ?? file.name,
+    description: file.description,
+    version: file.version,
+    access: file.access,
+    commandPrefix: file.command_prefix,
+    gatewayEvents: file.gateway_events,
+    sessionScope: file.session_scope,
+    limits: { maxChars: file.limits?.max_chars ?? 4_000, unit: file.limits?.unit ?? 'utf16' },
+    environment: Object.entries(file.environment).map(([variable, { key, kind }]) => ({ variable, key, kind })),
+    options: Object.entries(options).map(([key, option]) => toOption(key, option)),
+    defaultEnabled: file.default_enabled ?? enabled?.default === true,
+    accounts: file.accounts,
+    required,
+  }
+}
+
+function toOption(key: string, option: OptionFile): PlatformOption {
+  const { type, description, secret } = option
+  return {
+    key,
+    type,
+    description,
+    secret,
+    ...(option.default === undefined ? {} : { default: option.default }),
+    ...(option.enum === undefined ? {} : { enum: option.enum }),
+  }
+}
+
+function isOfAnotherKind(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || !('kind' in value)) return false
+  return typeof value.kind === 'string' && value.kind !== 'platform'
+}
+
+function problemAt(yaml: ParsedYaml, path: readonly PropertyKey[], expected: string): string {
+  const parts = path.filter((part) => typeof part !== 'symbol')
+  const { line, column } = yaml.positionOf(parts)
+  const field = parts.length === 0 ? '' : `${parts.join('.')}: `
+  return `${yaml.file}:${line}:${column}: ${field}${expected}, found ${shown(valueAt(yaml.value, parts))}`
+}
+
+function valueAt(value: unknown, path: readonly PathPart[]): unknown {
+  let found = value
+  for (const part of path) {
+    if (typeof found !== 'object' || found === null) return undefined
+    found = Object.entries(found).find(([key]) => key === String(part))?.[1]
+  }
+  return found
+}
+
+/** Short, and without the content of lists and mappings. */
+function shown(value: unknown): string {
+  if (value === undefined || value === null) return 'nothing'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object') return 'a mapping'
+  const shortened = JSON.stringify(value)
+  return shortened.length > 60 ? `${shortened.slice(0, 60)}…` : shortened
+}
