@@ -1,0 +1,134 @@
+/**
+ * The console platform (`cli`): its chats are terminals, and `hermes chat` is what people use.
+ * A terminal that is closed needs no delivery, it reads the history when it comes back: sending always succeeds.
+ */
+
+import type { OutboundMessage, PlatformAdapter, PlatformContext } from '#sdk'
+import { brand, definePlatform, type EventKey, HermesError, messageOf, within } from '#sdk'
+import { createHub } from './hub.ts'
+
+/** How long a question for an outcome is held open, ms; clients give up far later. */
+const holdMs = 25_000
+
+export function createAdapter(context: PlatformContext): PlatformAdapter {
+  const hub = createHub(context)
+  const closing = new AbortController()
+  /** By chat: what was written and has not been answered yet, so that `stop` knows what to stop. */
+  const open = new Map<string, Set<number>>()
+
+  return {
+    // A terminal needs no splitting, and is quick to update.
+    limits: { maxChars: 1_000_000, unit: 'utf16' },
+    draftIntervalMs: 60,
+    idempotentSends: true,
+    async connect() {
+      context.route({ method: 'POST', path: '/cli/messages', access: 'token', handle: receive })
+      context.route({ method: 'POST', path: '/cli/stop', access: 'token', handle: stop })
+      context.route({ method: 'GET', path: '/cli/stream', access: 'token', handle: stream })
+      context.route({ method: 'GET', path: '/cli/outcome', access: 'token', handle: outcome })
+    },
+    async disconnect() {
+      closing.abort(new HermesError('http/starting'))
+    },
+    async send(message) {
+      return show(message.deliveryId, message, message.kind !== 'draft')
+    },
+    async edit(messageId, message, final) {
+      return show(messageId, message, final)
+    },
+    activity: ({ chatId }, activity) => hub.publish(chatId, { type: 'activity', activity }),
+  }
+
+  function show(id: string, { target, text, kind, turnId }: OutboundMessage, final: boolean) {
+    const said = { id, text, ...(turnId === undefined ? {} : { turnId }) }
+    const event = { type: 'message' as const, kind: kind === 'notice' ? kind : ('message' as const), ...said }
+    hub.publish(target.chatId, final ? event : { type: 'draft', ...said })
+    return { success: true as const, messageId: id }
+  }
+
+  async function receive(request: Request): Promise<Response> {
+    const { chat, id, text } = await bodyOf(request)
+    const chatId = nameOf('chat', chat)
+    const messageId = nameOf('id', id)
+    if (typeof text !== 'string' || text.trim() === '') throw badRequest('text', 'a text that is not empty', text)
+    const { platform, account } = context
+    const event = {
+      source: { platform, account, chatId, chatType: 'dm' as const, userId: 'owner' },
+      text,
+      messageType: text.trimStart().startsWith('/') ? ('command' as const) : ('text' as const),
+      messageId,
+      timestamp: context.clock(),
+    }
+    const accepted = await context.accept(event, [brand<EventKey>(`cli:${chatId}:${messageId}`)])
+    if (accepted.status === 'refused') throw new HermesError('inbox/refused', accepted.reason)
+    remember(chatId, accepted.seq)
+    return Response.json({ seq: accepted.seq }, { status: 202 })
+  }
+
+  function remember(chatId: string, seq: number): void {
+    const seqs = open.get(chatId) ?? new Set()
+    open.set(chatId, seqs.add(seq))
+    const forget = () => {
+      if (seqs.delete(seq) && seqs.size === 0) open.delete(chatId)
+    }
+    context.outcome(seq, closing.signal).then(forget, forget)
+  }
+
+  /** A `seq` names a message that was accepted before the daemon was started anew. */
+  async function stop(request: Request): Promise<Response> {
+    const { chat, seq } = await bodyOf(request)
+    const seqs = new Set(open.get(nameOf('chat', chat)))
+    if (seq !== undefined) seqs.add(seqOf(seq))
+    await Promise.all([...seqs].map((one) => context.stop(one)))
+    return Response.json({ stopped: seqs.size })
+  }
+
+  function stream(request: Request): Response {
+    closing.signal.throwIfAborted()
+    const query = new URL(request.url).searchParams
+    const until = AbortSignal.any([request.signal, closing.signal])
+    const lines = hub.listen(nameOf('chat', query.get('chat')), query.get('after'), until)
+    return new Response(lines, { headers: { 'content-type': 'application/x-ndjson; charset=utf-8' } })
+  }
+
+  /** 200 with the outcome, or 202 when there is none yet: ask again. */
+  async function outcome(request: Request): Promise<Response> {
+    const seq = seqOf(Number(new URL(request.url).searchParams.get('seq')))
+    const enough = new AbortController()
+    const until = AbortSignal.any([request.signal, closing.signal, enough.signal])
+    try {
+      const ended = await within(context.outcome(seq, until), holdMs)
+      return ended.done ? Response.json(ended.value) : Response.json({ status: 'running' }, { status: 202 })
+    } catch (error) {
+      if (until.aborted || error instanceof HermesError) throw error
+      throw new HermesError('http/not-found', messageOf(error), { cause: error })
+    } finally {
+      enough.abort()
+    }
+  }
+}
+
+async function bodyOf(request: Request): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    const body: unknown = await request.json()
+    return typeof body === 'object' && body !== null ? Object.fromEntries(Object.entries(body)) : {}
+  } catch (error) {
+    throw new HermesError('http/bad-request', 'The body is not JSON.', { cause: error })
+  }
+}
+
+function nameOf(field: string, value: unknown): string {
+  if (typeof value === 'string' && /^[\w.@-]{1,128}$/.test(value)) return value
+  throw badRequest(field, 'at most 128 letters, digits, . _ @ -', value)
+}
+
+function seqOf(value: unknown): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value > 0) return value
+  throw badRequest('seq', 'a number above 0', value)
+}
+
+function badRequest(field: string, expected: string, found: unknown): HermesError {
+  return new HermesError('http/bad-request', `${field}: expected ${expected}, found ${typeof found}.`)
+}
+
+export default definePlatform({ createAdapter })

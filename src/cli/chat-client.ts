@@ -1,0 +1,187 @@
+/**
+ * The terminal's side of the console platform: speaks its HTTP addresses, and comes back after a lost connection.
+ */
+import { z } from 'zod'
+import { type ErrorCode, errorCatalogue } from '../lib/error-catalogue.ts'
+import { HermesError, isHermesError, messageOf, systemCode } from '../lib/errors.ts'
+import { pause as systemPause } from '../lib/wait.ts'
+import type { TurnOutcome } from '../platforms/adapter.ts'
+
+export interface ChatClientOptions {
+  /** `http://127.0.0.1:8642` */
+  readonly baseUrl: string
+  readonly token: string
+  readonly fetch: typeof fetch
+  /** The conversation: letters, digits and . _ @ -, at most 128. Left out: a new one. */
+  readonly chat?: string
+  readonly newId?: () => string
+  readonly pause?: (ms: number, signal?: AbortSignal) => Promise<void>
+}
+
+export interface ChatClient {
+  readonly chat: string
+  /** Hands a message in; resolves with its number once it is on disk. Throws `cli/no-daemon` or what the gateway says. */
+  send(text: string, signal: AbortSignal): Promise<number>
+  /** Waits until a message has been worked on, also over a restart of the daemon. Throws when the signal aborts. */
+  outcome(seq: number, signal: AbortSignal): Promise<TurnOutcome>
+  /** Stops the turn that runs; `seq` is a message it works on. */
+  stop(seq: number | undefined, signal: AbortSignal): Promise<void>
+  /** What happens in the chat, until the signal aborts. Throws only when it never could connect, or may not. */
+  events(signal: AbortSignal): AsyncGenerator<ChatEvent>
+}
+
+const said = { text: z.string(), turnId: z.string().optional() }
+const kind = z.enum(['message', 'notice'])
+const activity = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('turn-started') }),
+  z.object({ kind: z.literal('tool-started'), tool: z.string(), label: z.string() }),
+  z.object({ kind: z.literal('tool-ended'), tool: z.string(), ok: z.boolean(), summary: z.string() }),
+  z.object({ kind: z.literal('turn-ended') }),
+])
+const wireEvent = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('ready'), cursor: z.string() }),
+  z.object({ type: z.literal('missed'), kind, ...said }),
+  z.object({ type: z.literal('draft'), id: z.string(), ...said }),
+  z.object({ type: z.literal('message'), id: z.string(), kind, ...said }),
+  z.object({ type: z.literal('activity'), activity }),
+])
+
+/** `lost`: the connection broke and did not come back at once. */
+export type ChatEvent = z.output<typeof wireEvent> | { readonly type: 'lost' }
+
+const outcomeShape = z.object({
+  status: z.enum(['done', 'failed', 'stopped']),
+  text: z.string(),
+  sessionId: z.string(),
+  model: z.string(),
+  usage: z.object({ inputTokens: z.number(), outputTokens: z.number() }),
+  errorCode: z.string().exactOptional(),
+})
+const acceptedShape = z.object({ seq: z.number() })
+const errorShape = z.object({ error: z.object({ code: z.string(), message: z.string(), hint: z.string() }) })
+
+/** Tries in a row before a daemon counts as gone: about two minutes. */
+const maxFailures = 30
+const longestPauseMs = 5_000
+
+export function createChatClient(options: ChatClientOptions): ChatClient {
+  const { baseUrl, token, newId = () => crypto.randomUUID(), pause = systemPause } = options
+  const chat = options.chat ?? newId()
+
+  return {
+    chat,
+    async send(text, signal) {
+      const response = await call('/cli/messages', signal, { chat, id: newId(), text })
+      return acceptedShape.parse(await response.json()).seq
+    },
+    async outcome(seq, signal) {
+      for (let failures = 0; ; ) {
+        try {
+          const response = await call(`/cli/outcome?seq=${seq}`, signal)
+          if (response.status === 200) return outcomeShape.parse(await response.json())
+          failures = 0
+          await response.body?.cancel()
+        } catch (error) {
+          failures += 1
+          if (signal.aborted || !isPassing(error) || failures === maxFailures) throw error
+          await waitBefore(failures, signal)
+        }
+      }
+    },
+    async stop(seq, signal) {
+      const response = await call('/cli/stop', signal, { chat, ...(seq === undefined ? {} : { seq }) })
+      await response.body?.cancel()
+    },
+    events,
+  }
+
+  async function* events(signal: AbortSignal): AsyncGenerator<ChatEvent> {
+    const place: Place = { cursor: undefined, failures: 0 }
+    while (!signal.aborted) {
+      yield* listen(place, signal)
+      place.failures += 1
+      // A stream that was idle for minutes is cut by the client's own machinery: the first time is no news.
+      if (place.failures === 2) yield { type: 'lost' }
+      await waitBefore(place.failures, signal)
+    }
+  }
+
+  /** One connection, until it breaks. */
+  async function* listen(place: Place, signal: AbortSignal): AsyncGenerator<ChatEvent> {
+    const after = place.cursor === undefined ? '' : `&after=${encodeURIComponent(place.cursor)}`
+    try {
+      const response = await call(`/cli/stream?chat=${encodeURIComponent(chat)}${after}`, signal)
+      for await (const event of eventsIn(response)) {
+        if (event.type === 'ready') Object.assign(place, { cursor: event.cursor, failures: 0 })
+        yield event
+      }
+    } catch (error) {
+      if (!signal.aborted && (place.cursor === undefined || !isPassing(error))) throw error
+    }
+  }
+
+  function waitBefore(failures: number, signal: AbortSignal): Promise<void> {
+    return pause(Math.min(longestPauseMs, 100 * 2 ** Math.min(failures, 10)), signal)
+  }
+
+  async function call(path: string, signal: AbortSignal, body?: Readonly<Record<string, unknown>>): Promise<Response> {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const payload = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+    let response: Response
+    try {
+      response = await options.fetch(new URL(path, baseUrl), { headers, signal, ...payload })
+    } catch (error) {
+      if (signal.aborted) throw error
+      throw unreachable(error)
+    }
+    if (!response.ok) throw await problemOf(response)
+    return response
+  }
+}
+
+interface Place {
+  /** Undefined until the first connection stood. */
+  cursor: string | undefined
+  failures: number
+}
+
+/** Lines of JSON. What this version does not know is left out: the daemon may be newer. */
+async function* eventsIn(response: Response): AsyncGenerator<ChatEvent> {
+  let rest = ''
+  const decoder = new TextDecoder()
+  for await (const chunk of response.body ?? []) {
+    const lines = `${rest}${decoder.decode(chunk, { stream: true })}`.split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) {
+      const event = wireEvent.safeParse(JSON.parse(line))
+      if (event.success) yield event.data
+    }
+  }
+}
+
+/** Whether trying again can help: the daemon is away, starting or stopping, or the connection was cut. */
+function isPassing(error: unknown): boolean {
+  return isHermesError(error, 'cli/no-daemon') || isHermesError(error, 'http/starting') || error instanceof TypeError
+}
+
+function unreachable(error: unknown): HermesError {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
+  return new HermesError('cli/no-daemon', `(${systemCode(cause) ?? messageOf(cause)})`, { cause: error })
+}
+
+/** The gateway's own error where the body holds one. */
+async function problemOf(response: Response): Promise<HermesError> {
+  const text = await response.text()
+  try {
+    const { code, message, hint } = errorShape.parse(JSON.parse(text)).error
+    if (!isKnown(code)) return new HermesError('cli/failed', message, { hint })
+    const { meaning } = errorCatalogue[code]
+    return new HermesError(code, message.startsWith(meaning) ? message.slice(meaning.length).trim() : message, { hint })
+  } catch (cause) {
+    return new HermesError('cli/failed', `The gateway answered ${response.status}.`, { cause })
+  }
+}
+
+function isKnown(code: string): code is ErrorCode {
+  return Object.hasOwn(errorCatalogue, code)
+}
