@@ -6,6 +6,7 @@ import { type FastifyInstance, fastify } from 'fastify'
 import { HermesError, messageOf, systemCode } from '../lib/errors.ts'
 import { within } from '../lib/wait.ts'
 import { type Answer, defaultHeaders, errorAnswer } from './answer.ts'
+import type { Connections } from './connections.ts'
 
 export interface ServerLimits {
   /** Time for a client to send its headers, and its whole request. Responses have no limit. */
@@ -70,8 +71,9 @@ export async function listen(app: FastifyInstance, host: string, port: number): 
 }
 
 /** Ends idle connections at once and the others after `graceMs`. */
-export async function close(app: FastifyInstance, graceMs: number): Promise<void> {
+export async function close(app: FastifyInstance, connections: Connections, graceMs: number): Promise<void> {
   const closed = app.close()
+  connections.drain()
   if ((await within(closed, graceMs)).done) return
   app.server.closeAllConnections()
   await closed

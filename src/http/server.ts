@@ -9,6 +9,7 @@ import type { HttpRoute } from '../platforms/adapter.ts'
 import { createAddressCheck, isBearer } from './access.ts'
 import { type Answer, defaultHeaders, failureAnswer } from './answer.ts'
 import type { HttpSettings } from './config.ts'
+import { trackConnections } from './connections.ts'
 import { guard, type Verdict } from './guard.ts'
 import { close, createListener, framingError, type ListeningAddress, listen, type ServerLimits } from './listener.ts'
 import type { Readiness } from './readiness.ts'
@@ -61,6 +62,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   const guardDeps = { addresses: createAddressCheck(settings), table, readiness, isAuthorised }
 
   const app = createListener(settings.max_body_mb, limits)
+  const connections = trackConnections(app.server)
   app.decorateRequest('verdict', null)
 
   // Without `done` the request ends here: its body is never read.
@@ -93,7 +95,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   return {
     start: () => listen(app, settings.host, settings.port),
     stop() {
-      stopped ??= close(app, limits.graceMs)
+      stopped ??= close(app, connections, limits.graceMs)
       return stopped
     },
     route: (route) => table.add({ route, always: false }),

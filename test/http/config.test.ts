@@ -1,0 +1,29 @@
+/**
+ * The room's configuration.
+ */
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { z } from 'zod'
+import { httpConfig } from '../../src/http/config.ts'
+
+it('without any configuration the gateway listens on loopback alone', () => {
+  assert.deepEqual(httpConfig.http.parse(undefined), {
+    host: '127.0.0.1',
+    port: 8642,
+    allowed_hosts: [],
+    max_body_mb: 10,
+  })
+})
+
+for (const wrong of [{ port: 70_000 }, { port: 1.5 }, { host: '' }, { token: 'short' }, { max_body_mb: 0 }]) {
+  it(`refuses ${JSON.stringify(wrong)}`, () => {
+    assert.equal(httpConfig.http.safeParse(wrong).success, false)
+  })
+}
+
+it('every key says what it is for, since the reference page is made from it', () => {
+  const { properties = {} } = z.toJSONSchema(httpConfig.http, { io: 'input' })
+  for (const [key, schema] of Object.entries(properties)) {
+    assert.ok(typeof schema === 'object' && schema.description !== undefined, key)
+  }
+})
