@@ -1,0 +1,89 @@
+/**
+ * From the bytes and headers of `POST /v1/chat/completions` to a checked request. Pure.
+ *
+ * What would break the client's expectation if it were ignored is refused (several choices, forced tool calls, a JSON
+ * schema, audio). What only tunes a model is ignored, because the agent has a configuration of its own: `model` is
+ * echoed and switches nothing; temperature, penalties, token limits and `tools` have no effect.
+ */
+import { ApiError, invalid } from './api-error.ts'
+import { isRecord, readFlag, readString } from './guards.ts'
+import { type Conversation, readMessages } from './read-messages.ts'
+
+export interface ChatRequest extends Conversation {
+  readonly stream: boolean
+  /** The stream ends with a chunk that counts tokens. */
+  readonly includeUsage: boolean
+  /** As the client wrote it; undefined when it named none. */
+  readonly model: string | undefined
+  /** `X-Hermes-Session-Id`: the conversation to go on with. */
+  readonly sessionId: string | undefined
+  /** `Idempotency-Key`. */
+  readonly idempotencyKey: string | undefined
+}
+
+/** Throws `ApiError` 400 naming the field. */
+export function parseChatRequest(bytes: Uint8Array, headers: Headers): ChatRequest {
+  const body = parseJson(bytes)
+  if (!isRecord(body)) throw new ApiError(400, 'The body must be a JSON object.', { code: 'invalid_json' })
+  refuseUnsupported(body)
+  const stream = readFlag(body['stream'], 'stream')
+  return {
+    ...readMessages(body['messages']),
+    stream,
+    includeUsage: stream && readIncludeUsage(body['stream_options']),
+    model: body['model'] === undefined ? undefined : readString(body['model'], 'model'),
+    sessionId: readHeader(
+      headers,
+      'x-hermes-session-id',
+      sessionIds,
+      'expected 1 to 128 letters, digits or . _ ~ @ : + = -',
+    ),
+    idempotencyKey: readHeader(headers, 'idempotency-key', keys, 'expected 1 to 255 visible ASCII characters'),
+  }
+}
+
+const sessionIds = /^[A-Za-z0-9._~@:+=-]{1,128}$/
+const keys = /^[\x21-\x7e]{1,255}$/
+
+function readHeader(headers: Headers, name: string, pattern: RegExp, expected: string): string | undefined {
+  const value = headers.get(name)
+  if (value === null) return undefined
+  if (!pattern.test(value)) throw invalid(name, expected)
+  return value
+}
+
+function parseJson(bytes: Uint8Array): unknown {
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (cause) {
+    throw new ApiError(400, 'The body is not valid UTF-8.', { code: 'invalid_json', cause })
+  }
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : ''
+    throw new ApiError(400, `The body is not valid JSON: ${reason}`, { code: 'invalid_json', cause })
+  }
+}
+
+function readIncludeUsage(options: unknown): boolean {
+  if (options === undefined || options === null) return false
+  if (!isRecord(options)) throw invalid('stream_options', 'expected an object')
+  return readFlag(options['include_usage'], 'stream_options.include_usage')
+}
+
+function refuseUnsupported(body: Record<string, unknown>): void {
+  const refuse = (param: string, message: string) => invalid(param, message, 'unsupported_value')
+  const { n, response_format: format, tool_choice: choice, modalities } = body
+  if (typeof n === 'number' && n !== 1) throw refuse('n', 'the agent gives one answer')
+  if (isRecord(format) && format['type'] !== 'text') {
+    throw refuse('response_format', 'the agent answers in text; ask for JSON in the message')
+  }
+  if (choice === 'required' || isRecord(choice)) {
+    throw refuse('tool_choice', "the agent uses its own tools; the client's cannot be called")
+  }
+  if (Array.isArray(modalities) && modalities.some((kind) => kind !== 'text')) {
+    throw refuse('modalities', 'the agent answers in text')
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * From a checked request to the event that the gateway works on.
+ */
+import { createHash, randomUUID } from 'node:crypto'
+import { brand, type EventKey, type MessageEvent, type PlatformContext } from '#sdk'
+import type { ChatRequest } from './parse-request.ts'
+
+export interface Message {
+  readonly event: MessageEvent
+  /** Names the event for ever, and is its message id, so that live texts find their request. */
+  readonly key: EventKey
+}
+
+/** A repeated request must find the session of the first one, so its key names the session when nothing else does. */
+export function toMessage(context: PlatformContext, chat: ChatRequest): Message {
+  const { platform, account } = context
+  const { input, earlier, instructions, idempotencyKey, sessionId } = chat
+  const key = brand<EventKey>(`api:${idempotencyKey ?? randomUUID()}`)
+  const fresh =
+    idempotencyKey === undefined ? randomUUID() : createHash('sha256').update(key).digest('hex').slice(0, 32)
+  const hasSeed = earlier.length > 0 || instructions !== ''
+  return {
+    key,
+    event: {
+      source: { platform, account, chatId: sessionId ?? fresh, chatType: 'dm', userId: 'api' },
+      text: input,
+      messageType: 'text',
+      messageId: key,
+      timestamp: context.clock(),
+      // Programs speak here: a line that begins with a slash is their text.
+      allowGatewayControl: false,
+      ...(hasSeed ? { seed: { messages: earlier, ...(instructions === '' ? {} : { instructions }) } } : {}),
+    },
+  }
+}

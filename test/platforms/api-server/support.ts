@@ -1,0 +1,170 @@
+/**
+ * The API as its clients meet it: the adapter behind the real HTTP room, in front of a gateway whose turns the test
+ * plays itself.
+ */
+import type { TestContext } from 'node:test'
+import OpenAI from 'openai'
+import { createApiServer } from '../../../platforms/api_server/adapter.ts'
+import type { CompletionOptions } from '../../../platforms/api_server/completions.ts'
+import type { MessageEvent } from '../../../src/message/event.ts'
+import type { Target } from '../../../src/message/source.ts'
+import { targetOf } from '../../../src/message/source.ts'
+import type { Accepted, PlatformAdapter, PlatformContext, TurnOutcome } from '../../../src/platforms/adapter.ts'
+import { recordingLog, runServer, secret } from '../../http/support.ts'
+
+/** A turn that the gateway has accepted and the test now plays. */
+export interface PlayedTurn {
+  readonly seq: number
+  readonly event: MessageEvent
+  readonly target: Target
+  readonly turnId: string
+  /** The answer so far, as the outbox shows it. */
+  draft(text: string): Promise<void>
+  end(outcome?: Partial<TurnOutcome>): void
+}
+
+export interface Played {
+  readonly adapter: PlatformAdapter
+  readonly client: OpenAI
+  readonly url: string
+  readonly log: ReturnType<typeof recordingLog>['lines']
+  /** Seqs of stopped turns, in order. */
+  readonly stops: number[]
+  /** The next accepted message; waits for it. */
+  next(): Promise<PlayedTurn>
+  /** Resolves when a turn has been asked to stop. */
+  nextStop(): Promise<number>
+  /** What `accept` does next instead of accepting. */
+  refuseWith(answer: Accepted | Error): void
+  /** A plain request, for what the client library would not send. */
+  post(body: unknown, options?: { headers?: Record<string, string>; signal?: AbortSignal }): Promise<Response>
+}
+
+const done: TurnOutcome = {
+  status: 'done',
+  text: 'ok',
+  sessionId: '20260101_000000_00000000',
+  model: 'test-model',
+  usage: { inputTokens: 12, outputTokens: 3 },
+}
+
+export async function playApi(t: TestContext, options: Partial<CompletionOptions> = {}): Promise<Played> {
+  const { log, lines } = recordingLog()
+  const { server, url } = await runServer(t, { log })
+  const keys = new Map<string, number>()
+  const outcomes = new Map<number, PromiseWithResolvers<TurnOutcome>>()
+  const accepted = queue<PlayedTurn>()
+  const stopped = queue<number>()
+  const stops: number[] = []
+  let refusal: Accepted | Error | undefined
+
+  const context: PlatformContext = {
+    platform: 'api_server',
+    account: 'default',
+    options: {},
+    log,
+    home: '/nowhere',
+    clock: () => 1_800_000_000_000,
+    async accept(event, [key]) {
+      const instead = refusal
+      refusal = undefined
+      if (instead instanceof Error) throw instead
+      if (instead !== undefined) return instead
+      const known = keys.get(key)
+      if (known !== undefined) return { status: 'duplicate', seq: known }
+      const seq = keys.size + 1
+      keys.set(key, seq)
+      outcomes.set(seq, Promise.withResolvers())
+      accepted.push(play(seq, event))
+      return { status: 'accepted', seq }
+    },
+    async outcome(seq, signal) {
+      signal.throwIfAborted()
+      const aborted = Promise.withResolvers<never>()
+      const onAbort = () => aborted.reject(signal.reason)
+      signal.addEventListener('abort', onAbort, { once: true })
+      try {
+        return await Promise.race([outcomes.get(seq)?.promise ?? aborted.promise, aborted.promise])
+      } finally {
+        signal.removeEventListener('abort', onAbort)
+      }
+    },
+    async stop(seq) {
+      stops.push(seq)
+      stopped.push(seq)
+      outcomes.get(seq)?.resolve({ ...done, status: 'stopped', text: '' })
+    },
+    history: async () => [],
+    route: (route) => void server.route(route),
+    health: () => undefined,
+    info: () => ({ version: '0', model: 'test-model', provider: 'demo', degraded: [] }),
+  }
+
+  const adapter = createApiServer(context, options)
+
+  function play(seq: number, event: MessageEvent): PlayedTurn {
+    const target = targetOf(event.source)
+    const turnId = `turn-${seq}`
+    const common = { target, turnId, deliveryId: `draft-${seq}`, kind: 'draft' as const }
+    const replyTo = event.messageId === undefined ? {} : { replyTo: event.messageId }
+    let messageId: string | undefined
+    return {
+      seq,
+      event,
+      target,
+      turnId,
+      async draft(text) {
+        const message = { ...common, ...replyTo, text }
+        const never = new AbortController().signal
+        if (messageId !== undefined) await adapter.edit?.(messageId, message, false, never)
+        else {
+          const result = await adapter.send(message, never)
+          messageId = result.success ? result.messageId : undefined
+        }
+      },
+      end: (outcome = {}) => outcomes.get(seq)?.resolve({ ...done, ...outcome }),
+    }
+  }
+
+  await adapter.connect(new AbortController().signal)
+  t.after(() => adapter.disconnect())
+  const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: secret, maxRetries: 0 })
+  return {
+    adapter,
+    client,
+    url,
+    log: lines,
+    stops,
+    next: accepted.next,
+    nextStop: stopped.next,
+    refuseWith: (answer) => {
+      refusal = answer
+    },
+    post: (body, { headers = {}, ...rest } = {}) =>
+      fetch(`${url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json', ...headers },
+        body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
+        ...rest,
+      }),
+  }
+}
+
+/** Values and those who wait for them, whichever comes first. */
+function queue<T>(): { push(value: T): void; next(): Promise<T> } {
+  const values: T[] = []
+  const waiters: ((value: T) => void)[] = []
+  return {
+    push(value) {
+      const waiter = waiters.shift()
+      if (waiter === undefined) values.push(value)
+      else waiter(value)
+    },
+    next: () =>
+      new Promise((resolve) => {
+        const value = values.shift()
+        if (value === undefined) waiters.push(resolve)
+        else resolve(value)
+      }),
+  }
+}
