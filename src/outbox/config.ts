@@ -20,7 +20,11 @@ export const outboxConfig = {
     .object({
       enabled: z.boolean().default(true).describe('Shows replies while they are written, where the platform can edit.'),
       edit_interval: z.number().min(0).default(0.8).describe('Seconds between two edits of a growing reply.'),
-      buffer_threshold: z.int().min(1).default(24).describe('Characters that must be new before the next edit.'),
+      buffer_threshold: z
+        .int()
+        .min(1)
+        .default(24)
+        .describe('Characters that must be there before a reply is first shown.'),
       cursor: z.string().default(' ▉').describe('Shown at the end of a reply that still grows.'),
     })
     .prefault({}),

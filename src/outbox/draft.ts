@@ -1,0 +1,171 @@
+/**
+ * A reply that people see growing: the newest text is shown at a gentle pace, and nothing of it holds up the model.
+ */
+import { messageOf } from '../lib/errors.ts'
+import type { OutboundMessage, SendResult } from '../message/outbound.ts'
+import type { Target } from '../message/source.ts'
+import { storeDraft } from './draft-rows.ts'
+import { draftText } from './draft-text.ts'
+import type { Room } from './room.ts'
+import { bounded, chatOf, type Sender } from './sender.ts'
+
+/** Where a draft stands, for the final answer to replace it. */
+export interface DraftAddress {
+  readonly platformId: string
+  /** What it shows right now, cursor and all; '' when that is not known. */
+  readonly shownText: string
+}
+
+export interface Draft {
+  /** Takes the whole text so far; only the newest is kept. Returns at once and never throws. */
+  update(fullText: string): void
+  /** Ends the draft. Resolves after the last call in flight; null when people have seen nothing. May be called twice. */
+  close(): Promise<DraftAddress | null>
+}
+
+export interface DraftOptions {
+  readonly target: Target
+  readonly turnId: string
+  /** The platform's id of the message that is being answered. */
+  readonly replyTo?: string
+}
+
+/** What the drafts of the room know together. */
+export interface DraftBook {
+  /** By turn id, also from before a restart: the platform's id of the draft. */
+  readonly addresses: Map<string, string>
+  /** Drafts with a call or a pause going on. */
+  readonly active: Set<Draft>
+}
+
+/** So often in a row may the platform refuse before the draft is left alone. */
+const patience = 3
+/** The end of a turn waits for the last call of its draft, so this is shorter than for a reply. */
+const callTimeoutMs = 15_000
+/** Where a platform limits the rate without saying for how long. */
+const defaultRetryAfterMs = 5_000
+
+export function createDraft(room: Room, book: DraftBook, options: DraftOptions): Draft {
+  const { target, turnId } = options
+  const chat = chatOf(target)
+  const closing = new AbortController()
+  let latest = ''
+  /** What the platform shows; undefined when that is not known. */
+  let shown: string | undefined
+  /** As much is shown as a draft may show. */
+  let full = false
+  let failures = 0
+  let over = false
+  let nextAt = 0
+  let busy = false
+  let running = Promise.resolve()
+
+  const draft: Draft = {
+    update(fullText) {
+      if (over || full || room.quit.aborted) return
+      latest = fullText
+      if (busy) return
+      busy = true
+      running = run()
+    },
+    async close() {
+      over = true
+      closing.abort()
+      await running
+      const platformId = book.addresses.get(turnId)
+      return platformId === undefined ? null : { platformId, shownText: shown ?? '' }
+    },
+  }
+  return draft
+
+  /** Shows what is new until nothing is. Never rejects. */
+  async function run(): Promise<void> {
+    book.active.add(draft)
+    try {
+      while (!over) {
+        const sender = room.open(chat)
+        const text = sender && textToShow(sender)
+        if (sender === undefined || text === undefined) return
+        const waitMs = Math.max(nextAt - room.clock(), room.holdMs(chat))
+        if (waitMs > 0) await room.pause(waitMs, closing.signal)
+        else await show(sender, text)
+      }
+    } catch (error) {
+      giveUp(messageOf(error))
+    } finally {
+      book.active.delete(draft)
+      busy = false
+    }
+  }
+
+  /** Undefined when there is nothing new, or too little for a first sight. */
+  function textToShow(sender: Sender): string | undefined {
+    const { buffer_threshold: threshold, cursor } = room.settings().streaming
+    if (!book.addresses.has(turnId) && latest.trim().length < threshold) return undefined
+    // Adapters whose sends may be repeated for free draw a cursor of their own.
+    const next = draftText(latest, room.limits(chat), sender.idempotentSends === true ? '' : cursor)
+    full = next.full
+    return next.text === shown ? undefined : next.text
+  }
+
+  async function show(sender: Sender, text: string): Promise<void> {
+    nextAt = room.clock() + (sender.draftIntervalMs ?? room.settings().streaming.edit_interval * 1_000)
+    const address = book.addresses.get(turnId)
+    const result = await call(sender, text, address)
+    if (!result.success) return refused(result, address, sender)
+    failures = 0
+    shown = text
+    if (address !== undefined) return
+    if (result.messageId === undefined) return giveUp('the platform did not name the message')
+    await remember(result.messageId)
+  }
+
+  async function call(sender: Sender, text: string, address: string | undefined): Promise<SendResult> {
+    const message: OutboundMessage = {
+      deliveryId: `draft:${turnId}`,
+      target,
+      text,
+      kind: 'draft',
+      turnId,
+      ...(options.replyTo === undefined ? {} : { replyTo: options.replyTo }),
+    }
+    const edit = sender.edit?.bind(sender)
+    if (address !== undefined && edit === undefined) {
+      return { success: false, problem: 'rejected', error: 'the platform cannot edit messages' }
+    }
+    try {
+      const deliver = (signal: AbortSignal) =>
+        address === undefined || edit === undefined
+          ? sender.send(message, signal)
+          : edit(address, message, false, signal)
+      return await bounded(room.halt, deliver, callTimeoutMs)
+    } catch (error) {
+      return { success: false, problem: 'temporary', error: messageOf(error), maybeSent: true }
+    }
+  }
+
+  function refused(result: Exclude<SendResult, { success: true }>, address: string | undefined, sender: Sender): void {
+    failures++
+    if (result.problem === 'rate-limited') {
+      room.hold(chat, room.clock() + (result.retryAfterMs ?? defaultRetryAfterMs))
+    } else if (address !== undefined) {
+      shown = undefined
+    }
+    // A second first draft would stand beside the one that may have arrived.
+    const doubled = address === undefined && result.maybeSent === true && sender.idempotentSends !== true
+    if (doubled || failures >= patience || result.problem === 'unauthorised') giveUp(result.error)
+  }
+
+  /** The address outlives a crash, so that the resumed turn goes on in the same message. */
+  async function remember(messageId: string): Promise<void> {
+    room.probe('draft:sent')
+    book.addresses.set(turnId, messageId)
+    await room.store.run(() => storeDraft(turnId, chat, messageId, room.clock()))
+    room.probe('draft:stored')
+  }
+
+  function giveUp(reason: string): void {
+    if (!over) room.log.info({ ...chat, turn: turnId, reason }, 'the reply is not shown while it grows')
+    over = true
+  }
+}

@@ -1,0 +1,190 @@
+/**
+ * What the outbox keeps on disk: replies in the order of their chat, and the addresses of drafts.
+ *
+ * The condition `open` is written as literal SQL because SQLite uses a partial index only where a query repeats the
+ * index's own condition word for word; bound values would turn every look into a scan of the whole table.
+ */
+import { sql } from 'kysely'
+import { exec, query, row, rows, type UseCase } from '../store/query.ts'
+import type { OutboxState } from '../store/schema.ts'
+
+const open = sql<boolean>`state in ('queued', 'sending', 'unknown')`
+
+/** A chat of one account; its threads share it. */
+export interface Chat {
+  readonly platform: string
+  readonly account: string
+  readonly chatId: string
+}
+
+/** One message on its way. */
+export interface OutboxRow {
+  readonly id: number
+  readonly key: string
+  readonly platform: string
+  readonly account: string
+  readonly chat_id: string
+  readonly thread_id: string
+  readonly session_key: string | null
+  readonly turn_id: string | null
+  readonly kind: 'reply' | 'notice'
+  readonly op: 'send' | 'edit'
+  readonly target: string | null
+  readonly text: string
+  readonly reply_to: string | null
+  readonly state: OutboxState
+  readonly doubt: number
+  readonly tries: number
+  readonly due_at: number
+}
+
+export type NewRow = Omit<OutboxRow, 'id' | 'doubt' | 'tries' | 'due_at'> & { readonly platform_id: string | null }
+type InsertParams = {
+  [Field in Exclude<keyof NewRow, 'state' | 'kind' | 'op'>]: NewRow[Field]
+} & { state: OutboxState; kind: 'reply' | 'notice'; op: 'send' | 'edit'; now: number }
+
+const insert = query((db, p: InsertParams) =>
+  db
+    .insertInto('outbox')
+    .values({
+      key: p.key,
+      platform: p.platform,
+      account: p.account,
+      chat_id: p.chat_id,
+      thread_id: p.thread_id,
+      session_key: p.session_key,
+      turn_id: p.turn_id,
+      kind: p.kind,
+      op: p.op,
+      target: p.target,
+      text: p.text,
+      reply_to: p.reply_to,
+      state: p.state,
+      due_at: p.now,
+      platform_id: p.platform_id,
+      error: null,
+      created_at: p.now,
+      updated_at: p.now,
+    })
+    .onConflict((conflict) => conflict.column('key').doNothing())
+    .returning('id'),
+)
+
+/** Stores a row and returns its id, or undefined when one of its key exists already. */
+export function* insertRow(of: NewRow, now: number): UseCase<number | undefined> {
+  return (yield* row(insert, { ...of, now }))?.id
+}
+
+type ChatParams = { platform: string; account: string; chat_id: string }
+
+const head = query((db, p: ChatParams) =>
+  db
+    .selectFrom('outbox')
+    .select(['id', 'key', 'platform', 'account', 'chat_id', 'thread_id', 'session_key', 'turn_id', 'kind', 'op'])
+    .select(['target', 'text', 'reply_to', 'state', 'doubt', 'tries', 'due_at'])
+    .where('platform', '=', p.platform)
+    .where('account', '=', p.account)
+    .where('chat_id', '=', p.chat_id)
+    .where(open)
+    .orderBy('id')
+    .limit(1),
+)
+
+/** The oldest row of a chat that is not finished. */
+export function* headOfChat({ platform, account, chatId }: Chat): UseCase<OutboxRow | undefined> {
+  return yield* row(head, { platform, account, chat_id: chatId })
+}
+
+const claim = query((db, p: { id: number; now: number }) =>
+  db.updateTable('outbox').set({ state: 'sending', updated_at: p.now }).where('id', '=', p.id),
+)
+
+/** From here on the platform may have the row, whatever happens to us. */
+export function* claimRow(id: number, now: number): UseCase<void> {
+  yield* exec(claim, { id, now })
+}
+
+/** What has become of a row; written over its old values. */
+export interface Settlement {
+  readonly id: number
+  readonly state: OutboxState
+  readonly op: 'send' | 'edit'
+  readonly target: string | null
+  readonly doubt: number
+  readonly tries: number
+  readonly due_at: number
+  readonly platform_id: string | null
+  readonly error: string | null
+}
+type SettleParams = { [Field in keyof Settlement]: Settlement[Field] } & { now: number }
+
+const settle = query((db, p: SettleParams) =>
+  db
+    .updateTable('outbox')
+    .set({
+      state: p.state,
+      op: p.op,
+      target: p.target,
+      doubt: p.doubt,
+      tries: p.tries,
+      due_at: p.due_at,
+      platform_id: p.platform_id,
+      error: p.error,
+      updated_at: p.now,
+    })
+    .where('id', '=', p.id),
+)
+
+export function* settleRow(settlement: Settlement, now: number): UseCase<void> {
+  yield* exec(settle, { ...settlement, now })
+}
+
+const orphan = query((db, p: { max_tries: number; now: number }) =>
+  db
+    .updateTable('outbox')
+    .set({
+      // An edit may be repeated; a send may have arrived, and nobody knows.
+      state: sql<OutboxState>`case when tries + 1 >= ${p.max_tries} then 'dead' when op = 'edit' then 'queued' else 'unknown' end`,
+      doubt: sql<number>`case when op = 'edit' then doubt else 1 end`,
+      tries: sql<number>`tries + 1`,
+      due_at: p.now,
+      error: 'the gateway ended while it was being sent',
+      updated_at: p.now,
+    })
+    .where(open)
+    .where('state', '=', 'sending'),
+)
+
+const openChats = query((db, _: Record<never, never>) =>
+  db.selectFrom('outbox').select(['platform', 'account', 'chat_id']).distinct().where(open),
+)
+
+/** After a crash: rows left in flight become `unknown` (a try each), and every chat with open rows is returned. */
+export function* recoverRows(maxTries: number, now: number): UseCase<readonly Chat[]> {
+  yield* exec(orphan, { max_tries: maxTries, now })
+  const found = yield* rows(openChats, {})
+  return found.map(({ platform, account, chat_id }) => ({ platform, account, chatId: chat_id }))
+}
+
+const sweepRows = query((db, p: { before: number; limit: number }) =>
+  db
+    .deleteFrom('outbox')
+    .where('id', 'in', (oldest) =>
+      oldest
+        .selectFrom('outbox')
+        .select('id')
+        .where('created_at', '<', p.before)
+        .where('state', 'in', ['sent', 'dead', 'dropped'])
+        .orderBy('created_at')
+        .limit(p.limit),
+    )
+    .returning('id'),
+)
+
+const sweepDrafts = query((db, p: { before: number }) => db.deleteFrom('drafts').where('created_at', '<', p.before))
+
+/** Forgets finished rows made before `olderThan` (ms), at most `limit`; returns how many went. */
+export function* sweepOutbox(olderThan: number, limit: number): UseCase<number> {
+  yield* exec(sweepDrafts, { before: olderThan })
+  return (yield* rows(sweepRows, { before: olderThan, limit })).length
+}

@@ -1,0 +1,190 @@
+/**
+ * Cuts a reply into messages that a platform takes: at paragraphs, lines or words, never inside a character, and code
+ * fences stay whole or are closed and opened again.
+ */
+import type { MessageLimits } from '../platforms/adapter.ts'
+import { type Fence, findFences } from './fences.ts'
+import { inlineCodeAround } from './inline-code.ts'
+import { fitEnd, type Measure, measureOf, wholeCharacterEnd } from './measure.ts'
+
+/** Room for ` (12/34)` at the end of each message. */
+const indicatorRoom = 10
+const smallestRoom = 16
+
+/**
+ * The messages of a text, each within `limits`, with ` (1/3)` at their ends when there are several. White space at a
+ * cut is dropped, nothing else. `measure` replaces the unit of the limits where a platform counts in its own way.
+ * Takes time in proportion to the text. Never throws.
+ */
+export function splitMessage(text: string, limits: MessageLimits, measure = measureOf(limits.unit)): string[] {
+  if (measure(text) <= limits.maxChars) return [text]
+  const room = Math.max(smallestRoom, limits.maxChars - indicatorRoom)
+  const parts = cutParts(text.replace(/\r\n?/g, '\n').trimEnd(), room, measure)
+  // A million-character reply needs no numbers that would not fit.
+  if (parts.length < 2 || parts.length > 999) return parts
+  return parts.map((part, index) => `${part}${endsInFence(part) ? '\n' : ' '}(${index + 1}/${parts.length})`)
+}
+
+/** A closing fence stays one only on a line of its own. */
+function endsInFence(part: string): boolean {
+  return /^[ \t>]*(?:`{3,}|~{3,})[ \t]*$/.test(part.slice(part.lastIndexOf('\n') + 1))
+}
+
+interface Cut {
+  /** Where the message ends. */
+  readonly to: number
+  /** Where the next one begins. */
+  readonly next: number
+  /** Closes an open fence. */
+  readonly tail: string
+}
+
+interface Source {
+  readonly text: string
+  readonly room: number
+  readonly measure: Measure
+  /** The fence that begins last before `at`, when `at` lies inside it, not on its edges. */
+  fenceAt(at: number): Fence | undefined
+  /** Just after the last fence that ends at or before `at`; 0 when there is none. */
+  fenceEndBefore(at: number): number
+}
+
+function cutParts(text: string, room: number, measure: Measure): string[] {
+  // A fence whose own lines fill half a message cannot be repeated in each; it is then cut like prose.
+  const fences = findFences(text).filter((fence) => measure(`${fence.reopen}\n\n${fence.shut}`) * 2 <= room)
+  const source: Source = { text, room, measure, ...finderOf(fences) }
+  const parts: string[] = []
+  let from = afterBlankLines(text, 0)
+  while (from < text.length) {
+    const carried = source.fenceAt(from)
+    const head = carried === undefined ? '' : `${carried.reopen}\n`
+    const cut = nextCut(source, from, measure(head))
+    const slice = text.slice(from, cut.to)
+    const body = carried === undefined ? slice.trimEnd() : withoutIndent(slice, carried, from)
+    if (body !== '' || head !== '') parts.push(`${head}${body}${cut.tail}`)
+    from = cut.next
+  }
+  return parts
+}
+
+/** Fences stand in order and never overlap, so that each look is a binary search. */
+function finderOf(fences: readonly Fence[]): Pick<Source, 'fenceAt' | 'fenceEndBefore'> {
+  /** How many fences begin before `at`. */
+  const begunBefore = (at: number) => {
+    let low = 0
+    let high = fences.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((fences[middle]?.start ?? 0) < at) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+  return {
+    fenceAt(at) {
+      const fence = fences[begunBefore(at) - 1]
+      return fence !== undefined && at < fence.end ? fence : undefined
+    },
+    fenceEndBefore(at) {
+      const begun = begunBefore(at)
+      const last = fences[begun - 1]
+      return (last !== undefined && last.end <= at ? last : fences[begun - 2])?.end ?? 0
+    },
+  }
+}
+
+function nextCut(source: Source, from: number, headLength: number): Cut {
+  const { text, measure } = source
+  const room = source.room - headLength
+  const end = fitEnd(text, from, room, measure)
+  if (end === text.length) {
+    const unclosed = source.fenceAt(text.length - 1)
+    const tail = unclosed !== undefined && unclosed.shutAt === text.length ? `\n${unclosed.shut}` : ''
+    if (tail === '' || measure(text.slice(from)) + measure(tail) <= room) return { to: end, next: end, tail }
+  }
+  const fence = source.fenceAt(end === text.length ? end - 1 : end)
+  if (fence === undefined) return cutProse(source, from, end)
+  return cutFence(source, fence, from, room, end) ?? { to: fence.start, next: fence.start, tail: '' }
+}
+
+/** Cuts inside a fence, or says undefined when the message should end before it. */
+function cutFence(source: Source, fence: Fence, from: number, room: number, end: number): Cut | undefined {
+  const { text, measure } = source
+  const startsHere = fence.start > from
+  if (startsHere) {
+    const half = from + (end - from) / 2
+    // Longer than two messages can hold is not worth measuring: that would make long fences quadratic.
+    const short = fence.end - fence.start <= source.room * 2
+    const fitsAlone = short && measure(text.slice(fence.start, fence.end)) <= source.room
+    if (fitsAlone || fence.start >= half) return undefined
+  }
+  const tail = `\n${fence.shut}`
+  const limit = fitEnd(text, from, room - measure(tail), measure)
+  const newline = text.slice(from, limit + 1).lastIndexOf('\n') + from
+  const firstLine = Math.max(fence.body, from)
+  const far = newline - from >= (limit - from) / 2 || newline + 1 === fence.shutAt
+  if (newline > firstLine && far) return inFence(fence, newline, newline + 1, tail)
+  if (limit <= fence.body && startsHere) return undefined
+  const hard = Math.max(wholeCharacterEnd(text, from, limit), from + 1)
+  return inFence(fence, hard, hard, tail)
+}
+
+/** When only the closing line is left, the tail stands for it. */
+function inFence(fence: Fence, to: number, next: number, tail: string): Cut {
+  return { to, next: next >= fence.shutAt ? fence.end : next, tail }
+}
+
+function cutProse(source: Source, from: number, end: number): Cut {
+  const { text } = source
+  const first = proseEnd(source, from, end)
+  const prose = Math.max(from, source.fenceEndBefore(first))
+  const code = inlineCodeAround(text.slice(prose, end + (end - from)), first - prose)
+  const to = code === undefined || prose + code === from ? first : proseEnd(source, from, prose + code)
+  if (text[to] === '\n') return { to, next: afterBlankLines(text, to + 1), tail: '' }
+  if (isBlank(text[to])) return { to, next: afterBlanks(text, to), tail: '' }
+  return { to, next: to, tail: '' }
+}
+
+/** The best place to end at or before `end`: a paragraph or a line of the second half, a word, a character. */
+function proseEnd({ text, fenceAt, fenceEndBefore }: Source, from: number, end: number): number {
+  const window = text.slice(from, end + 1)
+  const half = from + (end - from) / 2
+  /** A break inside a fence counts as the fence's end, which is one too. */
+  const outside = (at: number) => fenceAt(at)?.end ?? at
+  const paragraph = Math.max(outside(from + window.lastIndexOf('\n\n')), fenceEndBefore(end))
+  if (paragraph >= half && paragraph > from && paragraph <= end) return paragraph
+  const line = outside(from + window.lastIndexOf('\n'))
+  if (line >= half && line > from && line <= end) return line
+  const word = outside(from + Math.max(window.lastIndexOf(' '), window.lastIndexOf('\t'), window.lastIndexOf('\n')))
+  if (word > from && word <= end) return word
+  return Math.max(wholeCharacterEnd(text, from, end), from + 1)
+}
+
+function isBlank(char: string | undefined): boolean {
+  return char === ' ' || char === '\t'
+}
+
+function afterBlanks(text: string, at: number): number {
+  let next = at
+  while (isBlank(text[next])) next++
+  return text[next] === '\n' ? afterBlankLines(text, next + 1) : next
+}
+
+/** Skips empty lines, and keeps the indentation of the first that is not. */
+function afterBlankLines(text: string, at: number): number {
+  let lineStart = at
+  for (let next = at; next < text.length; next++) {
+    if (text[next] === '\n') lineStart = next + 1
+    else if (!isBlank(text[next])) return lineStart
+  }
+  return text.length
+}
+
+/** In a message of its own a fence has left its list: its lines lose the list's indentation, as Markdown would do. */
+function withoutIndent(slice: string, { indent, shutAt, end }: Fence, from: number): string {
+  const body = slice.slice(0, Math.max(0, shutAt - from))
+  const shut = slice.slice(body.length, Math.max(body.length, end - from))
+  const rest = slice.slice(body.length + shut.length).trimEnd()
+  if (indent === 0) return `${body}${shut}${rest}`
+  return `${body.replace(new RegExp(`^[ \\t]{1,${indent}}`, 'gm'), '')}${shut.trimStart()}${rest}`
+}
