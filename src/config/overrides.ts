@@ -1,0 +1,98 @@
+/**
+ * Variables of the environment that set values of the configuration, over whatever the file says.
+ */
+import type { z } from 'zod'
+import type { PathPart } from '../lib/yaml.ts'
+import type { Environment, EnvironmentOrigin } from './environment.ts'
+import { childType, type TextKind, textKind } from './schema-view.ts'
+import type { ConfigShape } from './section.ts'
+import { withValue } from './tree.ts'
+
+/** One variable and the value it sets. */
+export interface EnvironmentName {
+  readonly variable: string
+  /** `http.port` or `['http', 'port']`. */
+  readonly path: string | readonly string[]
+  /** How the text is read; taken from the type of the value if left out. A list has commas. */
+  readonly kind?: TextKind
+}
+
+export interface Override {
+  readonly variable: string
+  readonly path: readonly string[]
+  readonly origin: EnvironmentOrigin
+}
+
+export interface Overridden {
+  readonly tree: unknown
+  readonly overrides: readonly Override[]
+}
+
+export function pathOf({ path }: EnvironmentName): readonly string[] {
+  return typeof path === 'string' ? path.split('.') : path
+}
+
+/** A copy of the tree with every variable that is set. Of several variables for one value the first one counts. */
+export function applyOverrides(
+  tree: unknown,
+  names: readonly EnvironmentName[],
+  environment: Environment,
+  shapes: ConfigShape,
+): Overridden {
+  const taken = new Set<string>()
+  const overrides: Override[] = []
+  let changed = tree
+  for (const name of names) {
+    const text = Object.hasOwn(environment.values, name.variable) ? environment.values[name.variable] : undefined
+    const origin = environment.originOf(name.variable)
+    const path = pathOf(name)
+    if (text === undefined || origin === undefined || taken.has(path.join('.'))) continue
+    taken.add(path.join('.'))
+    const kind = name.kind ?? kindAt(shapes, path)
+    changed = withValue(changed, path, kind === undefined ? text : readText(text, kind))
+    overrides.push({ variable: name.variable, path, origin })
+  }
+  return { tree: changed, overrides }
+}
+
+/** The type of a path; undefined where the shape does not know it. */
+export function typeAt(shapes: ConfigShape, path: readonly PathPart[]): z.ZodType | undefined {
+  const [first, ...rest] = path
+  let type = first !== undefined && Object.hasOwn(shapes, first) ? shapes[first] : undefined
+  for (const part of rest) type = type === undefined ? undefined : childType(type, part)
+  return type
+}
+
+export function kindAt(shapes: ConfigShape, path: readonly PathPart[]): TextKind | undefined {
+  const type = typeAt(shapes, path)
+  return type === undefined ? undefined : textKind(type)
+}
+
+const booleans: Readonly<Record<string, boolean>> = {
+  true: true,
+  yes: true,
+  on: true,
+  '1': true,
+  false: false,
+  no: false,
+  off: false,
+  '0': false,
+}
+
+/** A text as a value of the kind; the text itself where it is none, so that the check can name it. */
+export function readText(text: string, kind: TextKind): unknown {
+  const trimmed = text.trim()
+  switch (kind) {
+    case 'string':
+      return text
+    case 'number':
+      return /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i.test(trimmed) ? Number(trimmed) : text
+    case 'boolean':
+      return booleans[trimmed.toLowerCase()] ?? text
+    case 'list':
+      return trimmed
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== '')
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * Plain data as a tree: reading, setting and comparing by path. Trees are copied, never changed in place.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import type { PathPart } from '../lib/yaml.ts'
+
+export type Tree = Readonly<Record<string, unknown>>
+
+export function isTree(value: unknown): value is Tree {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function valueAt(tree: unknown, path: readonly PropertyKey[]): unknown {
+  let value = tree
+  for (const part of path) {
+    if (Array.isArray(value)) value = value[Number(part)]
+    else if (isTree(value) && Object.hasOwn(value, part)) value = value[String(part)]
+    else return undefined
+  }
+  return value
+}
+
+/** A copy with the value at the path. Missing levels are made; a level that is something else stays, and nothing is set. */
+export function withValue(tree: unknown, path: readonly PathPart[], value: unknown): unknown {
+  const [part, ...rest] = path
+  if (part === undefined) return value
+  if (Array.isArray(tree)) return tree.map((item, index) => (index === part ? withValue(item, rest, value) : item))
+  if (tree !== undefined && tree !== null && !isTree(tree)) return tree
+  const inner = isTree(tree) && Object.hasOwn(tree, part) ? tree[part] : undefined
+  return { ...tree, [part]: withValue(inner, rest, value) }
+}
+
+/** Dotted paths of what differs, as deep as both sides are objects; lists count as one value. Sorted. */
+export function changedPaths(one: unknown, other: unknown, path = ''): string[] {
+  if (!isTree(one) || !isTree(other)) return isDeepStrictEqual(one, other) ? [] : [path]
+  const keys = new Set([...Object.keys(one), ...Object.keys(other)])
+  return [...keys].sort().flatMap((key) => changedPaths(one[key], other[key], path === '' ? key : `${path}.${key}`))
+}
+
+/** Whether one dotted path is the other or lies within it. */
+export function overlaps(one: string, other: string): boolean {
+  return one === other || one.startsWith(`${other}.`) || other.startsWith(`${one}.`)
+}

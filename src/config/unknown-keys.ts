@@ -1,0 +1,73 @@
+/**
+ * Keys that nothing reads: usually a slip of the pen, so each is named with the key that was probably meant.
+ */
+import type { z } from 'zod'
+import { nearest } from '../lib/nearest.ts'
+import type { PathPart } from '../lib/yaml.ts'
+import { childType, knownKeys, takesNull } from './schema-view.ts'
+import type { ConfigShape } from './section.ts'
+import { isTree } from './tree.ts'
+
+export interface UnknownKey {
+  readonly path: readonly PathPart[]
+  readonly key: string
+  readonly meant: string | null
+}
+
+export interface KnownOnly {
+  /** A copy without unknown keys, over which a strict type would fail, and without keys that were left empty. */
+  readonly tree: unknown
+  readonly unknown: readonly UnknownKey[]
+}
+
+/**
+ * @param accepted dotted keys that are silently let through with all that is in them; `*` stands for any one part
+ */
+export function separateUnknown(tree: unknown, shapes: ConfigShape, accepted: readonly string[]): KnownOnly {
+  const patterns = accepted.map((key) => key.split('.'))
+  const unknown: UnknownKey[] = []
+
+  const keep = (key: string, path: readonly PathPart[], known: readonly string[]): boolean => {
+    const within = [...path, key]
+    if (known.includes(key) || patterns.some((pattern) => covers(pattern, within))) return true
+    const here = patterns.filter(
+      (pattern) => pattern.length > path.length && covers(pattern.slice(0, path.length), path),
+    )
+    const candidates = [...known, ...here.map((pattern) => pattern[path.length] ?? '')]
+    unknown.push({ path: within, key, meant: nearest(key, candidates) })
+    return false
+  }
+  const visit = (value: unknown, type: z.ZodType, path: readonly PathPart[]): unknown => {
+    if (Array.isArray(value)) return value.map((item, index) => descend(item, type, path, index))
+    if (!isTree(value)) return value
+    const known = knownKeys(type)
+    const entries = Object.entries(value).filter(
+      ([key, inner]) => (known === undefined || keep(key, path, known)) && !isLeftEmpty(inner, childType(type, key)),
+    )
+    return Object.fromEntries(entries.map(([key, inner]) => [key, descend(inner, type, path, key)]))
+  }
+  const descend = (value: unknown, type: z.ZodType, path: readonly PathPart[], part: PathPart): unknown => {
+    const inner = childType(type, part)
+    return inner === undefined ? value : visit(value, inner, [...path, part])
+  }
+
+  if (!isTree(tree)) return { tree, unknown }
+  const top = Object.entries(tree).filter(
+    ([key, value]) => keep(key, [], Object.keys(shapes)) && !isLeftEmpty(value, shapes[key]),
+  )
+  const sections = top.map(([key, value]) => {
+    const type = Object.hasOwn(shapes, key) ? shapes[key] : undefined
+    return [key, type === undefined ? value : visit(value, type, [key])]
+  })
+  return { tree: Object.fromEntries(sections), unknown }
+}
+
+/** `port:` without a value means "as usual", unless the type knows what to do with nothing. */
+function isLeftEmpty(value: unknown, type: z.ZodType | undefined): boolean {
+  return value === null && type !== undefined && !takesNull(type)
+}
+
+/** Whether the path is what the pattern names, or lies within it. */
+function covers(pattern: readonly string[], path: readonly PathPart[]): boolean {
+  return pattern.length <= path.length && pattern.every((part, index) => part === '*' || part === String(path[index]))
+}

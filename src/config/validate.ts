@@ -1,0 +1,118 @@
+/**
+ * Checks a tree against the types of the rooms and says, for every value that does not fit, what was expected and found.
+ */
+import type { z } from 'zod'
+import { messageOf } from '../lib/errors.ts'
+import type { Redactor } from '../lib/redact.ts'
+import type { PathPart } from '../lib/yaml.ts'
+import { typeAt } from './overrides.ts'
+import { describeType, isWriteOnly } from './schema-view.ts'
+import { isSecretName } from './secrets.ts'
+import type { ConfigOf, ConfigShape } from './section.ts'
+import { isTree, valueAt } from './tree.ts'
+
+/** A value that does not fit. */
+export interface Misfit {
+  readonly path: readonly PropertyKey[]
+  readonly expected: string
+  readonly found: string
+}
+
+export type Validated<Shape extends ConfigShape> =
+  | { readonly ok: true; readonly value: ConfigOf<Shape> }
+  | { readonly ok: false; readonly misfits: readonly Misfit[] }
+
+/** What a message may show of the values. */
+export interface Discretion {
+  readonly redact: Redactor
+  /** Values that came from a place with a secret name, whatever their own name is. */
+  isHidden(path: readonly PathPart[]): boolean
+}
+
+/** Never throws. */
+export function validate<Shape extends ConfigShape>(
+  tree: unknown,
+  shapes: Shape,
+  discretion: Discretion,
+): Validated<Shape> {
+  const misfits: Misfit[] = []
+  const values: Record<string, unknown> = {}
+  for (const [key, type] of Object.entries(shapes)) {
+    const given = isTree(tree) && Object.hasOwn(tree, key) ? tree[key] : undefined
+    const result = parsed(type, given)
+    if (result.ok) values[key] = result.value
+    else misfits.push(...result.issues.map((issue) => misfitOf(issue, key, tree, shapes, discretion)))
+  }
+  if (misfits.length === 0 && holdsAll(values, shapes)) return { ok: true, value: values }
+  return { ok: false, misfits: firstPerPath(misfits) }
+}
+
+type Issue = Pick<z.core.$ZodIssue, 'code' | 'path' | 'message'>
+type Parsed = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly issues: readonly Issue[] }
+
+function parsed(type: z.ZodType, value: unknown): Parsed {
+  try {
+    const result = type.safeParse(value)
+    return result.success ? { ok: true, value: result.data } : { ok: false, issues: result.error.issues }
+  } catch (error) {
+    // A type with a check that waits, or whose own code fails: a fault of its author, shown as what it is.
+    return { ok: false, issues: [{ code: 'custom', path: [], message: `the check failed: ${messageOf(error)}` }] }
+  }
+}
+
+/** Every key was parsed by its own type, which is all that the type says. */
+function holdsAll<Shape extends ConfigShape>(
+  values: Record<string, unknown>,
+  shapes: Shape,
+): values is Record<string, unknown> & ConfigOf<Shape> {
+  return Object.keys(shapes).every((key) => Object.hasOwn(values, key))
+}
+
+function misfitOf(issue: Issue, key: string, tree: unknown, shapes: ConfigShape, discretion: Discretion): Misfit {
+  const path = [key, ...issue.path]
+  const dataPath = path.map((part) => (typeof part === 'symbol' ? String(part) : part))
+  const type = typeAt(shapes, dataPath)
+  return {
+    path,
+    expected: expectedBy(issue, type),
+    found: shownValue(valueAt(tree, path), dataPath, shapes, discretion),
+  }
+}
+
+/** Messages of a type's author begin with "expected"; those of the library are replaced by a description of the type. */
+function expectedBy(issue: Issue, type: z.ZodType | undefined): string {
+  const own = /^expected\s+(?<what>.+)$/is.exec(issue.message)?.groups?.['what']
+  if (own !== undefined) return own
+  if (issue.code === 'custom') return `something else (${issue.message})`
+  if (type === undefined) return issue.message
+  // What the words for the type cannot say: a pattern, a step, a name that does not fit.
+  const vague = issue.code === 'invalid_format' || issue.code === 'not_multiple_of' || issue.code === 'invalid_key'
+  return vague ? `${describeType(type)} (${issue.message})` : describeType(type)
+}
+
+function firstPerPath(misfits: readonly Misfit[]): Misfit[] {
+  const seen = new Set<string>()
+  return misfits.filter(({ path }) => {
+    const name = JSON.stringify(path.map(String))
+    return seen.has(name) ? false : seen.add(name) !== undefined
+  })
+}
+
+const shownChars = 40
+
+/** The value as a message may show it: short, and never one that is secret by its name or its type. */
+function shownValue(value: unknown, path: readonly PathPart[], shapes: ConfigShape, discretion: Discretion): string {
+  if (value === undefined || value === null) return 'nothing'
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list'
+  if (typeof value === 'object') return 'keys with values'
+  const hidden = path.some((part, index) => {
+    const type = typeAt(shapes, path.slice(0, index + 1))
+    return isSecretName(String(part)) || (type !== undefined && isWriteOnly(type))
+  })
+  if (hidden || discretion.isHidden(path))
+    return typeof value === 'string' ? 'a text (not shown, it is secret)' : `a ${typeof value} (not shown)`
+  // Before it is cut: half of a secret would not be recognised.
+  const text = discretion.redact(String(value))
+  const short = text.length > shownChars ? `${text.slice(0, shownChars)}…` : text
+  return typeof value === 'string' ? JSON.stringify(short) : short
+}
