@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { createFileGuard } from '../../../src/agent/command-policy/file-guard.ts'
+
+let root = ''
+let userHome = ''
+let home = ''
+let work = ''
+before(async () => {
+  root = await realpath(await mkdtemp(join(tmpdir(), 'hermes-guard-')))
+  userHome = join(root, 'me')
+  home = join(userHome, '.hermes')
+  work = join(root, 'work')
+  for (const folder of [home, work, join(userHome, '.ssh')]) await mkdir(folder, { recursive: true })
+  for (const file of ['.env', 'gateway.token', 'auth.json', 'state.db', 'config.yaml']) {
+    await writeFile(join(home, file), 'secret')
+  }
+})
+after(() => rm(root, { recursive: true, force: true }))
+
+const guard = () => createFileGuard({ home, userHome })
+const writable = async (path: string) => (await guard().forWrite(path)).ok
+const readable = async (path: string) => (await guard().forRead(path)).ok
+
+test('ordinary files may be written, also in folders that do not exist yet', async () => {
+  assert.deepEqual(await guard().forWrite(join(work, 'a.txt')), { ok: true, path: join(work, 'a.txt') })
+  assert.ok(await writable(join(work, 'new', 'deep', 'b.txt')))
+  assert.ok(await writable(join(userHome, 'notes.md')))
+  assert.ok(await writable(join(work, '.env.example')))
+  assert.ok(await writable(join(home, 'skills', 'x.md')))
+})
+
+test('keys, credentials, system files and the files of the gateway are never written', async () => {
+  for (const path of [
+    join(userHome, '.ssh', 'id_ed25519'),
+    join(userHome, '.ssh', 'authorized_keys'),
+    join(userHome, '.aws', 'credentials'),
+    join(userHome, '.gnupg', 'x'),
+    join(userHome, '.bashrc'),
+    join(userHome, '.netrc'),
+    join(work, '.env'),
+    join(work, '.env.production'),
+    join(work, 'deep', '.ENV'),
+    join(home, '.env'),
+    join(home, 'config.yaml'),
+    join(home, 'gateway.token'),
+    join(home, 'auth.json'),
+    join(home, 'state.db'),
+    join(home, 'state.db-wal'),
+    '/etc/hosts',
+    '/etc/new/file',
+    '/dev/sda',
+    '/dev/null',
+    '/proc/self/mem',
+    '/usr/bin/python3',
+    '/boot/x',
+    join(work, '..', 'me', '.ssh', 'config'),
+  ]) {
+    assert.equal(await writable(path), false, path)
+  }
+})
+
+test('a link leads to what it points at, existing or not', async () => {
+  await symlink(join(userHome, '.ssh'), join(work, 'keys'))
+  await symlink(join(userHome, '.ssh', 'not-there'), join(work, 'dangling'))
+  await symlink(join(work, 'dangling'), join(work, 'twice'))
+  await symlink('/etc', join(work, 'settings'))
+  await symlink(join(home, 'gateway.token'), join(work, 'token'))
+  await symlink(work, join(userHome, 'project'))
+  assert.equal(await writable(join(work, 'keys', 'id_rsa')), false)
+  assert.equal(await writable(join(work, 'dangling')), false)
+  assert.equal(await writable(join(work, 'twice')), false)
+  assert.equal(await writable(join(work, 'settings', 'new')), false)
+  assert.equal(await readable(join(work, 'token')), false)
+  assert.deepEqual(await guard().forWrite(join(userHome, 'project', 'a')), { ok: true, path: join(work, 'a') })
+})
+
+test('links in a circle are an error, not an endless search', async () => {
+  await symlink(join(work, 'b'), join(work, 'a-loop'))
+  await symlink(join(work, 'a-loop'), join(work, 'b'))
+  await assert.rejects(guard().forWrite(join(work, 'a-loop')))
+})
+
+test('a home that is reached through a link is still guarded', async () => {
+  await symlink(home, join(root, 'elsewhere'))
+  const linked = createFileGuard({ home: join(root, 'elsewhere'), userHome })
+  assert.equal((await linked.forRead(join(home, '.env'))).ok, false)
+  assert.equal((await linked.forWrite(join(home, 'state.db'))).ok, false)
+  assert.equal((await linked.readFilter())(join(home, 'state.db')), false)
+  assert.equal((await guard().forRead(join(root, 'elsewhere', 'auth.json'))).ok, false)
+})
+
+test('secrets of the gateway and of its process are never read, other files are', async () => {
+  const mayRead = await guard().readFilter()
+  for (const file of ['.env', 'gateway.token', 'auth.json', 'state.db', 'state.db-wal']) {
+    assert.equal(await readable(join(home, file)), false, file)
+    assert.equal(mayRead(join(home, file)), false, file)
+  }
+  assert.equal(await readable('/proc/self/environ'), false)
+  assert.equal(await readable(`/proc/${process.pid}/environ`), false)
+  assert.ok(await readable(join(home, 'config.yaml')))
+  assert.ok(await readable('/etc/hosts'))
+  assert.ok(await readable(join(work, '.env')))
+  assert.ok(await readable('/proc/cpuinfo'))
+})
+
+test('with a safe root nothing outside of it is written, whatever the path looks like', async () => {
+  const inside = join(root, 'inside')
+  await mkdir(inside)
+  await symlink(work, join(inside, 'way-out'))
+  const strict = createFileGuard({ home, userHome, writeSafeRoot: inside })
+  const verdict = await strict.forWrite(join(work, 'a.txt'))
+  assert.equal(verdict.ok, false)
+  assert.match(verdict.ok ? '' : verdict.reason, /HERMES_WRITE_SAFE_ROOT/)
+  assert.equal((await strict.forWrite(join(inside, '..', 'work', 'a.txt'))).ok, false)
+  assert.equal((await strict.forWrite(join(inside, 'way-out', 'a.txt'))).ok, false)
+  assert.equal((await strict.forWrite(`${inside}-other/a.txt`)).ok, false)
+  assert.equal((await strict.forWrite(join(inside, 'deep', 'a.txt'))).ok, true)
+  assert.equal((await strict.forWrite(join(inside, '.env'))).ok, false)
+})
+
+test('a folder is not written as a file', async () => {
+  const verdict = await guard().forWrite(work)
+  assert.match(verdict.ok ? '' : verdict.reason, /is a folder/)
+})
