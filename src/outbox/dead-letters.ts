@@ -2,8 +2,7 @@
  * Replies that could not be delivered: people see them, and decide.
  */
 
-import { sql } from 'kysely'
-import { query, row, rows, type UseCase } from '../store/query.ts'
+import { query, row, rows, sql, type UseCase } from '../store/query.ts'
 import type { OutboxState } from '../store/schema.ts'
 import type { Chat } from './queries.ts'
 

@@ -4,8 +4,7 @@
  * The condition `open` is written as literal SQL because SQLite uses a partial index only where a query repeats the
  * index's own condition word for word; bound values would turn every look into a scan of the whole table.
  */
-import { sql } from 'kysely'
-import { exec, query, row, rows, type UseCase } from '../store/query.ts'
+import { exec, query, row, rows, sql, type UseCase } from '../store/query.ts'
 import type { OutboxState } from '../store/schema.ts'
 
 const open = sql<boolean>`state in ('queued', 'sending', 'unknown')`
