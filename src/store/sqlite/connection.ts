@@ -2,18 +2,23 @@
  * Opens `state.db` the way this project needs it, and turns SQLite's errors into ours.
  * Node's own `node:sqlite` is used here and nowhere outside `store/`.
  */
-import { closeSync, openSync } from 'node:fs'
+import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { HermesError, messageOf } from '../../lib/errors.ts'
+import { HermesError, messageOf, systemCode } from '../../lib/errors.ts'
 import { migrations } from '../migrations/index.ts'
 
+/** How long to wait for another program that writes to the database, ms. The process stands still meanwhile. */
+const patienceMs = 5_000
+
 /** Creates (0600) or opens the database for writing and brings it to the newest schema. Throws `store/…`. */
-export function openDatabase(path: string): DatabaseSync {
+export function openDatabase(path: string, busyTimeoutMs = patienceMs): DatabaseSync {
   return translated(() => {
     // The write-ahead files copy the rights of the database, so these must be right before SQLite touches it.
-    closeSync(openSync(path, 'a', 0o600))
-    const db = new DatabaseSync(path, { timeout: 5_000 })
+    ensurePrivateFile(path)
+    const db = new DatabaseSync(path, { timeout: busyTimeoutMs })
     try {
+      // Before anything else, because a file that is not for us must stay as it is.
+      refuseNewer(schemaVersion(db))
       db.exec('pragma journal_mode = wal')
       // A platform forgets a message once we acknowledge it: a commit must survive a power cut, not only a crash.
       db.exec('pragma synchronous = full')
@@ -30,7 +35,7 @@ export function openDatabase(path: string): DatabaseSync {
 /** Opens an existing database for reading only; writers are not disturbed. Throws `store/…`. */
 export function openReadOnly(path: string): DatabaseSync {
   return translated(() => {
-    const db = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
+    const db = new DatabaseSync(path, { readOnly: true, timeout: patienceMs })
     try {
       refuseNewer(schemaVersion(db))
       return db
@@ -39,6 +44,20 @@ export function openReadOnly(path: string): DatabaseSync {
       throw error
     }
   })
+}
+
+/**
+ * Makes the file where there is none, and closes it to others. Throws errors of the file system.
+ * An existing file is not opened: closing it again would drop the locks that SQLite holds on it in this process.
+ */
+export function ensurePrivateFile(path: string): void {
+  try {
+    closeSync(openSync(path, 'ax', 0o600))
+  } catch (error) {
+    if (systemCode(error) !== 'EEXIST') throw error
+    const { mode, uid } = statSync(path)
+    if ((mode & 0o077) !== 0 && uid === process.getuid?.()) chmodSync(path, 0o600)
+  }
 }
 
 /** Runs `work` and rethrows SQLite's errors as `HermesError`; others pass. */
@@ -54,10 +73,16 @@ export function translated<T>(work: () => T): T {
 const codes = { 5: 'store/locked', 11: 'store/corrupt', 13: 'store/full', 26: 'store/corrupt' } as const
 
 export function storeError(error: unknown): unknown {
-  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return error
+  if (!(error instanceof Error)) return error
+  if ('syscall' in error) return new HermesError(fileCode(error), messageOf(error), { cause: error })
+  if (!('errcode' in error) || typeof error.errcode !== 'number') return error
   const primary = error.errcode & 0xff
   const code = primary === 5 || primary === 11 || primary === 13 || primary === 26 ? codes[primary] : 'store/failed'
   return new HermesError(code, messageOf(error), { cause: error })
+}
+
+function fileCode(error: Error): 'store/full' | 'store/failed' {
+  return systemCode(error) === 'ENOSPC' || systemCode(error) === 'EDQUOT' ? 'store/full' : 'store/failed'
 }
 
 function schemaVersion(db: DatabaseSync): number {

@@ -1,30 +1,41 @@
 /**
  * The lock of a home: whoever runs turns holds it. The operating system frees it when the process dies, however it dies.
  */
-import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { HermesError } from '../../lib/errors.ts'
+import { HermesError, isHermesError, messageOf } from '../../lib/errors.ts'
+import { ensurePrivateFile, storeError } from './connection.ts'
 
 export interface HomeLock {
   /** May be called twice. */
   release(): void
 }
 
-/** Takes the lock or throws `home/locked`. Never waits. */
+/** Takes the lock. Never waits. Throws `home/locked` when another holds it, `home/unusable` when the file is no good. */
 export function lockHome(path: string): HomeLock {
-  closeSync(openSync(path, 'a', 0o600))
+  try {
+    ensurePrivateFile(path)
+    const db = heldOpen(path)
+    return {
+      release() {
+        if (db.isOpen) db.close()
+      },
+    }
+  } catch (error) {
+    const taken = isHermesError(storeError(error), 'store/locked')
+    if (taken) throw new HermesError('home/locked', `(${path})`, { cause: error })
+    throw new HermesError('home/unusable', `(${path}: ${messageOf(error)})`, { cause: error })
+  }
+}
+
+function heldOpen(path: string): DatabaseSync {
   const db = new DatabaseSync(path, { timeout: 0 })
   try {
     // An open exclusive transaction on an otherwise empty database is a file lock that no crash can leave behind.
     db.exec('pragma journal_mode = delete')
     db.exec('begin exclusive')
+    return db
   } catch (error) {
     db.close()
-    throw new HermesError('home/locked', `(${path})`, { cause: error })
-  }
-  return {
-    release() {
-      if (db.isOpen) db.close()
-    },
+    throw error
   }
 }

@@ -3,6 +3,7 @@
  * runs turns, so that a long read never delays a message.
  */
 import type { DatabaseSync } from 'node:sqlite'
+import { isHermesError } from '../../lib/errors.ts'
 import type { Params, Query } from '../query.ts'
 import { openReadOnly, translated } from './connection.ts'
 import { createStatements } from './statements.ts'
@@ -33,15 +34,19 @@ export function openReader(path: string): Reader {
   return {
     rows: (query, params) => translated(() => statements.run({ query, params })),
     search: (text, limit) => translated(() => search(db, text, limit)),
-    integrity: () =>
-      translated(() =>
-        db
-          .prepare('pragma quick_check')
-          .all()
-          .map((row) => String(row['quick_check']))
-          .filter((line) => line !== 'ok'),
-      ),
+    integrity: () => integrity(db),
     close: () => db.close(),
+  }
+}
+
+function integrity(db: DatabaseSync): readonly string[] {
+  try {
+    const found = translated(() => db.prepare('pragma quick_check').all())
+    return found.map((row) => String(row['quick_check'])).filter((line) => line !== 'ok')
+  } catch (error) {
+    // Some damage ends the check itself: that is a finding, too.
+    if (isHermesError(error, 'store/corrupt')) return [error.detail]
+    throw error
   }
 }
 
@@ -63,8 +68,8 @@ function search(db: DatabaseSync, text: string, limit: number): readonly SearchH
   }))
 }
 
-/** What people type is never FTS syntax: each word is quoted, all must occur. */
+/** What people type is never FTS syntax: each word is quoted, all must occur. A NUL would end the expression. */
 function matchExpression(text: string): string {
-  const words = text.split(/\s+/).filter((word) => word !== '')
+  const words = text.split(/[\s\0]+/).filter((word) => word !== '')
   return words.map((word) => `"${word.replaceAll('"', '""')}"`).join(' ')
 }

@@ -10,6 +10,8 @@ import { createStatements, runToEnd } from './statements.ts'
 
 export interface SqliteStoreDeps {
   readonly path: string
+  /** How long to wait for another program that writes, ms; 5,000 by default. The process stands still meanwhile. */
+  readonly busyTimeoutMs?: number
   /** Told how long each commit took, ms. Must not throw. */
   readonly onCommit?: (durationMs: number) => void
 }
@@ -24,17 +26,17 @@ interface Job {
 const maxBatch = 128
 
 /** Opens the database. Throws `store/…` when it cannot be used. */
-export function createSqliteStore({ path, onCommit }: SqliteStoreDeps): Store {
-  const db = openDatabase(path)
+export function createSqliteStore({ path, busyTimeoutMs, onCommit }: SqliteStoreDeps): Store {
+  const db = openDatabase(path, busyTimeoutMs)
   const statements = createStatements(db)
   const begin = db.prepare('begin immediate')
   const commit = db.prepare('commit')
   const savepoint = db.prepare('savepoint use_case')
   const release = db.prepare('release use_case')
   const undo = db.prepare('rollback to use_case')
-  let waiting: Job[] = []
+  const waiting: Job[] = []
   let scheduled = false
-  let closed = false
+  let closing: Promise<void> | undefined
   let onIdle: (() => void) | undefined
 
   function flush(): void {
@@ -72,10 +74,19 @@ export function createSqliteStore({ path, onCommit }: SqliteStoreDeps): Store {
     for (const job of batch) job.settle(failures.get(job))
   }
 
+  async function close(): Promise<void> {
+    if (scheduled) {
+      await new Promise<void>((resolve) => {
+        onIdle = resolve
+      })
+    }
+    db.close()
+  }
+
   return {
     run<Result>(useCase: () => UseCase<Result>): Promise<Result> {
       return new Promise((resolve, reject) => {
-        if (closed) throw new Error('the store is closed')
+        if (closing !== undefined) throw new Error('the store is closed')
         let result: { value: Result } | undefined
         waiting.push({
           run: () => {
@@ -92,16 +103,9 @@ export function createSqliteStore({ path, onCommit }: SqliteStoreDeps): Store {
       })
     },
 
-    async close() {
-      if (closed) return
-      closed = true
-      if (scheduled) {
-        await new Promise<void>((resolve) => {
-          onIdle = resolve
-        })
-      }
-      waiting = []
-      db.close()
+    close() {
+      closing ??= close()
+      return closing
     },
   }
 }

@@ -1,0 +1,210 @@
+/**
+ * What every store promises, whatever lies below it. A new kind of store calls this with a way to build one.
+ */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { isHermesError } from '../../../src/lib/errors.ts'
+import { checkFence, enterLane, resetLane, type Visit } from '../../../src/sessions/lanes.ts'
+import { exec, query, row, type UseCase } from '../../../src/store/query.ts'
+import type { Store } from '../../../src/store/store.ts'
+
+/** The same data seen by two connections; both are closed when the test ends. */
+export interface StorePair {
+  readonly store: Store
+  /** Another connection to the same data, made when it is asked for. */
+  another(): Store
+}
+
+const put = query((db, p: { name: string; value: string }) =>
+  db
+    .insertInto('cursors')
+    .values({ account: 'contract', chat_id: p.name, last_id: p.value })
+    .onConflict((conflict) => conflict.columns(['account', 'chat_id']).doUpdateSet({ last_id: p.value })),
+)
+const add = query((db, p: { name: string; value: string }) =>
+  db.insertInto('cursors').values({ account: 'contract', chat_id: p.name, last_id: p.value }),
+)
+const find = query((db, p: { name: string }) =>
+  db.selectFrom('cursors').select('last_id').where('account', '=', 'contract').where('chat_id', '=', p.name),
+)
+
+export function* write(name: string, value: string): UseCase<void> {
+  yield* exec(put, { name, value })
+}
+
+export function* read(name: string): UseCase<string | undefined> {
+  return (yield* row(find, { name }))?.last_id
+}
+
+/** Fails when the name is taken. */
+function* create(name: string, value: string): UseCase<void> {
+  yield* exec(add, { name, value })
+}
+
+function* increment(name: string): UseCase<number> {
+  const next = Number((yield* read(name)) ?? 0) + 1
+  yield* write(name, String(next))
+  return next
+}
+
+export function storeContract(kind: string, open: (t: TestContext) => StorePair): void {
+  const promise = (text: string, check: (pair: StorePair) => Promise<void>) =>
+    test(`${kind}: ${text}`, (t) => check(open(t)))
+
+  promise('a use case sees its own writes, and what it returns is the result', async ({ store }) => {
+    const seen = await store.run(function* () {
+      yield* write('a', 'one')
+      const before = yield* read('a')
+      yield* write('a', 'two')
+      return [before, yield* read('a'), yield* read('never written')]
+    })
+    assert.deepEqual(seen, ['one', 'two', undefined])
+  })
+
+  promise('a use case that throws keeps nothing and rejects with that very error', async ({ store }) => {
+    const fault = new Error('no')
+    await assert.rejects(
+      store.run(function* () {
+        yield* write('a', 'half')
+        throw fault
+      }),
+      (error) => error === fault,
+    )
+    assert.equal(await store.run(() => read('a')), undefined)
+  })
+
+  promise('a statement that the database refuses undoes what the use case did before it', async ({ store }) => {
+    await store.run(() => create('taken', 'first'))
+    await assert.rejects(
+      store.run(function* () {
+        yield* write('a', 'half')
+        yield* create('taken', 'second')
+      }),
+      (error) => isHermesError(error, 'store/failed') && error.cause instanceof Error,
+    )
+    assert.equal(await store.run(() => read('a')), undefined)
+    assert.equal(await store.run(() => read('taken')), 'first')
+  })
+
+  promise('a failing use case in a group takes nobody along', async ({ store }) => {
+    await store.run(() => create('taken', 'first'))
+    const results = await Promise.allSettled(
+      Array.from({ length: 9 }, (_, place) =>
+        store.run(function* () {
+          yield* write(`group ${place}`, 'written')
+          if (place % 3 === 1) throw new Error(`fault ${place}`)
+          if (place % 3 === 2) yield* create('taken', 'again')
+          return place
+        }),
+      ),
+    )
+    assert.deepEqual(
+      results.map(({ status }) => status === 'fulfilled'),
+      [true, false, false, true, false, false, true, false, false],
+    )
+    for (const place of results.keys()) {
+      assert.equal(await store.run(() => read(`group ${place}`)), place % 3 === 0 ? 'written' : undefined)
+    }
+  })
+
+  promise('whoever gets a result can rely on its being committed', async ({ store, another }) => {
+    const other = another()
+    await Promise.all(
+      ['a', 'b', 'c'].map(async (name) => {
+        await store.run(() => write(name, 'done'))
+        assert.equal(await other.run(() => read(name)), 'done')
+      }),
+    )
+  })
+
+  promise('hundreds of use cases at once run one after the other, in the order they were asked', async ({ store }) => {
+    const numbers = Array.from({ length: 400 }, () => store.run(() => increment('count')))
+    assert.deepEqual(
+      await Promise.all(numbers),
+      Array.from({ length: 400 }, (_, index) => index + 1),
+    )
+  })
+
+  promise('two connections that write at the same time lose nothing', async ({ store, another }) => {
+    const other = another()
+    await Promise.all(
+      Array.from({ length: 100 }, (_, turn) => (turn % 2 === 0 ? store : other).run(() => increment('count'))),
+    )
+    assert.equal(await store.run(() => read('count')), '100')
+  })
+
+  promise('any text comes back as it went in', async ({ store }) => {
+    const texts = ['', ' ', "'; drop table lanes; --", 'a\0b', '😀 žluťoučký 漢字 \u202e', 'x'.repeat(200_000)]
+    for (const text of texts) {
+      await store.run(() => write('text', text))
+      assert.equal(await store.run(() => read('text')), text)
+    }
+  })
+
+  promise(
+    'half a character, which no encoding can carry, becomes a visible mark and costs nothing else',
+    async (pair) => {
+      await pair.store.run(() => write('text', 'before \ud83d after'))
+      assert.match((await pair.store.run(() => read('text'))) ?? '', /^before \ufffd+ after$/)
+    },
+  )
+
+  promise('a forgotten parameter is an error, never a silent null', async ({ store }) => {
+    const holed = query((db, p: { name: string; value?: string }) =>
+      db.insertInto('cursors').values({ account: 'contract', chat_id: p.name, last_id: p.value ?? '' }),
+    )
+    await assert.rejects(
+      store.run(() => exec(holed, { name: 'a' })),
+      /"value" was not given/,
+    )
+    assert.equal(await store.run(() => read('a')), undefined)
+  })
+
+  promise('closing waits for what is queued, may be asked twice, and refuses what comes later', async (pair) => {
+    const { store, another } = pair
+    const queued = Promise.all(Array.from({ length: 300 }, () => store.run(() => increment('count'))))
+    let finished = false
+    void queued.then(() => {
+      finished = true
+    })
+    const closed = [store.close(), store.close()]
+    await assert.rejects(store.run(() => read('count')))
+    await closed[1]
+    assert.equal(finished, true)
+    await Promise.all(closed)
+    await store.close()
+    assert.equal(await another().run(() => read('count')), '300')
+  })
+
+  promise('a turn whose lane moved on can write nothing any more', async ({ store }) => {
+    const fenceOf = (epoch: number) => ({ sessionKey: visit.key, epoch })
+    const guarded = (epoch: number, value: string) =>
+      store.run(function* () {
+        yield* write('guarded', value)
+        yield* checkFence(fenceOf(epoch))
+      })
+    const first = await store.run(() => enterLane(visit))
+    await guarded(first.epoch, 'first')
+    const second = await store.run(() => enterLane(visit))
+    assert.ok(second.epoch > first.epoch)
+    assert.equal(second.session_id, first.session_id)
+    await assert.rejects(guarded(first.epoch, 'late'), (error) => isHermesError(error, 'store/fenced'))
+    await guarded(second.epoch, 'second')
+    await store.run(() => resetLane({ ...visit, newSessionId: 'another' }, ''))
+    await assert.rejects(guarded(second.epoch, 'late'), (error) => isHermesError(error, 'store/fenced'))
+    await assert.rejects(
+      store.run(() => checkFence({ sessionKey: 'never seen', epoch: 0 })),
+      (error) => isHermesError(error, 'store/fenced'),
+    )
+    assert.equal(await store.run(() => read('guarded')), 'second')
+  })
+}
+
+const visit: Visit = {
+  key: 'agent:main:web:dm:1',
+  source: '{}',
+  platform: 'web',
+  userId: 'somebody',
+  newSessionId: 'one',
+  now: 1_000,
+}

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { isHermesError } from '../../src/lib/errors.ts'
+import { messagesOfSession } from '../../src/sessions/listing.ts'
+import { appendMessage, readTranscript } from '../../src/sessions/transcript.ts'
+import { openReader, type Reader } from '../../src/store/sqlite/reader.ts'
+import type { Store } from '../../src/store/store.ts'
+import { openStore } from '../kit/open-store.ts'
+import { tempHome } from '../kit/temp-home.ts'
+
+function libraryOf(t: TestContext): { store: Store; reader: Reader; say(text: string): Promise<void> } {
+  const { store, path } = openStore(t)
+  const reader = openReader(path)
+  t.after(() => reader.close())
+  let ord = 0
+  const say = (content: string) =>
+    store.run(() =>
+      appendMessage({ sessionId: 's', turnId: null, ord: ord++, message: { role: 'user', content } }, 1_000 + ord),
+    )
+  return { store, reader, say }
+}
+
+test('search finds words whatever their accents and case', async (t) => {
+  const { reader, say } = libraryOf(t)
+  await say('Wir treffen uns im Café in Zürich')
+  await say('nothing of interest')
+  for (const text of ['cafe', 'ZURICH', 'zürich café', 'Cafe\u0301']) {
+    const found = reader.search(text, 10)
+    assert.equal(found.length, 1, text)
+    assert.deepEqual({ ...found[0], excerpt: '' }, { sessionId: 's', role: 'user', at: 1_001, excerpt: '' })
+  }
+  assert.match(reader.search('cafe', 10)[0]?.excerpt ?? '', /im «Café» in Zürich/)
+})
+
+test('what people type into the search is never syntax', async (t) => {
+  const { reader, say } = libraryOf(t)
+  await say('say "hello" AND goodbye NEAR the content: C++ (really) ^start -minus * a\0b')
+  const oddities = [
+    '"',
+    '""',
+    '"hello',
+    'hello"',
+    'AND',
+    'hello AND goodbye',
+    'NOT hello',
+    'OR OR OR',
+    'NEAR(hello goodbye, 2)',
+    'hel*',
+    '*',
+    '***',
+    'content:hello',
+    'content : C',
+    '{content}: hello',
+    '^say',
+    '-minus',
+    'C++',
+    '(((',
+    "'; drop table messages; --",
+    '\0',
+    'hello\0',
+    '\ud800',
+    '  ',
+    '',
+    Array.from({ length: 2_000 }, () => 'hello').join(' '),
+    'x'.repeat(100_000),
+  ]
+  for (const text of oddities) assert.doesNotThrow(() => reader.search(text, 10), text.slice(0, 40))
+  for (const text of ['"hello"', 'hello" "goodbye', 'AND', 'near', 'content', 'c++', '^start', '-minus', 'a\0b']) {
+    assert.equal(reader.search(text, 10).length, 1, text)
+  }
+  for (const text of ['NOT hello', 'hel*', 'hello OR nonsense', '', ' ', '***']) {
+    assert.equal(reader.search(text, 10).length, 0, text)
+  }
+})
+
+test('at most as many hits as asked for come back, best match first', async (t) => {
+  const { reader, say } = libraryOf(t)
+  await say('apple among very many other words that make it a weaker match for the search than the short one')
+  await say('apple')
+  await say('apple pie')
+  const found = reader.search('apple', 2)
+  assert.equal(found.length, 2)
+  assert.equal(found[0]?.excerpt, '«apple»')
+})
+
+test('a text above 64 kB is kept whole, is found by its beginning and does not swell the lists', async (t) => {
+  const { store, reader, say } = libraryOf(t)
+  const text = `rhinoceros ${'lorem ipsum 😀 '.repeat(8_000)} hippopotamus`
+  await say(text)
+  const [line] = await store.run(() => readTranscript('s'))
+  assert.equal(line?.message.content, text)
+  assert.equal(reader.search('rhinoceros', 10).length, 1)
+  assert.equal(reader.search('hippopotamus', 10).length, 0)
+  const [listed] = reader.rows(messagesOfSession, { session_id: 's' })
+  assert.ok((listed?.content.length ?? 0) <= 65_536)
+  assert.equal(listed?.body, text)
+})
+
+test('the first 64 kB of a long text are cut between characters', async (t) => {
+  const { store, say } = libraryOf(t)
+  const text = `x${'😀'.repeat(40_000)}`
+  await say(text)
+  const [line] = await store.run(() => readTranscript('s'))
+  assert.equal(line?.message.content, text)
+})
+
+test('a reader works beside a writer that is in the middle of a change, and sees it once it is whole', async (t) => {
+  const { store, reader, say } = libraryOf(t)
+  await say('before')
+  const append = (ord: number) =>
+    appendMessage({ sessionId: 's', turnId: null, ord, message: { role: 'user', content: 'during' } }, 1)
+  await store.run(function* () {
+    yield* append(10)
+    assert.equal(reader.search('during', 10).length, 0)
+    yield* append(11)
+  })
+  assert.equal(reader.search('during', 10).length, 2)
+  assert.equal(reader.search('before', 10).length, 1)
+})
+
+test('a reader cannot change anything', async (t) => {
+  const { reader, say } = libraryOf(t)
+  await say('kept')
+  assert.throws(
+    () => reader.rows({ build: () => ({ sql: 'delete from messages', parameters: [] }) }, {}),
+    (error) => isHermesError(error, 'store/failed'),
+  )
+  assert.equal(reader.search('kept', 10).length, 1)
+  assert.deepEqual(reader.integrity(), [])
+})
+
+test('a reader makes no database where there is none', (t) => {
+  const path = join(tempHome(t), 'state.db')
+  for (let attempt = 0; attempt < 2; attempt++) {
+    assert.throws(
+      () => openReader(path),
+      (error) => isHermesError(error, 'store/failed'),
+    )
+  }
+})

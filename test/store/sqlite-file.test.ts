@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import { isHermesError } from '../../src/lib/errors.ts'
+import { migrations } from '../../src/store/migrations/index.ts'
+import { createSqliteStore } from '../../src/store/sqlite/store.ts'
+import { read, write } from '../kit/contracts/store.ts'
+import { tempHome } from '../kit/temp-home.ts'
+
+/** A database that was used and closed. */
+async function usedDatabase(t: TestContext): Promise<string> {
+  const path = join(tempHome(t), 'state.db')
+  const store = createSqliteStore({ path })
+  await store.run(() => write('kept', 'value'))
+  await store.close()
+  return path
+}
+
+async function valueIn(path: string): Promise<string | undefined> {
+  const store = createSqliteStore({ path })
+  try {
+    return await store.run(() => read('kept'))
+  } finally {
+    await store.close()
+  }
+}
+
+/** Changes a database behind the store's back. */
+function meddle(path: string, sql: string): void {
+  const db = new DatabaseSync(path)
+  db.exec(sql)
+  db.close()
+}
+
+function versionOf(path: string): unknown {
+  const db = new DatabaseSync(path, { readOnly: true })
+  const version = db.prepare('pragma user_version').get()?.['user_version']
+  db.close()
+  return version
+}
+
+function fingerprint(path: string): string {
+  return createHash('sha256').update(readFileSync(path)).digest('hex')
+}
+
+test('a new database gets the newest schema, and opening it again changes nothing', async (t) => {
+  const path = await usedDatabase(t)
+  assert.equal(versionOf(path), migrations.length)
+  const before = fingerprint(path)
+  assert.equal(await valueIn(path), 'value')
+  assert.equal(fingerprint(path), before)
+})
+
+test('a migration that fails leaves the file as it was, so that nothing is half upgraded', (t) => {
+  const path = join(tempHome(t), 'state.db')
+  meddle(path, "create table trace (old text); insert into trace values ('kept')")
+  assert.throws(
+    () => createSqliteStore({ path }),
+    (error) => isHermesError(error, 'store/failed'),
+  )
+  assert.equal(versionOf(path), 0)
+  const db = new DatabaseSync(path, { readOnly: true })
+  t.after(() => db.close())
+  assert.equal(db.prepare('select old from trace').get()?.['old'], 'kept')
+  assert.equal(db.prepare("select count(*) as count from sqlite_schema where name = 'inbox'").get()?.['count'], 0)
+})
+
+for (const journal of ['wal', 'delete']) {
+  test(`a database of a newer version is refused and stays as it is (${journal} journal)`, async (t) => {
+    const path = await usedDatabase(t)
+    meddle(path, `pragma journal_mode = ${journal}; pragma user_version = ${migrations.length + 7}`)
+    const before = fingerprint(path)
+    assert.throws(
+      () => createSqliteStore({ path }),
+      (error) => isHermesError(error, 'store/newer-schema') && error.detail.includes(String(migrations.length + 7)),
+    )
+    assert.equal(fingerprint(path), before)
+  })
+}
+
+test('a file that is no database is refused and kept', (t) => {
+  const path = join(tempHome(t), 'state.db')
+  writeFileSync(path, 'dear diary, '.repeat(1_000))
+  const before = fingerprint(path)
+  assert.throws(
+    () => createSqliteStore({ path }),
+    (error) => isHermesError(error, 'store/corrupt') && error.hint.includes('hermes doctor'),
+  )
+  assert.equal(fingerprint(path), before)
+})
+
+test('a database cut short is refused and kept', async (t) => {
+  const path = await usedDatabase(t)
+  truncateSync(path, 8_192)
+  const before = fingerprint(path)
+  assert.throws(
+    () => createSqliteStore({ path }),
+    (error) => isHermesError(error, 'store/corrupt'),
+  )
+  assert.equal(fingerprint(path), before)
+})
+
+test('a path that cannot be a database is named in the error', (t) => {
+  const home = tempHome(t)
+  mkdirSync(join(home, 'folder'))
+  for (const path of [join(home, 'folder'), join(home, 'missing', 'state.db')]) {
+    assert.throws(
+      () => createSqliteStore({ path }),
+      (error) => isHermesError(error, 'store/failed') && error.cause instanceof Error,
+      path,
+    )
+  }
+})
+
+test('nobody else can read the database or its write-ahead files', async (t) => {
+  const path = join(tempHome(t), 'state.db')
+  const store = createSqliteStore({ path })
+  t.after(() => store.close())
+  await store.run(() => write('secret', 'value'))
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+    assert.ok(existsSync(file), file)
+    assert.equal(statSync(file).mode & 0o777, 0o600, file)
+  }
+})
+
+test('a database restored from a backup that others may read is closed to them again', async (t) => {
+  const path = await usedDatabase(t)
+  chmodSync(path, 0o644)
+  const store = createSqliteStore({ path })
+  t.after(() => store.close())
+  await store.run(() => write('secret', 'value'))
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) assert.equal(statSync(file).mode & 0o777, 0o600, file)
+})
+
+test('every commit reaches the disk before its result, at full synchronisation and in a write-ahead log', async (t) => {
+  const path = await usedDatabase(t)
+  const store = createSqliteStore({ path })
+  t.after(() => store.close())
+  await store.run(() => write('kept', 'newer'))
+  // A copy of the two files, as a power cut would leave them, holds what was committed.
+  const copy = join(tempHome(t), 'copy.db')
+  writeFileSync(copy, readFileSync(path))
+  writeFileSync(`${copy}-wal`, readFileSync(`${path}-wal`))
+  assert.equal(await valueIn(copy), 'newer')
+})
