@@ -1,0 +1,51 @@
+/**
+ * The door to the `@anthropic-ai/sdk` package, opened at the first call: importing it costs 0.3 s and 26 MB.
+ */
+import { boundedFetch } from './bounded-fetch.ts'
+import type { ProviderOptions } from './options.ts'
+import type { OpenCall } from './stream-call.ts'
+
+export const ANTHROPIC_URL = 'https://api.anthropic.com'
+
+/** Sends bodies to the Messages API. Nothing is loaded before the first call. */
+export function createAnthropicCall(options: ProviderOptions): OpenCall {
+  const load = async () => {
+    const { Anthropic } = await import('@anthropic-ai/sdk')
+    return new Anthropic({
+      // Without a key the SDK would look for one in the environment and in files; then no header is sent at all.
+      apiKey: options.apiKey || 'none',
+      authToken: null,
+      webhookKey: null,
+      openTelemetry: false,
+      baseURL: options.baseUrl,
+      logLevel: 'off',
+      maxRetries: 0,
+      fetch: boundedFetch(options.fetch),
+      defaultHeaders: headersFor(options),
+    })
+  }
+  let client: ReturnType<typeof load> | undefined
+  return async (wire, { signal, timeoutMs }) => {
+    client ??= load()
+    const api = await client
+    // Not `messages.create`: it takes fields out of the body and writes warnings to the console.
+    return api
+      .post('/v1/messages', {
+        body: wire.body,
+        headers: wire.headers,
+        query: wire.query,
+        signal,
+        timeout: timeoutMs,
+        maxRetries: 0,
+        // A redirect would turn the request into a GET or carry the key elsewhere.
+        fetchOptions: { redirect: 'manual' },
+      })
+      .asResponse()
+  }
+}
+
+/** The SDK sends the key as a bearer token; servers that imitate the API mostly look for the older header. */
+function headersFor(options: ProviderOptions): Record<string, string | null> {
+  if (options.apiKey === '') return { Authorization: null }
+  return options.baseUrl === ANTHROPIC_URL ? {} : { 'X-Api-Key': options.apiKey }
+}

@@ -1,0 +1,69 @@
+/**
+ * One signal for one model call: it aborts when the turn is stopped or when the vendor is silent for too long.
+ */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+export interface CallWatch {
+  readonly signal: AbortSignal
+  /** Whether silence, not the turn, ended the call. */
+  readonly timedOut: boolean
+  /** From now on the vendor is waited for. */
+  waiting(): void
+  /** The vendor has spoken; what the caller does meanwhile is not the vendor's silence. */
+  heard(): void
+  /** Lets go of the timer and of the turn's signal. `abandon` also aborts whatever still hangs on this one. */
+  end(abandon: boolean): void
+}
+
+/** `turn` is the signal of the turn, `now` a clock in milliseconds that never goes back. Starts as waiting. */
+export function watchCall(turn: AbortSignal, idleMs: number, now: () => number = monotonicNow): CallWatch {
+  const controller = new AbortController()
+  let isWaiting = true
+  let since = now()
+  let timedOut = false
+
+  // One timer that looks at the clock when it fires: chunks come too often to move a timer for each.
+  const look = (): void => {
+    const left = isWaiting ? idleMs - (now() - since) : idleMs
+    if (left > 0) {
+      timer = setTimeout(look, Math.min(left, LONGEST_TIMER_MS))
+      return
+    }
+    timedOut = true
+    controller.abort()
+  }
+  let timer = setTimeout(look, Math.min(idleMs, LONGEST_TIMER_MS))
+  const onTurnAbort = () => controller.abort(turn.reason)
+  if (turn.aborted) onTurnAbort()
+  else turn.addEventListener('abort', onTurnAbort, { once: true })
+
+  return {
+    signal: controller.signal,
+    get timedOut() {
+      return timedOut
+    },
+    waiting() {
+      isWaiting = true
+      since = now()
+    },
+    heard() {
+      isWaiting = false
+    },
+    end(abandon) {
+      clearTimeout(timer)
+      turn.removeEventListener('abort', onTurnAbort)
+      if (abandon) controller.abort()
+    },
+  }
+}
+
+function monotonicNow(): number {
+  return performance.now()
+}
+
+/** The reason of an abort as an Error, so that `throw` carries a stack. */
+export function abortReason(signal: AbortSignal): Error {
+  return signal.reason instanceof Error
+    ? signal.reason
+    : new Error('the model call was stopped', { cause: signal.reason })
+}
