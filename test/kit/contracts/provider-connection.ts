@@ -1,0 +1,77 @@
+/**
+ * What a provider promises about the connection: what goes over it, and when it closes.
+ */
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import type { ModelRequest } from '../../../src/agent/provider.ts'
+import { CONTRACT_KEY, contractInput, isProblem, lastRequest, type ProviderBench, runCall } from './provider-run.ts'
+
+export function connectionPromises({ build, server: serverOf }: ProviderBench): void {
+  it('closes the connection when the turn is stopped while the model is silent', async () => {
+    serverOf().enqueue({ text: 'one two', hang: 'stream', hangAfter: 4 })
+    const stop = new AbortController()
+    const provider = build()
+    const running = runCall(provider, provider.buildRequest(contractInput), stop.signal)
+    const request = await serverOf().request(serverOf().requestCount)
+    stop.abort(new Error('stopped'))
+    await assert.rejects(running, /stopped/)
+    assert.equal(await request.closed, true)
+  })
+
+  it('closes the connection when the consumer leaves the stream', async () => {
+    serverOf().enqueue({ text: 'one two', hang: 'stream', hangAfter: 4 })
+    const provider = build()
+    for await (const _chunk of provider.stream(provider.buildRequest(contractInput), new AbortController().signal))
+      break
+    assert.equal(await lastRequest(serverOf()).closed, true)
+  })
+
+  it('passes unknown fields through in both directions', async () => {
+    serverOf().enqueue({ text: 'ok', extra: { x_router: { region: 'north' } } })
+    const provider = build()
+    const run = await runCall(provider, { ...provider.buildRequest(contractInput), x_unknown: { deep: [1] } })
+    assert.deepEqual(lastRequest(serverOf()).body['x_unknown'], { deep: [1] })
+    assert.deepEqual(run.response['x_router'], { region: 'north' })
+  })
+
+  it('puts extra_body, extra_headers and extra_query where they belong', async () => {
+    const provider = build()
+    await runCall(provider, {
+      ...provider.buildRequest(contractInput),
+      extra_body: { metadata: { hermes_middleware_demo: true }, model: 'other-model', stream: false },
+      extra_headers: { 'X-Trace': 'abc' },
+      extra_query: { version: '2' },
+      timeout: 30,
+    })
+    const { body, headers, query } = lastRequest(serverOf())
+    assert.deepEqual(body['metadata'], { hermes_middleware_demo: true })
+    assert.equal(body['model'], 'other-model')
+    assert.equal(body['stream'], true, 'always streamed')
+    assert.equal(headers['x-trace'], 'abc')
+    assert.deepEqual(query, { version: '2' })
+    for (const key of ['extra_body', 'extra_headers', 'extra_query', 'timeout']) assert.ok(!(key in body), key)
+  })
+
+  it('says which transport key of a request cannot be used', async () => {
+    const provider = build()
+    const request = provider.buildRequest(contractInput)
+    for (const [key, value] of Object.entries({
+      extra_body: 'text',
+      extra_headers: ['a'],
+      extra_query: { a: {} },
+      timeout: -1,
+    })) {
+      // Middleware in another language can put anything here, whatever the type says.
+      const wrong: ModelRequest = JSON.parse(JSON.stringify({ ...request, [key]: value }))
+      await assert.rejects(runCall(provider, wrong), isProblem('invalid-request', undefined, new RegExp(key)))
+    }
+  })
+
+  it('sends the key, and exactly the request that was built', async () => {
+    const provider = build()
+    const request = provider.buildRequest(contractInput)
+    await runCall(provider, request)
+    assert.deepEqual(lastRequest(serverOf()).body, JSON.parse(JSON.stringify(request)))
+    assert.equal(lastRequest(serverOf()).headers.authorization, `Bearer ${CONTRACT_KEY}`)
+  })
+}
