@@ -28,7 +28,6 @@ export interface TurnDeps extends TurnViewDeps {
   readonly running: RunningTurns
   readonly emit: EventListener
   readonly log: Logger
-  readonly clock: () => number
   readonly random: () => number
   readonly pause: (ms: number, signal?: AbortSignal) => Promise<void>
   /** The configured model and who runs it. Rejects `config/…` when it cannot be used. */
@@ -39,6 +38,8 @@ export interface TurnDeps extends TurnViewDeps {
   freezePrompt(turn: Turn): Promise<string>
   /** Keeps why a try failed, for the day its message is set aside. */
   noteFailure(seq: number, reason: string): Promise<void>
+  /** The daemon is stopping: what runs may end, what waits goes on at the next start. */
+  draining(): boolean
   /** Named points for crash tests; does nothing in production. */
   probe(point: string): void
 }
@@ -46,7 +47,7 @@ export interface TurnDeps extends TurnViewDeps {
 /** Works through the turns of one session until none is left. Throws what could not be settled: it is tried again. */
 export function createTurnRunner(deps: TurnDeps): (key: SessionKey, signal: AbortSignal) => Promise<void> {
   return async (key, signal) => {
-    while (!signal.aborted) {
+    while (!signal.aborted && !deps.draining()) {
       deps.probe('turn:before-claim')
       const claim = await deps.journal.claim(key)
       if (claim === null) return

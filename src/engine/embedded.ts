@@ -87,9 +87,9 @@ export function createEmbeddedEngine({ log, random, concurrency }: EmbeddedEngin
       worker = given
       fill()
     },
-    async stop(graceMs) {
+    async stop(graceMs, hurry) {
       stopping = true
-      await within(drained(), graceMs)
+      await within(drained(), graceMs, hurry)
       abort.abort(new Error('the gateway is stopping'))
       // What ignores its signal must not keep the process alive: its turn is taken up again at the next start.
       await within(drained(), 5_000)

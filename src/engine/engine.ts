@@ -18,8 +18,8 @@ export interface Engine {
   wake(key: SessionKey, lane: Lane): void
   /** Begins to call the worker: never twice at the same time for one lane of one session. */
   start(worker: LaneWorker): void
-  /** Starts nothing new, waits for what runs, aborts it after `graceMs`. May be called twice. */
-  stop(graceMs: number): Promise<void>
+  /** Starts nothing new, waits for what runs, aborts it after `graceMs` or when `hurry` aborts. May be called twice. */
+  stop(graceMs: number, hurry?: AbortSignal): Promise<void>
   /** Resolves when nothing runs and nothing waits. For tests and for the command line. */
   idle(): Promise<void>
   /** How many turns run and wait, for status. */

@@ -17,6 +17,8 @@ export interface InboxDeps {
   readonly clock: () => number
   readonly log: Logger
   readonly maxMessageBytes: () => number
+  /** False while the daemon starts or stops: nothing is taken in then, and platforms deliver again later. */
+  open(): boolean
   /** Whether this person may talk to the agent here (contract §3.10). */
   access(event: MessageEvent): { readonly allowed: boolean; readonly reason: string }
   sessionKey(source: SessionSource): SessionKey
@@ -36,6 +38,7 @@ export interface Inbox {
 export function createInbox(deps: InboxDeps): Inbox {
   return {
     async accept(event, keys) {
+      if (!deps.open()) throw new HermesError('http/starting')
       const verdict = event.internal === true ? { allowed: true, reason: 'internal' } : deps.access(event)
       const { platform, account, chatId, userId } = event.source
       if (!verdict.allowed) {

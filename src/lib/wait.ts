@@ -22,15 +22,23 @@ export function backoffMs(attempt: number, baseMs: number, maxMs: number, random
   return Math.ceil(random() * ceiling)
 }
 
-/** Waits for `work` at most `ms`; tells which of the two came first. The work is not stopped. Rejects as the work rejects. */
-export async function within<T>(work: Promise<T>, ms: number): Promise<{ done: true; value: T } | { done: false }> {
-  const timer = new AbortController()
+/**
+ * Waits for `work` at most `ms`, or until the signal aborts; tells whether the work came first. The work is not stopped.
+ * Rejects as the work rejects.
+ */
+export async function within<T>(
+  work: Promise<T>,
+  ms: number,
+  signal?: AbortSignal,
+): Promise<{ done: true; value: T } | { done: false }> {
+  const over = new AbortController()
+  const limit = signal === undefined ? over.signal : AbortSignal.any([over.signal, signal])
   try {
     return await Promise.race([
       work.then((value) => ({ done: true as const, value })),
-      pause(ms, timer.signal).then(() => ({ done: false as const })),
+      pause(ms, limit).then(() => ({ done: false as const })),
     ])
   } finally {
-    timer.abort()
+    over.abort()
   }
 }

@@ -1,0 +1,90 @@
+/**
+ * What a turn needs of the agent room: the configured model, the tools, the place where they work. Loaded when the first
+ * turn asks for it, so that an idle daemon does not pay for it.
+ */
+import type { AgentConfig } from './agent/config.ts'
+import { pause } from './lib/wait.ts'
+import type { Provider } from './agent/provider.ts'
+import { providerName } from './agent/providers/provider-name.ts'
+import { createSessionResources, type SessionResourcePool } from './agent/session-resources.ts'
+import type { ToolContext } from './agent/tool.ts'
+import type { ToolBox } from './agent/tool-batch.ts'
+import type { Environment } from './config/environment.ts'
+import type { HomeLayout } from './lib/home.ts'
+import type { Logger } from './lib/log.ts'
+import type { ToolCall } from './message/transcript.ts'
+import type { Turn } from './turn-journal.ts'
+
+export interface AgentServicesDeps {
+  readonly home: HomeLayout
+  readonly log: Logger
+  readonly settings: () => AgentConfig
+  readonly environment: () => Environment
+  /** The command line that runs this program, for the `hermes` that commands of the agent find. */
+  readonly program: readonly string[]
+  /** Variables that no command may see, whatever the configuration says. */
+  readonly withheld: readonly string[]
+}
+
+export interface AgentServices {
+  model(): Promise<{ readonly provider: Provider; readonly model: string }>
+  tools(): Promise<ToolBox>
+  toolContext(turn: Turn, call: ToolCall, signal: AbortSignal): ToolContext
+  cwd(): string
+  /** What is configured, without loading anything. */
+  describe(): { readonly model: string; readonly provider: string }
+  /** The configuration has changed: the next turn reads it. */
+  reconfigured(): void
+  close(): Promise<void>
+}
+
+export function createAgentServices(deps: AgentServicesDeps): AgentServices {
+  const { home, log, settings, environment } = deps
+  let chosen: Promise<{ readonly provider: Provider; readonly model: string }> | undefined
+  let workshop: Promise<Workshop> | undefined
+  let resources: SessionResourcePool | undefined
+
+  const cwd = () => settings().terminal.cwd || environment().values['HOME'] || home.root
+  const providerSettings = () => {
+    const { provider, model, base_url, api_key, agent } = settings()
+    const { OPENAI_API_KEY = '', ANTHROPIC_API_KEY = '' } = environment().values
+    const keys = { apiKey: api_key, openaiApiKey: OPENAI_API_KEY, anthropicApiKey: ANTHROPIC_API_KEY }
+    return { provider, model, baseUrl: base_url, ...keys, idleTimeoutMs: agent.model_timeout * 1_000 }
+  }
+
+  async function choose() {
+    const { createProvider } = await import('./agent/providers/create-provider.ts')
+    const choice = createProvider(providerSettings(), { pause })
+    if ('problem' in choice) throw choice.problem
+    return choice
+  }
+
+  async function open(): Promise<Workshop> {
+    const made = await openWorkshop({ ...deps, cwd })
+    resources = createSessionResources(made)
+    return made
+  }
+
+  return {
+    model: () => (chosen ??= choose()),
+    tools: async () => (await (workshop ??= open())).tools,
+    toolContext(turn, call, signal) {
+      if (resources === undefined) throw new Error('the tools have not been opened')
+      return {
+        ...resources.of(turn.sessionId, () => turn.lines.map((line) => line.message)),
+        sessionId: turn.sessionId,
+        turnId: turn.id,
+        callId: call.id,
+        signal,
+        log: log.child({ turn: turn.id, tool: call.name }),
+        limits: { maxResultChars: settings().agent.max_tool_result_chars },
+      }
+    },
+    cwd,
+    describe: () => ({ model: settings().model, provider: providerName(providerSettings()) }),
+    reconfigured() {
+      chosen = undefined
+    },
+    close: async () => resources?.close(),
+  }
+}
