@@ -82,9 +82,11 @@ export function createLog(options: LogOptions): Log {
   const write = (line: string) => {
     const clean = withoutSecrets(line, options.redactor, (text) => notice('warn', text))
     file?.write(clean)
+    const lost = lostOnStream
     try {
-      stream?.write(lostOnStream === 0 ? show(clean) : show(lostLine(lostOnStream)) + show(clean))
-      lostOnStream = 0
+      stream?.write(lost === 0 ? show(clean) : show(lostLine(lost)) + show(clean))
+      // Not to zero: the listener may have counted this very line.
+      lostOnStream -= lost
     } catch {
       // Reported with the next line, see lostLine; a log that throws would fail the work it reports on.
       lostOnStream += 1

@@ -1,0 +1,127 @@
+/**
+ * Small files of our own, and the home they live in.
+ */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { isHermesError } from '../../src/lib/errors.ts'
+import { ensureDirectory, readTextIfExists, writeFileAtomic } from '../../src/lib/files.ts'
+import { createHomeLayout, prepareHome } from '../../src/lib/home.ts'
+import { tempHome } from '../kit/temp-home.ts'
+
+function modeOf(path: string): string {
+  return (statSync(path).mode & 0o777).toString(8)
+}
+
+describe('writing a file', () => {
+  it('leaves exactly the new text, with the mode asked for, and nothing beside it', (t) => {
+    const folder = tempHome(t)
+    const path = join(folder, 'gateway.token')
+    writeFileAtomic(path, 'one')
+    writeFileAtomic(path, 'two, ünïcode', 0o600)
+    assert.equal(readFileSync(path, 'utf8'), 'two, ünïcode')
+    assert.equal(modeOf(path), '600')
+    assert.deepEqual(readdirSync(folder), ['gateway.token'])
+  })
+
+  it('closes a file that was open to others', (t) => {
+    const path = join(tempHome(t), 'secret')
+    writeFileSync(path, 'old', { mode: 0o644 })
+    writeFileAtomic(path, 'new', 0o600)
+    assert.equal(modeOf(path), '600')
+  })
+
+  it('that cannot succeed keeps the old file and leaves no rubbish', (t) => {
+    const folder = tempHome(t)
+    mkdirSync(join(folder, 'taken'))
+    assert.throws(() => writeFileAtomic(join(folder, 'taken'), 'text'))
+    assert.throws(() => writeFileAtomic(join(folder, 'missing', 'file'), 'text'), { code: 'ENOENT' })
+    assert.deepEqual(readdirSync(folder), ['taken'])
+  })
+})
+
+describe('reading a file', () => {
+  it('tells a missing one from one that cannot be read', (t) => {
+    const folder = tempHome(t)
+    writeFileSync(join(folder, 'text'), '\uFEFFhello')
+    writeFileSync(join(folder, 'binary'), Buffer.from([0x68, 0xff, 0xfe, 0x00]))
+    symlinkSync('loop', join(folder, 'loop'))
+    assert.equal(readTextIfExists(join(folder, 'text')), 'hello')
+    assert.equal(readTextIfExists(join(folder, 'nothing')), undefined)
+    assert.throws(() => readTextIfExists(folder), /a folder/)
+    assert.throws(() => readTextIfExists(join(folder, 'binary')), /not UTF-8/)
+    assert.throws(() => readTextIfExists(join(folder, 'text'), 3), /larger than 3 bytes/)
+    assert.throws(() => readTextIfExists(join(folder, 'loop')), { code: 'ELOOP' })
+  })
+
+  it('does not wait for a pipe that nobody writes to', { skip: process.platform === 'win32' }, (t) => {
+    const path = join(tempHome(t), 'pipe')
+    execFileSync('mkfifo', [path])
+    assert.throws(() => readTextIfExists(path), /not a regular file/)
+  })
+})
+
+describe('the home', () => {
+  it('is made with everything above it, closed to others', (t) => {
+    const home = createHomeLayout(join(tempHome(t), 'deep', '.hermes'))
+    prepareHome(home)
+    prepareHome(home)
+    assert.equal(modeOf(home.root), '700')
+  })
+
+  it('that others could read is closed', (t) => {
+    const home = createHomeLayout(join(tempHome(t), 'open'))
+    mkdirSync(home.root)
+    chmodSync(home.root, 0o755)
+    prepareHome(home)
+    assert.equal(modeOf(home.root), '700')
+  })
+
+  it('that is a file is an error that says what to do', (t) => {
+    const path = join(tempHome(t), 'file')
+    writeFileSync(path, '')
+    assert.throws(
+      () => prepareHome(createHomeLayout(path)),
+      (error) => isHermesError(error, 'home/unusable') && error.message.includes(path) && error.hint !== '',
+    )
+  })
+
+  it('has every name that users and scripts rely on', () => {
+    const { root, ...paths } = createHomeLayout('/h')
+    assert.equal(root, '/h')
+    assert.deepEqual(
+      Object.values(paths).map((path) => path.slice(3)),
+      [
+        'config.yaml',
+        '.env',
+        'SOUL.md',
+        'BOOT.md',
+        'state.db',
+        'gateway.token',
+        'gateway.pid',
+        'gateway.lock',
+        'hooks',
+        'plugins',
+        'platforms',
+        'skills',
+        'memories',
+        'cron',
+        'media',
+        'logs',
+        'cache',
+        'cache/config.last-good.yaml',
+      ],
+    )
+  })
+
+  it('folders inside are made on demand and an existing one keeps its mode', (t) => {
+    const folder = tempHome(t)
+    mkdirSync(join(folder, 'mine'), { mode: 0o750 })
+    ensureDirectory(join(folder, 'mine'), 0o700)
+    ensureDirectory(join(folder, 'new', 'er'), 0o700)
+    assert.equal(modeOf(join(folder, 'mine')), '750')
+    assert.equal(modeOf(join(folder, 'new', 'er')), '700')
+  })
+})
