@@ -3,15 +3,16 @@
  * turn asks for it, so that an idle daemon does not pay for it.
  */
 import type { AgentConfig } from './agent/config.ts'
-import { pause } from './lib/wait.ts'
 import type { Provider } from './agent/provider.ts'
 import { providerName } from './agent/providers/provider-name.ts'
 import { createSessionResources, type SessionResourcePool } from './agent/session-resources.ts'
 import type { ToolContext } from './agent/tool.ts'
 import type { ToolBox } from './agent/tool-batch.ts'
+import { openWorkshop, type Workshop } from './agent-workshop.ts'
 import type { Environment } from './config/environment.ts'
 import type { HomeLayout } from './lib/home.ts'
 import type { Logger } from './lib/log.ts'
+import { pause } from './lib/wait.ts'
 import type { ToolCall } from './message/transcript.ts'
 import type { Turn } from './turn-journal.ts'
 

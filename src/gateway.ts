@@ -8,8 +8,8 @@ import { type AgentServices, createAgentServices } from './agent-services.ts'
 import { createCommandLane } from './command-lane.ts'
 import type { CommandServices } from './commands/command.ts'
 import { createCommandRegistry } from './commands/registry.ts'
+import { type ProcessEnvironment, readEnvironment } from './config/environment.ts'
 import { type Config, createConfig } from './config/load.ts'
-import { readEnvironment, type ProcessEnvironment } from './config/environment.ts'
 import { formatProblems } from './config/problem.ts'
 import { createSecrets, secretsOfEnvironment } from './config/secrets.ts'
 import { createEmbeddedEngine } from './engine/embedded.ts'
@@ -35,16 +35,16 @@ import type { SessionSource, Target } from './message/source.ts'
 import { createManagedCalls } from './middleware/managed.ts'
 import { createOutbox } from './outbox/outbox.ts'
 import { createPlatformContext } from './platform-context.ts'
-import { platformAccounts, type PlatformAccount } from './platforms/accounts.ts'
+import { type PlatformAccount, platformAccounts } from './platforms/accounts.ts'
 import type { GatewayInfo } from './platforms/adapter.ts'
 import { discoverPlatforms, loadPlatform, type PlatformCatalogue } from './platforms/registry.ts'
 import { createSupervisor } from './platforms/supervisor.ts'
 import { keepTidy } from './retention.ts'
 import { createSessionServices } from './session-services.ts'
 import { createRunningTurns } from './sessions/running-turns.ts'
-import { isSharedSession, sessionKeyOf, type SessionKeyRules } from './sessions/session-key.ts'
-import { sessionsWithOpenTurns } from './sessions/turns.ts'
+import { isSharedSession, type SessionKeyRules, sessionKeyOf } from './sessions/session-key.ts'
 import { freezePrompt } from './sessions/transcript.ts'
+import { sessionsWithOpenTurns } from './sessions/turns.ts'
 import { type HomeLock, lockHome } from './store/sqlite/lock.ts'
 import { createSqliteStore } from './store/sqlite/store.ts'
 import { createTurnRunner } from './turn.ts'
@@ -59,7 +59,11 @@ export interface GatewayOptions {
   readonly platformFolders: readonly string[]
   /** The command line that runs this program, for the `hermes` that commands of the agent find. */
   readonly program: readonly string[]
-  readonly log: { readonly stream?: LogStream; readonly pretty: boolean; readonly level?: 'debug' | 'info' | 'warn' | 'error' }
+  readonly log: {
+    readonly stream?: LogStream
+    readonly pretty: boolean
+    readonly level?: 'debug' | 'info' | 'warn' | 'error'
+  }
   /** A configuration that cannot be used ends the start (`config/invalid`) instead of degrading it. */
   readonly strict?: boolean
   /** Only these platforms, and any free port: a terminal that talks to a gateway of its own. */
@@ -226,7 +230,12 @@ async function start(options: GatewayOptions, lock: HomeLock): Promise<Gateway> 
     ...sessions,
     version,
     commands: commands.list,
-    gatewayStatus: () => ({ ...agents.describe(), uptimeMs: clock() - startedAt, platforms: supervisor.health(), degraded: degraded() }),
+    gatewayStatus: () => ({
+      ...agents.describe(),
+      uptimeMs: clock() - startedAt,
+      platforms: supervisor.health(),
+      degraded: degraded(),
+    }),
     accessReason: (source) => access({ source }).reason,
   }
   const draining = () => phase === 'draining'
@@ -316,7 +325,11 @@ async function start(options: GatewayOptions, lock: HomeLock): Promise<Gateway> 
     accounts,
     load: loadPlatform,
     createContext: (account, life) =>
-      createPlatformContext({ home: home.root, store, inbox, outcomes, sessions, log, clock, route: http.route, info }, account, life),
+      createPlatformContext(
+        { home: home.root, store, inbox, outcomes, sessions, log, clock, route: http.route, info },
+        account,
+        life,
+      ),
     clock,
     random,
     pause,
@@ -354,12 +367,17 @@ async function start(options: GatewayOptions, lock: HomeLock): Promise<Gateway> 
     if (phase === 'draining' || options.only !== undefined) return
     emit('gateway:startup', { platforms: connectedNames() })
   })
-  void keepTidy({ store, outbox, mediaFolder: home.media, clock, log, settings: () => settings().retention, pause }, ended.signal)
+  void keepTidy(
+    { store, outbox, mediaFolder: home.media, clock, log, settings: () => settings().retention, pause },
+    ended.signal,
+  )
   config.onChange((value) => {
     if (options.log.level === undefined) log.setLevel(value.log.level)
     agents.reconfigured()
     accounts = accountsOf(catalogue, config, options.only)
-    supervisor.apply(accounts).catch((error) => log.error({ error }, `platforms could not follow the configuration: ${messageOf(error)}`))
+    supervisor
+      .apply(accounts)
+      .catch((error) => log.error({ error }, `platforms could not follow the configuration: ${messageOf(error)}`))
   })
   if (options.only === undefined) void settled.then(() => config.watch())
 
@@ -422,7 +440,11 @@ function openLog(options: GatewayOptions, secrets: () => readonly string[]) {
   }
 }
 
-function accountsOf(catalogue: PlatformCatalogue, config: Config<GatewayShapes>, only?: readonly string[]): PlatformAccount[] {
+function accountsOf(
+  catalogue: PlatformCatalogue,
+  config: Config<GatewayShapes>,
+  only?: readonly string[],
+): PlatformAccount[] {
   const { platforms, gateway } = config.current()
   const chosen = catalogue.platforms.filter(({ name }) => only === undefined || only.includes(name))
   const all = platformAccounts(chosen, { platforms, gateway })

@@ -38,11 +38,22 @@ const entries = {
   setup(build) {
     build.onResolve({ filter: /^entry:/ }, ({ path }) => ({ path: path.slice('entry:'.length), namespace: 'entry' }))
     build.onLoad({ filter: /.*/, namespace: 'entry' }, async ({ path }) => {
-      const hasDefault = 'default' in (await import(path))
-      const contents = `export * from '${path}'${hasDefault ? `; export { default } from '${path}'` : ''}`
+      const contents = entryFor(path, Object.keys(await import(path)))
       return { contents, resolveDir: fileURLToPath(new URL('.', import.meta.url)) }
     })
   },
+}
+
+/**
+ * What the packed file exports. The names of a CommonJS package are known only by running it, so they are written down.
+ * @param {string} path
+ * @param {string[]} names
+ */
+function entryFor(path, names) {
+  const hasDefault = names.includes('default') ? `export { default } from '${path}';` : ''
+  if (!names.includes('module.exports')) return `export * from '${path}'; ${hasDefault}`
+  const plain = names.filter((name) => name !== 'default' && /^[A-Za-z_$][\w$]*$/.test(name))
+  return `import whole from '${path}'; export default whole; export const { ${plain.join(', ')} } = whole;`
 }
 
 try {
