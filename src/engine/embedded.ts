@@ -20,6 +20,10 @@ interface Run {
   readonly lane: Lane
   /** Work came while the worker was busy: it may have looked too early, so it looks once more. */
   again: boolean
+  /** In a row. */
+  failures: number
+  /** Ends the pause after a failure; undefined while there is none. */
+  hurryUp: (() => void) | undefined
 }
 
 export function createEmbeddedEngine({ log, random, concurrency }: EmbeddedEngineDeps): Engine {
@@ -43,29 +47,44 @@ export function createEmbeddedEngine({ log, random, concurrency }: EmbeddedEngin
   }
 
   async function work(id: string, run: Run, lane: LaneWorker): Promise<void> {
-    for (let failures = 0; ; ) {
+    do {
       run.again = false
       try {
         await lane(run.key, run.lane, abort.signal)
-        failures = 0
-        if (!run.again || stopping) break
+        run.failures = 0
       } catch (error) {
-        failures += 1
+        run.failures += 1
         log.error({ session: run.key, lane: run.lane, error }, `a turn could not go on: ${messageOf(error)}`)
-        if (stopping) break
-        await pause(backoffMs(failures, 1_000, 60_000, random), abort.signal)
-        if (abort.signal.aborted) break
       }
-    }
-    active.delete(id)
+    } while (run.again && run.failures === 0 && !stopping)
     if (run.lane === 'turn') running -= 1
+    if (run.failures > 0 && !stopping) await coolDown(run)
+    active.delete(id)
+    if (run.failures > 0) waiting.set(id, run)
     fill()
-    if (active.size === 0) for (const done of finished) done()
+    settle()
   }
 
-  /** Resolves when nothing is active (any more). */
+  /** Waits before the next try, without a place: others go on meanwhile. New work ends the wait. */
+  async function coolDown(run: Run): Promise<void> {
+    const wait = new AbortController()
+    run.hurryUp = () => wait.abort()
+    fill()
+    await pause(backoffMs(run.failures, 1_000, 60_000, random), wait.signal)
+    run.hurryUp = undefined
+  }
+
+  function quiet(): boolean {
+    return active.size === 0 && (stopping || waiting.size === 0)
+  }
+
+  function settle(): void {
+    if (quiet()) for (const done of finished) done()
+  }
+
+  /** Resolves when nothing is active (any more), and nothing waits either unless the engine is stopping. */
   function drained(): Promise<void> {
-    if (active.size === 0) return Promise.resolve()
+    if (quiet()) return Promise.resolve()
     return new Promise((resolve) => {
       const done = () => {
         finished.delete(done)
@@ -75,12 +94,20 @@ export function createEmbeddedEngine({ log, random, concurrency }: EmbeddedEngin
     })
   }
 
+  function coolingDown(): number {
+    return [...active.values()].filter((run) => run.hurryUp !== undefined).length
+  }
+
   return {
     wake(key, lane) {
       const id = `${lane} ${key}`
       const run = active.get(id)
-      if (run !== undefined) run.again = true
-      else if (!waiting.has(id)) waiting.set(id, { key, lane, again: false })
+      if (run !== undefined) {
+        run.again = true
+        run.hurryUp?.()
+      } else if (!waiting.has(id)) {
+        waiting.set(id, { key, lane, again: false, failures: 0, hurryUp: undefined })
+      }
       fill()
     },
     start(given) {
@@ -89,12 +116,14 @@ export function createEmbeddedEngine({ log, random, concurrency }: EmbeddedEngin
     },
     async stop(graceMs, hurry) {
       stopping = true
+      for (const run of active.values()) run.hurryUp?.()
+      settle()
       await within(drained(), graceMs, hurry)
       abort.abort(new Error('the gateway is stopping'))
       // What ignores its signal must not keep the process alive: its turn is taken up again at the next start.
       await within(drained(), 5_000)
     },
     idle: drained,
-    load: () => ({ running, waiting: waiting.size }),
+    load: () => ({ running, waiting: waiting.size + coolingDown() }),
   }
 }

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import fc from 'fast-check'
+import { createEmbeddedEngine } from '../../src/engine/embedded.ts'
+import type { LaneWorker } from '../../src/engine/engine.ts'
+import { acceptEvent, claimEvent, finishEvent, headOf } from '../../src/inbox/queries.ts'
+import { brand } from '../../src/lib/brand.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import type { SessionKey } from '../../src/message/ids.ts'
+import { createSqliteStore } from '../../src/store/sqlite/store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { tempHome } from '../kit/temp-home.ts'
+
+interface Message {
+  readonly session: number
+  readonly lane: 'turn' | 'control'
+  /** How long the work on it takes, in turns of the event loop. */
+  readonly takes: number
+  /** How often the work on it fails before it succeeds. */
+  readonly fails: number
+  /** Pause before the next message arrives, in turns of the event loop. */
+  readonly gap: number
+}
+
+const messages = fc.array(
+  fc.record<Message>({
+    session: fc.nat({ max: 3 }),
+    lane: fc.constantFrom('turn', 'turn', 'turn', 'control'),
+    takes: fc.nat({ max: 3 }),
+    fails: fc.constantFrom(0, 0, 0, 1, 2),
+    gap: fc.nat({ max: 2 }),
+  }),
+  { minLength: 1, maxLength: 24 },
+)
+
+async function loopTurns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await nextTurn()
+}
+
+const outcome = {
+  status: 'done',
+  text: '',
+  sessionId: '',
+  model: '',
+  usage: { inputTokens: 0, outputTokens: 0 },
+} as const
+
+function openLanesOf(t: TestContext, store: Store, sent: readonly Message[], concurrency: number) {
+  const done = new Map<string, number[]>()
+  const failures = new Map<number, number>()
+  const atWork = new Set<string>()
+  let turnsAtWork = 0
+  let mostTurns = 0
+
+  const worker: LaneWorker = async (key, lane) => {
+    const name = `${key} ${lane}`
+    assert.ok(!atWork.has(name), 'two workers in one lane')
+    atWork.add(name)
+    if (lane === 'turn') turnsAtWork += 1
+    mostTurns = Math.max(mostTurns, turnsAtWork)
+    try {
+      for (;;) {
+        const head = await store.run(function* () {
+          const found = yield* headOf(key, lane)
+          if (found !== undefined) yield* claimEvent(found, null)
+          return found
+        })
+        if (head === undefined) return
+        const place = Number(head.payload)
+        await loopTurns(sent[place]?.takes ?? 0)
+        const failed = failures.get(place) ?? 0
+        failures.set(place, failed + 1)
+        if (failed < (sent[place]?.fails ?? 0)) throw new Error('not yet')
+        await store.run(() => finishEvent(head.seq, outcome))
+        done.set(name, [...(done.get(name) ?? []), place])
+      }
+    } finally {
+      atWork.delete(name)
+      if (lane === 'turn') turnsAtWork -= 1
+    }
+  }
+  const engine = createEmbeddedEngine({ log: silentLog, random: () => 0, concurrency: () => concurrency })
+  engine.start(worker)
+  t.after(() => engine.stop(0))
+  return { engine, done, mostTurns: () => mostTurns }
+}
+
+test('whatever arrives, takes long or fails: each lane of each session is worked off once, in order', async (t) => {
+  const home = tempHome(t)
+  let run = 0
+  await fc.assert(
+    fc.asyncProperty(messages, fc.integer({ min: 1, max: 4 }), async (sent, concurrency) => {
+      const store = createSqliteStore({ path: join(home, `${run++}.db`) })
+      const { engine, done, mostTurns } = openLanesOf(t, store, sent, concurrency)
+      for (const [place, { session, lane, gap }] of sent.entries()) {
+        const key = brand<SessionKey>(`s${session}`)
+        const row = {
+          sessionKey: key,
+          lane,
+          kind: 'text',
+          platform: 'web',
+          account: '',
+          chatId: '',
+          payload: `${place}`,
+        }
+        void store.run(() => acceptEvent(row, [`k${place}`], place)).then(() => engine.wake(key, lane))
+        await loopTurns(gap)
+      }
+      await store.run(() => headOf('all accepted', 'turn'))
+      await engine.idle()
+      const expected = new Map<string, number[]>()
+      for (const [place, { session, lane }] of sent.entries()) {
+        const name = `s${session} ${lane}`
+        expected.set(name, [...(expected.get(name) ?? []), place])
+      }
+      assert.deepEqual(new Map([...done].sort()), new Map([...expected].sort()))
+      assert.ok(mostTurns() <= concurrency)
+      await store.close()
+    }),
+    { numRuns: 25 },
+  )
+})
