@@ -67,8 +67,14 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   }
 
   return {
-    model: () => (chosen ??= choose()),
-    tools: async () => (await (workshop ??= open())).tools,
+    model() {
+      chosen ??= choose()
+      return chosen
+    },
+    async tools() {
+      workshop ??= open()
+      return (await workshop).tools
+    },
     toolContext(turn, call, signal) {
       if (resources === undefined) throw new Error('the tools have not been opened')
       return {

@@ -54,7 +54,10 @@ export function createSessionResources(deps: SessionResourcesDeps): SessionResou
         environment: deps.createEnvironment(),
         processes: deps.createProcessTable(),
         todos: {
-          read: () => (todos ??= lastTodos(transcript(), deps.readTodos)),
+          read() {
+            todos ??= lastTodos(transcript(), deps.readTodos)
+            return todos
+          },
           write: (items) => {
             todos = items
           },
