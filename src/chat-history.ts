@@ -41,9 +41,9 @@ export function* chatHistory(chat: ChatName, after: string | undefined, limit: n
   return all.filter((entry) => after === undefined || entry.id > after).slice(-limit)
 }
 
-/** Sorts by time as text does: the digits of a time in ms stay as many until the year 2286. */
+/** Sorts as text by time, then by row: the digits of a time in ms stay as many until the year 2286. */
 export function entryId(at: number, side: 'i' | 'o', row: number): string {
-  return `${at}-${side}${row}`
+  return `${at}-${side}${String(row).padStart(12, '0')}`
 }
 
 function timeOf(id: string): number {

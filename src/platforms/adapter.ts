@@ -96,7 +96,7 @@ export type Accepted =
 
 /** One line of a chat as the platform showed it: what people wrote, what was answered. */
 export interface ChatEntry {
-  /** Grows with time; unique within the chat. For answers it equals the `deliveryId` the adapter was given. */
+  /** Grows with time; unique within the chat. */
   readonly id: string
   readonly from: 'user' | 'agent'
   readonly kind: 'message' | 'notice'
