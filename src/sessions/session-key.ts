@@ -15,17 +15,17 @@ export interface SessionKeyRules {
   readonly scoped: boolean
 }
 
-/** Pure and total: every source has exactly one key. */
+/** Pure and total: every source has exactly one key. An empty id counts as none, as the contract has it. */
 export function sessionKeyOf(source: SessionSource, rules: SessionKeyRules): SessionKey {
-  const scope = rules.scoped && source.scopeId !== undefined ? [source.scopeId] : []
-  const slot = source.prospectiveThreadId === undefined ? source.chatType : 'thread'
-  const head = [namespaceOf(source.profile), source.platform, slot, ...scope]
+  const scope = rules.scoped ? source.scopeId : undefined
+  const slot = given(source.prospectiveThreadId) === undefined ? source.chatType : 'thread'
+  const head = [namespaceOf(source.profile), source.platform, slot, ...present(scope)]
   return brand<SessionKey>([...head, ...conversationOf(source, rules)].join(':'))
 }
 
 /** Whether several people talk in one session, so that each line has to say who spoke (contract §3.3). */
 export function isSharedSession(source: SessionSource, rules: SessionKeyRules): boolean {
-  return source.chatType !== 'dm' && !namesParticipant(source, rules)
+  return source.chatType !== 'dm' && loneParticipant(source, rules) === undefined
 }
 
 function namespaceOf(profile: string | undefined): string {
@@ -35,20 +35,29 @@ function namespaceOf(profile: string | undefined): string {
 }
 
 function conversationOf(source: SessionSource, rules: SessionKeyRules): string[] {
-  const participant = source.userIdAlt ?? source.userId
-  const thread = source.prospectiveThreadId ?? source.threadId
-  if (source.chatType === 'dm') {
-    const who = source.chatId === '' ? participant : source.chatId
-    return present(who, thread)
-  }
-  return present(source.chatId, thread, namesParticipant(source, rules) ? participant : undefined)
+  const thread = threadOf(source)
+  if (source.chatType === 'dm') return present(given(source.chatId) ?? participantOf(source), thread)
+  return present(source.chatId, thread, loneParticipant(source, rules))
 }
 
-function namesParticipant(source: SessionSource, rules: SessionKeyRules): boolean {
-  const inThread = (source.prospectiveThreadId ?? source.threadId) !== undefined
-  return rules.groupSessionsPerUser && (!inThread || rules.threadSessionsPerUser)
+/** The person who has the session alone; undefined where it is shared, also because nobody is named. */
+function loneParticipant(source: SessionSource, rules: SessionKeyRules): string | undefined {
+  const alone = rules.groupSessionsPerUser && (threadOf(source) === undefined || rules.threadSessionsPerUser)
+  return alone ? participantOf(source) : undefined
+}
+
+function participantOf({ userIdAlt, userId }: SessionSource): string | undefined {
+  return given(userIdAlt) ?? given(userId)
+}
+
+function threadOf({ prospectiveThreadId, threadId }: SessionSource): string | undefined {
+  return given(prospectiveThreadId) ?? given(threadId)
+}
+
+function given(id: string | undefined): string | undefined {
+  return id === '' ? undefined : id
 }
 
 function present(...parts: (string | undefined)[]): string[] {
-  return parts.filter((part) => part !== undefined && part !== '').map(String)
+  return parts.filter((part) => given(part) !== undefined).map(String)
 }
