@@ -80,13 +80,10 @@ export function parseManifest(text: string, file: string): ManifestCheck {
   if (isOfAnotherKind(yaml.value)) return { kind: 'other' }
   const parsed = fileSchema.safeParse(yaml.value)
   if (!parsed.success) {
-    const problems = parsed.error.issues.map((issue) => problemAt(yaml, issue.path, issue.message))
-    return { kind: 'invalid', problems }
+    return { kind: 'invalid', problems: problemsAt(yaml, parsed.error.issues) }
   }
   const contradictions = contradictionsOf(parsed.data)
-  if (contradictions.length > 0) {
-    return { kind: 'invalid', problems: contradictions.map(({ path, expected }) => problemAt(yaml, path, expected)) }
-  }
+  if (contradictions.length > 0) return { kind: 'invalid', problems: problemsAt(yaml, contradictions) }
   return { kind: 'platform', manifest: toManifest(parsed.data) }
 }
 
@@ -94,12 +91,15 @@ const text = z.string({ error: 'expected a text' })
 const flag = z.boolean({ error: 'expected true or false' })
 const oneOf = <const Values extends readonly string[]>(values: Values) =>
   z.enum(values, { error: `expected ${values.join(' or ')}` })
-const mapping = (what: string) => ({ error: `expected a mapping of ${what}` })
+/** Errors of a mapping, and of its keys where they follow a rule. */
+const mapping = (what: string, keys = '') => ({
+  error: ({ code }: { readonly code: string }) => `expected ${code === 'invalid_key' ? keys : `a mapping of ${what}`}`,
+})
 
 const optionSchema = z.looseObject(
   {
     type: oneOf(['string', 'number', 'boolean', 'list', 'map']),
-    default: z.unknown(),
+    default: z.unknown().optional(),
     description: text.default(''),
     required: flag.default(false),
     secret: flag.default(false),
@@ -140,19 +140,19 @@ const fileSchema = z.looseObject(
       .optional(),
     environment: z
       .record(
-        z.string().regex(/^[A-Z][A-Z0-9_]*$/, { error: 'expected a variable name in capital letters' }),
+        z.string().regex(/^[A-Z][A-Z0-9_]*$/),
         z.looseObject(
           { key: text, kind: oneOf(['string', 'number', 'boolean', 'list']).default('string') },
           mapping('key and kind'),
         ),
-        mapping('VARIABLE: {key, kind}'),
+        mapping('VARIABLE: {key, kind}', 'the name of a variable in capital letters'),
       )
       .default({}),
     config_schema: z
       .record(
-        z.string().regex(/^[a-z][a-z0-9_]*$/, { error: 'expected an option name of small letters, digits and _' }),
+        z.string().regex(/^[a-z][a-z0-9_]*$/),
         optionSchema,
-        mapping('option: {type, …}'),
+        mapping('option: {type, …}', 'the name of an option in small letters, digits and _'),
       )
       .default({}),
     default_enabled: flag.optional(),
@@ -165,31 +165,33 @@ const fileSchema = z.looseObject(
 type ManifestFile = z.output<typeof fileSchema>
 type OptionFile = z.output<typeof optionSchema>
 
-interface Contradiction {
-  readonly path: readonly PathPart[]
-  readonly expected: string
+/** As zod has it. */
+interface Problem {
+  readonly path: readonly PropertyKey[]
+  /** What was expected. */
+  readonly message: string
 }
 
 /** What each field allows but all of them together do not. */
-function contradictionsOf(file: ManifestFile): Contradiction[] {
-  const found: Contradiction[] = []
+function contradictionsOf(file: ManifestFile): Problem[] {
+  const found: Problem[] = []
   const known = new Set(Object.keys(file.config_schema))
   const options = `an option of config_schema (${[...known].join(', ') || 'it has none'})`
   for (const [key, option] of Object.entries(file.config_schema)) {
     const path = ['config_schema', key]
     // `enabled` may be described there, because users look for it there.
     if (key !== 'enabled' && commonKeys.some((common) => common === key)) {
-      found.push({ path, expected: 'expected another name: every platform has this key already' })
+      found.push({ path, message: 'expected another name: every platform has this key already' })
     }
     if (option.default !== undefined && !fits(option, option.default)) {
-      found.push({ path: [...path, 'default'], expected: `expected ${describe(option)}` })
+      found.push({ path: [...path, 'default'], message: `expected ${describe(option)}` })
     }
   }
   file.required.forEach((key, index) => {
-    if (!known.has(key)) found.push({ path: ['required', index], expected: `expected ${options}` })
+    if (!known.has(key)) found.push({ path: ['required', index], message: `expected ${options}` })
   })
   for (const [variable, { key }] of Object.entries(file.environment)) {
-    if (!known.has(key)) found.push({ path: ['environment', variable, 'key'], expected: `expected ${options}` })
+    if (!known.has(key)) found.push({ path: ['environment', variable, 'key'], message: `expected ${options}` })
   }
   return found
 }
@@ -243,11 +245,16 @@ function isOfAnotherKind(value: unknown): boolean {
   return typeof value.kind === 'string' && value.kind !== 'platform'
 }
 
-function problemAt(yaml: ParsedYaml, path: readonly PropertyKey[], expected: string): string {
-  const parts = path.filter((part) => typeof part !== 'symbol')
-  const { line, column } = yaml.positionOf(parts)
-  const field = parts.length === 0 ? '' : `${parts.join('.')}: `
-  return `${yaml.file}:${line}:${column}: ${field}${expected}, found ${shown(valueAt(yaml.value, parts))}`
+/** One sentence each, in the order of the file. */
+function problemsAt(yaml: ParsedYaml, problems: readonly Problem[]): string[] {
+  return problems
+    .map(({ path, message }) => {
+      const parts = path.filter((part) => typeof part !== 'symbol')
+      const field = parts.length === 0 ? '' : `${parts.join('.')}: `
+      return { ...yaml.positionOf(parts), text: `${field}${message}, found ${shown(valueAt(yaml.value, parts))}` }
+    })
+    .sort((one, other) => one.line - other.line || one.column - other.column)
+    .map(({ line, column, text }) => `${yaml.file}:${line}:${column}: ${text}`)
 }
 
 function valueAt(value: unknown, path: readonly PathPart[]): unknown {

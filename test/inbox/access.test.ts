@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type AccessRules, decideAccess, letsNobodyIn } from '../../src/inbox/access.ts'
+import type { SessionSource } from '../../src/message/source.ts'
+
+const closed: AccessRules = {
+  access: 'allowlist',
+  allowFrom: [],
+  groupAllowFrom: [],
+  groupAllowedChats: [],
+  allowAllUsers: false,
+  allowBots: 'none',
+  gatewayAllowedUsers: [],
+  gatewayAllowAllUsers: false,
+}
+
+const base = { platform: 'telegram', account: 'default', userId: 'eve' }
+const sources = {
+  'ann alone': { ...base, userId: 'ann', chatId: 'ann', chatType: 'dm' },
+  'eve alone': { ...base, chatId: 'eve', chatType: 'dm' },
+  'ann in group 7': { ...base, userId: 'ann', chatId: '7', chatType: 'group' },
+  'eve in group 7': { ...base, chatId: '7', chatType: 'group' },
+  'eve in a thread of 7': { ...base, chatId: '70', parentChatId: '7', chatType: 'thread' },
+  'nobody in channel 7': { platform: 'slack', account: 'work', chatId: '7', chatType: 'channel' },
+  'nobody in channel 8': { platform: 'slack', account: 'work', chatId: '8', chatType: 'channel' },
+  'a bot in forum 8': { ...base, userId: 'bot', isBot: true, chatId: '8', chatType: 'forum' },
+  'a moderator in channel 8': { ...base, platform: 'discord', roleAuthorized: true, chatId: '8', chatType: 'channel' },
+} as const satisfies Record<string, SessionSource>
+
+/** One letter for each source above, in its order: y = may come in, - = may not. */
+const matrix: readonly [string, Partial<AccessRules>, string][] = [
+  ['nothing is set', {}, '--------y'],
+  ['the platform holds the token', { access: 'token' }, 'yyyyyyyyy'],
+  ['ann is allowed', { allowFrom: ['ann'] }, 'y-y-----y'],
+  ['ann is allowed in groups', { groupAllowFrom: ['ann'] }, '--y-----y'],
+  ['ann is allowed on every platform', { gatewayAllowedUsers: ['ann'] }, 'y-y-----y'],
+  ['everybody is on the list', { allowFrom: ['*'] }, 'yyyyy--yy'],
+  ['everybody is on the list for groups', { groupAllowFrom: ['*'] }, '--yyy--yy'],
+  ['everybody is on the list of the gateway', { gatewayAllowedUsers: ['*'] }, 'yyyyy--yy'],
+  ['group 7 is allowed', { groupAllowedChats: ['7'] }, '--yyyy--y'],
+  ['every group is allowed', { groupAllowedChats: ['*'] }, '--yyyyyyy'],
+  ['bots are allowed', { allowBots: 'all' }, '-------yy'],
+  ['bots that mention us are allowed', { allowBots: 'mentions' }, '-------yy'],
+  ['a bot is on the list by its id', { allowFrom: ['bot'] }, '-------yy'],
+  ['all users of the platform are allowed', { allowAllUsers: true }, 'yyyyy--yy'],
+  ['all users of the gateway are allowed', { gatewayAllowAllUsers: true }, 'yyyyy--yy'],
+  ['the list holds an empty entry', { allowFrom: [''], groupAllowedChats: [''] }, '--------y'],
+]
+
+for (const [situation, rules, expected] of matrix) {
+  test(`who may come in when ${situation}`, () => {
+    const verdicts = Object.entries(sources).map(([who, source]) => {
+      const { allowed, reason } = decideAccess(source, {}, { ...closed, ...rules })
+      assert.notEqual(reason, '', who)
+      return allowed ? 'y' : '-'
+    })
+    assert.equal(verdicts.join(''), expected, `in the order of: ${Object.keys(sources).join(', ')}`)
+  })
+}
+
+test('what the gateway made itself always comes in', () => {
+  assert.equal(decideAccess(sources['nobody in channel 8'], { internal: true }, closed).allowed, true)
+  assert.equal(decideAccess(sources['nobody in channel 8'], { internal: false }, closed).allowed, false)
+})
+
+test('the first rule that applies gives the reason, in the order of the contract', () => {
+  const open: AccessRules = {
+    access: 'allowlist',
+    allowFrom: ['eve'],
+    groupAllowFrom: ['eve'],
+    groupAllowedChats: ['7'],
+    allowAllUsers: true,
+    allowBots: 'all',
+    gatewayAllowedUsers: ['eve'],
+    gatewayAllowAllUsers: true,
+  }
+  const source: SessionSource = { ...sources['eve in group 7'], isBot: true, roleAuthorized: true }
+  const steps: [Partial<AccessRules>, Partial<SessionSource>, RegExp][] = [
+    [{}, {}, /group chats/],
+    [{ groupAllowedChats: [] }, {}, /bots/],
+    [{ allowBots: 'none' }, {}, /open to all users/],
+    [{ allowAllUsers: false }, {}, /role/],
+    [{}, { roleAuthorized: false }, /on the allow list$/],
+    [{ allowFrom: [] }, {}, /allow list for groups/],
+    [{ groupAllowFrom: [] }, {}, /allow list of the gateway/],
+    [{ gatewayAllowedUsers: [] }, {}, /gateway is open/],
+    [{ gatewayAllowAllUsers: false }, {}, /no allow list is set/],
+  ]
+  let rules = open
+  let who = source
+  for (const [ruleChange, sourceChange, reason] of steps) {
+    rules = { ...rules, ...ruleChange }
+    who = { ...who, ...sourceChange }
+    assert.match(decideAccess(who, {}, rules).reason, reason)
+  }
+})
+
+test('a second, more stable id of a person counts like the first', () => {
+  const source: SessionSource = { ...sources['eve alone'], userIdAlt: 'uuid-of-eve' }
+  assert.equal(decideAccess(source, {}, { ...closed, allowFrom: ['uuid-of-eve'] }).allowed, true)
+})
+
+test('a name is not an id: calling oneself ann does not help', () => {
+  const source: SessionSource = { ...sources['eve alone'], userName: 'ann', chatName: 'ann' }
+  assert.equal(decideAccess(source, {}, { ...closed, allowFrom: ['ann'] }).allowed, false)
+})
+
+test('rules that let nobody in are recognised, so that somebody can be warned', () => {
+  assert.equal(letsNobodyIn(closed), true)
+  const openings: Partial<AccessRules>[] = [
+    { access: 'token' },
+    { allowFrom: ['ann'] },
+    { groupAllowFrom: ['ann'] },
+    { groupAllowedChats: ['7'] },
+    { allowAllUsers: true },
+    { allowBots: 'all' },
+    { gatewayAllowedUsers: ['ann'] },
+    { gatewayAllowAllUsers: true },
+  ]
+  for (const opening of openings) assert.equal(letsNobodyIn({ ...closed, ...opening }), false, JSON.stringify(opening))
+})

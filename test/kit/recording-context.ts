@@ -1,0 +1,149 @@
+/**
+ * The gateway as an adapter sees it, for tests: remembers what was handed in, and does what the test says.
+ */
+
+import { silentLog } from '../../src/lib/log.ts'
+import type { MessageEvent } from '../../src/message/event.ts'
+import type { EventKey } from '../../src/message/ids.ts'
+import type { Accepted, ChatEntry, HttpRoute, PlatformContext, TurnOutcome } from '../../src/platforms/adapter.ts'
+
+export interface HandedIn {
+  readonly event: MessageEvent
+  readonly keys: readonly EventKey[]
+  readonly accepted: Accepted
+}
+
+export interface RecordingContext {
+  readonly context: PlatformContext
+  /** What was accepted, refused or known already, in order. */
+  readonly handedIn: readonly HandedIn[]
+  /** Calls of `accept`, those that threw too. */
+  attempts(): number
+  /** Resolves at the next call of `accept`. */
+  nextAttempt(): Promise<void>
+  /** Nothing is on disk until the returned function is called. */
+  holdAccepts(): () => void
+  failNextAccept(error: Error): void
+  /** Refuses whoever writes. */
+  refuse(reason: string): void
+  settle(seq: number, outcome: Partial<TurnOutcome>): void
+  readonly stopped: readonly number[]
+  readonly routes: readonly HttpRoute[]
+  readonly healths: readonly { readonly state: string; readonly reason?: string | undefined }[]
+  /** The stored lines of every chat; tests push to it. */
+  readonly history: ChatEntry[]
+}
+
+export interface RecordingOptions {
+  readonly platform?: string
+  readonly account?: string
+  readonly options?: Readonly<Record<string, unknown>>
+  readonly home?: string
+}
+
+export function createRecordingContext(options: RecordingOptions = {}): RecordingContext {
+  const handedIn: HandedIn[] = []
+  const seqs = new Map<string, number>()
+  const stopped: number[] = []
+  const routes: HttpRoute[] = []
+  const healths: { state: string; reason?: string | undefined }[] = []
+  const history: ChatEntry[] = []
+  const outcomes = new Map<number, TurnOutcome>()
+  const waiting = new Map<number, ((outcome: TurnOutcome) => void)[]>()
+  let watchers: (() => void)[] = []
+  let held: Promise<void> | undefined
+  let failure: Error | undefined
+  let refusal: string | undefined
+  let attempts = 0
+
+  const context: PlatformContext = {
+    platform: options.platform ?? 'fake',
+    account: options.account ?? 'default',
+    options: options.options ?? {},
+    log: silentLog,
+    home: options.home ?? '',
+    clock: () => 1_700_000_000_000,
+    async accept(event, keys) {
+      attempts += 1
+      for (const watcher of watchers) watcher()
+      watchers = []
+      await held
+      if (failure !== undefined) {
+        const error = failure
+        failure = undefined
+        throw error
+      }
+      const accepted = verdictOn(keys)
+      handedIn.push({ event, keys, accepted })
+      return accepted
+    },
+    outcome(seq, signal) {
+      const known = outcomes.get(seq)
+      if (known !== undefined) return Promise.resolve(known)
+      return new Promise((resolve, reject) => {
+        if (signal.aborted) reject(signal.reason)
+        signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+        waiting.set(seq, [...(waiting.get(seq) ?? []), resolve])
+      })
+    },
+    async stop(seq) {
+      stopped.push(seq)
+    },
+    async history(_chatId, { after, limit }) {
+      const from = after === undefined ? 0 : history.findIndex(({ id }) => id === after) + 1
+      return history.slice(from).slice(-limit)
+    },
+    route: (route) => void routes.push(route),
+    health: (state, reason) => void healths.push({ state, reason }),
+    info: () => ({ version: '0.0.0', model: 'test', provider: 'test', degraded: [] }),
+  }
+
+  return {
+    context,
+    handedIn,
+    attempts: () => attempts,
+    nextAttempt: () => new Promise((resolve) => watchers.push(resolve)),
+    holdAccepts() {
+      const hold = Promise.withResolvers<void>()
+      held = hold.promise
+      return () => {
+        held = undefined
+        hold.resolve()
+      }
+    },
+    failNextAccept(error) {
+      failure = error
+    },
+    refuse(reason) {
+      refusal = reason
+    },
+    settle(seq, outcome) {
+      const whole: TurnOutcome = {
+        status: 'done',
+        text: '',
+        sessionId: '20260101_000000_00000000',
+        model: 'test',
+        usage: { inputTokens: 1, outputTokens: 1 },
+        ...outcome,
+      }
+      outcomes.set(seq, whole)
+      for (const resolve of waiting.get(seq) ?? []) resolve(whole)
+      waiting.delete(seq)
+    },
+    stopped,
+    routes,
+    healths,
+    history,
+  }
+
+  function verdictOn(keys: readonly EventKey[]): Accepted {
+    if (refusal !== undefined) return { status: 'refused', reason: refusal }
+    for (const key of keys) {
+      const seq = seqs.get(key)
+      if (seq !== undefined) return { status: 'duplicate', seq }
+    }
+    const seq = seqs.size + 1
+    for (const key of keys) seqs.set(key, seq)
+    return { status: 'accepted', seq }
+  }
+}

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { z } from 'zod'
+import { platformAccounts } from '../../src/platforms/accounts.ts'
+import { platformConfig, platformVariables } from '../../src/platforms/config.ts'
+import { parseManifest } from '../../src/platforms/manifest.ts'
+import type { InstalledPlatform } from '../../src/platforms/registry.ts'
+
+const telegram = installed(`
+name: telegram
+kind: platform
+description: Chats of Telegram.
+accounts: true
+environment:
+  TELEGRAM_BOT_TOKEN: {key: token}
+config_schema:
+  token: {type: string, required: true, secret: true, description: The token of the bot.}
+  mode: {type: string, enum: [polling, webhook], default: polling}
+  channels: {type: list, default: [1, 2]}
+  retries: {type: number}
+`)
+const web = installed('name: web\nkind: platform\naccess: token\ndefault_enabled: true\n')
+const irc = installed('name: my-irc\nkind: platform\n')
+
+function installed(text: string): InstalledPlatform {
+  const check = parseManifest(text, 'plugin.yaml')
+  assert.ok(check.kind === 'platform', JSON.stringify(check))
+  return { ...check.manifest, directory: '/platforms', adapterFile: '/platforms/adapter.ts' }
+}
+
+/** As the gateway does it: checked by the shape, then resolved. */
+function accounts(config: unknown, platforms: readonly InstalledPlatform[] = [telegram]) {
+  const { platforms: sections, gateway } = z.object(platformConfig(platforms)).parse(config)
+  return platformAccounts(platforms, { platforms: sections, gateway })
+}
+
+function only(config: unknown, platform: InstalledPlatform = telegram) {
+  const all = accounts(config, [platform])
+  assert.equal(all.length, 1)
+  const [account] = all
+  assert.ok(account)
+  return account
+}
+
+test('a platform is on when its credentials are there, or when it is on by default', () => {
+  assert.deepEqual(only({}).blocked, { kind: 'off', reason: 'not configured' })
+  assert.equal(only({ platforms: { telegram: { token: 'a' } } }).blocked, undefined)
+  assert.equal(only({}, web).blocked, undefined)
+  assert.deepEqual(only({}, irc).blocked, { kind: 'off', reason: 'not configured' })
+  assert.equal(only({ platforms: { 'my-irc': { enabled: true } } }, irc).blocked, undefined)
+})
+
+test('switching a platform off beats credentials and defaults', () => {
+  const off = { kind: 'off', reason: 'switched off in the config' }
+  assert.deepEqual(only({ platforms: { telegram: { enabled: false, token: 'a' } } }).blocked, off)
+  assert.deepEqual(only({ platforms: { web: { enabled: false } } }, web).blocked, off)
+  const named = { platforms: { telegram: { enabled: false, accounts: { work: { enabled: true, token: 'a' } } } } }
+  assert.deepEqual(only(named).blocked, off)
+})
+
+test('a platform that is wanted but lacks its credentials says which and how to set them', () => {
+  const reason = 'not set: platforms.telegram.token (or TELEGRAM_BOT_TOKEN)'
+  for (const telegramSection of [{ enabled: true }, { enabled: true, token: '' }, { accounts: { work: {} } }]) {
+    assert.deepEqual(only({ platforms: { telegram: telegramSection } }).blocked, { kind: 'unusable', reason })
+  }
+})
+
+test('an adapter gets its own options with their defaults, and no others', () => {
+  const { options, home } = only({
+    platforms: {
+      telegram: { token: 'a', allow_from: [1], allow_bots: 'mentions', extra: { new: 1 }, home_channel: 42 },
+    },
+  })
+  assert.deepEqual(options, {
+    allow_bots: 'mentions',
+    extra: { new: 1 },
+    token: 'a',
+    mode: 'polling',
+    channels: ['1', '2'],
+  })
+  assert.deepEqual(home, { chatId: '42' })
+})
+
+test('who may come in is read from the account, its platform and the gateway', () => {
+  const { access } = only({
+    platforms: {
+      telegram: { token: 'a', allow_from: [7, 'ann'], group_allowed_chats: '-100, -200', allow_all_users: true },
+    },
+    gateway: { allowed_users: ['root'], allow_all_users: true },
+  })
+  assert.deepEqual(access, {
+    access: 'allowlist',
+    allowFrom: ['7', 'ann'],
+    groupAllowFrom: [],
+    groupAllowedChats: ['-100', '-200'],
+    allowAllUsers: true,
+    allowBots: 'none',
+    gatewayAllowedUsers: ['root'],
+    gatewayAllowAllUsers: true,
+  })
+  assert.equal(only({}, web).access.access, 'token')
+})
+
+test('further accounts inherit settings but never credentials', () => {
+  const all = accounts({
+    platforms: {
+      telegram: {
+        token: 'base',
+        allow_from: ['ann'],
+        mode: 'webhook',
+        accounts: { work: { token: 'work', allow_from: ['bob'] }, empty: {}, off: { enabled: false } },
+      },
+    },
+  })
+  assert.deepEqual(
+    all.map(({ account, options, access, blocked }) => [
+      account,
+      options['token'],
+      options['mode'],
+      access.allowFrom,
+      blocked?.kind,
+    ]),
+    [
+      ['default', 'base', 'webhook', ['ann'], undefined],
+      ['work', 'work', 'webhook', ['bob'], undefined],
+      ['empty', undefined, 'webhook', ['ann'], 'unusable'],
+      ['off', undefined, 'webhook', ['ann'], 'off'],
+    ],
+  )
+})
+
+test('without credentials of its own the platform stands aside for its named accounts', () => {
+  const all = accounts({ platforms: { telegram: { accounts: { work: { token: 'w' } } } } })
+  assert.deepEqual(
+    all.map(({ account }) => account),
+    ['work'],
+  )
+})
+
+test('values of the wrong kind are found by the shape', () => {
+  const shape = z.object(platformConfig([telegram]))
+  const wrong: unknown[] = [
+    { token: 7 },
+    { mode: 'pigeon' },
+    { retries: 'many' },
+    { allow_from: { ann: true } },
+    { allow_bots: 'some' },
+    { accounts: { 'No Name': {} } },
+    { accounts: { work: { mode: 'pigeon' } } },
+    { home_channel: [] },
+  ]
+  for (const section of wrong) {
+    assert.equal(shape.safeParse({ platforms: { telegram: section } }).success, false, JSON.stringify(section))
+  }
+})
+
+test('the shape has a JSON Schema that describes its options and marks secrets', () => {
+  const schema = JSON.stringify(z.toJSONSchema(z.object(platformConfig([telegram, web])), { io: 'input' }))
+  assert.match(schema, /"token":\{[^}]*"writeOnly":true/)
+  assert.match(schema, /The token of the bot/)
+  assert.match(schema, /Chats of Telegram/)
+})
+
+test('variables of the environment follow from the name of a platform and from its manifest', () => {
+  const at = (key: string) => ['platforms', 'telegram', key]
+  assert.deepEqual(platformVariables([telegram]), [
+    { variable: 'TELEGRAM_BOT_TOKEN', path: at('token'), kind: 'string' },
+    { variable: 'TELEGRAM_ALLOWED_USERS', path: at('allow_from'), kind: 'list' },
+    { variable: 'TELEGRAM_ALLOW_ALL_USERS', path: at('allow_all_users'), kind: 'boolean' },
+    { variable: 'TELEGRAM_ALLOW_BOTS', path: at('allow_bots'), kind: 'string' },
+    { variable: 'TELEGRAM_GROUP_ALLOWED_USERS', path: at('group_allow_from'), kind: 'list' },
+    { variable: 'TELEGRAM_GROUP_ALLOWED_CHATS', path: at('group_allowed_chats'), kind: 'list' },
+    { variable: 'TELEGRAM_HOME_CHANNEL', path: at('home_channel'), kind: 'string' },
+    { variable: 'GATEWAY_ALLOWED_USERS', path: ['gateway', 'allowed_users'], kind: 'list' },
+    { variable: 'GATEWAY_ALLOW_ALL_USERS', path: ['gateway', 'allow_all_users'], kind: 'boolean' },
+  ])
+  assert.ok(platformVariables([irc]).some(({ variable }) => variable === 'MY_IRC_ALLOWED_USERS'))
+  assert.deepEqual(
+    platformVariables([web]).filter(({ variable }) => variable.includes('ALLOW') && variable.startsWith('WEB')),
+    [],
+  )
+})

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { platformContract } from '../kit/contracts/platform.ts'
+import { type FakePlatform, startFakePlatform } from '../kit/fake-platform.ts'
+import { createAdapter } from '../kit/fake-platform-adapter.ts'
+import { createRecordingContext } from '../kit/recording-context.ts'
+
+const { signal } = new AbortController()
+const target = { platform: 'fake', account: 'default', chatId: 'chat' }
+const reply = { deliveryId: 'd1', target, text: 'The answer.', kind: 'reply' as const }
+
+async function build(vendor?: FakePlatform) {
+  const platform = vendor ?? (await startFakePlatform())
+  const gateway = createRecordingContext({ options: { url: platform.url, token: platform.token } })
+  const adapter = createAdapter(gateway.context)
+  return {
+    platform,
+    gateway,
+    adapter,
+    target,
+    say: async (text: string, id: string) => {
+      await platform.say(text, { id })
+      return true
+    },
+    seen: async (text: string) => {
+      await platform.until((message) => message.text === text)
+    },
+    breakDown: () => platform.disconnect(),
+    close: async () => {
+      await adapter.disconnect()
+      await platform.close()
+    },
+  }
+}
+
+platformContract('the fake platform of the test kit', () => build())
+
+test('the fake platform fails as it is told, and the adapter names the problem', async (t) => {
+  const { platform, adapter, close } = await build()
+  t.after(close)
+  for (const problem of ['rate-limited', 'temporary', 'rejected', 'unauthorised'] as const) {
+    platform.failNext(problem, { retryAfterMs: 1_500 })
+    const result = await adapter.send(reply, signal)
+    assert.ok(!result.success)
+    assert.equal(result.problem, problem)
+    assert.equal(result.retryAfterMs, problem === 'rate-limited' ? 1_500 : undefined)
+  }
+  assert.deepEqual(platform.shown(), [])
+})
+
+test('a lost answer leaves the message with the people and doubt with the gateway', async (t) => {
+  const { platform, adapter, close } = await build()
+  t.after(close)
+  platform.loseAnswer()
+  const result = await adapter.send(reply, signal)
+  assert.ok(!result.success)
+  assert.equal(result.maybeSent, true)
+  assert.deepEqual(
+    platform.shown().map(({ text }) => text),
+    ['The answer.'],
+  )
+  assert.deepEqual(await adapter.resolveUnknown?.(reply, signal), { sent: true, messageId: 'm1' })
+})
+
+test('an adapter comes back after a lost connection and reports both', async (t) => {
+  const { platform, gateway, adapter, say, close } = await build()
+  t.after(close)
+  await adapter.connect(signal)
+  await say('before', '1')
+  platform.disconnect()
+  const told = platform.say('while away', { id: '2' })
+  while (gateway.healths.length === 0) await new Promise(setImmediate)
+  platform.reconnect()
+  await told
+  assert.deepEqual(
+    gateway.handedIn.map(({ event }) => event.text),
+    ['before', 'while away'],
+  )
+  assert.deepEqual(
+    gateway.healths.map(({ state }) => state),
+    ['degraded', 'connected'],
+  )
+})

@@ -1,0 +1,506 @@
+import assert from 'node:assert/strict'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { HermesError } from '../../src/lib/errors.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import type { PlatformAccount } from '../../src/platforms/accounts.ts'
+import type { PlatformAdapter, PlatformModule } from '../../src/platforms/adapter.ts'
+import type { AdapterLife } from '../../src/platforms/connection.ts'
+import { parseManifest } from '../../src/platforms/manifest.ts'
+import { discoverPlatforms, type InstalledPlatform, loadPlatform } from '../../src/platforms/registry.ts'
+import { createSupervisor, type SupervisorDeps } from '../../src/platforms/supervisor.ts'
+import { recordingLog } from '../http/support.ts'
+import { createRecordingContext } from '../kit/recording-context.ts'
+import { stopTime } from './stopped-time.ts'
+
+/** What an adapter of a test does; by default it connects at once. */
+interface Script {
+  connect?(signal: AbortSignal, attempt: number): Promise<void>
+  disconnect?(): Promise<void>
+}
+
+function accountOf(name: string, change: Partial<PlatformAccount> = {}): PlatformAccount {
+  return { platform: installed(name), account: 'default', options: {}, access, ...change }
+}
+
+const access = {
+  access: 'allowlist' as const,
+  allowFrom: [],
+  groupAllowFrom: [],
+  groupAllowedChats: [],
+  allowAllUsers: false,
+  allowBots: 'none' as const,
+  gatewayAllowedUsers: [],
+  gatewayAllowAllUsers: false,
+}
+
+function installed(name: string): InstalledPlatform {
+  const check = parseManifest(`name: ${name}\nkind: platform\n`, 'plugin.yaml')
+  assert.ok(check.kind === 'platform')
+  return { ...check.manifest, directory: `/platforms/${name}`, adapterFile: `/platforms/${name}/adapter.ts` }
+}
+
+/** A supervisor over scripted adapters; everything that happens is written down in `events`. */
+function supervise(
+  t: TestContext,
+  accounts: readonly PlatformAccount[],
+  scripts: Record<string, Script>,
+  deps: Partial<SupervisorDeps> = {},
+) {
+  const time = stopTime()
+  const events: string[] = []
+  const lives: AdapterLife[] = []
+  const attempts = new Map<string, number>()
+  const { log, lines } = recordingLog()
+  const nameOf = ({ platform, account }: PlatformAccount) =>
+    account === 'default' ? platform.name : `${platform.name}/${account}`
+  const supervisor = createSupervisor({
+    accounts,
+    load: async ({ name }) => {
+      events.push(`import ${name}`)
+      return moduleOf(name)
+    },
+    createContext: (account, life) => {
+      lives.push(life)
+      events.push(`options of ${nameOf(account)}: ${JSON.stringify(account.options)}`)
+      const { context } = createRecordingContext({ platform: account.platform.name, account: account.account })
+      return context
+    },
+    clock: time.clock,
+    pause: time.pause,
+    random: () => 1,
+    log,
+    onConnected: (account) => void events.push(`connected ${nameOf(account)}`),
+    onHealth: (account, { state, reason }) => void events.push(`${nameOf(account)}: ${state} ${reason ?? ''}`.trim()),
+    ...deps,
+  })
+  t.after(async () => {
+    const stopped = supervisor.stop()
+    await time.advance(10_000)
+    await stopped
+  })
+  return { supervisor, time, events, lives, attempts, lines }
+
+  function moduleOf(name: string): PlatformModule {
+    return {
+      createAdapter({ account }) {
+        const key = account === 'default' ? name : `${name}/${account}`
+        const script = scripts[key] ?? scripts[name] ?? {}
+        const attempt = (attempts.get(key) ?? 0) + 1
+        attempts.set(key, attempt)
+        const adapter: PlatformAdapter = {
+          async connect(signal) {
+            events.push(`connect ${key}`)
+            await script.connect?.(signal, attempt)
+          },
+          async disconnect() {
+            events.push(`disconnect ${key}`)
+            await script.disconnect?.()
+          },
+          send: async () => ({ success: true }),
+        }
+        return adapter
+      },
+    }
+  }
+}
+
+const never = () => new Promise<void>(() => undefined)
+
+test('every platform that is on connects, and what is off or lacks something says so', async (t) => {
+  const { supervisor, time, events } = supervise(
+    t,
+    [
+      accountOf('web'),
+      accountOf('irc', { blocked: { kind: 'off', reason: 'not configured' } }),
+      accountOf('slack', { blocked: { kind: 'unusable', reason: 'not set: platforms.slack.bot_token' } }),
+    ],
+    {},
+  )
+  assert.deepEqual(supervisor.health()['web'], { state: 'connecting' })
+  supervisor.start()
+  await time.rest()
+  await supervisor.settled()
+  assert.deepEqual(supervisor.health(), {
+    web: { state: 'connected' },
+    irc: { state: 'disabled', reason: 'not configured' },
+    slack: { state: 'failed', reason: 'not set: platforms.slack.bot_token' },
+  })
+  assert.ok(supervisor.adapter('web', 'default'))
+  assert.equal(supervisor.adapter('irc', 'default'), undefined)
+  assert.equal(supervisor.adapter('web', 'other'), undefined)
+  assert.ok(events.includes('connected web'))
+})
+
+test('adapters are imported one after another and connect side by side', async (t) => {
+  const gates = new Map<string, (module: PlatformModule) => void>()
+  const order: string[] = []
+  const { supervisor, time } = supervise(
+    t,
+    [accountOf('a'), accountOf('b')],
+    {},
+    {
+      load: ({ name }) => {
+        order.push(`import ${name}`)
+        return new Promise((resolve) => gates.set(name, resolve))
+      },
+    },
+  )
+  const module: PlatformModule = {
+    createAdapter: ({ platform }) => ({
+      connect: () => {
+        order.push(`connect ${platform}`)
+        return never()
+      },
+      disconnect: async () => undefined,
+      send: async () => ({ success: true }),
+    }),
+  }
+  supervisor.start()
+  await time.rest()
+  assert.deepEqual(order, ['import a'])
+  gates.get('a')?.(module)
+  await time.rest()
+  assert.deepEqual(order, ['import a', 'connect a', 'import b'])
+  gates.get('b')?.(module)
+  await time.rest()
+  assert.deepEqual(order, ['import a', 'connect a', 'import b', 'connect b'])
+})
+
+test('a platform that cannot connect is tried again with growing pauses of at most five minutes', async (t) => {
+  const { supervisor, time, attempts } = supervise(t, [accountOf('irc'), accountOf('web')], {
+    irc: { connect: () => Promise.reject(new Error('no route to host')) },
+  })
+  supervisor.start()
+  const pauses: number[] = []
+  for (let attempt = 1; attempt <= 11; attempt += 1) {
+    await time.rest()
+    assert.equal(attempts.get('irc'), attempt)
+    const [pauseMs] = time.waiting()
+    assert.ok(pauseMs !== undefined)
+    pauses.push(pauseMs)
+    await time.advance(pauseMs)
+  }
+  assert.deepEqual(pauses.slice(0, 4), [1_000, 2_000, 4_000, 8_000])
+  assert.deepEqual(pauses.slice(-2), [300_000, 300_000])
+  assert.deepEqual(supervisor.health()['irc'], { state: 'connecting', reason: 'no route to host' })
+  assert.deepEqual(supervisor.health()['web'], { state: 'connected' })
+})
+
+test('pauses are spread, so that many gateways do not come back in the same instant', async (t) => {
+  const { supervisor, time } = supervise(
+    t,
+    [accountOf('irc')],
+    { irc: { connect: () => Promise.reject(new Error('no')) } },
+    { random: () => 0.25 },
+  )
+  supervisor.start()
+  await time.rest()
+  assert.deepEqual(time.waiting(), [250])
+})
+
+test('a connection that held for a minute begins with short pauses again', async (t) => {
+  const { supervisor, time, lives, attempts } = supervise(t, [accountOf('irc')], {
+    irc: { connect: async (_, attempt) => (attempt < 4 ? Promise.reject(new Error('no')) : undefined) },
+  })
+  supervisor.start()
+  await time.advance(7_000)
+  assert.equal(supervisor.health()['irc']?.state, 'connected')
+  assert.equal(attempts.get('irc'), 4)
+  lives.at(-1)?.health('degraded', 'socket closed')
+  assert.deepEqual(supervisor.health()['irc'], { state: 'connected', reason: 'socket closed' })
+  await time.advance(300_000)
+  assert.equal(supervisor.adapter('irc', 'default'), undefined)
+  assert.deepEqual(time.waiting(), [1_000])
+  await time.advance(1_000)
+  assert.equal(supervisor.health()['irc']?.state, 'connected')
+})
+
+test('an adapter that recovers by itself is left alone, and its words after its end count for nothing', async (t) => {
+  const { supervisor, time, lives, attempts } = supervise(t, [accountOf('irc')], {})
+  supervisor.start()
+  await time.rest()
+  const [life] = lives
+  life?.health('degraded', 'socket closed')
+  await time.advance(200_000)
+  life?.health('connected')
+  await time.advance(1_000_000)
+  assert.equal(attempts.get('irc'), 1)
+  assert.deepEqual(supervisor.health()['irc'], { state: 'connected' })
+  await supervisor.apply([accountOf('irc', { options: { other: true } })])
+  await time.rest()
+  life?.health('degraded', 'a ghost speaks')
+  assert.deepEqual(supervisor.health()['irc'], { state: 'connected' })
+})
+
+test('wrong credentials are said once and not tried again until the config changes', async (t) => {
+  const fatal = Object.assign(new Error('401: unknown bot'), { fatal: true })
+  const { supervisor, time, attempts, lines } = supervise(t, [accountOf('a'), accountOf('b')], {
+    a: { connect: async (_, attempt) => (attempt === 1 ? Promise.reject(fatal) : undefined) },
+    b: { connect: () => Promise.reject(new HermesError('platform/unauthorised')) },
+  })
+  supervisor.start()
+  await time.advance(3_600_000)
+  assert.deepEqual([attempts.get('a'), attempts.get('b')], [1, 1])
+  assert.deepEqual(supervisor.health()['a'], { state: 'failed', reason: '401: unknown bot' })
+  assert.equal(supervisor.health()['b']?.state, 'failed')
+  assert.equal(lines.filter(({ level }) => level === 'error').length, 2)
+
+  await supervisor.apply([accountOf('a', { options: { token: 'new' } }), accountOf('b')])
+  await time.rest()
+  assert.deepEqual(supervisor.health()['a'], { state: 'connected' })
+  assert.deepEqual([attempts.get('a'), attempts.get('b')], [2, 1])
+})
+
+test('a connect that hangs is given up after a minute and tried anew, and touches nobody else', async (t) => {
+  const hung = Promise.withResolvers<void>()
+  const signals: AbortSignal[] = []
+  const { supervisor, time, events, attempts } = supervise(t, [accountOf('irc'), accountOf('web')], {
+    irc: {
+      connect: (signal, attempt) => {
+        signals.push(signal)
+        return attempt === 1 ? hung.promise : Promise.resolve()
+      },
+    },
+  })
+  supervisor.start()
+  await time.advance(59_999)
+  assert.equal(supervisor.health()['web']?.state, 'connected')
+  assert.equal(supervisor.health()['irc']?.state, 'connecting')
+  await time.advance(1)
+  assert.equal(signals[0]?.aborted, true)
+  assert.ok(events.includes('disconnect irc'))
+  // What comes too late neither connects nor crashes anything.
+  hung.reject(new Error('too late'))
+  await time.advance(1_000)
+  assert.equal(attempts.get('irc'), 2)
+  assert.equal(supervisor.health()['irc']?.state, 'connected')
+})
+
+test('whatever an adapter throws, wherever it throws it, the others stay connected', async (t) => {
+  const broken: Record<string, () => unknown> = {
+    factory: () => {
+      throw new Error('in the factory')
+    },
+    nothing: () => undefined,
+    half: () => ({ connect: async () => undefined, disconnect: async () => undefined }),
+    throws: () => ({
+      connect: () => {
+        throw new Error('at once')
+      },
+      disconnect: () => {
+        throw new Error('again')
+      },
+      send: async () => ({ success: true }),
+    }),
+    odd: () => ({ connect: () => Promise.reject(undefined), disconnect: () => undefined, send: () => undefined }),
+    sloppy: () => ({ connect: () => undefined, disconnect: () => undefined, send: () => undefined }),
+    web: () => ({
+      connect: async () => undefined,
+      disconnect: async () => undefined,
+      send: async () => ({ success: true }),
+    }),
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'supervisor-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  for (const [name, factory] of Object.entries(broken)) {
+    await mkdir(join(folder, name))
+    await writeFile(join(folder, name, 'plugin.yaml'), `name: ${name}\nkind: platform\n`)
+    await writeFile(join(folder, name, 'adapter.mjs'), `export default { createAdapter: ${factory} }\n`)
+  }
+  await mkdir(join(folder, 'unreadable'))
+  await writeFile(join(folder, 'unreadable', 'plugin.yaml'), 'name: unreadable\nkind: platform\n')
+  await writeFile(join(folder, 'unreadable', 'adapter.mjs'), 'export default {')
+  const { platforms } = await discoverPlatforms({ directories: [folder], log: silentLog })
+
+  const { supervisor, time } = supervise(
+    t,
+    platforms.map((platform) => accountOf(platform.name, { platform })),
+    {},
+    { load: loadPlatform },
+  )
+  supervisor.start()
+  await supervisor.settled()
+  await time.advance(5_000)
+  const health = supervisor.health()
+  assert.deepEqual(Object.fromEntries(Object.entries(health).map(([name, { state }]) => [name, state])), {
+    factory: 'connecting',
+    half: 'failed',
+    nothing: 'failed',
+    odd: 'connecting',
+    sloppy: 'connected',
+    throws: 'connecting',
+    unreadable: 'failed',
+    web: 'connected',
+  })
+  assert.equal(health['factory']?.reason, 'in the factory')
+  assert.match(health['half']?.reason ?? '', /no method send/)
+  assert.match(health['unreadable']?.reason ?? '', /unreadable\/adapter\.mjs cannot be imported/)
+})
+
+test('an import that never ends lets the others pass', async (t) => {
+  const { supervisor, time, events } = supervise(
+    t,
+    [accountOf('stuck'), accountOf('web')],
+    {},
+    {
+      load: ({ name }) =>
+        name === 'stuck'
+          ? new Promise(() => undefined)
+          : Promise.resolve({
+              createAdapter: () => ({
+                connect: async () => undefined,
+                disconnect: async () => undefined,
+                send: async () => ({ success: true as const }),
+              }),
+            }),
+    },
+  )
+  supervisor.start()
+  await time.advance(30_000)
+  assert.equal(supervisor.health()['stuck']?.state, 'failed')
+  assert.equal(supervisor.health()['web']?.state, 'connected')
+  assert.ok(events.includes('connected web'))
+})
+
+test('the start is settled after ten seconds although one platform still tries', async (t) => {
+  const { supervisor, time } = supervise(t, [accountOf('irc'), accountOf('web')], { irc: { connect: never } })
+  let settled = false
+  void supervisor.settled().then(() => {
+    settled = true
+  })
+  supervisor.start()
+  await time.advance(9_999)
+  assert.equal(settled, false)
+  await time.advance(1)
+  assert.equal(settled, true)
+})
+
+test('the start is settled when a first connect has failed', async (t) => {
+  const { supervisor, time } = supervise(t, [accountOf('irc')], {
+    irc: { connect: () => Promise.reject(new Error('no')) },
+  })
+  supervisor.start()
+  await supervisor.settled()
+  assert.equal(time.clock(), 1_000_000)
+})
+
+test('a changed config reconnects only what changed, the old connection first', async (t) => {
+  const work = { account: 'work', options: { token: 'w' } }
+  const { supervisor, time, events } = supervise(
+    t,
+    [accountOf('a', { options: { token: '1' } }), accountOf('a', work), accountOf('b'), accountOf('c')],
+    {},
+  )
+  supervisor.start()
+  await time.rest()
+  events.length = 0
+  await supervisor.apply([
+    accountOf('a', { options: { token: '2' } }),
+    accountOf('a', { ...work, access: { ...access, allowFrom: ['ann'] } }),
+    accountOf('b', { blocked: { kind: 'off', reason: 'switched off in the config' } }),
+    accountOf('d'),
+  ])
+  await time.rest()
+  assert.deepEqual(
+    events.filter((event) => /^(disconnect|connect) /.test(event)),
+    ['disconnect a', 'disconnect b', 'disconnect c', 'connect a', 'connect d'],
+  )
+  assert.deepEqual(
+    Object.entries(supervisor.health()).map(([name, { state }]) => `${name} ${state}`),
+    ['a connected', 'b disabled', 'd connected'],
+  )
+})
+
+test('changes that follow each other quickly are applied one after another', async (t) => {
+  const { supervisor, time, events } = supervise(t, [accountOf('a')], {})
+  supervisor.start()
+  await time.rest()
+  const changes = [1, 2, 3].map((token) => supervisor.apply([accountOf('a', { options: { token } })]))
+  await Promise.all(changes)
+  await time.rest()
+  assert.equal(supervisor.health()['a']?.state, 'connected')
+  assert.equal(events.filter((event) => event.startsWith('options of')).at(-1), 'options of a: {"token":3}')
+})
+
+test('a platform whose credentials are refused in the middle of the work ends until its config changes', async (t) => {
+  const { supervisor, time, events, attempts } = supervise(t, [accountOf('a')], {})
+  supervisor.start()
+  await time.rest()
+  supervisor.refuse('a', 'default', 'the token was revoked')
+  await time.advance(3_600_000)
+  assert.deepEqual(supervisor.health()['a'], { state: 'failed', reason: 'the token was revoked' })
+  assert.equal(supervisor.adapter('a', 'default'), undefined)
+  assert.ok(events.includes('disconnect a'))
+  assert.equal(attempts.get('a'), 1)
+})
+
+test('the health of a platform is that of its worst account', async (t) => {
+  const { supervisor, time } = supervise(
+    t,
+    [
+      accountOf('a'),
+      accountOf('a', { account: 'work' }),
+      accountOf('a', { account: 'old', blocked: { kind: 'off', reason: 'switched off in the config' } }),
+    ],
+    { 'a/work': { connect: () => Promise.reject(Object.assign(new Error('revoked'), { fatal: true })) } },
+  )
+  supervisor.start()
+  await time.rest()
+  assert.deepEqual(supervisor.health(), { a: { state: 'failed', reason: 'work: revoked' } })
+  assert.deepEqual(
+    supervisor.accounts().map(({ account, state }) => `${account} ${state}`),
+    ['default connected', 'work failed', 'old disabled'],
+  )
+})
+
+test('stopping disconnects all side by side, waits five seconds at most, and may be asked for twice', async (t) => {
+  const { supervisor, time, events } = supervise(t, [accountOf('a'), accountOf('b'), accountOf('c')], {
+    a: { disconnect: never },
+    b: { disconnect: never },
+    c: { disconnect: () => Promise.reject(new Error('already gone')) },
+  })
+  supervisor.start()
+  await time.rest()
+  let stopped = 0
+  void supervisor.stop().then(() => {
+    stopped += 1
+  })
+  void supervisor.stop().then(() => {
+    stopped += 1
+  })
+  await time.advance(4_999)
+  assert.equal(stopped, 0)
+  assert.equal(events.filter((event) => event.startsWith('disconnect')).length, 3)
+  await time.advance(1)
+  assert.equal(stopped, 2)
+})
+
+test('stopping ends a connect under way, a pause and the queue of imports', async (t) => {
+  const { supervisor, time, events } = supervise(t, [accountOf('hangs'), accountOf('fails'), accountOf('late')], {
+    hangs: { connect: never },
+    fails: { connect: () => Promise.reject(new Error('no')) },
+  })
+  supervisor.start()
+  await time.rest()
+  await supervisor.stop()
+  const before = events.length
+  await time.advance(3_600_000)
+  assert.equal(events.length, before)
+  assert.deepEqual(time.waiting(), [])
+  await supervisor.apply([accountOf('late', { options: { changed: true } })])
+  await time.rest()
+  assert.equal(events.length, before)
+})
+
+test('what an adapter registered ends with it', async (t) => {
+  const { supervisor, time, lives } = supervise(t, [accountOf('a')], {})
+  supervisor.start()
+  await time.rest()
+  assert.equal(lives[0]?.signal.aborted, false)
+  await supervisor.apply([])
+  assert.equal(lives[0]?.signal.aborted, true)
+  assert.deepEqual(supervisor.health(), {})
+})
