@@ -36,7 +36,6 @@ export function createAnthropicCall(options: ProviderOptions): OpenCall {
         query: wire.query,
         signal,
         timeout: timeoutMs,
-        maxRetries: 0,
         // A redirect would turn the request into a GET or carry the key elsewhere.
         fetchOptions: { redirect: 'manual' },
       })

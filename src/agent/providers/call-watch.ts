@@ -11,8 +11,8 @@ export interface CallWatch {
   waiting(): void
   /** The vendor has spoken; what the caller does meanwhile is not the vendor's silence. */
   heard(): void
-  /** Lets go of the timer and of the turn's signal. `abandon` also aborts whatever still hangs on this one. */
-  end(abandon: boolean): void
+  /** Lets go of the timer and of the turn's signal. */
+  end(): void
 }
 
 /** `turn` is the signal of the turn, `now` a clock in milliseconds that never goes back. Starts as waiting. */
@@ -49,10 +49,9 @@ export function watchCall(turn: AbortSignal, idleMs: number, now: () => number =
     heard() {
       isWaiting = false
     },
-    end(abandon) {
+    end() {
       clearTimeout(timer)
       turn.removeEventListener('abort', onTurnAbort)
-      if (abandon) controller.abort()
     },
   }
 }

@@ -14,7 +14,7 @@ export interface Call {
   readonly input: JsonObject
 }
 
-export interface Result {
+interface Result {
   readonly id: string
   readonly name: string
   readonly text: string

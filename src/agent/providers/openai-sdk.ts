@@ -36,7 +36,6 @@ export function createOpenAiCall(options: ProviderOptions, path: string): OpenCa
         query: wire.query,
         signal,
         timeout: timeoutMs,
-        maxRetries: 0,
         // A redirect would turn the request into a GET or carry the key elsewhere.
         fetchOptions: { redirect: 'manual' },
       })

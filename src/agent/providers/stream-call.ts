@@ -57,7 +57,6 @@ export async function* streamCall(call: StreamCall): AsyncGenerator<JsonObject, 
   const context = withHeaderSecrets(call.context, wire)
   const watch = watchCall(signal, idleMs)
   let reader: EventReader | undefined
-  let isComplete = false
   try {
     const response = await call.open(wire, { signal: watch.signal, timeoutMs: idleMs + 60_000 })
     reader = await readerOf(response, limits, context)
@@ -70,12 +69,11 @@ export async function* streamCall(call: StreamCall): AsyncGenerator<JsonObject, 
       if (signal.aborted) throw abortReason(signal)
       watch.waiting()
     }
-    // The SDKs end an aborted stream like a finished one; half an answer must never pass for a whole one.
-    if (signal.aborted) throw abortReason(signal)
     const result = aggregate.result()
     if (result === null) throw unfinished(context, reader)
     await endOf(reader)
-    isComplete = true
+    // Streams can end on an abort like on a finish; the answer of a stopped turn must never pass for a good one.
+    if (signal.aborted) throw abortReason(signal)
     return result
   } catch (error) {
     if (signal.aborted) throw abortReason(signal)
@@ -84,8 +82,8 @@ export async function* streamCall(call: StreamCall): AsyncGenerator<JsonObject, 
     }
     throw toModelError(error, context)
   } finally {
-    // Also reached when the consumer leaves the loop: the connection closes with it.
-    watch.end(!isComplete)
+    watch.end()
+    // Also reached when the consumer leaves the loop: an unfinished body closes its connection.
     await reader?.cancel()
   }
 }

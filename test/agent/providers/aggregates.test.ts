@@ -8,7 +8,7 @@ import { readAnthropicAnswer, readAnthropicDelta } from '../../../src/agent/prov
 import { createChatAggregate } from '../../../src/agent/providers/chat-aggregate.ts'
 import { readChatAnswer, readChatDelta } from '../../../src/agent/providers/chat-answer.ts'
 import { faultInChunk } from '../../../src/agent/providers/fault.ts'
-import { isRecord } from '../../../src/agent/providers/json.ts'
+import { isRecord, list, record } from '../../../src/agent/providers/json.ts'
 import {
   createResponsesAggregate,
   readResponsesAnswer,
@@ -226,7 +226,9 @@ test('a field named __proto__ does no harm', () => {
   assert.ok(isRecord(evil))
   const response = chat(evil)
   assert.ok(response !== null)
-  assert.equal(Reflect.get(response, 'polluted'), undefined)
+  for (const holder of [response, record(record(list(response['choices'])[0])['message'])]) {
+    assert.equal(Reflect.get(holder, 'polluted'), undefined)
+  }
   assert.equal(Reflect.get({}, 'polluted'), undefined)
 })
 

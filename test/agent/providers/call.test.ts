@@ -1,6 +1,6 @@
 /** Silence, connections and what else a call needs around the stream. */
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import { after, before, describe, it, mock } from 'node:test'
 import { watchCall } from '../../../src/agent/providers/call-watch.ts'
 import { httpFetch } from '../../../src/agent/providers/http-fetch.ts'
@@ -31,7 +31,7 @@ describe('the watch over a call', () => {
       pass(1)
       assert.equal(watch.timedOut, true)
       assert.equal(watch.signal.aborted, true)
-      watch.end(false)
+      watch.end()
     } finally {
       mock.timers.reset()
     }
@@ -40,12 +40,12 @@ describe('the watch over a call', () => {
   it('passes the reason of the turn on and leaves no listener behind', () => {
     const turn = new AbortController()
     const [first, second] = [watchCall(turn.signal, 1000), watchCall(turn.signal, 1000)]
-    first.end(false)
+    first.end()
     turn.abort(new Error('stopped'))
     assert.equal(first.signal.aborted, false)
     assert.equal(second.signal.reason, turn.signal.reason)
     assert.equal(second.timedOut, false)
-    second.end(true)
+    second.end()
   })
 })
 
@@ -64,22 +64,33 @@ describe('a call over a real connection', () => {
     assert.equal(server.requests.at(-1)?.headers.authorization, undefined)
   })
 
-  it('uses one connection for calls that follow one another', async () => {
+  it('waits for the end of a finished stream and keeps the connection for the next call', async () => {
     const ports = new Set<number | undefined>()
-    const plain = createServer((request, response) => {
+    const answers: ServerResponse[] = []
+    const plain = await listen((request, response) => {
       ports.add(request.socket.remotePort)
-      request.resume()
+      answers.push(response)
       response.writeHead(200, { 'content-type': 'text/event-stream' })
-      response.end('data: {"choices":[{"delta":{"content":"ok"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n')
+      response.write('data: {"choices":[{"delta":{"content":"ok"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n')
     })
-    await new Promise<void>((resolve) => plain.listen(0, '127.0.0.1', resolve))
-    const address = plain.address()
-    assert.ok(typeof address === 'object' && address !== null)
-    const provider = build(`http://127.0.0.1:${address.port}`)
-    for (let count = 0; count < 4; count += 1) await runCall(provider, provider.buildRequest(contractInput))
+    const provider = build(plain.url)
+    for (let count = 0; count < 4; count += 1) {
+      // The server ends its stream only after the whole answer has been shown.
+      const end = () => setImmediate(() => answers.at(-1)?.end())
+      await runCall(provider, provider.buildRequest(contractInput), undefined, end)
+    }
     assert.equal(ports.size, 1)
-    plain.closeAllConnections()
-    await new Promise((resolve) => plain.close(resolve))
+    await plain.stop()
+  })
+
+  it('throws when the turn is stopped between the last chunk and the end of the stream', async () => {
+    const provider = build(server.baseUrl)
+    server.enqueue({ text: 'ok', hang: 'stream' })
+    const stop = new AbortController()
+    const running = runCall(provider, provider.buildRequest(contractInput), stop.signal, (chunk) => {
+      if (chunk['usage'] !== undefined) setImmediate(() => stop.abort(new Error('stopped late')))
+    })
+    await assert.rejects(running, /stopped late/)
   })
 
   it('does not wait for a server that forgets to end a finished stream', async () => {
@@ -109,10 +120,29 @@ describe('a call over a real connection', () => {
     })
   })
 
-  it('reads an error of any length only at its beginning', async () => {
-    const provider = build(server.baseUrl)
-    server.enqueue({ error: { status: 500, body: 'x'.repeat(5_000_000) } })
+  it('reads an error only at its beginning, even one that never ends', async () => {
+    const closed = Promise.withResolvers<void>()
+    const plain = await listen((_request, response) => {
+      response.once('close', () => closed.resolve())
+      response.writeHead(500)
+      const more = () => {
+        if (!response.destroyed) response.write('x'.repeat(10_000), () => setImmediate(more))
+      }
+      more()
+    })
+    const provider = build(plain.url)
     await assert.rejects(runCall(provider, provider.buildRequest(contractInput)), isProblem('overloaded', 500))
+    await closed.promise
+    await plain.stop()
+  })
+
+  it('says where a redirect leads instead of following it with the key', async () => {
+    const provider = build(server.baseUrl, 'k')
+    server.enqueue({ raw: { status: 308, headers: { location: 'https://elsewhere.example/v1' }, body: '' } })
+    await assert.rejects(
+      runCall(provider, provider.buildRequest(contractInput)),
+      isProblem('invalid-request', 308, /elsewhere\.example.*base_url/),
+    )
   })
 
   it('carries a long answer through unchanged, whatever its reader takes', async () => {
@@ -123,13 +153,23 @@ describe('a call over a real connection', () => {
   })
 
   it('fetches answers without a body', async () => {
-    const empty = createServer((_request, response) => response.writeHead(204).end())
-    await new Promise<void>((resolve) => empty.listen(0, '127.0.0.1', resolve))
-    const address = empty.address()
-    assert.ok(typeof address === 'object' && address !== null)
-    const response = await httpFetch(`http://127.0.0.1:${address.port}/`)
-    assert.equal(response.body, null)
-    empty.closeAllConnections()
-    await new Promise((resolve) => empty.close(resolve))
+    const plain = await listen((_request, response) => response.writeHead(204).end())
+    assert.equal((await httpFetch(plain.url)).body, null)
+    await plain.stop()
   })
 })
+
+async function listen(answer: RequestListener): Promise<{ url: string; stop(): Promise<void> }> {
+  const server = createServer((request, response) => {
+    request.resume()
+    answer(request, response)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  assert.ok(typeof address === 'object' && address !== null)
+  const stop = async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+  return { url: `http://127.0.0.1:${address.port}`, stop }
+}

@@ -52,6 +52,13 @@ test('an event, a line and a stream that are too long are refused', async () => 
   await assert.rejects(eventsOf(bodyOf(...Array(2000).fill(': ping\n\n'))), /more than 10000/)
 })
 
+test('a line without an end is refused while it still comes', async () => {
+  const endless = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(new TextEncoder().encode(`data: ${'x'.repeat(1001)}`)),
+  })
+  await assert.rejects(eventsOf(endless), /more than 1000/)
+})
+
 test('text that is no event stream is remembered for the error message', async () => {
   const reader = createEventReader(bodyOf('<html>\n<title>Log in</title>\n'), limits)
   await reader.read()

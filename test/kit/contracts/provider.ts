@@ -74,8 +74,13 @@ function generalPromises(build: () => Provider): void {
     const provider = build()
     const stop = new AbortController()
     const reason = new Error('stopped by the user')
-    const call = runCall(provider, provider.buildRequest(contractInput), stop.signal, () => stop.abort(reason))
+    let shown = 0
+    const call = runCall(provider, provider.buildRequest(contractInput), stop.signal, () => {
+      shown += 1
+      stop.abort(reason)
+    })
     await assert.rejects(call, reason)
+    assert.equal(shown, 1, 'nothing more is shown after the stop')
   })
 
   it('throws at once when the turn was stopped before', async () => {
