@@ -18,7 +18,8 @@ const meanings: Readonly<Record<string, string>> = {
   MULTIPLE_TAGS: 'two tags (!name) for one value',
   TAB_AS_INDENT: 'a tab cannot indent; use spaces',
   TAG_RESOLVE_FAILED: 'a tag (!name) that cannot be used; put a text that begins with ! in quotes',
-  UNEXPECTED_TOKEN: 'something that does not belong here, perhaps a stray bracket, comma or quote',
+  UNEXPECTED_TOKEN:
+    'something that does not belong here: a stray bracket, comma or quote, or a text that needs quotes inside { } or [ ]',
   BAD_COLLECTION_TYPE: 'a tag (!name) that does not fit its value',
   RESOURCE_EXHAUSTION: 'nested too deep to be read',
 }

@@ -136,7 +136,14 @@ function compose(source: string, lines: LineCounter, maxDepth: number, report: R
   documents.push(...composer.end(true, source.length))
   const [document, second] = documents
   if (second !== undefined) report(second.range[0], 'a second document begins here; only one is read')
-  for (const error of document?.errors ?? []) report(error.pos[0], yamlMessage(error.code, error.message))
+  let lastLine = -1
+  for (const error of document?.errors ?? []) {
+    const { line } = lines.linePos(error.pos[0])
+    // After a mistake the reader stumbles over everything up to the next line that makes sense.
+    const stumble = error.code === 'UNEXPECTED_TOKEN' && lastLine !== -1 && line <= lastLine + 1
+    if (!stumble) report(error.pos[0], yamlMessage(error.code, error.message))
+    lastLine = Math.max(line, lastLine)
+  }
   return document
 }
 

@@ -1,0 +1,180 @@
+/**
+ * The configuration of a running process follows its files. Real files, real watching.
+ */
+import assert from 'node:assert/strict'
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { home, sentences } from './support.ts'
+
+describe('a reload', () => {
+  it('applies what is valid and tells which values changed', (t) => {
+    const { config: write, load } = home(t)
+    write('model: one\nhttp: {allowed_hosts: [a]}\n')
+    const { config, messages } = load()
+    const told: [string, readonly string[]][] = []
+    const end = config.onChange((value, changed) => told.push([value.model, changed]))
+    write('model: two\nhttp: {allowed_hosts: [a, b]}\nagent: {verbose: true}\n')
+    config.reload()
+    assert.deepEqual(told, [['two', ['agent.verbose', 'http.allowed_hosts', 'model']]])
+    assert.equal(config.current().model, 'two')
+    assert.ok(messages().includes('the configuration has changed'))
+    end()
+    write('model: three\n')
+    config.reload()
+    assert.equal(told.length, 1)
+    assert.equal(config.current().model, 'three')
+  })
+
+  it('of a file that only looks different tells nobody', (t) => {
+    const { config: write, load } = home(t)
+    write('model: one\n')
+    const { config, lines } = load()
+    config.onChange(() => assert.fail('nothing has changed'))
+    write('# a comment\nmodel: "one"\n')
+    config.reload()
+    assert.deepEqual(lines, [])
+  })
+
+  it('of a broken file changes nothing but the state, which clears when it is mended', (t) => {
+    const { config: write, load } = home(t)
+    write('model: one\n')
+    const { config, messages } = load()
+    config.onChange(() => assert.fail('nothing may change'))
+    write('model: two\nhttp: {port: abc}\n')
+    assert.equal(config.reload(), config.state())
+    assert.equal(config.current().model, 'one')
+    assert.equal(config.state().source, 'file')
+    assert.deepEqual(config.state().degraded, [
+      'the configuration cannot be used: config.yaml:2:14  http.port: expected a whole number from 0 to 65535, found "abc"; the running configuration stays',
+    ])
+    assert.equal(config.state().problems.length, 1)
+    const before = messages().length
+    config.reload()
+    assert.equal(messages().length, before, 'the same complaint is logged once')
+    write('model: one\n')
+    config.reload()
+    assert.deepEqual(config.state().degraded, [])
+    assert.deepEqual(config.state().problems, [])
+    assert.ok(messages().includes('the configuration is in order again'))
+  })
+
+  it('of a file that is gone keeps what runs', (t) => {
+    const { layout, config: write, load } = home(t)
+    write('model: one\n')
+    const { config } = load()
+    rmSync(layout.configFile)
+    config.reload()
+    assert.equal(config.current().model, 'one')
+    assert.deepEqual(config.state().degraded, ['config.yaml is gone; the running configuration stays'])
+    write('model: two\n')
+    config.reload()
+    assert.equal(config.current().model, 'two')
+    assert.deepEqual(config.state().degraded, [])
+  })
+
+  it('takes up a first file, and leaves the last good copy behind', (t) => {
+    const { config: write, load } = home(t)
+    const { config } = load()
+    assert.equal(config.state().source, 'defaults')
+    write('model: first\n')
+    assert.equal(config.reload().source, 'file')
+    write('model: [')
+    assert.equal(load().config.current().model, 'first')
+  })
+
+  it('names what has to wait for a restart, until it is as it was', (t) => {
+    const { config: write, load } = home(t)
+    write('http: {port: 1}\n')
+    const { config, lines } = load({}, { restartPaths: ['http.host', 'http.port', 'platforms'] })
+    write('http: {port: 2}\nmodel: x\nplatforms: {chat: {enabled: true}}\n')
+    config.reload()
+    assert.deepEqual(config.state().pendingRestart, ['http.port', 'platforms.chat'])
+    const said = lines.find(({ message }) => message === 'these changes count after a restart')
+    assert.deepEqual(said?.['paths'], ['http.port', 'platforms.chat'])
+    write('http: {port: 1}\nmodel: x\n')
+    config.reload()
+    assert.deepEqual(config.state().pendingRestart, [])
+  })
+
+  it('hears a changed .env: values it sets, and variables that rooms read', (t) => {
+    const { env, load } = home(t)
+    env('HERMES_LOG_LEVEL=warn\nOTHER=1\n')
+    const { config } = load()
+    const told: (readonly string[])[] = []
+    config.onChange((_value, changed) => told.push(changed))
+    env('HERMES_LOG_LEVEL=debug\nOTHER=2\n')
+    config.reload()
+    assert.equal(config.current().log.level, 'debug')
+    assert.deepEqual(told, [['log.level', 'environment.HERMES_LOG_LEVEL', 'environment.OTHER']])
+    assert.equal(config.environment().values['OTHER'], '2')
+  })
+
+  it('goes on with the other listeners when one throws', (t) => {
+    const { config: write, load } = home(t)
+    const { config, messages } = load()
+    let heard = 0
+    config.onChange(() => {
+      throw new Error('a listener that fails')
+    })
+    config.onChange(() => {
+      heard += 1
+    })
+    write('model: x\n')
+    config.reload()
+    assert.equal(heard, 1)
+    assert.ok(messages().includes('a part of the gateway could not take over the new configuration'))
+  })
+
+  it('after a start on defaults applies the mended file', (t) => {
+    const { config: write, load } = home(t)
+    write('model: [')
+    const { config } = load({ CHAT_BOT_TOKEN: 'abcdefgh' })
+    assert.deepEqual(config.current().platforms, {})
+    write('model: x\n')
+    config.reload()
+    assert.equal(config.state().source, 'file')
+    assert.equal(config.current().platforms.chat?.token, 'abcdefgh')
+    assert.deepEqual(sentences(config.state().problems), [])
+  })
+})
+
+describe('watching', () => {
+  it('applies a file that is written in place, replaced, broken, mended, and .env beside it', async (t) => {
+    const { layout, config: write, env, load } = home(t)
+    write('model: one\n')
+    const { config } = load()
+    let wake: () => void = () => undefined
+    config.onChange(() => wake())
+    const changeBy = async (action: () => void) => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      wake = resolve
+      action()
+      await promise
+    }
+    const replace = (text: string) => {
+      writeFileSync(join(layout.root, 'new'), text)
+      renameSync(join(layout.root, 'new'), layout.configFile)
+    }
+    await config.watch()
+    await changeBy(() => write('model: two\n'))
+    assert.equal(config.current().model, 'two')
+    for (const model of ['three', 'four']) {
+      await changeBy(() => replace(`model: ${model}\n`))
+      assert.equal(config.current().model, model)
+    }
+    await changeBy(() => env('HERMES_HTTP_PORT=7\n'))
+    assert.equal(config.current().http.port, 7)
+    await changeBy(() => {
+      replace('model: [')
+      replace('model: five\n')
+    })
+    assert.equal(config.current().model, 'five')
+    await config.stop()
+    await config.stop()
+  })
+
+  it('may be stopped without having begun', async (t) => {
+    await home(t).load().config.stop()
+  })
+})
