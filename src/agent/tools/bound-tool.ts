@@ -1,0 +1,79 @@
+/**
+ * A tool definition joined with its schema, so that the loop can use tools of every argument type alike.
+ */
+import type { z } from 'zod'
+import { messageOf } from '../../lib/errors.ts'
+import type { ToolSchema } from '../provider.ts'
+import type { ToolContext, ToolDefinition, ToolMode } from '../tool.ts'
+import { decodeArguments, parseArguments } from './support/arguments.ts'
+import { cutMiddle } from './support/result.ts'
+import { toJsonSchema } from './support/schema.ts'
+
+/** One call with typed arguments, ready to run. */
+export interface ParsedCall {
+  readonly name: string
+  readonly toolset: string
+  readonly args: Readonly<Record<string, unknown>>
+  readonly mode: ToolMode
+  /** One short line for people who watch; '' when the name says it all. */
+  readonly label: string
+  /** Arguments that were ignored. */
+  readonly warnings: readonly string[]
+  /** A result longer than `context.limits.maxResultChars` is cut. Rejects as the tool does. */
+  run(context: ToolContext): Promise<string>
+}
+
+export interface RegisteredTool {
+  readonly name: string
+  readonly toolset: string
+  readonly schema: ToolSchema
+  isAvailable(): Promise<boolean>
+  /** Never throws. */
+  parse(
+    args: string | Readonly<Record<string, unknown>>,
+  ): { readonly ok: true; readonly call: ParsedCall } | { readonly ok: false; readonly error: string }
+}
+
+/** Throws when the arguments cannot be described in JSON Schema. */
+export function bindTool<Schema extends z.ZodType>(definition: ToolDefinition<Schema>): RegisteredTool {
+  const { name, toolset, description, parameters: type } = definition
+  const parameters = toJsonSchema(type)
+  return {
+    name,
+    toolset,
+    schema: { name, description, parameters },
+    isAvailable: async () => (await definition.check?.()) ?? true,
+    parse(given) {
+      const decoded = typeof given === 'string' ? decodeArguments(name, given) : ({ ok: true, value: given } as const)
+      if (!decoded.ok) return decoded
+      try {
+        const parsed = parseArguments(name, decoded.value, type, parameters)
+        return parsed.ok ? { ok: true, call: prepare(definition, parsed.args, parsed.warnings) } : parsed
+      } catch (error) {
+        return { ok: false, error: `The arguments of ${name} could not be checked: ${messageOf(error)}` }
+      }
+    },
+  }
+}
+
+function prepare<Schema extends z.ZodType>(
+  definition: ToolDefinition<Schema>,
+  args: z.output<Schema>,
+  warnings: readonly string[],
+): ParsedCall {
+  return {
+    name: definition.name,
+    toolset: definition.toolset,
+    args: asRecord(args),
+    mode: typeof definition.mode === 'function' ? definition.mode(args) : definition.mode,
+    label: definition.label?.(args) ?? '',
+    warnings,
+    async run(context) {
+      return cutMiddle(await definition.run(args, context), context.limits.maxResultChars)
+    },
+  }
+}
+
+function asRecord(args: unknown): Readonly<Record<string, unknown>> {
+  return typeof args === 'object' && args !== null ? { ...args } : {}
+}

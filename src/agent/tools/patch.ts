@@ -1,0 +1,50 @@
+/**
+ * Changes a piece of a text file.
+ */
+import { z } from 'zod'
+import { defineTool } from '../tool.ts'
+import type { ToolDeps } from './deps.ts'
+import { absolutePath } from './support/paths.ts'
+import { replaceText } from './support/replace-text.ts'
+import { toError, toResult } from './support/result.ts'
+import { readTextFile, replaceFile } from './support/text-file.ts'
+
+const maxFileBytes = 16 * 1024 * 1024
+
+const parameters = z.object({
+  path: z.string().min(1),
+  old_string: z.string().min(1).describe('must occur once; add lines around it if it does not'),
+  new_string: z.string(),
+  replace_all: z.boolean().optional(),
+})
+
+export default ({ guard, userHome }: ToolDeps) =>
+  defineTool({
+    name: 'patch',
+    toolset: 'file',
+    description: 'Replace old_string by new_string in a file. Spaces and indentation may differ a little.',
+    parameters,
+    mode: 'effect',
+    label: ({ path }) => path,
+
+    async run({ path, old_string, new_string, replace_all = false }, { environment, limits }) {
+      const allowed = await guard.forWrite(absolutePath(path, environment.cwd, userHome))
+      if (!allowed.ok) return toError(allowed.reason)
+      const readable = await guard.forRead(allowed.path)
+      if (!readable.ok) return toError(readable.reason)
+      const file = await readTextFile(allowed.path, path, maxFileBytes)
+      if (!file.ok) return toError(file.missing === true ? `${file.reason} write_file makes new files.` : file.reason)
+      if (!file.faithful) return toError(`${path} is not valid UTF-8; changing it would damage it.`)
+      const replaced = replaceText(file.text, old_string, new_string, replace_all)
+      if (!replaced.ok) return toError(replaced.reason)
+      await replaceFile(allowed.path, replaced.text)
+      const { lines, exact } = replaced
+      const value = {
+        path,
+        replaced: lines.length,
+        lines: lines.slice(0, 50),
+        ...(!exact && { matched: 'ignoring spaces' }),
+      }
+      return toResult(value, limits.maxResultChars)
+    },
+  })

@@ -1,0 +1,62 @@
+/**
+ * Reads a window of a text file, with line numbers to speak about.
+ */
+import { z } from 'zod'
+import { defineTool } from '../tool.ts'
+import type { ToolDeps } from './deps.ts'
+import { absolutePath } from './support/paths.ts'
+import { toError, toResult } from './support/result.ts'
+import { readTextFile } from './support/text-file.ts'
+
+const maxFileBytes = 16 * 1024 * 1024
+const maxLineChars = 2_000
+
+const parameters = z.object({
+  path: z.string().min(1),
+  offset: z.int().min(1).optional().describe('first line, from 1'),
+  limit: z.int().min(1).max(2_000).optional().describe('lines, 500 by default'),
+})
+
+export default ({ guard, userHome }: ToolDeps) =>
+  defineTool({
+    name: 'read_file',
+    toolset: 'file',
+    description: 'Read a text file. Lines come as `12|text`.',
+    parameters,
+    mode: 'pure',
+    label: ({ path }) => path,
+
+    async run({ path, offset = 1, limit = 500 }, { environment, limits }) {
+      const allowed = await guard.forRead(absolutePath(path, environment.cwd, userHome))
+      if (!allowed.ok) return toError(allowed.reason)
+      const file = await readTextFile(allowed.path, path, maxFileBytes)
+      if (!file.ok) return toError(file.reason)
+      const lines = file.text.split('\n')
+      // A line break at the end closes the last line, it does not begin another.
+      if (lines.at(-1) === '') lines.pop()
+      if (offset > Math.max(1, lines.length)) return toError(`${path} has only ${lines.length} lines.`)
+      const window = numbered(lines, offset, limit, limits.maxResultChars - 200)
+      const next = offset + window.count
+      const value = {
+        content: window.text,
+        total_lines: lines.length,
+        ...(next <= lines.length && { next_offset: next }),
+      }
+      return toResult(value, limits.maxResultChars, 'content')
+    },
+  })
+
+/** Numbered lines from `offset`, as many as fit into `maxChars` of JSON, but at least one. */
+function numbered(lines: readonly string[], offset: number, limit: number, maxChars: number) {
+  const taken: string[] = []
+  let chars = 0
+  for (const [index, line] of lines.slice(offset - 1, offset - 1 + limit).entries()) {
+    const whole = line.endsWith('\r') ? line.slice(0, -1) : line
+    const cut = whole.length > maxLineChars ? `${whole.slice(0, maxLineChars)}… (${whole.length} characters)` : whole
+    const text = `${offset + index}|${cut}`
+    chars += JSON.stringify(text).length
+    if (chars > maxChars && taken.length > 0) break
+    taken.push(text)
+  }
+  return { text: taken.join('\n'), count: taken.length }
+}

@@ -1,0 +1,82 @@
+/**
+ * Finds files by their name, or lines by what they hold.
+ */
+import { stat } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import { z } from 'zod'
+import { systemCode } from '../../lib/errors.ts'
+import { defineTool } from '../tool.ts'
+import type { ToolDeps } from './deps.ts'
+import { absolutePath } from './support/paths.ts'
+import { searchPlainly } from './support/plain-search.ts'
+import { toError, toResult } from './support/result.ts'
+import { findRipgrep, searchWithRipgrep } from './support/ripgrep.ts'
+import type { Hit, SearchRequest, SearchResult } from './support/search.ts'
+
+const timeoutMs = 30_000
+
+const parameters = z.object({
+  pattern: z.string().min(1).describe('regular expression; with target files: glob'),
+  target: z.enum(['content', 'files']).optional().describe('content by default'),
+  path: z.string().optional().describe('file or folder'),
+  file_glob: z.string().optional().describe('*.ts'),
+  limit: z.int().min(1).max(1_000).optional().describe('hits, 100 by default'),
+})
+
+export default ({ guard, userHome, searchPath }: ToolDeps) => {
+  let looked: Promise<string | undefined> | undefined
+  const search = async (request: SearchRequest): Promise<SearchResult> => {
+    looked ??= findRipgrep(searchPath)
+    const program = await looked
+    return program === undefined ? searchPlainly(request) : searchWithRipgrep(program, request)
+  }
+
+  return defineTool({
+    name: 'search_files',
+    toolset: 'file',
+    description: 'Search file contents (`path:line:text`) or file names. Skips .git and node_modules.',
+    parameters,
+    mode: 'pure',
+    label: ({ pattern }) => pattern,
+
+    async run({ pattern, target = 'content', path = '.', file_glob: fileGlob, limit = 100 }, context) {
+      const { cwd } = context.environment
+      const allowed = await guard.forRead(absolutePath(path, cwd, userHome))
+      if (!allowed.ok) return toError(allowed.reason)
+      const root = allowed.path
+      if (!(await exists(root))) return toError(`${path} does not exist.`)
+      const mayRead = await guard.readFilter()
+      const { signal } = context
+      const result = await search({ root, target, pattern, fileGlob, limit, timeoutMs, signal, mayRead })
+      if (!result.ok) return toError(result.reason)
+      const { hits, stopped } = result
+      const found = hits.map((hit) => shown(hit, root, path)).join('\n')
+      const rest = { count: hits.length, ...(stopped !== undefined && { incomplete: reasons[stopped] }) }
+      const { maxResultChars } = context.limits
+      if (target === 'files') return toResult({ files: found, ...rest }, maxResultChars, 'files')
+      return toResult({ matches: found, ...rest }, maxResultChars, 'matches')
+    },
+  })
+}
+
+const reasons = {
+  limit: 'there are more; narrow the search or raise limit',
+  timeout: `stopped after ${timeoutMs / 1_000} s; narrow the search`,
+  abort: 'the turn was stopped',
+} as const
+
+/** Paths begin as the model wrote them. */
+function shown({ path, line, text }: Hit, root: string, asked: string): string {
+  const name = join(asked, relative(root, path))
+  return line === 0 ? name : `${name}:${line}:${text}`
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path)
+    return true
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return false
+    throw error
+  }
+}

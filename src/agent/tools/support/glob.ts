@@ -1,0 +1,53 @@
+/**
+ * Globs as ripgrep has them: without a slash they are compared with the name, with one with the path from the root.
+ * Hidden names match like others.
+ */
+import { escapeRegExp } from '../../command-policy/escape.ts'
+
+/** Never throws: a bracket that is never closed stands for itself. */
+export function createGlob(glob: string): (relativePath: string) => boolean {
+  const matcher = new RegExp(`^${translate(glob.replace(/^\.?\//, ''))}$`, 'su')
+  if (glob.includes('/')) return (path) => matcher.test(path)
+  return (path) => matcher.test(path.slice(path.lastIndexOf('/') + 1))
+}
+
+const tokens = /\*\*\/|\*+|\?|\[[!^]?\]?[^\]]*\]|\{|\}|,|\\.|[^*?[{},\\]+|./gsu
+
+function translate(glob: string): string {
+  let braces = 0
+  return (
+    (glob.match(tokens) ?? [])
+      .map((token) => {
+        if (token === '**/') return '(?:.*/)?'
+        if (token.startsWith('**')) return '.*'
+        if (token === '*') return '[^/]*'
+        if (token === '?') return '[^/]'
+        if (token === '{') {
+          braces += 1
+          return '(?:'
+        }
+        if (token === '}' && braces > 0) {
+          braces -= 1
+          return ')'
+        }
+        if (token === ',' && braces > 0) return '|'
+        if (token.startsWith('[') && token.length > 2) return bracket(token)
+        return escapeRegExp(token.startsWith('\\') ? token.slice(1) : token)
+      })
+      .join('') + ')'.repeat(braces)
+  )
+}
+
+function bracket(token: string): string {
+  const inner = token.slice(1, -1)
+  const negated = /^[!^]/.test(inner)
+  const body = (negated ? inner.slice(1) : inner).replace(/[\\\]^[&]/g, '\\$&')
+  const source = `[${negated ? '^/' : ''}${body}]`
+  try {
+    new RegExp(source, 'u')
+    return source
+  } catch {
+    // A range such as [z-a] is no range: the characters stand for themselves.
+    return escapeRegExp(token)
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * Searching with ripgrep: fast, and it heeds .gitignore.
+ */
+import { spawn } from 'node:child_process'
+import { access, constants, stat } from 'node:fs/promises'
+import { basename, delimiter, dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { HermesError } from '../../../lib/errors.ts'
+import { type Hit, maxLineChars, type SearchRequest, type SearchResult, skippedFolders } from './search.ts'
+
+/** The path of `rg`; undefined where there is none. */
+export async function findRipgrep(searchPath: string): Promise<string | undefined> {
+  for (const folder of searchPath.split(delimiter)) {
+    if (folder === '') continue
+    const candidate = join(folder, 'rg')
+    const usable = await access(candidate, constants.X_OK).then(
+      () => true,
+      () => false,
+    )
+    if (usable) return candidate
+  }
+  return undefined
+}
+
+/** Throws `HermesError` when ripgrep cannot be started. */
+export async function searchWithRipgrep(program: string, request: SearchRequest): Promise<SearchResult> {
+  const { root, limit, signal } = request
+  const isFile = (await stat(root)).isFile()
+  const folder = isFile ? dirname(root) : root
+  const child = spawn(program, argumentsFor(request, isFile ? basename(root) : '.'), {
+    cwd: folder,
+    env: { LC_ALL: 'C.UTF-8' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let stopped: 'limit' | 'timeout' | 'abort' | undefined
+  const stop = (why: NonNullable<typeof stopped>) => {
+    stopped ??= why
+    child.kill('SIGKILL')
+  }
+  const timer = setTimeout(() => stop('timeout'), request.timeoutMs)
+  const onAbort = () => stop('abort')
+  signal.addEventListener('abort', onAbort, { once: true })
+  if (signal.aborted) onAbort()
+
+  let complaint = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    if (complaint.length < 2_000) complaint += text
+  })
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once('error', (error) =>
+      reject(new HermesError('agent/tool-failed', `rg: ${error.message}`, { cause: error })),
+    )
+    child.once('close', resolve)
+  })
+  const hits: Hit[] = []
+  const read = async () => {
+    for await (const line of createInterface({ input: child.stdout })) {
+      const hit = toHit(line, folder, request)
+      if (hit === undefined || !request.mayRead(hit.path)) continue
+      if (hits.length === limit) {
+        stop('limit')
+        break
+      }
+      hits.push(hit)
+    }
+    // What nobody reads would keep the pipe, and so the process, open.
+    child.stdout.destroy()
+  }
+  try {
+    const [code] = await Promise.all([ended, read()])
+    if (code === 2 && hits.length === 0) return { ok: false, reason: complaint.trim() || 'ripgrep could not search.' }
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', onAbort)
+  }
+  return { ok: true, hits, ...(stopped !== undefined && { stopped }) }
+}
+
+function argumentsFor({ target, pattern, fileGlob }: SearchRequest, where: string): string[] {
+  const fixed = ['--no-config', '--no-messages', '--color=never', '--hidden', '--sort=path']
+  // Of several globs the last one that matches decides, so what is never searched comes last.
+  const chosen = [target === 'files' ? pattern : undefined, fileGlob, ...skippedFolders.map((name) => `!${name}`)]
+  const globs = chosen.filter((glob) => glob !== undefined).map((glob) => `--glob=${glob}`)
+  if (target === 'files') return [...fixed, ...globs, '--files', '--', where]
+  const shape = [
+    '--no-heading',
+    '--with-filename',
+    '--line-number',
+    '--null',
+    `--max-columns=${maxLineChars}`,
+    '--max-columns-preview',
+  ]
+  return [...fixed, ...globs, ...shape, `--regexp=${pattern}`, '--', where]
+}
+
+/** `path NUL line:text`, or the path alone for a file found by name. */
+function toHit(line: string, folder: string, { target }: SearchRequest): Hit | undefined {
+  if (target === 'files') return { path: join(folder, line), line: 0, text: '' }
+  const [, path, number, text] = /^([^\0]*)\0(\d+):(.*)$/s.exec(line) ?? []
+  if (path === undefined || number === undefined || text === undefined) return undefined
+  return { path: join(folder, path), line: Number(number), text: text.replaceAll('\0', '\u2400') }
+}

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { z } from 'zod'
+import { defineTool, type ToolDefinition } from '../../../src/agent/tool.ts'
+import { createToolRegistry, type ToolRegistryOptions } from '../../../src/agent/tools/registry.ts'
+import type { LogFields, Logger } from '../../../src/lib/log.ts'
+import { createWorkbench, toolsFolder } from './workbench.ts'
+
+const greet = (answer: string, more: Partial<ToolDefinition> = {}) =>
+  defineTool({
+    name: 'greet',
+    toolset: 'extra',
+    description: 'Says hello.',
+    parameters: z.object({ name: z.string() }),
+    mode: 'pure',
+    run: async ({ name }) => JSON.stringify({ answer: `${answer} ${name}` }),
+    ...more,
+  })
+
+function listeningLog() {
+  const lines: { level: string; fields: LogFields; message: string }[] = []
+  const at = (level: string) => (fields: LogFields, message: string) => {
+    lines.push({ level, fields, message })
+  }
+  const log: Logger = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), child: () => log }
+  return { log, lines }
+}
+
+async function registryWith(options: Partial<ToolRegistryOptions>) {
+  const bench = await createWorkbench()
+  const listening = listeningLog()
+  const registry = createToolRegistry({ deps: bench.deps, log: listening.log, ...options })
+  return { bench, registry, lines: listening.lines, [Symbol.asyncDispose]: bench[Symbol.asyncDispose] }
+}
+
+test('the tools of the folder are found, sorted by name', async () => {
+  await using room = await registryWith({ directory: toolsFolder })
+  const toolbox = await room.registry.load()
+  assert.deepEqual(
+    toolbox.schemas().map((schema) => schema.name),
+    ['patch', 'process', 'read_file', 'search_files', 'terminal', 'todo', 'write_file'],
+  )
+  assert.deepEqual(room.lines, [])
+})
+
+test('all seven tools together take at most 4.5 kB of every request, always the same bytes', async () => {
+  await using room = await registryWith({ directory: toolsFolder })
+  await using other = await registryWith({ directory: toolsFolder })
+  const json = JSON.stringify((await room.registry.load()).schemas())
+  assert.ok(Buffer.byteLength(json) <= 4_500, `${Buffer.byteLength(json)} bytes`)
+  assert.equal(JSON.stringify((await other.registry.load()).schemas()), json)
+  assert.doesNotMatch(json, /\$schema|additionalProperties|9007199254740991/)
+})
+
+test('a toolset that is switched off is neither shown nor callable', async () => {
+  await using room = await registryWith({ directory: toolsFolder, disabledToolsets: ['terminal', 'todo'] })
+  const toolbox = await room.registry.load()
+  assert.deepEqual(
+    toolbox.schemas().map((schema) => schema.name),
+    ['patch', 'read_file', 'search_files', 'write_file'],
+  )
+  const parsed = toolbox.parse('terminal', '{"command":"ls"}')
+  assert.match(parsed.ok ? '' : parsed.error, /no tool "terminal"\. There are: patch, read_file/)
+})
+
+test('what a tool changes is known before it runs', async () => {
+  await using room = await registryWith({ directory: toolsFolder })
+  const toolbox = await room.registry.load()
+  const modeOf = (name: string, args: Readonly<Record<string, unknown>>) => {
+    const parsed = toolbox.parse(name, args)
+    return parsed.ok ? parsed.call.mode : parsed.error
+  }
+  assert.equal(modeOf('terminal', { command: 'ls' }), 'effect')
+  assert.equal(modeOf('process', { action: 'poll', id: 'x' }), 'pure')
+  assert.equal(modeOf('process', { action: 'list' }), 'pure')
+  assert.equal(modeOf('process', { action: 'log', id: 'x' }), 'pure')
+  assert.equal(modeOf('process', { action: 'kill', id: 'x' }), 'effect')
+  assert.equal(modeOf('read_file', { path: 'a' }), 'pure')
+  assert.equal(modeOf('search_files', { pattern: 'a' }), 'pure')
+  assert.equal(modeOf('write_file', { path: 'a', content: '' }), 'idempotent')
+  assert.equal(modeOf('patch', { path: 'a', old_string: 'a', new_string: 'b' }), 'effect')
+  assert.equal(modeOf('todo', {}), 'idempotent')
+})
+
+test('people who watch see one short line of a call', async () => {
+  await using room = await registryWith({ directory: toolsFolder })
+  const parsed = (await room.registry.load()).parse('terminal', { command: '  ls -la\nrm x' })
+  assert.equal(parsed.ok && parsed.call.label, 'ls -la')
+})
+
+test('ignored arguments are logged once, and the call still runs', async () => {
+  await using room = await registryWith({ definitions: [greet('hello')] })
+  const parsed = (await room.registry.load()).parse('greet', '{"name":"Ann","loud":true}')
+  assert.ok(parsed.ok)
+  assert.equal(await parsed.call.run(room.bench.context), '{"answer":"hello Ann"}')
+  assert.deepEqual(
+    room.lines.map(({ level, message }) => [level, message]),
+    [['warn', 'greet has no argument loud; it was ignored']],
+  )
+})
+
+test('a tool whose check says no, or breaks, is left out; the others stay', async () => {
+  await using room = await registryWith({
+    definitions: [
+      greet('yes'),
+      greet('no', { name: 'absent', check: () => false }),
+      greet('broken', { name: 'broken', check: () => Promise.reject(new Error('no key')) }),
+    ],
+  })
+  const toolbox = await room.registry.load()
+  assert.deepEqual(
+    toolbox.schemas().map((schema) => schema.name),
+    ['greet'],
+  )
+  assert.match(room.lines[0]?.message ?? '', /check of a tool failed/)
+})
+
+test('a tool added later shows at once and is gone when taken away', async () => {
+  await using room = await registryWith({})
+  const toolbox = await room.registry.load()
+  const remove = await room.registry.register(greet('hello'))
+  assert.equal(toolbox.schemas().length, 1)
+  remove()
+  remove()
+  assert.equal(toolbox.schemas().length, 0)
+  assert.equal(toolbox.resolve('greet'), undefined)
+})
+
+test('a tool is replaced only on purpose, and comes back when its replacement is taken away', async () => {
+  await using room = await registryWith({ definitions: [greet('first')] })
+  const toolbox = await room.registry.load()
+  const answer = async () => {
+    const parsed = toolbox.parse('greet', { name: 'Ann' })
+    return parsed.ok ? await parsed.call.run(room.bench.context) : parsed.error
+  }
+  await assert.rejects(room.registry.register(greet('second')), /set override/)
+  const removeSecond = await room.registry.register(greet('second'), { override: true })
+  const removeThird = await room.registry.register(greet('third'), { override: true })
+  assert.equal(await answer(), '{"answer":"third Ann"}')
+  removeSecond()
+  assert.equal(await answer(), '{"answer":"third Ann"}')
+  removeThird()
+  assert.equal(await answer(), '{"answer":"first Ann"}')
+})
+
+test('a tool registered before the folder is loaded hides a built-in one only on purpose', async () => {
+  await using room = await registryWith({ directory: toolsFolder })
+  await room.registry.register(greet('mine', { name: 'todo' }))
+  await room.registry.register(greet('mine', { name: 'patch' }), { override: true })
+  const toolbox = await room.registry.load()
+  assert.match(toolbox.resolve('todo')?.schema.description ?? '', /list of steps/)
+  assert.equal(toolbox.resolve('patch')?.schema.description, 'Says hello.')
+})
+
+test('a result longer than allowed is cut in the middle, with a line that says so', async () => {
+  await using room = await registryWith({ definitions: [greet('x'.repeat(5_000))] })
+  const parsed = (await room.registry.load()).parse('greet', { name: 'Ann' })
+  assert.ok(parsed.ok)
+  const result = await parsed.call.run({ ...room.bench.context, limits: { maxResultChars: 1_000 } })
+  assert.ok(result.length <= 1_000)
+  assert.match(result, /^\{"answer":"x+\n\[… \d+ characters left out …\]\nx+ Ann"\}$/)
+})
+
+test('a folder may hold helpers, tools made by a function, and broken files, which are logged', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'hermes-toolbox-'))
+  try {
+    const tool = (name: string) =>
+      `{ name: '${name}', toolset: 'x', description: 'd', parameters: z.object({}), mode: 'pure', run: async () => '{}' }`
+    const zod = `import { z } from '${import.meta.resolve('zod')}'\n`
+    await writeFile(join(folder, 'helper.mjs'), 'export const help = 1\n')
+    await writeFile(join(folder, 'plain.mjs'), `${zod}export default ${tool('plain')}\n`)
+    await writeFile(join(folder, 'made.mjs'), `${zod}export default (deps) => (${tool('made')})\n`)
+    await writeFile(join(folder, 'strange.mjs'), 'export default { name: "strange" }\n')
+    await writeFile(join(folder, 'throws.mjs'), 'throw new Error("at import")\n')
+    await writeFile(join(folder, 'notes.txt'), 'not a module')
+    await using room = await registryWith({ directory: pathToFileURL(folder) })
+    const toolbox = await room.registry.load()
+    assert.deepEqual(
+      toolbox.schemas().map((schema) => schema.name),
+      ['made', 'plain'],
+    )
+    assert.deepEqual(
+      room.lines.map(({ fields }) => fields['file']),
+      ['strange.mjs', 'throws.mjs'],
+    )
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+})
+
+test('a list of steps is replaced whole, read back and counted', async () => {
+  await using bench = await createWorkbench()
+  const todos = [
+    { id: '1', content: 'look', status: 'completed' },
+    { id: '2', content: 'do', status: 'in_progress' },
+  ]
+  assert.deepEqual(await bench.run('todo', { todos }), { todos, summary: '1 of 2 done' })
+  assert.deepEqual(await bench.run('todo', {}), { todos, summary: '1 of 2 done' })
+  const twice = await bench.run('todo', { todos: [todos[0], todos[0]] })
+  assert.match(String(twice['error']), /"1" is used twice/)
+  assert.deepEqual((await bench.run('todo', {}))['todos'], todos)
+  assert.match(
+    String((await bench.run('todo', { todos: [{ id: '1', content: 'x', status: 'maybe' }] }))['error']),
+    /status/,
+  )
+})

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { replaceText } from '../../../src/agent/tools/support/replace-text.ts'
+
+const replaced = (text: string, old: string, fresh: string, all = false) => {
+  const result = replaceText(text, old, fresh, all)
+  return result.ok ? result.text : result.reason
+}
+
+test('indentation that is off is put right', () => {
+  const text = 'class A {\n    run() {\n        return 1\n    }\n}\n'
+  assert.equal(
+    replaced(text, 'run() {\n    return 1\n}', 'run() {\n    return 2\n}'),
+    'class A {\n    run() {\n        return 2\n    }\n}\n',
+  )
+  assert.equal(replaced('a\nb\n', '    a\n    b', '    c\n    d'), 'c\nd\n')
+})
+
+test('tabs and double spaces do not hinder', () => {
+  assert.equal(
+    replaced('if (a)  {\n\tgo( )\n}\n', 'if (a) {\n  go( )\n}', 'if (b) {\n  go( )\n}'),
+    'if (b) {\n  go( )\n}\n',
+  )
+})
+
+test('an exact match is preferred to a similar one', () => {
+  assert.equal(replaced('  a\na\n', 'a\n', 'b\n', true), '  b\nb\n')
+  assert.equal(replaced('x  y\nx y\n', 'x y', 'z'), 'x  y\nz\n')
+})
+
+test('similar places that are several are not guessed at', () => {
+  assert.match(replaced('a  b\n\na   b\n', 'a b', 'c'), /2 times \(lines 1, 3\)/)
+  assert.equal(replaced('a  b\n\na   b\n', 'a b', 'c', true), 'c\n\nc\n')
+})
+
+test('line breaks of the file are kept', () => {
+  assert.equal(replaced('a\r\nb\r\nc\r\n', 'a\nb', 'x\ny'), 'x\r\ny\r\nc\r\n')
+  assert.equal(replaced('  a\r\n  b\r\n', 'a\nb', 'x\ny'), '  x\r\n  y\r\n')
+})
+
+test('lines that are replaced by nothing leave no empty line behind', () => {
+  assert.equal(replaced('a\n  b\nc\n', ' b ', ''), 'a\nc\n')
+})
+
+test('only spaces never match as similar', () => {
+  assert.match(replaced('a\n\nb\n', '   ', 'x'), /not found/)
+})

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { findRipgrep } from '../../../src/agent/tools/support/ripgrep.ts'
+import { createWorkbench, searchPath, type Workbench } from './workbench.ts'
+
+const ripgrep = await findRipgrep(searchPath)
+
+/** The same promises with ripgrep and without: an empty PATH has none. */
+for (const [name, path] of [
+  ['ripgrep', searchPath],
+  ['plain search', ''],
+] as const) {
+  const skip = name === 'ripgrep' && ripgrep === undefined ? 'ripgrep is not installed' : false
+
+  test(`with ${name}`, { skip }, async (suite) => {
+    const bench = await createWorkbench({ searchPath: path })
+    suite.after(() => bench[Symbol.asyncDispose]())
+    await fill(bench)
+    const search = (args: Readonly<Record<string, unknown>>) => bench.run('search_files', args)
+
+    await suite.test('lines that match are found with path and number, in the order of their paths', async () => {
+      assert.deepEqual(await search({ pattern: 'need[l]e' }), {
+        matches: [
+          '.github/ci.yml:1:needle hidden',
+          'docs/a.md:2:a needle here',
+          'src/a.ts:1:const needle = 1',
+          'src/deep/b.ts:3:needle()',
+        ].join('\n'),
+        count: 4,
+      })
+    })
+
+    await suite.test('a search may be kept to a folder, a file or a kind of file', async () => {
+      assert.equal((await search({ pattern: 'needle', path: 'src/deep' }))['matches'], 'src/deep/b.ts:3:needle()')
+      assert.equal((await search({ pattern: 'needle', path: 'docs/a.md' }))['matches'], 'docs/a.md:2:a needle here')
+      assert.equal(
+        (await search({ pattern: 'needle', file_glob: '*.{md,txt}' }))['matches'],
+        'docs/a.md:2:a needle here',
+      )
+      assert.equal((await search({ pattern: 'needle', file_glob: 'src/**/*.ts' }))['count'], 2)
+      const absolute = join(bench.cwd, 'docs')
+      assert.equal((await search({ pattern: 'needle', path: absolute }))['matches'], `${absolute}/a.md:2:a needle here`)
+    })
+
+    await suite.test('files are found by their name', async () => {
+      assert.deepEqual(await search({ pattern: '*.ts', target: 'files' }), {
+        files: 'src/a.ts\nsrc/deep/b.ts',
+        count: 2,
+      })
+      assert.equal((await search({ pattern: '**/deep/?.ts', target: 'files' }))['files'], 'src/deep/b.ts')
+      assert.equal((await search({ pattern: '*.none', target: 'files' }))['count'], 0)
+    })
+
+    await suite.test('a search with many hits stops at the limit and says so', async () => {
+      const result = await search({ pattern: 'line', path: 'many.txt', limit: 3 })
+      assert.equal(result['count'], 3)
+      assert.match(String(result['incomplete']), /there are more/)
+      assert.equal((await search({ pattern: 'needle', limit: 4 }))['incomplete'], undefined)
+    })
+
+    await suite.test('a long line is cut', async () => {
+      const { matches } = await search({ pattern: 'begin', path: 'wide.txt' })
+      assert.ok(String(matches).length < 600)
+      assert.match(String(matches), /^wide.txt:1:begin x+ \[/)
+    })
+
+    await suite.test(
+      'a pattern that is no regular expression is explained, also one that begins with a dash',
+      async () => {
+        assert.match(String((await search({ pattern: '(open' }))['error']), /regex|regular expression/i)
+        assert.equal((await search({ pattern: '-needle' }))['count'], 0)
+      },
+    )
+
+    await suite.test('a place that does not exist is named', async () => {
+      assert.match(String((await search({ pattern: 'x', path: 'missing' }))['error']), /missing does not exist/)
+    })
+
+    await suite.test('a stopped turn ends the search', async () => {
+      const result = await bench.run('search_files', { pattern: 'needle' }, { signal: AbortSignal.abort() })
+      assert.match(String(result['incomplete']), /stopped/)
+    })
+  })
+}
+
+test('a pattern that backtracks for ever cannot stop the gateway', async () => {
+  await using bench = await createWorkbench({ searchPath: '' })
+  await writeFile(join(bench.cwd, 'a.txt'), `${'a'.repeat(50)}!`)
+  const { error } = await bench.run('search_files', { pattern: '(a+)+$' })
+  assert.match(String(error), /takes too long/)
+})
+
+async function fill({ cwd }: Workbench): Promise<void> {
+  const files = {
+    'src/a.ts': 'const needle = 1\n',
+    'src/deep/b.ts': '\n\nneedle()\n',
+    'docs/a.md': '# A\na needle here\n',
+    '.github/ci.yml': 'needle hidden\n',
+    '.git/config': 'needle\n',
+    'node_modules/x/index.ts': 'needle\n',
+    'data.bin': 'needle\0\n',
+    'many.txt': 'line\n'.repeat(100_000),
+    'wide.txt': `begin ${'x'.repeat(5_000)}\n`,
+  }
+  for (const [name, content] of Object.entries(files)) {
+    await mkdir(dirname(join(cwd, name)), { recursive: true })
+    await writeFile(join(cwd, name), content)
+  }
+  await symlink(join(cwd, 'src'), join(cwd, 'loop'))
+}

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { pause } from '../../../src/lib/wait.ts'
+import { createWorkbench, type Workbench } from './workbench.ts'
+
+let bench: Workbench
+before(async () => {
+  bench = await createWorkbench()
+})
+after(() => bench[Symbol.asyncDispose]())
+
+test('a command runs in the folder of the environment and its exit code is told', async () => {
+  assert.deepEqual(await bench.run('terminal', { command: 'pwd; false' }), { output: `${bench.cwd}\n`, exit_code: 1 })
+})
+
+test('a command may run in another folder', async () => {
+  await mkdir(join(bench.cwd, 'sub'), { recursive: true })
+  const { output } = await bench.run('terminal', { command: 'pwd', workdir: 'sub' })
+  assert.equal(output, `${join(bench.cwd, 'sub')}\n`)
+  await assert.rejects(bench.run('terminal', { command: 'pwd', workdir: 'missing' }), /folder .* does not exist/)
+})
+
+test('a command that takes too long says after how many seconds it was ended', async () => {
+  const result = await bench.run('terminal', { command: 'echo begun; sleep 60', timeout: 0.2 })
+  assert.deepEqual(result, { output: 'begun\n', exit_code: null, timed_out: 'ended after 0.2 s' })
+})
+
+test('stopping the turn ends the command', async () => {
+  const stop = new AbortController()
+  const file = join(bench.cwd, 'begun')
+  const running = bench.run('terminal', { command: `touch ${file}; sleep 60` }, { signal: stop.signal })
+  while (!existsSync(file)) await pause(5)
+  stop.abort()
+  assert.equal((await running)['aborted'], true)
+})
+
+test('a command of the hard floor is refused and does nothing', async () => {
+  const { error, rule } = await bench.run('terminal', { command: `touch ${bench.cwd}/ran; rm -rf /` })
+  assert.match(String(error), /never runs/)
+  assert.equal(rule, 'remove-vital')
+  assert.ok(!existsSync(join(bench.cwd, 'ran')))
+})
+
+test('a command that needs a person is refused with a message that says so', async () => {
+  const { error, rule } = await bench.run('terminal', { command: `touch ${bench.cwd}/ran; rm -r build` })
+  assert.match(String(error), /needs a person's approval, which cannot be given here yet/)
+  assert.equal(rule, 'remove-recursive')
+  assert.ok(!existsSync(join(bench.cwd, 'ran')))
+})
+
+test('the folder a command starts in is judged too', async () => {
+  const { rule } = await bench.run('terminal', { command: 'rm -rf *', workdir: '/' })
+  assert.equal(rule, 'remove-vital')
+})
+
+test('colours are taken out and a long output is cut in the middle of valid JSON', async () => {
+  const coloured = await bench.run('terminal', { command: "printf '\\033[31mred\\033[0m'" })
+  assert.equal(coloured['output'], 'red')
+  const long = await bench.run('terminal', { command: 'seq 20000' }, { limits: { maxResultChars: 2_000 } })
+  assert.match(String(long['output']), /^1\n2\n[\s\S]*characters left out[\s\S]*20000\n$/)
+  assert.equal(long['exit_code'], 0)
+  assert.ok(JSON.stringify(long).length <= 2_000)
+})
+
+test('a background command is started, read, written to and ended', async () => {
+  const { id, status } = await bench.run('terminal', {
+    command: 'echo ready; while read -r line; do echo "got $line"; done',
+    background: true,
+  })
+  assert.equal(status, 'running')
+  const seen = async (text: string) => {
+    let output = ''
+    while (!output.includes(text)) {
+      output += String((await bench.run('process', { action: 'poll', id }))['output'])
+      await pause(5)
+    }
+    return output
+  }
+  assert.equal(await seen('ready'), 'ready\n')
+  await bench.run('process', { action: 'write', id, data: 'hello\n' })
+  assert.equal(await seen('hello'), 'got hello\n')
+  assert.equal((await bench.run('process', { action: 'log', id }))['output'], 'ready\ngot hello\n')
+  const { processes } = await bench.run('process', { action: 'list' })
+  assert.match(JSON.stringify(processes), /"status":"running"/)
+  assert.equal((await bench.run('process', { action: 'kill', id }))['status'], 'ended')
+  assert.match(String((await bench.run('process', { action: 'write', id, data: 'x' }))['error']), /no input/)
+})
+
+test('waiting for a background command returns when it ends, or when the turn is stopped', async () => {
+  const quick = await bench.run('terminal', { command: 'echo done; exit 7', background: true })
+  const ended = await bench.run('process', { action: 'wait', id: quick['id'] })
+  assert.deepEqual(ended, { id: quick['id'], status: 'ended', exit_code: 7, output: 'done\n' })
+
+  const slow = await bench.run('terminal', { command: 'sleep 60', background: true })
+  const stopped = await bench.run('process', { action: 'wait', id: slow['id'] }, { signal: AbortSignal.abort() })
+  assert.equal(stopped['status'], 'running')
+  const over = await bench.run('process', { action: 'wait', id: slow['id'], timeout: 0.01 })
+  assert.equal(over['status'], 'running')
+})
+
+test('a shell in the background is no way around the policy', async () => {
+  const shell = await bench.run('terminal', { command: 'bash', background: true })
+  assert.equal(shell['rule'], 'piped-shell')
+  const { id } = await bench.run('terminal', { command: 'cat', background: true })
+  const refused = await bench.run('process', { action: 'write', id, data: 'rm -rf /\n' })
+  assert.equal(refused['rule'], 'remove-vital')
+})
+
+test('an unknown process is answered with those there are', async () => {
+  const { error } = await bench.run('process', { action: 'poll', id: 'proc_99' })
+  assert.match(String(error), /no process proc_99; there are proc_1/)
+  assert.match(String((await bench.run('process', { action: 'poll' }))['error']), /Give its id/)
+})
+
+test('an environment without background commands says so', async () => {
+  const { spawn: _, ...environment } = bench.context.environment
+  const { error } = await bench.run('terminal', { command: 'ls', background: true }, { environment })
+  assert.match(String(error), /no background commands/)
+})

@@ -1,0 +1,95 @@
+/**
+ * A place to try tools in: a temporary folder with a home, a local environment and the registry of the real tools.
+ */
+import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createFileGuard } from '../../../src/agent/command-policy/file-guard.ts'
+import { createCommandPolicy } from '../../../src/agent/command-policy/policy.ts'
+import type { Environment } from '../../../src/agent/environments/environment.ts'
+import { createLocalEnvironment } from '../../../src/agent/environments/local.ts'
+import { createProcessTable } from '../../../src/agent/environments/processes.ts'
+import type { TodoItem, ToolContext } from '../../../src/agent/tool.ts'
+import type { ToolDeps } from '../../../src/agent/tools/deps.ts'
+import { createToolRegistry, type ToolRegistry } from '../../../src/agent/tools/registry.ts'
+import { silentLog } from '../../../src/lib/log.ts'
+
+export const toolsFolder = new URL('../../../src/agent/tools/', import.meta.url)
+export const searchPath = '/usr/local/bin:/usr/bin:/bin'
+
+export interface Workbench extends AsyncDisposable {
+  /** Where commands run and relative paths start. */
+  readonly cwd: string
+  readonly home: string
+  readonly userHome: string
+  readonly deps: ToolDeps
+  readonly registry: ToolRegistry
+  readonly context: ToolContext
+  /** Runs a tool like the loop does and reads its result. */
+  run(name: string, args: Readonly<Record<string, unknown>>, more?: Partial<ToolContext>): Promise<Result>
+}
+
+export type Result = Readonly<Record<string, unknown>>
+
+export async function createWorkbench(options: { searchPath?: string } = {}): Promise<Workbench> {
+  const root = await realpath(await mkdtemp(join(tmpdir(), 'hermes-tools-')))
+  const cwd = join(root, 'work')
+  const userHome = join(root, 'me')
+  const home = join(userHome, '.hermes')
+  for (const folder of [cwd, home]) await mkdir(folder, { recursive: true })
+  const deps: ToolDeps = {
+    policy: createCommandPolicy({ home, userHome }),
+    guard: createFileGuard({ home, userHome }),
+    userHome,
+    searchPath: options.searchPath ?? searchPath,
+    terminal: { timeoutMs: 20_000, maxTimeoutMs: 30_000, maxOutputBytes: 100_000 },
+  }
+  const environment: Environment = createLocalEnvironment({
+    cwd,
+    env: { PATH: searchPath, HOME: userHome },
+    graceMs: 50,
+  })
+  const processes = createProcessTable({ now: Date.now })
+  let todos: readonly TodoItem[] = []
+  const context: ToolContext = {
+    sessionId: 'session',
+    turnId: 'turn',
+    callId: 'call',
+    signal: new AbortController().signal,
+    log: silentLog,
+    environment,
+    processes,
+    todos: {
+      read: () => todos,
+      write: (items) => {
+        todos = items
+      },
+    },
+    limits: { maxResultChars: 50_000 },
+  }
+  const registry = createToolRegistry({ directory: toolsFolder, deps, log: silentLog })
+  return {
+    cwd,
+    home,
+    userHome,
+    deps,
+    registry,
+    context,
+    async run(name, args, more = {}) {
+      const parsed = (await registry.load()).parse(name, JSON.stringify(args))
+      if (!parsed.ok) return { error: parsed.error }
+      const result: unknown = JSON.parse(await parsed.call.run({ ...context, ...more }))
+      if (!isResult(result)) throw new Error('the result is not a JSON object')
+      return result
+    },
+    async [Symbol.asyncDispose]() {
+      processes.killAll()
+      await environment.cleanup()
+      await rm(root, { recursive: true, force: true })
+    },
+  }
+}
+
+function isResult(value: unknown): value is Result {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
