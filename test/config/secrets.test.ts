@@ -1,0 +1,220 @@
+/**
+ * No secret of the configuration comes out again: not in problems, not in warnings, not in the log.
+ */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { createSecrets, isSecretName, secretsIn, secretsOfEnvironment } from '../../src/config/secrets.ts'
+import { HermesError } from '../../src/lib/errors.ts'
+import { createLog } from '../../src/lib/log.ts'
+import { createRedactor } from '../../src/lib/redact.ts'
+import { home, sentences } from './support.ts'
+
+describe('a secret name', () => {
+  const secret = [
+    'token',
+    'bot_token',
+    'botToken',
+    'TELEGRAM_BOT_TOKEN',
+    'api_key',
+    'apiKey',
+    'OPENAI_API_KEY',
+    'signing_secret',
+    'password',
+    'DB_PASSWORD',
+    'PGPASSWORD',
+    'passphrase',
+    'private_key',
+    'key',
+    'x-api-key',
+    'credentials',
+    'SMTP_PASS',
+  ]
+  const plain = [
+    'max_output_tokens',
+    'tokens',
+    'threshold_tokens',
+    'keyboard',
+    'monkey',
+    'secretary',
+    'allow_from',
+    'tokenizer',
+    'home_channel',
+    'PATH',
+    'COMPASS',
+    'model',
+  ]
+  it('is told from an ordinary one', () => {
+    assert.deepEqual(
+      secret.filter((name) => !isSecretName(name)),
+      [],
+    )
+    assert.deepEqual(plain.filter(isSecretName), [])
+  })
+})
+
+describe('what is collected', () => {
+  it('are texts under secret names at any depth, and passwords in addresses', () => {
+    const tree = {
+      api_key: 'one',
+      platforms: { chat: { accounts: [{ bot_token: 'two' }], token: { main: 'three', list: ['four'] } } },
+      proxy: 'http://me:five@proxy:1/',
+      pin_key: 12345678,
+      short_key: 12,
+      max_tokens: 'no',
+      name: 'no',
+    }
+    assert.deepEqual(secretsIn(tree), ['one', 'two', 'three', 'four', 'five', '12345678'])
+    assert.deepEqual(secretsOfEnvironment({ A_TOKEN: 'six', DATABASE_URL: 'postgres://u:seven@h/d', PATH: '/bin' }), [
+      'six',
+      'seven',
+    ])
+  })
+
+  it('stays hidden after it was replaced', () => {
+    const secrets = createSecrets()
+    secrets.set('config', ['old-secret', 'tiny'])
+    secrets.set('token', ['other-secret'])
+    const before = secrets.all()
+    assert.equal(secrets.all(), before, 'the same array until something changes')
+    secrets.set('config', ['new-secret'])
+    assert.deepEqual([...secrets.all()].sort(), ['new-secret', 'old-secret', 'other-secret'])
+  })
+})
+
+/** Where a user may put a secret, rightly or wrongly. Each is a line of the config and the variable it may need. */
+const canaries = Array.from({ length: 24 }, (_, index) => `canary-${String(index).padStart(2, '0')}-${'zq'.repeat(4)}`)
+const [first = ''] = canaries
+
+describe('twenty-four canaries', () => {
+  it('in a broken config, its variables and .env never reach a problem, a warning or the log', (t) => {
+    const { config: write, env, load } = home(t)
+    write(
+      [
+        `api_key: [${canaries[0]}]`,
+        `model: {token: ${canaries[1]}}`,
+        `provider: \${SOME_TOKEN}`,
+        `max_iterations: \${MY_SECRET}`,
+        'http:',
+        `  token: ${canaries[4]?.slice(0, 15)}`,
+        `  port: "https://u:${canaries[5]}@h/"`,
+        `  host: [${canaries[6]}]`,
+        `  unknown_key: ${canaries[7]}`,
+        'platforms:',
+        '  chat:',
+        `    token: [${canaries[8]}]`,
+        `    pin: {a: ${canaries[9]}}`,
+        `    enabled: "Bearer ${canaries[10]}"`,
+        '    accounts:',
+        `      one: {token: {deep: ${canaries[11]}}}`,
+        `      two: "?token=${canaries[12]}"`,
+        'agent:',
+        `  timeout: "password=${canaries[13]}"`,
+        `  verbose: \${CHAT_BOT_TOKEN}`,
+        'log:',
+        `  level: "\${SMTP_PASS} and more text so that the value has to be cut somewhere in the middle"`,
+        'auth_token:',
+        `  nested: {list: [${canaries[16]}, {x: ${canaries[17]}}]}`,
+      ].join('\n'),
+      0o644,
+    )
+    env(
+      `SOME_TOKEN=${canaries[2]}\nMY_SECRET=${canaries[3]}\nbroken ${canaries[18]}\nQUOTE="${canaries[19]}\nSMTP_PASS=${canaries[15]}\n`,
+    )
+    const secrets = createSecrets()
+    const { config, lines } = load(
+      { CHAT_BOT_TOKEN: canaries[14] ?? '', HERMES_HTTP_PORT: `${canaries[20]}`, HERMES_PASSWORD: `${canaries[21]}` },
+      { secrets },
+    )
+    const state = config.state()
+    assert.ok(state.problems.length > 12, sentences(state.problems).join('\n'))
+    assert.ok(state.warnings.length > 2)
+    const shown = JSON.stringify([state, lines, sentences(state.problems), sentences(state.warnings)])
+    const stem = /canary-\d\d/g
+    // HERMES_HTTP_PORT is no secret by its name, nor by its look: a wrong port is shown, as it must be.
+    assert.deepEqual(
+      [...new Set(shown.match(stem) ?? [])].filter((found) => found !== 'canary-20'),
+      [],
+    )
+  })
+
+  it('in a config that works are known to the redactor, and no line of the log shows one', (t) => {
+    const { config: write, env, load } = home(t)
+    write(
+      [
+        `api_key: ${canaries[0]}`,
+        `http: {token: "${canaries[1]}"}`,
+        'platforms:',
+        '  chat:',
+        `    token: \${A_TOKEN}`,
+        `    pin: ${canaries[3]}`,
+        `    accounts: {one: {token: ${canaries[4]}}, two: {token: "\${UNNAMED}"}}`,
+        'plugins:',
+        '  entries:',
+        `    mine: {deep: [{client_secret: ${canaries[6]}}], url: "https://me:${canaries[7]}@h/"}`,
+        `    other: {credentials: {user: ${canaries[8]}, list: [${canaries[9]}]}}`,
+      ].join('\n'),
+    )
+    env(`A_TOKEN=${canaries[2]}\nUNNAMED=${canaries[5]}\nOPENAI_API_KEY="${canaries[10]}"\n`)
+    const secrets = createSecrets()
+    const { config } = load(
+      { SIGNING_SECRET: `${canaries[11]}`, DATABASE_URL: `postgres://u:${canaries[12]}@h/d` },
+      { secrets },
+    )
+    assert.deepEqual(config.state().problems, [])
+    const known = canaries.slice(0, 13)
+    assert.deepEqual(
+      known.filter((canary) => !secrets.all().includes(canary)),
+      [],
+    )
+
+    const lines: string[] = []
+    const redactor = createRedactor({ secrets: secrets.all })
+    for (const pretty of [true, false]) {
+      const log = createLog({ level: 'debug', pretty, stream: { write: (text) => lines.push(text) }, redactor })
+      for (const canary of known) {
+        const cause = Object.assign(new Error(`fetch https://h/${encodeURIComponent(canary)}`), { code: canary })
+        const error = new HermesError('provider/network', canary, { cause: new Error('why', { cause }), hint: canary })
+        log.error(
+          { err: error, [canary]: { list: [canary, { url: new URL(`https://h/?q=${canary}`) }] } },
+          `said ${canary}`,
+        )
+        log
+          .child({ header: Buffer.from(`user:${canary}`).toString('base64') })
+          .warn({ body: JSON.stringify({ canary }) }, 'sent')
+      }
+    }
+    assert.equal(lines.length, known.length * 4)
+    const all = lines.join('')
+    for (const canary of known) {
+      assert.ok(!all.includes(canary), canary)
+      assert.ok(!all.includes(Buffer.from(`user:${canary}`).toString('base64').slice(8, -4)), canary)
+    }
+  })
+
+  it('replaced while the process runs stay hidden, old and new', (t) => {
+    const { env, load } = home(t)
+    const secrets = createSecrets()
+    env(`A_TOKEN=${first}\n`)
+    const { config } = load({}, { secrets })
+    env(`A_TOKEN=${canaries[1]}\n`)
+    config.reload()
+    const redact = createRedactor({ secrets: secrets.all })
+    assert.equal(redact(`${first} ${canaries[1]}`), '[redacted] [redacted]')
+  })
+})
+
+describe('a config that others can read', () => {
+  it('is warned of when it holds secrets itself', (t) => {
+    const { layout, config: write, load } = home(t)
+    write('api_key: abcdefgh\n', 0o640)
+    assert.deepEqual(sentences(load().config.state().warnings), [
+      `config.yaml  others can read this file and it holds secrets (mode 640); run: chmod 600 ${layout.configFile}`,
+    ])
+  })
+
+  it('is fine when it only refers to them', (t) => {
+    const { config: write, load } = home(t)
+    write(`api_key: \${KEY}\nmodel: x\n`, 0o644)
+    assert.deepEqual(load({ KEY: 'abcdefgh' }).config.state().warnings, [])
+  })
+})
