@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isHermesError } from '../../src/lib/errors.ts'
+import type { ChatMessage } from '../../src/message/transcript.ts'
+import { addSessionUsage, enterLane, laneState, resetLane, type Visit } from '../../src/sessions/lanes.ts'
+import { recentSessions, sessionById, sessionByKey } from '../../src/sessions/listing.ts'
+import { appendMessage, freezePrompt, frozenPrompt, readTranscript } from '../../src/sessions/transcript.ts'
+import { row, rows } from '../../src/store/query.ts'
+import { openStore } from '../kit/open-store.ts'
+
+test('a conversation comes back as it was written: calls, results, and what the vendor wants back', async (t) => {
+  const { store } = openStore(t)
+  const messages: ChatMessage[] = [
+    { role: 'user', content: 'look' },
+    {
+      role: 'assistant',
+      content: '',
+      toolCalls: [{ id: 'c1', name: 'read_file', arguments: '{"path": not json' }],
+      providerData: { apiMode: 'anthropic_messages', items: [{ type: 'thinking', signature: 'abc' }] },
+    },
+    { role: 'tool', toolCallId: 'c1', name: 'read_file', content: '{"error":"no"}' },
+    { role: 'assistant', content: 'done' },
+  ]
+  for (const [ord, message] of messages.entries()) {
+    await store.run(() => appendMessage({ sessionId: 's', turnId: 't', ord, message }, 1))
+  }
+  const lines = await store.run(() => readTranscript('s'))
+  assert.deepEqual(
+    lines,
+    messages.map((message, ord) => ({ ord, turnId: 't', message })),
+  )
+  assert.deepEqual(await store.run(() => readTranscript('another')), [])
+})
+
+test('a place in the transcript is given once', async (t) => {
+  const { store } = openStore(t)
+  const at = (content: string) =>
+    appendMessage({ sessionId: 's', turnId: null, ord: 0, message: { role: 'user', content } }, 1)
+  await store.run(() => at('first'))
+  await assert.rejects(
+    store.run(() => at('second')),
+    (error) => isHermesError(error, 'store/failed'),
+  )
+  assert.equal((await store.run(() => readTranscript('s')))[0]?.message.content, 'first')
+})
+
+test('a system prompt is frozen by the first who writes it', async (t) => {
+  const { store } = openStore(t)
+  assert.equal(await store.run(() => frozenPrompt('s')), undefined)
+  await store.run(() => freezePrompt('s', 'first'))
+  await store.run(() => freezePrompt('s', 'second'))
+  assert.equal(await store.run(() => frozenPrompt('s')), 'first')
+})
+
+test('a reset ends the session, begins another under the same key and remembers where it came from', async (t) => {
+  const { store } = openStore(t)
+  const visit: Visit = { key: 'k', source: '{}', platform: 'web', userId: 'u', newSessionId: 'one', now: 10 }
+  assert.deepEqual(await store.run(() => enterLane(visit)), { session_id: 'one', epoch: 1, fresh: 1 })
+  assert.deepEqual(await store.run(() => enterLane(visit)), { session_id: 'one', epoch: 2, fresh: 0 })
+  await store.run(() => addSessionUsage('one', 100, 7, 11))
+  await store.run(() => addSessionUsage('one', 1, 1, 12))
+  assert.deepEqual(await store.run(() => resetLane({ ...visit, newSessionId: 'two', now: 20 }, 'Taxes')), {
+    ended: 'one',
+  })
+  assert.deepEqual({ ...(await store.run(() => laneState('k'))) }, { session_id: 'two', epoch: 3, fresh: 1 })
+  const first = await store.run(() => row(sessionById, { id: 'one' }))
+  assert.deepEqual(
+    [first?.ended_at, first?.end_reason, first?.input_tokens, first?.output_tokens],
+    [20, 'reset', 101, 8],
+  )
+  const newest = await store.run(() => row(sessionByKey, { key: 'k' }))
+  assert.deepEqual([newest?.id, newest?.title, newest?.parent_id], ['two', 'Taxes', 'one'])
+  const listed = await store.run(() => rows(recentSessions, { limit: 10 }))
+  assert.deepEqual(
+    listed.map((session) => session.id),
+    ['two', 'one'],
+  )
+})
+
+test('a conversation can be reset before its first message', async (t) => {
+  const { store } = openStore(t)
+  const visit: Visit = { key: 'k', source: '{}', platform: 'web', userId: 'u', newSessionId: 'one', now: 10 }
+  assert.deepEqual(await store.run(() => resetLane(visit, '')), { ended: null })
+  assert.deepEqual(await store.run(() => enterLane({ ...visit, newSessionId: 'unused' })), {
+    session_id: 'one',
+    epoch: 1,
+    fresh: 1,
+  })
+})
