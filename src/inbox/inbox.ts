@@ -45,7 +45,7 @@ export function createInbox(deps: InboxDeps): Inbox {
         deps.log.info({ platform, chat: chatId, user: userId ?? '', reason: verdict.reason }, 'message refused')
         return { status: 'refused', reason: verdict.reason }
       }
-      const payload = JSON.stringify(event).toWellFormed()
+      const payload = JSON.stringify(event, wellFormed)
       const bytes = Buffer.byteLength(payload)
       if (bytes > deps.maxMessageBytes()) {
         throw new HermesError('inbox/too-large', `It has ${bytes} bytes, ${deps.maxMessageBytes()} are allowed.`)
@@ -62,4 +62,9 @@ export function createInbox(deps: InboxDeps): Inbox {
       return { status: 'accepted', seq }
     },
   }
+}
+
+/** Half a character cannot be stored or sent: JSON would carry it as an escape to where it breaks something. */
+function wellFormed(_key: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.toWellFormed() : value
 }

@@ -27,15 +27,20 @@ export function createOutcomes(store: Store): Outcomes {
     waiters.set(seq, those.add(resolve))
     signal.addEventListener('abort', giveUp, { once: true })
     try {
-      const state = await store.run(() => eventState(seq))
-      if (state === undefined) throw new Error(`no event has the number ${seq}`)
-      if (state.outcome !== null) return readOutcome(state.outcome)
-      return await promise
+      // Both at once: a caller who gives up during the look must find somebody who takes his reason.
+      return await Promise.race([promise, outcomeOnDisk(seq).then((known) => known ?? promise)])
     } finally {
       signal.removeEventListener('abort', giveUp)
       those.delete(resolve)
       if (those.size === 0) waiters.delete(seq)
     }
+  }
+
+  /** Undefined while the event waits or is worked on. */
+  async function outcomeOnDisk(seq: number): Promise<TurnOutcome | undefined> {
+    const state = await store.run(() => eventState(seq))
+    if (state === undefined) throw new Error(`no event has the number ${seq}`)
+    return state.outcome === null ? undefined : readOutcome(state.outcome)
   }
 
   return {

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { createInbox, type InboxDeps } from '../../src/inbox/inbox.ts'
+import { listOpenEvents } from '../../src/inbox/queries.ts'
+import { brand } from '../../src/lib/brand.ts'
+import { isHermesError } from '../../src/lib/errors.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import type { MessageEvent } from '../../src/message/event.ts'
+import type { EventKey } from '../../src/message/ids.ts'
+import { openReader } from '../../src/store/sqlite/reader.ts'
+import { createManualClock } from '../kit/manual-clock.ts'
+import { openStore } from '../kit/open-store.ts'
+
+function inboxFor(t: TestContext, overrides: Partial<InboxDeps> = {}) {
+  const { store, path } = openStore(t)
+  const reader = openReader(path)
+  t.after(() => reader.close())
+  const stored = () => reader.rows(listOpenEvents, { limit: 100 })
+  const woken: string[] = []
+  const inbox = createInbox({
+    store,
+    clock: createManualClock().now,
+    log: silentLog,
+    maxMessageBytes: () => 10_000,
+    open: () => true,
+    access: () => ({ allowed: true, reason: 'everybody' }),
+    sessionKey: ({ chatId }) => brand(`key:${chatId}`),
+    laneOf: ({ text }) => (text.startsWith('/') ? 'control' : 'turn'),
+    wake: (key, lane) => woken.push(`${key} ${lane} ${stored().length}`),
+    probe: () => undefined,
+    ...overrides,
+  })
+  return { inbox, stored, woken, store }
+}
+
+function message(text: string, more: Partial<MessageEvent> = {}): MessageEvent {
+  const source = { platform: 'chat', account: 'bot', chatId: 'c', chatType: 'dm', userId: 'u' } as const
+  return { source, text, messageType: 'text', timestamp: 1, ...more }
+}
+
+function keys(first: string, ...aliases: string[]): [EventKey, ...EventKey[]] {
+  return [brand(first), ...aliases.map((alias) => brand<EventKey>(alias))]
+}
+
+test('an accepted message is on disk before its platform hears of it and before anybody is woken', async (t) => {
+  const { inbox, stored, woken } = inboxFor(t)
+  const accepted = await inbox.accept(message('hello'), keys('k1'))
+  assert.deepEqual(accepted, { status: 'accepted', seq: 1 })
+  assert.equal(JSON.parse(stored()[0]?.payload ?? '').text, 'hello')
+  assert.deepEqual(woken, ['key:c turn 1'])
+})
+
+test('a command is told to the lane that never waits', async (t) => {
+  const { inbox, woken } = inboxFor(t)
+  await inbox.accept(message('/stop', { messageType: 'command' }), keys('k1'))
+  assert.deepEqual(woken, ['key:c control 1'])
+})
+
+test('a message that is delivered twice is taken once', async (t) => {
+  const { inbox, stored, woken } = inboxFor(t)
+  await inbox.accept(message('hello'), keys('k1'))
+  assert.deepEqual(await inbox.accept(message('hello'), keys('k1')), { status: 'duplicate', seq: 1 })
+  assert.equal(stored().length, 1)
+  assert.equal(woken.length, 1)
+})
+
+test('a message is known by each of its names, also by those learnt later', async (t) => {
+  const { inbox, stored } = inboxFor(t)
+  await inbox.accept(message('hello'), keys('message 1', 'event 1'))
+  assert.deepEqual(await inbox.accept(message('hello'), keys('event 1')), { status: 'duplicate', seq: 1 })
+  assert.deepEqual(await inbox.accept(message('hello'), keys('history 1', 'message 1')), {
+    status: 'duplicate',
+    seq: 1,
+  })
+  assert.deepEqual(await inbox.accept(message('hello'), keys('history 1')), { status: 'duplicate', seq: 1 })
+  assert.deepEqual(await inbox.accept(message('other'), keys('message 2', 'event 2')), { status: 'accepted', seq: 2 })
+  assert.equal(stored().length, 2)
+})
+
+test('the same message handed in many times at once gives one row', async (t) => {
+  const { inbox, stored, woken } = inboxFor(t)
+  const all = await Promise.all(
+    Array.from({ length: 20 }, (_, place) => inbox.accept(message('hello'), keys(`own ${place}`, 'shared'))),
+  )
+  assert.equal(all.filter(({ status }) => status === 'accepted').length, 1)
+  assert.equal(all.filter(({ status }) => status === 'duplicate').length, 19)
+  assert.ok(all.every((accepted) => accepted.status !== 'refused' && accepted.seq === 1))
+  assert.equal(stored().length, 1)
+  assert.equal(woken.length, 1)
+})
+
+test('a refused message leaves nothing behind, and is taken once its sender is let in', async (t) => {
+  let allowed = false
+  const { inbox, stored, woken } = inboxFor(t, { access: () => ({ allowed, reason: 'a stranger' }) })
+  assert.deepEqual(await inbox.accept(message('hello'), keys('k1')), { status: 'refused', reason: 'a stranger' })
+  assert.deepEqual(stored(), [])
+  assert.deepEqual(woken, [])
+  allowed = true
+  assert.equal((await inbox.accept(message('hello'), keys('k1'))).status, 'accepted')
+})
+
+test('what the gateway says to itself needs no permission', async (t) => {
+  const { inbox } = inboxFor(t, { access: () => ({ allowed: false, reason: 'nobody' }) })
+  assert.equal((await inbox.accept(message('tick', { internal: true }), keys('cron:1'))).status, 'accepted')
+})
+
+test('a message that is too large is refused with its size, and nothing of it is kept', async (t) => {
+  const { inbox, stored, woken } = inboxFor(t)
+  await assert.rejects(
+    inbox.accept(message('x'.repeat(10_001)), keys('k1')),
+    (error) => isHermesError(error, 'inbox/too-large') && error.detail.includes('10000'),
+  )
+  await assert.rejects(inbox.accept(message('😀'.repeat(2_500)), keys('k2')), 'bytes count, not characters')
+  assert.deepEqual(stored(), [])
+  assert.deepEqual(woken, [])
+})
+
+test('while the gateway starts or stops nothing is taken in, so that the platform delivers again', async (t) => {
+  const { inbox, stored } = inboxFor(t, { open: () => false })
+  await assert.rejects(inbox.accept(message('hello'), keys('k1')), (error) => isHermesError(error, 'http/starting'))
+  assert.deepEqual(stored(), [])
+})
+
+test('a message that cannot be stored is not acknowledged and wakes nobody', async (t) => {
+  const { inbox, woken, store } = inboxFor(t)
+  await store.close()
+  await assert.rejects(inbox.accept(message('hello'), keys('k1')))
+  assert.deepEqual(woken, [])
+})
+
+test('broken text arrives: half characters are marked, everything else is as it was written', async (t) => {
+  const { inbox, stored } = inboxFor(t)
+  const source = { ...message('').source, userName: 'half \udc00 name' }
+  await inbox.accept(message('a \ud83d b \0 c 😀 \u202e', { source }), keys('k1'))
+  const payload = stored()[0]?.payload ?? ''
+  const event: MessageEvent = JSON.parse(payload)
+  assert.equal(event.text, 'a \ufffd b \0 c 😀 \u202e')
+  assert.equal(event.source.userName, 'half \ufffd name')
+})

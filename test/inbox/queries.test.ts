@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import {
+  acceptEvent,
+  claimEvent,
+  dropEvent,
+  eventState,
+  eventsOfChat,
+  finishEvent,
+  headOf,
+  listOpenEvents,
+  noteEventFailure,
+  openLanes,
+  parkEvent,
+  queuedEvents,
+  retryEvent,
+  sweepInbox,
+} from '../../src/inbox/queries.ts'
+import type { TurnOutcome } from '../../src/platforms/adapter.ts'
+import { rows } from '../../src/store/query.ts'
+import type { Store } from '../../src/store/store.ts'
+import { openStore } from '../kit/open-store.ts'
+
+const done: TurnOutcome = {
+  status: 'done',
+  text: 'yes',
+  sessionId: 's',
+  model: 'm',
+  usage: { inputTokens: 1, outputTokens: 2 },
+}
+const chat = { platform: 'chat', account: 'bot', chatId: 'c' }
+
+function accept(store: Store, key: string, more: { sessionKey?: string; lane?: 'turn' | 'control'; at?: number } = {}) {
+  const { sessionKey = 'k', lane = 'turn', at = 1_000 } = more
+  return store.run(() =>
+    acceptEvent({ ...chat, sessionKey, lane, kind: 'text', payload: `{"text":"${key}"}` }, [key], at),
+  )
+}
+
+async function claimHead(store: Store, lane: 'turn' | 'control' = 'turn') {
+  return await store.run(function* () {
+    const head = yield* headOf('k', lane)
+    if (head !== undefined) yield* claimEvent(head, 'turn 1')
+    return head
+  })
+}
+
+function withThree(t: TestContext) {
+  const { store } = openStore(t)
+  return Promise.all(['a', 'b', 'c'].map((key) => accept(store, key))).then(() => store)
+}
+
+test('messages of a session come out in the order they went in, each until it has ended', async (t) => {
+  const store = await withThree(t)
+  assert.equal((await claimHead(store))?.seq, 1)
+  const again = await claimHead(store)
+  assert.deepEqual([again?.seq, again?.state, again?.tries, again?.turn_id], [1, 'claimed', 1, 'turn 1'])
+  await store.run(() => finishEvent(1, done))
+  assert.equal((await claimHead(store))?.seq, 2)
+  await store.run(() => finishEvent(2, done))
+  await store.run(() => finishEvent(3, done))
+  assert.equal(await claimHead(store), undefined)
+})
+
+test('the two lanes of a session do not see each other, nor do sessions', async (t) => {
+  const { store } = openStore(t)
+  await accept(store, 'a', { sessionKey: 'other' })
+  await accept(store, 'b', { lane: 'control' })
+  assert.equal(await claimHead(store), undefined)
+  assert.equal((await claimHead(store, 'control'))?.seq, 2)
+  assert.deepEqual((await store.run(openLanes)).map(({ session_key, lane }) => `${session_key} ${lane}`).sort(), [
+    'k control',
+    'other turn',
+  ])
+})
+
+test('only messages that wait are counted as waiting', async (t) => {
+  const store = await withThree(t)
+  await accept(store, 'd', { lane: 'control' })
+  assert.equal(await store.run(() => queuedEvents('k')), 3)
+  await claimHead(store)
+  assert.equal(await store.run(() => queuedEvents('k')), 2)
+})
+
+test('a parked message stands aside, stays visible with its reason, and can be put back in its place', async (t) => {
+  const store = await withThree(t)
+  await claimHead(store)
+  await store.run(() => noteEventFailure(1, 'the model exploded'))
+  assert.equal((await claimHead(store))?.reason, 'the model exploded')
+  await store.run(() => parkEvent(1, 'three tries', { ...done, status: 'failed' }))
+  assert.equal((await claimHead(store))?.seq, 2)
+  const open = await store.run(() => rows(listOpenEvents, { limit: 10 }))
+  assert.deepEqual(
+    open.map(({ seq, state, reason }) => [seq, state, reason]),
+    [
+      [1, 'parked', 'three tries'],
+      [2, 'claimed', null],
+      [3, 'queued', null],
+    ],
+  )
+  assert.deepEqual({ ...(await store.run(() => retryEvent(1, 2_000))) }, { session_key: 'k', lane: 'turn' })
+  const head = await claimHead(store)
+  assert.deepEqual([head?.seq, head?.tries, head?.turn_id, head?.reason], [1, 0, null, null])
+  assert.equal((await store.run(() => eventState(1)))?.outcome, null)
+})
+
+test('only a parked message can be put back or dropped', async (t) => {
+  const store = await withThree(t)
+  for (const seq of [1, 99]) {
+    assert.equal(await store.run(() => retryEvent(seq, 0)), undefined)
+    assert.equal(await store.run(() => dropEvent(seq)), false)
+  }
+  await store.run(() => parkEvent(1, 'x', done))
+  assert.equal(await store.run(() => dropEvent(1)), true)
+  assert.equal((await store.run(() => eventState(1)))?.state, 'dropped')
+  assert.equal(await store.run(() => retryEvent(1, 0)), undefined)
+})
+
+test('a failure is noted only on a message that is being worked on', async (t) => {
+  const store = await withThree(t)
+  await store.run(() => finishEvent(1, done))
+  await store.run(() => noteEventFailure(1, 'too late'))
+  await store.run(() => parkEvent(2, 'parked', done))
+  await store.run(() => noteEventFailure(2, 'too late'))
+  assert.deepEqual(
+    (await store.run(() => rows(listOpenEvents, { limit: 10 }))).map(({ reason }) => reason),
+    ['parked', null],
+  )
+})
+
+test('old finished messages are forgotten with their names, a few at a time; unfinished ones never', async (t) => {
+  const { store } = openStore(t)
+  for (const key of ['a', 'b', 'c', 'd']) await accept(store, key, { at: 1_000 })
+  await accept(store, 'young', { at: 5_000 })
+  for (const seq of [1, 2, 5]) await store.run(() => finishEvent(seq, done))
+  await store.run(() => parkEvent(3, 'x', done))
+  assert.equal(await store.run(() => sweepInbox(5_000, 1)), 1)
+  assert.equal(await store.run(() => sweepInbox(5_000, 10)), 1)
+  assert.equal(await store.run(() => sweepInbox(5_000, 10)), 0)
+  assert.equal((await accept(store, 'a')).duplicate, false)
+  for (const key of ['c', 'd', 'young']) assert.equal((await accept(store, key)).duplicate, true, key)
+})
+
+test('what people wrote in a chat comes newest first, without what was dropped', async (t) => {
+  const store = await withThree(t)
+  await accept(store, 'd', { at: 2_000 })
+  await store.run(() => parkEvent(2, 'x', done))
+  await store.run(() => dropEvent(2))
+  const seqs = async (after: number, limit: number) =>
+    (await store.run(() => eventsOfChat(chat, after, limit))).map(({ seq }) => seq)
+  assert.deepEqual(await seqs(0, 10), [4, 3, 1])
+  assert.deepEqual(await seqs(0, 2), [4, 3])
+  assert.deepEqual(await seqs(1_500, 10), [4])
+})
