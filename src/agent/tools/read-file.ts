@@ -14,14 +14,14 @@ const maxLineChars = 2_000
 const parameters = z.object({
   path: z.string().min(1),
   offset: z.int().min(1).optional().describe('first line, from 1'),
-  limit: z.int().min(1).max(2_000).optional().describe('lines, 500 by default'),
+  limit: z.int().min(1).optional().describe('lines, 500 by default'),
 })
 
 export default ({ guard, userHome }: ToolDeps) =>
   defineTool({
     name: 'read_file',
     toolset: 'file',
-    description: 'Read a text file. Lines come as `12|text`.',
+    description: 'Read a text file or a part of it. Lines come as `12|text`; next_offset says where to go on.',
     parameters,
     mode: 'pure',
     label: ({ path }) => path,

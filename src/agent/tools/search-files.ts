@@ -14,13 +14,14 @@ import { findRipgrep, searchWithRipgrep } from './support/ripgrep.ts'
 import type { Hit, SearchRequest, SearchResult } from './support/search.ts'
 
 const timeoutMs = 30_000
+const maxHits = 1_000
 
 const parameters = z.object({
   pattern: z.string().min(1).describe('regular expression; with target files: glob'),
   target: z.enum(['content', 'files']).optional().describe('content by default'),
   path: z.string().optional().describe('file or folder'),
   file_glob: z.string().optional().describe('*.ts'),
-  limit: z.int().min(1).max(1_000).optional().describe('hits, 100 by default'),
+  limit: z.int().min(1).optional().describe('hits, 100 by default'),
 })
 
 export default ({ guard, userHome, searchPath }: ToolDeps) => {
@@ -46,8 +47,11 @@ export default ({ guard, userHome, searchPath }: ToolDeps) => {
       const root = allowed.path
       if (!(await exists(root))) return toError(`${path} does not exist.`)
       const mayRead = await guard.readFilter()
-      const { signal } = context
-      const result = await search({ root, target, pattern, fileGlob, limit, timeoutMs, signal, mayRead })
+      const result = await search({
+        ...{ root, target, pattern, fileGlob, timeoutMs, mayRead },
+        limit: Math.min(limit, maxHits),
+        signal: context.signal,
+      })
       if (!result.ok) return toError(result.reason)
       const { hits, stopped } = result
       const found = hits.map((hit) => shown(hit, root, path)).join('\n')

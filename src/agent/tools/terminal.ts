@@ -1,11 +1,11 @@
 /**
  * Runs shell commands, after the policy has judged them.
  */
-import { isAbsolute, resolve } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { z } from 'zod'
 import { defineTool, type ToolContext } from '../tool.ts'
-import type { ToolDeps } from './deps.ts'
+import type { TerminalLimits, ToolDeps } from './deps.ts'
+import { absolutePath } from './support/paths.ts'
 import { toError, toResult } from './support/result.ts'
 
 const parameters = z.object({
@@ -17,7 +17,7 @@ const parameters = z.object({
 
 type Arguments = z.output<typeof parameters>
 
-export default ({ policy, terminal }: ToolDeps) =>
+export default (deps: ToolDeps) =>
   defineTool({
     name: 'terminal',
     toolset: 'terminal',
@@ -28,19 +28,18 @@ export default ({ policy, terminal }: ToolDeps) =>
 
     async run(args, context) {
       const { command, background = false } = args
-      const cwd = folderOf(args, context)
-      const verdict = policy.judge(command, { cwd, interactive: background })
+      const cwd = folderOf(args, context, deps)
+      const verdict = deps.policy.judge(command, { cwd, interactive: background })
       if (verdict.verdict !== 'allow') {
         context.log.warn({ rule: verdict.rule, verdict: verdict.verdict }, 'a command was refused')
         return toError(refusal(verdict.verdict, verdict.reason), { rule: verdict.rule })
       }
-      return background ? start(args, context) : runToEnd(args, context, terminal)
+      return background ? start(command, cwd, context) : runToEnd(args, cwd, context, deps.terminal)
     },
   })
 
-function folderOf({ workdir }: Arguments, { environment }: ToolContext): string {
-  if (workdir === undefined) return environment.cwd
-  return isAbsolute(workdir) ? workdir : resolve(environment.cwd, workdir)
+function folderOf({ workdir }: Arguments, { environment }: ToolContext, { userHome }: ToolDeps): string {
+  return workdir === undefined ? environment.cwd : absolutePath(workdir, environment.cwd, userHome)
 }
 
 function refusal(verdict: 'forbidden' | 'needs-approval', reason: string): string {
@@ -48,12 +47,12 @@ function refusal(verdict: 'forbidden' | 'needs-approval', reason: string): strin
   return `Refused: this command ${reason}. That needs a person's approval, which cannot be given here yet. Find a way without it, or tell the person what to run.`
 }
 
-async function runToEnd(args: Arguments, context: ToolContext, limits: ToolDeps['terminal']): Promise<string> {
+async function runToEnd(args: Arguments, cwd: string, context: ToolContext, limits: TerminalLimits): Promise<string> {
   const { environment, signal } = context
   const asked = args.timeout === undefined ? limits.timeoutMs : args.timeout * 1_000
   const timeoutMs = Math.min(asked, limits.maxTimeoutMs)
   const result = await environment.execute(args.command, {
-    cwd: folderOf(args, context),
+    cwd,
     timeoutMs,
     signal,
     maxOutputBytes: limits.maxOutputBytes,
@@ -67,10 +66,10 @@ async function runToEnd(args: Arguments, context: ToolContext, limits: ToolDeps[
   return toResult(value, context.limits.maxResultChars, 'output')
 }
 
-async function start(args: Arguments, context: ToolContext): Promise<string> {
+async function start(command: string, cwd: string, context: ToolContext): Promise<string> {
   const { environment, processes } = context
   if (environment.spawn === undefined) return toError(`There are no background commands in ${environment.kind}.`)
-  const entry = processes.add(args.command, environment.spawn(args.command, { cwd: folderOf(args, context) }))
+  const entry = processes.add(command, environment.spawn(command, { cwd }))
   return toResult({ id: entry.id, pid: entry.process.pid, status: 'running' }, context.limits.maxResultChars)
 }
 
