@@ -8,7 +8,7 @@ export interface DotenvEntry {
   readonly line: number
 }
 
-export interface DotenvProblem {
+interface DotenvProblem {
   readonly line: number
   /** Never quotes the line: it may hold a secret. */
   readonly message: string

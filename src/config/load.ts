@@ -45,7 +45,7 @@ export interface ConfigState {
 }
 
 /** @param changed dotted paths, and `environment.NAME` for variables of `.env` */
-export type ConfigListener<Shape extends ConfigShape> = (value: ConfigOf<Shape>, changed: readonly string[]) => void
+type ConfigListener<Shape extends ConfigShape> = (value: ConfigOf<Shape>, changed: readonly string[]) => void
 
 export interface Config<Shape extends ConfigShape> {
   current(): ConfigOf<Shape>

@@ -3,7 +3,7 @@
  */
 import type { PathPart } from '../lib/yaml.ts'
 
-export interface Reference {
+interface Reference {
   readonly path: readonly PathPart[]
   /** The variables that were put in. */
   readonly names: readonly string[]

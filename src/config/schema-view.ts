@@ -4,7 +4,7 @@
 import { z } from 'zod'
 
 /** What remains when optional, default, nullable and the like are taken off. */
-export function core(type: z.ZodType): z.ZodType {
+function core(type: z.ZodType): z.ZodType {
   const inner = innerType(type)
   return inner instanceof z.ZodType ? core(inner) : type
 }
@@ -48,15 +48,15 @@ function childOf(type: z.ZodType, key: string | number): unknown {
   return type instanceof z.ZodArray ? type.element : undefined
 }
 
-/** The keys that mean something in an object of this type; undefined where any key may. */
+/** The keys that mean something in an object of this type; undefined where any key may, or where no object fits at all. */
 export function knownKeys(type: z.ZodType): readonly string[] | undefined {
-  const keys: string[] = []
+  let keys: string[] | undefined
   for (const option of alternatives(type)) {
     if (option instanceof z.ZodRecord || option instanceof z.ZodUnknown || option instanceof z.ZodAny) return undefined
     if (!(option instanceof z.ZodObject)) continue
     const rest = option.def.catchall
     if (rest !== undefined && !(rest instanceof z.ZodNever)) return undefined
-    keys.push(...Object.keys(option.shape))
+    keys = [...(keys ?? []), ...Object.keys(option.shape)]
   }
   return keys
 }

@@ -12,7 +12,7 @@ import type { ConfigOf, ConfigShape } from './section.ts'
 import { isTree, valueAt } from './tree.ts'
 
 /** A value that does not fit. */
-export interface Misfit {
+interface Misfit {
   readonly path: readonly PropertyKey[]
   readonly expected: string
   readonly found: string
@@ -47,7 +47,13 @@ export function validate<Shape extends ConfigShape>(
   return { ok: false, misfits: firstPerPath(misfits) }
 }
 
-type Issue = Pick<z.core.$ZodIssue, 'code' | 'path' | 'message'>
+interface Issue {
+  readonly code: z.core.$ZodIssue['code']
+  readonly path: readonly PropertyKey[]
+  readonly message: string
+  /** Of a name that does not fit: what is wrong with it. */
+  readonly issues?: readonly { readonly message: string }[]
+}
 type Parsed = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly issues: readonly Issue[] }
 
 function parsed(type: z.ZodType, value: unknown): Parsed {
@@ -75,18 +81,23 @@ function misfitOf(issue: Issue, key: string, tree: unknown, shapes: ConfigShape,
   return {
     path,
     expected: expectedBy(issue, type),
-    found: shownValue(valueAt(tree, path), dataPath, shapes, discretion),
+    found:
+      issue.code === 'invalid_key'
+        ? `the name ${JSON.stringify(String(path.at(-1)).slice(0, shownChars))}`
+        : shownValue(valueAt(tree, path), dataPath, shapes, discretion),
   }
 }
 
 /** Messages of a type's author begin with "expected"; those of the library are replaced by a description of the type. */
 function expectedBy(issue: Issue, type: z.ZodType | undefined): string {
-  const own = /^expected\s+(?<what>.+)$/is.exec(issue.message)?.groups?.['what']
+  const message = issue.code === 'invalid_key' ? (issue.issues?.[0]?.message ?? issue.message) : issue.message
+  const own = /^expected\s+(?<what>.+)$/is.exec(message)?.groups?.['what']
   if (own !== undefined) return own
   if (issue.code === 'custom') return `something else (${issue.message})`
-  if (type === undefined) return issue.message
-  // What the words for the type cannot say: a pattern, a step, a name that does not fit.
-  const vague = issue.code === 'invalid_format' || issue.code === 'not_multiple_of' || issue.code === 'invalid_key'
+  if (issue.code === 'invalid_key') return `another name (${message})`
+  if (type === undefined) return message
+  // What the words for the type cannot say: a pattern, a step.
+  const vague = issue.code === 'invalid_format' || issue.code === 'not_multiple_of'
   return vague ? `${describeType(type)} (${issue.message})` : describeType(type)
 }
 

@@ -21,7 +21,7 @@ export function escapeJsonLine(line: string): string {
 }
 
 /** A value with every dangerous character written out. */
-export function printable(text: string): string {
+function printable(text: string): string {
   return text.replace(dangerous, (character) => {
     if (character === '\n') return '\\n'
     return character === '\t' ? ' ' : unicodeEscape(character)

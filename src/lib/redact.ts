@@ -15,7 +15,7 @@ export interface RedactorOptions {
 }
 
 /** What stands where a secret was. */
-export const redacted = '[redacted]'
+const redacted = '[redacted]'
 
 const shortestSecret = 6
 

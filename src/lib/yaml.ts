@@ -33,7 +33,7 @@ import {
 
 export type { PathPart, Position } from './yaml-values.ts'
 
-export interface YamlProblem extends Position {
+interface YamlProblem extends Position {
   readonly file: string
   readonly message: string
 }

@@ -113,6 +113,17 @@ const table: readonly [string, string | Uint8Array, readonly (string | RegExp)[]
     'platforms:\n  chat:\n    accounts:\n      one: {token: [x]}\n',
     ['config.yaml:4:20  platforms.chat.accounts.one.token: expected a text, found a list'],
   ],
+  [
+    'a name that does not fit',
+    'rooms:\n  A B: x\n',
+    ['config.yaml:2:8  rooms["A B"]: expected a small letter, found the name "A B"'],
+  ],
+  ['a text that does not match', 'rooms:\n  a: "#1"\n', [/^config\.yaml:2:6 {2}rooms\.a: expected a text \(.*pattern/]],
+  [
+    'keys where a text or a list may be',
+    'ids: {a: 1}\n',
+    ['config.yaml:1:6  ids: expected a list or a text, found keys with values'],
+  ],
   ['an empty text', 'http: {host: ""}\n', ['config.yaml:1:14  http.host: expected a text that is not empty, found ""']],
   ['a variable that is not set', `model: \${NOPE}\n`, [/^config\.yaml:1:8 {2}model: \$\{NOPE\} is not set/]],
   ['a very long wrong value', `provider: ${'x'.repeat(5_000)}\n`, [/found "x{40}…"$/]],

@@ -40,6 +40,10 @@ export const shapes = {
         .optional(),
     })
     .prefault({}),
+  rooms: z
+    .record(z.string().regex(/^[a-z]$/, { error: 'expected a small letter' }), z.string().regex(/^\w+$/))
+    .default({}),
+  ids: z.union([z.array(z.string()), z.string()]).optional(),
   plugins: z.object({ entries: z.record(z.string(), z.unknown()).default({}) }).prefault({}),
 } as const
 
