@@ -7,7 +7,7 @@ import { basename, delimiter, dirname, join, resolve, sep } from 'node:path'
 import { systemCode } from '../../lib/errors.ts'
 import { secretFiles, settingFiles } from './places.ts'
 
-export type GuardedPath =
+type GuardedPath =
   /** `path` is the real one: work with it, so that a link changed meanwhile leads nowhere else. */
   | { readonly ok: true; readonly path: string }
   /** `reason` is a sentence for the model. */

@@ -20,7 +20,7 @@ export interface CommandPolicyOptions {
   readonly deny?: readonly string[]
 }
 
-export interface Circumstances {
+interface Circumstances {
   /** Where the command starts, absolute; relative paths are judged only when it is known. */
   readonly cwd?: string
   /** Something may be typed into it while it runs (a background command). */

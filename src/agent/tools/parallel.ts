@@ -34,9 +34,6 @@ export interface PlannedCall {
   readonly arguments: string
 }
 
-/** Calls that may run at once, at most. */
-export const maxParallelCalls = 8
-
 /** `cwd`: where relative paths start. A batch of one is `sequential`: it runs directly. */
 export function planBatch(calls: readonly PlannedCall[], cwd: string): 'parallel' | 'sequential' {
   if (calls.length <= 1) return 'sequential'

@@ -21,7 +21,7 @@ export interface ToolRegistryOptions {
   readonly log: Logger
 }
 
-export type ParsedToolCall =
+type ParsedToolCall =
   | { readonly ok: true; readonly call: ParsedCall }
   /** `error` tells the model what was expected and what was found. */
   | { readonly ok: false; readonly error: string }

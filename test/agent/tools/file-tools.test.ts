@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -57,7 +56,7 @@ test('an empty file, an endless line and the home directory are read', async () 
 test('what is no text file is named for what it is', async () => {
   await put('image.png', Buffer.from([0x89, 0x50, 0, 1, 2]))
   await mkdir(join(bench.cwd, 'folder'), { recursive: true })
-  execFileSync('mkfifo', [join(bench.cwd, 'pipe')])
+  await bench.run('terminal', { command: 'mkfifo pipe' })
   const error = async (path: string) => String((await bench.run('read_file', { path }))['error'])
   assert.match(await error('image.png'), /binary file of 5 bytes/)
   assert.match(await error('folder'), /is a folder/)
