@@ -70,8 +70,11 @@ export function readCandidate<Shape extends ConfigShape>(input: CandidateInput<S
   // A reference without a variable already says what is wrong with the value.
   const reported = new Set(undefinedNames.map(({ path }) => dotted(path)))
   const misfits = checked.ok ? [] : checked.misfits.filter(({ path }) => !reported.has(dotted(path)))
+  // In a key that no room reads, ${X} may be meant for somebody else: a shell command, a template.
+  const isRead = ({ path }: { path: readonly PathPart[] }) => typeAt(shapes, path) !== undefined
+  const unread = undefinedNames.filter((reference) => !isRead(reference))
   const problems = [
-    ...undefinedNames.map(({ path, name }) => undefinedProblem(yaml, path, name)),
+    ...undefinedNames.filter(isRead).map(({ path, name }) => undefinedProblem(yaml, path, name)),
     ...misfits.map(({ path, expected, found }) => ({
       ...placeOf(yaml, overridden.overrides, path),
       path: dotted(path),
@@ -83,7 +86,10 @@ export function readCandidate<Shape extends ConfigShape>(input: CandidateInput<S
   return {
     ...(checked.ok && problems.length === 0 ? { value: checked.value } : {}),
     problems: problems.sort(byPlace),
-    warnings: separated.unknown.map((unknown) => unknownWarning(yaml, unknown)).sort(byPlace),
+    warnings: [
+      ...unread.map(({ path, name }) => undefinedProblem(yaml, path, name)),
+      ...separated.unknown.map((unknown) => unknownWarning(yaml, unknown)),
+    ].sort(byPlace),
     secrets,
     holdsSecrets: secretsIn(root, isHidden).some((secret) => !secret.includes('${')),
   }

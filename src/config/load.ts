@@ -32,7 +32,7 @@ export interface ConfigOptions<Shape extends ConfigShape> {
   readonly log: Logger
 }
 
-export interface ConfigState {
+interface ConfigState {
   /** Where the values in use come from; `defaults` also where there is no config.yaml at all. */
   readonly source: 'file' | 'last-good' | 'defaults'
   /** What is wrong with the files as they are now. */

@@ -237,6 +237,17 @@ describe('references', () => {
     assert.match(sentences(config.state().warnings)[0] ?? '', /unknown key "\$\{NAME\}"/, 'keys are left alone')
   })
 
+  it('to nothing, in a key that no room reads, are a warning only', (t) => {
+    const { config: write, load } = home(t)
+    write(`model: x\ncompression: {command: "echo \${SHELL_VARIABLE}"}\n`)
+    const { config } = load()
+    assert.equal(config.state().source, 'file')
+    assert.match(
+      sentences(config.state().warnings)[0] ?? '',
+      /^config\.yaml:2:24 {2}compression\.command: \$\{SHELL_VARIABLE\}/,
+    )
+  })
+
   it('without quotes in braces are one problem, not fifty', (t) => {
     const { config: write, load } = home(t)
     write(`http: {port: \${PORT}, host: x}\nagent: {timeout: 1}\nmodel: x\n`)
