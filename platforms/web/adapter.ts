@@ -1,0 +1,82 @@
+/**
+ * The web platform: the gateway's own chat page.
+ *
+ * A page that is not open needs no delivery: it reads the history when it comes back. So sending here means waking the
+ * pages that are open, who read the stored reply; it always succeeds, and repeating it is free.
+ */
+import { definePlatform, type OutboundMessage, type PlatformAdapter, type PlatformContext } from '#sdk'
+import { createAssets } from './assets.ts'
+import { createHub } from './hub.ts'
+import { createRoutes } from './routes.ts'
+
+/** Far above what a model writes: a page needs no splitting. */
+const maxChars = 1_000_000
+/** Pause between two updates of a draft, ms: smooth to the eye, cheap for the page. */
+const draftIntervalMs = 60
+
+export function createAdapter(context: PlatformContext): PlatformAdapter {
+  const hub = createHub({
+    history: (chatId, query) => context.history(chatId, query),
+    info: () => context.info(),
+    log: context.log,
+  })
+  const closing = new AbortController()
+
+  return {
+    limits: { maxChars, unit: 'utf16' },
+    draftIntervalMs,
+    idempotentSends: true,
+
+    async connect() {
+      const routes = createRoutes({ context, hub, assets: createAssets(), closing: closing.signal })
+      for (const route of routes) context.route(route)
+    },
+    async disconnect() {
+      closing.abort()
+      hub.close()
+    },
+    async send(message) {
+      const { chatId } = message.target
+      if (message.kind === 'draft') showDraft(chatId, message.deliveryId, message)
+      else hub.wake(chatId)
+      return { success: true, messageId: message.deliveryId }
+    },
+    async edit(messageId, message, final) {
+      const { chatId } = message.target
+      if (!final) {
+        showDraft(chatId, messageId, message)
+        return { success: true, messageId }
+      }
+      hub.wake(chatId)
+      dropDraft(chatId, messageId)
+      return { success: true, messageId }
+    },
+    async remove({ chatId }, messageId) {
+      if (!dropDraft(chatId, messageId)) {
+        return { success: false, problem: 'rejected', error: 'only a draft can be removed from the page' }
+      }
+      return { success: true, messageId }
+    },
+    async typing({ chatId }) {
+      hub.publish(chatId, [{ type: 'typing' }])
+    },
+    activity({ chatId }, activity) {
+      hub.publish(chatId, hub.chat(chatId).activity(activity))
+      hub.tidy(chatId)
+    },
+  }
+
+  function showDraft(chatId: string, id: string, message: OutboundMessage): void {
+    const event = hub.chat(chatId).draft(id, message.turnId ?? '', message.text)
+    if (event !== null) hub.publish(chatId, [event])
+  }
+
+  function dropDraft(chatId: string, id: string): boolean {
+    const known = hub.chat(chatId).dropDraft(id)
+    if (known) hub.publish(chatId, [{ type: 'draft-gone', id }])
+    hub.tidy(chatId)
+    return known
+  }
+}
+
+export default definePlatform({ createAdapter })

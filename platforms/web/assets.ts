@@ -1,0 +1,84 @@
+/**
+ * The files of the page. Read when first asked for, then kept: they are few and small.
+ */
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { systemCode } from '#sdk'
+import { notFound } from './answers.ts'
+
+/** The page runs its own files and nothing else: no inline code, no other origin, no markup made from strings. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+const types: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
+}
+
+/** Only what is meant for the browser: no dot files, no parent folders, no compiler settings. */
+const assetPath = /^(?:[a-z-]+\/)?[a-z-]+\.(css|js|svg)$/
+
+export interface Assets {
+  page(request: Request): Promise<Response>
+  asset(request: Request): Promise<Response>
+}
+
+export function createAssets(): Assets {
+  const files = new Map<string, { body: Uint8Array<ArrayBuffer>; etag: string }>()
+
+  return {
+    page: (request) => serve(request, 'index.html'),
+    async asset(request) {
+      const path = new URL(request.url).pathname
+      const name = path.slice('/assets/'.length)
+      return assetPath.test(name) ? serve(request, name) : notFound(path)
+    },
+  }
+
+  async function serve(request: Request, name: string): Promise<Response> {
+    const file = files.get(name) ?? (await load(name))
+    if (file === undefined) return notFound(new URL(request.url).pathname)
+    const headers = {
+      'content-type': types[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream',
+      'cache-control': 'no-cache',
+      etag: file.etag,
+      'content-security-policy': policy,
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+    }
+    if (request.headers.get('if-none-match') === file.etag) return new Response(null, { status: 304, headers })
+    return new Response(file.body, { headers })
+  }
+
+  async function load(name: string): Promise<{ body: Uint8Array<ArrayBuffer>; etag: string } | undefined> {
+    try {
+      const body = new Uint8Array(await readFile(urlOf(name)))
+      const file = { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }
+      files.set(name, file)
+      return file
+    } catch (error) {
+      if (systemCode(error) === 'ENOENT') return undefined
+      throw error
+    }
+  }
+}
+
+/** The markdown reader comes from its package as it is: a browser can read the same module. */
+function urlOf(name: string): string {
+  return fileURLToPath(name === 'marked.js' ? import.meta.resolve('marked') : new URL(`page/${name}`, import.meta.url))
+}

@@ -1,0 +1,92 @@
+/**
+ * The addresses of the gateway, as functions.
+ */
+
+/** The gateway understood the request and said no. */
+export class Refusal extends Error {
+  /**
+   * @param {number} status
+   * @param {string} message
+   * @param {string} hint what the person can do
+   */
+  constructor(status, message, hint) {
+    super(message)
+    this.name = 'Refusal'
+    this.status = status
+    this.hint = hint
+  }
+
+  /** The token is wrong. */
+  get unauthorised() {
+    return this.status === 401
+  }
+
+  /** It may work in a moment: the gateway starts, stops or is busy. */
+  get passing() {
+    return this.status === 503 || this.status === 502 || this.status === 504 || this.status === 429
+  }
+}
+
+/**
+ * @typedef {object} Api
+ * @property {(id: string, text: string) => Promise<void>} send resolves when the message is on disk; repeating it is harmless
+ * @property {() => Promise<void>} stop
+ * @property {(before: string) => Promise<{ entries: import('../protocol.ts').WireEntry[], more: boolean }>} earlier
+ * @property {(after: string | undefined, signal: AbortSignal) => Promise<ReadableStream<Uint8Array<ArrayBuffer>>>} stream
+ */
+
+/**
+ * All functions throw `Refusal` for what the gateway says and `TypeError` where it cannot be reached.
+ *
+ * @param {{ token: string, chat: string, fetch: typeof globalThis.fetch }} options
+ * @returns {Api}
+ */
+export function createApi({ token, chat, fetch }) {
+  return {
+    async send(id, text) {
+      await call('/web/messages', { body: { chat, id, text } })
+    },
+    async stop() {
+      await call('/web/stop', { body: { chat } })
+    },
+    async earlier(before) {
+      const response = await call(`/web/history?${new URLSearchParams({ chat, before })}`, {})
+      return response.json()
+    },
+    async stream(after, signal) {
+      const query = new URLSearchParams({ chat, ...(after === undefined ? {} : { after }) })
+      const { body } = await call(`/web/stream?${query}`, { signal })
+      if (body === null) throw new TypeError('the gateway answered without a stream')
+      return body
+    },
+  }
+
+  /**
+   * @param {string} path
+   * @param {{ body?: unknown, signal?: AbortSignal }} options
+   */
+  async function call(path, { body, signal }) {
+    /** @type {RequestInit} */
+    const request = { headers: { authorization: `Bearer ${token}` }, cache: 'no-store', credentials: 'omit' }
+    if (signal !== undefined) request.signal = signal
+    if (body !== undefined) {
+      request.method = 'POST'
+      request.headers = { ...request.headers, 'content-type': 'application/json' }
+      request.body = JSON.stringify(body)
+    }
+    const response = await fetch(path, request)
+    if (response.ok) return response
+    throw await refusalOf(response)
+  }
+}
+
+/** @param {Response} response */
+async function refusalOf(response) {
+  const text = await response.text()
+  try {
+    const { error } = JSON.parse(text)
+    return new Refusal(response.status, String(error.message), String(error.hint ?? ''))
+  } catch {
+    return new Refusal(response.status, `The gateway answered with status ${response.status}.`, '')
+  }
+}

@@ -1,0 +1,227 @@
+/**
+ * The chat: joins what the gateway says, what the person does and what the page shows.
+ */
+import { createApi, Refusal } from './api.js'
+import { createConnection } from './connection.js'
+import { byId } from './dom.js'
+import { createOutbox } from './outbox.js'
+import { createStore, typingMs } from './store.js'
+import { createAnnouncer } from './view/announcer.js'
+import { createBanners } from './view/banners.js'
+import { createComposer } from './view/composer.js'
+import { copyOnClick } from './view/copy.js'
+import { createEmpty } from './view/empty.js'
+import { createLog } from './view/log.js'
+import { createScroller } from './view/scroller.js'
+import { createStatus } from './view/status.js'
+import { createWorking } from './view/working.js'
+
+const wrongToken = 'This token was not accepted. Perhaps the gateway has made a new one: ask for the address again.'
+/** A page that is not there this soon is shown as it is. */
+const revealMs = 250
+
+/**
+ * @param {object} options
+ * @param {string} options.token
+ * @param {import('./storage.js').Store} options.storage
+ * @param {(why: string) => void} options.onLeave the token is wrong or no longer wanted
+ */
+export function openChat({ token, storage, onLeave }) {
+  const now = () => Date.now()
+  const chat = chatOf(location)
+  const app = byId('app', HTMLElement)
+  const stopButton = byId('stop', HTMLButtonElement)
+  const olderButton = byId('older', HTMLButtonElement)
+  const trouble = byId('trouble', HTMLElement)
+  let left = false
+  let frame = 0
+
+  const api = createApi({ token, chat, fetch: (...request) => fetch(...request) })
+  const announcer = createAnnouncer(document)
+  const banners = createBanners(storage)
+  const working = createWorking({ now })
+  const store = createStore({ now, onChange: schedule, onReply: noteReply, onStored: (key) => outbox.confirm(key) })
+  const outbox = createOutbox({
+    send: api.send,
+    store,
+    storage,
+    storageKey: `unsent.${chat}`,
+    now,
+    newId,
+    onUnauthorised: () => leave(wrongToken),
+  })
+  const log = createLog({
+    list: byId('log', HTMLElement),
+    now,
+    actions: { onRetry: outbox.retry, onDiscard: outbox.discard },
+  })
+  const scroller = createScroller({
+    viewport: byId('scroller', HTMLElement),
+    content: byId('content', HTMLElement),
+    jump: byId('jump', HTMLButtonElement),
+    frame: app,
+  })
+  const composer = createComposer({
+    form: byId('composer', HTMLFormElement),
+    field: byId('message', HTMLTextAreaElement),
+    sendButton: byId('send', HTMLButtonElement),
+    hintList: byId('hints', HTMLElement),
+    storage,
+    storageKey: `draft.${chat}`,
+    touch: matchMedia('(pointer: coarse)').matches,
+    onSend: send,
+  })
+  const empty = createEmpty(composer.fill)
+  const status = createStatus({ onForget: () => leave('') })
+  const connection = createConnection({
+    stream: api.stream,
+    after: store.resumeId,
+    onBegin() {
+      reveal()
+      store.begin()
+    },
+    onEvent(event) {
+      store.apply(event)
+      if (event.type === 'typing') setTimeout(schedule, typingMs)
+      if (event.type !== 'info') return
+      status.setInfo(event.info)
+      banners.update(event.info)
+    },
+    onState(state, reason) {
+      if (state === 'refused') return leave(wrongToken)
+      if (state === 'waiting') reveal()
+      status.setState(state, reason)
+      outbox.reachable(state === 'open')
+    },
+  })
+
+  copyOnClick(byId('log', HTMLElement))
+  stopButton.addEventListener('click', stop)
+  olderButton.addEventListener('click', () => void showOlder())
+  byId('new', HTMLButtonElement).addEventListener('click', () => {
+    send('/new')
+    composer.focus()
+  })
+  document.addEventListener('keydown', onKey)
+  window.addEventListener('online', connection.retryNow)
+  document.addEventListener('visibilitychange', () => document.hidden || connection.retryNow())
+  setTimeout(reveal, revealMs)
+  connection.start()
+
+  function reveal() {
+    if (left || !app.hidden) return
+    app.hidden = false
+    window.dispatchEvent(new Event('resize'))
+    if (matchMedia('(pointer: fine)').matches) composer.focus()
+  }
+
+  /** @param {KeyboardEvent} event */
+  function onKey(event) {
+    const { key, target } = event
+    if (event.isComposing) return
+    if (key === 'Escape' && store.workingSince() !== null && document.querySelector(':popover-open') === null) stop()
+    // The field keeps the focus; what people want to leaf through is the conversation.
+    const leafing = target instanceof HTMLTextAreaElement && target.scrollHeight <= target.clientHeight
+    if (leafing && (key === 'PageUp' || key === 'PageDown')) {
+      event.preventDefault()
+      scroller.page(key === 'PageUp' ? -1 : 1)
+    }
+  }
+
+  /** @param {string} why */
+  function leave(why) {
+    if (left) return
+    left = true
+    connection.stop()
+    app.hidden = true
+    onLeave(why)
+  }
+
+  /** @param {string} text */
+  function send(text) {
+    outbox.add(text)
+    scroller.toEnd()
+  }
+
+  /** @param {string} text */
+  function noteReply(text) {
+    announcer.reply(text)
+    scroller.noteNew()
+  }
+
+  function stop() {
+    stopButton.disabled = true
+    void attempt(() => api.stop(), 'The work could not be stopped.')
+  }
+
+  async function showOlder() {
+    const oldest = store.oldestId()
+    if (oldest === undefined) return
+    olderButton.disabled = true
+    await attempt(async () => {
+      const { entries, more } = await api.earlier(oldest)
+      scroller.keepPlace(() => {
+        store.addOlder(entries, more)
+        render()
+      })
+    }, 'Earlier messages could not be read.')
+    olderButton.disabled = false
+  }
+
+  /**
+   * Tells the person when it did not work, above the field they look at.
+   *
+   * @param {() => Promise<void>} act
+   * @param {string} failure
+   */
+  async function attempt(act, failure) {
+    try {
+      await act()
+      trouble.hidden = true
+    } catch (error) {
+      stopButton.disabled = false
+      trouble.textContent = `${failure} ${error instanceof Refusal ? `${error.message} ${error.hint}` : 'The gateway cannot be reached.'}`
+      trouble.hidden = false
+    }
+  }
+
+  /** Many events in one moment are one picture. */
+  function schedule() {
+    frame ||= requestAnimationFrame(render)
+  }
+
+  function render() {
+    cancelAnimationFrame(frame)
+    frame = 0
+    const items = store.items()
+    const since = store.workingSince() ?? (store.typing() ? now() : null)
+    log.render(items)
+    empty.show(store.ready() && items.length === 0)
+    olderButton.hidden = !store.more()
+    working.show(items.some(moving) ? null : since)
+    const running = store.workingSince() !== null
+    if (stopButton.hidden === running) stopButton.disabled = false
+    stopButton.hidden = !running
+  }
+}
+
+/**
+ * Something in the conversation shows by itself that work goes on.
+ *
+ * @param {import('./store.js').Item} item
+ */
+function moving(item) {
+  if (item.kind === 'agent') return item.live
+  return item.kind === 'activity' && item.running && item.tools.some(({ state }) => state === 'running')
+}
+
+/** One conversation unless the address names another: `/?chat=work`. @param {Location} location */
+function chatOf(location) {
+  const named = new URLSearchParams(location.search).get('chat') ?? ''
+  return /^[A-Za-z0-9_-]{1,64}$/.test(named) ? named : 'main'
+}
+
+/** `crypto.randomUUID` exists on secure addresses only; this does everywhere. */
+function newId() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
+}

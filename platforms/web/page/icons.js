@@ -1,0 +1,39 @@
+/**
+ * The few icons, as strokes on a 24 by 24 grid.
+ */
+
+/** @type {Record<string, readonly string[]>} */
+const strokes = {
+  wing: ['M3.8 19.8C4 10.6 10.2 4.9 20.8 4.4', 'M3.8 19.8c2-6.2 7.2-9.3 14.6-9.6', 'M3.8 19.8c3-3.8 6.7-4.5 11-4.4'],
+  up: ['M12 19V5.5', 'M6 11l6-6 6 6'],
+  down: ['M12 5v13.5', 'M6 13l6 6 6-6'],
+  right: ['M5 12h13.5', 'M13 6l6 6-6 6'],
+  plus: ['M12 5.5v13', 'M5.5 12h13'],
+  stop: ['M8 7h8a1 1 0 0 1 1 1v8a1 1 0 0 1-1 1H8a1 1 0 0 1-1-1V8a1 1 0 0 1 1-1z'],
+  copy: [
+    'M9.5 8.5h8a1.5 1.5 0 0 1 1.5 1.5v8a1.5 1.5 0 0 1-1.5 1.5h-8A1.5 1.5 0 0 1 8 18v-8a1.5 1.5 0 0 1 1.5-1.5z',
+    'M5 15.5V6a1.5 1.5 0 0 1 1.5-1.5H15',
+  ],
+  check: ['M5.5 12.5l4.5 4.5 8.5-9.5'],
+  cross: ['M7 7l10 10', 'M17 7L7 17'],
+  chevron: ['M9.5 6.5l5.5 5.5-5.5 5.5'],
+}
+
+const namespace = 'http://www.w3.org/2000/svg'
+
+/**
+ * @param {string} name
+ * @returns {SVGSVGElement}
+ */
+export function icon(name) {
+  const svg = document.createElementNS(namespace, 'svg')
+  svg.setAttribute('class', 'icon')
+  svg.setAttribute('viewBox', '0 0 24 24')
+  svg.setAttribute('aria-hidden', 'true')
+  for (const d of strokes[name] ?? []) {
+    const path = document.createElementNS(namespace, 'path')
+    path.setAttribute('d', d)
+    svg.append(path)
+  }
+  return svg
+}

@@ -1,0 +1,200 @@
+/**
+ * Markdown as nodes. `marked` only reads: what it found becomes elements here, one kind at a time, so that nothing a
+ * model or a tool writes is ever markup. Raw HTML is shown as the text it is.
+ */
+import { h } from './dom.js'
+import { decodeEntities } from './entities.js'
+import { icon } from './icons.js'
+import { isEmbeddedPicture, safeAddress } from './links.js'
+import { lexer } from './marked.js'
+import { tint } from './tint.js'
+
+/** @typedef {import('./marked.js').Token} Token */
+/** @typedef {import('./marked.js').ListItem} ListItem */
+
+/** Longer texts, and deeper ones, are shown as they were written. */
+const maxChars = 400_000
+const maxDepth = 40
+
+/**
+ * The blocks of a text. Each token's `raw` is its source; together they are the whole.
+ *
+ * @param {string} source
+ * @returns {Token[]}
+ */
+export function readMarkdown(source) {
+  if (source.length <= maxChars) {
+    try {
+      return lexer(source, { gfm: true, breaks: false })
+    } catch (error) {
+      // Thousands of nested quotes or lists exhaust the stack of the reader; they are not meant to be read.
+      if (!(error instanceof RangeError)) throw error
+    }
+  }
+  return [{ type: 'html', raw: source, text: source }]
+}
+
+/**
+ * The node of one block; null for those that show nothing.
+ *
+ * @param {Token} token
+ * @param {number} [depth]
+ * @returns {Node | null}
+ */
+export function renderBlock(token, depth = 0) {
+  if (depth > maxDepth) return plain(token.raw)
+  switch (token.type) {
+    case 'space':
+    case 'def':
+      return null
+    case 'hr':
+      return h('hr')
+    case 'heading':
+      // The page's own headings are above those of a reply.
+      return h(headingTag(token.depth), {}, ...renderInline(token.tokens, depth))
+    case 'paragraph':
+      return h('p', {}, ...renderInline(token.tokens, depth))
+    case 'text':
+      return h('p', {}, ...renderInline(token.tokens ?? [token], depth))
+    case 'blockquote':
+      return h('blockquote', {}, ...renderBlocks(token.tokens, depth + 1))
+    case 'code':
+      return renderCode(token.text, (token.lang ?? '').split(/\s/, 1)[0] ?? '')
+    case 'list':
+      return renderList(token, depth)
+    case 'table':
+      return renderTable(token, depth)
+    case 'html':
+      return plain(token.text.trimEnd())
+    default:
+      return h('p', {}, ...renderInline([token], depth))
+  }
+}
+
+/** @param {Token[]} tokens @param {number} depth @returns {Node[]} */
+function renderBlocks(tokens, depth) {
+  return tokens.map((token) => renderBlock(token, depth)).filter((node) => node !== null)
+}
+
+/** @param {number} depth @returns {'h3' | 'h4' | 'h5' | 'h6'} */
+function headingTag(depth) {
+  if (depth === 1) return 'h3'
+  if (depth === 2) return 'h4'
+  return depth === 3 ? 'h5' : 'h6'
+}
+
+/** @param {string} text */
+function plain(text) {
+  return h('p', { class: 'plain' }, text)
+}
+
+/** @param {string} text @param {string} language */
+function renderCode(text, language) {
+  const label = h('span', {}, language)
+  const copy = h('button', { class: 'small', type: 'button', 'data-copy': true }, icon('copy'), h('span', {}, 'Copy'))
+  const code = h('code', {}, ...tint(text, language))
+  const name = language === '' ? 'Code' : `Code, ${language}`
+  return h(
+    'div',
+    { class: 'code' },
+    h('div', { class: 'code-head' }, label, copy),
+    // Reachable by keyboard, because it may scroll.
+    h('pre', { tabindex: '0', role: 'region', 'aria-label': name }, code),
+  )
+}
+
+/** @param {Extract<Token, { type: 'list' }>} list @param {number} depth */
+function renderList(list, depth) {
+  const items = list.items.map((item) => renderItem(item, depth))
+  if (!list.ordered) return h('ul', {}, ...items)
+  return h('ol', { start: list.start === 1 || list.start === '' ? undefined : String(list.start) }, ...items)
+}
+
+/** @param {ListItem} item @param {number} depth */
+function renderItem(item, depth) {
+  /** @type {Node[]} */
+  const content = []
+  for (const token of item.tokens) {
+    if (token.type === 'checkbox') continue
+    // A tight item's text is not a paragraph of its own.
+    if (token.type === 'text') content.push(...renderInline(token.tokens ?? [token], depth))
+    else content.push(...renderBlocks([token], depth + 1))
+  }
+  if (!item.task) return h('li', {}, ...content)
+  const checked = item.checked === true
+  const box = h(
+    'span',
+    { class: 'box', role: 'img', 'aria-label': checked ? 'Done:' : 'To do:', 'data-checked': checked },
+    ...(checked ? [icon('check')] : []),
+  )
+  return h('li', { class: 'task' }, box, ...content)
+}
+
+/** @param {Extract<Token, { type: 'table' }>} table @param {number} depth */
+function renderTable({ header, rows }, depth) {
+  /** @param {'th' | 'td'} tag */
+  const cells = (tag) => (/** @type {import('./marked.js').TableCell} */ cell) =>
+    h(tag, { 'data-align': cell.align ?? undefined }, ...renderInline(cell.tokens, depth))
+  const head = h('thead', {}, h('tr', {}, ...header.map(cells('th'))))
+  const body = h('tbody', {}, ...rows.map((row) => h('tr', {}, ...row.map(cells('td')))))
+  return h('div', { class: 'table', tabindex: '0', role: 'region', 'aria-label': 'Table' }, h('table', {}, head, body))
+}
+
+/** @param {Token[]} tokens @param {number} depth @returns {Node[]} */
+function renderInline(tokens, depth) {
+  if (depth > maxDepth) return tokens.map((token) => document.createTextNode(token.raw))
+  return tokens.map((token) => renderSpan(token, depth + 1))
+}
+
+/** @param {Token} token @param {number} depth @returns {Node} */
+function renderSpan(token, depth) {
+  switch (token.type) {
+    case 'text':
+      if (token.tokens === undefined) return document.createTextNode(decodeEntities(token.text))
+      return h('span', {}, ...renderInline(token.tokens, depth))
+    case 'escape':
+      return document.createTextNode(token.text)
+    case 'codespan':
+      return h('code', {}, token.text)
+    case 'strong':
+    case 'em':
+    case 'del':
+      return h(token.type, {}, ...renderInline(token.tokens, depth))
+    case 'br':
+      return h('br')
+    case 'html':
+      // The one tag that models use inside tables, where markdown has no other way.
+      return /^<br\s*\/?>$/i.test(token.text) ? h('br') : document.createTextNode(token.text)
+    case 'link':
+      return renderLink(token, depth)
+    case 'image':
+      return renderImage(token)
+    default:
+      return document.createTextNode(token.raw)
+  }
+}
+
+/** @param {Extract<Token, { type: 'link' | 'image' }>} token @param {number} depth */
+function renderLink(token, depth) {
+  const content = renderInline(token.tokens, depth)
+  const address = safeAddress(token.autolink === true ? token.href : decodeEntities(token.href))
+  if (address === null) return h('span', { title: token.href }, ...content)
+  return outward(address, token.title, content)
+}
+
+/** @param {Extract<Token, { type: 'link' | 'image' }>} token */
+function renderImage(token) {
+  const text = decodeEntities(token.text)
+  if (isEmbeddedPicture(token.href)) return h('img', { src: token.href, alt: text })
+  const address = safeAddress(decodeEntities(token.href))
+  const label = text === '' ? 'picture' : `picture: ${text}`
+  return address === null
+    ? document.createTextNode(label)
+    : outward(address, token.title, [document.createTextNode(label)])
+}
+
+/** @param {string} href @param {string | null | undefined} title @param {Node[]} content */
+function outward(href, title, content) {
+  const hint = title === null || title === undefined ? undefined : decodeEntities(title)
+  return h('a', { href, target: '_blank', rel: 'noopener noreferrer', title: hint }, ...content)
+}

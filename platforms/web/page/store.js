@@ -1,0 +1,283 @@
+/**
+ * What the page knows of the chat: the items of the conversation in order, and what is at work.
+ *
+ * Items are never changed, only replaced, so that the view sees at a glance what is new.
+ */
+
+/** @typedef {import('../protocol.ts').LiveEvent} LiveEvent */
+/** @typedef {import('../protocol.ts').WireEntry} WireEntry */
+/** @typedef {import('../protocol.ts').ToolEvent} ToolEvent */
+
+/**
+ * `waiting`: for the connection. `queued`: stored by the gateway, which is still at work on something else.
+ *
+ * @typedef {'sending' | 'waiting' | 'queued' | 'sent' | 'failed'} SendState
+ */
+/**
+ * @typedef {object} UserItem
+ * @property {'user'} kind
+ * @property {string} key
+ * @property {string} text
+ * @property {number} at
+ * @property {SendState} state
+ * @property {string} problem why it failed
+ * @property {string} [entryId] once the history has it
+ */
+/**
+ * @typedef {object} AgentItem
+ * @property {'agent' | 'notice'} kind
+ * @property {string} key
+ * @property {string} text
+ * @property {number} at
+ * @property {string} turnId
+ * @property {boolean} live still being written
+ * @property {string} [entryId] once the history has it
+ */
+/**
+ * @typedef {object} ActivityItem
+ * @property {'activity'} kind
+ * @property {string} key
+ * @property {number} at
+ * @property {string} turnId
+ * @property {readonly ToolEvent[]} tools
+ * @property {boolean} running
+ */
+/** @typedef {UserItem | AgentItem | ActivityItem} Item */
+
+/**
+ * Two lines of the same moment may be stored in another order than their ids say; so a new stream begins a few lines
+ * back, and what is known already is passed over.
+ */
+const overlap = 20
+
+/** How long a sign of work counts, ms; the gateway repeats it every few seconds. */
+export const typingMs = 8_000
+
+/** @param {{ now: () => number, onChange: () => void, onReply: (text: string) => void, onStored: (key: string) => void }} options */
+export function createStore({ now, onChange, onReply, onStored }) {
+  /** @type {Item[]} */
+  let items = []
+  /** Ids of entries that are shown. */
+  const shown = new Set()
+  /** Drafts as the gateway has them; `key` is null while none is shown. @type {Map<string, { turnId: string, text: string, key: string | null }>} */
+  const drafts = new Map()
+  /** Running turns, with the time they were first seen. @type {Map<string, number>} */
+  const turns = new Map()
+  /** What was live before the stream broke and has not been confirmed. @type {Set<string>} */
+  let doubtful = new Set()
+  /** The newest entries, the newest last. @type {string[]} */
+  let latest = []
+  let ready = false
+  let more = false
+  let typingUntil = 0
+
+  return {
+    items: () => items,
+    /** The entry to continue from: a few back, see `overlap`. */
+    resumeId: () => latest[0],
+    oldestId,
+    ready: () => ready,
+    more: () => more,
+    /** Since when the agent works; null when it rests. */
+    workingSince: () => turns.values().next().value ?? null,
+    typing: () => now() < typingUntil,
+    begin() {
+      doubtful = new Set([...drafts.keys(), ...turns.keys()])
+    },
+    apply,
+    addOlder,
+    /** @param {string} key @param {string} text @param {number} at @param {SendState} state */
+    addOwn(key, text, at, state) {
+      items = [...items, { kind: 'user', key, text, at, state, problem: '' }]
+      onChange()
+    },
+    /** @param {string} key @param {SendState} state @param {string} [problem] */
+    setSendState(key, state, problem = '') {
+      change(key, (item) => {
+        if (item.kind !== 'user') return item
+        // What the history shows has been sent, whatever became of the answer.
+        if (item.entryId !== undefined && state !== 'sent' && state !== 'queued') return item
+        return { ...item, state, problem }
+      })
+    },
+    /** @param {string} key */
+    drop(key) {
+      items = items.filter((item) => item.key !== key)
+      onChange()
+    },
+  }
+
+  /** The first line that the history has. */
+  function oldestId() {
+    for (const item of items) if (item.kind !== 'activity' && item.entryId !== undefined) return item.entryId
+    return undefined
+  }
+
+  /** @param {LiveEvent} event */
+  function apply(event) {
+    switch (event.type) {
+      case 'entry':
+        addEntry(event.entry)
+        break
+      case 'draft':
+        showDraft(event)
+        break
+      case 'draft-gone':
+        dropDraft(event.id)
+        break
+      case 'turn':
+        if (event.state === 'running') beginTurn(event.turnId)
+        else endTurn(event.turnId)
+        break
+      case 'tool':
+        showTool(event)
+        break
+      case 'ready':
+        for (const id of doubtful) {
+          dropDraft(id)
+          endTurn(id)
+        }
+        doubtful.clear()
+        if (!ready) more = event.more
+        ready = true
+        break
+      case 'typing':
+        typingUntil = now() + typingMs
+        break
+      default:
+        return
+    }
+    onChange()
+  }
+
+  /** @param {WireEntry} entry */
+  function addEntry(entry) {
+    if (shown.has(entry.id)) return
+    shown.add(entry.id)
+    latest = [...latest, entry.id].slice(-overlap)
+    const { id, text, at, turnId = '' } = entry
+    if (entry.from === 'user') {
+      // What was sent from here is known under the id that it got here.
+      const own = items.find(({ kind, key }) => kind === 'user' && key === entry.messageId)
+      const state = own?.kind === 'user' && own.state === 'queued' ? 'queued' : 'sent'
+      put({ kind: 'user', key: own?.key ?? `entry:${id}`, text, at, state, problem: '', entryId: id })
+      if (own !== undefined) onStored(own.key)
+      return
+    }
+    const kind = entry.kind === 'notice' ? 'notice' : 'agent'
+    // The answer takes the place of its draft.
+    const draft = kind === 'agent' && turnId !== '' ? draftOf(turnId) : undefined
+    put({ kind, key: draft?.key ?? `entry:${id}`, text, at, turnId, live: false, entryId: id })
+    if (draft !== undefined) draft.key = null
+    typingUntil = 0
+    if (ready) onReply(text)
+  }
+
+  /** @param {import('../protocol.ts').DraftEvent} event */
+  function showDraft({ id, turnId, at, text: rest }) {
+    doubtful.delete(id)
+    const draft = drafts.get(id) ?? { turnId, text: '', key: `draft:${id}` }
+    draft.text = draft.text.slice(0, at) + rest
+    drafts.set(id, draft)
+    if (draft.key === null || draft.text.trim() === '') return
+    put({ kind: 'agent', key: draft.key, text: draft.text, at: now(), turnId, live: true })
+  }
+
+  /** @param {string} id */
+  function dropDraft(id) {
+    const draft = drafts.get(id)
+    drafts.delete(id)
+    if (draft !== undefined && draft.key !== null) items = items.filter((item) => item.key !== draft.key)
+  }
+
+  /** @param {string} turnId */
+  function draftOf(turnId) {
+    return [...drafts.values()].find((draft) => draft.turnId === turnId && draft.key !== null)
+  }
+
+  /** @param {string} turnId */
+  function beginTurn(turnId) {
+    doubtful.delete(turnId)
+    if (!turns.has(turnId)) turns.set(turnId, now())
+    unqueue()
+  }
+
+  /** @param {string} turnId */
+  function endTurn(turnId) {
+    if (!turns.delete(turnId)) return
+    typingUntil = 0
+    change(`turn:${turnId}`, (item) => (item.kind === 'activity' ? { ...item, running: false } : item))
+    unqueue()
+  }
+
+  function unqueue() {
+    items = items.map((item) => (item.kind === 'user' && item.state === 'queued' ? { ...item, state: 'sent' } : item))
+  }
+
+  /** @param {ToolEvent} event */
+  function showTool(event) {
+    const key = `turn:${event.turnId}`
+    const known = items.find((item) => item.key === key)
+    const tools = known?.kind === 'activity' ? known.tools : []
+    const next = tools.some((tool) => tool.callId === event.callId)
+      ? tools.map((tool) => (tool.callId === event.callId ? event : tool))
+      : [...tools, event]
+    const draft = known === undefined ? draftOf(event.turnId) : undefined
+    put({ kind: 'activity', key, at: now(), turnId: event.turnId, tools: next, running: true }, draft?.key ?? undefined)
+  }
+
+  /** @param {readonly WireEntry[]} entries oldest first @param {boolean} evenOlder */
+  function addOlder(entries, evenOlder) {
+    const newest = items
+    items = []
+    for (const entry of entries) {
+      if (shown.has(entry.id)) continue
+      shown.add(entry.id)
+      const { id, text, at, turnId = '' } = entry
+      const key = `entry:${id}`
+      if (entry.from === 'user') items.push({ kind: 'user', key, text, at, state: 'sent', problem: '', entryId: id })
+      else
+        items.push({
+          kind: entry.kind === 'notice' ? 'notice' : 'agent',
+          key,
+          text,
+          at,
+          turnId,
+          live: false,
+          entryId: id,
+        })
+    }
+    items = [...items, ...newest]
+    more = evenOlder
+    onChange()
+  }
+
+  /**
+   * Replaces the item with the same key, or adds it: before another one, or at the end, but before what has not left
+   * this page yet.
+   *
+   * @param {Item} item
+   * @param {string} [beforeKey]
+   */
+  function put(item, beforeKey) {
+    const known = items.findIndex(({ key }) => key === item.key)
+    if (known !== -1) {
+      items = items.with(known, item)
+      return
+    }
+    let at = items.findIndex(({ key }) => key === beforeKey)
+    if (at === -1) at = items.findLastIndex((other) => !unsent(other)) + 1
+    items = items.toSpliced(at, 0, item)
+  }
+
+  /** @param {string} key @param {(item: Item) => Item} next */
+  function change(key, next) {
+    items = items.map((item) => (item.key === key ? next(item) : item))
+    onChange()
+  }
+}
+
+/** @param {Item} item */
+function unsent(item) {
+  return item.kind === 'user' && (item.state === 'waiting' || item.state === 'failed' || item.state === 'sending')
+}

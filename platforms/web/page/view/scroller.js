@@ -1,0 +1,69 @@
+/**
+ * Where the reader is. At the end the page follows what is written; anywhere else it stays still and offers the way back.
+ */
+
+/** This close to the end counts as being there, px. */
+const nearPx = 56
+
+/**
+ * @param {object} options
+ * @param {HTMLElement} options.viewport scrolls
+ * @param {HTMLElement} options.content grows
+ * @param {HTMLButtonElement} options.jump
+ * @param {HTMLElement} options.frame learns whether anything is above
+ */
+export function createScroller({ viewport, content, jump, frame }) {
+  let following = true
+  let lastTop = 0
+  let lastHeight = 0
+
+  viewport.addEventListener(
+    'scroll',
+    () => {
+      const { scrollTop, scrollHeight, clientHeight } = viewport
+      const below = scrollHeight - scrollTop - clientHeight
+      // The least step upwards is a wish to read there, even while text is being written below.
+      const upwards = scrollTop < lastTop - 1 && scrollHeight >= lastHeight
+      following = below < (upwards ? 2 : nearPx)
+      lastTop = scrollTop
+      lastHeight = scrollHeight
+      show()
+    },
+    { passive: true },
+  )
+  jump.addEventListener('click', () => toEnd())
+  const watch = new ResizeObserver(() => {
+    if (following) viewport.scrollTop = viewport.scrollHeight
+    show()
+  })
+  watch.observe(content)
+  watch.observe(viewport)
+
+  return {
+    toEnd,
+    /** A page up (-1) or down (1). @param {number} pages */
+    page: (pages) => viewport.scrollBy({ top: pages * viewport.clientHeight * 0.85 }),
+    /** Something new stands at the end. */
+    noteNew() {
+      if (!following) jump.dataset['new'] = ''
+    },
+    /** Runs a change above the reader without moving the text they read. @param {() => void} change */
+    keepPlace(change) {
+      const fromEnd = viewport.scrollHeight - viewport.scrollTop
+      change()
+      viewport.scrollTop = viewport.scrollHeight - fromEnd
+    },
+  }
+
+  function toEnd() {
+    following = true
+    viewport.scrollTop = viewport.scrollHeight
+    show()
+  }
+
+  function show() {
+    jump.hidden = following
+    if (following) delete jump.dataset['new']
+    frame.toggleAttribute('data-scrolled', viewport.scrollTop > 4)
+  }
+}

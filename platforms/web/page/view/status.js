@@ -1,0 +1,58 @@
+/**
+ * The connection in the bar, and the facts about the gateway behind it.
+ */
+import { byId, h, setText } from '../dom.js'
+
+/** @typedef {import('../connection.js').ConnectionState} ConnectionState */
+/** @typedef {import('../../protocol.ts').WireInfo} WireInfo */
+
+/** @param {{ onForget: () => void }} actions */
+export function createStatus({ onForget }) {
+  const button = byId('status', HTMLButtonElement)
+  const text = byId('status-text', HTMLElement)
+  const facts = byId('facts', HTMLElement)
+  /** @type {WireInfo | null} */
+  let info = null
+  /** @type {ConnectionState} */
+  let state = 'connecting'
+  let reason = ''
+
+  byId('forget', HTMLButtonElement).addEventListener('click', onForget)
+
+  return {
+    /** @param {WireInfo} next */
+    setInfo(next) {
+      info = next
+      show()
+    },
+    /** @param {ConnectionState} next @param {string} why */
+    setState(next, why) {
+      // A first try that is over in a blink needs no word.
+      if (next === 'connecting' && state === 'waiting') return
+      state = next
+      reason = why
+      show()
+    },
+  }
+
+  function show() {
+    button.dataset['state'] = state
+    setText(text, state === 'open' ? (info?.model ?? 'Connected') : wordFor(state))
+    button.setAttribute('aria-label', `${wordFor(state)}. About this gateway`)
+    const rows = [
+      ['Gateway', reason === '' ? wordFor(state) : reason],
+      ['Model', info?.model],
+      ['Provider', info?.provider],
+      ['Version', info?.version],
+    ]
+    facts.replaceChildren(
+      ...rows.flatMap(([name, value]) => (value ? [h('dt', {}, name ?? ''), h('dd', {}, value)] : [])),
+    )
+  }
+}
+
+/** @param {ConnectionState} state */
+function wordFor(state) {
+  if (state === 'open') return 'Connected'
+  return state === 'waiting' ? 'Reconnecting' : 'Connecting'
+}

@@ -1,0 +1,70 @@
+/**
+ * What a page may ask, read from the request into exact values. Each problem names the field, what was expected and
+ * what was found.
+ */
+import { HermesError } from '#sdk'
+
+/** A message as a page sends it. `id` is made by the page and makes a repeated request harmless. */
+export interface SentMessage {
+  readonly chat: string
+  readonly id: string
+  readonly text: string
+}
+
+const chatId = /^[A-Za-z0-9_-]{1,64}$/
+const messageId = /^[A-Za-z0-9_-]{8,64}$/
+const entryId = /^[\x21-\x7e]{1,200}$/
+
+/** The chat id of an address. Throws `http/bad-request`. */
+export function parseChat(value: unknown): string {
+  return matching('chat', value, chatId, '1 to 64 of A-Z a-z 0-9 _ -')
+}
+
+/** An entry id from an address; undefined where there is none. Throws `http/bad-request`. */
+export function parseEntryId(field: string, value: string | null): string | undefined {
+  return value === null || value === '' ? undefined : matching(field, value, entryId, 'the id of an entry')
+}
+
+/** Throws `http/bad-request`. */
+export async function parseSentMessage(request: Request): Promise<SentMessage> {
+  const body = await parseObject(request)
+  const chat = parseChat(body.get('chat'))
+  const id = matching('id', body.get('id'), messageId, '8 to 64 of A-Z a-z 0-9 _ -')
+  const text = body.get('text')
+  if (typeof text !== 'string') throw unexpected('text', 'a string', text)
+  // Halves of a surrogate pair cannot be stored as UTF-8.
+  const clean = text.toWellFormed().trim()
+  if (clean === '') throw unexpected('text', 'at least one character', text)
+  return { chat, id, text: clean }
+}
+
+/** The chat that a body names. Throws `http/bad-request`. */
+export async function parseChatBody(request: Request): Promise<string> {
+  return parseChat((await parseObject(request)).get('chat'))
+}
+
+async function parseObject(request: Request): Promise<Map<string, unknown>> {
+  const type = request.headers.get('content-type') ?? ''
+  if (!type.startsWith('application/json')) throw unexpected('content-type', 'application/json', type)
+  const body = await request.text()
+  let value: unknown
+  try {
+    value = JSON.parse(body)
+  } catch (error) {
+    throw new HermesError('http/bad-request', 'The body is not JSON.', { cause: error })
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw unexpected('the body', 'an object', value)
+  }
+  return new Map(Object.entries(value))
+}
+
+function matching(field: string, value: unknown, pattern: RegExp, expected: string): string {
+  if (typeof value !== 'string' || !pattern.test(value)) throw unexpected(field, expected, value)
+  return value
+}
+
+function unexpected(field: string, expected: string, found: unknown): HermesError {
+  const shown = JSON.stringify(found) ?? 'nothing'
+  return new HermesError('http/bad-request', `${field}: expected ${expected}, found ${shown.slice(0, 80)}.`)
+}

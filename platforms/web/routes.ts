@@ -1,0 +1,115 @@
+/**
+ * The addresses of the page. Everything that shows or changes a chat needs the gateway's token; the page itself holds
+ * no secret and is public.
+ */
+import type { EventKey, HttpRoute, MessageEvent, PlatformContext } from '#sdk'
+import { brand, HermesError, messageOf, parseCommand } from '#sdk'
+import { answering, json } from './answers.ts'
+import type { Assets } from './assets.ts'
+import { earlier } from './earlier.ts'
+import type { Hub } from './hub.ts'
+import { parseChat, parseChatBody, parseEntryId, parseSentMessage } from './requests.ts'
+
+export interface RouteDeps {
+  readonly context: PlatformContext
+  readonly hub: Hub
+  readonly assets: Assets
+  /** Aborts when the adapter disconnects. */
+  readonly closing: AbortSignal
+}
+
+/** Every address the adapter serves. */
+export function createRoutes({ context, hub, assets, closing }: RouteDeps): HttpRoute[] {
+  const open = (handle: (request: Request) => Promise<Response> | Response) => (request: Request) =>
+    answering(() => {
+      if (closing.aborted) throw new HermesError('http/starting')
+      return handle(request)
+    })
+
+  return [
+    { method: 'GET', path: '/', access: 'public', handle: assets.page },
+    { method: 'GET', path: '/assets/*', access: 'public', handle: assets.asset },
+    { method: 'GET', path: '/web/stream', access: 'token', handle: open(stream) },
+    { method: 'GET', path: '/web/history', access: 'token', handle: open(history) },
+    { method: 'POST', path: '/web/messages', access: 'token', handle: open(send) },
+    { method: 'POST', path: '/web/stop', access: 'token', handle: open(stop) },
+  ]
+
+  function stream(request: Request): Response {
+    const query = new URL(request.url).searchParams
+    const chat = parseChat(query.get('chat'))
+    const body = hub.subscribe(chat, parseEntryId('after', query.get('after')), request.signal)
+    return new Response(body, {
+      headers: {
+        'content-type': 'application/x-ndjson; charset=utf-8',
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+        // Reverse proxies must pass each line on at once.
+        'x-accel-buffering': 'no',
+      },
+    })
+  }
+
+  async function history(request: Request): Promise<Response> {
+    const query = new URL(request.url).searchParams
+    const chat = parseChat(query.get('chat'))
+    const before = parseEntryId('before', query.get('before'))
+    return json(200, await earlier((limits) => context.history(chat, limits), before))
+  }
+
+  async function send(request: Request): Promise<Response> {
+    const { chat, id, text } = await parseSentMessage(request)
+    const accepted = await context.accept(eventOf(chat, text, id), [brand<EventKey>(`web:${chat}:${id}`)])
+    if (accepted.status === 'refused') throw new HermesError('inbox/refused', accepted.reason)
+    const { seq } = accepted
+    if (accepted.status === 'duplicate') return json(202, { seq, duplicate: true })
+    follow(chat, seq)
+    hub.wake(chat)
+    return json(202, { seq })
+  }
+
+  /** Keeps the message among those at work until it has ended, so that the stop button knows what to stop. */
+  function follow(chat: string, seq: number): void {
+    hub.chat(chat).began(seq)
+    context
+      .outcome(seq, closing)
+      .catch((error: unknown) => {
+        if (!closing.aborted) context.log.warn({ seq, error: messageOf(error) }, 'a message could not be followed')
+      })
+      .finally(() => {
+        hub.chat(chat).ended(seq)
+        hub.wake(chat)
+        hub.tidy(chat)
+      })
+  }
+
+  /** Stops the running turn; a turn whose message is not known here is stopped by the command. */
+  async function stop(request: Request): Promise<Response> {
+    const chat = await parseChatBody(request)
+    const running = hub.chat(chat).running()
+    if (running === 'unknown') {
+      const key = `web:${chat}:stop-${crypto.randomUUID()}`
+      await context.accept(eventOf(chat, '/stop'), [brand<EventKey>(key)])
+      hub.wake(chat)
+    } else if (running !== undefined) await context.stop(running)
+    hub.tidy(chat)
+    return json(202, { stopped: running !== undefined })
+  }
+
+  function eventOf(chatId: string, text: string, messageId?: string): MessageEvent {
+    return {
+      source: {
+        platform: context.platform,
+        account: context.account,
+        chatId,
+        chatType: 'dm',
+        userId: 'owner',
+        ...(messageId === undefined ? {} : { messageId }),
+      },
+      text,
+      messageType: parseCommand({ text }) === null ? 'text' : 'command',
+      timestamp: context.clock(),
+      ...(messageId === undefined ? {} : { messageId }),
+    }
+  }
+}

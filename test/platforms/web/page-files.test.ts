@@ -1,0 +1,71 @@
+/**
+ * The page itself: what is served without a token, and what it may do in the browser.
+ */
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { test } from 'node:test'
+import { startGateway } from './kit.ts'
+
+test('the page is served to anybody, because it holds no secret', async () => {
+  const { request } = await startGateway()
+  const page = await request('/')
+  assert.equal(page.status, 200)
+  assert.equal(page.headers.get('content-type'), 'text/html; charset=utf-8')
+  assert.match(await page.text(), /<title>Hermes<\/title>/)
+})
+
+test('the page may run its own files and nothing else', async () => {
+  const { request } = await startGateway()
+  const page = await request('/')
+  const policy = page.headers.get('content-security-policy') ?? ''
+  assert.ok(policy.startsWith("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'"))
+  assert.doesNotMatch(policy, /unsafe|https?:|\*/)
+  assert.match(policy, /frame-ancestors 'none'/)
+  assert.equal(page.headers.get('x-content-type-options'), 'nosniff')
+  assert.equal(page.headers.get('referrer-policy'), 'no-referrer')
+  const html = await page.text()
+  assert.doesNotMatch(html, /<script(?![^>]* src=)|<style|\sstyle=|\son[a-z]+=|(?:src|href)="(?!\/assets\/|#)/)
+})
+
+test('everything the page names is there, in the right kind', async () => {
+  const { request } = await startGateway()
+  const html = await (await request('/')).text()
+  const names = [...html.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, name]) => name ?? '')
+  assert.ok(names.length >= 10)
+  for (const name of names) {
+    const file = await request(name)
+    assert.equal(file.status, 200, name)
+    const expected = name.endsWith('.css') ? /^text\/css/ : name.endsWith('.svg') ? /^image\/svg/ : /^text\/javascript/
+    assert.match(file.headers.get('content-type') ?? '', expected, name)
+  }
+})
+
+test('a file that has not changed is not sent again', async () => {
+  const { request } = await startGateway()
+  const first = await request('/assets/app.js')
+  const etag = first.headers.get('etag') ?? ''
+  assert.equal(first.headers.get('cache-control'), 'no-cache')
+  const second = await request('/assets/app.js', { headers: { 'if-none-match': etag } })
+  assert.equal(second.status, 304)
+  assert.equal(await second.text(), '')
+})
+
+test('the markdown reader is the installed package, byte for byte', async () => {
+  const { request } = await startGateway()
+  const served = await (await request('/assets/marked.js')).text()
+  assert.equal(served, await readFile(new URL(import.meta.resolve('marked')), 'utf8'))
+})
+
+for (const path of [
+  'tsconfig.json',
+  'marked.d.ts',
+  '../adapter.ts',
+  '%2e%2e/adapter.ts',
+  'view/../../hub.js',
+  'nothing.js',
+]) {
+  test(`nothing but files for the browser can be fetched: ${path}`, async () => {
+    const { request } = await startGateway()
+    assert.equal((await request(`/assets/${path}`)).status, 404)
+  })
+}

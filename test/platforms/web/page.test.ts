@@ -1,0 +1,359 @@
+/**
+ * The page as a person meets it, in a real browser.
+ */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { createTab, findChromium, type OpenOptions, startBrowser, type Tab } from './browser-kit.ts'
+import { type Gateway, target, token } from './kit.ts'
+
+const chromium = findChromium(process.env)
+const skip = chromium === undefined ? 'no chromium found; set CHROMIUM to its path' : false
+
+describe('the chat page', { skip }, () => {
+  let browser: Browser
+  let desk: Tab
+  before(async () => {
+    browser = await startBrowser(chromium ?? '')
+    desk = await createTab(browser, { permissions: ['clipboard-read', 'clipboard-write'] })
+  })
+  after(async () => {
+    await desk[Symbol.asyncDispose]()
+    await browser.close()
+  })
+
+  const open = (options?: OpenOptions) => desk.open(options)
+  const connected = (page: Page) => page.waitForSelector('#status[data-state=open]')
+  const say = async (page: Page, text: string) => {
+    await page.fill('#message', text)
+    await page.press('#message', 'Enter')
+  }
+  const turn = (gateway: Gateway, status: 'running' | 'done', turnId = 't1') =>
+    gateway.adapter.activity?.(
+      target,
+      status === 'running' ? { kind: 'turn-started', turnId } : { kind: 'turn-ended', turnId, status },
+    )
+
+  test('without a token the page says how to get one, and says so when it is wrong', async () => {
+    await using opened = await open({ hash: '' })
+    const { page, served, problems } = opened
+    await page.waitForSelector('#gate:not([hidden])')
+    assert.match(await page.innerText('#gate'), /hermes web url/)
+    await page.press('#token', 'Enter')
+    assert.match(await page.innerText('#gate-problem'), /Paste the address/)
+    await page.fill('#token', 'wrong-token-wrong')
+    await page.press('#token', 'Enter')
+    await page.locator('#gate-problem', { hasText: 'not accepted' }).waitFor()
+    await page.fill('#token', `${served.address}/#token=${token}`)
+    await page.press('#token', 'Enter')
+    await connected(page)
+    assert.equal(await page.isVisible('#gate'), false)
+    assert.deepEqual(problems, [])
+  })
+
+  test('the token leaves the address bar at once and is remembered', async () => {
+    await using opened = await open()
+    const { page, served } = opened
+    await connected(page)
+    assert.equal(new URL(page.url()).hash, '')
+    await page.goto(`${served.address}/`)
+    await connected(page)
+    await page.click('#status')
+    await page.click('#forget')
+    await page.waitForSelector('#gate:not([hidden])')
+    await page.reload()
+    await page.waitForSelector('#gate:not([hidden])')
+  })
+
+  test('a newcomer is invited, told that there is no model yet, and how to connect one', async () => {
+    await using opened = await open({
+      prepare: (gateway) => {
+        gateway.info = { ...gateway.info, provider: 'demo', model: 'demo', degraded: ['the disk is slow'] }
+      },
+    })
+    const { page, problems } = opened
+    await connected(page)
+    assert.match(
+      await page.innerText('#banners'),
+      /runs with limits\. the disk is slow[\s\S]*No model is connected yet/,
+    )
+    await page.click('#banners summary')
+    assert.match(await page.innerText('#banners'), /OPENAI_API_KEY/)
+    await page.click('#prompts button')
+    assert.notEqual(await page.inputValue('#message'), '')
+    await page.click('#banners [aria-label="Close this hint"]')
+    await page.reload()
+    await connected(page)
+    assert.doesNotMatch(await page.innerText('#banners'), /No model/)
+    assert.deepEqual(problems, [])
+  })
+
+  test('a message is shown at once, its answer grows where it will stand, and is announced when it is finished', async () => {
+    await using opened = await open()
+    const { page, gateway, problems } = opened
+    await connected(page)
+    const accepted = gateway.nextAccepted()
+    await say(page, 'What is here?')
+    assert.equal((await accepted).text, 'What is here?')
+    await page.waitForSelector('.entry.user[data-state=sent]')
+    assert.equal(await page.inputValue('#message'), '')
+    turn(gateway, 'running')
+    await page.waitForSelector('#working:not([hidden])')
+    const tool = { turnId: 't1', callId: 'c1', tool: 'terminal' }
+    gateway.adapter.activity?.(target, { kind: 'tool-started', ...tool, label: 'ls -la' })
+    await page.waitForSelector('.tool[data-state=running]')
+    gateway.adapter.activity?.(target, { kind: 'tool-ended', ...tool, ok: true, summary: 'three files' })
+    await page.waitForSelector('.tool[data-state=done]')
+    await page.click('.tool summary')
+    assert.match(await page.innerText('.tool pre'), /ls -la[\s\S]*three files/)
+
+    await gateway.draft('d', 'There are **three')
+    const draft = await page.waitForSelector('.entry.agent.live')
+    assert.equal(await page.innerText('#announcer'), '')
+    await gateway.draft('d', 'There are **three** files:\n\n- a\n- b')
+    await page.waitForSelector('.entry.agent.live li + li')
+    await gateway.reply('There are **three** files:\n\n- a\n- b\n- c')
+    turn(gateway, 'done')
+    await page.waitForSelector('.entry.agent:not(.live) li:nth-child(3)')
+    assert.equal(await draft.evaluate((node) => node.isConnected), true)
+    assert.equal(await page.locator('.entry.agent').count(), 1)
+    assert.equal(await page.locator('.entry.user').count(), 1)
+    assert.equal(await page.isVisible('#working'), false)
+    assert.match(await page.innerText('#announcer'), /^Hermes: There are/)
+    assert.deepEqual(problems, [])
+  })
+
+  test('the stop button and Escape stop what runs', async () => {
+    await using opened = await open()
+    const { page, gateway } = opened
+    await connected(page)
+    assert.equal(await page.isVisible('#stop'), false)
+    await say(page, 'Count to a million')
+    await page.waitForSelector('.entry.user[data-state=sent]')
+    turn(gateway, 'running')
+    const stopped = () => page.waitForResponse((response) => response.url().endsWith('/web/stop'))
+    await Promise.all([stopped(), page.click('#stop')])
+    assert.equal(await page.isDisabled('#stop'), true)
+    turn(gateway, 'done')
+    await page.waitForSelector('#stop', { state: 'hidden' })
+    turn(gateway, 'running', 't2')
+    await page.waitForSelector('#stop:enabled')
+    await Promise.all([stopped(), page.press('#message', 'Escape')])
+    assert.deepEqual(gateway.stopped, [1, 1])
+  })
+
+  test('a lost connection is shown, and afterwards nothing is missing and nothing is there twice', async () => {
+    await using opened = await open()
+    const { page, gateway, served } = opened
+    await connected(page)
+    await gateway.reply('before', 't0')
+    await page.locator('.prose', { hasText: 'before' }).waitFor()
+    turn(gateway, 'running')
+    await gateway.draft('d', 'half an ans')
+    await page.waitForSelector('.entry.agent.live')
+    served.shut()
+    await page.waitForSelector('#status[data-state=waiting]')
+    await say(page, 'Are you there?')
+    await page.waitForSelector('.entry.user[data-state=waiting]')
+    gateway.store('agent', 'half an answer and the rest', { turnId: 't1' })
+    await gateway.adapter.remove?.(target, 'd', AbortSignal.timeout(1_000))
+    turn(gateway, 'done')
+    served.open()
+    await page.evaluate("window.dispatchEvent(new Event('online'))")
+    await connected(page)
+    await page.waitForSelector('.entry.user[data-state=sent]')
+    assert.deepEqual(await page.locator('.entry .prose, .slip').allInnerTexts(), [
+      'before',
+      'half an answer and the rest',
+      'Are you there?',
+    ])
+    assert.equal(gateway.accepted.length, 1)
+    assert.equal(await page.isVisible('#stop'), false)
+  })
+
+  test('what was not sent survives a reload and is sent once; what is not finished stays in the field', async () => {
+    await using opened = await open()
+    const { page, gateway, served } = opened
+    await connected(page)
+    await page.route('**/web/messages', (route) => route.abort())
+    await say(page, 'Do not lose me')
+    await page.waitForSelector('.entry.user[data-state=waiting]')
+    await page.fill('#message', 'half a thou')
+    await page.unroute('**/web/messages')
+    await page.goto(`${served.address}/`)
+    await page.waitForSelector('.entry.user[data-state=sent]')
+    assert.equal(await page.inputValue('#message'), 'half a thou')
+    assert.deepEqual(
+      gateway.accepted.map(({ text }) => text),
+      ['Do not lose me'],
+    )
+    await page.reload()
+    await connected(page)
+    assert.equal(await page.locator('.entry.user').count(), 1)
+    assert.equal(gateway.accepted.length, 1)
+  })
+
+  test('what the gateway refuses is said with its reason, and can be tried again', async () => {
+    await using opened = await open()
+    const { page, gateway } = opened
+    await connected(page)
+    const refusal = { error: { code: 'inbox/too-large', message: 'The message is too large.', hint: 'Send less.' } }
+    await page.route('**/web/messages', (route) => route.fulfill({ status: 413, json: refusal }))
+    await say(page, 'A long story')
+    await page.waitForSelector('.entry.user[data-state=failed]')
+    assert.match(await page.innerText('.entry.user'), /The message is too large\. Send less\./)
+    await page.unroute('**/web/messages')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.waitForSelector('.entry.user[data-state=sent]')
+    assert.equal(gateway.accepted.length, 1)
+  })
+
+  test('markdown shows what was written and runs none of it', async () => {
+    await using opened = await open()
+    const { page, gateway, problems } = opened
+    await connected(page)
+    await gateway.reply(hostile)
+    await page.waitForSelector('.prose table')
+    assert.equal(await page.locator('.prose :is(img, iframe, script, svg:not(.icon), [onerror], [onclick])').count(), 0)
+    const links = await page.locator('.prose a').all()
+    assert.deepEqual(await Promise.all(links.map((link) => link.getAttribute('href'))), [
+      'https://example.org/?a=1&b=2',
+      'mailto:me@example.org',
+      'https://example.org/pixel.png',
+    ])
+    for (const link of links) assert.equal(await link.getAttribute('rel'), 'noopener noreferrer')
+    const text = (await page.textContent('.prose')) ?? ''
+    for (const shown of ['<img src=x onerror=alert(1)>', '<script>alert(2)</script>', 'a < b & c', 'click', 'a & b']) {
+      assert.ok(text.includes(shown), shown)
+    }
+    assert.deepEqual(problems, [])
+  })
+
+  test('a text that no reader of markdown can bear is shown as it is', async () => {
+    await using opened = await open()
+    const { page, gateway, problems } = opened
+    await connected(page)
+    const deep = `${'>'.repeat(20_000)} deep`
+    await gateway.reply(deep)
+    await page.waitForSelector('.prose .plain')
+    assert.equal(await page.textContent('.prose .plain'), deep)
+    assert.deepEqual(problems, [])
+  })
+
+  test('code can be copied, and a long line scrolls in its block', async () => {
+    await using opened = await open()
+    const { page, gateway } = opened
+    await connected(page)
+    const code = `const answer = "${'42'.repeat(100)}" // always\n`
+    await gateway.reply(`\`\`\`js\n${code}\`\`\``)
+    await page.waitForSelector('.code')
+    assert.equal(await page.innerText('.code-head span'), 'js')
+    await page.click('[data-copy]')
+    await page.getByText('Copied').waitFor()
+    assert.equal(await page.evaluate('navigator.clipboard.readText()'), code.trimEnd())
+  })
+
+  test('a reader who looks back stays there while text is being written, and finds the way to the end', async () => {
+    const prepare = (gateway: Gateway) => {
+      for (let count = 1; count <= 70; count += 1) gateway.store(count % 2 ? 'user' : 'agent', `line ${count}`)
+    }
+    await using opened = await open({ prepare })
+    const { page, gateway } = opened
+    await connected(page)
+    const box = "document.querySelector('#scroller')"
+    const top = () => page.evaluate<number>(`${box}.scrollTop`)
+    const isAtEnd = `${box}.scrollHeight - ${box}.scrollTop - ${box}.clientHeight < 2`
+    await page.waitForFunction(isAtEnd)
+    await page.press('#message', 'PageUp')
+    await page.waitForSelector('#jump:not([hidden])')
+    const reading = await top()
+    turn(gateway, 'running')
+    await gateway.draft('d', 'one\n\n'.repeat(40))
+    await page.waitForSelector('.entry.agent.live')
+    assert.equal(await top(), reading)
+    await page.click('#jump')
+    await page.waitForFunction(isAtEnd)
+    await gateway.draft('d', 'one\n\n'.repeat(80))
+    await page.locator('.live p').nth(79).waitFor()
+    await page.waitForFunction(isAtEnd)
+
+    assert.equal(await page.getByText('line 10', { exact: true }).count(), 0)
+    await page.click('#older')
+    await page.getByText('line 10', { exact: true }).waitFor()
+    assert.equal(await page.isVisible('#older'), false)
+  })
+
+  test('commands are offered while they are typed; Shift and Enter begin a new line', async () => {
+    await using opened = await open()
+    const { page, gateway } = opened
+    await connected(page)
+    await page.fill('#message', '/st')
+    assert.deepEqual(await page.locator('#hints code').allInnerTexts(), ['/stop', '/status'])
+    await page.press('#message', 'ArrowDown')
+    assert.equal(await page.getAttribute('#message', 'aria-activedescendant'), 'hint-status')
+    const accepted = gateway.nextAccepted()
+    await page.press('#message', 'Enter')
+    assert.equal((await accepted).text, '/status')
+    await page.fill('#message', 'one')
+    await page.press('#message', 'Shift+Enter')
+    await page.keyboard.type('two')
+    const second = gateway.nextAccepted()
+    await page.press('#message', 'Enter')
+    assert.equal((await second).text, 'one\ntwo')
+  })
+
+  test('on a phone nothing is wider than the screen, and Enter begins a new line', async () => {
+    await using phone = await createTab(browser, {
+      viewport: { width: 360, height: 640 },
+      hasTouch: true,
+      isMobile: true,
+    })
+    await using opened = await phone.open()
+    const { page, gateway, problems } = opened
+    await connected(page)
+    const cells = '| long column heading | and another one | and a third |\n|-|-|-|\n| some cell text | more | more |'
+    await gateway.reply(
+      `${'w'.repeat(300)}\n\n\`${'c'.repeat(200)}\`\n\n${cells}\n\n\`\`\`\n${'x'.repeat(300)}\n\`\`\``,
+    )
+    await page.waitForSelector('.code')
+    for (const name of ['html', 'body', '#scroller', '#content']) {
+      const box = `document.querySelector('${name}')`
+      assert.equal(await page.evaluate(`${box}.scrollWidth - ${box}.clientWidth`), 0, name)
+    }
+    await page.fill('#message', 'one')
+    await page.press('#message', 'Enter')
+    assert.equal(await page.inputValue('#message'), 'one\n')
+    await page.tap('#send')
+    await page.waitForSelector('.entry.user[data-state=sent]')
+    assert.deepEqual(problems, [])
+  })
+
+  test('the page follows the colours that the person chose', async () => {
+    await using opened = await open()
+    const { page } = opened
+    const paper = async (colorScheme: 'light' | 'dark' | null) => {
+      await page.emulateMedia({ colorScheme })
+      return page.evaluate('getComputedStyle(document.documentElement).backgroundColor')
+    }
+    assert.deepEqual([await paper('light'), await paper('dark')], ['rgb(251, 251, 252)', 'rgb(16, 18, 21)'])
+    await page.emulateMedia({ colorScheme: null })
+  })
+})
+
+const hostile = `Raw <img src=x onerror=alert(1)> in a line.
+
+<script>alert(2)</script>
+
+<iframe src="javascript:alert(3)"></iframe>
+
+[click](javascript:alert(4)) [data](data:text/html,<script>alert(5)</script>) [into the gateway](/web/stop)
+[web](https://example.org/?a=1&amp;b=2 "a &quot;title&quot;") <me@example.org>
+
+![a pixel](https://example.org/pixel.png) ![bad](javascript:alert(6)) ![svg](data:image/svg+xml;base64,PHN2Zz4=)
+
+a &lt; b &amp; c
+
+| <b onclick=alert(7)>x</b> | a &amp; b |
+|-|-|
+| 1 | 2 |
+`

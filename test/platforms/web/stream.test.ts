@@ -1,0 +1,229 @@
+/**
+ * What an open page is told: first what it missed, then what happens.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createHub } from '../../../platforms/web/hub.ts'
+import { silentLog } from '../../../src/lib/log.ts'
+import { fieldsOf, type Gateway, type Lines, linesOf, posting, startGateway, target, withToken } from './kit.ts'
+
+async function openStream(gateway: Gateway, after = '', signal?: AbortSignal): Promise<Lines> {
+  const init = { headers: withToken, ...(signal === undefined ? {} : { signal }) }
+  const response = await gateway.request(`/web/stream?chat=main&after=${after}`, init)
+  assert.equal(response.headers.get('content-type'), 'application/x-ndjson; charset=utf-8')
+  return linesOf(response)
+}
+
+test('a page is told about the gateway, then what was said before, then that it is up to date', async () => {
+  const gateway = await startGateway()
+  gateway.store('user', 'one')
+  gateway.store('agent', 'two')
+  const lines = await openStream(gateway)
+  assert.deepEqual(await lines.next(), { type: 'info', info: gateway.info })
+  assert.match(JSON.stringify(await lines.next()), /"text":"one"/)
+  assert.match(JSON.stringify(await lines.next()), /"text":"two"/)
+  assert.deepEqual(await lines.next(), { type: 'ready', more: false })
+  await lines.close()
+})
+
+test('a page that comes back is told only what it missed, however much that is', async () => {
+  const gateway = await startGateway()
+  const last = gateway.store('user', 'known')
+  for (let count = 0; count < 450; count += 1) gateway.store('agent', `missed ${count}`)
+  const lines = await openStream(gateway, last.id)
+  await lines.next()
+  for (let count = 0; count < 450; count += 1) {
+    assert.match(JSON.stringify(await lines.next()), new RegExp(`"missed ${count}"`))
+  }
+  assert.equal((await lines.next())['type'], 'ready')
+  await lines.close()
+})
+
+test('a new page gets the newest lines and learns that there are more', async () => {
+  const gateway = await startGateway()
+  for (let count = 1; count <= 100; count += 1) gateway.store('user', `line ${count}`)
+  const lines = await openStream(gateway)
+  await lines.next()
+  assert.match(JSON.stringify(await lines.next()), /"line 41"/)
+  assert.deepEqual(await lines.until('ready'), { type: 'ready', more: true })
+  await lines.close()
+})
+
+test('what is sent and answered reaches every open page, with the id it is stored under', async () => {
+  const gateway = await startGateway()
+  const pages = [await openStream(gateway), await openStream(gateway)]
+  for (const page of pages) await page.until('ready')
+  await gateway.request('/web/messages', posting({ chat: 'main', id: 'my-own-id', text: 'Hello' }))
+  await gateway.reply('Good day')
+  for (const page of pages) {
+    assert.match(JSON.stringify(await page.next()), /"id":"000001".*"Hello".*"messageId":"my-own-id"/)
+    assert.match(JSON.stringify(await page.next()), /"id":"000002".*"Good day"/)
+    await page.close()
+  }
+})
+
+test('a reply that is delivered again is not shown again', async () => {
+  const gateway = await startGateway()
+  const lines = await openStream(gateway)
+  await lines.until('ready')
+  await gateway.reply('once')
+  const again = { deliveryId: 'x', target, text: 'once', kind: 'reply', turnId: 't1' } as const
+  assert.equal((await gateway.adapter.send(again, AbortSignal.timeout(1_000))).success, true)
+  await gateway.reply('twice')
+  assert.match(JSON.stringify(await lines.next()), /"once"/)
+  assert.match(JSON.stringify(await lines.next()), /"twice"/)
+  await lines.close()
+})
+
+test('two lines of one moment are both shown, although the later one is stored before the other', async () => {
+  const gateway = await startGateway()
+  const lines = await openStream(gateway)
+  await lines.until('ready')
+  gateway.store('user', 'a')
+  gateway.store('user', 'b')
+  await gateway.reply('later')
+  gateway.insert(2, 'between')
+  await gateway.reply('last')
+  for (const text of ['a', 'b', 'later', 'between', 'last']) {
+    assert.match(JSON.stringify(await lines.next()), new RegExp(`"${text}"`))
+  }
+  await lines.close()
+})
+
+test('a draft grows by what is new, and its end is the stored answer', async () => {
+  const gateway = await startGateway()
+  const lines = await openStream(gateway)
+  await lines.until('ready')
+  await gateway.draft('d', 'Good')
+  const text = (text: string) => ({ deliveryId: 'd', target, text, kind: 'draft', turnId: 't1' }) as const
+  await gateway.adapter.edit?.('d', text('Good day'), false, AbortSignal.timeout(1_000))
+  await gateway.adapter.edit?.('d', text('Good day'), false, AbortSignal.timeout(1_000))
+  await gateway.adapter.edit?.('d', text('Good 😀'), false, AbortSignal.timeout(1_000))
+  await gateway.adapter.edit?.('d', text('Good 😁'), false, AbortSignal.timeout(1_000))
+  gateway.store('agent', 'Good morning', { turnId: 't1' })
+  await gateway.adapter.edit?.('d', { ...text('Good morning'), kind: 'reply' }, true, AbortSignal.timeout(1_000))
+
+  let shown = ''
+  const grown = (event: Record<string, unknown>) => {
+    assert.equal(event['type'], 'draft')
+    shown = shown.slice(0, Number(event['at'])) + event['text']
+    return shown
+  }
+  assert.equal(grown(await lines.next()), 'Good')
+  const second = await lines.next()
+  assert.deepEqual(second, { type: 'draft', id: 'd', turnId: 't1', at: 4, text: ' day' })
+  assert.equal(grown(second), 'Good day')
+  assert.equal(grown(await lines.next()), 'Good 😀')
+  assert.equal(grown(await lines.next()), 'Good 😁')
+  assert.match(JSON.stringify(await lines.next()), /"entry".*"Good morning"/)
+  assert.deepEqual(await lines.next(), { type: 'draft-gone', id: 'd' })
+  await lines.close()
+})
+
+test('a page that is opened in the middle of a turn sees what the others see', async () => {
+  const gateway = await startGateway()
+  const tool = { turnId: 't1', callId: 'c1', tool: 'terminal' }
+  gateway.adapter.activity?.(target, { kind: 'turn-started', turnId: 't1' })
+  gateway.adapter.activity?.(target, { kind: 'tool-started', ...tool, label: 'ls' })
+  gateway.adapter.activity?.(target, { kind: 'tool-ended', ...tool, ok: true, summary: '3 files' })
+  await gateway.draft('d', 'So far')
+  const lines = await openStream(gateway)
+  await lines.next()
+  assert.deepEqual(await lines.next(), { type: 'turn', turnId: 't1', state: 'running' })
+  assert.deepEqual(await lines.next(), { type: 'tool', ...tool, label: 'ls', state: 'done', summary: '3 files' })
+  assert.deepEqual(await lines.next(), { type: 'draft', id: 'd', turnId: 't1', at: 0, text: 'So far' })
+  await lines.until('ready')
+  gateway.adapter.activity?.(target, { kind: 'turn-ended', turnId: 't1', status: 'stopped' })
+  assert.deepEqual(await lines.next(), { type: 'turn', turnId: 't1', state: 'stopped' })
+  assert.equal((await gateway.adapter.remove?.(target, 'd', AbortSignal.timeout(1_000)))?.success, true)
+  assert.deepEqual(await lines.next(), { type: 'draft-gone', id: 'd' })
+  await gateway.adapter.typing?.(target, AbortSignal.timeout(1_000))
+  assert.deepEqual(await lines.next(), { type: 'typing' })
+  await lines.close()
+})
+
+test('what is stored cannot be removed from the page', async () => {
+  const gateway = await startGateway()
+  const result = await gateway.adapter.remove?.(target, 'stored', AbortSignal.timeout(1_000))
+  assert.equal(result?.success === false && result.problem, 'rejected')
+})
+
+test('a page whose history cannot be read is let go, so that it comes back', async () => {
+  const gateway = await startGateway()
+  const lines = await openStream(gateway)
+  await lines.until('ready')
+  gateway.failHistory = new Error('the database is locked')
+  await gateway.reply('unreadable')
+  assert.equal(await lines.ended(), true)
+})
+
+test('pages that hang up and gateways that stop leave nothing behind', async () => {
+  const hub = createHub({ history: async () => [], info: () => ({ ...info }), log: silentLog })
+  const page = new AbortController()
+  hub.subscribe('a', undefined, page.signal)
+  const stream = hub.subscribe('b', undefined, new AbortController().signal)
+  assert.equal(hub.watchers(), 2)
+  page.abort()
+  assert.equal(hub.watchers(), 1)
+  await stream.cancel()
+  assert.equal(hub.watchers(), 0)
+  hub.subscribe('c', undefined, AbortSignal.abort())
+  assert.equal(hub.watchers(), 0)
+  hub.subscribe('c', undefined, new AbortController().signal)
+  hub.close()
+  hub.close()
+  assert.equal(hub.watchers(), 0)
+})
+
+const info = { version: '1', model: 'm', provider: 'p', degraded: [] as readonly string[] }
+
+test('a quiet page hears a heartbeat, and news about the gateway', async () => {
+  let degraded: readonly string[] = []
+  const hub = createHub({ history: async () => [], info: () => ({ ...info, degraded }), log: silentLog, pingMs: 5 })
+  const lines = linesOf(new Response(hub.subscribe('main', undefined, new AbortController().signal)))
+  await lines.until('ping')
+  degraded = ['disk']
+  assert.deepEqual(await lines.until('info').then((event) => event['info']), { ...info, degraded })
+  hub.close()
+})
+
+test('a chat keeps at most twenty pages; the oldest makes room', async () => {
+  const hub = createHub({ history: async () => [], info: () => info, log: silentLog })
+  const first = linesOf(new Response(hub.subscribe('main', undefined, new AbortController().signal)))
+  await first.until('ready')
+  for (let count = 0; count < 20; count += 1) hub.subscribe('main', undefined, new AbortController().signal)
+  assert.equal(await first.ended(), true)
+  assert.equal(hub.watchers(), 20)
+  hub.close()
+})
+
+test('a page that does not read is let go before it fills the memory', async () => {
+  const hub = createHub({ history: async () => [], info: () => info, log: silentLog })
+  const lines = linesOf(new Response(hub.subscribe('main', undefined, new AbortController().signal)))
+  await lines.until('ready')
+  const text = 'x'.repeat(1_000_000)
+  for (let count = 0; count < 8; count += 1) hub.publish('main', [{ type: 'draft', id: 'd', turnId: 't', at: 0, text }])
+  assert.equal(hub.watchers(), 0)
+  hub.close()
+})
+
+test('earlier lines come a page at a time, until there are none', async () => {
+  const gateway = await startGateway()
+  for (let count = 1; count <= 200; count += 1) gateway.store('user', `line ${count}`)
+  const seen: string[] = []
+  let before = '000141'
+  for (let more = true; more; ) {
+    const answer = await gateway.request(`/web/history?chat=main&before=${before}`, { headers: withToken })
+    const { entries, more: older } = fieldsOf(await answer.json())
+    assert.ok(Array.isArray(entries))
+    seen.unshift(...entries.map((entry) => String(fieldsOf(entry)['text'])))
+    before = String(fieldsOf(entries[0])['id'])
+    more = older === true
+  }
+  assert.deepEqual(
+    seen,
+    Array.from({ length: 140 }, (_, index) => `line ${index + 1}`),
+  )
+  const unknown = await gateway.request('/web/history?chat=main&before=nothing', { headers: withToken })
+  assert.deepEqual(await unknown.json(), { entries: [], more: false })
+})
