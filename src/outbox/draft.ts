@@ -28,6 +28,8 @@ export interface DraftOptions {
   readonly turnId: string
   /** The platform's id of the message that is being answered. */
   readonly replyTo?: string
+  /** The turn began before a restart: a draft may stand there whose address was never heard. */
+  readonly resumed?: boolean
 }
 
 /** What the drafts of the room know together. */
@@ -55,6 +57,9 @@ export function createDraft(room: Room, book: DraftBook, options: DraftOptions):
   /** As much is shown as a draft may show. */
   let full = false
   let failures = 0
+  /** A first draft may have arrived that we have no address of. */
+  let lost = false
+  let asked = options.resumed !== true
   let over = false
   let nextAt = 0
   let busy = false
@@ -109,18 +114,7 @@ export function createDraft(room: Room, book: DraftBook, options: DraftOptions):
   }
 
   async function show(sender: Sender, text: string): Promise<void> {
-    nextAt = room.clock() + (sender.draftIntervalMs ?? room.settings().streaming.edit_interval * 1_000)
     const address = book.addresses.get(turnId)
-    const result = await call(sender, text, address)
-    if (!result.success) return refused(result, address, sender)
-    failures = 0
-    shown = text
-    if (address !== undefined) return
-    if (result.messageId === undefined) return giveUp('the platform did not name the message')
-    await remember(result.messageId)
-  }
-
-  async function call(sender: Sender, text: string, address: string | undefined): Promise<SendResult> {
     const message: OutboundMessage = {
       deliveryId: `draft:${turnId}`,
       target,
@@ -129,6 +123,30 @@ export function createDraft(room: Room, book: DraftBook, options: DraftOptions):
       turnId,
       ...(options.replyTo === undefined ? {} : { replyTo: options.replyTo }),
     }
+    if (address === undefined && !asked) return findFirst(sender, message)
+    nextAt = room.clock() + (sender.draftIntervalMs ?? room.settings().streaming.edit_interval * 1_000)
+    const result = await call(sender, message, address)
+    if (!result.success) return refused(result, address, sender)
+    failures = 0
+    shown = text
+    if (address !== undefined) return
+    if (result.messageId === undefined) return giveUp('the platform did not name the message')
+    await remember(result.messageId)
+  }
+
+  /** Asks for a first draft whose address was lost, so that no second one is put beside it. */
+  async function findFirst(sender: Sender, message: OutboundMessage): Promise<void> {
+    asked = true
+    const found = await bounded(
+      room.halt,
+      async (signal) => (await sender.resolveUnknown?.(message, signal)) ?? 'unknown',
+      callTimeoutMs,
+    )
+    if (found !== 'unknown' && found.sent && found.messageId !== undefined) await remember(found.messageId)
+    else if (lost && (found === 'unknown' || found.sent)) giveUp('whether the draft has arrived is unknown')
+  }
+
+  async function call(sender: Sender, message: OutboundMessage, address: string | undefined): Promise<SendResult> {
     const edit = sender.edit?.bind(sender)
     if (address !== undefined && edit === undefined) {
       return { success: false, problem: 'rejected', error: 'the platform cannot edit messages' }
@@ -151,9 +169,11 @@ export function createDraft(room: Room, book: DraftBook, options: DraftOptions):
     } else if (address !== undefined) {
       shown = undefined
     }
-    // A second first draft would stand beside the one that may have arrived.
-    const doubled = address === undefined && result.maybeSent === true && sender.idempotentSends !== true
-    if (doubled || failures >= patience || result.problem === 'unauthorised') giveUp(result.error)
+    if (address === undefined && result.maybeSent === true && sender.idempotentSends !== true) {
+      lost = true
+      asked = false
+    }
+    if (failures >= patience || result.problem === 'unauthorised') giveUp(result.error)
   }
 
   /** The address outlives a crash, so that the resumed turn goes on in the same message. */

@@ -8,16 +8,20 @@
 export interface Fence {
   /** Where the opening line begins. */
   readonly start: number
-  /** Where the line after it begins. */
-  readonly body: number
+  /** Where its code begins and ends, blank lines left out. */
+  readonly codeStart: number
+  readonly codeEnd: number
   /** Where the closing line begins; the end of the text when it is missing. */
   readonly shutAt: number
   /** Just after the closing line, without blanks at its end and its line break. */
   readonly end: number
-  /** The line that opens the same fence again in the next message. */
+  /** The line that opens the same fence again in the next message, and the one that closes it there. */
   readonly reopen: string
-  /** The line that closes it at the end of a message. */
+  readonly shutAgain: string
+  /** The line that closes it at the end of the message that it begins in. */
   readonly shut: string
+  /** Stands before each line of the body when the fence is quoted. */
+  readonly quote: string
   /** Characters that each line of the body is indented by, because the fence stands in a list. */
   readonly indent: number
 }
@@ -117,12 +121,21 @@ function indentOf(text: string, line: Line): number {
 function finished(text: string, { line, mark, info }: Opening, shutAt: number, end: number): Fence {
   const prefix = text.slice(line.start, line.text).replace(/[^>\t]/g, ' ')
   const quote = line.quoted ? `${prefix.trim()} ` : ''
+  const blank = line.quoted ? ' \t\n>' : ' \t\n'
+  const body = Math.min(line.end + 1, text.length)
+  let codeEnd = shutAt
+  while (codeEnd > body && blank.includes(text[codeEnd - 1] ?? '')) codeEnd--
+  let codeStart = body
+  while (codeStart < codeEnd && blank.includes(text[codeStart] ?? '')) codeStart++
   return {
     start: line.start,
-    body: Math.min(line.end + 1, text.length),
+    codeStart,
+    codeEnd,
     shutAt,
     end,
     reopen: `${quote}${mark}${info}`,
+    shutAgain: `${quote}${mark}`,
+    quote,
     shut: `${prefix}${mark}`,
     indent: line.quoted ? 0 : prefix.length,
   }

@@ -51,20 +51,32 @@ interface Source {
 
 function cutParts(text: string, room: number, measure: Measure): string[] {
   // A fence whose own lines fill half a message cannot be repeated in each; it is then cut like prose.
-  const fences = findFences(text).filter((fence) => measure(`${fence.reopen}\n\n${fence.shut}`) * 2 <= room)
+  const fences = findFences(text).filter(
+    (fence) => measure(`${fence.reopen}\n${fence.quote}\n${fence.shut}`) * 2 <= room,
+  )
   const source: Source = { text, room, measure, ...finderOf(fences) }
   const parts: string[] = []
   let from = afterBlankLines(text, 0)
   while (from < text.length) {
     const carried = source.fenceAt(from)
-    const head = carried === undefined ? '' : `${carried.reopen}\n`
+    const head = carried === undefined ? '' : headOf(carried, text, from)
     const cut = nextCut(source, from, measure(head))
     const slice = text.slice(from, cut.to)
     const body = carried === undefined ? slice.trimEnd() : withoutIndent(slice, carried, from)
-    if (body !== '' || head !== '') parts.push(`${head}${body}${cut.tail}`)
+    if (body.trim() !== '') parts.push(`${head}${body}${cut.tail}`)
     from = cut.next
   }
   return parts
+}
+
+/** Opens the fence again; a quoted line that was cut in two is quoted again. */
+function headOf({ reopen, quote }: Fence, text: string, from: number): string {
+  return text[from - 1] === '\n' ? `${reopen}\n` : `${reopen}\n${quote}`
+}
+
+/** What closes a fence at the end of the message that begins at `from`. */
+function tailOf(fence: Fence, from: number): string {
+  return `\n${fence.start < from ? fence.shutAgain : fence.shut}`
 }
 
 /** Fences stand in order and never overlap, so that each look is a binary search. */
@@ -99,7 +111,7 @@ function nextCut(source: Source, from: number, headLength: number): Cut {
   const end = fitEnd(text, from, room, measure)
   if (end === text.length) {
     const unclosed = source.fenceAt(text.length - 1)
-    const tail = unclosed !== undefined && unclosed.shutAt === text.length ? `\n${unclosed.shut}` : ''
+    const tail = unclosed !== undefined && unclosed.shutAt === text.length ? tailOf(unclosed, from) : ''
     if (tail === '' || measure(text.slice(from)) + measure(tail) <= room) return { to: end, next: end, tail }
   }
   const fence = source.fenceAt(end === text.length ? end - 1 : end)
@@ -118,20 +130,22 @@ function cutFence(source: Source, fence: Fence, from: number, room: number, end:
     const fitsAlone = short && measure(text.slice(fence.start, fence.end)) <= source.room
     if (fitsAlone || fence.start >= half) return undefined
   }
-  const tail = `\n${fence.shut}`
+  const tail = tailOf(fence, from)
   const limit = fitEnd(text, from, room - measure(tail), measure)
   const newline = text.slice(from, limit + 1).lastIndexOf('\n') + from
-  const firstLine = Math.max(fence.body, from)
-  const far = newline - from >= (limit - from) / 2 || newline + 1 === fence.shutAt
-  if (newline > firstLine && far) return inFence(fence, newline, newline + 1, tail)
-  if (limit <= fence.body && startsHere) return undefined
+  const firstLine = Math.max(fence.codeStart, from)
+  // A break of the first half will do where it keeps a line of code whole.
+  const nextLine = text.slice(newline + 1, newline + 1 + room)
+  const good = newline - from >= (limit - from) / 2 || nextLine.includes('\n')
+  if (newline > firstLine && good) return inFence(source, fence, newline, newline + 1, tail)
+  if (newline <= firstLine && startsHere) return undefined
   const hard = Math.max(wholeCharacterEnd(text, from, limit), from + 1)
-  return inFence(fence, hard, hard, tail)
+  return inFence(source, fence, hard, hard, tail)
 }
 
-/** When only the closing line is left, the tail stands for it. */
-function inFence(fence: Fence, to: number, next: number, tail: string): Cut {
-  return { to, next: next >= fence.shutAt ? fence.end : next, tail }
+/** When only blank lines and the closing line are left, the tail stands for them. */
+function inFence({ text }: Source, fence: Fence, to: number, next: number, tail: string): Cut {
+  return { to, next: next >= fence.codeEnd ? afterBlanks(text, fence.end) : next, tail }
 }
 
 function cutProse(source: Source, from: number, end: number): Cut {

@@ -166,9 +166,10 @@ create table outbox (
   created_at integer not null,
   updated_at integer not null
 );
-create index outbox_open on outbox (platform, account, chat_id, id) where state in ('queued', 'sending', 'unknown');
 create index outbox_dead on outbox (id) where state = 'dead';
 create index outbox_by_chat on outbox (platform, account, chat_id, id);
+-- Last, because of two indexes that suit equally well the newer one is used.
+create index outbox_open on outbox (platform, account, chat_id, id) where state in ('queued', 'sending', 'unknown');
 create index outbox_by_age on outbox (created_at);
 
 create table drafts (

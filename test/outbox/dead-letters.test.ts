@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { limited, lost, openOutbox, rejected } from './support.ts'
+
+test('a reply that was given up is listed with its reason, newest first', async (t) => {
+  const { outbox, sender, say } = openOutbox(t)
+  sender.script.push(rejected, rejected)
+  await say('one', { turnId: 'turn', sessionKey: 'session' })
+  await say('two')
+  await outbox.settled()
+  const letters = await outbox.list()
+  assert.deepEqual(
+    letters.map(({ text, error, turn_id, session_key }) => [text, error, turn_id, session_key]),
+    [
+      ['two', 'chat not found', null, null],
+      ['one', 'chat not found', 'turn', 'session'],
+    ],
+  )
+  assert.equal((await outbox.list(1)).length, 1)
+})
+
+test('a dead letter can be sent after all, before what waits in its chat', async (t) => {
+  const { outbox, sender, time, say, states } = openOutbox(t)
+  sender.script.push(rejected, limited(60_000))
+  await say('one')
+  await outbox.settled()
+  await say('two', { chatId: 'chat' })
+  await outbox.settled()
+  const [letter] = await outbox.list()
+  assert.equal(await outbox.retry(letter?.id ?? 0), true)
+  await outbox.settled()
+  assert.deepEqual(await states(), ['queued', 'queued'])
+  time.advance(60_000)
+  await outbox.settled()
+  assert.deepEqual(sender.texts(), ['one', 'two', 'one', 'two'])
+  assert.deepEqual(await outbox.list(), [])
+  assert.equal(await outbox.retry(letter?.id ?? 0), false)
+})
+
+test('a dead letter that may have arrived is sent after all with the label', async (t) => {
+  const { outbox, sender, say } = openOutbox(t, { settings: { outbox: { max_tries: 1 } } })
+  sender.script.push(lost)
+  await say('hello')
+  await outbox.settled()
+  const [letter] = await outbox.list()
+  await outbox.retry(letter?.id ?? 0)
+  await outbox.settled()
+  assert.deepEqual(sender.texts(), ['hello', '♻️ May be a duplicate:\n\nhello'])
+})
+
+test('a dropped dead letter is gone for good', async (t) => {
+  const { outbox, sender, say, states } = openOutbox(t)
+  sender.script.push(rejected)
+  await say('hello')
+  await outbox.settled()
+  const [letter] = await outbox.list()
+  assert.equal(await outbox.drop(letter?.id ?? 0), true)
+  assert.equal(await outbox.drop(letter?.id ?? 0), false)
+  assert.equal(await outbox.retry(letter?.id ?? 0), false)
+  assert.deepEqual(await states(), ['dropped'])
+})
+
+test('a reply that was sent cannot be dropped or sent again', async (t) => {
+  const { outbox, say } = openOutbox(t)
+  await say('hello')
+  await outbox.settled()
+  assert.equal(await outbox.retry(1), false)
+  assert.equal(await outbox.drop(1), false)
+})
+
+test('old finished replies are forgotten in small steps, those still open are kept', async (t) => {
+  const bench = openOutbox(t)
+  const { outbox, store, time, say, states, sender } = bench
+  for (const text of ['one', 'two', 'three']) await say(text)
+  await outbox.settled()
+  sender.script.push(limited(1e9))
+  await say('open')
+  await outbox.settled()
+  time.advance(1_000)
+  await say('young', { chatId: 'other' })
+  await outbox.settled()
+  const before = time.clock() - 500
+  assert.equal(await store.run(() => outbox.sweep(before, 2)), 2)
+  assert.equal(await store.run(() => outbox.sweep(before, 2)), 1)
+  assert.equal(await store.run(() => outbox.sweep(before, 2)), 0)
+  assert.deepEqual(await states(), ['queued', 'sent'])
+})

@@ -1,0 +1,270 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { later, limited, lost, openOutbox, rejected, temporary, unauthorised } from './support.ts'
+
+test('a reply reaches its chat, as an answer to the message it answers', async (t) => {
+  const { outbox, sender, say, rows } = openOutbox(t)
+  await say('hello', { replyTo: 'question', turnId: 'turn', threadId: 'topic' })
+  await outbox.settled()
+  const [call] = sender.calls
+  assert.deepEqual(
+    [call?.op, call?.text, call?.kind, call?.replyTo, call?.thread, call?.deliveryId],
+    ['send', 'hello', 'reply', 'question', 'topic', 'reply-1:1'],
+  )
+  const [row] = await rows()
+  assert.deepEqual([row?.state, row?.platform_id, row?.error], ['sent', 'm1', null])
+})
+
+test('a short reply in a quiet chat costs one transaction after its own, and leaves no timer', async (t) => {
+  const { outbox, time, say, transactions } = openOutbox(t)
+  await say('hello')
+  await outbox.settled()
+  assert.equal(transactions(), 2)
+  assert.deepEqual(time.waiting(), [])
+})
+
+test('a reply is on disk as being sent before the platform is called', async (t) => {
+  const { outbox, sender, say, states, points } = openOutbox(t)
+  const answer = later<{ success: true }>()
+  sender.script.push(answer.promise)
+  await say('hello')
+  await sender.reached(1)
+  assert.deepEqual(await states(), ['sending'])
+  answer.resolve({ success: true })
+  await outbox.settled()
+  assert.deepEqual(await states(), ['sent'])
+  assert.deepEqual(points, ['outbox:claimed', 'outbox:accepted', 'outbox:settled'])
+})
+
+test('replies of one chat arrive in the order they were stored, threads among them', async (t) => {
+  const { outbox, sender, say } = openOutbox(t)
+  await Promise.all([say('one'), say('two', { threadId: 'a' }), say('three'), say('four', { threadId: 'b' })])
+  await outbox.settled()
+  assert.deepEqual(sender.texts(), ['one', 'two', 'three', 'four'])
+})
+
+test('two replies stored in one breath never are in flight together', async (t) => {
+  const { outbox, sender, say, states } = openOutbox(t)
+  const answer = later<{ success: true }>()
+  sender.script.push(answer.promise)
+  await Promise.all([say('one'), say('two')])
+  await sender.reached(1)
+  assert.deepEqual(await states(), ['sending', 'queued'])
+  assert.deepEqual(sender.texts(), ['one'])
+  answer.resolve({ success: true })
+  await outbox.settled()
+  assert.deepEqual(sender.texts(), ['one', 'two'])
+})
+
+test('the parts of a long reply arrive one after the other, only the first as an answer', async (t) => {
+  const { outbox, sender, say } = openOutbox(t, { limits: { maxChars: 60, unit: 'utf16' } })
+  await say('word '.repeat(30).trim(), { replyTo: 'question' })
+  await outbox.settled()
+  assert.deepEqual(
+    sender.calls.map(({ deliveryId, replyTo }) => [deliveryId, replyTo]),
+    [
+      ['reply-1:1', 'question'],
+      ['reply-1:2', ''],
+      ['reply-1:3', ''],
+    ],
+  )
+  assert.ok(sender.texts().every((text) => text.length <= 60))
+})
+
+test('the limits of the manifest hold while the platform is away', async (t) => {
+  const bench = openOutbox(t, { limitsOf: { maxChars: 60, unit: 'utf16' } })
+  bench.connected = false
+  await bench.say('word '.repeat(30).trim())
+  assert.equal((await bench.rows()).length, 3)
+})
+
+test('a blank reply sends nothing', async (t) => {
+  const { outbox, sender, say, rows } = openOutbox(t)
+  await say(' \n')
+  await outbox.settled()
+  assert.deepEqual([sender.calls.length, (await rows()).length], [0, 0])
+})
+
+test('finishing twice with the same key answers once', async (t) => {
+  const { outbox, sender, say } = openOutbox(t)
+  await say('hello', { key: 'turn:1' })
+  await say('hello', { key: 'turn:1' })
+  await outbox.settled()
+  await say('hello', { key: 'turn:1' })
+  await outbox.settled()
+  assert.deepEqual(sender.texts(), ['hello'])
+})
+
+test('a reply whose transaction fails is not sent, and the chat stays free for the next', async (t) => {
+  const { outbox, store, sender, say, time, rows } = openOutbox(t)
+  const target = { platform: 'fake', account: 'default', chatId: 'chat' }
+  const prepared = outbox.prepare({ key: 'never', target, kind: 'reply', text: 'never' })
+  const failing = store.run(function* () {
+    yield* prepared.write(time.clock())
+    throw new Error('overtaken')
+  })
+  await assert.rejects(failing, /overtaken/)
+  prepared.abandoned()
+  await say('hello')
+  await outbox.settled()
+  assert.deepEqual(sender.texts(), ['hello'])
+  assert.equal((await rows()).length, 1)
+})
+
+test('a reply whose transaction is tried again is sent once', async (t) => {
+  const { outbox, store, sender, time } = openOutbox(t)
+  const target = { platform: 'fake', account: 'default', chatId: 'chat' }
+  const prepared = outbox.prepare({ key: 'reply', target, kind: 'reply', text: 'hello' })
+  const failing = store.run(function* () {
+    yield* prepared.write(time.clock())
+    throw new Error('disk full')
+  })
+  await assert.rejects(failing, /disk full/)
+  await store.run(() => prepared.write(time.clock()))
+  prepared.committed()
+  await outbox.settled()
+  assert.deepEqual(sender.texts(), ['hello'])
+})
+
+test('a reply whose caller is slow to say that it is stored is sent once and in its place', async (t) => {
+  const { outbox, store, sender, say, time } = openOutbox(t)
+  const target = { platform: 'fake', account: 'default', chatId: 'chat' }
+  const slow = outbox.prepare({ key: 'slow', target, kind: 'reply', text: 'one' })
+  await store.run(() => slow.write(time.clock()))
+  await say('two')
+  await outbox.settled()
+  slow.committed()
+  await outbox.settled()
+  assert.deepEqual(sender.texts(), ['one', 'two'])
+})
+
+test('a rate limit is kept to the millisecond, holds back the chat, and does not count as a try', async (t) => {
+  const { outbox, sender, time, say, rows } = openOutbox(t, { settings: { outbox: { max_tries: 1 } } })
+  sender.script.push(limited(7_000), limited(500))
+  await say('one')
+  await say('two')
+  await say('elsewhere', { chatId: 'other' })
+  await outbox.settled()
+  assert.deepEqual(sender.texts(), ['one', 'elsewhere'])
+  assert.deepEqual(time.waiting(), [500, 7_000])
+  const [row] = await rows()
+  assert.deepEqual([row?.state, row?.tries, row?.due_at], ['queued', 0, time.clock() + 7_000])
+  time.advance(6_999)
+  await outbox.settled()
+  assert.equal(sender.texts().filter((text) => text === 'one').length, 1)
+  time.advance(1)
+  await outbox.settled()
+  assert.deepEqual(sender.texts().slice(-2), ['one', 'two'])
+})
+
+test('no reply is sent into a chat before its rate limit is over, not even a new one', async (t) => {
+  const { outbox, sender, time, say } = openOutbox(t)
+  sender.script.push(limited(3_000))
+  await say('one')
+  await outbox.settled()
+  await say('two')
+  await outbox.settled()
+  assert.deepEqual(sender.texts(), ['one'])
+  time.advance(3_000)
+  await outbox.settled()
+  assert.deepEqual(sender.texts(), ['one', 'one', 'two'])
+})
+
+test('a temporary failure is tried again after growing pauses and given up after the last try', async (t) => {
+  const { outbox, sender, time, say, rows } = openOutbox(t, { settings: { outbox: { max_tries: 4, max_backoff: 3 } } })
+  sender.script.push(temporary, temporary, temporary, temporary)
+  await say('one')
+  const pauses: number[] = []
+  for (let round = 0; round < 3; round += 1) {
+    await outbox.settled()
+    const [ms = 0] = time.waiting()
+    pauses.push(ms)
+    time.advance(ms)
+  }
+  await outbox.settled()
+  assert.deepEqual(pauses, [1_000, 2_000, 3_000])
+  const [row] = await rows()
+  assert.deepEqual([row?.state, row?.tries, row?.error], ['dead', 4, 'bad gateway'])
+  assert.deepEqual(time.waiting(), [])
+})
+
+test('a rejected reply is given up at once and those behind it go on', async (t) => {
+  const { outbox, sender, say, states } = openOutbox(t)
+  sender.script.push(rejected)
+  await Promise.all([say('one'), say('two')])
+  await outbox.settled()
+  assert.deepEqual(await states(), ['dead', 'sent'])
+  assert.deepEqual(sender.texts(), ['one', 'two'])
+})
+
+test('a revoked token stops the account until it is connected again, and costs no try', async (t) => {
+  const { outbox, sender, time, say, rows } = openOutbox(t, { settings: { outbox: { max_tries: 1 } } })
+  sender.script.push(unauthorised)
+  await say('one')
+  await outbox.settled()
+  await say('two', { chatId: 'other' })
+  await outbox.settled()
+  assert.deepEqual(sender.texts(), ['one'])
+  assert.deepEqual(time.waiting(), [])
+  assert.deepEqual(
+    (await rows()).map(({ state, tries, error }) => [state, tries, error]),
+    [
+      ['queued', 0, 'token revoked'],
+      ['queued', 0, null],
+    ],
+  )
+  outbox.platformConnected('fake', 'default')
+  await outbox.settled()
+  assert.deepEqual(sender.texts().sort(), ['one', 'one', 'two'])
+})
+
+test('replies wait while their platform is away and leave when it is back', async (t) => {
+  const bench = openOutbox(t)
+  bench.connected = false
+  await bench.say('one')
+  await bench.say('two')
+  await bench.outbox.settled()
+  assert.deepEqual(await bench.states(), ['queued', 'queued'])
+  bench.connected = true
+  bench.outbox.platformConnected('other', 'default')
+  await bench.outbox.settled()
+  assert.deepEqual(bench.sender.texts(), [])
+  bench.outbox.platformConnected('fake', 'default')
+  await bench.outbox.settled()
+  assert.deepEqual(bench.sender.texts(), ['one', 'two'])
+})
+
+test('a platform that goes away between the transaction and the call gets the reply later, unlabelled', async (t) => {
+  const bench = openOutbox(t)
+  const { outbox, store, time, sender } = bench
+  const target = { platform: 'fake', account: 'default', chatId: 'chat' }
+  const prepared = outbox.prepare({ key: 'reply', target, kind: 'reply', text: 'hello' })
+  await store.run(() => prepared.write(time.clock()))
+  bench.connected = false
+  prepared.committed()
+  await outbox.settled()
+  assert.deepEqual(await bench.states(), ['queued'])
+  bench.connected = true
+  outbox.platformConnected('fake', 'default')
+  await outbox.settled()
+  assert.deepEqual(sender.texts(), ['hello'])
+})
+
+test('one chat in trouble never delays another', async (t) => {
+  const { outbox, sender, say } = openOutbox(t)
+  sender.script.push(later<never>().promise, temporary, lost)
+  await say('hangs', { chatId: 'a' })
+  await say('fails', { chatId: 'b' })
+  await say('unclear', { chatId: 'c' })
+  await say('fine', { chatId: 'd' })
+  await sender.reached(4)
+  assert.equal(sender.texts().at(-1), 'fine')
+  await outbox.stop(0)
+})
+
+test('characters cut in half by the model never reach the platform', async (t) => {
+  const { outbox, sender, say } = openOutbox(t)
+  await say('broken \ud83d')
+  await outbox.settled()
+  assert.deepEqual(sender.texts(), ['broken \ufffd'])
+})

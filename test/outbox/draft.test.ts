@@ -1,0 +1,337 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Bench, later, limited, lost, openOutbox, rejected, temporary, unauthorised } from './support.ts'
+
+const target = { platform: 'fake', account: 'default', chatId: 'chat' }
+const turnId = 'turn-1'
+const sentence = 'A sentence that is long enough to be shown.'
+
+/** Lets what can be done now be done. */
+async function round(): Promise<void> {
+  for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+}
+
+function openDraft({ outbox }: Bench, options: { replyTo?: string; resumed?: boolean } = {}) {
+  const draft = outbox.openDraft({ target, turnId, ...options })
+  assert.ok(draft !== null)
+  return draft
+}
+
+test('a reply is shown while it grows, with a cursor, and at a gentle pace', async (t) => {
+  const bench = openOutbox(t)
+  const { sender, time } = bench
+  const draft = openDraft(bench, { replyTo: 'question' })
+  draft.update('short')
+  await round()
+  assert.deepEqual(sender.texts(), [])
+  draft.update(sentence)
+  await round()
+  for (const more of [' a', ' ab', ' abc']) draft.update(`${sentence}${more}`)
+  await round()
+  assert.deepEqual(time.waiting(), [800])
+  time.advance(800)
+  await round()
+  assert.deepEqual(
+    sender.calls.map(({ op, text, kind, replyTo, final }) => [op, text, kind, replyTo, final]),
+    [
+      ['send', `${sentence} ▉`, 'draft', 'question', false],
+      ['edit', `${sentence} abc ▉`, 'draft', 'question', false],
+    ],
+  )
+  assert.deepEqual(time.waiting(), [])
+  assert.deepEqual(await draft.close(), { platformId: 'm1', shownText: `${sentence} abc ▉` })
+})
+
+test('an adapter says itself how often a draft may be edited', async (t) => {
+  const bench = openOutbox(t, { draftIntervalMs: 3_000 })
+  const draft = openDraft(bench)
+  draft.update(sentence)
+  await round()
+  draft.update(`${sentence} more`)
+  assert.deepEqual(bench.time.waiting(), [3_000])
+  await draft.close()
+  assert.deepEqual(bench.time.waiting(), [])
+})
+
+test('adapters that draw a cursor of their own get the bare text', async (t) => {
+  const bench = openOutbox(t, { idempotentSends: true })
+  const draft = openDraft(bench)
+  draft.update(sentence)
+  await round()
+  assert.deepEqual(bench.sender.texts(), [sentence])
+})
+
+test('a slow platform never holds up the model: only the newest text is shown', async (t) => {
+  const bench = openOutbox(t, { draftIntervalMs: 0 })
+  const { sender } = bench
+  const answer = later<{ success: true }>()
+  sender.script.push(answer.promise)
+  const draft = openDraft(bench)
+  for (let length = 1; length <= 500; length += 1) draft.update(`${sentence} ${'x'.repeat(length)}`)
+  await round()
+  answer.resolve({ success: true })
+  await round()
+  assert.deepEqual(
+    sender.texts().map((text) => text.length),
+    [sentence.length + ' x ▉'.length, sentence.length + ' ▉'.length + 501],
+  )
+})
+
+test('a draft that fills its message stops growing, and the rest comes with the final parts', async (t) => {
+  const bench = openOutbox(t, { draftIntervalMs: 0, limits: { maxChars: 800, unit: 'utf16' } })
+  const { sender, outbox } = bench
+  const text = 'word '.repeat(400).trim()
+  const draft = openDraft(bench)
+  draft.update(text.slice(0, 300))
+  await round()
+  draft.update(text.slice(0, 1_200))
+  await round()
+  draft.update(text)
+  await round()
+  assert.deepEqual(
+    sender.texts().map((shown) => shown.length),
+    [302, 700],
+  )
+  const address = await draft.close()
+  assert.ok(address !== null)
+  await bench.say(text, { turnId, draft: address })
+  await outbox.settled()
+  const [first, ...rest] = sender.calls.slice(2)
+  assert.deepEqual([first?.op, first?.messageId, first?.final], ['edit', 'm1', true])
+  assert.ok(rest.length >= 2 && rest.every(({ op }) => op === 'send'))
+})
+
+test('the final answer takes the place of the draft', async (t) => {
+  const bench = openOutbox(t)
+  const draft = openDraft(bench)
+  draft.update(sentence)
+  await round()
+  const address = await draft.close()
+  assert.ok(address !== null)
+  await bench.say(`${sentence} Done.`, { turnId, draft: address })
+  await bench.outbox.settled()
+  assert.deepEqual([...bench.sender.shown.values()], [`${sentence} Done.`])
+  assert.equal(bench.outbox.addressOf(turnId), null)
+})
+
+test('a draft that shows the answer already is not edited again', async (t) => {
+  const bench = openOutbox(t, { settings: { streaming: { cursor: '' } } })
+  const draft = openDraft(bench)
+  draft.update(sentence)
+  await round()
+  const address = await draft.close()
+  assert.ok(address !== null)
+  await bench.say(sentence, { turnId, draft: address })
+  await bench.outbox.settled()
+  assert.equal(bench.sender.calls.length, 1)
+  assert.deepEqual(
+    (await bench.rows()).map(({ state, platform_id }) => [state, platform_id]),
+    [['sent', 'm1']],
+  )
+})
+
+test('adapters with a cursor of their own hear of the last edit even when no letter changes', async (t) => {
+  const bench = openOutbox(t, { idempotentSends: true })
+  const draft = openDraft(bench)
+  draft.update(sentence)
+  await round()
+  const address = await draft.close()
+  assert.ok(address !== null)
+  await bench.say(sentence, { turnId, draft: address })
+  await bench.outbox.settled()
+  assert.deepEqual(
+    bench.sender.calls.map(({ op, final }) => [op, final]),
+    [
+      ['send', false],
+      ['edit', true],
+    ],
+  )
+})
+
+test('closing waits for the call in flight, so that no late edit covers the answer', async (t) => {
+  const bench = openOutbox(t)
+  const answer = later<{ success: true; messageId: string }>()
+  bench.sender.script.push(answer.promise)
+  const draft = openDraft(bench)
+  draft.update(sentence)
+  await bench.sender.reached(1)
+  let closed = false
+  const closing = draft.close().then((address) => {
+    closed = true
+    return address
+  })
+  await round()
+  assert.equal(closed, false)
+  answer.resolve({ success: true, messageId: 'm5' })
+  assert.deepEqual(await closing, { platformId: 'm5', shownText: `${sentence} ▉` })
+  draft.update(`${sentence} too late`)
+  await round()
+  assert.equal(bench.sender.calls.length, 1)
+})
+
+test('a draft waits as long as the platform asks, and so does the answer after it', async (t) => {
+  const bench = openOutbox(t)
+  const { sender, time, outbox } = bench
+  const draft = openDraft(bench)
+  draft.update(sentence)
+  await round()
+  sender.script.push(limited(20_000))
+  time.advance(800)
+  draft.update(`${sentence} more`)
+  await round()
+  assert.deepEqual(time.waiting(), [20_000])
+  const address = await draft.close()
+  assert.ok(address !== null)
+  await bench.say('the answer', { turnId, draft: address })
+  await outbox.settled()
+  assert.equal(sender.calls.length, 2)
+  time.advance(20_000)
+  await outbox.settled()
+  assert.deepEqual(sender.texts().at(-1), 'the answer')
+})
+
+test('after three failures in a row the draft is left alone and the answer still arrives', async (t) => {
+  const bench = openOutbox(t, { draftIntervalMs: 0 })
+  const { sender } = bench
+  const draft = openDraft(bench)
+  draft.update(sentence)
+  await round()
+  sender.script.push(temporary, temporary, rejected)
+  draft.update(`${sentence} more`)
+  await round()
+  draft.update(`${sentence} and more`)
+  await round()
+  assert.equal(sender.calls.length, 4)
+  const address = await draft.close()
+  assert.deepEqual(address, { platformId: 'm1', shownText: '' })
+  assert.ok(address !== null)
+  await bench.say('the answer', { turnId, draft: address })
+  await bench.outbox.settled()
+  assert.deepEqual([...sender.shown.values()], ['the answer'])
+})
+
+test('a first draft that may have arrived is not put there twice', async (t) => {
+  const bench = openOutbox(t, { draftIntervalMs: 0 })
+  bench.sender.script.push(lost)
+  const draft = openDraft(bench)
+  draft.update(sentence)
+  await round()
+  draft.update(`${sentence} more`)
+  await round()
+  assert.equal(bench.sender.calls.length, 1)
+  assert.equal(await draft.close(), null)
+})
+
+test('a first draft that may have arrived is found where the platform can be asked', async (t) => {
+  const bench = openOutbox(t, { draftIntervalMs: 0, resolve: true })
+  bench.sender.script.push(lost)
+  bench.sender.found = { sent: true, messageId: 'm3' }
+  const draft = openDraft(bench)
+  draft.update(sentence)
+  await round()
+  assert.deepEqual(
+    bench.sender.calls.map(({ op, messageId }) => [op, messageId]),
+    [
+      ['send', ''],
+      ['resolve', ''],
+      ['edit', 'm3'],
+    ],
+  )
+})
+
+test('a draft whose token is refused ends', async (t) => {
+  const bench = openOutbox(t, { draftIntervalMs: 0 })
+  bench.sender.script.push(unauthorised)
+  const draft = openDraft(bench)
+  draft.update(sentence)
+  await round()
+  assert.equal(bench.sender.calls.length, 1)
+  assert.equal(await draft.close(), null)
+})
+
+test('there is no draft where it cannot be shown or would overtake a waiting reply', async (t) => {
+  const options = { target, turnId }
+  assert.equal(openOutbox(t, { edit: false }).outbox.openDraft(options), null)
+  assert.equal(openOutbox(t, { settings: { streaming: { enabled: false } } }).outbox.openDraft(options), null)
+  const away = openOutbox(t)
+  away.connected = false
+  assert.equal(away.outbox.openDraft(options), null)
+  const waiting = openOutbox(t)
+  waiting.sender.script.push(limited(1_000))
+  await waiting.say('before')
+  await waiting.outbox.settled()
+  assert.equal(waiting.outbox.openDraft(options), null)
+})
+
+test('a resumed turn goes on in the draft people have seen', async (t) => {
+  const first = openOutbox(t)
+  openDraft(first).update(sentence)
+  await round()
+  first.crash()
+  const second = openOutbox(t, { path: first.path, sender: first.sender })
+  await second.outbox.recover()
+  assert.deepEqual(second.outbox.addressOf(turnId), { platformId: 'm1', shownText: '' })
+  const draft = openDraft(second, { resumed: true })
+  draft.update('Again')
+  await round()
+  const address = await draft.close()
+  assert.ok(address !== null)
+  await second.say('Again, whole', { turnId, draft: address })
+  await second.outbox.settled()
+  assert.deepEqual([...first.sender.shown.values()], ['Again, whole'])
+  const third = openOutbox(t, { path: first.path, sender: first.sender })
+  await third.outbox.recover()
+  assert.equal(third.outbox.addressOf(turnId), null)
+})
+
+test('a resumed turn that ends at once still replaces the draft people have seen', async (t) => {
+  const first = openOutbox(t)
+  openDraft(first).update(sentence)
+  await round()
+  first.crash()
+  const second = openOutbox(t, { path: first.path, sender: first.sender })
+  await second.outbox.recover()
+  second.connected = false
+  const draft = openDraft(second)
+  draft.update(sentence)
+  assert.deepEqual(await draft.close(), { platformId: 'm1', shownText: '' })
+})
+
+test('a draft accepted just before a crash is found again where the platform can be asked', async (t) => {
+  const first = openOutbox(t, { resolve: true })
+  first.onPoint = (point) => void (point === 'draft:sent' && first.crash())
+  openDraft(first).update(sentence)
+  await round()
+  const second = openOutbox(t, { path: first.path, sender: first.sender })
+  first.sender.found = { sent: true, messageId: 'm1' }
+  await second.outbox.recover()
+  const draft = openDraft(second, { resumed: true })
+  draft.update(sentence)
+  await round()
+  assert.deepEqual([...first.sender.shown.keys()], ['m1'])
+  assert.equal((await draft.close())?.platformId, 'm1')
+})
+
+test('a turn without an answer takes its draft back', async (t) => {
+  const bench = openOutbox(t, { remove: true })
+  const draft = openDraft(bench)
+  draft.update(sentence)
+  await round()
+  const address = await draft.close()
+  assert.ok(address !== null)
+  await bench.say('', { turnId, draft: address })
+  await round()
+  assert.deepEqual([...bench.sender.shown.values()], [])
+})
+
+test('a draft never shows half a character', async (t) => {
+  const bench = openOutbox(t, { draftIntervalMs: 0, limits: { maxChars: 700, unit: 'utf16' } })
+  const draft = openDraft(bench)
+  draft.update(`${sentence}\ud83d`)
+  await round()
+  draft.update(`x${'👩‍🚀'.repeat(200)}`)
+  await round()
+  const [first = '', second = ''] = bench.sender.texts()
+  assert.ok(first.isWellFormed() && second.isWellFormed())
+  assert.ok(second.endsWith('👩‍🚀 ▉'))
+})

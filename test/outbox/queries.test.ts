@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
+import { dropDead, listDead, retryDead } from '../../src/outbox/dead-letters.ts'
+import { forgetDraft, storeDraft } from '../../src/outbox/draft-rows.ts'
+import { claimRow, headOfChat, insertRow, recoverRows, settleRow, sweepOutbox } from '../../src/outbox/queries.ts'
+import type { UseCase } from '../../src/store/query.ts'
+import type { Database } from '../../src/store/schema.ts'
+import { openStore } from '../kit/open-store.ts'
+
+const chat = { platform: 'fake', account: 'default', chatId: 'chat' }
+const row = {
+  key: 'key',
+  platform: 'fake',
+  account: 'default',
+  chat_id: 'chat',
+  thread_id: '',
+  session_key: null,
+  turn_id: null,
+  kind: 'reply',
+  op: 'send',
+  target: null,
+  text: 'hello',
+  reply_to: null,
+  state: 'queued',
+  platform_id: null,
+} as const
+const settlement = { id: 1, state: 'sent', op: 'send', target: null, doubt: 0, tries: 0, due_at: 0 } as const
+
+test('no statement of a running outbox reads the whole table', (t) => {
+  const db = new DatabaseSync(openStore(t).path)
+  t.after(() => db.close())
+  const builder = new Kysely<Database>({
+    dialect: {
+      createAdapter: () => new SqliteAdapter(),
+      createDriver: () => new DummyDriver(),
+      createIntrospector: (kysely) => new SqliteIntrospector(kysely),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+    },
+  })
+  const plansOf = (useCase: UseCase<unknown>): string[] => {
+    const plans: string[] = []
+    for (let step = useCase.next(); !step.done; step = useCase.next([])) {
+      const { sql, parameters } = step.value.query.build(builder)
+      const plan = db.prepare(`explain query plan ${sql}`).all(...parameters.map(() => 1))
+      plans.push(...plan.map(({ detail }) => String(detail)))
+    }
+    return plans
+  }
+  const plans = [
+    insertRow(row, 0),
+    headOfChat(chat),
+    claimRow(1, 0),
+    settleRow({ ...settlement, platform_id: null, error: null }, 0),
+    recoverRows(12, 0),
+    listDead(10),
+    retryDead(1, 0),
+    dropDead(1, 0),
+    storeDraft('turn', chat, 'm1', 0),
+    forgetDraft('turn'),
+  ].flatMap(plansOf)
+  assert.ok(plans.some((plan) => plan.includes('outbox_open (platform=? AND account=? AND chat_id=?)')))
+  assert.deepEqual(
+    plans.filter((plan) => /^SCAN/.test(plan) && !/USING (COVERING )?INDEX outbox_(open|dead)/.test(plan)),
+    [],
+  )
+  assert.deepEqual(
+    plansOf(sweepOutbox(0, 10)).filter((plan) => /^SCAN outbox/.test(plan) || /TEMP B-TREE/.test(plan)),
+    [],
+  )
+})

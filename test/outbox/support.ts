@@ -1,0 +1,318 @@
+/**
+ * An outbox on a real database with a platform that follows a script, and a clock that only the test moves.
+ */
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { z } from 'zod'
+import { silentLog } from '../../src/lib/log.ts'
+import type { OutboundMessage, SendResult } from '../../src/message/outbound.ts'
+import { outboxConfig } from '../../src/outbox/config.ts'
+import { createOutbox, type Outbox, type Reply, type Sender } from '../../src/outbox/outbox.ts'
+import type { MessageLimits } from '../../src/platforms/adapter.ts'
+import { query, rows } from '../../src/store/query.ts'
+import type { Store } from '../../src/store/store.ts'
+import { openStore } from '../kit/open-store.ts'
+import { tempHome } from '../kit/temp-home.ts'
+
+/** One call the platform has received. */
+export interface Call {
+  readonly op: 'send' | 'edit' | 'remove' | 'typing' | 'resolve'
+  readonly chat: string
+  readonly text: string
+  readonly kind: string
+  readonly deliveryId: string
+  readonly messageId: string
+  readonly replyTo: string
+  readonly thread: string
+  readonly final: boolean
+  readonly at: number
+}
+
+export type Answer = SendResult | Error | Promise<SendResult>
+type Found = { sent: true; messageId?: string } | { sent: false } | 'unknown'
+
+export interface FakeSender extends Sender {
+  readonly calls: Call[]
+  /** What people see now: message id → text. */
+  readonly shown: Map<string, string>
+  /** The next answers; after them everything succeeds. */
+  readonly script: Answer[]
+  found: Found
+  /** Texts of sends and edits, in order. */
+  texts(): string[]
+  /** Resolves when so many sends and edits have begun. */
+  reached(count: number): Promise<void>
+}
+
+export interface Abilities {
+  readonly edit?: boolean
+  readonly resolve?: boolean
+  readonly remove?: boolean
+  readonly typing?: boolean
+  readonly idempotentSends?: boolean
+  readonly draftIntervalMs?: number
+  readonly limits?: MessageLimits
+}
+
+export interface Time {
+  readonly clock: () => number
+  readonly pause: (ms: number, signal?: AbortSignal) => Promise<void>
+  advance(ms: number): void
+  /** What is being waited for, ms from now. */
+  waiting(): number[]
+}
+
+export function createTime(): Time {
+  let now = 1_700_000_000_000
+  const sleepers = new Set<{ due: number; wake: () => void }>()
+  return {
+    clock: () => now,
+    pause(ms, signal) {
+      if (signal?.aborted) return Promise.resolve()
+      return new Promise((resolve) => {
+        const sleeper = {
+          due: now + ms,
+          wake() {
+            sleepers.delete(sleeper)
+            signal?.removeEventListener('abort', sleeper.wake)
+            resolve()
+          },
+        }
+        sleepers.add(sleeper)
+        signal?.addEventListener('abort', sleeper.wake)
+      })
+    },
+    advance(ms) {
+      now += ms
+      for (const sleeper of sleepers) if (sleeper.due <= now) sleeper.wake()
+    },
+    waiting: () => [...sleepers].map(({ due }) => due - now).sort((a, b) => a - b),
+  }
+}
+
+export function createFakeSender(abilities: Abilities = {}, clock: () => number = () => 0): FakeSender {
+  const calls: Call[] = []
+  const shown = new Map<string, string>()
+  const script: Answer[] = []
+  let watchers: { count: number; resolve: () => void }[] = []
+  let made = 0
+
+  function note(op: Call['op'], of: Partial<Call>): void {
+    const blank = { chat: '', text: '', kind: '', deliveryId: '', messageId: '', replyTo: '', thread: '', final: false }
+    calls.push({ ...blank, ...of, op, at: clock() })
+    const deliveries = calls.filter((call) => call.op === 'send' || call.op === 'edit').length
+    for (const watcher of watchers) if (watcher.count <= deliveries) watcher.resolve()
+    watchers = watchers.filter((watcher) => watcher.count > deliveries)
+  }
+
+  async function answer(success: () => SendResult): Promise<SendResult> {
+    const next = script.shift()
+    if (next === undefined) return success()
+    if (next instanceof Error) throw next
+    const result = await next
+    return result.success && result.messageId === undefined ? success() : result
+  }
+
+  const { limits, draftIntervalMs, idempotentSends } = abilities
+  const sender: FakeSender = {
+    calls,
+    shown,
+    script,
+    found: 'unknown',
+    texts: () => calls.filter(({ op }) => op === 'send' || op === 'edit').map(({ text }) => text),
+    reached: (count) =>
+      new Promise((resolve) => {
+        const deliveries = calls.filter((call) => call.op === 'send' || call.op === 'edit').length
+        if (deliveries >= count) resolve()
+        else watchers.push({ count, resolve })
+      }),
+    send(message) {
+      note('send', partsOf(message))
+      return answer(() => {
+        made += 1
+        shown.set(`m${made}`, message.text)
+        return { success: true, messageId: `m${made}` }
+      })
+    },
+    ...(limits === undefined ? {} : { limits }),
+    ...(draftIntervalMs === undefined ? {} : { draftIntervalMs }),
+    ...(idempotentSends === undefined ? {} : { idempotentSends }),
+  }
+  if (abilities.edit !== false) {
+    sender.edit = (messageId, message, final) => {
+      note('edit', { ...partsOf(message), messageId, final })
+      return answer(() => {
+        shown.set(messageId, message.text)
+        return { success: true, messageId }
+      })
+    }
+  }
+  if (abilities.resolve === true) {
+    sender.resolveUnknown = async (message) => {
+      note('resolve', partsOf(message))
+      return sender.found
+    }
+  }
+  if (abilities.remove === true) {
+    sender.remove = async (target, messageId) => {
+      note('remove', { chat: target.chatId, messageId })
+      shown.delete(messageId)
+      return { success: true }
+    }
+  }
+  if (abilities.typing === true) {
+    sender.typing = async (target) => {
+      note('typing', { chat: target.chatId })
+      await answer(() => ({ success: true }))
+    }
+  }
+  return sender
+}
+
+function partsOf(message: OutboundMessage): Partial<Call> {
+  const { target, text, kind, deliveryId, replyTo = '' } = message
+  return { chat: target.chatId, thread: target.threadId ?? '', text, kind, deliveryId, replyTo }
+}
+
+export interface Row {
+  readonly key: string
+  readonly state: string
+  readonly text: string
+  readonly tries: number
+  readonly op: string
+  readonly platform_id: string | null
+  readonly error: string | null
+  readonly due_at: number
+}
+
+const everyRow = query((db, _: Record<never, never>) =>
+  db
+    .selectFrom('outbox')
+    .select(['key', 'state', 'text', 'tries', 'op', 'platform_id', 'error', 'due_at'])
+    .orderBy('id'),
+)
+
+export interface Bench {
+  readonly outbox: Outbox
+  readonly store: Store
+  readonly sender: FakeSender
+  readonly time: Time
+  readonly path: string
+  readonly points: string[]
+  /** Transactions so far. */
+  transactions(): number
+  /** Disconnected: the outbox finds no sender. */
+  connected: boolean
+  /** Runs at every named point. */
+  onPoint: (point: string) => void
+  /** From now on nothing of this outbox reaches disk or platform, as after `kill -9`. */
+  crash(): void
+  /** Stores a reply and says that it is committed. */
+  say(text: string, reply?: Partial<Reply> & { chatId?: string; threadId?: string }): Promise<void>
+  rows(): Promise<readonly Row[]>
+  states(): Promise<string[]>
+}
+
+export interface BenchOptions extends Abilities {
+  readonly path?: string
+  readonly time?: Time
+  readonly sender?: FakeSender
+  readonly settings?: { outbox?: object; streaming?: object }
+  readonly limitsOf?: MessageLimits
+}
+
+/** An outbox of its own; with `path`, `time` and `sender` of an earlier one it is that one's next life. */
+export function openOutbox(t: TestContext, options: BenchOptions = {}): Bench {
+  const { time = createTime() } = options
+  const sender = options.sender ?? createFakeSender(options, time.clock)
+  const { store, path } = openStore(t, options.path ?? join(tempHome(t), 'state.db'))
+  const settings = z.object(outboxConfig).parse({ outbox: {}, streaming: {}, ...options.settings })
+  let transactions = 0
+  let dead = false
+  let replies = 0
+
+  const guarded: Store = {
+    async run(useCase) {
+      transactions += 1
+      if (dead) throw new Error('the process is dead')
+      const result = await store.run(useCase)
+      if (dead) throw new Error('the process is dead')
+      return result
+    },
+    close: () => store.close(),
+  }
+  const { limitsOf } = options
+  const outbox = createOutbox({
+    store: guarded,
+    sender: () => (bench.connected ? living(sender, () => dead) : undefined),
+    ...(limitsOf === undefined ? {} : { limitsOf: () => limitsOf }),
+    clock: time.clock,
+    random: () => 1,
+    pause: time.pause,
+    log: silentLog,
+    settings: () => settings,
+    probe(point) {
+      bench.points.push(point)
+      bench.onPoint(point)
+    },
+  })
+  t.after(() => outbox.stop(0))
+
+  const bench: Bench = {
+    outbox,
+    store: guarded,
+    sender,
+    time,
+    path,
+    points: [],
+    connected: true,
+    onPoint: () => undefined,
+    transactions: () => transactions,
+    crash() {
+      dead = true
+    },
+    async say(text, { chatId = 'chat', threadId, ...reply } = {}) {
+      replies += 1
+      const thread = threadId === undefined ? {} : { threadId }
+      const target = { platform: 'fake', account: 'default', chatId, ...thread }
+      const prepared = outbox.prepare({ key: `reply-${replies}`, target, kind: 'reply', text, ...reply })
+      await guarded.run(() => prepared.write(time.clock()))
+      prepared.committed()
+    },
+    rows: () => store.run(() => rows(everyRow, {})),
+    states: async () => (await bench.rows()).map(({ state }) => state),
+  }
+  return bench
+}
+
+/** After a crash calls neither arrive nor come back. */
+function living(sender: FakeSender, dead: () => boolean): Sender {
+  const never = () => new Promise<never>(() => undefined)
+  const { send, edit, resolveUnknown } = sender
+  return {
+    ...sender,
+    send: (message, signal) => (dead() ? never() : send(message, signal)),
+    ...(edit && {
+      edit: (id, message, final, signal) => (dead() ? never() : edit(id, message, final, signal)),
+    }),
+    ...(resolveUnknown && {
+      resolveUnknown: (message, signal) => (dead() ? never() : resolveUnknown(message, signal)),
+    }),
+  }
+}
+
+/** A promise the test settles itself. */
+export function later<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
+  return Promise.withResolvers<T>()
+}
+
+export const limited = (retryAfterMs: number): SendResult => ({
+  success: false,
+  problem: 'rate-limited',
+  error: 'too many requests',
+  retryAfterMs,
+})
+export const temporary: SendResult = { success: false, problem: 'temporary', error: 'bad gateway' }
+export const lost: SendResult = { success: false, problem: 'temporary', error: 'no answer', maybeSent: true }
+export const rejected: SendResult = { success: false, problem: 'rejected', error: 'chat not found' }
+export const unauthorised: SendResult = { success: false, problem: 'unauthorised', error: 'token revoked' }

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openOutbox } from './support.ts'
+
+const target = { platform: 'fake', account: 'default', chatId: 'chat' }
+
+/** Lets what can be done now be done. */
+async function round(): Promise<void> {
+  for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+}
+
+test('typing is shown again every two seconds until the turn ends', async (t) => {
+  const { outbox, sender, time } = openOutbox(t, { typing: true })
+  const turn = new AbortController()
+  outbox.typing(target, turn.signal)
+  await round()
+  time.advance(2_000)
+  await round()
+  assert.equal(sender.calls.length, 2)
+  turn.abort()
+  await round()
+  assert.deepEqual(time.waiting(), [])
+  time.advance(2_000)
+  await round()
+  assert.equal(sender.calls.length, 2)
+})
+
+test('a platform that fails to show typing is asked again and disturbs nobody', async (t) => {
+  const { outbox, sender, time } = openOutbox(t, { typing: true })
+  sender.script.push(new Error('no such chat'))
+  const turn = new AbortController()
+  outbox.typing(target, turn.signal)
+  await round()
+  time.advance(2_000)
+  await round()
+  assert.equal(sender.calls.length, 2)
+  turn.abort()
+})
+
+test('a platform that cannot show typing costs no timer, one that is away is waited for', async (t) => {
+  const unable = openOutbox(t)
+  unable.outbox.typing(target, new AbortController().signal)
+  await round()
+  assert.deepEqual(unable.time.waiting(), [])
+
+  const away = openOutbox(t, { typing: true })
+  away.connected = false
+  const turn = new AbortController()
+  away.outbox.typing(target, turn.signal)
+  await round()
+  away.connected = true
+  away.time.advance(2_000)
+  await round()
+  assert.equal(away.sender.calls.length, 1)
+  turn.abort()
+})
+
+test('a stop ends typing', async (t) => {
+  const { outbox, time } = openOutbox(t, { typing: true })
+  outbox.typing(target, new AbortController().signal)
+  await round()
+  await outbox.stop(0)
+  await round()
+  assert.deepEqual(time.waiting(), [])
+})
