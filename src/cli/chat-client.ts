@@ -2,10 +2,10 @@
  * The terminal's side of the console platform: speaks its HTTP addresses, and comes back after a lost connection.
  */
 import { z } from 'zod'
-import { type ErrorCode, errorCatalogue } from '../lib/error-catalogue.ts'
-import { HermesError, isHermesError, messageOf, systemCode } from '../lib/errors.ts'
+import { isHermesError } from '../lib/errors.ts'
 import { pause as systemPause } from '../lib/wait.ts'
 import type { TurnOutcome } from '../platforms/adapter.ts'
+import { problemOf, unreachable } from './gateway-answer.ts'
 
 export interface ChatClientOptions {
   /** `http://127.0.0.1:8642` */
@@ -58,7 +58,6 @@ const outcomeShape = z.object({
   errorCode: z.string().exactOptional(),
 })
 const acceptedShape = z.object({ seq: z.number() })
-const errorShape = z.object({ error: z.object({ code: z.string(), message: z.string(), hint: z.string() }) })
 
 /** Tries in a row before a daemon counts as gone: about two minutes. */
 const maxFailures = 30
@@ -162,26 +161,4 @@ async function* eventsIn(response: Response): AsyncGenerator<ChatEvent> {
 /** Whether trying again can help: the daemon is away, starting or stopping, or the connection was cut. */
 function isPassing(error: unknown): boolean {
   return isHermesError(error, 'cli/no-daemon') || isHermesError(error, 'http/starting') || error instanceof TypeError
-}
-
-function unreachable(error: unknown): HermesError {
-  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
-  return new HermesError('cli/no-daemon', `(${systemCode(cause) ?? messageOf(cause)})`, { cause: error })
-}
-
-/** The gateway's own error where the body holds one. */
-async function problemOf(response: Response): Promise<HermesError> {
-  const text = await response.text()
-  try {
-    const { code, message, hint } = errorShape.parse(JSON.parse(text)).error
-    if (!isKnown(code)) return new HermesError('cli/failed', message, { hint })
-    const { meaning } = errorCatalogue[code]
-    return new HermesError(code, message.startsWith(meaning) ? message.slice(meaning.length).trim() : message, { hint })
-  } catch (cause) {
-    return new HermesError('cli/failed', `The gateway answered ${response.status}.`, { cause })
-  }
-}
-
-function isKnown(code: string): code is ErrorCode {
-  return Object.hasOwn(errorCatalogue, code)
 }

@@ -83,10 +83,15 @@ export async function runInteractive(options: InteractiveOptions): Promise<numbe
         if (asking > 0 && !stopAsked) {
           stopAsked = true
           void stopTurn()
-        } else if (asking > 0 || empty) leave(asking > 0 ? interrupted : 0)
-        else opened.prompt()
+        } else if (asking > 0 || empty) {
+          output.write('\n')
+          leave(asking > 0 ? interrupted : 0)
+        } else opened.prompt()
       },
-      onEnd: () => leave(0),
+      onEnd() {
+        output.write('\n')
+        leave(0)
+      },
       ...(pause === undefined ? {} : { pause }),
     })
     opened.prompt()
@@ -110,6 +115,8 @@ export async function runInteractive(options: InteractiveOptions): Promise<numbe
     try {
       seq = await client.send(text, live)
       open.add(seq)
+      // Ctrl-C may have been faster than the gateway.
+      if (stopAsked) await stopTurn()
       printer.outcome(await client.outcome(seq, live))
     } catch (error) {
       if (!live.aborted) tell(error)

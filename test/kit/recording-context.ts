@@ -19,6 +19,8 @@ export interface RecordingContext {
   readonly handedIn: readonly HandedIn[]
   /** Calls of `accept`, those that threw too. */
   attempts(): number
+  /** Resolves with the next event that is accepted, refused or known already. */
+  next(): Promise<HandedIn>
   /** Resolves at the next call of `accept`. */
   nextAttempt(): Promise<void>
   /** Nothing is on disk until the returned function is called. */
@@ -50,6 +52,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
   const history: ChatEntry[] = []
   const outcomes = new Map<number, TurnOutcome>()
   const waiting = new Map<number, ((outcome: TurnOutcome) => void)[]>()
+  const listeners: ((record: HandedIn) => void)[] = []
   let watchers: (() => void)[] = []
   let held: Promise<void> | undefined
   let failure: Error | undefined
@@ -74,7 +77,9 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
         throw error
       }
       const accepted = verdictOn(keys)
-      handedIn.push({ event, keys, accepted })
+      const record = { event, keys, accepted }
+      handedIn.push(record)
+      for (const tell of listeners.splice(0)) tell(record)
       return accepted
     },
     outcome(seq, signal) {
@@ -102,6 +107,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     context,
     handedIn,
     attempts: () => attempts,
+    next: () => new Promise((resolve) => listeners.push(resolve)),
     nextAttempt: () => new Promise((resolve) => watchers.push(resolve)),
     holdAccepts() {
       const hold = Promise.withResolvers<void>()

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import { PassThrough } from 'node:stream'
+import { type TestContext, test } from 'node:test'
+import { createChatClient } from '../../src/cli/chat-client.ts'
+import { runInteractive, runQuery } from '../../src/cli/chat-screen.ts'
+import { errorCatalogue } from '../../src/lib/error-catalogue.ts'
+import { openTerminal, target, token } from '../platforms/console/terminal.ts'
+
+const { signal } = new AbortController()
+
+async function connected(t: TestContext) {
+  const terminal = await openTerminal()
+  t.after(terminal.close)
+  await terminal.adapter.connect(signal)
+  return terminal
+}
+
+/** A stream that is a terminal or is not, and all that was written to it. */
+function stream(isTTY: boolean) {
+  const pipe = Object.assign(new PassThrough(), { isTTY, columns: 80, setRawMode: () => pipe })
+  let text = ''
+  let watchers: { pattern: RegExp; resolve: () => void }[] = []
+  pipe.on('data', (chunk) => {
+    text += String(chunk)
+    const met = watchers.filter(({ pattern }) => pattern.test(text))
+    watchers = watchers.filter((watcher) => !met.includes(watcher))
+    for (const { resolve } of met) resolve()
+  })
+  return {
+    pipe,
+    text: () => text,
+    /** Resolves when the text so far fits. */
+    until: (pattern: RegExp) =>
+      pattern.test(text) ? Promise.resolve() : new Promise<void>((resolve) => watchers.push({ pattern, resolve })),
+  }
+}
+
+/** `hermes chat` at a terminal; what is typed goes into `keys`. */
+async function chatting(t: TestContext) {
+  const terminal = await connected(t)
+  const keys = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => keys })
+  const output = stream(true)
+  const told = new AbortController()
+  const done = runInteractive({
+    client: terminal.client,
+    input: keys,
+    output: output.pipe,
+    signal: told.signal,
+    pause: () => new Promise((resolve) => setImmediate(resolve)),
+  })
+  t.after(async () => {
+    told.abort()
+    await done
+  })
+  await output.until(/› /)
+  return { ...terminal, keys, output, told, done }
+}
+
+test('a query prints the reply alone and ends well', async (t) => {
+  const { client, gateway } = await connected(t)
+  const output = stream(false)
+  const errors = stream(false)
+  const asked = gateway.next()
+  const done = runQuery({ client, query: 'Reply exactly ok', signal, output: output.pipe, errors: errors.pipe })
+  const { event, accepted } = await asked
+  assert.equal(event.text, 'Reply exactly ok')
+  assert.ok(accepted.status === 'accepted')
+  gateway.settle(accepted.seq, { text: 'ok' })
+  assert.equal(await done, 0)
+  assert.equal(output.text(), 'ok\n')
+  assert.equal(errors.text(), '')
+})
+
+test('a query that fails says why and what to do, on the error stream', async (t) => {
+  const { client, gateway } = await connected(t)
+  const output = stream(false)
+  const errors = stream(false)
+  const asked = gateway.next()
+  const done = runQuery({ client, query: 'hello', signal, output: output.pipe, errors: errors.pipe })
+  await asked
+  gateway.settle(1, { status: 'failed', text: 'Sorry, I encountered an error.', errorCode: 'provider/auth' })
+  assert.equal(await done, 1)
+  assert.equal(output.text(), '')
+  assert.equal(errors.text(), `Sorry, I encountered an error.\n${errorCatalogue['provider/auth'].hint}\n`)
+})
+
+test('a query without a daemon ends with the error and its hint', async () => {
+  const output = stream(false)
+  const errors = stream(false)
+  const client = createChatClient({
+    baseUrl: 'http://127.0.0.1:1',
+    token,
+    fetch: () => Promise.reject(new TypeError('fetch failed')),
+  })
+  assert.equal(await runQuery({ client, query: 'hi', signal, output: output.pipe, errors: errors.pipe }), 1)
+  assert.match(errors.text(), /No gateway is running.*\nStart one with/)
+})
+
+test('Ctrl-C during a query stops the turn and ends with 130', async (t) => {
+  const { client, gateway } = await connected(t)
+  const output = stream(false)
+  const errors = stream(false)
+  const interrupt = new AbortController()
+  const asked = gateway.next()
+  const query = { client, query: 'count to a million', signal: interrupt.signal, output: output.pipe }
+  const done = runQuery({ ...query, errors: errors.pipe })
+  await asked
+  interrupt.abort()
+  assert.equal(await done, 130)
+  assert.deepEqual(gateway.stopped, [1])
+  assert.equal(output.text(), '')
+})
+
+test('lines of a pipe are asked one after another, and the end of the pipe ends the chat', async (t) => {
+  const { client, gateway, adapter } = await connected(t)
+  const output = stream(false)
+  const input = new PassThrough()
+  const answering = (async () => {
+    for (const text of ['one', 'two']) {
+      const { event, accepted } = await gateway.next()
+      assert.ok(accepted.status === 'accepted')
+      await adapter.send({ deliveryId: text, target, text: `you said ${event.text}`, kind: 'reply' }, signal)
+      gateway.settle(accepted.seq, { text: `you said ${event.text}` })
+    }
+  })()
+  const done = runInteractive({ client, input, output: output.pipe, signal })
+  input.end('one\n\ntwo\n')
+  assert.equal(await done, 0)
+  await answering
+  assert.equal(output.text(), 'you said one\nyou said two\n')
+})
+
+test('a chat without a daemon says so and ends', async () => {
+  const output = stream(false)
+  const client = createChatClient({
+    baseUrl: 'http://127.0.0.1:1',
+    token,
+    fetch: () => Promise.reject(new TypeError('fetch failed')),
+  })
+  assert.equal(await runInteractive({ client, input: new PassThrough(), output: output.pipe, signal }), 1)
+  assert.match(output.text(), /No gateway is running/)
+})
+
+test('a person asks, sees the answer grow, and gets the prompt back', async (t) => {
+  const { keys, output, gateway, adapter, done } = await chatting(t)
+  const asked = gateway.next()
+  keys.write('hello\r')
+  const { event } = await asked
+  assert.equal(event.text, 'hello')
+  const draft = { deliveryId: 'd', target, text: 'Hel', kind: 'draft' as const, turnId: 't' }
+  await adapter.send(draft, signal)
+  await output.until(/Hel$/)
+  adapter.activity?.(target, { kind: 'tool-started', turnId: 't', callId: 'c', tool: 'terminal', label: 'date' })
+  await output.until(/· terminal date/)
+  gateway.settle(1, { text: 'Hello!' })
+  await output.until(/lo!\n[^\n]*› [^\n]*$/)
+  keys.write('/quit\r')
+  assert.equal(await done, 0)
+  assert.ok(output.text().startsWith('\u001b[?2004h'))
+  assert.ok(output.text().trimEnd().endsWith('\u001b[?2004l'))
+})
+
+test('commands of the gateway pass through', async (t) => {
+  const { keys, gateway } = await chatting(t)
+  const asked = gateway.next()
+  keys.write('/status now\r')
+  const { event } = await asked
+  assert.deepEqual([event.text, event.messageType], ['/status now', 'command'])
+  gateway.settle(1, { text: 'All is well.' })
+})
+
+test('a paste of several lines is one message, sent with Enter', async (t) => {
+  const { keys, gateway, output } = await chatting(t)
+  const asked = gateway.next()
+  keys.write('Look at this:\u0020\u001b[200~line one\r\nline two\r\n\r\nline four\u001b[201~')
+  await output.until(/line four/)
+  assert.equal(gateway.handedIn.length, 0)
+  keys.write(' please\r')
+  assert.equal((await asked).event.text, 'Look at this: line one\nline two\n\nline four please')
+  gateway.settle(1, { text: 'ok' })
+})
+
+test('a paste is one message also where the terminal does not mark it', async (t) => {
+  const { keys, gateway } = await chatting(t)
+  const asked = gateway.next()
+  keys.write('line one\rline two\rline three\r')
+  assert.equal((await asked).event.text, 'line one\nline two\nline three')
+  gateway.settle(1, { text: 'ok' })
+})
+
+test('Ctrl-C stops the turn, once more leaves', async (t) => {
+  const { keys, gateway, output, done } = await chatting(t)
+  const asked = gateway.next()
+  keys.write('count\r')
+  await asked
+  keys.write('\u0003')
+  await output.until(/Stopping/)
+  while (gateway.stopped.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(gateway.stopped, [1])
+  keys.write('\u0003')
+  assert.equal(await done, 130)
+})
+
+test('Ctrl-C empties the prompt, and on an empty prompt it leaves', async (t) => {
+  const { keys, gateway, output, done } = await chatting(t)
+  keys.write('half a thou')
+  await output.until(/half a thou/)
+  keys.write('\u0003')
+  await output.until(/half a thou[^\n]*\n[^\n]*› [^\n]*$/)
+  keys.write('\u0003')
+  assert.equal(await done, 0)
+  assert.equal(gateway.handedIn.length, 0)
+})
+
+test('Ctrl-D leaves', async (t) => {
+  const { keys, done } = await chatting(t)
+  keys.write('\u0004')
+  assert.equal(await done, 0)
+})
+
+test('a notice that comes while somebody types does not eat what was typed', async (t) => {
+  const { keys, output, adapter, gateway } = await chatting(t)
+  keys.write('I was abou')
+  await output.until(/I was abou/)
+  await adapter.send({ deliveryId: 'n', target, text: 'Reminder: tea', kind: 'notice' }, signal)
+  await output.until(/Reminder: tea\n[^\n]*› I was abou/)
+  const asked = gateway.next()
+  keys.write('t to ask\r')
+  assert.equal((await asked).event.text, 'I was about to ask')
+  gateway.settle(1, { text: 'ok' })
+})
+
+test('when the process is told to end, the turn is stopped first', async (t) => {
+  const { keys, gateway, told, done } = await chatting(t)
+  const asked = gateway.next()
+  keys.write('count\r')
+  await asked
+  told.abort()
+  assert.equal(await done, 130)
+  assert.deepEqual(gateway.stopped, [1])
+})
