@@ -5,10 +5,10 @@
 import type { AgentConfig } from './agent/config.ts'
 import type { Provider } from './agent/provider.ts'
 import { providerName } from './agent/providers/provider-name.ts'
-import { createSessionResources, type SessionResourcePool } from './agent/session-resources.ts'
+import { createSessionResources } from './agent/session-resources.ts'
 import type { ToolContext } from './agent/tool.ts'
 import type { ToolBox } from './agent/tool-batch.ts'
-import { openWorkshop, type Workshop } from './agent-workshop.ts'
+import type { Workshop } from './agent-workshop.ts'
 import type { Environment } from './config/environment.ts'
 import type { HomeLayout } from './lib/home.ts'
 import type { Logger } from './lib/log.ts'
@@ -43,7 +43,12 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   const { home, log, settings, environment } = deps
   let chosen: Promise<{ readonly provider: Provider; readonly model: string }> | undefined
   let workshop: Promise<Workshop> | undefined
-  let resources: SessionResourcePool | undefined
+  let current: Workshop | undefined
+  const resources = createSessionResources({
+    createEnvironment: () => opened().createEnvironment(),
+    createProcessTable: () => opened().createProcessTable(),
+    readTodos: (argumentsJson) => opened().readTodos(argumentsJson),
+  })
 
   const cwd = () => settings().terminal.cwd || environment().values['HOME'] || home.root
   const providerSettings = () => {
@@ -61,9 +66,15 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   }
 
   async function open(): Promise<Workshop> {
-    const made = await openWorkshop({ ...deps, cwd })
-    resources = createSessionResources(made)
-    return made
+    const { openWorkshop } = await import('./agent-workshop.ts')
+    current = await openWorkshop({ ...deps, cwd })
+    return current
+  }
+
+  /** The workshop of this moment; sessions that are open keep what they were given. */
+  function opened(): Workshop {
+    if (current === undefined) throw new Error('the tools have not been opened')
+    return current
   }
 
   return {
@@ -76,7 +87,6 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       return (await workshop).tools
     },
     toolContext(turn, call, signal) {
-      if (resources === undefined) throw new Error('the tools have not been opened')
       return {
         ...resources.of(turn.sessionId, () => turn.lines.map((line) => line.message)),
         sessionId: turn.sessionId,
@@ -91,7 +101,8 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     describe: () => ({ model: settings().model, provider: providerName(providerSettings()) }),
     reconfigured() {
       chosen = undefined
+      workshop = undefined
     },
-    close: async () => resources?.close(),
+    close: resources.close,
   }
 }

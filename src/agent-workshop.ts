@@ -2,21 +2,94 @@
  * Opens the tools and the place where they work, as the configuration wants them. A file of its own because all of it is
  * loaded only when the first turn needs it.
  */
+import { join } from 'node:path'
+import { z } from 'zod'
+import { createFileGuard } from './agent/command-policy/file-guard.ts'
+import { createCommandPolicy } from './agent/command-policy/policy.ts'
+import { createCommandFolder } from './agent/environments/command-folder.ts'
+import { createLocalEnvironment } from './agent/environments/local.ts'
+import { createProcessTable } from './agent/environments/processes.ts'
 import type { SessionResourcesDeps } from './agent/session-resources.ts'
+import type { TodoItem } from './agent/tool.ts'
 import type { ToolBox } from './agent/tool-batch.ts'
+import { planBatch } from './agent/tools/parallel.ts'
+import { createToolRegistry, type Toolbox } from './agent/tools/registry.ts'
 import type { AgentServicesDeps } from './agent-services.ts'
 
 export interface Workshop extends SessionResourcesDeps {
   readonly tools: ToolBox
 }
 
+/** Rejects with a system error when the home cannot be written. */
 export async function openWorkshop(deps: AgentServicesDeps & { cwd(): string }): Promise<Workshop> {
-  const { createLocalEnvironment } = await import('./agent/environments/local.ts')
-  const { createProcessTable } = await import('./agent/environments/processes.ts')
+  const { home, log, environment } = deps
+  const { agent, terminal } = deps.settings()
+  const { values, process } = environment()
+  const userHome = values['HOME'] ?? home.root
+  const toolbox = await createToolRegistry({
+    directory: new URL('./agent/tools/', import.meta.url),
+    disabledToolsets: [...agent.disabled_toolsets, ...unsafeToolsets(terminal.backend)],
+    log,
+    deps: {
+      policy: createCommandPolicy({ home: home.root, userHome }),
+      guard: createFileGuard({ home: home.root, userHome, writeSafeRoot: values['HERMES_WRITE_SAFE_ROOT'] ?? '' }),
+      userHome,
+      searchPath: values['PATH'] ?? '',
+      terminal: {
+        timeoutMs: terminal.timeout * 1_000,
+        maxTimeoutMs: terminal.max_timeout * 1_000,
+        maxOutputBytes: terminal.max_output_kb * 1_024,
+      },
+    },
+  }).load()
+  const binDir = await createCommandFolder(join(home.cache, 'bin'), deps.program)
   return {
-    tools: { schemas: () => [], prepare: () => ({ kind: 'invalid', error: 'no tools' }), mayRunTogether: () => false },
-    createEnvironment: () => createLocalEnvironment({ cwd: deps.cwd(), env: deps.environment().process }),
+    tools: toolBox(toolbox, deps.cwd),
+    createEnvironment: () =>
+      createLocalEnvironment({
+        cwd: deps.cwd(),
+        env: { ...process, HERMES_HOME: home.root },
+        binDir,
+        passthrough: deps.settings().terminal.env_passthrough,
+        withheld: deps.withheld,
+      }),
     createProcessTable: () => createProcessTable({ now: Date.now }),
-    readTodos: () => null,
+    readTodos,
+  }
+}
+
+/** Who asked for a sandbox must not get this machine instead. */
+function unsafeToolsets(backend: string): readonly string[] {
+  return backend === 'local' ? [] : ['terminal', 'file']
+}
+
+function toolBox(toolbox: Toolbox, cwd: () => string): ToolBox {
+  return {
+    schemas: toolbox.schemas,
+    mayRunTogether: (calls) => planBatch(calls, cwd()) === 'parallel',
+    prepare(call) {
+      const parsed = toolbox.parse(call.name, call.arguments)
+      return parsed.ok ? { kind: 'ready', ...parsed.call } : { kind: 'invalid', error: parsed.error }
+    },
+  }
+}
+
+const todoCall = z.object({
+  todos: z.array(
+    z.object({
+      id: z.string(),
+      content: z.string(),
+      status: z.enum(['pending', 'in_progress', 'completed', 'cancelled']),
+    }),
+  ),
+})
+
+/** The list that a `todo` call wrote; null for a call that only read, or that was malformed. */
+function readTodos(argumentsJson: string): readonly TodoItem[] | null {
+  try {
+    return todoCall.parse(JSON.parse(argumentsJson)).todos
+  } catch {
+    // The tool has told the model already what was wrong with it.
+    return null
   }
 }

@@ -165,6 +165,11 @@ async function start(options: GatewayOptions, lock: HomeLock): Promise<Gateway> 
   const degraded = () => [
     ...config.state().degraded,
     ...catalogue.invalid.map(({ directory, reason }) => `platform folder ${directory}: ${reason}`),
+    ...(settings().terminal.backend === 'local'
+      ? []
+      : [
+          `terminal.backend: ${settings().terminal.backend} is not available yet; the model has no terminal and no file tools`,
+        ]),
     ...(clock() - slowCommitAt < slowCommitShownMs ? ['disk: commits take longer than 250 ms'] : []),
   ]
 

@@ -54,7 +54,12 @@ export const agentConfig = {
     .prefault({}),
   terminal: z
     .object({
-      backend: z.enum(['local']).default('local').describe('Where commands run.'),
+      backend: z
+        .enum(['local', 'docker', 'ssh', 'modal', 'daytona', 'singularity'])
+        .default('local')
+        .describe(
+          'Where commands run. Only local is there yet; with another one the model gets no terminal and no file tools.',
+        ),
       cwd: z.string().default('').describe('The folder commands start in; left out: the home directory of the user.'),
       timeout: seconds.default(180).describe('Seconds a command may run when the model asks for no other limit.'),
       max_timeout: seconds.default(1800).describe('Seconds a command may run at most.'),

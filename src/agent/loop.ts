@@ -3,14 +3,7 @@
  * It knows no platform and no database; what must survive goes through the journal, what people see through the watcher.
  */
 import type { Logger } from '../lib/log.ts'
-import {
-  type AssistantMessage,
-  addUsage,
-  type ChatMessage,
-  noUsage,
-  type ToolCall,
-  type Usage,
-} from '../message/transcript.ts'
+import type { AssistantMessage, ChatMessage, ToolCall, Usage } from '../message/transcript.ts'
 import type { ManagedCalls } from '../middleware/managed.ts'
 import type { AgentConfig } from './config.ts'
 import type { AgentWatcher, Journal } from './journal.ts'
@@ -53,6 +46,7 @@ export interface AgentResult {
   readonly text: string
   /** The last answer, not yet in the transcript: it is stored with the end of the turn. */
   readonly message: AssistantMessage
+  /** Of the last answer; what the ones before it cost went to the journal with them. */
   readonly usage: Usage
   readonly iterations: number
   /** The model's last word on why it stopped: `stop`, `length` … or `max_iterations`. */
@@ -77,7 +71,6 @@ async function runLoop(deps: AgentDeps, run: AgentRun): Promise<AgentResult> {
     run.watcher.step(progress.iteration, progress.lastTools)
     const last = progress.iteration > budget
     const answer = await askModel(deps, run, progress, last)
-    progress.usage = addUsage(progress.usage, answer.usage)
     const message = messageFrom(
       { ...answer, toolCalls: distinct(answer.toolCalls, progress) },
       run.provider.apiMode,
@@ -86,7 +79,7 @@ async function runLoop(deps: AgentDeps, run: AgentRun): Promise<AgentResult> {
     if (message.toolCalls === undefined) {
       const text = [...progress.texts, message.content].filter((part) => part !== '').join('\n\n')
       const finishReason = last ? 'max_iterations' : answer.finishReason
-      return { text, message, usage: progress.usage, iterations: progress.iteration, finishReason }
+      return { text, message, usage: answer.usage, iterations: progress.iteration, finishReason }
     }
     deps.probe('agent:answered')
     await run.journal.assistant(message, answer.usage)
@@ -105,7 +98,6 @@ interface Progress {
   open: readonly ToolCall[]
   lastTools: readonly { readonly name: string; readonly result: string }[]
   iteration: number
-  usage: Usage
 }
 
 /** A turn that was cut off goes on at the first tool call without a result; the model is called only if there is none. */
@@ -120,7 +112,6 @@ function resumeFrom(run: AgentRun): Progress {
     open,
     lastTools: [],
     iteration: answers.length,
-    usage: noUsage,
   }
 }
 

@@ -69,13 +69,18 @@ async function streamOnce(
 ): Promise<JsonObject> {
   const chunks = provider.stream(request, signal)
   let text = ''
-  for (;;) {
-    const next = await chunks.next()
-    if (next.done) return next.value
-    const delta: Delta | null = provider.readDelta(next.value)
-    if (delta?.kind !== 'text') continue
-    text += delta.text
-    probe('agent:streaming')
-    onText(text)
+  try {
+    for (;;) {
+      const next = await chunks.next()
+      if (next.done) return next.value
+      const delta: Delta | null = provider.readDelta(next.value)
+      if (delta?.kind !== 'text') continue
+      text += delta.text
+      probe('agent:streaming')
+      onText(text)
+    }
+  } finally {
+    // After a throw in between nobody else would close the vendor's connection. Closing a finished stream does nothing.
+    await chunks.return({})
   }
 }

@@ -4,10 +4,12 @@
 import { createHash } from 'node:crypto'
 import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
+import { within } from '../lib/wait.ts'
 import type { ToolCall, ToolMessage } from '../message/transcript.ts'
 import type { AgentWatcher, Journal } from './journal.ts'
 import type { ToolSchema } from './provider.ts'
 import type { ToolContext, ToolMode } from './tool.ts'
+import { runBounded } from './tools/parallel.ts'
 
 /** The tools of a run, as the loop needs them; the registry in `tools/` implements it. */
 export interface ToolBox {
@@ -43,28 +45,26 @@ export interface ToolBatchDeps {
 
 const maxParallel = 8
 
-/** Every call gets a result; only a fenced journal or an aborted signal makes this reject. */
-export async function runToolBatch(
+/** How long a tool may take to end once its signal has aborted; after that the turn ends without it. */
+const letGoMs = 5_000
+
+/**
+ * Every call gets a result; only a fenced journal or an aborted signal makes this reject. It settles when nothing of it
+ * runs any more, so that the next turn meets no tool of this one; only a tool that ignores its signal is left behind.
+ */
+export function runToolBatch(
   deps: ToolBatchDeps,
   calls: readonly ToolCall[],
   signal: AbortSignal,
 ): Promise<ToolMessage[]> {
   const width = deps.tools.mayRunTogether(calls) ? maxParallel : 1
-  const results: ToolMessage[] = []
-  let next = 0
-  const lane = async () => {
-    for (let index = next++; index < calls.length; index = next++) {
-      const call = calls[index]
-      if (call === undefined) return
-      signal.throwIfAborted()
-      results[index] = { role: 'tool', toolCallId: call.id, name: call.name, content: await runTool(deps, call) }
-    }
-  }
-  await Promise.all(Array.from({ length: Math.min(width, calls.length) }, lane))
-  return results
+  return runBounded(calls, width, async (call) => {
+    signal.throwIfAborted()
+    return { role: 'tool', toolCallId: call.id, name: call.name, content: await runTool(deps, call, signal) }
+  })
 }
 
-async function runTool(deps: ToolBatchDeps, call: ToolCall): Promise<string> {
+async function runTool(deps: ToolBatchDeps, call: ToolCall, signal: AbortSignal): Promise<string> {
   const { journal, watcher, log, probe } = deps
   const prepared = deps.tools.prepare(call)
   if (prepared.kind === 'invalid') {
@@ -80,7 +80,13 @@ async function runTool(deps: ToolBatchDeps, call: ToolCall): Promise<string> {
   }
   probe('tool:started')
   watcher.toolStarted(call, prepared.label)
-  const { result, ok } = await attempt(deps, call, () => prepared.run(deps.contextFor(call)))
+  const work = attempt(deps, call, () => prepared.run(deps.contextFor(call)))
+  if (!(await endsInTime(work, signal))) {
+    log.warn({ tool: call.name }, 'a tool ignores that it was stopped; the turn ends without it')
+    void keepLate(deps, call, work)
+    throw signal.reason
+  }
+  const { result, ok } = await work
   probe('tool:effect-done')
   await journal.toolEnded(call, result, 'done')
   probe('tool:recorded')
@@ -89,11 +95,33 @@ async function runTool(deps: ToolBatchDeps, call: ToolCall): Promise<string> {
   return result
 }
 
-async function attempt(
-  deps: ToolBatchDeps,
-  call: ToolCall,
-  run: () => Promise<string>,
-): Promise<{ result: string; ok: boolean }> {
+/** False when the signal aborted and the work did not end soon after. */
+async function endsInTime(work: Promise<Attempted>, signal: AbortSignal): Promise<boolean> {
+  const aborted = Promise.withResolvers<void>()
+  const note = () => aborted.resolve()
+  if (signal.aborted) note()
+  else signal.addEventListener('abort', note, { once: true })
+  await Promise.race([work, aborted.promise])
+  signal.removeEventListener('abort', note)
+  return !signal.aborted || (await within(work, letGoMs)).done
+}
+
+/** What it brings at last is evidence: the journal keeps it aside when the turn has ended. */
+async function keepLate({ journal, log }: ToolBatchDeps, call: ToolCall, work: Promise<Attempted>): Promise<void> {
+  try {
+    await journal.toolEnded(call, (await work).result, 'done')
+  } catch (error) {
+    log.warn({ tool: call.name, error }, 'a tool ended after its turn')
+  }
+}
+
+interface Attempted {
+  readonly result: string
+  readonly ok: boolean
+}
+
+/** Never rejects: what the tool throws becomes its result. */
+async function attempt(deps: ToolBatchDeps, call: ToolCall, run: () => Promise<string>): Promise<Attempted> {
   try {
     const result = await deps.manage(call, run)
     return { result, ok: !result.startsWith('{"error"') }

@@ -11,21 +11,10 @@ import { createDemo, DEMO_MODEL, type DemoDeps } from './demo.ts'
 import { createOpenAiChat, OPENAI_URL } from './openai-chat.ts'
 import { createOpenAiResponses } from './openai-responses.ts'
 import { providerOptions } from './options.ts'
+import { type ProviderHints, type ProviderName, providerName } from './provider-name.ts'
 import type { CallLimits } from './stream-call.ts'
 
-export type ProviderName = 'openai' | 'openai-responses' | 'anthropic' | 'demo'
-
-export interface ProviderSettings extends Partial<CallLimits> {
-  /** Left out: chosen by the keys that are set. */
-  readonly provider?: ProviderName | undefined
-  readonly model: string
-  /** '' for the vendor's own address. */
-  readonly baseUrl: string
-  /** The key for whichever provider is chosen; goes before the vendors' own keys. */
-  readonly apiKey: string
-  readonly openaiApiKey: string
-  readonly anthropicApiKey: string
-}
+export interface ProviderSettings extends ProviderHints, Partial<CallLimits> {}
 
 export interface ProviderDeps extends DemoDeps {
   readonly fetch?: FetchFunction
@@ -36,7 +25,7 @@ export type ProviderChoice = { readonly provider: Provider; readonly model: stri
 
 /** `{ provider, model }` to be used, or the `problem` that says what to set. */
 export function createProvider(settings: ProviderSettings, deps: ProviderDeps = {}): ProviderChoice {
-  const name = settings.provider ?? nameFrom(settings)
+  const name = providerName(settings)
   if (name === 'demo') return { provider: createDemo(deps), model: settings.model || DEMO_MODEL }
   const baseUrl = settings.baseUrl.replace(/\/+$/, '')
   const apiKey = settings.apiKey || (name === 'anthropic' ? settings.anthropicApiKey : settings.openaiApiKey)
@@ -48,23 +37,6 @@ export function createProvider(settings: ProviderSettings, deps: ProviderDeps = 
     name
   ]
   return { provider: create(options), model: settings.model }
-}
-
-/**
- * Keys first, then the address, then nothing. A key of Anthropic is not taken for an address that is not Anthropic's:
- * such an address mostly speaks OpenAI's protocol, and the key is none of its business.
- */
-function nameFrom(settings: ProviderSettings): ProviderName {
-  const { apiKey, openaiApiKey, anthropicApiKey, baseUrl, model } = settings
-  const isClaude = /^claude/i.test(model)
-  const mayBeAnthropic = baseUrl === '' || /anthropic/i.test(baseUrl)
-  if (mayBeAnthropic && isClaude && (anthropicApiKey !== '' || apiKey !== '')) return 'anthropic'
-  if (openaiApiKey !== '') return 'openai'
-  if (mayBeAnthropic && anthropicApiKey !== '') return 'anthropic'
-  if (apiKey !== '' || baseUrl !== '') return 'openai'
-  // A model without a key is a configuration that lacks something, not one that was never begun.
-  if (model !== '') return isClaude ? 'anthropic' : 'openai'
-  return 'demo'
 }
 
 function addressProblem(baseUrl: string): HermesError | undefined {

@@ -1,0 +1,33 @@
+/**
+ * The process that dies: a real gateway whose named points can kill it. Settings come as JSON in the first argument.
+ */
+import { registerHooks } from 'node:module'
+import { packedPackages } from '../../src/packages/bundled.mjs'
+import { createResolver } from '../../src/packages/resolver.mjs'
+
+registerHooks({ resolve: createResolver({ source: new URL('../../src/', import.meta.url), packed: packedPackages() }) })
+
+const { startGateway } = await import('../../src/gateway.ts')
+const { createHomeLayout } = await import('../../src/lib/home.ts')
+const { home, killAt, killHit } = JSON.parse(process.argv[2] ?? '{}')
+let hits = 0
+
+const layout = createHomeLayout(home)
+const stop = Promise.withResolvers()
+process.once('SIGTERM', () => stop.resolve())
+const gateway = await startGateway({
+  home: layout,
+  version: 'crash-test',
+  environment: { PATH: process.env['PATH'], HOME: home },
+  platformFolders: [layout.platforms],
+  program: ['true'],
+  log: { pretty: false, stream: process.stderr },
+  probe(point) {
+    if (point !== killAt) return
+    hits += 1
+    if (hits === killHit) process.kill(process.pid, 'SIGKILL')
+  },
+})
+await stop.promise
+await gateway.stop()
+process.exit(0)
