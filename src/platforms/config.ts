@@ -47,7 +47,7 @@ const accountShape = {
 }
 
 /** The keys that the gateway itself reads of an account; the others are the adapter's. */
-export const accountSettings = z.looseObject(accountShape)
+const accountSettings = z.looseObject(accountShape)
 export type AccountSettings = z.output<typeof accountSettings>
 
 export const platformSettings = z.looseObject({

@@ -50,8 +50,8 @@ export interface Connection {
   stop(): Promise<void>
 }
 
-export const connectLimitMs = 60_000
-export const disconnectLimitMs = 5_000
+const connectLimitMs = 60_000
+const disconnectLimitMs = 5_000
 /** The first and the longest pause between two attempts. */
 const firstPauseMs = 1_000
 const longestPauseMs = 300_000

@@ -33,7 +33,7 @@ export interface PlatformManifest {
   readonly required: readonly string[]
 }
 
-export interface EnvironmentOption {
+interface EnvironmentOption {
   readonly variable: string
   readonly key: string
   readonly kind: 'string' | 'number' | 'boolean' | 'list'
@@ -58,7 +58,7 @@ export type ManifestCheck =
   | { readonly kind: 'invalid'; readonly problems: readonly string[] }
 
 /** Every platform has these; an option cannot take their names. */
-export const commonKeys = [
+const commonKeys = [
   'enabled',
   'allow_from',
   'group_allow_from',

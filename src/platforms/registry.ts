@@ -15,7 +15,7 @@ export interface InstalledPlatform extends PlatformManifest {
   readonly adapterFile: string
 }
 
-export interface InvalidPlatform {
+interface InvalidPlatform {
   readonly directory: string
   /** What is wrong with it, with file and line where there is one. */
   readonly reason: string

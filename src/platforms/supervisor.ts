@@ -16,7 +16,7 @@ export interface SupervisorDeps extends ConnectionDeps {
   load(platform: InstalledPlatform): Promise<PlatformModule>
 }
 
-export interface AccountHealth extends Health {
+interface AccountHealth extends Health {
   readonly platform: string
   readonly account: string
 }

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { silentLog } from '../../src/lib/log.ts'
+import { discoverPlatforms, loadPlatform } from '../../src/platforms/registry.ts'
 import { platformContract } from '../kit/contracts/platform.ts'
-import { type FakePlatform, startFakePlatform } from '../kit/fake-platform.ts'
+import { type FakePlatform, installFakePlatform, startFakePlatform } from '../kit/fake-platform.ts'
 import { createAdapter } from '../kit/fake-platform-adapter.ts'
 import { createRecordingContext } from '../kit/recording-context.ts'
+import { tempHome } from '../kit/temp-home.ts'
 
 const { signal } = new AbortController()
 const target = { platform: 'fake', account: 'default', chatId: 'chat' }
@@ -80,4 +84,15 @@ test('an adapter comes back after a lost connection and reports both', async (t)
     gateway.healths.map(({ state }) => state),
     ['degraded', 'connected'],
   )
+})
+
+test('the fake platform can be installed into a home, where the gateway finds it', async (t) => {
+  const home = tempHome(t)
+  installFakePlatform(home)
+  const { platforms, invalid } = await discoverPlatforms({ directories: [join(home, 'platforms')], log: silentLog })
+  assert.deepEqual(invalid, [])
+  const [fake] = platforms
+  assert.ok(fake)
+  assert.deepEqual(fake.required, ['url', 'token'])
+  assert.equal((await loadPlatform(fake)).createAdapter, createAdapter)
 })
