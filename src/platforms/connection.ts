@@ -32,6 +32,7 @@ export interface ConnectionDeps {
   pause(ms: number, signal?: AbortSignal): Promise<void>
   readonly log: Logger
   onConnected(account: PlatformAccount, adapter: PlatformAdapter): void
+  /** Told of every change of state. Must not throw. */
   onHealth(account: PlatformAccount, health: Health): void
 }
 

@@ -70,8 +70,10 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
     adapter: (platform, account) => connections.get(keyOf(platform, account))?.adapter(),
     settled: () => settled.promise,
     apply(accounts) {
-      applying = applying.then(() => applyNow(accounts))
-      return applying
+      const applied = applying.then(() => applyNow(accounts))
+      // A failure is the caller's to tell; the next change must not inherit it.
+      applying = applied.catch(() => undefined)
+      return applied
     },
     refuse: (platform, account, reason) => connections.get(keyOf(platform, account))?.refuse(reason),
     stop() {
