@@ -3,7 +3,7 @@
  */
 import { existsSync } from 'node:fs'
 
-/** The packages that cost time or memory when they are read file by file. */
+/** The packages that cost time or memory when they are read file by file. (`marked` is one file already, and pages get it as it is.) */
 export const bundled = [
   'fastify',
   'kysely',
@@ -12,7 +12,6 @@ export const bundled = [
   'pino',
   'commander',
   'chokidar',
-  'marked',
   'unbash',
   'openai',
   '@anthropic-ai/sdk',
