@@ -11,11 +11,11 @@ import { isHermesError } from './lib/errors.ts'
 import { sessionIdAt, uuid7 } from './lib/ids.ts'
 import { type MessageEvent, parseCommand } from './message/event.ts'
 import type { SessionId, SessionKey, TurnId } from './message/ids.ts'
-import type { AssistantMessage, ChatMessage, ToolCall, Usage } from './message/transcript.ts'
+import { type AssistantMessage, addUsage, type ChatMessage, type ToolCall, type Usage } from './message/transcript.ts'
 import { userText } from './message/user-text.ts'
 import type { TurnOutcome } from './platforms/adapter.ts'
-import { addSessionUsage, checkFence, enterLane, type Fence, type LaneState } from './sessions/lanes.ts'
-import { appendMessage, frozenPrompt, readTranscript, type TranscriptLine } from './sessions/transcript.ts'
+import { addSessionUsage, checkFence, enterLane, type Fence, type LaneState, shutFence } from './sessions/lanes.ts'
+import { appendMessage, frozenPrompt, readTranscript, type TranscriptLine, usageFrom } from './sessions/transcript.ts'
 import {
   beginTurn,
   endToolCall,
@@ -79,6 +79,7 @@ export interface Finish extends TurnEnd {
   /** The last answer; absent when there was none. */
   readonly message?: AssistantMessage
   readonly ord: number
+  /** Of the last answer alone: what the answers before it cost is in the transcript already. */
   readonly usage: Usage
   readonly errorCode?: string
   /** The event is set aside for a person instead of being done. */
@@ -120,11 +121,7 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
       }
     },
 
-    async finish(turn, end) {
-      const outcome = outcomeOf(turn, end)
-      await store.run(() => finishTurn(turn, end, outcome, clock()))
-      return outcome
-    },
+    finish: (turn, end) => store.run(() => finishTurn(turn, end, clock())),
   }
 }
 
@@ -141,12 +138,14 @@ function* claimNext(
 
   const event = storedEvent(head.payload)
   const { source } = event
+  const command = parseCommand(event)
   const lane = yield* enterLane({
     key,
     source: JSON.stringify(source),
     platform: source.platform,
     userId: source.userId ?? '',
     newSessionId: ids.session,
+    staysFresh: command !== null,
     now,
   })
   yield* claimEvent(head, ids.turn)
@@ -167,7 +166,6 @@ function* claimNext(
   if (earlier.length === 0 && event.seed !== undefined)
     earlier.push(...(yield* plantSeed(lane.session_id, event.seed.messages, now)))
   const opened = { key, lane, id: ids.turn, seq: head.seq, event, lines: earlier }
-  const command = parseCommand(event)
   if (command !== null) return { kind: 'unknown-command', turn: yield* openedTurn(opened), command: command.name }
 
   const message = { role: 'user' as const, content: userText(event, deps.isShared(event)) }
@@ -180,12 +178,14 @@ function* claimNext(
 /** A turn that a crash or a stop of the daemon cut off comes first: the fence moves, its tries count. */
 function* claimCutOff(key: SessionKey, found: OpenTurn, now: number): UseCase<Claim> {
   const event = storedEvent(found.payload)
+  const command = parseCommand(event)
   const entered = yield* enterLane({
     key,
     source: JSON.stringify(event.source),
     platform: event.source.platform,
     userId: event.source.userId ?? '',
     newSessionId: found.session_id,
+    staysFresh: command !== null,
     now,
   })
   yield* resumeTurn(found.id, entered.epoch)
@@ -196,7 +196,6 @@ function* claimCutOff(key: SessionKey, found: OpenTurn, now: number): UseCase<Cl
   if (found.tries >= maxTries)
     return { kind: 'exhausted', turn, reason: found.reason ?? 'the gateway ended while it worked on it' }
   yield* claimEvent({ ...found, turn_id: found.id, state: 'claimed' }, found.id)
-  const command = parseCommand(event)
   if (command !== null) return { kind: 'unknown-command', turn, command: command.name }
   return { kind: 'run', turn }
 }
@@ -286,18 +285,30 @@ function toolMessage(call: ToolCall, content: string): ChatMessage {
   return { role: 'tool', toolCallId: call.id, name: call.name, content }
 }
 
-function* finishTurn(turn: Turn, end: Finish, outcome: TurnOutcome, now: number): UseCase<void> {
+function* finishTurn(turn: Turn, end: Finish, now: number): UseCase<TurnOutcome> {
   yield* checkFence(turn.fence)
-  if (end.state !== 'done') yield* closeOpenCalls(turn, now)
+  if (end.state !== 'done') {
+    yield* closeOpenCalls(turn, now)
+    yield* shutFence(turn.fence)
+  }
+  const usage = addUsage(yield* usageFrom(turn.sessionId, firstPlace(turn)), end.usage)
+  const outcome = outcomeOf(turn, end, usage)
   if (end.message !== undefined) {
-    const { message, usage } = end
-    yield* appendMessage({ sessionId: turn.sessionId, turnId: turn.id, ord: end.ord, message, usage }, now)
+    const { message } = end
+    const place = { sessionId: turn.sessionId, turnId: turn.id, ord: end.ord }
+    yield* appendMessage({ ...place, message, usage: end.usage }, now)
   }
   yield* endTurn(turn.id, { state: end.state, reason: end.reason, model: end.model, provider: end.provider }, now)
   if (end.park === true) yield* parkEvent(turn.seq, end.reason ?? '', outcome)
   else yield* finishEvent(turn.seq, outcome)
-  yield* addSessionUsage(turn.sessionId, end.usage.inputTokens, end.usage.outputTokens, now)
+  yield* addSessionUsage(turn.sessionId, usage.inputTokens, usage.outputTokens, now)
   yield* end.writeReply(now)
+  return outcome
+}
+
+/** Where this turn begins in the transcript. */
+function firstPlace(turn: Turn): number {
+  return turn.lines.find(({ turnId }) => turnId === turn.id)?.ord ?? nextPlace(turn.lines)
 }
 
 /** A turn that ends early leaves no call without a result: models refuse such a conversation. */
@@ -320,13 +331,13 @@ const notRun = JSON.stringify({
   error: 'The turn ended before this tool gave a result; whether it had an effect is not known.',
 })
 
-function outcomeOf(turn: Turn, end: Finish): TurnOutcome {
+function outcomeOf(turn: Turn, end: Finish, { inputTokens, outputTokens }: Usage): TurnOutcome {
   return {
     status: end.state,
     text: end.text,
     sessionId: turn.sessionId,
     model: end.model,
-    usage: { inputTokens: end.usage.inputTokens, outputTokens: end.usage.outputTokens },
+    usage: { inputTokens, outputTokens },
     ...(end.errorCode === undefined ? {} : { errorCode: end.errorCode }),
   }
 }

@@ -79,6 +79,8 @@ export interface Visit {
   readonly userId: string
   /** The id a new session gets, should one be needed. */
   readonly newSessionId: string
+  /** This turn does not count as the first one of its session: no model sees it. */
+  readonly staysFresh?: boolean
   readonly now: number
 }
 
@@ -95,7 +97,7 @@ export function* enterLane(visit: Visit): UseCase<LaneState> {
     key: visit.key,
     session_id,
     epoch: epoch + 1,
-    fresh: 0,
+    fresh: visit.staysFresh === true ? fresh : 0,
     source: visit.source,
     now: visit.now,
   })
@@ -129,6 +131,15 @@ function* beginSession(visit: Visit, title: string, parent: string | null): UseC
 export function* checkFence(fence: Fence): UseCase<void> {
   const found = yield* laneState(fence.sessionKey)
   if (found?.epoch !== fence.epoch) throw new HermesError('store/fenced', `(${fence.sessionKey})`)
+}
+
+const raiseEpoch = query((db, p: { key: string; epoch: number; next: number }) =>
+  db.updateTable('lanes').set({ epoch: p.next }).where('session_key', '=', p.key).where('epoch', '=', p.epoch),
+)
+
+/** Shuts the fence behind a turn: what it still writes is refused. */
+export function* shutFence({ sessionKey, epoch }: Fence): UseCase<void> {
+  yield* exec(raiseEpoch, { key: sessionKey, epoch, next: epoch + 1 })
 }
 
 const countUsage = query((db, p: { id: string; input: number; output: number; now: number }) =>

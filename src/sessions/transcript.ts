@@ -1,7 +1,7 @@
 /**
  * The transcript: append only, one place per message. The system prompt lies beside it, frozen with the session.
  */
-import type { ChatMessage, ToolCall, Usage } from '../message/transcript.ts'
+import { addUsage, type ChatMessage, noUsage, type ToolCall, type Usage } from '../message/transcript.ts'
 import { exec, query, row, rows, type UseCase } from '../store/query.ts'
 
 /** Text kept in the row itself; more lies in `texts` and only the beginning is searched. */
@@ -140,6 +140,21 @@ function messageFrom(line: StoredMessage): ChatMessage {
 /** JSON that this file wrote itself: its shape is known. */
 function stored<T>(text: string): T {
   return JSON.parse(text)
+}
+
+const usagesFrom = query((db, p: { session_id: string; from: number }) =>
+  db
+    .selectFrom('messages')
+    .select('usage')
+    .where('session_id', '=', p.session_id)
+    .where('ord', '>=', p.from)
+    .where('usage', 'is not', null),
+)
+
+/** What the answers of a session have cost from place `from` on. */
+export function* usageFrom(sessionId: string, from: number): UseCase<Usage> {
+  const found = yield* rows(usagesFrom, { session_id: sessionId, from })
+  return found.map(({ usage }) => (usage === null ? noUsage : stored<Usage>(usage))).reduce(addUsage, noUsage)
 }
 
 const findPrompt = query((db, p: { session_id: string }) =>
