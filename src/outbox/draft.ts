@@ -6,6 +6,7 @@ import type { OutboundMessage, SendResult } from '../message/outbound.ts'
 import type { Target } from '../message/source.ts'
 import { storeDraft } from './draft-rows.ts'
 import { draftText } from './draft-text.ts'
+import type { Chat } from './queries.ts'
 import type { Room } from './room.ts'
 import { bounded, chatOf, type Sender } from './sender.ts'
 
@@ -38,6 +39,8 @@ export interface DraftBook {
   readonly addresses: Map<string, string>
   /** Drafts with a call or a pause going on. */
   readonly active: Set<Draft>
+  /** Whether earlier replies of the chat still wait to be sent. */
+  busy(chat: Chat): boolean
 }
 
 /** So often in a row may the platform refuse before the draft is left alone. */
@@ -106,7 +109,9 @@ export function createDraft(room: Room, book: DraftBook, options: DraftOptions):
   /** Undefined when there is nothing new, or too little for a first sight. */
   function textToShow(sender: Sender): string | undefined {
     const { buffer_threshold: threshold, cursor } = room.settings().streaming
-    if (!book.addresses.has(turnId) && latest.trim().length < threshold) return undefined
+    // A new message must not overtake earlier ones; the next update looks again.
+    const early = () => latest.trim().length < threshold || book.busy(chat)
+    if (!book.addresses.has(turnId) && early()) return undefined
     // Adapters whose sends may be repeated for free draw a cursor of their own.
     const next = draftText(latest, room.limits(chat), sender.idempotentSends === true ? '' : cursor)
     full = next.full

@@ -18,9 +18,9 @@ export interface Drafts {
   close(): Promise<void>
 }
 
-/** `busy` says whether replies of a chat still wait to be sent: a draft must not overtake them. */
+/** `busy` says whether replies of a chat still wait to be sent: a draft begins after them. */
 export function createDrafts(room: Room, busy: (chat: Chat) => boolean): Drafts {
-  const book: DraftBook = { addresses: new Map(), active: new Set() }
+  const book: DraftBook = { addresses: new Map(), active: new Set(), busy }
 
   function addressOf(turnId: string): DraftAddress | null {
     const platformId = book.addresses.get(turnId)
@@ -31,7 +31,7 @@ export function createDrafts(room: Room, busy: (chat: Chat) => boolean): Drafts 
     addressOf,
     open(options) {
       const chat = chatOf(options.target)
-      const canShow = room.settings().streaming.enabled && !busy(chat) && room.open(chat)?.edit !== undefined
+      const canShow = room.settings().streaming.enabled && room.open(chat)?.edit !== undefined
       if (canShow) return createDraft(room, book, options)
       // People have seen a draft of this turn before a restart: its final answer must replace it all the same.
       if (addressOf(options.turnId) === null) return null

@@ -27,7 +27,10 @@ export interface Outbox {
    * at once, or `abandoned` when the transaction failed. Throws nothing.
    */
   prepare(reply: Reply): PreparedReply
-  /** Shows a reply while it grows. Null when streaming is off, the platform cannot edit, or replies wait before it. */
+  /**
+   * Shows a reply while it grows, once earlier replies of the chat are out. Null when streaming is off, or the platform
+   * is away or cannot edit, unless people have seen a draft of this turn before: then it only tells the address.
+   */
   openDraft(options: DraftOptions): Draft | null
   /** Where the draft of a turn stands, also from before a restart; null when there is none. Known after `recover`. */
   addressOf(turnId: string): DraftAddress | null

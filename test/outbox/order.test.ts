@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import fc from 'fast-check'
+import type { SendResult } from '../../src/message/outbound.ts'
+import {
+  type Bench,
+  createFakeSender,
+  createTime,
+  type FakeSender,
+  openOutbox,
+  rejected,
+  type Time,
+  temporary,
+} from './support.ts'
+
+/** What the platform does with a call: whether the message arrives, and what the outbox hears. */
+type Fate = 'arrives' | 'limited' | 'fails' | 'refused' | 'lost' | 'lost-arrived' | 'throws-arrived'
+const fates: readonly Fate[] = ['arrives', 'limited', 'fails', 'refused', 'lost', 'lost-arrived', 'throws-arrived']
+
+interface Arrival {
+  readonly chat: string
+  readonly text: string
+}
+
+/** A platform on which messages arrive although the outbox may hear otherwise. Notices calls made too early. */
+function createFatefulSender(plan: readonly Fate[], time: Time) {
+  const arrivals: Arrival[] = []
+  const early: string[] = []
+  const notBefore = new Map<string, number>()
+  const sender: FakeSender = createFakeSender({}, time.clock)
+  let call = 0
+  sender.send = async ({ target: { chatId: chat }, text }): Promise<SendResult> => {
+    if (time.clock() < (notBefore.get(chat) ?? 0)) early.push(text)
+    const fate = plan[call++] ?? 'arrives'
+    if (fate === 'arrives' || fate === 'lost-arrived' || fate === 'throws-arrived') arrivals.push({ chat, text })
+    switch (fate) {
+      case 'arrives':
+        return { success: true, messageId: `m${call}` }
+      case 'limited':
+        notBefore.set(chat, time.clock() + 5_000)
+        return { success: false, problem: 'rate-limited', error: 'slow down', retryAfterMs: 5_000 }
+      case 'fails':
+        return temporary
+      case 'refused':
+        return rejected
+      case 'lost':
+      case 'lost-arrived':
+        return { success: false, problem: 'temporary', error: 'no answer', maybeSent: true }
+      case 'throws-arrived':
+        throw new Error('connection reset')
+    }
+  }
+  /** A limit whose answer died with the process is known to nobody. */
+  const forgetLimits = () => notBefore.clear()
+  return { sender, arrivals, early, forgetLimits }
+}
+
+/** One life of the outbox, to its end or to a crash at its `points`th named point. */
+async function live(t: TestContext, first: Bench, points: number): Promise<void> {
+  const { time, sender, path } = first
+  const life = openOutbox(t, { time, sender, path })
+  const died = Promise.withResolvers<'died'>()
+  let left = points
+  life.onPoint = () => {
+    left -= 1
+    if (left > 0) return
+    life.crash()
+    died.resolve('died')
+  }
+  await life.outbox.recover()
+  for (;;) {
+    if ((await Promise.race([life.outbox.settled(), died.promise])) === 'died') break
+    const [wait] = time.waiting()
+    if (wait === undefined) break
+    time.advance(wait)
+  }
+  await life.outbox.stop(0)
+}
+
+const bare = (text: string) => text.split('\n').at(-1) ?? ''
+
+function assertOrder(texts: readonly string[]): void {
+  const numbers = texts.map((text) => Number(bare(text)))
+  assert.deepEqual(
+    numbers,
+    numbers.toSorted((one, two) => one - two),
+  )
+}
+
+function assertLabels(texts: readonly string[]): void {
+  const repeated = texts.filter((text, index) => texts.slice(0, index).some((other) => bare(other) === bare(text)))
+  for (const text of repeated) assert.match(text, /^♻️ May be a duplicate:\n\n/)
+}
+
+test('whatever platform and process do, each reply arrives in order, and twice only with a label', async (t) => {
+  const scenario = fc.record({
+    replies: fc.array(fc.constantFrom('a', 'b'), { minLength: 1, maxLength: 6, size: 'max' }),
+    plan: fc.array(fc.constantFrom(...fates), { maxLength: 12, size: 'max' }),
+    lives: fc.array(fc.integer({ min: 1, max: 8 }), { maxLength: 3, size: 'max' }),
+  })
+  await fc.assert(
+    fc.asyncProperty(scenario, async ({ replies, plan, lives }) => {
+      const time = createTime()
+      const { sender, arrivals, early, forgetLimits } = createFatefulSender(plan, time)
+      const first = openOutbox(t, { time, sender })
+      first.connected = false
+      for (const [index, chatId] of replies.entries()) await first.say(String(index), { chatId, key: `key-${index}` })
+      first.crash()
+      for (const points of [...lives, Number.POSITIVE_INFINITY]) {
+        forgetLimits()
+        await live(t, first, points)
+      }
+
+      assert.deepEqual(early, [], 'nothing is sent before a rate limit is over')
+      for (const chat of ['a', 'b']) {
+        const texts = arrivals.filter((arrival) => arrival.chat === chat).map(({ text }) => text)
+        assertOrder(texts)
+        assertLabels(texts)
+      }
+      const arrived = new Set(arrivals.map(({ text }) => bare(text)))
+      for (const { text, state } of await first.rows()) {
+        assert.ok(state === 'dead' || (state === 'sent' && arrived.has(text)), `reply ${text} is ${state}`)
+      }
+    }),
+    { numRuns: 60 },
+  )
+})
