@@ -98,7 +98,7 @@ function echo(said: string): string {
 /** The first tool at hand that looks and changes nothing. */
 function useTool(tools: ReadonlySet<string>): DemoReply {
   const text = 'I will look at the files here with a tool.'
-  if (tools.has('terminal')) return { kind: 'call', text, name: 'terminal', arguments: { command: 'ls' } }
+  if (tools.has('terminal')) return { kind: 'call', text, name: 'terminal', arguments: { command: 'ls -A' } }
   if (tools.has('search_files'))
     return { kind: 'call', text, name: 'search_files', arguments: { pattern: '*', target: 'files' } }
   if (tools.has('read_file')) return { kind: 'call', text, name: 'read_file', arguments: { path: '.' } }
@@ -124,8 +124,10 @@ function aboutOne(content: string): string {
   const error = str(fields['error'])
   if (error !== '') return `The tool answered with an error: ${error}`
   const output = isRecord(result) ? str(fields['output']) || str(fields['stdout']) || str(fields['content']) : content
-  const lines = (output || content).split('\n').filter((line) => line.trim() !== '')
-  if (lines.length === 0) return 'The tool ran and had nothing to show.'
+  // A tool that answers in fields of its own is shown as it is; one that said nothing is not.
+  const text = output === '' && !('output' in fields) ? content : output
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  if (lines.length === 0) return 'The tool ran and found nothing: the folder is empty.'
   const shown = lines.slice(0, SHOWN_LINES)
   const more = lines.length > shown.length ? `\n… and ${lines.length - shown.length} more lines` : ''
   return `The tool ran. It shows ${lines.length === 1 ? 'one line' : `${lines.length} lines`}:\n\n\`\`\`\n${shown.join('\n')}${more}\n\`\`\``

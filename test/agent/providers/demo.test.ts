@@ -48,7 +48,7 @@ test('asked for files it calls a tool that only looks, and sums the result up', 
   const answer = await ask(asked, ['terminal', 'read_file'])
   assert.deepEqual(
     answer.toolCalls.map((call) => [call.name, call.arguments]),
-    [['terminal', '{"command":"ls"}']],
+    [['terminal', '{"command":"ls -A"}']],
   )
   assert.equal(answer.finishReason, 'tool_calls')
   const call = answer.toolCalls[0]
