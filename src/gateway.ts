@@ -17,7 +17,7 @@ import { acceptedKeys, type GatewayShapes, gatewayShapes, gatewayVariables, rest
 import { announceDaemon, withdrawDaemon } from './gateway-lifecycle.ts'
 import { createHttpServer } from './http/server.ts'
 import { openGatewayToken } from './http/token.ts'
-import { decideAccess } from './inbox/access.ts'
+import { decideAccess, letsNobodyIn } from './inbox/access.ts'
 import { createInbox } from './inbox/inbox.ts'
 import { createOutcomes } from './inbox/outcomes.ts'
 import { noteEventFailure, openLanes } from './inbox/queries.ts'
@@ -31,7 +31,7 @@ import { pause } from './lib/wait.ts'
 import { type MessageEvent, parseCommand } from './message/event.ts'
 import type { EventListener } from './message/hook-events.ts'
 import type { SessionKey } from './message/ids.ts'
-import type { SessionSource, Target } from './message/source.ts'
+import type { SessionSource } from './message/source.ts'
 import { createManagedCalls } from './middleware/managed.ts'
 import { createOutbox } from './outbox/outbox.ts'
 import { createPlatformContext } from './platform-context.ts'
@@ -192,6 +192,14 @@ async function start(options: GatewayOptions, lock: HomeLock): Promise<Gateway> 
     return decideAccess(event.source, { internal: event.internal }, known.access)
   }
 
+  const warnOfClosedDoors = () => {
+    for (const { platform, account, blocked, access: rules } of accounts) {
+      if (blocked !== undefined || !letsNobodyIn(rules)) continue
+      log.warn({ platform: platform.name, account }, `nobody may write here yet: set platforms.${platform.name}.allow_from`)
+    }
+  }
+  warnOfClosedDoors()
+
   // — The rooms of the route
   const engine = createEmbeddedEngine({ log, random, concurrency: () => settings().agent.max_concurrent_turns })
   const commands = createCommandRegistry()
@@ -278,8 +286,13 @@ async function start(options: GatewayOptions, lock: HomeLock): Promise<Gateway> 
     tools: agents.tools,
     toolContext: agents.toolContext,
     watched: (turn) => watched(turn.event.source),
-    activity: ({ platform, account, ...to }: Target, activity) =>
-      supervisor.adapter(platform, account)?.activity?.({ platform, account, ...to }, activity),
+    activity(target, activity) {
+      try {
+        supervisor.adapter(target.platform, target.account)?.activity?.(target, activity)
+      } catch (error) {
+        log.warn({ platform: target.platform, error }, `an adapter could not show what happens: ${messageOf(error)}`)
+      }
+    },
     noteFailure: (seq, reason) => store.run(() => noteEventFailure(seq, reason)),
     async freezePrompt(turn) {
       const text = buildSystemPrompt(await promptParts(turn))
