@@ -4,7 +4,7 @@
 import { adminRoutes } from './admin-routes.ts'
 import { createAgent } from './agent/loop.ts'
 import { buildSystemPrompt } from './agent/prompt.ts'
-import { type AgentServices, createAgentServices } from './agent-services.ts'
+import { createAgentServices } from './agent-services.ts'
 import { createCommandLane } from './command-lane.ts'
 import type { CommandServices } from './commands/command.ts'
 import { createCommandRegistry } from './commands/registry.ts'
@@ -195,7 +195,10 @@ async function start(options: GatewayOptions, lock: HomeLock): Promise<Gateway> 
   const warnOfClosedDoors = () => {
     for (const { platform, account, blocked, access: rules } of accounts) {
       if (blocked !== undefined || !letsNobodyIn(rules)) continue
-      log.warn({ platform: platform.name, account }, `nobody may write here yet: set platforms.${platform.name}.allow_from`)
+      log.warn(
+        { platform: platform.name, account },
+        `nobody may write here yet: set platforms.${platform.name}.allow_from`,
+      )
     }
   }
   warnOfClosedDoors()
@@ -484,5 +487,3 @@ function readPersona(home: HomeLayout, name: string, log: Log): string {
 function shownHealth(health: ReturnType<ReturnType<typeof createSupervisor>['health']>) {
   return Object.fromEntries(Object.entries(health).filter(([, { state }]) => state !== 'disabled'))
 }
-
-export type { AgentServices }

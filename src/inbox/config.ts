@@ -2,7 +2,6 @@
  * The inbox's part of the configuration.
  */
 import { z } from 'zod'
-import type { ConfigOf } from '../config/section.ts'
 
 export const inboxConfig = {
   inbox: z
@@ -11,5 +10,3 @@ export const inboxConfig = {
     })
     .prefault({}),
 } as const
-
-export type InboxConfig = ConfigOf<typeof inboxConfig>
