@@ -10,7 +10,7 @@ import type { OutboxRow } from './queries.ts'
 import { bounded, messageOfRow, type Sender } from './sender.ts'
 
 /** Stands in front of a message that may have been delivered before. */
-export const duplicateLabel = '♻️ May be a duplicate:'
+const duplicateLabel = '♻️ May be a duplicate:'
 
 export interface Attempt {
   readonly result: SendResult

@@ -18,7 +18,6 @@ import { keepTyping } from './typing.ts'
 export type { DeadLetter } from './dead-letters.ts'
 export type { Draft, DraftAddress, DraftOptions } from './draft.ts'
 export type { PreparedReply, Reply } from './reply.ts'
-export type { OutboxDeps } from './room.ts'
 export type { Sender } from './sender.ts'
 
 export interface Outbox {

@@ -29,7 +29,7 @@ export function chatKey({ platform, account, chatId }: Chat): string {
   return `${platform}\n${account}\n${chatId}`
 }
 
-export function targetOfRow(row: OutboxRow): Target {
+function targetOfRow(row: OutboxRow): Target {
   const { platform, account, chat_id: chatId, thread_id: threadId } = row
   return { platform, account, chatId, ...(threadId === '' ? {} : { threadId }) }
 }

@@ -136,7 +136,7 @@ function cutFence(source: Source, fence: Fence, from: number, room: number, end:
   const firstLine = Math.max(fence.codeStart, from)
   // A break of the first half will do where it keeps a line of code whole.
   const nextLine = text.slice(newline + 1, newline + 1 + room)
-  const good = newline - from >= (limit - from) / 2 || nextLine.includes('\n')
+  const good = newline - from >= (limit - from) / 2 || nextLine.includes('\n') || newline + 1 === fence.shutAt
   if (newline > firstLine && good) return inFence(source, fence, newline, newline + 1, tail)
   if (newline <= firstLine && startsHere) return undefined
   const hard = Math.max(wholeCharacterEnd(text, from, limit), from + 1)

@@ -85,7 +85,7 @@ async function advance(room: Room, worker: Worker, delivered: Delivered | undefi
       }
       return next
     } catch (error) {
-      room.log.error({ error, ...worker.chat }, `the outbox could not write its receipt: ${messageOf(error)}`)
+      room.log.error({ error, ...worker.chat }, `the outbox waits for its database: ${messageOf(error)}`)
       if (room.quit.aborted) return 'done'
       await worker.wait(backoffMs(attempt, 1_000, 30_000, room.random))
     }
