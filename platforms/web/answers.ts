@@ -23,7 +23,7 @@ export async function answering(handle: () => Promise<Response> | Response): Pro
   }
 }
 
-export function refusal(error: HermesError): Response {
+function refusal(error: HermesError): Response {
   return json(statusOf(error), { error: { code: error.code, message: error.message, hint: error.hint } })
 }
 

@@ -78,7 +78,14 @@ export function createAssets(): Assets {
   }
 }
 
-/** The markdown reader comes from its package as it is: a browser can read the same module. */
+/**
+ * The markdown reader comes from its package as it is: a browser can read the same module. It is found beside the
+ * package's manifest, because the gateway may run a packed copy of the module that only Node understands.
+ */
 function urlOf(name: string): string {
-  return fileURLToPath(name === 'marked.js' ? import.meta.resolve('marked') : new URL(`page/${name}`, import.meta.url))
+  const url =
+    name === 'marked.js'
+      ? new URL('lib/marked.esm.js', import.meta.resolve('marked/package.json'))
+      : new URL(`page/${name}`, import.meta.url)
+  return fileURLToPath(url)
 }

@@ -208,7 +208,7 @@ export function openChat({ token, storage, onLeave }) {
 /**
  * Something in the conversation shows by itself that work goes on.
  *
- * @param {import('./store.js').Item} item
+ * @param {import('./items.js').Item} item
  */
 function moving(item) {
   if (item.kind === 'agent') return item.live

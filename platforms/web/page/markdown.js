@@ -96,7 +96,7 @@ function renderCode(text, language) {
   const name = language === '' ? 'Code' : `Code, ${language}`
   return h(
     'div',
-    { class: 'code' },
+    { class: language === '' ? 'code bare' : 'code' },
     h('div', { class: 'code-head' }, label, copy),
     // Reachable by keyboard, because it may scroll.
     h('pre', { tabindex: '0', role: 'region', 'aria-label': name }, code),

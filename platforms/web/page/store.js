@@ -4,45 +4,13 @@
  * Items are never changed, only replaced, so that the view sees at a glance what is new.
  */
 
+import { insert, itemOf } from './items.js'
+
 /** @typedef {import('../protocol.ts').LiveEvent} LiveEvent */
 /** @typedef {import('../protocol.ts').WireEntry} WireEntry */
 /** @typedef {import('../protocol.ts').ToolEvent} ToolEvent */
-
-/**
- * `waiting`: for the connection. `queued`: stored by the gateway, which is still at work on something else.
- *
- * @typedef {'sending' | 'waiting' | 'queued' | 'sent' | 'failed'} SendState
- */
-/**
- * @typedef {object} UserItem
- * @property {'user'} kind
- * @property {string} key
- * @property {string} text
- * @property {number} at
- * @property {SendState} state
- * @property {string} problem why it failed
- * @property {string} [entryId] once the history has it
- */
-/**
- * @typedef {object} AgentItem
- * @property {'agent' | 'notice'} kind
- * @property {string} key
- * @property {string} text
- * @property {number} at
- * @property {string} turnId
- * @property {boolean} live still being written
- * @property {string} [entryId] once the history has it
- */
-/**
- * @typedef {object} ActivityItem
- * @property {'activity'} kind
- * @property {string} key
- * @property {number} at
- * @property {string} turnId
- * @property {readonly ToolEvent[]} tools
- * @property {boolean} running
- */
-/** @typedef {UserItem | AgentItem | ActivityItem} Item */
+/** @typedef {import('./items.js').Item} Item */
+/** @typedef {import('./items.js').SendState} SendState */
 
 /**
  * Two lines of the same moment may be stored in another order than their ids say; so a new stream begins a few lines
@@ -55,7 +23,7 @@ export const typingMs = 8_000
 
 /** @param {{ now: () => number, onChange: () => void, onReply: (text: string) => void, onStored: (key: string) => void }} options */
 export function createStore({ now, onChange, onReply, onStored }) {
-  /** @type {Item[]} */
+  /** @type {readonly Item[]} */
   let items = []
   /** Ids of entries that are shown. */
   const shown = new Set()
@@ -88,7 +56,7 @@ export function createStore({ now, onChange, onReply, onStored }) {
     addOlder,
     /** @param {string} key @param {string} text @param {number} at @param {SendState} state */
     addOwn(key, text, at, state) {
-      items = [...items, { kind: 'user', key, text, at, state, problem: '' }]
+      items = [...items, { kind: 'user', key, text, at, turnId: '', state, problem: '' }]
       onChange()
     },
     /** @param {string} key @param {SendState} state @param {string} [problem] */
@@ -155,22 +123,24 @@ export function createStore({ now, onChange, onReply, onStored }) {
     if (shown.has(entry.id)) return
     shown.add(entry.id)
     latest = [...latest, entry.id].slice(-overlap)
-    const { id, text, at, turnId = '' } = entry
-    if (entry.from === 'user') {
+    const item = itemOf(entry)
+    if (item.kind === 'user') {
       // What was sent from here is known under the id that it got here.
       const own = items.find(({ kind, key }) => kind === 'user' && key === entry.messageId)
-      const state = own?.kind === 'user' && own.state === 'queued' ? 'queued' : 'sent'
-      put({ kind: 'user', key: own?.key ?? `entry:${id}`, text, at, state, problem: '', entryId: id })
+      put({
+        ...item,
+        key: own?.key ?? item.key,
+        state: own?.kind === 'user' && own.state === 'queued' ? 'queued' : 'sent',
+      })
       if (own !== undefined) onStored(own.key)
       return
     }
-    const kind = entry.kind === 'notice' ? 'notice' : 'agent'
     // The answer takes the place of its draft.
-    const draft = kind === 'agent' && turnId !== '' ? draftOf(turnId) : undefined
-    put({ kind, key: draft?.key ?? `entry:${id}`, text, at, turnId, live: false, entryId: id })
+    const draft = item.kind === 'agent' ? draftOf(item.turnId) : undefined
+    put({ ...item, key: draft?.key ?? item.key })
     if (draft !== undefined) draft.key = null
     typingUntil = 0
-    if (ready) onReply(text)
+    if (ready) onReply(entry.text)
   }
 
   /** @param {import('../protocol.ts').DraftEvent} event */
@@ -192,7 +162,7 @@ export function createStore({ now, onChange, onReply, onStored }) {
 
   /** @param {string} turnId */
   function draftOf(turnId) {
-    return [...drafts.values()].find((draft) => draft.turnId === turnId && draft.key !== null)
+    return [...drafts.values()].find((draft) => turnId !== '' && draft.turnId === turnId && draft.key !== null)
   }
 
   /** @param {string} turnId */
@@ -228,46 +198,22 @@ export function createStore({ now, onChange, onReply, onStored }) {
 
   /** @param {readonly WireEntry[]} entries oldest first @param {boolean} evenOlder */
   function addOlder(entries, evenOlder) {
-    const newest = items
-    items = []
+    /** @type {readonly Item[]} */
+    let older = []
     for (const entry of entries) {
       if (shown.has(entry.id)) continue
       shown.add(entry.id)
-      const { id, text, at, turnId = '' } = entry
-      const key = `entry:${id}`
-      if (entry.from === 'user') items.push({ kind: 'user', key, text, at, state: 'sent', problem: '', entryId: id })
-      else
-        items.push({
-          kind: entry.kind === 'notice' ? 'notice' : 'agent',
-          key,
-          text,
-          at,
-          turnId,
-          live: false,
-          entryId: id,
-        })
+      older = insert(older, itemOf(entry))
     }
-    items = [...items, ...newest]
+    items = [...older, ...items]
     more = evenOlder
     onChange()
   }
 
-  /**
-   * Replaces the item with the same key, or adds it: before another one, or at the end, but before what has not left
-   * this page yet.
-   *
-   * @param {Item} item
-   * @param {string} [beforeKey]
-   */
+  /** Replaces the item with the same key, or adds it. @param {Item} item @param {string} [beforeKey] */
   function put(item, beforeKey) {
     const known = items.findIndex(({ key }) => key === item.key)
-    if (known !== -1) {
-      items = items.with(known, item)
-      return
-    }
-    let at = items.findIndex(({ key }) => key === beforeKey)
-    if (at === -1) at = items.findLastIndex((other) => !unsent(other)) + 1
-    items = items.toSpliced(at, 0, item)
+    items = known === -1 ? insert(items, item, beforeKey) : items.with(known, item)
   }
 
   /** @param {string} key @param {(item: Item) => Item} next */
@@ -275,9 +221,4 @@ export function createStore({ now, onChange, onReply, onStored }) {
     items = items.map((item) => (item.key === key ? next(item) : item))
     onChange()
   }
-}
-
-/** @param {Item} item */
-function unsent(item) {
-  return item.kind === 'user' && (item.state === 'waiting' || item.state === 'failed' || item.state === 'sending')
 }

@@ -119,7 +119,7 @@ describe('the chat page', { skip }, () => {
     assert.equal(await page.locator('.entry.agent').count(), 1)
     assert.equal(await page.locator('.entry.user').count(), 1)
     assert.equal(await page.isVisible('#working'), false)
-    assert.match(await page.innerText('#announcer'), /^Hermes: There are/)
+    assert.match(await page.innerText('#announcer'), /^Hermes: There are three files:/)
     assert.deepEqual(problems, [])
   })
 
@@ -169,6 +169,19 @@ describe('the chat page', { skip }, () => {
     ])
     assert.equal(gateway.accepted.length, 1)
     assert.equal(await page.isVisible('#stop'), false)
+  })
+
+  test('an answer stands by its question, even when more was asked meanwhile', async () => {
+    const prepare = (gateway: Gateway) => {
+      gateway.store('user', 'first?', { turnId: 't1' })
+      gateway.store('user', 'second?', { turnId: 't2' })
+      gateway.store('agent', 'first!', { turnId: 't1' })
+      gateway.store('agent', 'second!', { turnId: 't2' })
+    }
+    await using opened = await open({ prepare })
+    await connected(opened.page)
+    const shown = await opened.page.locator('.entry .prose, .slip').allInnerTexts()
+    assert.deepEqual(shown, ['first?', 'first!', 'second?', 'second!'])
   })
 
   test('what was not sent survives a reload and is sent once; what is not finished stays in the field', async () => {

@@ -4,8 +4,8 @@
 import { h, setText } from '../dom.js'
 import { icon } from '../icons.js'
 
-/** @typedef {import('../store.js').ActivityItem} ActivityItem */
-/** @typedef {import('../store.js').ToolEvent} ToolEvent */
+/** @typedef {import('../items.js').ActivityItem} ActivityItem */
+/** @typedef {import('../../protocol.ts').ToolEvent} ToolEvent */
 
 /** A finished turn with more tools than this shows one line. */
 const foldAbove = 3
@@ -14,7 +14,7 @@ const foldAbove = 3
 export function createActivityView() {
   const count = h('span', { class: 'tool-name' })
   const fold = h('button', { class: 'fold', type: 'button', 'aria-expanded': 'false', hidden: true }, chevron(), count)
-  const rows = h('div', { role: 'list' })
+  const rows = h('ul')
   const node = h(
     'li',
     { class: 'entry activity' },
@@ -36,7 +36,7 @@ export function createActivityView() {
     update({ tools, running }) {
       for (const tool of tools) {
         const row = views.get(tool.callId) ?? createRow()
-        if (!views.has(tool.callId)) rows.append(row.node)
+        if (!views.has(tool.callId)) rows.append(h('li', {}, row.node))
         views.set(tool.callId, row)
         row.update(tool, running)
       }
@@ -54,12 +54,7 @@ function createRow() {
   const label = h('span', { class: 'tool-label' })
   const state = h('span', { class: 'tool-state' })
   const detail = h('pre', { tabindex: '0', 'aria-label': 'Details' })
-  const node = h(
-    'details',
-    { class: 'tool', role: 'listitem' },
-    h('summary', {}, state, name, label, chevron()),
-    detail,
-  )
+  const node = h('details', { class: 'tool' }, h('summary', {}, state, name, label, chevron()), detail)
   let shown = ''
 
   return {

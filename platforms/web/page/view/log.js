@@ -6,7 +6,7 @@ import { dayName, dayNumber } from '../time.js'
 import { createActivityView } from './activity.js'
 import { createAgentView, createNoticeView, createUserView } from './message.js'
 
-/** @typedef {import('../store.js').Item} Item */
+/** @typedef {import('../items.js').Item} Item */
 /** @typedef {{ node: HTMLElement, item: Item, update: (item: Item) => void }} Shown */
 
 /**
@@ -106,17 +106,17 @@ function adapt(view, fits, item) {
   return { node: view.node, item, update: (next) => fits(next) && view.update(next) }
 }
 
-/** @param {Item} item @returns {item is import('../store.js').UserItem} */
+/** @param {Item} item @returns {item is import('../items.js').UserItem} */
 function isUser(item) {
   return item.kind === 'user'
 }
 
-/** @param {Item} item @returns {item is import('../store.js').AgentItem} */
+/** @param {Item} item @returns {item is import('../items.js').AgentItem} */
 function isAgent(item) {
   return item.kind === 'agent' || item.kind === 'notice'
 }
 
-/** @param {Item} item @returns {item is import('../store.js').ActivityItem} */
+/** @param {Item} item @returns {item is import('../items.js').ActivityItem} */
 function isActivity(item) {
   return item.kind === 'activity'
 }

@@ -7,8 +7,8 @@ import { createProse } from '../prose.js'
 import { clockTime } from '../time.js'
 import { copyText } from './copy.js'
 
-/** @typedef {import('../store.js').UserItem} UserItem */
-/** @typedef {import('../store.js').AgentItem} AgentItem */
+/** @typedef {import('../items.js').UserItem} UserItem */
+/** @typedef {import('../items.js').AgentItem} AgentItem */
 /**
  * A view keeps its node and brings it up to date.
  *
@@ -16,7 +16,7 @@ import { copyText } from './copy.js'
  * @typedef {{ node: HTMLElement, update: (item: Shown) => void }} View
  */
 
-/** @type {Record<import('../store.js').SendState, string>} */
+/** @type {Record<import('../items.js').SendState, string>} */
 const sendStates = {
   sending: 'Sending…',
   waiting: 'Will be sent when the gateway can be reached',

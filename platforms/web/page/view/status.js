@@ -37,7 +37,7 @@ export function createStatus({ onForget }) {
 
   function show() {
     button.dataset['state'] = state
-    setText(text, state === 'open' ? (info?.model ?? 'Connected') : wordFor(state))
+    setText(text, state === 'open' ? nameOf(info) : wordFor(state))
     button.setAttribute('aria-label', `${wordFor(state)}. About this gateway`)
     const rows = [
       ['Gateway', reason === '' ? wordFor(state) : reason],
@@ -49,6 +49,11 @@ export function createStatus({ onForget }) {
       ...rows.flatMap(([name, value]) => (value ? [h('dt', {}, name ?? ''), h('dd', {}, value)] : [])),
     )
   }
+}
+
+/** What answers. @param {WireInfo | null} info */
+function nameOf(info) {
+  return info?.provider === 'demo' ? 'Demonstration' : info?.model || 'Connected'
 }
 
 /** @param {ConnectionState} state */

@@ -1,0 +1,77 @@
+/**
+ * The items of the conversation: what they are and in which order they stand.
+ */
+
+/** @typedef {import('../protocol.ts').WireEntry} WireEntry */
+/** @typedef {import('../protocol.ts').ToolEvent} ToolEvent */
+
+/**
+ * `waiting`: for the connection. `queued`: stored by the gateway, which is still at work on something else.
+ *
+ * @typedef {'sending' | 'waiting' | 'queued' | 'sent' | 'failed'} SendState
+ */
+/**
+ * @typedef {object} UserItem
+ * @property {'user'} kind
+ * @property {string} key
+ * @property {string} text
+ * @property {number} at
+ * @property {string} turnId '' until the history knows it
+ * @property {SendState} state
+ * @property {string} problem why it failed
+ * @property {string} [entryId] once the history has it
+ */
+/**
+ * @typedef {object} AgentItem
+ * @property {'agent' | 'notice'} kind
+ * @property {string} key
+ * @property {string} text
+ * @property {number} at
+ * @property {string} turnId
+ * @property {boolean} live still being written
+ * @property {string} [entryId] once the history has it
+ */
+/**
+ * @typedef {object} ActivityItem
+ * @property {'activity'} kind
+ * @property {string} key
+ * @property {number} at
+ * @property {string} turnId
+ * @property {readonly ToolEvent[]} tools
+ * @property {boolean} running
+ */
+/** @typedef {UserItem | AgentItem | ActivityItem} Item */
+
+/**
+ * A line of the history as an item.
+ *
+ * @param {WireEntry} entry
+ * @returns {UserItem | AgentItem}
+ */
+export function itemOf({ id, from, kind, text, at, turnId = '' }) {
+  const common = { key: `entry:${id}`, text, at, turnId, entryId: id }
+  if (from === 'user') return { kind: 'user', ...common, state: 'sent', problem: '' }
+  return { kind: kind === 'notice' ? 'notice' : 'agent', ...common, live: false }
+}
+
+/**
+ * Adds an item: before another one, or behind what belongs to the same turn, so that an answer stands by its question
+ * even when more was written meanwhile. Otherwise at the end, but before what has not left this page yet.
+ *
+ * @param {readonly Item[]} items
+ * @param {Item} item
+ * @param {string} [beforeKey]
+ */
+export function insert(items, item, beforeKey) {
+  let at = items.findIndex(({ key }) => key === beforeKey)
+  if (at === -1 && item.kind !== 'user' && item.turnId !== '') {
+    at = items.findLastIndex(({ turnId }) => turnId === item.turnId) + 1 || -1
+  }
+  if (at === -1) at = items.findLastIndex((other) => !unsent(other)) + 1
+  return items.toSpliced(at, 0, item)
+}
+
+/** @param {Item} item */
+function unsent(item) {
+  return item.kind === 'user' && (item.state === 'waiting' || item.state === 'failed' || item.state === 'sending')
+}
