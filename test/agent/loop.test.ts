@@ -1,0 +1,398 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type AgentRun, createAgent } from '../../src/agent/loop.ts'
+import { ModelError } from '../../src/agent/provider.ts'
+import { HermesError, isHermesError } from '../../src/lib/errors.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import type { ChatMessage, ToolCall } from '../../src/message/transcript.ts'
+import { createManagedCalls, type ManagedCalls } from '../../src/middleware/managed.ts'
+import { createManualClock } from '../kit/manual-clock.ts'
+import { call, type ScriptStep, scriptedProvider, usagePerCall } from '../kit/scripted-provider.ts'
+import { contextFor, memoryJournal, type PlainTool, recordingWatcher, settingsWith, toolBox } from './memory-run.ts'
+
+const question: ChatMessage = { role: 'user', content: 'what is in the file?' }
+
+interface Setting extends Partial<Pick<AgentRun, 'transcript' | 'turnStart' | 'tools' | 'journal'>> {
+  readonly budget?: number
+  readonly managed?: ManagedCalls
+}
+
+function agentRun(script: readonly ScriptStep[], tools: Record<string, PlainTool> = {}, setting: Setting = {}) {
+  const { budget, managed, ...given } = setting
+  const provider = scriptedProvider(script)
+  const clock = createManualClock()
+  const journal = memoryJournal()
+  const watcher = recordingWatcher()
+  const stop = new AbortController()
+  const agent = createAgent({
+    managed: managed ?? createManagedCalls(),
+    log: silentLog,
+    random: () => 1,
+    pause: clock.pause,
+    settings: () => settingsWith(budget === undefined ? {} : { max_iterations: budget }),
+    probe: () => undefined,
+  })
+  const result = agent.run({
+    sessionId: 's',
+    turnId: 't',
+    provider,
+    model: 'm',
+    tools: toolBox(tools),
+    system: 'be kind',
+    transcript: [question],
+    turnStart: 0,
+    journal,
+    watcher,
+    signal: stop.signal,
+    contextFor: (of) => contextFor(of, stop.signal),
+    ...given,
+  })
+  return { result, provider, journal, watcher, stop, pauses: clock.pauses }
+}
+
+function asks(...calls: ToolCall[]): ScriptStep {
+  return { calls }
+}
+
+function shape(messages: readonly ChatMessage[] | undefined): string[] {
+  return (messages ?? []).map((message) =>
+    message.role === 'tool' ? `${message.toolCallId}=${message.content}` : `${message.role}: ${message.content}`,
+  )
+}
+
+test('a question that needs no tool is one model call', async () => {
+  const { result, provider, journal } = agentRun([{ chunks: ['hel', 'lo'] }])
+  assert.deepEqual(await result, {
+    text: 'hello',
+    message: { role: 'assistant', content: 'hello' },
+    usage: usagePerCall,
+    iterations: 1,
+    finishReason: 'stop',
+  })
+  assert.deepEqual(provider.asked[0]?.messages, [question])
+  assert.equal(provider.asked[0]?.system, 'be kind')
+  assert.equal(provider.asked[0]?.model, 'm')
+  assert.deepEqual(journal.events, [], 'the last answer is stored with the end of the turn')
+})
+
+test('the model asks for tools, reads what they found, and answers; all it said is the reply', async () => {
+  const { result, provider, journal, watcher } = agentRun(
+    [
+      { chunks: ['Let me look.'], calls: [call('a', 'read'), call('b', 'read')] },
+      asks(call('c', 'read')),
+      { chunks: ['It is empty.'] },
+    ],
+    { read: async ({ id }) => `found ${id}` },
+  )
+  const { text, iterations, usage } = await result
+  assert.equal(text, 'Let me look.\n\nIt is empty.')
+  assert.equal(iterations, 3)
+  assert.deepEqual(usage, usagePerCall, 'what the earlier answers cost is in the journal already')
+  assert.deepEqual(shape(provider.asked[2]?.messages), [
+    'user: what is in the file?',
+    'assistant: Let me look.',
+    'a=found a',
+    'b=found b',
+    'assistant: ',
+    'c=found c',
+  ])
+  assert.equal(journal.events[0], 'answer', 'the answer is on disk before its first tool runs')
+  assert.deepEqual(watcher.steps, [
+    { iteration: 1, tools: [] },
+    { iteration: 2, tools: ['read', 'read'] },
+    { iteration: 3, tools: ['read'] },
+  ])
+  assert.equal(watcher.texts.at(-1), 'Let me look.\n\nIt is empty.')
+})
+
+test('results reach the model in the order of the calls, whichever ends first', async () => {
+  const slow = Promise.withResolvers<string>()
+  const { result, provider } = agentRun([asks(call('a', 'slow'), call('b', 'quick')), { chunks: ['ok'] }], {
+    slow: () => slow.promise,
+    quick: async () => {
+      slow.resolve('slow')
+      return 'quick'
+    },
+  })
+  await result
+  assert.deepEqual(shape(provider.asked[1]?.messages).slice(2), ['a=slow', 'b=quick'])
+})
+
+test('a tool that fails, that nobody knows, or whose arguments are no JSON is answered, and the turn goes on', async () => {
+  const { result, provider } = agentRun(
+    [
+      asks(call('a', 'broken'), call('b', 'unknown'), { id: 'c', name: 'broken', arguments: '{"path": "half' }),
+      { chunks: ['sorry'] },
+    ],
+    {
+      broken: async () => {
+        throw new Error('boom')
+      },
+    },
+  )
+  assert.equal((await result).text, 'sorry')
+  const results = shape(provider.asked[1]?.messages).slice(2)
+  assert.match(results[0] ?? '', /^a=.*boom/)
+  assert.match(results[1] ?? '', /^b=.*no tool unknown/)
+  assert.match(results[2] ?? '', /^c=.*not JSON/)
+})
+
+test('when the steps are used up the model is asked for a summary, and tools it still wants are not run', async () => {
+  let runs = 0
+  const { result, provider, journal } = agentRun(
+    [
+      asks(call('a', 'count')),
+      asks(call('b', 'count')),
+      { chunks: ['I counted twice.'], calls: [call('c', 'count')], providerItems: ['item'] },
+    ],
+    { count: async () => String(++runs) },
+    { budget: 2 },
+  )
+  const { text, message, finishReason, iterations } = await result
+  assert.equal(text, 'I counted twice.')
+  assert.deepEqual(message, { role: 'assistant', content: 'I counted twice.' })
+  assert.equal(finishReason, 'max_iterations')
+  assert.equal(iterations, 3)
+  assert.equal(runs, 2)
+  const last = provider.asked[2]
+  assert.match(shape(last?.messages).at(-1) ?? '', /^user: The budget of steps .* is used up/)
+  assert.deepEqual(last?.tools, provider.asked[0]?.tools, 'the cached beginning of the prompt stays the same')
+  assert.equal(
+    journal.messages.filter(({ role }) => role === 'user').length,
+    0,
+    'the request is not part of the transcript',
+  )
+})
+
+test('the model is warned at 70 % and at 90 % of its steps, in the request only', async () => {
+  const script = Array.from({ length: 9 }, (_, place) => asks(call(`c${place}`, 'look')))
+  const { result, provider, journal } = agentRun(
+    [...script, { chunks: ['done'] }],
+    { look: async () => 'seen' },
+    { budget: 10 },
+  )
+  await result
+  const notes = provider.asked.slice(1).map(({ messages }) => messages.at(-1)?.content ?? '')
+  assert.deepEqual(
+    notes.slice(0, 6),
+    Array.from({ length: 6 }, () => 'seen'),
+  )
+  assert.equal(notes[6], 'seen\n\n[Iteration 7 of 10. Begin to bring the work to an end.]')
+  assert.match(notes[7] ?? '', /Iteration 8 of 10. Begin/)
+  assert.equal(notes[8], 'seen\n\n[Iteration 9 of 10. Answer now with what you have.]')
+  assert.ok(journal.messages.every(({ content }) => !content.includes('Iteration')))
+  const again = provider.asked[9]?.messages.map(({ content }) => content) ?? []
+  for (const asked of provider.asked) {
+    const earlier = asked.messages.map(({ content }) => content)
+    assert.deepEqual(again.slice(0, earlier.length), earlier, 'what a request once held is never changed')
+  }
+})
+
+test('a server that numbers its calls anew in every answer confuses nobody', async () => {
+  const earlier: ChatMessage[] = [
+    { role: 'assistant', content: '', toolCalls: [call('call_0', 'look')] },
+    { role: 'tool', toolCallId: 'call_0', name: 'look', content: 'an earlier turn' },
+    { role: 'assistant', content: 'yes' },
+  ]
+  const transcript = [question, ...earlier, question]
+  const { result, provider } = agentRun(
+    [
+      asks(call('call_0', 'look'), call('call_0', 'look')),
+      asks(call('call_0', 'look'), call('', 'look'), call('', 'look')),
+      { chunks: ['ok'] },
+    ],
+    { look: async ({ id }) => `seen by ${id}` },
+    { transcript, turnStart: 4 },
+  )
+  await result
+  assert.deepEqual(shape(provider.asked[2]?.messages).slice(5), [
+    'assistant: ',
+    'call_0_2=seen by call_0_2',
+    'call_0_3=seen by call_0_3',
+    'assistant: ',
+    'call_0_4=seen by call_0_4',
+    'call=seen by call',
+    'call_2=seen by call_2',
+  ])
+})
+
+test('what the vendor wants back goes into the answer that is stored, marked with its protocol', async () => {
+  const { result, journal } = agentRun(
+    [
+      { calls: [call('a', 'look')], providerItems: [{ sealed: 1 }] },
+      { chunks: ['ok'], providerItems: [{ sealed: 2 }] },
+    ],
+    { look: async () => 'seen' },
+  )
+  const { message } = await result
+  const [first] = journal.messages
+  assert.deepEqual(first?.role === 'assistant' && first.providerData, {
+    apiMode: 'chat_completions',
+    items: [{ sealed: 1 }],
+  })
+  assert.deepEqual(message.providerData, { apiMode: 'chat_completions', items: [{ sealed: 2 }] })
+})
+
+test('a failed call is tried again within the turn, and people see the broken text go', async () => {
+  const { result, watcher, pauses, provider } = agentRun(
+    [
+      { chunks: ['first part'], calls: [call('a', 'look')] },
+      new ModelError('overloaded', 'busy'),
+      { chunks: ['second'] },
+    ],
+    { look: async () => 'seen' },
+  )
+  assert.equal((await result).text, 'first part\n\nsecond')
+  assert.deepEqual(pauses, [1_000])
+  assert.equal(provider.calls(), 3)
+  assert.deepEqual(watcher.texts, ['first part', 'first part\n\n', 'first part\n\nsecond'])
+})
+
+test('a problem that cannot be waited out ends the turn with its name', async () => {
+  const { result } = agentRun([new ModelError('billing', 'no money')])
+  await assert.rejects(result, (error) => error instanceof ModelError && error.problem === 'billing')
+})
+
+test('a stop while the model writes ends the turn at once', async () => {
+  const { result, provider, stop } = agentRun([{ chunks: ['half'], hang: true }])
+  await provider.hanging
+  const reason = new Error('stop')
+  stop.abort(reason)
+  await assert.rejects(result, (error) => error === reason)
+})
+
+test('a stop while a tool runs reaches the tool, keeps its result and asks the model nothing more', async () => {
+  const started = Promise.withResolvers<void>()
+  const { result, stop, journal, provider } = agentRun([asks(call('a', 'wait')), { chunks: ['never'] }], {
+    wait: async (_call, { signal }) => {
+      started.resolve()
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+      return 'cut short'
+    },
+  })
+  await started.promise
+  const reason = new Error('stop')
+  stop.abort(reason)
+  await assert.rejects(result, (error) => error === reason)
+  assert.deepEqual(journal.events, ['answer', 'start a', 'end a done'])
+  assert.equal(provider.calls(), 1)
+})
+
+test('a turn that was overtaken ends there', async () => {
+  const memory = memoryJournal()
+  const journal = { ...memory, assistant: () => Promise.reject(new HermesError('store/fenced')) }
+  const { result, provider } = agentRun(
+    [asks(call('a', 'look')), { chunks: ['never'] }],
+    { look: async () => '1' },
+    { journal },
+  )
+  await assert.rejects(result, (error) => isHermesError(error, 'store/fenced'))
+  assert.equal(provider.calls(), 1)
+  assert.deepEqual(memory.events, [])
+})
+
+const cutOff: readonly ChatMessage[] = [
+  { role: 'user', content: 'earlier' },
+  { role: 'assistant', content: 'indeed' },
+  question,
+  { role: 'assistant', content: 'Let me look.', toolCalls: [call('a', 'look'), call('b', 'look'), call('c', 'look')] },
+  { role: 'tool', toolCallId: 'b', name: 'look', content: 'seen b' },
+]
+
+test('a turn that was cut off goes on with the calls that have no result, before it asks the model', async () => {
+  const { result, provider, journal, watcher } = agentRun(
+    [{ chunks: ['done'] }],
+    { look: async ({ id }) => `seen ${id}` },
+    { transcript: cutOff, turnStart: 2 },
+  )
+  const { text, iterations } = await result
+  assert.equal(text, 'Let me look.\n\ndone')
+  assert.equal(iterations, 2)
+  assert.deepEqual(journal.events.toSorted(), ['end a done', 'end c done', 'start a', 'start c'])
+  assert.equal(provider.calls(), 1)
+  assert.deepEqual(shape(provider.asked[0]?.messages).slice(4).toSorted(), ['a=seen a', 'b=seen b', 'c=seen c'])
+  assert.deepEqual(watcher.steps, [{ iteration: 2, tools: ['look', 'look'] }])
+})
+
+test('an effect that was begun before the crash is reported as unknown instead of being repeated', async () => {
+  const ran: string[] = []
+  const act: PlainTool = async ({ id }) => {
+    ran.push(id)
+    return `seen ${id}`
+  }
+  const { result, provider } = agentRun(
+    [{ chunks: ['done'] }],
+    {},
+    {
+      transcript: cutOff,
+      turnStart: 2,
+      tools: toolBox({ look: act }, { mode: 'effect', together: false }),
+      journal: memoryJournal(['a']),
+    },
+  )
+  await result
+  assert.deepEqual(ran, ['c'])
+  const results = shape(provider.asked[0]?.messages).slice(4)
+  assert.match(results.find((line) => line.startsWith('a=')) ?? '', /outcome unknown/)
+})
+
+test('a turn that was cut off after its last result asks the model and runs nothing again', async () => {
+  const transcript: ChatMessage[] = [
+    question,
+    { role: 'assistant', content: '', toolCalls: [call('a', 'look')] },
+    { role: 'tool', toolCallId: 'a', name: 'look', content: 'seen' },
+  ]
+  const { result, journal } = agentRun([{ chunks: ['done'] }], {}, { transcript })
+  assert.equal((await result).text, 'done')
+  assert.deepEqual(journal.events, [])
+})
+
+test('steps taken before a crash count: a turn cannot outlive its budget by crashing', async () => {
+  const { result, provider } = agentRun(
+    [{ chunks: ['all I know'] }],
+    { look: async () => 'seen' },
+    { transcript: cutOff, turnStart: 2, budget: 1 },
+  )
+  assert.equal((await result).finishReason, 'max_iterations')
+  assert.match(shape(provider.asked[0]?.messages).at(-1) ?? '', /budget of steps/)
+})
+
+test('every model and tool call goes through the managed call, with who and what it is for', async () => {
+  const seen: unknown[] = []
+  const plain = createManagedCalls()
+  const managed: ManagedCalls = {
+    model: (context, request, handler) => {
+      seen.push(context)
+      return plain.model(context, request, handler)
+    },
+    tool: (context, args, handler) => {
+      seen.push({ ...context, args })
+      return plain.tool(context, args, handler)
+    },
+  }
+  const { result } = agentRun(
+    [new ModelError('network', 'no'), asks(call('a', 'look', { at: 1 })), { chunks: ['ok'] }],
+    { look: async () => 'seen' },
+    { managed },
+  )
+  await result
+  const model = { sessionId: 's', turnId: 't', model: 'm', provider: 'scripted', apiMode: 'chat_completions' }
+  assert.deepEqual(seen, [
+    { ...model, iteration: 1, attempt: 1 },
+    { ...model, iteration: 1, attempt: 2 },
+    { sessionId: 's', turnId: 't', callId: 'a', toolName: 'look', args: '{"at":1}' },
+    { ...model, iteration: 2, attempt: 1 },
+  ])
+})
+
+test('without listeners a managed call hands the very same value through, and errors keep their identity', async () => {
+  const managed = createManagedCalls()
+  const request = { model: 'm' }
+  const context = { sessionId: 's', turnId: 't', callId: 'c', toolName: 'look' }
+  assert.equal(await managed.tool(context, request, async (given) => given), request)
+  const fault = new Error('no')
+  await assert.rejects(
+    managed.tool(context, request, () => Promise.reject(fault)),
+    (error) => error === fault,
+  )
+})
