@@ -73,10 +73,12 @@ function createRow() {
   }
 }
 
+/** @type {Record<string, string>} */
+const stateWords = { running: 'running', done: 'done', failed: 'failed', ended: 'ended with the turn' }
+
 /** @param {string} state */
 function mark(state) {
-  const words = { running: 'running', done: 'done', failed: 'failed', ended: 'ended with the turn' }
-  const word = h('span', { class: 'unseen' }, words[/** @type {keyof typeof words} */ (state)] ?? state)
+  const word = h('span', { class: 'unseen' }, stateWords[state] ?? state)
   if (state === 'running') return [word]
   return [icon(state === 'done' ? 'check' : 'cross'), word]
 }
