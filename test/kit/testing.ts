@@ -1,0 +1,27 @@
+/**
+ * The public test kit (`#sdk/testing`): what the author of a platform or a provider needs to test it as ours are tested.
+ */
+export { type PlatformUnderTest, platformContract } from './contracts/platform.ts'
+export { type ProviderSetup, providerContract } from './contracts/provider.ts'
+export {
+  type FakePlatform,
+  installFakePlatform,
+  type Shown,
+  startFakePlatform,
+  type Writing,
+} from './fake-platform.ts'
+export { createManualClock, type ManualClock } from './manual-clock.ts'
+export { createRecordingContext, type RecordingContext, type RecordingOptions } from './recording-context.ts'
+export {
+  call,
+  type ScriptedAnswer,
+  type ScriptedProvider,
+  type ScriptStep,
+  scriptedProvider,
+} from './scripted-provider.ts'
+export { startAnthropicServer } from './servers/anthropic-server.ts'
+export { startOpenAiServer } from './servers/openai-server.ts'
+export type { ModelReply, RecordedRequest } from './servers/script.ts'
+export type { ModelServer, ModelServerOptions } from './servers/sse.ts'
+export { type SeenEvent, startTestGateway, type TestGateway, type TestGatewayOptions } from './start-gateway.ts'
+export { tempHome } from './temp-home.ts'
