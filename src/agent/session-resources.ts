@@ -29,13 +29,19 @@ export interface SessionResourcePool {
 /** So many quiet sessions are kept; one with a running command is kept in any case. */
 const maxQuiet = 256
 
-export function createSessionResources(deps: SessionResourcesDeps): SessionResourcePool {
-  const pool = new Map<string, SessionResources>()
+interface Kept extends SessionResources {
+  /** Whether a command runs, in the turn or in the background. */
+  busy(): boolean
+}
 
-  function evict(): void {
-    for (const [id, { processes, environment }] of pool) {
+export function createSessionResources(deps: SessionResourcesDeps): SessionResourcePool {
+  const pool = new Map<string, Kept>()
+
+  /** Lets go of the sessions that were quiet longest, but not of the newest: it is about to be used. */
+  function evict(newest: string): void {
+    for (const [id, { busy, environment }] of pool) {
       if (pool.size <= maxQuiet) return
-      if (processes.list().some((entry) => entry.exit() === undefined)) continue
+      if (busy() || id === newest) continue
       pool.delete(id)
       void environment.cleanup()
     }
@@ -50,9 +56,12 @@ export function createSessionResources(deps: SessionResourcesDeps): SessionResou
         return known
       }
       let todos: readonly TodoItem[] | undefined
-      const made: SessionResources = {
-        environment: deps.createEnvironment(),
-        processes: deps.createProcessTable(),
+      const { environment, executing } = watched(deps.createEnvironment())
+      const processes = deps.createProcessTable()
+      const made: Kept = {
+        environment,
+        processes,
+        busy: () => executing() || processes.list().some((entry) => entry.exit() === undefined),
         todos: {
           read() {
             todos ??= lastTodos(transcript(), deps.readTodos)
@@ -64,7 +73,7 @@ export function createSessionResources(deps: SessionResourcesDeps): SessionResou
         },
       }
       pool.set(sessionId, made)
-      evict()
+      evict(sessionId)
       return made
     },
     async close() {
@@ -73,6 +82,30 @@ export function createSessionResources(deps: SessionResourcesDeps): SessionResou
       for (const { processes } of all) processes.killAll()
       await Promise.all(all.map(({ environment }) => environment.cleanup()))
     },
+  }
+}
+
+/** The same environment, which also tells whether a command runs in it. */
+function watched(environment: Environment): { environment: Environment; executing(): boolean } {
+  let running = 0
+  const { kind, cwd, spawn } = environment
+  const execute: Environment['execute'] = async (command, options) => {
+    running += 1
+    try {
+      return await environment.execute(command, options)
+    } finally {
+      running -= 1
+    }
+  }
+  return {
+    environment: {
+      kind,
+      cwd,
+      execute,
+      cleanup: () => environment.cleanup(),
+      ...(spawn === undefined ? {} : { spawn: spawn.bind(environment) }),
+    },
+    executing: () => running > 0,
   }
 }
 
