@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { createOutcomes } from '../../src/inbox/outcomes.ts'
 import { acceptEvent, finishEvent } from '../../src/inbox/queries.ts'
@@ -28,31 +29,19 @@ async function withEvent(t: TestContext) {
   return { store, seq, outcomes: createOutcomes(store) }
 }
 
-/** A signal that tells how many listen to it. */
-function countedSignal(): { signal: AbortSignal; abort(reason: Error): void; listeners(): number } {
-  const controller = new AbortController()
-  const { signal } = controller
-  let listeners = 0
-  const { addEventListener, removeEventListener } = signal
-  signal.addEventListener = (...given: Parameters<typeof addEventListener>) => {
-    listeners += 1
-    addEventListener.apply(signal, given)
-  }
-  signal.removeEventListener = (...given: Parameters<typeof removeEventListener>) => {
-    listeners -= 1
-    removeEventListener.apply(signal, given)
-  }
-  return { signal, abort: (reason) => controller.abort(reason), listeners: () => listeners }
+function listenersOf({ signal }: AbortController): number {
+  return getEventListeners(signal, 'abort').length
 }
 
 test('everybody who waits for a message hears how it ended, and leaves nothing behind', async (t) => {
   const { outcomes, seq, store } = await withEvent(t)
-  const counted = countedSignal()
+  const counted = new AbortController()
   const waiting = [outcomes.wait(seq, counted.signal), outcomes.wait(seq, counted.signal)]
+  assert.equal(listenersOf(counted), 2)
   await store.run(() => finishEvent(seq, done))
   outcomes.settle(seq, done)
   assert.deepEqual(await Promise.all(waiting), [done, done])
-  assert.equal(counted.listeners(), 0)
+  assert.equal(listenersOf(counted), 0)
 })
 
 test('whoever asks after the end is answered from disk', async (t) => {
@@ -72,31 +61,31 @@ test('a message that ends while somebody begins to wait is not missed', async (t
 
 test('a number that no message has is an error, not an endless wait', async (t) => {
   const { outcomes } = await withEvent(t)
-  const counted = countedSignal()
+  const counted = new AbortController()
   await assert.rejects(outcomes.wait(99, counted.signal), /99/)
-  assert.equal(counted.listeners(), 0)
+  assert.equal(listenersOf(counted), 0)
 })
 
 test('whoever gives up before, during or after the look gets his reason, and disturbs nobody else', async (t) => {
   const { outcomes, seq, store } = await withEvent(t)
   const reason = new Error('hung up')
-  const before = countedSignal()
+  const before = new AbortController()
   before.abort(reason)
   await assert.rejects(outcomes.wait(seq, before.signal), reason)
 
-  const during = countedSignal()
+  const during = new AbortController()
   const lookedUp = assert.rejects(outcomes.wait(seq, during.signal), reason)
   during.abort(reason)
   await lookedUp
 
-  const after = countedSignal()
+  const after = new AbortController()
   const patient = outcomes.wait(seq, new AbortController().signal)
   const impatient = assert.rejects(outcomes.wait(seq, after.signal), reason)
   await store.run(() => finishEvent(99, done))
   after.abort(reason)
   await impatient
 
-  assert.deepEqual([before.listeners(), during.listeners(), after.listeners()], [0, 0, 0])
+  assert.deepEqual([before, during, after].map(listenersOf), [0, 0, 0])
   outcomes.settle(seq, done)
   assert.deepEqual(await patient, done)
 })

@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { CommandDefinition, CommandServices, GatewayStatus, SessionStatus } from '../../src/commands/command.ts'
+import { createCommandRegistry } from '../../src/commands/registry.ts'
+import { createEmbeddedEngine } from '../../src/engine/embedded.ts'
+import { createOutcomes } from '../../src/inbox/outcomes.ts'
+import { acceptEvent } from '../../src/inbox/queries.ts'
+import { brand } from '../../src/lib/brand.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import type { SessionKey } from '../../src/message/ids.ts'
+import type { SessionSource } from '../../src/message/source.ts'
+import { createSessionServices } from '../../src/session-services.ts'
+import { createRunningTurns, StopRequested } from '../../src/sessions/running-turns.ts'
+import { createTurnJournal } from '../../src/turn-journal.ts'
+import { createManualClock } from '../kit/manual-clock.ts'
+import { openStore } from '../kit/open-store.ts'
+
+const key = brand<SessionKey>('agent:main:chat:dm:c')
+const source: SessionSource = {
+  platform: 'chat',
+  account: 'bot',
+  chatId: 'c',
+  chatType: 'dm',
+  userId: 'u7',
+  userName: 'Ada',
+}
+const registry = createCommandRegistry()
+const gateway: GatewayStatus = {
+  model: 'm-1',
+  provider: 'openai',
+  uptimeMs: 125_000,
+  platforms: { web: { state: 'connected' }, chat: { state: 'failed', reason: 'no token' } },
+  degraded: [],
+}
+const unused: SessionStatus = {
+  sessionId: null,
+  title: '',
+  startedAt: null,
+  messages: 0,
+  running: false,
+  queued: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+}
+
+function services(more: Partial<CommandServices> = {}): CommandServices {
+  return {
+    version: '1.2.3',
+    commands: registry.list,
+    stopTurn: async () => false,
+    resetSession: async () => brand('s'),
+    sessionStatus: async () => unused,
+    gatewayStatus: () => gateway,
+    accessReason: () => 'the user is on the allow list',
+    ...more,
+  }
+}
+
+function definition(name: string, aliases: string[] = [], description = ''): CommandDefinition {
+  return { name, aliases, description, argsHint: '', lane: 'control', run: async () => '' }
+}
+
+async function say(typed: string, given: CommandServices = services(), from: SessionSource = source): Promise<string> {
+  const [, name = '', args = ''] = /^\/(\S+)\s*(.*)$/s.exec(typed) ?? []
+  const definition = registry.resolve(name)
+  assert.ok(definition, `nobody knows ${typed}`)
+  const context = { source: from, sessionKey: key, name: definition.name, args, typed: name }
+  return await definition.run({ ...context, signal: new AbortController().signal }, given)
+}
+
+/** The commands on a real store, with a message of this session that can be claimed. */
+async function realSession(t: TestContext) {
+  const { store } = openStore(t)
+  const clock = createManualClock()
+  const running = createRunningTurns()
+  const engine = createEmbeddedEngine({ log: silentLog, random: () => 0, concurrency: () => 1 })
+  const emitted: string[] = []
+  const sessions = createSessionServices({
+    store,
+    engine,
+    running,
+    outcomes: createOutcomes(store),
+    emit: (name) => emitted.push(name),
+    clock: clock.now,
+    watched: () => true,
+  })
+  const journal = createTurnJournal({ store, clock: clock.now, isShared: () => false, routeOf: () => '' })
+  const accept = (text: string) =>
+    store.run(() =>
+      acceptEvent(
+        {
+          sessionKey: key,
+          lane: 'turn',
+          kind: 'text',
+          platform: 'chat',
+          account: 'bot',
+          chatId: 'c',
+          payload: JSON.stringify({ source, text, messageType: 'text', timestamp: 1 }),
+        },
+        [text],
+        clock.now(),
+      ),
+    )
+  await accept('hello')
+  const claim = await journal.claim(key)
+  assert.equal(claim?.kind, 'run')
+  return { given: services(sessions), running, turn: claim.turn, journal, emitted, accept }
+}
+
+test('all commands can be found by name and alias, and only by these', () => {
+  assert.deepEqual(
+    registry.list().map(({ name }) => name),
+    ['new', 'stop', 'status', 'help', 'commands', 'whoami', 'version'],
+  )
+  assert.equal(registry.resolve('reset')?.name, 'new')
+  assert.equal(registry.resolve('v')?.name, 'version')
+  for (const name of ['', 'sto', 'stopp', 'toString', '__proto__', 'constructor']) {
+    assert.equal(registry.resolve(name), undefined, name)
+  }
+})
+
+test('every command acts at once, also while a turn runs', () => {
+  for (const { name, lane } of registry.list()) assert.equal(lane, 'control', name)
+})
+
+test('the first to claim a name keeps it', () => {
+  const crowded = createCommandRegistry([definition('stop', [], 'ours'), definition('halt', ['stop'], 'theirs')])
+  assert.equal(crowded.resolve('stop')?.description, 'ours')
+  assert.equal(crowded.resolve('halt')?.description, 'theirs')
+})
+
+test('/help names every command with what it does', async () => {
+  const text = await say('/help')
+  for (const { name, description } of registry.list()) {
+    assert.match(text, new RegExp(`^- \`/${name}.*${description}`, 'm'))
+  }
+  assert.match(text, /`\/new \[name\]` — Start a fresh conversation \(also \/reset\)/)
+})
+
+test('/commands shows twenty at a time, and any page number leads somewhere', async () => {
+  const given = services({ commands: () => Array.from({ length: 45 }, (_, place) => definition(`c${place}`)) })
+  const linesOf = async (typed: string) => (await say(typed, given)).split('\n').filter((line) => line.startsWith('- '))
+  assert.equal((await linesOf('/commands')).length, 20)
+  assert.match((await linesOf('/commands 2'))[0] ?? '', /c20/)
+  assert.equal((await linesOf('/commands 3')).length, 5)
+  assert.match(await say('/commands 3', given), /page 3 of 3/)
+  for (const odd of ['99', '-1', '0', 'x', '1e9', '2.5']) assert.ok((await linesOf(`/commands ${odd}`)).length > 0, odd)
+  assert.match(await say('/commands', services({ commands: () => [] })), /page 1 of 1/)
+})
+
+test('/version says which one runs', async () => {
+  assert.equal(await say('/version'), 'hermes-gateway 1.2.3')
+  assert.equal(await say('/v'), 'hermes-gateway 1.2.3')
+})
+
+test('/whoami shows how the gateway sees the writer', async () => {
+  const text = await say('/whoami')
+  for (const part of ['Ada', 'u7', 'chat', 'dm', key, 'the user is on the allow list'])
+    assert.ok(text.includes(part), part)
+  assert.doesNotMatch(text, /thread/)
+  const bare = await say('/whoami', services(), {
+    platform: 'chat',
+    account: 'bot',
+    chatId: 'c',
+    chatType: 'group',
+    threadId: '9',
+  })
+  assert.match(bare, /no name/)
+  assert.match(bare, /unknown/)
+  assert.match(bare, /thread `9`/)
+})
+
+test('/status tells of the conversation, the model, the platforms, and what is wrong', async () => {
+  const given = services({
+    sessionStatus: async () => ({
+      ...unused,
+      sessionId: brand('20260102_030405_0a1b2c3d'),
+      title: 'Taxes',
+      messages: 12,
+      running: true,
+      queued: 2,
+      inputTokens: 1_000,
+      outputTokens: 50,
+    }),
+    gatewayStatus: () => ({ ...gateway, degraded: ['disk: commits are slow'] }),
+  })
+  const text = await say('/status', given)
+  for (const part of [
+    '20260102_030405_0a1b2c3d',
+    'Taxes',
+    'working, 2 waiting',
+    '12',
+    '1000 in, 50 out',
+    'm-1 (openai)',
+  ]) {
+    assert.ok(text.includes(part), part)
+  }
+  assert.match(text, /web \(connected\), chat \(failed\)/)
+  assert.match(text, /⚠️ disk: commits are slow/)
+})
+
+test('/status before the first message and without a model is no error', async () => {
+  const given = services({ gatewayStatus: () => ({ ...gateway, model: '', provider: 'demo', platforms: {} }) })
+  const text = await say('/status', given)
+  assert.match(text, /not begun/)
+  assert.match(text, /\*\*State\*\* idle/)
+  assert.match(text, /\*\*Model\*\* demo/)
+  assert.match(text, /\*\*Platforms\*\* none/)
+})
+
+test('/status tells the time since the start in words', async () => {
+  const times: [number, string][] = [
+    [0, '0 s'],
+    [59_999, '59 s'],
+    [125_000, '2 min'],
+    [3_600_000, '1 h 0 min'],
+    [90_000_000, '1 d 1 h'],
+  ]
+  for (const [uptimeMs, words] of times) {
+    const text = await say('/status', services({ gatewayStatus: () => ({ ...gateway, uptimeMs }) }))
+    assert.ok(text.includes(`**up** ${words}`), words)
+  }
+})
+
+test('/stop ends the turn that runs, and says so when there is none', async (t) => {
+  const { given, running, turn, journal } = await realSession(t)
+  const turnRun = running.begin(key, turn.seq, new AbortController().signal)
+  turnRun.signal.addEventListener('abort', () => turnRun.ended(), { once: true })
+  assert.equal(await say('/stop', given), '⏹ Stopped.')
+  assert.ok(turnRun.signal.reason instanceof StopRequested)
+  const claim = await journal.claim(key)
+  assert.equal(claim?.kind, 'stopped', 'not even a crash brings it back')
+  assert.equal(await say('/stop'), 'There is nothing to stop.')
+})
+
+test('/stop reaches a turn that waits for its next try, too', async (t) => {
+  const { given } = await realSession(t)
+  assert.equal(await say('/stop', given), '⏹ Stopped.')
+})
+
+test('/new stops the turn, ends the session and begins another; what waits is answered there', async (t) => {
+  const { given, running, turn, journal, emitted, accept } = await realSession(t)
+  const turnRun = running.begin(key, turn.seq, new AbortController().signal)
+  turnRun.signal.addEventListener('abort', () => turnRun.ended(), { once: true })
+  await accept('and another thing')
+  assert.equal(await say('/new Taxes', given), '✨ New conversation: Taxes')
+  assert.equal(turnRun.signal.aborted, true)
+  assert.deepEqual(emitted, ['session:end', 'session:reset'])
+  const claim = await journal.claim(key)
+  assert.equal(claim?.kind, 'run')
+  assert.notEqual(claim.turn.sessionId, turn.sessionId)
+  assert.equal(claim.turn.fresh, true)
+  assert.deepEqual(
+    claim.turn.lines.map(({ message }) => message.content),
+    ['and another thing'],
+  )
+  const status = await given.sessionStatus(key)
+  assert.deepEqual([status.sessionId, status.title, status.messages], [claim.turn.sessionId, 'Taxes', 1])
+})
+
+test('/reset is /new, and needs no name', async () => {
+  const given: string[] = []
+  const resetSession: CommandServices['resetSession'] = async (_key, _source, title) => {
+    given.push(title)
+    return brand('s')
+  }
+  assert.match(await say('/reset', services({ resetSession })), /^✨ New conversation\. /)
+  assert.deepEqual(given, [''])
+})

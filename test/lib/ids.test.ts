@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sessionIdAt, uuid7 } from '../../src/lib/ids.ts'
+
+const shape = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+test('turn ids are version 7 UUIDs that carry their time and sort by it', () => {
+  const times = [0, 1, 1_000, Date.UTC(2026, 0, 1), Date.UTC(2026, 0, 1) + 1, 2 ** 48 - 1]
+  const ids = times.map((time) => uuid7(time))
+  for (const [place, id] of ids.entries()) {
+    assert.match(id, shape)
+    assert.equal(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16), times[place])
+  }
+  assert.deepEqual(ids.toSorted(), ids)
+})
+
+test('ids of one moment differ, and with the same randomness they do not', () => {
+  const now = Date.UTC(2026, 0, 1)
+  assert.equal(new Set(Array.from({ length: 1_000 }, () => uuid7(now))).size, 1_000)
+  const ones = (length: number) => new Uint8Array(length).fill(0xff)
+  assert.equal(uuid7(0, ones), '00000000-0000-7fff-bfff-ffffffffffff')
+  assert.match(
+    uuid7(0, (length) => new Uint8Array(length)),
+    shape,
+  )
+})
+
+test('a session id tells when the session began, by the clock on the wall', () => {
+  const zeros = (length: number) => new Uint8Array(length)
+  assert.equal(sessionIdAt(new Date(2026, 0, 2, 3, 4, 5).getTime(), zeros), '20260102_030405_00000000')
+  assert.equal(sessionIdAt(new Date(2026, 11, 31, 23, 59, 59, 999).getTime(), zeros), '20261231_235959_00000000')
+  assert.match(sessionIdAt(0), /^\d{8}_\d{6}_[0-9a-f]{8}$/)
+  assert.notEqual(sessionIdAt(0), sessionIdAt(0))
+})
