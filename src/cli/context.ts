@@ -5,6 +5,11 @@ import { fileURLToPath } from 'node:url'
 import { homeDirectory, type ProcessEnvironment, readEnvironment } from '../config/environment.ts'
 import { createHomeLayout, type HomeLayout } from '../lib/home.ts'
 
+/** `process.stdin`, or anything that reads like it. */
+export type Input = NodeJS.ReadableStream & { readonly isTTY?: boolean }
+/** `process.stdout` and `process.stderr`, or anything that writes like them. */
+export type Output = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number }
+
 export interface CliContext {
   readonly version: string
   readonly home: HomeLayout
@@ -14,22 +19,25 @@ export interface CliContext {
   readonly platformFolders: readonly string[]
   /** The command line that runs this program. */
   readonly program: readonly string[]
-  readonly input: NodeJS.ReadStream
-  readonly output: NodeJS.WriteStream
-  readonly errors: NodeJS.WriteStream
+  /** The folder of the documentation. */
+  readonly docs: string
+  readonly input: Input
+  readonly output: Output
+  readonly errors: Output
   /** What the process ends with; commands set it. */
   exitCode: number
 }
 
 export function createContext(version: string): CliContext {
   const home = createHomeLayout(homeDirectory())
-  const shipped = fileURLToPath(new URL('../../platforms', import.meta.url))
+  const folder = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url))
   return {
     version,
     home,
     environment: readEnvironment(home.envFile).process,
-    platformFolders: [shipped, home.platforms, `${home.plugins}/platforms`],
-    program: [process.execPath, fileURLToPath(new URL('../main.mjs', import.meta.url))],
+    platformFolders: [folder('platforms'), home.platforms, `${home.plugins}/platforms`],
+    program: [process.execPath, folder('src/main.mjs')],
+    docs: folder('docs'),
     input: process.stdin,
     output: process.stdout,
     errors: process.stderr,

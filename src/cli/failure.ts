@@ -1,22 +1,38 @@
 /**
  * How a command fails: one clear sentence, what to do next, and an exit code that scripts can rely on.
  */
-import { HermesError, messageOf } from '../lib/errors.ts'
+import { isHermesError, messageOf } from '../lib/errors.ts'
+import { printable } from './chat-printer.ts'
 import type { CliContext } from './context.ts'
 
-/** Trying again changes nothing until somebody mends the set-up (sysexits.h, EX_CONFIG): service managers may stop retrying. */
-const configExit = 78
-const usageExit = 2
-const needsMending = ['config/', 'home/', 'store/newer-schema', 'store/corrupt', 'http/port-in-use', 'http/token-unusable']
+/** 0 is success; these are the others. `hermes --help` lists them. */
+export const exitCodes = {
+  failed: 1,
+  usage: 2,
+  /** Nothing runs on this home. */
+  noDaemon: 3,
+  /** Trying again changes nothing until somebody mends the set-up (sysexits.h, EX_CONFIG): service managers may stop retrying. */
+  config: 78,
+} as const
+
+const needsMending = [
+  'config/',
+  'home/',
+  'store/newer-schema',
+  'store/corrupt',
+  'http/port-in-use',
+  'http/token-unusable',
+]
 
 /** Says on stderr what went wrong and returns the exit code. Never throws. */
-export function exitCodeOf(error: unknown, { errors }: CliContext): number {
-  if (isCommanderError(error)) return error.exitCode === 0 ? 0 : usageExit
-  const hint = error instanceof HermesError ? `\n${error.hint}` : ''
-  errors.write(`hermes: ${messageOf(error)}${hint}\n`)
-  if (!(error instanceof HermesError)) return 1
-  if (error.code === 'cli/usage') return usageExit
-  return needsMending.some((prefix) => error.code.startsWith(prefix)) ? configExit : 1
+export function exitCodeOf(error: unknown, { errors }: Pick<CliContext, 'errors'>): number {
+  if (isCommanderError(error)) return error.exitCode === 0 ? 0 : exitCodes.usage
+  const hint = isHermesError(error) ? `\n${error.hint}` : ''
+  errors.write(`${printable(`hermes: ${messageOf(error)}${hint}`)}\n`)
+  if (!isHermesError(error)) return exitCodes.failed
+  if (error.code === 'cli/usage') return exitCodes.usage
+  if (error.code === 'cli/no-daemon') return exitCodes.noDaemon
+  return needsMending.some((prefix) => error.code.startsWith(prefix)) ? exitCodes.config : exitCodes.failed
 }
 
 /** Commander has printed its own message already. */

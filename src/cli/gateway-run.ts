@@ -2,59 +2,108 @@
  * `hermes gateway run`: the daemon in the foreground, until a signal ends it.
  */
 import { flushCompileCache } from 'node:module'
-import { type Gateway, startGateway } from '../gateway.ts'
+import type { Gateway } from '../gateway.ts'
+import { withdrawDaemon } from '../gateway-lifecycle.ts'
+import { messageOf } from '../lib/errors.ts'
+import type { Logger } from '../lib/log.ts'
 import type { CliContext } from './context.ts'
+import { createDisplay, oneLine } from './display.ts'
+import { explainedDaemon } from './home-lock.ts'
+import { followSignals } from './signals.ts'
 
 export interface GatewayRunOptions {
   readonly strict: boolean
 }
 
-/** Resolves when the daemon has stopped. Rejects when it could not start. */
+/** Resolves when the daemon has stopped. Throws when it could not start. */
 export async function gatewayRun(context: CliContext, { strict }: GatewayRunOptions): Promise<void> {
+  const { home } = context
   const stopping = Promise.withResolvers<void>()
-  const signals = onSignals(stopping.resolve)
+  let gateway: Gateway | undefined
+  const unfollow = followSignals({
+    source: process,
+    onTerminal: context.output.isTTY === true,
+    clock: Date.now,
+    stop: stopping.resolve,
+    exit(code) {
+      if (gateway !== undefined) withdrawDaemon(home)
+      process.exit(code)
+    },
+    reload: () => void gateway?.config.reload(),
+  })
   try {
-    const gateway = await startGateway({
-      home: context.home,
+    // After the handlers, because loading takes a while and a stop may come meanwhile.
+    const { startGateway } = await import('../gateway.ts')
+    gateway = await startGateway({
+      home,
       version: context.version,
       environment: context.environment,
       platformFolders: context.platformFolders,
       program: context.program,
       strict,
-      log: { stream: context.errors, pretty: context.errors.isTTY },
+      log: { stream: context.errors, pretty: context.errors.isTTY === true },
       onShutdownRequest: stopping.resolve,
+    }).catch((error: unknown) => {
+      throw explainedDaemon(error, home)
     })
+    const uncover = coverFaults(gateway.log)
     // On a clean exit alone Node would write it; a daemon may never have one.
     void gateway.settled().then(() => flushCompileCache())
-    showAddress(context, gateway)
+    welcome(context, gateway)
     await stopping.promise
     await gateway.stop()
+    uncover()
   } finally {
-    signals.remove()
+    unfollow()
   }
 }
 
 /** The address with the token goes to a terminal alone: a log or a pipe may be read by others. */
-function showAddress({ output, home }: CliContext, gateway: Gateway): void {
-  if (!output.isTTY) return
-  const problems = gateway.config.state().degraded.map((reason) => `  ! ${reason}\n`)
-  output.write(`\n  Open  ${gateway.url}/#token=${gateway.token()}\n  Home  ${home.root}\n${problems.join('')}  Stop  Ctrl-C\n\n`)
+function welcome(context: CliContext, gateway: Gateway): void {
+  const display = createDisplay(context.output, context.environment)
+  if (context.output.isTTY !== true) {
+    display.line(
+      `hermes-gateway ${context.version} is ready at ${gateway.url}; \`hermes web url\` prints the address of the page.`,
+    )
+    return
+  }
+  const { provider, model, degraded } = gateway.status()
+  const isDemo = provider === 'demo'
+  display.line()
+  display.line(`  ${display.tone('good', `hermes-gateway ${context.version} is ready.`)}`)
+  display.line()
+  display.line(`  Open   ${display.tone('strong', `${gateway.url}/#token=${gateway.token()}`)}`)
+  display.line(`  Model  ${isDemo ? 'none yet: an offline demonstration answers' : `${oneLine(model)} (${provider})`}`)
+  display.line(`  Home   ${context.home.root}`)
+  for (const reason of degraded) display.line(`  ${display.tone('warn', `! ${oneLine(reason)}`)}`)
+  display.line()
+  if (degraded.length > 0) display.line('  First: mend what is marked with !; `hermes doctor` checks everything.')
+  else if (isDemo) {
+    display.line(
+      '  First: open the page and say hello. To connect a model, put OPENAI_API_KEY or ANTHROPIC_API_KEY into',
+    )
+    display.line(`  ${context.home.envFile} and \`model: <its name>\` into ${context.home.configFile}.`)
+  }
+  display.line('  Stop   Ctrl-C')
+  display.line()
 }
 
-/** The first signal asks for a clean stop, the second ends the process at once. */
-function onSignals(stop: () => void): { remove(): void } {
-  let asked = false
-  const onSignal = (signal: NodeJS.Signals) => {
-    if (asked) process.exit(signal === 'SIGINT' ? 130 : 143)
-    asked = true
-    stop()
+/**
+ * Faults that nobody caught, so that they reach the log, without secrets. A rejection harms only the work it belongs to;
+ * after an exception nothing is certain, and a new start goes on where the database stands.
+ */
+function coverFaults(log: Logger): () => void {
+  const onRejection = (reason: unknown) => {
+    log.error({ err: reason }, `a fault that nobody handled: ${messageOf(reason)}`)
   }
-  process.on('SIGTERM', onSignal)
-  process.on('SIGINT', onSignal)
-  return {
-    remove() {
-      process.off('SIGTERM', onSignal)
-      process.off('SIGINT', onSignal)
-    },
+  const onException = (error: unknown) => {
+    log.error({ err: error }, `a fault that nobody caught; the process ends: ${messageOf(error)}`)
+    process.exit(1)
+  }
+  process.on('unhandledRejection', onRejection)
+  process.on('uncaughtException', onException)
+  return () => {
+    process.off('unhandledRejection', onRejection)
+    process.off('uncaughtException', onException)
   }
 }

@@ -1,19 +1,202 @@
 /**
  * The command line as people see it in `hermes --help`. Each command imports its own file when it runs.
  */
-import { Command } from 'commander'
+import type { Command } from 'commander'
+import { HermesError } from '../lib/errors.ts'
 import type { CliContext } from './context.ts'
+import { createGroup, createRoot } from './help.ts'
 
-export async function buildProgram(context: CliContext): Promise<Command> {
-  const program = new Command('hermes').version(context.version).exitOverride()
-  const gateway = program.command('gateway').description('the daemon')
+interface Json {
+  readonly json: boolean
+}
+
+interface Listing extends Json {
+  readonly limit: number
+}
+
+const json = ['--json', 'print JSON, for scripts', false] as const
+const limit = ['--limit <number>', 'how many at most', countOf, 20] as const
+
+export function buildProgram(context: CliContext): Command {
+  const root = createRoot(context)
+  addDaemon(root, context)
+  addTalk(root, context)
+  addLooking(root, context)
+  addMending(root, context)
+  return root
+}
+
+function addDaemon(root: Command, context: CliContext): void {
+  root.commandsGroup('The gateway:')
+  const gateway = createGroup(root, 'gateway', 'run the daemon, look at it, stop it')
   gateway
     .command('run')
-    .description('run the daemon in the foreground')
+    .summary('run the daemon in the foreground')
+    .description(
+      'Runs the daemon in the foreground. SIGTERM or Ctrl-C ends it in order, a second one at once; SIGHUP reads the configuration again.',
+    )
     .option('--strict', 'end with exit code 78 when the configuration cannot be used', false)
     .action(async (options: { strict: boolean }) => {
       const { gatewayRun } = await import('./gateway-run.ts')
       await gatewayRun(context, options)
     })
-  return program
+  addStatus(gateway, context)
+  gateway
+    .command('stop')
+    .description('end the running daemon and wait until it has ended')
+    .action(async () => {
+      const { gatewayStop } = await import('./gateway-stop.ts')
+      await gatewayStop(context)
+    })
+}
+
+function addStatus(parent: Command, context: CliContext): void {
+  parent
+    .command('status')
+    .summary('how the gateway is, and what needs you')
+    .description('Says how the daemon is, what is degraded and what needs you. Exit code 3 when none runs.')
+    .option(...json)
+    .action(async (options: Json) => {
+      const { status } = await import('./status.ts')
+      await status(context, options)
+    })
+}
+
+function addTalk(root: Command, context: CliContext): void {
+  root.commandsGroup('Talk to the agent:')
+  root
+    .command('chat')
+    .description('a conversation in the terminal, or one question and its answer')
+    .option('-q, --query <text>', 'ask this; print the answer alone and end')
+    .option('--session <name>', 'go on with (or begin) the conversation of this name')
+    .action(async (options: { query?: string; session?: string }) => {
+      const { chat } = await import('./chat.ts')
+      await chat(context, options)
+    })
+  const web = createGroup(root, 'web', 'the page in the browser')
+  web
+    .command('url')
+    .description('print the address of the page, with the token that opens it')
+    .action(async () => {
+      const { webUrl } = await import('./web-url.ts')
+      await webUrl(context)
+    })
+}
+
+function addLooking(root: Command, context: CliContext): void {
+  root.commandsGroup('Look:')
+  addStatus(root, context)
+  root
+    .command('doctor')
+    .summary('check everything the gateway needs, and say what to do')
+    .description('Checks everything the gateway needs and says what to do. Exit code 1 when something is wrong.')
+    .option(...json)
+    .action(async (options: Json) => {
+      const { doctor } = await import('./doctor.ts')
+      await doctor(context, options)
+    })
+  const sessions = createGroup(root, 'sessions', 'conversations that were held')
+  sessions
+    .command('list')
+    .description('the newest conversations')
+    .option(...limit)
+    .option(...json)
+    .action(async (options: Listing) => {
+      const { sessionsList } = await import('./sessions.ts')
+      await sessionsList(context, options)
+    })
+  sessions
+    .command('show <session>')
+    .description('one conversation in full, by its id or its key')
+    .option(...json)
+    .action(async (name: string, options: Json) => {
+      const { sessionsShow } = await import('./sessions.ts')
+      await sessionsShow(context, name, options)
+    })
+  sessions
+    .command('search <words...>')
+    .description('messages in which all the words occur, best match first')
+    .option(...limit)
+    .option(...json)
+    .action(async (words: string[], options: Listing) => {
+      const { sessionsSearch } = await import('./sessions.ts')
+      await sessionsSearch(context, words, options)
+    })
+}
+
+function addMending(root: Command, context: CliContext): void {
+  root.commandsGroup('Mend:')
+  addConfig(root, context)
+  const inbox = createGroup(root, 'inbox', 'messages that were set aside because working on them kept failing')
+  inbox
+    .command('list')
+    .description('what was set aside, and what is still to be worked on')
+    .option(...json)
+    .action(async (options: Json) => (await import('./inbox.ts')).inboxList(context, options))
+  inbox
+    .command('retry')
+    .description('work on a message once more')
+    .argument('<number>', 'its number in the list', numberOf)
+    .action(async (seq: number) => (await import('./inbox.ts')).inboxRetry(context, seq))
+  inbox
+    .command('drop')
+    .description('forget a message')
+    .argument('<number>', 'its number in the list', numberOf)
+    .action(async (seq: number) => (await import('./inbox.ts')).inboxDrop(context, seq))
+  const outbox = createGroup(root, 'outbox', 'replies that could not be delivered')
+  outbox
+    .command('list')
+    .description('what could not be delivered, and why')
+    .option(...json)
+    .action(async (options: Json) => (await import('./outbox.ts')).outboxList(context, options))
+  outbox
+    .command('retry')
+    .description('send a reply once more')
+    .argument('<number>', 'its number in the list', numberOf)
+    .action(async (id: number) => (await import('./outbox.ts')).outboxRetry(context, id))
+  outbox
+    .command('drop')
+    .description('forget a reply')
+    .argument('<number>', 'its number in the list', numberOf)
+    .action(async (id: number) => (await import('./outbox.ts')).outboxDrop(context, id))
+  root.commandsGroup('More:')
+  root
+    .command('version')
+    .description('print the version')
+    .action(() => {
+      context.output.write(`${context.version}\n`)
+    })
+}
+
+function addConfig(root: Command, context: CliContext): void {
+  const config = createGroup(root, 'config', 'the configuration: config.yaml and .env of the home')
+  config
+    .command('check')
+    .description('every problem and warning with file, line and column; exit code 78 on problems')
+    .option(...json)
+    .action(async (options: Json) => (await import('./config.ts')).configCheck(context, options))
+  config
+    .command('path')
+    .description('print where config.yaml is, or would be')
+    .action(async () => (await import('./config.ts')).configPath(context))
+  config
+    .command('show')
+    .description('every value in effect and where it comes from; secrets are hidden')
+    .option(...json)
+    .action(async (options: Json) => (await import('./config.ts')).configShow(context, options))
+  config
+    .command('schema')
+    .description('print the JSON Schema of config.yaml, for editors')
+    .action(async () => (await import('./config.ts')).configSchema(context))
+}
+
+function numberOf(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw new HermesError('cli/usage', `Expected a number from the list, found ${JSON.stringify(text)}.`)
+}
+
+function countOf(text: string): number {
+  const count = /^\d{1,5}$/.test(text) ? Number(text) : 0
+  if (count >= 1 && count <= 10_000) return count
+  throw new HermesError('cli/usage', `--limit: expected a number from 1 to 10000, found ${JSON.stringify(text)}.`)
 }

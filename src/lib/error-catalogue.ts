@@ -196,6 +196,14 @@ export const errorCatalogue = {
     meaning: 'No gateway is running on this home.',
     hint: 'Start one with `npm start` (or `hermes gateway run`).',
   },
+  'cli/daemon-silent': {
+    meaning: 'A gateway runs on this home but does not answer.',
+    hint: 'Wait a moment and try again; logs/gateway.log of the home says what it does. Otherwise end its process.',
+  },
+  'cli/not-found': {
+    meaning: 'There is nothing of this name.',
+    hint: 'The `list` command next to this one shows what there is.',
+  },
   'cli/failed': {
     meaning: 'The command could not do what was asked.',
     hint: 'The message says why.',

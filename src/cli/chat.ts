@@ -1,0 +1,116 @@
+/**
+ * `hermes chat`: through the running daemon, otherwise through a gateway of its own in this process.
+ */
+import { HermesError } from '../lib/errors.ts'
+import { createChatClient } from './chat-client.ts'
+import { runInteractive, runQuery } from './chat-screen.ts'
+import type { CliContext } from './context.ts'
+import { findRunningDaemon, warnOfOtherVersion } from './daemon.ts'
+import { createDisplay, oneLine } from './display.ts'
+import { openOwnGateway } from './own-gateway.ts'
+import { readSettings } from './settings.ts'
+
+export interface ChatOptions {
+  /** One question: its answer alone goes to stdout. */
+  readonly query?: string
+  /** The conversation to go on with; a new one without it. */
+  readonly session?: string
+}
+
+/** Where the chat goes. */
+interface Door {
+  readonly url: string
+  readonly token: string
+  readonly model: string
+  readonly degraded: readonly string[]
+  /** What a failed question may come from. */
+  warnings(): readonly string[]
+  close(): Promise<void>
+}
+
+/** Sets the exit code: 0, 1 for a failure, 130 when the person stopped it. Throws what keeps a chat from beginning. */
+export async function chat(context: CliContext, { query, session }: ChatOptions): Promise<void> {
+  if (query?.trim() === '') throw new HermesError('cli/usage', 'The question is empty.')
+  if (session !== undefined && !/^[\w.@-]{1,128}$/.test(session)) {
+    throw new HermesError('cli/usage', 'A session is named with letters, digits, dots, - _ and @, 128 at most.')
+  }
+  const signals = onInterrupt()
+  try {
+    const door = await openDoor(context)
+    try {
+      const client = createChatClient({
+        baseUrl: door.url,
+        token: door.token,
+        fetch,
+        ...(session === undefined ? {} : { chat: session }),
+      })
+      const { signal } = signals
+      const { input, output, errors } = context
+      if (query === undefined) {
+        greet(context, door)
+        context.exitCode = await runInteractive({ client, input, output, signal })
+        if (input.isTTY === true) farewell(context, client.chat)
+      } else {
+        context.exitCode = await runQuery({ client, query, signal, output, errors })
+        if (context.exitCode !== 0 && !signal.aborted) warn(context, [...door.degraded, ...door.warnings()])
+      }
+    } finally {
+      await door.close()
+    }
+  } finally {
+    signals.remove()
+  }
+}
+
+async function openDoor(context: CliContext): Promise<Door> {
+  const settings = await readSettings(context)
+  const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
+  if (daemon === undefined) return await openOwnGateway(context)
+  warnOfOtherVersion(context, daemon)
+  const { url, token, report } = daemon
+  return {
+    url,
+    token,
+    model: report.provider === 'demo' ? 'demo' : report.model,
+    degraded: report.degraded,
+    warnings: () => [],
+    close: () => Promise.resolve(),
+  }
+}
+
+function greet(context: CliContext, { model, degraded }: Door): void {
+  if (context.input.isTTY !== true || context.output.isTTY !== true) return
+  const display = createDisplay(context.output, context.environment)
+  const with_ = model === 'demo' ? 'the offline demonstration (no model is set up yet)' : oneLine(model)
+  display.line(display.tone('dim', `You talk to ${with_}. /help lists commands, Ctrl-C stops a turn, Ctrl-D leaves.`))
+  for (const reason of degraded) display.line(display.tone('warn', `! ${oneLine(reason)}`))
+}
+
+function farewell(context: CliContext, session: string): void {
+  if (context.output.isTTY !== true) return
+  const display = createDisplay(context.output, context.environment)
+  display.line(display.tone('dim', `To go on later: hermes chat --session ${session}`))
+}
+
+function warn({ errors }: CliContext, reasons: readonly string[]): void {
+  for (const reason of new Set(reasons)) errors.write(`hermes: ${oneLine(reason)}\n`)
+}
+
+/** The first signal stops the turn and leaves in order; the second ends the process at once. */
+function onInterrupt(): { readonly signal: AbortSignal; remove(): void } {
+  const asked = new AbortController()
+  const numbers = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const
+  const names = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const
+  const onSignal = (name: NodeJS.Signals) => {
+    const known = names.find((one) => one === name)
+    if (asked.signal.aborted) process.exit(128 + (known === undefined ? 0 : numbers[known]))
+    asked.abort()
+  }
+  for (const name of names) process.on(name, onSignal)
+  return {
+    signal: asked.signal,
+    remove: () => {
+      for (const name of names) process.off(name, onSignal)
+    },
+  }
+}

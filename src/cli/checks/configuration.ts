@@ -1,0 +1,70 @@
+/**
+ * The configuration: the files, the model, the platforms.
+ */
+import { createProvider } from '../../agent/providers/create-provider.ts'
+import { formatProblem } from '../../config/problem.ts'
+import { type PlatformAccount, platformAccounts } from '../../platforms/accounts.ts'
+import { type Check, type Finding, note, ok, problem } from './finding.ts'
+
+export const checkConfig: Check = ({ settings: { config, catalogue }, context: { home } }) => {
+  const { problems, warnings, source, degraded } = config.state()
+  const findings: Finding[] = [
+    ...problems.map((one) => problem('Config', formatProblem(one), 'Mend it there, then run hermes config check.')),
+    ...warnings.map((one) => note('Config', formatProblem(one))),
+    ...catalogue.invalid.map(({ directory, reason }) =>
+      note('Config', `platform folder ${directory}: ${reason}`, 'Mend it or remove the folder.'),
+    ),
+  ]
+  if (source !== 'file' && problems.length > 0) findings.push(...degraded.map((reason) => note('Config', reason)))
+  if (findings.length > 0) return findings
+  return [
+    ok('Config', source === 'file' ? `${home.configFile} is in order` : 'no config.yaml: every value has its default'),
+  ]
+}
+
+export const checkModel: Check = ({ settings: { config } }) => {
+  const { model, provider, base_url, api_key, agent } = config.current()
+  const { OPENAI_API_KEY = '', ANTHROPIC_API_KEY = '' } = config.environment().values
+  const choice = createProvider({
+    provider,
+    model,
+    baseUrl: base_url,
+    apiKey: api_key,
+    openaiApiKey: OPENAI_API_KEY,
+    anthropicApiKey: ANTHROPIC_API_KEY,
+    idleTimeoutMs: agent.model_timeout * 1_000,
+  })
+  if ('problem' in choice) return [problem('Model', choice.problem.message, choice.problem.hint)]
+  if (choice.provider.name !== 'demo') {
+    const at = base_url === '' ? '' : ` at ${base_url}`
+    return [ok('Model', `${choice.model} (${choice.provider.name})${at}; its key is not tried here`)]
+  }
+  const advice = 'Put OPENAI_API_KEY or ANTHROPIC_API_KEY into .env and `model` into config.yaml.'
+  return [note('Model', 'none is set up: the offline demonstration answers', advice)]
+}
+
+export const checkPlatforms: Check = ({ settings: { config, catalogue } }) => {
+  const { platforms, gateway } = config.current()
+  const findings = platformAccounts(catalogue.platforms, { platforms, gateway }).flatMap(findingsOf)
+  return findings.length > 0
+    ? findings
+    : [problem('Platforms', 'none is installed', 'Check the installation: platforms/ is empty.')]
+}
+
+function findingsOf({ platform, account, blocked, access }: PlatformAccount): Finding[] {
+  const name = account === 'default' ? platform.name : `${platform.name}/${account}`
+  if (blocked?.kind === 'off') return [ok('Platforms', `${name}: ${blocked.reason}`)]
+  if (blocked !== undefined) {
+    return [problem('Platforms', `${name}: ${blocked.reason}`, 'Set what is missing, or switch the platform off.')]
+  }
+  const isClosed =
+    access.access === 'allowlist' &&
+    !access.allowAllUsers &&
+    !access.gatewayAllowAllUsers &&
+    [access.allowFrom, access.groupAllowFrom, access.groupAllowedChats, access.gatewayAllowedUsers].every(
+      (list) => list.length === 0,
+    )
+  if (!isClosed) return [ok('Platforms', `${name}: on`)]
+  const advice = `Add user ids to platforms.${platform.name}.allow_from; "*" lets everybody in.`
+  return [note('Platforms', `${name}: on, but nobody may write to it`, advice)]
+}

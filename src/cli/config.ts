@@ -1,0 +1,61 @@
+/**
+ * `hermes config`: what is wrong with the files, what is in effect and where it comes from, and a schema for editors.
+ */
+import { configJsonSchema } from '../config/json-schema.ts'
+import { type ConfigProblem, formatProblem } from '../config/problem.ts'
+import { gatewayShapes } from '../gateway-config.ts'
+import { silentLog } from '../lib/log.ts'
+import { discoverPlatforms } from '../platforms/registry.ts'
+import { effectiveValues } from './config-values.ts'
+import type { CliContext } from './context.ts'
+import { createDisplay, type Display, oneLine } from './display.ts'
+import { exitCodes } from './failure.ts'
+import { readSettings } from './settings.ts'
+
+/** Every problem and warning with its place; exit code 78 when something cannot be used. */
+export async function configCheck(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
+  const { config, catalogue } = await readSettings(context)
+  const { problems, warnings, source } = config.state()
+  if (problems.length > 0) context.exitCode = exitCodes.config
+  const display = createDisplay(context.output, context.environment)
+  if (json) {
+    display.json({ file: context.home.configFile, source, problems, warnings, invalidPlatforms: catalogue.invalid })
+    return
+  }
+  for (const problem of problems) display.line(`${display.tone('bad', 'problem')}  ${placed(problem)}`)
+  for (const warning of warnings) display.line(`${display.tone('warn', 'warning')}  ${placed(warning)}`)
+  for (const { directory, reason } of catalogue.invalid) {
+    display.line(`${display.tone('warn', 'warning')}  platform folder ${oneLine(directory)}: ${oneLine(reason)}`)
+  }
+  if (problems.length + warnings.length + catalogue.invalid.length > 0) return
+  const what = source === 'file' ? 'is in order' : 'does not exist: every value has its default'
+  display.line(`${context.home.configFile} ${what}.`)
+}
+
+function placed(problem: ConfigProblem): string {
+  return oneLine(formatProblem(problem))
+}
+
+export async function configPath({ home, output }: CliContext): Promise<void> {
+  output.write(`${home.configFile}\n`)
+}
+
+/** What a gateway that is started now would use. Secrets are never shown. */
+export async function configShow(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
+  const settings = await readSettings(context)
+  const display = createDisplay(context.output, context.environment)
+  const values = effectiveValues(settings, context.home)
+  if (json) display.json(values)
+  else for (const { path, shown, origin } of values) showValue(display, path, shown, origin)
+  for (const reason of settings.config.state().degraded) context.errors.write(`hermes: ${oneLine(reason)}\n`)
+}
+
+function showValue(display: Display, path: string, shown: string, origin: string): void {
+  display.line(`${oneLine(path)}: ${oneLine(shown)}  ${display.tone('dim', `# ${oneLine(origin)}`)}`)
+}
+
+/** JSON Schema of config.yaml, for the platforms that are installed. */
+export async function configSchema(context: CliContext): Promise<void> {
+  const { platforms } = await discoverPlatforms({ directories: context.platformFolders, log: silentLog })
+  context.output.write(`${JSON.stringify(configJsonSchema(gatewayShapes(platforms)), null, 2)}\n`)
+}

@@ -1,0 +1,125 @@
+/**
+ * What commands print: tables with colour on a terminal, one plain line per row otherwise, JSON for scripts.
+ *
+ * Texts from chats and files pass through `table` or `oneLine`, which take out what would steer a terminal.
+ */
+import { styleText } from 'node:util'
+import type { ProcessEnvironment } from '../config/environment.ts'
+import { escapeJsonLine } from '../lib/log-line.ts'
+import { printable } from './chat-printer.ts'
+import type { Output } from './context.ts'
+
+export type Tone = 'good' | 'warn' | 'bad' | 'dim' | 'strong'
+export type Cell = string | { readonly text: string; readonly tone: Tone }
+
+export interface Display {
+  /** Somebody looks at it: times are short, long lines are cut. */
+  readonly terminal: boolean
+  /** The text must be free of strangers' control characters; see `oneLine`. */
+  line(text?: string): void
+  /** Coloured where that is wanted. */
+  tone(tone: Tone, text: string): string
+  /** Rows under headings on a terminal; elsewhere the cells of each row, two spaces between them, `-` for an empty one. */
+  table(headings: readonly string[], rows: readonly (readonly Cell[])[]): void
+  /** Names with their values; nothing is cut. */
+  facts(rows: readonly (readonly [name: string, value: Cell])[]): void
+  json(value: unknown): void
+  /** ms since 1970: the local minute on a terminal, otherwise ISO 8601. */
+  time(at: number): string
+}
+
+const formats = { good: 'green', warn: 'yellow', bad: 'red', dim: 'dim', strong: 'bold' } as const
+const gap = '  '
+
+export function createDisplay(output: Output, environment: ProcessEnvironment): Display {
+  const terminal = output.isTTY === true && environment['TERM'] !== 'dumb'
+  const colour = terminal && (environment['NO_COLOR'] ?? '') === ''
+  const width = output.columns ?? 80
+  const tone = (name: Tone, text: string) =>
+    colour && text !== '' ? styleText(formats[name], text, { validateStream: false }) : text
+  const line = (text = '') => {
+    output.write(`${text}\n`)
+  }
+
+  function print(headings: readonly string[], rows: readonly (readonly Cell[])[], cutsLast: boolean): void {
+    const plain = rows.map((row) => row.map((cell) => oneLine(typeof cell === 'string' ? cell : cell.text)))
+    if (!terminal) {
+      for (const cells of plain) line(cells.map((cell) => cell || '-').join(gap))
+      return
+    }
+    const widths = widthsOf([headings, ...plain])
+    const layOut = (cells: readonly string[]) => padded(cells, widths, cutsLast ? width : Number.POSITIVE_INFINITY)
+    if (headings.length > 0 && rows.length > 0) line(tone('dim', layOut(headings).join(gap).trimEnd()))
+    for (const [index, cells] of plain.entries()) {
+      const row = rows[index] ?? []
+      const shown = layOut(cells).map((text, column) => {
+        const cell = row[column]
+        return cell === undefined || typeof cell === 'string' ? text : tone(cell.tone, text)
+      })
+      line(shown.join(gap).trimEnd())
+    }
+  }
+
+  return {
+    terminal,
+    tone,
+    line,
+    table: (headings, rows) => print(headings, rows, true),
+    facts: (rows) => print([], rows, false),
+    json: (value) => line(escapeJsonLine(JSON.stringify(value, null, 2))),
+    time: (at) => (terminal ? localMinute(at) : new Date(at).toISOString()),
+  }
+}
+
+function widthsOf(rows: readonly (readonly string[])[]): number[] {
+  const widths: number[] = []
+  for (const cells of rows) {
+    for (const [column, cell] of cells.entries()) widths[column] = Math.max(widths[column] ?? 0, cell.length)
+  }
+  return widths
+}
+
+/** The last column takes what is left of the line. */
+function padded(cells: readonly string[], widths: readonly number[], width: number): string[] {
+  const before = widths.slice(0, -1).reduce((sum, column) => sum + column + gap.length, 0)
+  return cells.map((cell, column) =>
+    column < widths.length - 1 ? cell.padEnd(widths[column] ?? 0) : cut(cell, Math.max(20, width - before)),
+  )
+}
+
+/** At most so many characters, the last one a sign that something is missing. */
+export function cut(text: string, limit: number): string {
+  const characters = [...text.slice(0, limit * 2 + 2)]
+  return characters.length <= limit ? text : `${characters.slice(0, limit - 1).join('')}…`
+}
+
+/** A text of a stranger as one harmless line. */
+export function oneLine(text: string): string {
+  return printable(text.replace(/\s+/g, ' ')).trim()
+}
+
+function localMinute(at: number): string {
+  const date = new Date(at)
+  const two = (value: number) => String(value).padStart(2, '0')
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`
+}
+
+/** `2 d 3 h`, `5 min`, `12 s`: the two largest units. */
+export function duration(ms: number): string {
+  const seconds = Math.floor(ms / 1_000)
+  const units: readonly [number, string][] = [
+    [86_400, 'd'],
+    [3_600, 'h'],
+    [60, 'min'],
+  ]
+  for (const [index, [size, name]] of units.entries()) {
+    if (seconds < size) continue
+    const [smaller = 1, smallerName = 's'] = units[index + 1] ?? []
+    const rest = Math.floor((seconds % size) / smaller)
+    return rest === 0 || smallerName === 's'
+      ? `${Math.floor(seconds / size)} ${name}`
+      : `${Math.floor(seconds / size)} ${name} ${rest} ${smallerName}`
+  }
+  return `${seconds} s`
+}

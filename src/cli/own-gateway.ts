@@ -1,0 +1,57 @@
+/**
+ * A gateway inside this process, for a chat on a home where no daemon runs. It serves the terminal only, on a port of
+ * its own, and its log goes to the file.
+ */
+import { startGateway } from '../gateway.ts'
+import { HermesError } from '../lib/errors.ts'
+import type { CliContext } from './context.ts'
+import { explainedLock } from './home-lock.ts'
+
+/** The platform that `hermes chat` speaks to. */
+const terminalPlatform = 'cli'
+
+/** Throws what keeps a gateway from starting, `home/locked` when another process works on this home. */
+export async function openOwnGateway(context: CliContext) {
+  const { home, version, environment, platformFolders, program } = context
+  const warnings: string[] = []
+  const gateway = await startGateway({
+    home,
+    version,
+    environment,
+    platformFolders,
+    program,
+    only: [terminalPlatform],
+    log: { stream: { write: (text: string) => keepWarnings(text, warnings) }, pretty: false },
+  }).catch((error: unknown) => {
+    throw explainedLock(error, home)
+  })
+  // What other conversations have left open goes on when a daemon starts: nobody who closes a terminal waits for it.
+  const close = () => gateway.stop(AbortSignal.abort())
+  await gateway.settled()
+  const { model, provider, degraded, platforms } = gateway.status()
+  const terminal = platforms[terminalPlatform]
+  if (terminal?.state !== 'connected') {
+    await close()
+    throw new HermesError('platform/connect-failed', `(${terminalPlatform}: ${terminal?.reason ?? 'it is not there'})`)
+  }
+  return {
+    url: gateway.url,
+    token: gateway.token(),
+    model: provider === 'demo' ? 'demo' : model,
+    degraded,
+    warnings: () => warnings,
+    close,
+  }
+}
+
+const keptWarnings = 20
+
+/** The sentences of those log lines that are warnings or errors. */
+function keepWarnings(text: string, warnings: string[]): void {
+  for (const line of text.trimEnd().split('\n')) {
+    const entry: unknown = JSON.parse(line)
+    if (typeof entry !== 'object' || entry === null || !('level' in entry) || !('msg' in entry)) continue
+    if (entry.level === 'warn' || entry.level === 'error') warnings.push(String(entry.msg))
+  }
+  warnings.splice(0, warnings.length - keptWarnings)
+}

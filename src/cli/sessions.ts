@@ -1,0 +1,136 @@
+/**
+ * `hermes sessions`: conversations that were held, one in full, and a search through all of them.
+ */
+import { HermesError } from '../lib/errors.ts'
+import { messagesOfSession, recentSessions, sessionById, sessionByKey } from '../sessions/listing.ts'
+import { query } from '../store/query.ts'
+import type { Reader } from '../store/sqlite/reader.ts'
+import { printable } from './chat-printer.ts'
+import type { CliContext } from './context.ts'
+import { createDisplay, cut, type Display, oneLine } from './display.ts'
+import { readHome } from './home-store.ts'
+import { checkHome } from './settings.ts'
+
+export interface ListOptions {
+  readonly limit: number
+  readonly json: boolean
+}
+
+/** The newest first. */
+export async function sessionsList(context: CliContext, { limit, json }: ListOptions): Promise<void> {
+  checkHome(context)
+  const found = readHome(context.home, (reader) => listIn(reader, limit), [])
+  const display = createDisplay(context.output, context.environment)
+  if (json) return display.json(found)
+  if (found.length === 0) return display.terminal ? display.line('No conversation was held yet.') : undefined
+  display.table(
+    ['SESSION', 'LAST USED', 'PLATFORM', 'ABOUT'],
+    found.map(({ id, updated_at, platform, about }) => [id, display.time(updated_at), platform, about]),
+  )
+}
+
+/** What a session without a title began with tells most about it. */
+const openingOf = query((db, p: { session_id: string }) =>
+  db
+    .selectFrom('messages')
+    .select('content')
+    .where('session_id', '=', p.session_id)
+    .where('role', '=', 'user')
+    .orderBy('ord')
+    .limit(1),
+)
+
+function listIn(reader: Reader, limit: number) {
+  return reader.rows(recentSessions, { limit }).map((session) => {
+    const opening = session.title === '' ? reader.rows(openingOf, { session_id: session.id })[0]?.content : undefined
+    return { ...session, about: cut(opening ?? session.title, 200) }
+  })
+}
+
+type Session = NonNullable<ReturnType<typeof sessionIn>>
+type StoredMessage = ReturnType<typeof messagesIn>[number]
+
+/** By its id or by the key of its conversation. Throws `cli/not-found`. */
+export async function sessionsShow(
+  context: CliContext,
+  name: string,
+  { json }: { readonly json: boolean },
+): Promise<void> {
+  checkHome(context)
+  const found = readHome(context.home, (reader) => wholeSession(reader, name), undefined)
+  if (found === undefined) {
+    throw new HermesError('cli/not-found', `No session has the id or key ${JSON.stringify(oneLine(name))}.`)
+  }
+  const display = createDisplay(context.output, context.environment)
+  if (json) display.json(found)
+  else showSession(display, found.session, found.messages)
+}
+
+function wholeSession(reader: Reader, name: string) {
+  const session = sessionIn(reader, name)
+  return session && { session, messages: messagesIn(reader, session.id) }
+}
+
+function sessionIn(reader: Reader, name: string) {
+  return reader.rows(sessionById, { id: name })[0] ?? reader.rows(sessionByKey, { key: name })[0]
+}
+
+function messagesIn(reader: Reader, id: string) {
+  return reader
+    .rows(messagesOfSession, { session_id: id })
+    .map(({ content, body, ...rest }) => ({ ...rest, content: body ?? content }))
+}
+
+/** So much of a tool's result tells what it was. */
+const shownOfResult = 2_000
+
+function showSession(display: Display, session: Session, messages: readonly StoredMessage[]): void {
+  const { id, session_key, title, created_at, ended_at, end_reason, input_tokens, output_tokens } = session
+  const ended: [string, string][] =
+    ended_at === null ? [] : [['Ended', `${display.time(ended_at)} (${end_reason ?? 'no reason given'})`]]
+  if (title !== '') display.line(display.tone('strong', oneLine(title)))
+  display.facts([
+    ['Session', id],
+    ['Key', session_key],
+    ['Begun', display.time(created_at)],
+    ...ended,
+    ['Tokens', `${input_tokens} in, ${output_tokens} out`],
+  ])
+  for (const message of messages) showMessage(display, message)
+}
+
+function showMessage(display: Display, { role, content, tool_name, tool_calls, created_at }: StoredMessage): void {
+  const who = role === 'tool' ? `tool ${oneLine(tool_name ?? '')}` : role
+  display.line()
+  display.line(`${display.tone('strong', who)}  ${display.tone('dim', display.time(created_at))}`)
+  const text = printable(role === 'tool' ? cut(content, shownOfResult) : content).trimEnd()
+  if (text !== '') display.line(role === 'tool' ? display.tone('dim', text) : text)
+  for (const call of callsIn(tool_calls)) display.line(display.tone('dim', `→ ${oneLine(call)}`))
+}
+
+/** `terminal {"command":"ls"}` for each call the assistant made. */
+function callsIn(stored: string | null): string[] {
+  const calls: unknown = stored === null ? [] : JSON.parse(stored)
+  if (!Array.isArray(calls)) return []
+  return calls.map((call: unknown) => {
+    if (typeof call !== 'object' || call === null || !('name' in call)) return 'an unreadable tool call'
+    return `${String(call.name)} ${'arguments' in call ? String(call.arguments) : ''}`
+  })
+}
+
+/** Messages in which all the words occur, best match first. */
+export async function sessionsSearch(
+  context: CliContext,
+  words: readonly string[],
+  { limit, json }: ListOptions,
+): Promise<void> {
+  checkHome(context)
+  const found = readHome(context.home, (reader) => reader.search(words.join(' '), limit), [])
+  const display = createDisplay(context.output, context.environment)
+  if (json) return display.json(found)
+  if (found.length === 0) return display.terminal ? display.line('Nothing was found.') : undefined
+  display.table(
+    ['SESSION', 'WHEN', 'WHO', 'PLACE'],
+    found.map(({ sessionId, at, role, excerpt }) => [sessionId, display.time(at), role, excerpt]),
+  )
+}

@@ -1,0 +1,58 @@
+/**
+ * The configuration as commands see it: read from the files, without a daemon and without leaving a trace.
+ */
+import { accessSync, constants, statSync } from 'node:fs'
+import { readEnvironment } from '../config/environment.ts'
+import { type Config, createConfig } from '../config/load.ts'
+import { createSecrets, type Secrets, secretsOfEnvironment } from '../config/secrets.ts'
+import { acceptedKeys, type GatewayShapes, gatewayShapes, gatewayVariables, restartPaths } from '../gateway-config.ts'
+import { readGatewayToken } from '../http/token.ts'
+import { HermesError, messageOf } from '../lib/errors.ts'
+import { silentLog } from '../lib/log.ts'
+import { discoverPlatforms, type PlatformCatalogue } from '../platforms/registry.ts'
+import type { CliContext } from './context.ts'
+
+export interface Settings {
+  readonly catalogue: PlatformCatalogue
+  readonly config: Config<GatewayShapes>
+  /** Everything that must not be shown. */
+  readonly secrets: Secrets
+  /** The token that a daemon started now would use. Throws `http/token-unusable`. */
+  token(): string
+}
+
+type Place = Pick<CliContext, 'home' | 'environment' | 'platformFolders'>
+
+/** Throws `home/unusable`; whatever is in the files, there are settings, and `config.state()` says what is wrong. */
+export async function readSettings(context: Place): Promise<Settings> {
+  const { home } = context
+  checkHome(context)
+  const catalogue = await discoverPlatforms({ directories: context.platformFolders, log: silentLog })
+  const environment = () => readEnvironment(home.envFile, context.environment)
+  const secrets = createSecrets()
+  secrets.set('environment', secretsOfEnvironment(environment().values))
+  const config = createConfig({
+    home,
+    shapes: gatewayShapes(catalogue.platforms),
+    environment,
+    environmentNames: gatewayVariables(catalogue.platforms),
+    acceptedKeys,
+    restartPaths,
+    secrets,
+    keepsLastGood: false,
+    log: silentLog,
+  })
+  return { catalogue, config, secrets, token: () => config.current().http.token ?? readGatewayToken(home.root) }
+}
+
+/** A home that is not there yet is fine; one that cannot be looked into is not. Throws `home/unusable`. */
+export function checkHome({ home }: Pick<CliContext, 'home'>): void {
+  try {
+    const found = statSync(home.root, { throwIfNoEntry: false })
+    if (found === undefined) return
+    if (!found.isDirectory()) throw new Error('it is not a folder')
+    accessSync(home.root, constants.R_OK | constants.X_OK)
+  } catch (error) {
+    throw new HermesError('home/unusable', `${home.root}: ${messageOf(error)}`, { cause: error })
+  }
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { PassThrough } from 'node:stream'
+import { test } from 'node:test'
+import { createDisplay, cut, type Display, duration, oneLine } from '../../src/cli/display.ts'
+import type { ProcessEnvironment } from '../../src/config/environment.ts'
+
+function shown(draw: (display: Display) => void, columns?: number, environment: ProcessEnvironment = {}): string {
+  const output = new PassThrough({ encoding: 'utf8' })
+  const stream = columns === undefined ? output : Object.assign(output, { isTTY: true as const, columns })
+  draw(createDisplay(stream, environment))
+  return String(output.read() ?? '')
+}
+
+const table = (display: Display) =>
+  display.table(
+    ['ID', 'STATE', 'TEXT'],
+    [
+      ['1', { text: 'set aside', tone: 'warn' }, 'a long text that does not fit into the line of this terminal'],
+      ['200', '', 'tab\there'],
+    ],
+  )
+
+test('a table has headings, colour and columns on a terminal, and fits its width', () => {
+  assert.deepEqual(shown(table, 40).split('\n'), [
+    '\u001b[2mID   STATE      TEXT\u001b[22m',
+    '1    \u001b[33mset aside\u001b[39m  a long text that does n…',
+    '200             tab here',
+    '',
+  ])
+})
+
+test('without a terminal each row is one plain line that a script can split at two spaces', () => {
+  assert.deepEqual(shown(table).split('\n'), [
+    '1  set aside  a long text that does not fit into the line of this terminal',
+    '200  -  tab here',
+    '',
+  ])
+})
+
+test('NO_COLOR and a dumb terminal take the colour away', () => {
+  for (const environment of [{ NO_COLOR: '1' }, { TERM: 'dumb' }]) {
+    assert.ok(!shown(table, 40, environment).includes('\u001b'), JSON.stringify(environment))
+  }
+})
+
+test('what a stranger wrote cannot steer the terminal', () => {
+  const evil = 'a\u001b[2J\u001b]0;title\u0007b\u009bc\u202ed\r\ne'
+  const text = shown((display) => display.table(['X'], [[evil], [{ text: evil, tone: 'dim' }]]), 80, { NO_COLOR: '1' })
+  assert.equal(text, 'X\na[2J]0;titlebcd e\na[2J]0;titlebcd e\n')
+  assert.equal(oneLine(evil), 'a[2J]0;titlebcd e')
+})
+
+test('JSON stays the same JSON, with the characters that steer a terminal written out', () => {
+  const value = { text: 'a\u001b\u009b\u202e' }
+  const text = shown((display) => display.json(value))
+  assert.deepEqual(JSON.parse(text), value)
+  assert.match(text, /^[\n\x20-\x7e]*$/)
+})
+
+test('a time is the local minute on a terminal and ISO 8601 for scripts', () => {
+  const at = new Date(2026, 0, 2, 3, 4, 5).getTime()
+  assert.equal(
+    shown((display) => display.line(display.time(at)), 80),
+    '2026-01-02 03:04\n',
+  )
+  assert.equal(
+    shown((display) => display.line(display.time(at))),
+    `${new Date(at).toISOString()}\n`,
+  )
+})
+
+test('a text is cut between characters, never inside one', () => {
+  assert.equal(cut('abcdef', 6), 'abcdef')
+  assert.equal(cut('abcdefg', 6), 'abcde…')
+  assert.equal(cut('😀😀😀', 2), '😀…')
+})
+
+test('a duration is told in its two largest units', () => {
+  const second = 1_000
+  const hour = 3_600 * second
+  const told = [9 * second, 90 * second, 2 * hour, 2 * hour + 180 * second, 50 * hour].map(duration)
+  assert.deepEqual(told, ['9 s', '1 min', '2 h', '2 h 3 min', '2 d 2 h'])
+})

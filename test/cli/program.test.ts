@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { tempHome } from '../kit/temp-home.ts'
+import { hermes, runHere } from './support.ts'
+
+test('--version, -V and version print the version alone', async (t) => {
+  const packageFile = new URL('../../package.json', import.meta.url)
+  const { version }: { version: string } = JSON.parse(readFileSync(packageFile, 'utf8'))
+  const home = tempHome(t)
+  const runs = await Promise.all([['--version'], ['-V'], ['version']].map((words) => hermes(t, words, { home })))
+  for (const run of runs) assert.deepEqual(run, { code: 0, stdout: `${version}\n`, stderr: '' })
+})
+
+test('help shows every command on a line of its own, two examples and where to read on', async (t) => {
+  const home = tempHome(t)
+  const { code, stdout } = await runHere(home, ['--help'])
+  assert.equal(code, 0)
+  const commands = [
+    'gateway run|status|stop',
+    'chat',
+    'web url',
+    'status',
+    'doctor',
+    'sessions list|show|search',
+    'config check|path|show|schema',
+    'inbox list|retry|drop',
+    'outbox list|retry|drop',
+    'version',
+  ]
+  for (const command of commands) assert.match(stdout, new RegExp(`^  ${command.replaceAll('|', '\\|')}  +\\S.*$`, 'm'))
+  assert.match(stdout, /Examples:\n {2}hermes gateway run .*\n {2}hermes chat --query/)
+  assert.match(stdout, /Documentation: \/docs/)
+  assert.deepEqual(await runHere(home, []), { code: 0, stdout, stderr: '' })
+  assert.match((await runHere(home, ['help', 'chat'])).stdout, /--session <name>/)
+})
+
+test('no line of help is wider than a terminal of 100 columns', async (t) => {
+  const home = tempHome(t)
+  const pages = [['--help'], ['gateway', 'run', '--help'], ['sessions', '--help'], ['chat', '--help']]
+  for (const words of pages) {
+    const { stdout } = await runHere(home, words)
+    for (const line of stdout.split('\n')) assert.ok(line.length <= 100, line)
+  }
+})
+
+test('a mistyped command or option is met with the nearest one and exit code 2', async (t) => {
+  const home = tempHome(t)
+  const mistakes = [
+    { words: ['gatway', 'run'], nearest: 'gateway' },
+    { words: ['sessions', 'lst'], nearest: 'list' },
+    { words: ['chat', '--qery', 'x'], nearest: '--query' },
+    { words: ['gateway', 'run', '--strct'], nearest: '--strict' },
+  ]
+  for (const { words, nearest } of mistakes) {
+    const { code, stdout, stderr } = await runHere(home, words)
+    assert.deepEqual([code, stdout], [2, ''], words.join(' '))
+    assert.match(stderr, new RegExp(`Did you mean ${nearest}\\?`))
+    assert.match(stderr, /^hermes: unknown/)
+  }
+})
+
+test('arguments that make no sense end with exit code 2 and say what was expected', async (t) => {
+  const home = tempHome(t)
+  const mistakes = [
+    ['inbox', 'retry', 'first'],
+    ['outbox', 'drop'],
+    ['sessions', 'list', '--limit', '0'],
+    ['sessions', 'search'],
+    ['sessions', 'list', 'more'],
+    ['gateway'],
+    ['chat', '--query', '  '],
+    ['chat', '--query', 'x', '--session', 'no spaces'],
+  ]
+  for (const words of mistakes) {
+    const { code, stdout, stderr } = await runHere(home, words)
+    assert.deepEqual([code, stdout], [2, ''], words.join(' '))
+    assert.notEqual(stderr, '')
+  }
+  assert.equal(existsSync(join(home, 'state.db')), false)
+})
+
+test('looking at a home that does not exist is no error and leaves no trace', async (t) => {
+  const home = join(tempHome(t), 'none')
+  const looks = [
+    { words: ['status'], code: 3 },
+    { words: ['doctor'], code: 0, environment: { HERMES_HTTP_PORT: '0' } },
+    { words: ['config', 'check'], code: 0 },
+    { words: ['config', 'show'], code: 0 },
+    { words: ['sessions', 'list'], code: 0 },
+    { words: ['sessions', 'search', 'x'], code: 0 },
+    { words: ['inbox', 'list'], code: 0 },
+    { words: ['outbox', 'list'], code: 0 },
+    { words: ['web', 'url'], code: 3 },
+    { words: ['gateway', 'stop'], code: 3 },
+  ]
+  for (const { words, code, environment } of looks) {
+    const run = await runHere(home, words, { environment: environment ?? {} })
+    assert.equal(run.code, code, `${words.join(' ')}: ${run.stderr}`)
+  }
+  assert.equal((await hermes(t, ['config', 'path'], { home })).stdout, `${join(home, 'config.yaml')}\n`)
+  assert.equal(existsSync(home), false)
+})
+
+test('a home that is no folder is named, with what to do, and exit code 78', async (t) => {
+  const home = new URL('../../package.json', import.meta.url).pathname
+  const runs = await Promise.all(
+    [['status'], ['chat', '-q', 'x'], ['gateway', 'run']].map((words) => hermes(t, words, { home })),
+  )
+  for (const { code, stderr } of runs) {
+    assert.equal(code, 78, stderr)
+    assert.match(stderr, /package\.json/)
+    assert.match(stderr, /HERMES_HOME/)
+  }
+})

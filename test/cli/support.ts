@@ -1,0 +1,141 @@
+/**
+ * The real program as a child process on a home of its own, and single commands inside this process.
+ */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { CliContext } from '../../src/cli/context.ts'
+import { noteIn } from '../../src/cli/daemon.ts'
+import { runCommand } from '../../src/cli/main.ts'
+import type { ProcessEnvironment } from '../../src/config/environment.ts'
+import { createHomeLayout, type HomeLayout } from '../../src/lib/home.ts'
+import { tempHome } from '../kit/temp-home.ts'
+
+export const mainFile = fileURLToPath(new URL('../../src/main.mjs', import.meta.url))
+const platforms = fileURLToPath(new URL('../../platforms', import.meta.url))
+
+/** A port of its own for every daemon, and nothing that waits longer than a test may. */
+export const quietConfig = 'http: {port: 0}\nagent: {drain_timeout: 20, max_retries: 0}\n'
+
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface Running {
+  readonly child: ChildProcess
+  /** Everything it has written so far. */
+  text(): string
+  /** Resolves when the text has been written to stdout or stderr. Rejects when the process ends without. */
+  saw(text: string): Promise<void>
+  readonly ended: Promise<Ended>
+}
+
+export interface Start {
+  readonly home: string
+  readonly environment?: ProcessEnvironment
+  readonly input?: string
+}
+
+/** Starts `hermes <words>`. A process that is left over is killed when the test ends. */
+export function startHermes(t: TestContext, words: readonly string[], { home, environment, input }: Start): Running {
+  const path = process.env['PATH'] ?? ''
+  const child = spawn(process.execPath, [mainFile, ...words], {
+    env: { PATH: path, HOME: home, HERMES_HOME: home, ...environment },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  const written = { stdout: '', stderr: '' }
+  const looks = new Set<() => void>()
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (chunk: string) => {
+      written[name] += chunk
+      for (const look of looks) look()
+    })
+  }
+  child.stdin.on('error', () => undefined)
+  child.stdin.end(input ?? '')
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ code, ...written }))
+  })
+  t.after(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  const text = () => `${written.stdout}${written.stderr}`
+  return {
+    child,
+    ended,
+    text,
+    async saw(wanted) {
+      const seen = new Promise<boolean>((resolve) => {
+        const look = () => text().includes(wanted) && resolve(true)
+        looks.add(look)
+        look()
+      })
+      const found = await Promise.race([seen, ended.then(() => text().includes(wanted))])
+      assert.ok(found, `it ended without saying ${JSON.stringify(wanted)}:\n${text()}`)
+    },
+  }
+}
+
+/** Runs `hermes <words>` to its end. */
+export function hermes(t: TestContext, words: readonly string[], start: Start): Promise<Ended> {
+  return startHermes(t, words, start).ended
+}
+
+/** Starts `hermes gateway run` and waits until it is ready and its platforms are connected. */
+export async function startDaemon(t: TestContext, home: string): Promise<Running & { readonly url: string }> {
+  const running = startHermes(t, ['gateway', 'run'], { home })
+  await running.saw('is ready at')
+  await running.saw('"platform":"web","account":"default","state":"connected"')
+  const url = noteIn(createHomeLayout(home))?.url
+  assert.ok(url !== undefined)
+  return { ...running, url }
+}
+
+/** A new home with this config.yaml. */
+export function homeWith(t: TestContext, config = quietConfig): HomeLayout {
+  const home = createHomeLayout(tempHome(t))
+  writeFileSync(home.configFile, config)
+  return home
+}
+
+export interface InProcess {
+  readonly environment?: ProcessEnvironment
+  /** Columns of the terminal that it seems to run in; none if left out. */
+  readonly terminal?: number
+  readonly version?: string
+}
+
+/** Runs a command inside this process, which is quick. Not for commands that follow signals. */
+export async function runHere(root: string, words: readonly string[], options: InProcess = {}): Promise<Ended> {
+  const home = createHomeLayout(root)
+  const collect = () => {
+    const stream = new PassThrough({ encoding: 'utf8', highWaterMark: 4_194_304 })
+    return options.terminal === undefined
+      ? stream
+      : Object.assign(stream, { isTTY: true as const, columns: options.terminal })
+  }
+  const output = collect()
+  const errors = collect()
+  const context: CliContext = {
+    version: options.version ?? '0.1.0',
+    home,
+    environment: { HOME: root, HERMES_HOME: root, ...options.environment },
+    platformFolders: [platforms, home.platforms, join(home.plugins, 'platforms')],
+    program: [process.execPath, mainFile],
+    docs: '/docs',
+    input: new PassThrough(),
+    output,
+    errors,
+    exitCode: 0,
+  }
+  const code = await runCommand(words, context)
+  return { code, stdout: String(output.read() ?? ''), stderr: String(errors.read() ?? '') }
+}
