@@ -3,7 +3,7 @@
  */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { readTextIfExists, writeFileAtomic } from './lib/files.ts'
+import { ensureDirectory, readTextIfExists, writeFileAtomic } from './lib/files.ts'
 import type { HomeLayout } from './lib/home.ts'
 
 export interface DaemonAddress {
@@ -13,6 +13,7 @@ export interface DaemonAddress {
 
 /** Leaves a note for other processes; `withdrawDaemon` takes it away. */
 export function announceDaemon(home: HomeLayout, address: DaemonAddress): void {
+  ensureDirectory(home.cache)
   writeFileAtomic(home.pidFile, `${address.pid}\n`, 0o600)
   writeFileAtomic(addressFile(home), JSON.stringify(address), 0o600)
 }

@@ -372,12 +372,12 @@ async function start(options: GatewayOptions, lock: HomeLock): Promise<Gateway> 
     for (const key of cutOff) engine.wake(brand<SessionKey>(key), 'turn')
     probe('recovery:done')
     url = (await http.start()).url
+    if (options.only === undefined) announceDaemon(home, { pid: process.pid, url })
   } catch (error) {
     await Promise.allSettled([http.stop(), outbox.stop(0)])
     await store.close()
     throw error
   }
-  if (options.only === undefined) announceDaemon(home, { pid: process.pid, url })
   engine.start((key, lane, signal) => (lane === 'turn' ? runTurn(key, signal) : runCommand(key, signal)))
   phase = 'ready'
   log.info({ url, ms: clock() - startedAt, home: home.root }, 'ready')
