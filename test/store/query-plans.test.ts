@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
+import { chatHistory } from '../../src/chat-history.ts'
+import { createOutcomes } from '../../src/inbox/outcomes.ts'
+import {
+  acceptEvent,
+  dropEvent,
+  listOpenEvents,
+  openLanes,
+  parkEvent,
+  queuedEvents,
+  retryEvent,
+  sweepInbox,
+} from '../../src/inbox/queries.ts'
+import { brand } from '../../src/lib/brand.ts'
+import type { SessionKey } from '../../src/message/ids.ts'
+import { noUsage } from '../../src/message/transcript.ts'
+import { resetLane } from '../../src/sessions/lanes.ts'
+import {
+  countMessages,
+  messagesOfSession,
+  recentSessions,
+  sessionById,
+  sessionByKey,
+} from '../../src/sessions/listing.ts'
+import { freezePrompt } from '../../src/sessions/transcript.ts'
+import { requestTurnStop, sessionsWithOpenTurns, sweepTurns } from '../../src/sessions/turns.ts'
+import { type Params, type Query, rows, type UseCase } from '../../src/store/query.ts'
+import type { Database } from '../../src/store/schema.ts'
+import type { Store } from '../../src/store/store.ts'
+import { createTurnJournal } from '../../src/turn-journal.ts'
+import { openStore } from '../kit/open-store.ts'
+
+type AnyQuery = Query<Params, unknown>
+
+/** A store that remembers every query that went through it. */
+function recording(store: Store, seen: Set<AnyQuery>): Store {
+  function* recorded<Result>(useCase: UseCase<Result>): UseCase<Result> {
+    let step = useCase.next()
+    while (!step.done) {
+      seen.add(step.value.query)
+      step = useCase.next(yield step.value)
+    }
+    return step.value
+  }
+  return { run: (useCase) => store.run(() => recorded(useCase())), close: () => store.close() }
+}
+
+const builder = new Kysely<Database>({
+  dialect: {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (kysely) => new SqliteIntrospector(kysely),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  },
+})
+
+function scansOf(db: DatabaseSync, query: AnyQuery): string[] {
+  const { sql } = query.build(builder)
+  const plan = db.prepare(`explain query plan ${sql}`).all()
+  return plan
+    .map((line) => String(line['detail']))
+    .filter((detail) => /^SCAN (?!.*USING (COVERING )?INDEX)/.test(detail))
+}
+
+/** Everything that rooms do with the store while messages come and go. */
+async function liveThrough(t: TestContext): Promise<{ queries: Set<AnyQuery>; path: string }> {
+  const { store, path } = openStore(t)
+  const queries = new Set<AnyQuery>()
+  const watched = recording(store, queries)
+  const key = brand<SessionKey>('k')
+  const source = { platform: 'web', account: 'default', chatId: 'c', chatType: 'dm', userId: 'u' } as const
+  const accept = (name: string) => {
+    const payload = JSON.stringify({ source, text: name, messageType: 'text', timestamp: 1 })
+    const event = {
+      platform: 'web',
+      account: 'default',
+      chatId: 'c',
+      sessionKey: key,
+      lane: 'turn',
+      kind: 'text',
+    } as const
+    return watched.run(() => acceptEvent({ ...event, payload }, [name, `alias of ${name}`], 1))
+  }
+  const journal = createTurnJournal({ store: watched, clock: () => 1, isShared: () => false, routeOf: () => '' })
+  const end = { reason: null, model: '', provider: '', text: '', ord: 0, usage: noUsage } as const
+  function* writeReply(): UseCase<void> {
+    yield* freezePrompt('s', 'x')
+  }
+
+  await accept('one')
+  await accept('one')
+  await accept('two')
+  const claim = await journal.claim(key)
+  assert.ok(claim)
+  const writes = journal.journalOf(claim.turn)
+  const call = { id: 'a', name: 'tool', arguments: '{}' }
+  await writes.assistant({ role: 'assistant', content: 'x'.repeat(70_000), toolCalls: [call] }, noUsage)
+  await writes.toolStarted(call, 'effect')
+  await watched.run(() => requestTurnStop(key))
+  const again = await journal.claim(key)
+  assert.ok(again)
+  await assert.rejects(writes.toolEnded(call, 'late', 'done'))
+  await journal.finish(again.turn, { ...end, state: 'failed', writeReply, park: true })
+  const second = await journal.claim(key)
+  assert.ok(second)
+  await journal.finish(second.turn, { ...end, state: 'done', writeReply })
+  await watched.run(() => resetLane({ key, source: '', platform: '', userId: '', newSessionId: 'n', now: 1 }, ''))
+  await createOutcomes(watched).wait(2, new AbortController().signal)
+  await watched.run(() => retryEvent(1, 1))
+  await watched.run(() => parkEvent(1, '', { status: 'done', text: '', sessionId: '', model: '', usage: noUsage }))
+  await watched.run(() => dropEvent(1))
+  await watched.run(() => queuedEvents(key))
+  await watched.run(openLanes)
+  await watched.run(sessionsWithOpenTurns)
+  await watched.run(() => chatHistory(source, undefined, 10))
+  await watched.run(() => sweepInbox(2, 10))
+  await watched.run(() => sweepTurns(2, 10))
+  for (const listing of [
+    rows(listOpenEvents, { limit: 10 }),
+    rows(recentSessions, { limit: 10 }),
+    rows(sessionById, { id: 's' }),
+    rows(messagesOfSession, { session_id: 's' }),
+    rows(countMessages, { session_id: 's' }),
+  ]) {
+    await watched.run<unknown>(() => listing)
+  }
+  await store.close()
+  return { queries, path }
+}
+
+test('however many messages there are, each step of the route touches few rows: no table is read from end to end', async (t) => {
+  const { queries, path } = await liveThrough(t)
+  assert.ok(queries.size > 35, `only ${queries.size} queries were seen`)
+  const db = new DatabaseSync(path, { readOnly: true })
+  t.after(() => db.close())
+  const scans = [...queries].flatMap((query) =>
+    scansOf(db, query).map((scan) => `${scan}: ${query.build(builder).sql}`),
+  )
+  assert.deepEqual(scans, [])
+})
+
+test('a query that reads a whole table is found', async (t) => {
+  const { path, store } = openStore(t)
+  await store.close()
+  const db = new DatabaseSync(path, { readOnly: true })
+  t.after(() => db.close())
+  assert.equal(
+    scansOf(db, { build: () => ({ sql: 'select * from inbox where state in (?, ?)', parameters: [] }) }).length,
+    1,
+  )
+  assert.equal(scansOf(db, sessionByKey).length, 1, 'the command line may, on a connection of its own')
+})
