@@ -239,6 +239,21 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
     assert.equal(held.names().length, 2)
   })
 
+  promise('a stop in a hurry aborts at once what it would have waited for', async (engine) => {
+    const held = heldWorker()
+    engine.start(held.worker)
+    engine.wake(a, 'turn')
+    const { signal, end } = await held.call(1)
+    const hurry = new AbortController()
+    const stopped = engine.stop(60_000, hurry.signal)
+    await settled()
+    assert.equal(signal.aborted, false)
+    signal.addEventListener('abort', end, { once: true })
+    hurry.abort()
+    await stopped
+    assert.equal(signal.aborted, true)
+  })
+
   promise('stop may be asked twice, at the same time and afterwards, and before any start', async (engine) => {
     const held = heldWorker()
     engine.wake(b, 'turn')
