@@ -46,12 +46,12 @@ export async function openOwnGateway(context: CliContext) {
 
 const keptWarnings = 20
 
-/** The sentences of those log lines that are warnings or errors. */
+/** The sentences of the warnings among log lines. Errors are told anyway, as the outcome or as why it is degraded. */
 function keepWarnings(text: string, warnings: string[]): void {
   for (const line of text.trimEnd().split('\n')) {
     const entry: unknown = JSON.parse(line)
     if (typeof entry !== 'object' || entry === null || !('level' in entry) || !('msg' in entry)) continue
-    if (entry.level === 'warn' || entry.level === 'error') warnings.push(String(entry.msg))
+    if (entry.level === 'warn') warnings.push(String(entry.msg))
   }
   warnings.splice(0, warnings.length - keptWarnings)
 }

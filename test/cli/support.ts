@@ -13,13 +13,22 @@ import { noteIn } from '../../src/cli/daemon.ts'
 import { runCommand } from '../../src/cli/main.ts'
 import type { ProcessEnvironment } from '../../src/config/environment.ts'
 import { createHomeLayout, type HomeLayout } from '../../src/lib/home.ts'
+import { within } from '../../src/lib/wait.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
 export const mainFile = fileURLToPath(new URL('../../src/main.mjs', import.meta.url))
 const platforms = fileURLToPath(new URL('../../platforms', import.meta.url))
 
+/** Kept between runs: without it every process would read all sources anew, since each has a home of its own. */
+const compileCache = fileURLToPath(new URL('../../node_modules/.cache/hermes-test', import.meta.url))
+
 /** A port of its own for every daemon, and nothing that waits longer than a test may. */
 export const quietConfig = 'http: {port: 0}\nagent: {drain_timeout: 20, max_retries: 0}\n'
+
+/** A test, or whoever cleans up in its place. */
+export interface Owner {
+  after(clean: () => Promise<void>): unknown
+}
 
 export interface Ended {
   readonly code: number | null
@@ -27,11 +36,14 @@ export interface Ended {
   readonly stderr: string
 }
 
+/** Long enough for a machine under load, so that it ends a test that would hang. */
+const patienceMs = 20_000
+
 export interface Running {
   readonly child: ChildProcess
   /** Everything it has written so far. */
   text(): string
-  /** Resolves when the text has been written to stdout or stderr. Rejects when the process ends without. */
+  /** Resolves when the text has been written to stdout or stderr. Rejects when the process ends without, or after 20 s. */
   saw(text: string): Promise<void>
   readonly ended: Promise<Ended>
 }
@@ -43,10 +55,10 @@ export interface Start {
 }
 
 /** Starts `hermes <words>`. A process that is left over is killed when the test ends. */
-export function startHermes(t: TestContext, words: readonly string[], { home, environment, input }: Start): Running {
+export function startHermes(t: Owner, words: readonly string[], { home, environment, input }: Start): Running {
   const path = process.env['PATH'] ?? ''
   const child = spawn(process.execPath, [mainFile, ...words], {
-    env: { PATH: path, HOME: home, HERMES_HOME: home, ...environment },
+    env: { PATH: path, HOME: home, HERMES_HOME: home, NODE_COMPILE_CACHE: compileCache, ...environment },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   const written = { stdout: '', stderr: '' }
@@ -78,19 +90,19 @@ export function startHermes(t: TestContext, words: readonly string[], { home, en
         looks.add(look)
         look()
       })
-      const found = await Promise.race([seen, ended.then(() => text().includes(wanted))])
-      assert.ok(found, `it ended without saying ${JSON.stringify(wanted)}:\n${text()}`)
+      const found = await within(Promise.race([seen, ended.then(() => text().includes(wanted))]), patienceMs)
+      assert.ok(found.done && found.value, `it did not say ${JSON.stringify(wanted)}:\n${text()}`)
     },
   }
 }
 
 /** Runs `hermes <words>` to its end. */
-export function hermes(t: TestContext, words: readonly string[], start: Start): Promise<Ended> {
+export function hermes(t: Owner, words: readonly string[], start: Start): Promise<Ended> {
   return startHermes(t, words, start).ended
 }
 
 /** Starts `hermes gateway run` and waits until it is ready and its platforms are connected. */
-export async function startDaemon(t: TestContext, home: string): Promise<Running & { readonly url: string }> {
+export async function startDaemon(t: Owner, home: string): Promise<Running & { readonly url: string }> {
   const running = startHermes(t, ['gateway', 'run'], { home })
   await running.saw('is ready at')
   await running.saw('"platform":"web","account":"default","state":"connected"')

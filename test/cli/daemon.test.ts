@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { createHomeLayout } from '../../src/lib/home.ts'
+import { type Seeded, seedHome } from './seed-home.ts'
+import { type Ended, hermes, quietConfig, type Running, runHere, startDaemon } from './support.ts'
+
+describe('with a running daemon', () => {
+  const home = createHomeLayout(mkdtempSync(join(tmpdir(), 'hermes-test-')))
+  const cleaners: (() => Promise<void> | void)[] = []
+  let daemon: Running & { readonly url: string }
+  let seeded: Seeded
+
+  before(async () => {
+    writeFileSync(home.configFile, quietConfig)
+    seeded = await seedHome(home)
+    const owner = { after: (clean: () => Promise<void> | void) => cleaners.push(clean) }
+    daemon = await startDaemon(owner, home.root)
+  })
+  after(async () => {
+    for (const clean of cleaners) await clean()
+    rmSync(home.root, { recursive: true, force: true })
+  })
+  const here = (...words: string[]): Promise<Ended> => runHere(home.root, words)
+
+  test('a daemon without a terminal says where it is and keeps its token to itself', () => {
+    const token = readFileSync(home.tokenFile, 'utf8').trim()
+    assert.match(daemon.text(), /is ready at http:\/\/127\.0\.0\.1:\d+; `hermes web url` prints/)
+    assert.ok(!daemon.text().includes(token))
+  })
+
+  test('chat --query prints the reply alone', async (t) => {
+    const run = await hermes(t, ['chat', '--query', 'Reply exactly ok'], { home: home.root })
+    assert.deepEqual(run, { code: 0, stdout: 'ok\n', stderr: '' })
+  })
+
+  test('two chats at the same time, and lines of a pipe, go through the one daemon', async (t) => {
+    const input = 'Reply exactly one\nReply exactly two\n/exit\n'
+    const [piped, asked] = await Promise.all([
+      hermes(t, ['chat', '--session', 'piped'], { home: home.root, input }),
+      hermes(t, ['chat', '-q', 'Reply exactly three'], { home: home.root }),
+    ])
+    assert.deepEqual(piped, { code: 0, stdout: 'one\ntwo\n', stderr: '' })
+    assert.deepEqual(asked, { code: 0, stdout: 'three\n', stderr: '' })
+  })
+
+  test('status tells how it is, for people and for scripts', async () => {
+    const plain = await here('status')
+    assert.equal(plain.code, 0, plain.stderr)
+    assert.match(plain.stdout, /^hermes-gateway 0\.1\.0 is ready \(process \d+, for /)
+    assert.match(plain.stdout, /^Platforms {2}web connected$/m)
+    assert.match(plain.stdout, /^Needs you {2}1 message was set aside: hermes inbox list$/m)
+    assert.match(plain.stdout, /^Needs you {2}1 reply could not be delivered: hermes outbox list$/m)
+    const { stdout, code } = await here('gateway', 'status', '--json')
+    const report: unknown = JSON.parse(stdout)
+    assert.equal(code, 0)
+    assert.partialDeepStrictEqual(report, {
+      running: true,
+      status: 'ready',
+      pid: daemon.child.pid,
+      url: daemon.url,
+      platforms: { web: { state: 'connected' } },
+      waiting: { open: 0, parked: 1, dead: 1 },
+    })
+  })
+
+  test('web url prints the real address with the token in the fragment, and nothing else', async () => {
+    const token = readFileSync(home.tokenFile, 'utf8').trim()
+    assert.deepEqual(await here('web', 'url'), { code: 0, stdout: `${daemon.url}/#token=${token}\n`, stderr: '' })
+  })
+
+  test('doctor sees the daemon and takes its port for its own', async () => {
+    const { code, stdout } = await here('doctor')
+    assert.equal(code, 0, stdout)
+    assert.match(stdout, /^✓ Gateway: ready, process \d+ at http/m)
+    assert.match(stdout, /^✓ Port: \d+ is used by the gateway$/m)
+    assert.match(stdout, /^! Waiting: 1 message was set aside/m)
+  })
+
+  test('a second daemon on the home is refused and told who holds it', async (t) => {
+    const { code, stderr } = await hermes(t, ['gateway', 'run'], { home: home.root })
+    assert.equal(code, 78)
+    assert.match(stderr, new RegExp(`process ${daemon.child.pid} at ${daemon.url}`))
+    assert.match(stderr, /hermes gateway stop/)
+  })
+
+  test('conversations are listed, found by their words and shown in full', async () => {
+    const list = await here('sessions', 'list')
+    const line = list.stdout.split('\n').find((one) => one.includes('Reply exactly ok'))
+    const id = line?.split('  ')[0] ?? ''
+    assert.match(id, /^\d{8}_\d{6}_[0-9a-f]{8}$/)
+    const found = await here('sessions', 'search', 'ok', 'exactly')
+    assert.match(found.stdout, new RegExp(`^${id} {2}\\S+ {2}user {2}Reply «exactly» «ok»$`, 'm'))
+    const whole = await here('sessions', 'show', id)
+    assert.match(whole.stdout, /^user {2}\S+\nReply exactly ok\n\nassistant {2}\S+\nok\n$/m)
+    const key = /^Key {2}(\S+)$/m.exec(whole.stdout)?.[1] ?? ''
+    assert.equal((await here('sessions', 'show', key)).stdout, whole.stdout)
+    const { session, messages } = JSON.parse((await here('sessions', 'show', id, '--json')).stdout)
+    assert.deepEqual([session.id, session.session_key, messages.length], [id, key, 2])
+    assert.equal(JSON.parse((await here('sessions', 'list', '--json', '--limit', '1')).stdout).length, 1)
+  })
+
+  test('a session that does not exist is named, with where to look', async () => {
+    const { code, stdout, stderr } = await here('sessions', 'show', 'no\u001b[2Jne')
+    assert.deepEqual([code, stdout], [1, ''])
+    assert.match(stderr, /No session has the id or key "no\[2Jne"/)
+  })
+
+  test('a message that was set aside is listed, tried again through the daemon and answered', async () => {
+    const list = await here('inbox', 'list')
+    assert.match(
+      list.stdout,
+      new RegExp(`^${seeded.seq}  set aside  \\S+  cli:seeded  0  Reply exactly seeded — it failed`),
+    )
+    const retried = await here('inbox', 'retry', `${seeded.seq}`)
+    assert.deepEqual(retried, { code: 0, stdout: `Message ${seeded.seq} is tried again now.\n`, stderr: '' })
+    const again = await here('inbox', 'drop', `${seeded.seq}`)
+    assert.equal(again.code, 1)
+    assert.match(again.stderr, new RegExp(`Nothing with the number ${seeded.seq} was set aside`))
+  })
+
+  test('a reply that could not be delivered is listed and forgotten through the daemon', async () => {
+    const [letter] = JSON.parse((await here('outbox', 'list', '--json')).stdout)
+    assert.deepEqual([letter.id, letter.text], [seeded.id, 'a reply nobody got'])
+    const dropped = await here('outbox', 'drop', `${seeded.id}`)
+    assert.deepEqual(dropped, { code: 0, stdout: `Reply ${seeded.id} is forgotten.\n`, stderr: '' })
+    assert.deepEqual(await here('outbox', 'list'), { code: 0, stdout: '', stderr: '' })
+    assert.equal((await here('outbox', 'retry', `${seeded.id}`)).code, 1)
+  })
+
+  test('a token that the daemon does not know is told as that', async () => {
+    const environment = { HERMES_HOME: home.root }
+    writeFileSync(
+      home.configFile,
+      `${quietConfig}http: {port: 0, token: another-token-0123456789}\n`.replace('http: {port: 0}\n', ''),
+    )
+    const { code, stderr } = await runHere(home.root, ['status'], { environment })
+    assert.equal(code, 1)
+    assert.match(stderr, /another token than this home holds/)
+    assert.match(stderr, /Restart the gateway/)
+    const checked = await here('doctor')
+    assert.equal(checked.code, 1)
+    assert.match(checked.stdout, /^✗ Gateway: .*another token/m)
+    writeFileSync(home.configFile, quietConfig)
+  })
+
+  test('gateway stop returns when the process has ended, and the daemon takes its notes along', async (t) => {
+    const stopped = await hermes(t, ['gateway', 'stop'], { home: home.root })
+    assert.deepEqual(stopped, { code: 0, stdout: 'The gateway has stopped.\n', stderr: '' })
+    assert.equal((await daemon.ended).code, 0)
+    assert.equal(existsSync(home.pidFile), false)
+    assert.equal((await here('status')).code, 3)
+    assert.equal((await here('inbox', 'list', '--json')).stdout, '[]\n')
+    // The message that was tried again has been answered: a stop waits for turns.
+    assert.match((await here('sessions', 'search', 'seeded')).stdout, / {2}assistant {2}«seeded»$/m)
+  })
+})

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { test } from 'node:test'
+import { homeWith, quietConfig, runHere } from './support.ts'
+
+test('doctor finds nothing wrong with a fresh home, and says what is worth knowing', async (t) => {
+  const home = homeWith(t)
+  chmodSync(home.root, 0o700)
+  const { code, stdout } = await runHere(home.root, ['doctor'])
+  assert.equal(code, 0, stdout)
+  for (const subject of ['Node', 'Home', 'Disk', 'Database', 'Token', 'Config', 'Port', 'Work folder']) {
+    assert.match(stdout, new RegExp(`^✓ ${subject}: `, 'm'))
+  }
+  assert.match(stdout, /^! Model: none is set up.*\n {4}→ Put OPENAI_API_KEY/m)
+  assert.match(stdout, /^! Gateway: it is not running\n {4}→ Start it/m)
+  assert.match(stdout, /^Nothing is wrong; \d things are worth knowing/m)
+})
+
+test('doctor finds what is wrong, says what to do, and ends with 1', async (t) => {
+  const taken = createServer()
+  await new Promise<void>((resolve) => {
+    taken.listen(0, '127.0.0.1', resolve)
+  })
+  t.after(() => taken.close())
+  const address = taken.address()
+  assert.ok(typeof address === 'object' && address !== null)
+  const home = homeWith(
+    t,
+    `http: {port: ${address.port}, hots: x}\nmodel: gpt-5\nterminal: {cwd: /nowhere/at/all}\nlog: {level: loud}\n`,
+  )
+  writeFileSync(home.databaseFile, 'no database '.repeat(500))
+  writeFileSync(home.tokenFile, 'a-token-of-a-test-0123456789\n', { mode: 0o644 })
+  writeFileSync(home.envFile, 'OPENAI_API_KEY=\n', { mode: 0o644 })
+  chmodSync(home.root, 0o755)
+  const wrongConfig = await runHere(home.root, ['doctor'], { environment: { PATH: '/nowhere' } })
+  assert.equal(wrongConfig.code, 1)
+  assert.match(wrongConfig.stdout, /^✗ Config: config\.yaml:4:14 log\.level: expected debug, info, warn or error/m)
+  assert.match(wrongConfig.stdout, /^! Config: config\.yaml:1:\d+ http\.hots: unknown key .*did you mean "host"/m)
+  assert.match(wrongConfig.stdout, /^! Config: \.env others can read this file/m)
+  assert.match(wrongConfig.stdout, /^! Home: others can look into .*0755/m)
+  assert.match(wrongConfig.stdout, /^! python3: not found/m)
+
+  writeFileSync(home.configFile, `http: {port: ${address.port}}\nmodel: gpt-5\nterminal: {cwd: /nowhere/at/all}\n`)
+  const { code, stdout } = await runHere(home.root, ['doctor'])
+  assert.equal(code, 1)
+  assert.match(stdout, /^✗ Database: .*(damaged|not a database)/m)
+  assert.match(stdout, /^✗ Token: others can read .*0644/m)
+  assert.match(stdout, /^✗ Model: .*key of openai is missing.*\n {4}→ Set OPENAI_API_KEY/m)
+  assert.match(stdout, new RegExp(`^✗ Port: another program uses http://127.0.0.1:${address.port}$`, 'm'))
+  assert.match(stdout, /^✗ Work folder: \/nowhere\/at\/all is not a folder/m)
+  assert.match(stdout, /^5 things are wrong \(✗\)/m)
+})
+
+test('doctor --json gives the same to scripts', async (t) => {
+  const home = homeWith(t, `${quietConfig}model: gpt-5\napi_key: sk-secret-0123456789\n`)
+  chmodSync(home.configFile, 0o600)
+  const { code, stdout } = await runHere(home.root, ['doctor', '--json'])
+  const { ok, findings }: { ok: boolean; findings: { subject: string; state: string; text: string }[] } =
+    JSON.parse(stdout)
+  assert.deepEqual([code, ok], [0, true])
+  const model = findings.find(({ subject }) => subject === 'Model')
+  assert.deepEqual([model?.state, model?.text], ['ok', 'gpt-5 (openai); its key is not tried here'])
+  assert.ok(!stdout.includes('sk-secret'))
+})

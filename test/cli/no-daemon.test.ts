@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import { findRunningDaemon } from '../../src/cli/daemon.ts'
+import { announceDaemon } from '../../src/gateway-lifecycle.ts'
+import { isHermesError } from '../../src/lib/errors.ts'
+import { ensureDirectory } from '../../src/lib/files.ts'
+import { lockHome } from '../../src/store/sqlite/lock.ts'
+import { startOpenAiServer } from '../kit/servers/openai-server.ts'
+import type { ModelReply } from '../kit/servers/script.ts'
+import { seedHome } from './seed-home.ts'
+import { hermes, homeWith, quietConfig, runHere, startHermes } from './support.ts'
+
+/** A home whose model is a local server that answers this. */
+async function homeWithModel(t: TestContext, reply: ModelReply) {
+  const server = await startOpenAiServer({ defaultReply: () => reply })
+  t.after(() => server.stop())
+  const config = `${quietConfig}provider: openai\nmodel: test-model\nbase_url: ${server.baseUrl}\napi_key: sk-test-0123456789\n`
+  return { home: homeWith(t, config), server }
+}
+
+test('chat --query needs no daemon: it answers, keeps its log to the file and leaves the home free', async (t) => {
+  const { home } = await homeWithModel(t, { text: 'All **well**\u001b[2J.' })
+  const run = await hermes(t, ['chat', '-q', 'How are you?', '--session', 'mine'], { home: home.root })
+  assert.deepEqual(run, { code: 0, stdout: 'All **well**[2J.\n', stderr: '' })
+  assert.match(readFileSync(`${home.logs}/gateway.log`, 'utf8'), /"msg":"ready"/)
+  lockHome(home.lockFile).release()
+  const { stdout } = await runHere(home.root, ['sessions', 'list'])
+  assert.match(stdout, /^\S+ {2}\S+ {2}cli {2}How are you\?$/m)
+})
+
+test('chat --query that fails says why and what to do on stderr, and stdout stays empty', async (t) => {
+  const { home } = await homeWithModel(t, { error: { status: 401, body: { error: { message: 'no such key' } } } })
+  const { code, stdout, stderr } = await hermes(t, ['chat', '-q', 'hello'], { home: home.root })
+  assert.deepEqual([code, stdout], [1, ''])
+  assert.match(stderr, /refused the key/)
+  assert.match(stderr, /Check the API key/)
+  assert.ok(!stderr.includes('sk-test-0123456789'))
+})
+
+test('Ctrl-C in the middle of a turn ends the chat with 130, and the turn is not taken up again', async (t) => {
+  const { home, server } = await homeWithModel(t, { text: 'never the whole', hang: 'stream', hangAfter: 2 })
+  const asked = startHermes(t, ['chat', '-q', 'hello'], { home: home.root })
+  await server.request(0)
+  asked.child.kill('SIGINT')
+  const { code, stdout } = await asked.ended
+  assert.deepEqual([code, stdout], [130, ''])
+  server.setDefault(() => ({ text: 'fresh' }))
+  assert.equal((await hermes(t, ['chat', '-q', 'again'], { home: home.root })).stdout, 'fresh\n')
+  assert.equal(server.requestCount, 2)
+})
+
+test('a chat on a home that somebody else works on says so', async (t) => {
+  const home = homeWith(t)
+  const lock = lockHome(home.lockFile)
+  t.after(() => lock.release())
+  const { code, stderr } = await hermes(t, ['chat', '-q', 'hello'], { home: home.root })
+  assert.equal(code, 78)
+  assert.match(stderr, /already runs turns on this home/)
+  assert.match(stderr, /another `hermes chat` is open/)
+})
+
+test('without a daemon a message is put back and a reply forgotten in the home itself', async (t) => {
+  const home = homeWith(t)
+  const { seq, id } = await seedHome(home)
+  const retried = await runHere(home.root, ['inbox', 'retry', `${seq}`])
+  assert.deepEqual(retried, { code: 0, stdout: `Message ${seq} is tried again when the gateway starts.\n`, stderr: '' })
+  const [event] = JSON.parse((await runHere(home.root, ['inbox', 'list', '--json'])).stdout)
+  assert.deepEqual([event.state, event.tries, event.text], ['queued', 0, 'Reply exactly seeded'])
+  assert.equal((await runHere(home.root, ['outbox', 'drop', `${id}`])).code, 0)
+  assert.equal((await runHere(home.root, ['outbox', 'list', '--json'])).stdout, '[]\n')
+  const missing = await runHere(home.root, ['outbox', 'drop', '999'])
+  assert.equal(missing.code, 1)
+  assert.match(missing.stderr, /Nothing with the number 999 was set aside/)
+})
+
+test('a change is refused while another process works on the home and does not answer', async (t) => {
+  const home = homeWith(t)
+  const { seq } = await seedHome(home)
+  const lock = lockHome(home.lockFile)
+  t.after(() => lock.release())
+  const { code, stderr } = await runHere(home.root, ['inbox', 'drop', `${seq}`])
+  assert.equal(code, 78)
+  assert.match(stderr, /already runs turns on this home/)
+})
+
+test('the note of a daemon that was killed counts as none, and its port is not shown the token', async (t) => {
+  const home = homeWith(t)
+  const shown: unknown[] = []
+  const stranger = createServer((request, response) => {
+    shown.push(request.headers.authorization)
+    response.end('{}')
+  })
+  await new Promise<void>((resolve) => {
+    stranger.listen(0, '127.0.0.1', resolve)
+  })
+  t.after(() => stranger.close())
+  const address = stranger.address()
+  assert.ok(typeof address === 'object' && address !== null)
+  const dead = startHermes(t, ['--version'], { home: home.root })
+  await dead.ended
+  announce(home, `http://127.0.0.1:${address.port}`, dead.child.pid ?? 0)
+  assert.equal((await runHere(home.root, ['status'])).code, 3)
+  assert.deepEqual(shown, [])
+})
+
+type Home = ReturnType<typeof homeWith>
+
+function announce(home: Home, url: string, pid: number): void {
+  writeFileSync(home.tokenFile, 'a-token-of-a-test-0123456789\n', { mode: 0o600 })
+  // Where the note lies; a start of the daemon makes it.
+  ensureDirectory(home.cache)
+  announceDaemon(home, { pid, url })
+}
+
+/** A server that answers every request with this text, or never. */
+async function daemonThatSays(t: TestContext, text: string | undefined): Promise<Home> {
+  const home = homeWith(t)
+  const server = createServer((_request, response) => {
+    if (text !== undefined) response.end(text)
+  })
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  t.after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const address = server.address()
+  assert.ok(typeof address === 'object' && address !== null)
+  announce(home, `http://127.0.0.1:${address.port}`, process.pid)
+  return home
+}
+
+const report = {
+  version: '9.9.9',
+  pid: process.pid,
+  home: '/somewhere',
+  url: 'http://127.0.0.1:1',
+  status: 'ready',
+  uptimeMs: 5_000,
+  model: 'm',
+  provider: 'openai',
+  platforms: {},
+  degraded: ['the disk is slow'],
+  pendingRestart: ['http.port'],
+  turns: { running: 0, waiting: 0 },
+  newerField: true,
+}
+
+test('a daemon of another version is understood as far as possible, and named', async (t) => {
+  const home = await daemonThatSays(t, JSON.stringify(report))
+  const { code, stdout, stderr } = await runHere(home.root, ['status'])
+  assert.equal(code, 0)
+  assert.match(stdout, /hermes-gateway 9\.9\.9 is ready, but degraded/)
+  assert.match(stdout, /^After a restart {2}http\.port was changed$/m)
+  assert.match(stderr, /running gateway is version 9\.9\.9, this command is 0\.1\.0/)
+})
+
+test('an answer in another form is told as a daemon of another version', async (t) => {
+  const home = await daemonThatSays(t, JSON.stringify({ version: '99' }))
+  const { code, stderr } = await runHere(home.root, ['status'])
+  assert.equal(code, 1)
+  assert.match(stderr, /a form that this version does not know/)
+  assert.match(stderr, /restart it/)
+})
+
+test('a daemon that does not answer is named with its process', async (t) => {
+  const home = await daemonThatSays(t, undefined)
+  const search = findRunningDaemon({ home, token: () => 'x'.repeat(20), fetch, timeoutMs: 50 })
+  await assert.rejects(search, (error) => {
+    assert.ok(isHermesError(error, 'cli/daemon-silent'))
+    assert.match(error.message, new RegExp(`Process ${process.pid} does not answer at http`))
+    return true
+  })
+})
+
+test('a database that is none, and one of a newer version, are told with what to do', async (t) => {
+  const home = homeWith(t)
+  writeFileSync(home.databaseFile, 'this is not a database, whatever its name says'.repeat(50))
+  for (const words of [
+    ['sessions', 'list'],
+    ['inbox', 'list'],
+    ['chat', '-q', 'hello'],
+  ]) {
+    const { code, stderr } = await runHere(home.root, words)
+    assert.equal(code, 78, words.join(' '))
+    assert.match(stderr, /damaged or is not a database/)
+  }
+  const shown = await runHere(home.root, ['status'])
+  assert.equal(shown.code, 3)
+  assert.match(shown.stdout, /^Needs you {2}The database file is damaged/m)
+
+  const newer = homeWith(t)
+  const db = new DatabaseSync(newer.databaseFile)
+  db.exec('pragma user_version = 999')
+  db.close()
+  const { code, stderr } = await runHere(newer.root, ['sessions', 'search', 'x'])
+  assert.equal(code, 78)
+  assert.match(stderr, /newer version/)
+})

@@ -1,0 +1,60 @@
+/**
+ * Puts into a home what a person has to look after: a message that was set aside, a reply that could not be delivered.
+ */
+import { acceptEvent, parkEvent } from '../../src/inbox/queries.ts'
+import type { HomeLayout } from '../../src/lib/home.ts'
+import { insertRow } from '../../src/outbox/queries.ts'
+import { createSqliteStore } from '../../src/store/sqlite/store.ts'
+
+export interface Seeded {
+  /** The number of the message. */
+  readonly seq: number
+  /** The number of the reply. */
+  readonly id: number
+}
+
+/** The text of the message is the caller's; its chat is `cli:seeded`. */
+export async function seedHome(home: HomeLayout, text = 'Reply exactly seeded'): Promise<Seeded> {
+  const store = createSqliteStore({ path: home.databaseFile })
+  try {
+    return await store.run(() => seeds(text, Date.now()))
+  } finally {
+    await store.close()
+  }
+}
+
+const chat = { platform: 'cli', account: 'default', chatId: 'seeded' }
+
+function* seeds(text: string, now: number) {
+  const sessionKey = 'agent:main:cli:dm:seeded'
+  const source = { ...chat, chatType: 'dm', userId: 'owner' }
+  const payload = JSON.stringify({ source, text, messageType: 'text', timestamp: now })
+  const event = { sessionKey, lane: 'turn' as const, kind: 'text', ...chat, payload }
+  const { seq } = yield* acceptEvent(event, [`seed:${now}`], now)
+  const outcome = {
+    status: 'failed' as const,
+    text: '',
+    sessionId: '',
+    model: '',
+    usage: { inputTokens: 0, outputTokens: 0 },
+  }
+  yield* parkEvent(seq, 'it failed three times', outcome)
+  const letter = {
+    key: `seed:${now}`,
+    platform: chat.platform,
+    account: chat.account,
+    chat_id: chat.chatId,
+    thread_id: '',
+    session_key: sessionKey,
+    turn_id: null,
+    kind: 'reply' as const,
+    op: 'send' as const,
+    target: null,
+    text: 'a reply nobody got',
+    reply_to: null,
+    state: 'dead' as const,
+    platform_id: null,
+  }
+  const id = (yield* insertRow(letter, now)) ?? 0
+  return { seq, id }
+}

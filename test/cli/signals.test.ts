@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { followSignals } from '../../src/cli/signals.ts'
+import { startOpenAiServer } from '../kit/servers/openai-server.ts'
+import { hermes, homeWith, quietConfig, runHere, startDaemon, startHermes } from './support.ts'
+
+function follow(onTerminal: boolean) {
+  const source = new EventEmitter()
+  const heard: (string | number)[] = []
+  const clock = { now: 1_000 }
+  const unfollow = followSignals({
+    source,
+    onTerminal,
+    clock: () => clock.now,
+    stop: () => heard.push('stop'),
+    exit: (code) => heard.push(code),
+    reload: () => heard.push('reload'),
+  })
+  return { source, heard, clock, unfollow }
+}
+
+test('the first signal asks for a stop, the second ends at once with its own code', () => {
+  const { source, heard, unfollow } = follow(false)
+  for (const name of ['SIGTERM', 'SIGTERM', 'SIGINT']) source.emit(name, name)
+  assert.deepEqual(heard, ['stop', 143, 130])
+  unfollow()
+  assert.deepEqual(source.eventNames(), [])
+})
+
+test('Ctrl-C that a launcher passes on a second time counts once', () => {
+  const { source, heard, clock } = follow(true)
+  source.emit('SIGINT', 'SIGINT')
+  clock.now += 20
+  source.emit('SIGINT', 'SIGINT')
+  assert.deepEqual(heard, ['stop'])
+  clock.now += 1_000
+  source.emit('SIGINT', 'SIGINT')
+  assert.deepEqual(heard, ['stop', 130])
+})
+
+test('SIGHUP reads the configuration again, but a terminal that is closed ends the daemon', () => {
+  const service = follow(false)
+  service.source.emit('SIGHUP', 'SIGHUP')
+  assert.deepEqual(service.heard, ['reload'])
+  const terminal = follow(true)
+  terminal.source.emit('SIGHUP', 'SIGHUP')
+  assert.deepEqual(terminal.heard, ['stop'])
+})
+
+test('SIGTERM waits for the turn that runs, a second one ends the daemon at once and leaves no note', async (t) => {
+  const model = await startOpenAiServer({ defaultReply: () => ({ text: 'never the whole', hang: 'stream' }) })
+  t.after(() => model.stop())
+  const home = homeWith(
+    t,
+    `${quietConfig}provider: openai\nmodel: m\nbase_url: ${model.baseUrl}\napi_key: sk-test-0123456789\n`,
+  )
+  const daemon = await startDaemon(t, home.root)
+  const asked = startHermes(t, ['chat', '-q', 'hello'], { home: home.root })
+  await model.request(0)
+  daemon.child.kill('SIGTERM')
+  await daemon.saw('"msg":"stopping"')
+  assert.equal(daemon.child.exitCode, null)
+  assert.equal(existsSync(home.pidFile), true)
+  daemon.child.kill('SIGTERM')
+  assert.equal((await daemon.ended).code, 143)
+  assert.ok(!daemon.text().includes('"msg":"stopped"'))
+  assert.equal(existsSync(home.pidFile), false)
+  asked.child.kill('SIGKILL')
+})
+
+test('SIGHUP applies a changed configuration, SIGTERM ends with code 0', async (t) => {
+  const home = homeWith(t)
+  const daemon = await startDaemon(t, home.root)
+  writeFileSync(home.configFile, quietConfig.replace('drain_timeout: 20', 'drain_timeout: 7'))
+  daemon.child.kill('SIGHUP')
+  await daemon.saw('"agent.drain_timeout"')
+  daemon.child.kill('SIGTERM')
+  const { code, stderr } = await daemon.ended
+  assert.equal(code, 0)
+  assert.match(stderr, /"msg":"stopped"/)
+})
+
+test('a configuration that cannot be used degrades the daemon, and with --strict ends it with 78', async (t) => {
+  const home = homeWith(t, 'http: {port: 0}\nmax_iterations: many\n')
+  const environment = { HERMES_HTTP_PORT: '0' }
+  const strict = await hermes(t, ['gateway', 'run', '--strict'], { home: home.root, environment })
+  assert.equal(strict.code, 78)
+  assert.match(strict.stderr, /config\.yaml:2:17 +max_iterations: expected a whole number/)
+  const daemon = startHermes(t, ['gateway', 'run'], { home: home.root, environment })
+  await daemon.saw('is ready at')
+  const { code, stdout } = await runHere(home.root, ['status'], { environment })
+  assert.equal(code, 0)
+  assert.match(stdout, /is ready, but degraded/)
+  assert.match(stdout, /^Degraded {2}the configuration cannot be used: config\.yaml:2:17/m)
+  daemon.child.kill('SIGINT')
+  assert.equal((await daemon.ended).code, 0)
+  assert.match(readFileSync(`${home.logs}/gateway.log`, 'utf8'), /"msg":"stopped"/)
+})
