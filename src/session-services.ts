@@ -36,14 +36,34 @@ export interface SessionServices extends Pick<CommandServices, 'stopTurn' | 'res
 
 export function createSessionServices(deps: SessionServicesDeps): SessionServices {
   const { store, engine, running, outcomes, clock } = deps
+
+  async function stopTurn(key: SessionKey): Promise<boolean> {
+    const noted = await store.run(() => requestTurnStop(key))
+    const stopped = await running.stop(key)
+    // A turn that waits for its next try is not running; woken, it sees the note and ends.
+    if (noted !== undefined && !stopped) engine.wake(key, 'turn')
+    return noted !== undefined
+  }
+
+  async function reset(key: SessionKey, source: SessionSource, title: string): Promise<SessionId> {
+    const now = clock()
+    const id = sessionIdAt(now)
+    const { platform, userId = '' } = source
+    const watched = deps.watched(source)
+    if (watched) deps.emit('session:end', { platform, user_id: userId, session_key: key })
+    const visit = { key, source: JSON.stringify(source), platform, userId, newSessionId: id, now }
+    const ended = await store.run(function* () {
+      const seq = yield* abandonOpenTurn(key, now)
+      yield* resetLane(visit, title)
+      return seq
+    })
+    if (ended !== undefined) outcomes.settle(ended, stoppedOutcome)
+    if (watched) deps.emit('session:reset', { platform, user_id: userId, session_key: key })
+    return brand<SessionId>(id)
+  }
+
   return {
-    async stopTurn(key) {
-      const noted = await store.run(() => requestTurnStop(key))
-      const stopped = await running.stop(key)
-      // A turn that waits for its next try is not running; woken, it sees the note and ends.
-      if (noted !== undefined && !stopped) engine.wake(key, 'turn')
-      return noted !== undefined
-    },
+    stopTurn,
 
     async stopEvent(seq) {
       const found = await store.run(() => withdraw(seq))
@@ -53,21 +73,15 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     },
 
     async resetSession(key, source, title) {
-      const now = clock()
-      const id = sessionIdAt(now)
-      const { platform, userId = '' } = source
-      const watched = deps.watched(source)
-      if (watched) deps.emit('session:end', { platform, user_id: userId, session_key: key })
-      const visit = { key, source: JSON.stringify(source), platform, userId, newSessionId: id, now }
-      const ended = await store.run(function* () {
-        const seq = yield* abandonOpenTurn(key, now)
-        yield* resetLane(visit, title)
-        return seq
-      })
-      if (ended !== undefined) outcomes.settle(ended, stoppedOutcome)
-      if (watched) deps.emit('session:reset', { platform, user_id: userId, session_key: key })
-      engine.wake(key, 'turn')
-      return brand<SessionId>(id)
+      // What waits behind the turn that is stopped must not begin before the new session is there to take it.
+      const release = running.hold(key)
+      try {
+        await stopTurn(key)
+        return await reset(key, source, title)
+      } finally {
+        release()
+        engine.wake(key, 'turn')
+      }
     },
 
     sessionStatus: (key) => store.run(() => statusOf(key, running.isRunning(key))),

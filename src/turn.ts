@@ -47,7 +47,7 @@ export interface TurnDeps extends TurnViewDeps {
 /** Works through the turns of one session until none is left. Throws what could not be settled: it is tried again. */
 export function createTurnRunner(deps: TurnDeps): (key: SessionKey, signal: AbortSignal) => Promise<void> {
   return async (key, signal) => {
-    while (!signal.aborted && !deps.draining()) {
+    while (!signal.aborted && !deps.draining() && !deps.running.isHeld(key)) {
       deps.probe('turn:before-claim')
       const claim = await deps.journal.claim(key)
       if (claim === null) return

@@ -21,7 +21,7 @@ export interface CommandServices {
   commands(): readonly CommandDefinition[]
   /** Stops the running turn of a session; resolves with whether there was one, once it has ended or five seconds later. */
   stopTurn(key: SessionKey): Promise<boolean>
-  /** Ends the session and begins a new one under the same key. */
+  /** Stops the running turn, ends the session and begins a new one under the same key; what waits is answered there. */
   resetSession(key: SessionKey, source: SessionSource, title: string): Promise<SessionId>
   sessionStatus(key: SessionKey): Promise<SessionStatus>
   /** Facts about the daemon for `/status` and `/version`. */

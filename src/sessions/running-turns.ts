@@ -26,6 +26,9 @@ export interface RunningTurns {
   /** Stops the turn that works on this event; false when it does not run. */
   stopEvent(seq: number): boolean
   isRunning(key: SessionKey): boolean
+  /** No further turn of this session begins until the returned function is called. */
+  hold(key: SessionKey): () => void
+  isHeld(key: SessionKey): boolean
 }
 
 interface Entry {
@@ -36,6 +39,7 @@ interface Entry {
 
 export function createRunningTurns(): RunningTurns {
   const running = new Map<SessionKey, Entry>()
+  const held = new Set<SessionKey>()
 
   return {
     begin(key, seq, outer) {
@@ -71,5 +75,12 @@ export function createRunningTurns(): RunningTurns {
       return false
     },
     isRunning: (key) => running.has(key),
+    hold(key) {
+      held.add(key)
+      return () => {
+        held.delete(key)
+      }
+    },
+    isHeld: (key) => held.has(key),
   }
 }

@@ -8,7 +8,6 @@ export const newCommand: CommandDefinition = {
   argsHint: '[name]',
   lane: 'control',
   async run({ sessionKey, source, args }, services) {
-    await services.stopTurn(sessionKey)
     await services.resetSession(sessionKey, source, args)
     return args === '' ? '✨ New conversation. What can I do for you?' : `✨ New conversation: ${args}`
   },
