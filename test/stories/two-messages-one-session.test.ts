@@ -1,22 +1,42 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startTestGateway } from '../kit/start-gateway.ts'
+import { conversation } from './support.ts'
 
 test('two messages make one session and are answered in the order they were written', async (t) => {
   const gateway = await startTestGateway(t)
   await Promise.all([gateway.say('first'), gateway.say('second')])
   await gateway.reply('You said: second')
   assert.deepEqual(gateway.replies(), ['You said: first', 'You said: second'])
-  const sent = gateway.model.requests.map(({ body }) => body['messages'])
-  assert.deepEqual(conversation(sent[1]), ['user: first', 'assistant: You said: first', 'user: second'])
-  const sessions = new Set(
-    gateway.events.filter(({ name }) => name === 'agent:end').map(({ context }) => context['session_id']),
-  )
-  assert.equal(sessions.size, 1)
+  assert.deepEqual(conversation(gateway.model.requests[1]), [
+    'user: first',
+    'assistant: You said: first',
+    'user: second',
+  ])
+  const ends = gateway.events.filter(({ name }) => name === 'agent:end')
+  assert.equal(new Set(ends.map(({ context }) => context['session_id'])).size, 1)
 })
 
-/** The request without its system prompt, one line a message. */
-function conversation(messages: unknown): string[] {
-  assert.ok(Array.isArray(messages))
-  return messages.slice(1).map(({ role, content }) => `${role}: ${content}`)
-}
+test('the session is remembered when the gateway comes back', async (t) => {
+  const gateway = await startTestGateway(t)
+  await gateway.say('before')
+  await gateway.reply('You said: before')
+  await gateway.stop()
+  await gateway.start()
+  await gateway.say('after')
+  await gateway.reply('You said: after')
+  assert.deepEqual(conversation(gateway.model.requests[1]), [
+    'user: before',
+    'assistant: You said: before',
+    'user: after',
+  ])
+})
+
+test('a message that the platform delivers twice is answered once', async (t) => {
+  const gateway = await startTestGateway(t)
+  await gateway.say('once', { id: 'same' })
+  await gateway.say('once', { id: 'same' })
+  await gateway.say('then')
+  await gateway.reply('You said: then')
+  assert.deepEqual(gateway.replies(), ['You said: once', 'You said: then'])
+})

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { startTestGateway } from '../kit/start-gateway.ts'
+import { terminalCall } from './support.ts'
+
+test('/stop ends a model in the middle of its answer, and the next message is answered', async (t) => {
+  const gateway = await startTestGateway(t, {
+    replies: [{ text: 'one two three four', hang: 'stream', hangAfter: 3 }],
+  })
+  await gateway.say('tell me a long story')
+  const request = await gateway.model.request(0)
+  await gateway.say('/stop')
+  await gateway.reply('Stopped.')
+  assert.equal(await request.closed, true)
+  await gateway.say('still there?')
+  await gateway.reply('still there?')
+  const [end] = gateway.events.filter(({ name }) => name === 'agent:end')
+  assert.match(String(end?.context['response']), /\(stopped\)|^$/)
+})
+
+test('/stop kills the command that a tool runs, with everything it started', async (t) => {
+  const gateway = await startTestGateway(t, { startNow: false })
+  // A command that writes into a pipe tells exactly when it runs.
+  const pipe = join(gateway.home.root, 'pid')
+  execFileSync('mkfifo', [pipe])
+  gateway.model.enqueue(terminalCall(`sleep 60 & echo $! > ${pipe}; wait`))
+  await (await gateway.start()).settled()
+  await gateway.say('sleep a minute')
+  const pid = Number(await readFile(pipe, 'utf8'))
+  assert.ok(isAlive(pid))
+  await gateway.say('/stop')
+  await gateway.reply('Stopped.')
+  await gateway.event('agent:end')
+  assert.ok(!isAlive(pid), 'the command still runs')
+  await gateway.say('and now?')
+  await gateway.reply('and now?')
+})
+
+test('/stop with nothing to stop says so', async (t) => {
+  const gateway = await startTestGateway(t)
+  await gateway.say('/stop')
+  await gateway.reply('There is nothing to stop.')
+})
+
+/** A process that has ended but is not yet collected by its parent does not run any more. */
+function isAlive(pid: number): boolean {
+  try {
+    const state = execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).trim()
+    return !state.startsWith('Z')
+  } catch {
+    return false
+  }
+}

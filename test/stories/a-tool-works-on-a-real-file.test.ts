@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { startTestGateway } from '../kit/start-gateway.ts'
+import { conversation } from './support.ts'
+
+test('the model writes a file, reads it back, and answers with what it found', async (t) => {
+  const gateway = await startTestGateway(t, {
+    replies: [
+      {
+        text: 'I write.',
+        toolCalls: [{ name: 'write_file', arguments: { path: 'note.txt', content: 'milk\neggs\n' } }],
+      },
+      { toolCalls: [{ name: 'read_file', arguments: { path: 'note.txt' } }] },
+      { text: 'It says milk and eggs.' },
+    ],
+  })
+  await gateway.say('make a shopping list')
+  const { text } = await gateway.reply('milk and eggs')
+  assert.equal(text, 'I write.\n\nIt says milk and eggs.')
+  assert.equal(await readFile(join(gateway.home.root, 'note.txt'), 'utf8'), 'milk\neggs\n')
+  const lines = conversation(gateway.model.requests[2])
+  assert.match(lines.at(-1) ?? '', /^tool: .*milk/s)
+})
+
+test('two results come back in the order of the calls', async (t) => {
+  const gateway = await startTestGateway(t, {
+    prepare: ({ root }) => void root,
+    replies: [
+      {
+        toolCalls: [
+          { name: 'terminal', arguments: { command: 'echo first' } },
+          { name: 'terminal', arguments: { command: 'echo second' } },
+        ],
+      },
+      { text: 'done' },
+    ],
+  })
+  await gateway.say('run both')
+  await gateway.reply('done')
+  const results = conversation(gateway.model.requests[1]).filter((line) => line.startsWith('tool:'))
+  assert.match(results[0] ?? '', /first/)
+  assert.match(results[1] ?? '', /second/)
+})
+
+test('a command that would destroy the machine is refused, and the model is told', async (t) => {
+  const gateway = await startTestGateway(t, {
+    replies: [
+      { toolCalls: [{ name: 'terminal', arguments: { command: 'rm -rf / --no-preserve-root' } }] },
+      { text: 'I may not.' },
+    ],
+  })
+  await gateway.say('delete everything')
+  await gateway.reply('I may not.')
+  assert.match(conversation(gateway.model.requests[1]).at(-1) ?? '', /error/)
+})

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startTestGateway } from '../kit/start-gateway.ts'
+
+test('a chat whose model takes its time holds up no other chat', async (t) => {
+  const slow = Promise.withResolvers<void>()
+  const gateway = await startTestGateway(t, {
+    model: ({ lastUserText }) => {
+      const text = `the answer to ${lastUserText}`
+      return lastUserText === 'slow' ? { text, gate: () => slow.promise } : { text }
+    },
+  })
+  await gateway.say('slow', { chat: 'ada' })
+  await gateway.model.request(0)
+  await gateway.say('quick', { chat: 'bob' })
+  await gateway.reply('the answer to quick', 'bob')
+  assert.deepEqual(gateway.replies('ada'), [])
+  slow.resolve()
+  await gateway.reply('the answer to slow', 'ada')
+})
