@@ -1,6 +1,8 @@
 /**
  * The only door to `chokidar`, which is loaded when the first file is watched (25–45 ms, 9 MB that a start does not need).
  */
+import { existsSync, watch as watchFolder } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import { messageOf } from './errors.ts'
 import type { Logger } from './log.ts'
 
@@ -71,17 +73,51 @@ export function watchFiles(
 
 async function start(paths: readonly string[], note: (path: string) => void, log: Logger) {
   const { watch } = await import('chokidar')
-  const watcher = watch([...paths], { ignoreInitial: true })
-  watcher.on('all', (_event, path) => note(path))
-  watcher.on('error', (error) => log.warn({ err: error, paths }, 'watching files met an error'))
   const { promise: ready, resolve } = Promise.withResolvers<void>()
-  watcher.on('ready', resolve)
+  const open = new Set<{ close(): void | Promise<void> }>()
+  const onError = (error: unknown) => log.warn({ err: error, paths }, 'watching files met an error')
+  const observe = (some: readonly string[], ignoreInitial: boolean) => {
+    const watcher = watch([...some], { ignoreInitial })
+    open.add(watcher)
+    watcher.on('all', (_event, path) => note(path))
+    watcher.on('error', onError)
+    watcher.on('ready', resolve)
+  }
+  const there = paths.filter((path) => {
+    const birth = awaitBirth(path, () => observe([path], false), onError)
+    if (birth !== undefined) open.add(birth)
+    return birth === undefined
+  })
+  if (there.length > 0) observe(there, true)
+  else resolve()
   return {
     ready,
     close: async () => {
-      await watcher.close()
+      await Promise.all([...open].map((one) => one.close()))
       // A watcher that is closed early never says that it is ready.
       resolve()
     },
+  }
+}
+
+/**
+ * Waits for a file that is not there, by its name alone: chokidar would read the whole folder at each change of anything
+ * in it, and beside the database something changes all the time. Undefined where chokidar should see to the path itself.
+ */
+function awaitBirth(path: string, born: () => void, onError: (error: unknown) => void) {
+  if (existsSync(path) || !existsSync(dirname(path))) return undefined
+  try {
+    const name = basename(path)
+    const watcher = watchFolder(dirname(path), (_event, changed) => {
+      // Some systems do not say what has changed.
+      if ((changed !== null && changed !== name) || !existsSync(path)) return
+      watcher.close()
+      born()
+    })
+    watcher.on('error', onError)
+    return watcher
+  } catch (error) {
+    onError(error)
+    return undefined
   }
 }
