@@ -1,0 +1,53 @@
+/**
+ * The pages that follow from the code. A page is either generated whole, or holds regions between two comments:
+ * `<!-- generated: errors -->` … `<!-- end of errors -->`. The words around them are written by hand.
+ */
+import { commandLine } from './generated/command-line.ts'
+import { configuration } from './generated/configuration.ts'
+import { errors } from './generated/errors.ts'
+import { events } from './generated/events.ts'
+import { homeFiles } from './generated/home-files.ts'
+import { sessionKeys } from './generated/session-keys.ts'
+import { slashCommands } from './generated/slash-commands.ts'
+import { commandVerdicts } from './generated/verdicts.ts'
+import { filesOf, textOf } from './repository.ts'
+
+export interface GeneratedPage {
+  /** From the root. */
+  readonly path: string
+  readonly text: string
+}
+
+const region = /<!-- generated: (?<name>[a-z-]+) -->\n[\s\S]*?<!-- end of \k<name> -->/g
+
+/** Every generated page as it should be now. Throws when a page asks for a region that nobody makes. */
+export async function generatedPages(): Promise<readonly GeneratedPage[]> {
+  const config = await configuration()
+  const regions: Readonly<Record<string, string>> = {
+    'command-line': commandLine(),
+    errors: errors(),
+    events: events(),
+    'home-files': homeFiles(),
+    'session-keys': sessionKeys(),
+    'slash-commands': slashCommands(),
+    variables: config.variables,
+    verdicts: commandVerdicts(),
+  }
+  const whole: readonly GeneratedPage[] = [
+    { path: 'docs/reference/configuration.md', text: config.page },
+    { path: 'docs/reference/configuration.schema.json', text: config.schema },
+  ]
+  const filled = filesOf('docs')
+    .filter((path) => path.endsWith('.md') && !whole.some((page) => page.path === path))
+    .map((path) => ({ path, text: fill(path, textOf(path), regions) }))
+    .filter(({ text }) => text.includes('<!-- generated: '))
+  return [...whole, ...filled]
+}
+
+function fill(path: string, text: string, regions: Readonly<Record<string, string>>): string {
+  return text.replace(region, (_whole, name: string) => {
+    const content = regions[name]
+    if (content === undefined) throw new Error(`${path} asks for ${name}, which nobody makes`)
+    return `<!-- generated: ${name} -->\n\n${content.trim()}\n\n<!-- end of ${name} -->`
+  })
+}

@@ -1,0 +1,31 @@
+/**
+ * The configuration: its reference page, its JSON Schema for editors, and the variables that set its values.
+ */
+import { join } from 'node:path'
+import { configJsonSchema } from '../../../src/config/json-schema.ts'
+import { describeConfig, renderConfigReference } from '../../../src/config/reference.ts'
+import { gatewayShapes, gatewayVariables } from '../../../src/gateway-config.ts'
+import { silentLog } from '../../../src/lib/log.ts'
+import { discoverPlatforms } from '../../../src/platforms/registry.ts'
+import { root } from '../repository.ts'
+import { table } from './table.ts'
+
+export interface ConfigurationPages {
+  readonly page: string
+  readonly schema: string
+  /** A table. */
+  readonly variables: string
+}
+
+/** For the platforms that ship with the gateway. */
+export async function configuration(): Promise<ConfigurationPages> {
+  const { platforms } = await discoverPlatforms({ directories: [join(root, 'platforms')], log: silentLog })
+  const shapes = gatewayShapes(platforms)
+  const rows = describeConfig(shapes, gatewayVariables(platforms))
+  const variables = rows.flatMap((row) => row.variables.map((name) => [`\`${name}\``, `\`${row.path}\``, row.type]))
+  return {
+    page: renderConfigReference(rows),
+    schema: `${JSON.stringify(configJsonSchema(shapes), null, 2)}\n`,
+    variables: table(['Variable', 'Key of config.yaml', 'Value'], variables),
+  }
+}

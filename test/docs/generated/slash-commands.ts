@@ -1,0 +1,17 @@
+/**
+ * The table of slash commands, from the registry.
+ */
+import { createCommandRegistry } from '../../../src/commands/registry.ts'
+import { table } from './table.ts'
+
+export function slashCommands(): string {
+  const rows = createCommandRegistry()
+    .list()
+    .map(({ name, aliases, argsHint, description, lane }) => [
+      `\`/${name}${argsHint === '' ? '' : ` ${argsHint}`}\``,
+      aliases.map((alias) => `\`/${alias}\``).join(', '),
+      description,
+      lane === 'control' ? 'at once, also while a turn runs' : 'after the turn that runs',
+    ])
+  return table(['Command', 'Also', 'What it does', 'When it acts'], rows)
+}

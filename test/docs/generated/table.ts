@@ -1,0 +1,10 @@
+/**
+ * Tables of Markdown.
+ */
+
+/** A cell may hold `|` and line breaks. */
+export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+  const cell = (text: string) => text.replaceAll('|', '\\|').replace(/\s*\n\s*/g, ' ')
+  const line = (cells: readonly string[]) => `| ${cells.map(cell).join(' | ')} |`
+  return [line(headings), `|${'---|'.repeat(headings.length)}`, ...rows.map(line)].join('\n')
+}

@@ -1,0 +1,203 @@
+/**
+ * The documentation is true: its code compiles, its configuration loads, its links lead somewhere, the commands it shows
+ * exist, and the pages made from the code are what the code says now.
+ */
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { dirname, join, posix } from 'node:path'
+import { before, describe, test } from 'node:test'
+import { readEnvironment } from '../src/config/environment.ts'
+import { createConfig } from '../src/config/load.ts'
+import { formatProblem } from '../src/config/problem.ts'
+import { acceptedKeys, gatewayShapes, gatewayVariables } from '../src/gateway-config.ts'
+import { ensureDirectory, writeFileAtomic } from '../src/lib/files.ts'
+import { createHomeLayout } from '../src/lib/home.ts'
+import { silentLog } from '../src/lib/log.ts'
+import { parseYaml } from '../src/lib/yaml.ts'
+import { type PlatformManifest, parseManifest } from '../src/platforms/manifest.ts'
+import { discoverPlatforms } from '../src/platforms/registry.ts'
+import { unknownCommands } from './docs/commands.ts'
+import { generatedPages } from './docs/generated.ts'
+import { type CodeBlock, type Page, readPage, readPages } from './docs/pages.ts'
+import { filesOf, root, textOf } from './docs/repository.ts'
+import { compile } from './docs/typescript.ts'
+import { tempHome } from './kit/temp-home.ts'
+
+describe('the documentation', () => {
+  let pages: readonly Page[] = []
+  before(async () => {
+    pages = await readPages()
+  })
+
+  /** Every block of a language, with the place it stands at. */
+  const blocksOf = (language: string): [where: string, block: CodeBlock][] =>
+    pages.flatMap(({ path, blocks }) =>
+      blocks
+        .filter((block) => block.language === language)
+        .map((block): [string, CodeBlock] => [`${path}: ${block.text.split('\n', 1)[0]}`, block]),
+    )
+
+  test('holds the four kinds of pages and a README that can be read in one sitting', () => {
+    for (const kind of ['tutorial', 'how-to', 'reference', 'explanation']) {
+      assert.ok(
+        pages.some(({ path }) => path.startsWith(`docs/${kind}/`)),
+        kind,
+      )
+    }
+    const lines = textOf('README.md').split('\n').length
+    assert.ok(lines >= 100 && lines <= 190, `the README has ${lines} lines`)
+  })
+
+  test('its TypeScript compiles', async (t) => {
+    const blocks = blocksOf('ts')
+    assert.ok(blocks.length >= 3)
+    const wrong = { language: 'ts', text: "import { pause } from '#sdk'\nconst ms: string = pause", file: undefined }
+    const complaints = await compile(t, [...blocks, ['planted', wrong]])
+    assert.equal(complaints.length, 1, complaints.join('\n'))
+    assert.match(complaints[0] ?? '', /^planted\(2,7\): error TS2322/)
+  })
+
+  test('its JSON can be parsed', () => {
+    for (const [where, { text }] of blocksOf('json')) assert.doesNotThrow(() => JSON.parse(text), where)
+  })
+
+  test('its configuration loads without a problem or a warning, its manifests are valid', async (t) => {
+    const blocks = blocksOf('yaml')
+    assert.ok(blocks.length >= 3)
+    const manifests: PlatformManifest[] = []
+    for (const [where, { file = 'config.yaml', text }] of blocks) {
+      if (!file.endsWith('plugin.yaml')) continue
+      const check = parseManifest(text, file)
+      assert.ok(check.kind === 'platform', `${where}: ${JSON.stringify(check)}`)
+      manifests.push(check.manifest)
+    }
+    const shipped = await discoverPlatforms({ directories: [join(root, 'platforms')], log: silentLog })
+    const platforms = [...shipped.platforms, ...manifests]
+    for (const [where, { file = 'config.yaml', text }] of blocks) {
+      if (file === 'config.yaml') assert.deepEqual(complaintsAbout(tempHome(t), text, platforms), [], where)
+      else assert.deepEqual(parseYaml(text, file).problems, [], where)
+    }
+  })
+
+  test('its generated pages are current: otherwise run `npm run docs`', async () => {
+    const generated = await generatedPages()
+    assert.ok(generated.length >= 6)
+    for (const { path, text } of generated) {
+      assert.ok(existsSync(join(root, path)) && textOf(path) === text, `${path} is not what the code says now`)
+    }
+  })
+
+  test('every link inside the repository leads to a file, and to a heading where it names one', () => {
+    const lost: string[] = []
+    for (const { path, links } of pages) {
+      for (const link of links) {
+        if (/^[a-z]+:/.test(link)) continue
+        const [file = '', anchor = ''] = link.split('#')
+        const target = file === '' ? path : posix.normalize(posix.join(posix.dirname(path), file))
+        const page = pages.find((candidate) => candidate.path === target)
+        if (!existsSync(join(root, target)) || (anchor !== '' && page?.anchors.has(anchor) !== true)) {
+          lost.push(`${path} → ${link}`)
+        }
+      }
+    }
+    assert.deepEqual(lost, [])
+  })
+
+  test('every page can be found from the index of the documentation', () => {
+    const index = pages.find(({ path }) => path === 'docs/README.md')
+    const linked = new Set(index?.links.map((link) => posix.join('docs', link)))
+    const hidden = pages.filter(
+      ({ path }) => path.startsWith('docs/') && path !== 'docs/README.md' && !linked.has(path),
+    )
+    assert.deepEqual(
+      hidden.map(({ path }) => path),
+      [],
+    )
+  })
+
+  test('every page and file that the code speaks of exists', () => {
+    const named = filesOf('src')
+      .concat(filesOf('platforms'))
+      .flatMap((path) => [...textOf(path).matchAll(/\bdocs\/[a-z-]+\/[a-z-]+\.(?:md|json)/g)].map(([page]) => page))
+    assert.ok(named.length > 0)
+    for (const page of named) assert.ok(existsSync(join(root, page)), page)
+  })
+
+  test('every address that the gateway serves is on the page of HTTP', () => {
+    const files = ['src/admin-routes.ts', 'src/http/guard.ts', ...filesOf('platforms')].filter((path) =>
+      path.endsWith('.ts'),
+    )
+    const addresses = files.flatMap((path) =>
+      [...textOf(path).matchAll(/(?:path: |pathname === |\bget\(|\bact\()'(\/[^']*)'/g)].map(
+        ([, address = '']) => address,
+      ),
+    )
+    assert.ok(addresses.length > 15)
+    const page = textOf('docs/reference/http.md')
+    const missing = addresses.filter((address) => !page.includes(`${address}\``))
+    assert.deepEqual(missing, [])
+  })
+
+  test('every file of ours that a page names in code exists', () => {
+    const lost = pages.flatMap(({ path, spans }) =>
+      spans
+        .filter((span) => /^(?:src|platforms|test|docs)\/[\w./-]+\.\w+$/.test(span))
+        .filter((span) => !existsSync(join(root, span)))
+        .map((span) => `${path}: ${span}`),
+    )
+    assert.deepEqual(lost, [])
+  })
+
+  test('every command it shows exists', async () => {
+    const { scripts } = JSON.parse(textOf('package.json'))
+    assert.deepEqual(unknownCommands(pages, Object.keys(scripts)), [])
+    const wrong =
+      '```sh\nhermes status\nhermes sessions burn\n```\n\nOr `npm run nothing`, or `hermes inbox list|lose`.'
+    assert.deepEqual(unknownCommands([await readPage('planted', wrong)], Object.keys(scripts)), [
+      'planted: hermes sessions burn',
+      'planted: npm run nothing',
+      'planted: hermes inbox list|lose',
+    ])
+  })
+})
+
+/** What loading this text as config.yaml complains about. */
+function complaintsAbout(folder: string, text: string, platforms: readonly PlatformManifest[]): string[] {
+  const home = createHomeLayout(folder)
+  ensureDirectory(dirname(home.configFile), 0o700)
+  writeFileAtomic(home.configFile, text, 0o600)
+  // Every variable it refers to is set, as it is with those who follow the page.
+  const names = [...text.matchAll(/\$\{([A-Z_]+)/g)].map(([, name = '']) => name)
+  const environment = readEnvironment(home.envFile, Object.fromEntries(names.map((name) => [name, 'a-value-for-it'])))
+  const config = createConfig({
+    home,
+    shapes: gatewayShapes(platforms),
+    environment: () => environment,
+    environmentNames: gatewayVariables(platforms),
+    acceptedKeys,
+    keepsLastGood: false,
+    log: silentLog,
+  })
+  const { problems, warnings, degraded } = config.state()
+  return [...problems.map(formatProblem), ...warnings.map(formatProblem), ...degraded]
+}
+
+test('no file of the project holds a path of the machine it was made on or the address of a package registry', () => {
+  // In pieces, so that this file does not hold them itself.
+  const words = [
+    'work/main',
+    'work/shared',
+    'npmjs.org',
+    'npmjs.com',
+    'npmmirror',
+    'yarnpkg.com',
+    'pypi.org',
+    'verdaccio',
+  ]
+  const pattern = new RegExp(`(?:^|[^\\w.])/(?:${words.slice(0, 2).join('|')})\\b|${words.slice(2).join('|')}`)
+  const files = filesOf().filter((path) => /\.(?:ts|mjs|js|json|ya?ml|md|html|css|svg)$|file$|^\.\w+/i.test(path))
+  assert.ok(files.length > 200)
+  const found = files.filter((path) => path !== 'test/documentation.test.ts' && pattern.test(textOf(path)))
+  assert.deepEqual(found, [])
+  assert.doesNotMatch(textOf('package-lock.json'), /"resolved": "http/)
+})
