@@ -28,6 +28,7 @@ const gateway = await startGateway({
     if (hits === killHit) process.kill(process.pid, 'SIGKILL')
   },
 })
+process.stdout.write('ready\n')
 await stop.promise
 await gateway.stop()
 process.exit(0)

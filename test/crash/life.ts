@@ -174,8 +174,16 @@ async function stop(child: ChildProcess): Promise<void> {
 /** Resolves when the gateway has said that it is ready. */
 function readyOf(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
-    child.stdout?.once('data', () => resolve())
-    child.once('exit', () => reject(new Error('the survivor ended before it was ready')))
+    const timer = setTimeout(() => reject(new Error(`the survivor was not ready within ${limitMs} ms`)), limitMs)
+    const end = (settle: () => void) => () => {
+      clearTimeout(timer)
+      settle()
+    }
+    child.stdout?.once('data', end(resolve))
+    child.once(
+      'exit',
+      end(() => reject(new Error('the survivor ended before it was ready'))),
+    )
   })
 }
 
