@@ -65,6 +65,12 @@ function matching(field: string, value: unknown, pattern: RegExp, expected: stri
 }
 
 function unexpected(field: string, expected: string, found: unknown): HermesError {
-  const shown = JSON.stringify(found) ?? 'nothing'
-  return new HermesError('http/bad-request', `${field}: expected ${expected}, found ${shown.slice(0, 80)}.`)
+  return new HermesError('http/bad-request', `${field}: expected ${expected}, found ${shown(found)}.`)
+}
+
+/** Short, and never unfolded: a stranger may nest a value deeper than any printer survives. */
+function shown(value: unknown): string {
+  if (value === undefined) return 'nothing'
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value).slice(0, 80)
+  return Array.isArray(value) ? 'a list' : 'an object'
 }
