@@ -32,3 +32,13 @@ export function hasResult({ body }: RecordedRequest): boolean {
   const messages = body['messages']
   return Array.isArray(messages) && messages.at(-1)?.role === 'tool'
 }
+
+/** The value inside a JSON answer: `at(answer, 'error', 'code')`; undefined where there is none. */
+export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
+  let found = value
+  for (const name of path) {
+    if (typeof found !== 'object' || found === null) return undefined
+    found = new Map(Object.entries(found)).get(String(name))
+  }
+  return found
+}

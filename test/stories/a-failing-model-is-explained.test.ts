@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ModelReply } from '../kit/servers/script.ts'
+import { startTestGateway } from '../kit/start-gateway.ts'
+
+const busy = (status: number): ModelReply => ({ error: { status, headers: { 'retry-after-ms': '1' } } })
+
+test('a model that is busy for a moment is asked again, and nobody notices', async (t) => {
+  const gateway = await startTestGateway(t, { replies: [busy(429), busy(500), busy(529)] })
+  await gateway.say('hello')
+  await gateway.reply('You said: hello')
+  assert.equal(gateway.model.requestCount, 4)
+  assert.deepEqual(gateway.replies(), ['You said: hello'])
+})
+
+for (const [status, code] of [
+  [429, 'provider/rate-limit'],
+  [500, 'provider/overloaded'],
+] as const) {
+  test(`a model that stays at ${status} is given up after the configured tries, and the person is told what to do`, async (t) => {
+    const gateway = await startTestGateway(t, {
+      replies: [busy(status), busy(status), busy(status)],
+      config: { agent: { max_retries: 2 } },
+    })
+    await gateway.say('hello')
+    const { text } = await gateway.reply('Sorry')
+    assert.match(text, new RegExp(`\\(${code}\\).*Wait a little and send the message again`, 's'))
+    assert.equal(gateway.model.requestCount, 3)
+    await gateway.say('once more')
+    await gateway.reply('once more')
+  })
+}
+
+const told: readonly { what: string; error: ModelReply['error']; code: string; advice: RegExp }[] = [
+  { what: 'a wrong key', error: { status: 401 }, code: 'provider/auth', advice: /API key in .env/ },
+  {
+    what: 'an empty account',
+    error: { status: 429, body: { error: { message: 'You exceeded your current quota', code: 'insufficient_quota' } } },
+    code: 'provider/billing',
+    advice: /account of the provider/,
+  },
+  {
+    what: 'a conversation that is too long',
+    error: { status: 400, body: { error: { message: 'too long', code: 'context_length_exceeded' } } },
+    code: 'provider/context',
+    advice: /fresh one with \/new/,
+  },
+  {
+    what: 'a model that does not exist',
+    error: { status: 404, body: { error: { message: 'The model test-model does not exist' } } },
+    code: 'provider/invalid-request',
+    advice: /Check `model`.*does not exist/s,
+  },
+]
+
+for (const { what, error, code, advice } of told) {
+  test(`${what} is told at once and in words that help`, async (t) => {
+    const gateway = await startTestGateway(t, { replies: [{ ...(error === undefined ? {} : { error }) }] })
+    await gateway.say('hello')
+    const { text, kind } = await gateway.reply('Sorry')
+    assert.ok(text.includes(`(${code})`), text)
+    assert.match(text, advice)
+    assert.equal(kind, 'notice')
+    assert.ok(!text.includes('test-key'))
+    assert.equal(gateway.model.requestCount, 1)
+  })
+}
+
+test('a model that is not configured is explained to the person who writes', async (t) => {
+  const gateway = await startTestGateway(t, { config: { model: '' } })
+  await gateway.say('hello')
+  const { text } = await gateway.reply('Sorry')
+  assert.match(text, /config\/no-model.*Set `model`/s)
+})
+
+test('a model server that is not there is explained with its address', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { base_url: 'http://127.0.0.1:9/v1', agent: { max_retries: 0 } },
+  })
+  await gateway.say('hello')
+  const { text } = await gateway.reply('Sorry')
+  assert.match(text, /provider\/network.*base_url.*127\.0\.0\.1:9/s)
+})

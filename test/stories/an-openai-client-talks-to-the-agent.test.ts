@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
+import { at, conversation, rowsIn } from './support.ts'
+
+const user = (content: string) => ({ role: 'user', content })
+
+async function complete(gateway: TestGateway, body: unknown, headers: Readonly<Record<string, string>> = {}) {
+  const response = await gateway.post('/v1/chat/completions', body, headers)
+  const answer = await response.json()
+  return {
+    status: response.status,
+    session: response.headers.get('x-hermes-session-id'),
+    answer,
+    text: at(answer, 'choices', 0, 'message', 'content'),
+  }
+}
+
+test('without a session the transcript is what the client brings along', async (t) => {
+  const gateway = await startTestGateway(t)
+  const messages = [user('I am Ada'), { role: 'assistant', content: 'Hello Ada' }, user('who am I?')]
+  const first = await complete(gateway, { messages })
+  assert.equal(first.status, 200)
+  assert.equal(first.text, 'You said: who am I?')
+  assert.deepEqual(conversation(gateway.model.requests[0]), [
+    'user: I am Ada',
+    'assistant: Hello Ada',
+    'user: who am I?',
+  ])
+  const second = await complete(gateway, { messages: [user('and now?')] })
+  assert.notEqual(second.session, first.session)
+  assert.deepEqual(conversation(gateway.model.requests[1]), ['user: and now?'])
+})
+
+test('a session that the client names goes on, also after a restart', async (t) => {
+  const gateway = await startTestGateway(t)
+  const named = { 'x-hermes-session-id': 'my-project' }
+  assert.equal((await complete(gateway, { messages: [user('first')] }, named)).session, 'my-project')
+  await gateway.stop()
+  await (await gateway.start()).settled()
+  await complete(gateway, { messages: [user('second')] }, named)
+  assert.deepEqual(conversation(gateway.model.requests[1]), [
+    'user: first',
+    'assistant: You said: first',
+    'user: second',
+  ])
+})
+
+test('a request repeated with its Idempotency-Key is worked on once and answered alike', async (t) => {
+  const gateway = await startTestGateway(t)
+  const key = { 'idempotency-key': 'order-66' }
+  const body = { messages: [user('charge the card')] }
+  const [first, second] = await Promise.all([complete(gateway, body, key), complete(gateway, body, key)])
+  const third = await complete(gateway, body, key)
+  assert.deepEqual([first.text, second.text, third.text], Array(3).fill('You said: charge the card'))
+  assert.equal(gateway.model.requestCount, 1)
+  assert.equal(rowsIn(gateway.home, 'select seq from inbox').length, 1)
+})
+
+test('a stream brings the answer in pieces and ends with [DONE]', async (t) => {
+  const gateway = await startTestGateway(t)
+  const response = await gateway.post('/v1/chat/completions', { messages: [user('stream please')], stream: true })
+  const events = (await response.text()).split('\n\n').filter((event) => event.startsWith('data: '))
+  assert.equal(events.at(-1), 'data: [DONE]')
+  const pieces = events.slice(0, -1).map((event) => JSON.parse(event.slice(6)).choices[0].delta.content ?? '')
+  assert.equal(pieces.join(''), 'You said: stream please')
+})
+
+test('a client that hangs up stops its turn when it named no session', async (t) => {
+  const gateway = await startTestGateway(t, { replies: [{ text: 'one two three', hang: 'stream', hangAfter: 2 }] })
+  const hangUp = new AbortController()
+  const asked = gateway.http('/v1/chat/completions', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ messages: [user('hello')] }),
+    signal: hangUp.signal,
+  })
+  const request = await gateway.model.request(0)
+  hangUp.abort()
+  await assert.rejects(asked, { name: 'AbortError' })
+  assert.equal(await request.closed, true)
+  await gateway.event('agent:end')
+  assert.equal(rowsIn(gateway.home, 'select state from turns')[0]?.['state'], 'stopped')
+})
+
+test('with a session its turn is finished, and the answer waits there', async (t) => {
+  const held = Promise.withResolvers<void>()
+  const gateway = await startTestGateway(t, { replies: [{ text: 'worth waiting for', gate: () => held.promise }] })
+  const hangUp = new AbortController()
+  const named = { 'x-hermes-session-id': 'patient' }
+  const asked = gateway.http('/v1/chat/completions', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...named },
+    body: JSON.stringify({ messages: [user('hello')] }),
+    signal: hangUp.signal,
+  })
+  await gateway.model.request(0)
+  hangUp.abort()
+  await assert.rejects(asked, { name: 'AbortError' })
+  held.resolve()
+  const { context } = await gateway.event('agent:end')
+  assert.equal(context['response_full'], 'worth waiting for')
+  await complete(gateway, { messages: [user('and?')] }, named)
+  assert.deepEqual(conversation(gateway.model.requests[1]), [
+    'user: hello',
+    'assistant: worth waiting for',
+    'user: and?',
+  ])
+})
+
+test('a failure of the model is an error of the API and no reason to try the turn again', async (t) => {
+  const gateway = await startTestGateway(t, { replies: [{ error: { status: 401 } }] })
+  const response = await gateway.post('/v1/chat/completions', { messages: [user('hello')] })
+  assert.equal(response.status, 502)
+  assert.equal(response.headers.get('x-should-retry'), 'false')
+  assert.equal(at(await response.json(), 'error', 'code'), 'provider/auth')
+})
+
+test('nobody gets in without the token', async (t) => {
+  const gateway = await startTestGateway(t)
+  const response = await fetch(`${gateway.current().url}/v1/chat/completions`, { method: 'POST', body: '{}' })
+  assert.equal(response.status, 401)
+  await response.text()
+})
