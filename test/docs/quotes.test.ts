@@ -1,0 +1,43 @@
+/**
+ * What pages quote is what is said: the demonstration in the README's session, the numbers in its promises.
+ */
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import { type DemoReply, demoReply } from '../../src/agent/providers/demo-script.ts'
+import { killPoints } from '../crash/life.ts'
+import { type Page, readPage } from './pages.ts'
+import { textOf } from './repository.ts'
+
+describe('the README quotes', () => {
+  let page: Page
+  before(async () => {
+    page = await readPage('README.md', textOf('README.md'))
+  })
+
+  test('what the demonstration says and does', () => {
+    const session = page.blocks.find(({ text }) => text.includes('› Which files are here?'))
+    assert.ok(session)
+    const [asked = '', exact = ''] = session.text.split('› ').slice(1)
+    const [question = '', ...quoted] = asked.trim().split('\n')
+
+    const user = { role: 'user', content: question }
+    const call = reply([user])
+    assert.ok(call.kind === 'call')
+    const result = { role: 'tool', content: JSON.stringify({ output: 'notes.md\nplan.txt\n' }) }
+    const said = `${call.text}\n· ${call.name} ${call.arguments['command']}\n${reply([user, { role: 'assistant' }, result]).text}`
+    for (const line of quoted.filter((text) => text !== '[…]')) {
+      assert.ok(said.split('\n').includes(line), `"${line}" is not among:\n${said}`)
+    }
+
+    const [command = '', answer] = exact.trim().split('\n')
+    assert.equal(reply([user, { role: 'assistant' }, { role: 'user', content: command }]).text, answer)
+  })
+
+  test('at how many points the process is killed', () => {
+    assert.match(page.text, new RegExp(`at any of ${killPoints.length} points`))
+  })
+})
+
+function reply(messages: readonly object[]): DemoReply {
+  return demoReply({ model: 'demo', stream: true, messages, tools: [{ function: { name: 'terminal' } }] })
+}
