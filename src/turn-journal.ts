@@ -15,7 +15,15 @@ import { type AssistantMessage, addUsage, type ChatMessage, type ToolCall, type 
 import { userText } from './message/user-text.ts'
 import type { TurnOutcome } from './platforms/adapter.ts'
 import { addSessionUsage, checkFence, enterLane, type Fence, type LaneState, shutFence } from './sessions/lanes.ts'
-import { appendMessage, frozenPrompt, readTranscript, type TranscriptLine, usageFrom } from './sessions/transcript.ts'
+import {
+  appendMessage,
+  freePlace,
+  frozenPrompt,
+  readTranscript,
+  supersedeTurn,
+  type TranscriptLine,
+  usageFrom,
+} from './sessions/transcript.ts'
 import {
   beginTurn,
   endToolCall,
@@ -43,6 +51,8 @@ export interface Turn {
   readonly event: MessageEvent
   /** The first turn of its session. */
   readonly fresh: boolean
+  /** A stop or a crash had cut it off. */
+  readonly resumed: boolean
   /** The frozen system prompt; undefined in a new session. */
   readonly prompt: string | undefined
   /** The conversation so far, this turn's own lines last. */
@@ -165,11 +175,11 @@ function* claimNext(
   const earlier = yield* readTranscript(lane.session_id)
   if (earlier.length === 0 && event.seed !== undefined)
     earlier.push(...(yield* plantSeed(lane.session_id, event.seed.messages, now)))
-  const opened = { key, lane, id: ids.turn, seq: head.seq, event, lines: earlier }
+  const opened = { key, lane, id: ids.turn, seq: head.seq, event, lines: earlier, resumed: false }
   if (command !== null) return { kind: 'unknown-command', turn: yield* openedTurn(opened), command: command.name }
 
   const message = { role: 'user' as const, content: userText(event, deps.isShared(event)) }
-  const ord = nextPlace(earlier)
+  const ord = yield* freePlace(lane.session_id)
   yield* appendMessage({ sessionId: lane.session_id, turnId: ids.turn, ord, message }, now)
   earlier.push({ ord, turnId: ids.turn, message })
   return { kind: 'run', turn: yield* openedTurn(opened) }
@@ -191,7 +201,7 @@ function* claimCutOff(key: SessionKey, found: OpenTurn, now: number): UseCase<Cl
   yield* resumeTurn(found.id, entered.epoch)
   const lines = yield* readTranscript(found.session_id)
   const lane = { ...entered, session_id: found.session_id }
-  const turn = yield* openedTurn({ key, lane, id: found.id, seq: found.seq, event, lines })
+  const turn = yield* openedTurn({ key, lane, id: found.id, seq: found.seq, event, lines, resumed: true })
   if (found.stop_requested === 1) return { kind: 'stopped', turn }
   if (found.tries >= maxTries)
     return { kind: 'exhausted', turn, reason: found.reason ?? 'the gateway ended while it worked on it' }
@@ -207,9 +217,10 @@ interface Opened {
   readonly seq: number
   readonly event: MessageEvent
   readonly lines: readonly TranscriptLine[]
+  readonly resumed: boolean
 }
 
-function* openedTurn({ key, lane, id, seq, event, lines }: Opened): UseCase<Turn> {
+function* openedTurn({ key, lane, id, seq, event, lines, resumed }: Opened): UseCase<Turn> {
   return {
     id: brand<TurnId>(id),
     seq,
@@ -218,6 +229,7 @@ function* openedTurn({ key, lane, id, seq, event, lines }: Opened): UseCase<Turn
     fence: { sessionKey: key, epoch: lane.epoch },
     event,
     fresh: lane.fresh === 1,
+    resumed,
     prompt: yield* frozenPrompt(lane.session_id),
     lines,
   }
@@ -225,7 +237,8 @@ function* openedTurn({ key, lane, id, seq, event, lines }: Opened): UseCase<Turn
 
 /** A stateless client brings its conversation along; it becomes the beginning of the new session. */
 function* plantSeed(sessionId: string, messages: readonly ChatMessage[], now: number): UseCase<TranscriptLine[]> {
-  const lines = messages.map((message, ord) => ({ ord, turnId: null, message }))
+  const from = yield* freePlace(sessionId)
+  const lines = messages.map((message, index) => ({ ord: from + index, turnId: null, message }))
   for (const { ord, message } of lines) yield* appendMessage({ sessionId, turnId: null, ord, message }, now)
   return lines
 }
@@ -299,8 +312,10 @@ function* finishTurn(turn: Turn, end: Finish, now: number): UseCase<TurnOutcome>
     yield* appendMessage({ ...place, message, usage: end.usage }, now)
   }
   yield* endTurn(turn.id, { state: end.state, reason: end.reason, model: end.model, provider: end.provider }, now)
-  if (end.park === true) yield* parkEvent(turn.seq, end.reason ?? '', outcome)
-  else yield* finishEvent(turn.seq, outcome)
+  if (end.park === true) {
+    yield* parkEvent(turn.seq, end.reason ?? '', outcome)
+    yield* supersedeTurn(turn.sessionId, turn.id)
+  } else yield* finishEvent(turn.seq, outcome)
   yield* addSessionUsage(turn.sessionId, usage.inputTokens, usage.outputTokens, now)
   yield* end.writeReply(now)
   return outcome

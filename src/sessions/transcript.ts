@@ -108,6 +108,28 @@ export function* readTranscript(sessionId: string): UseCase<TranscriptLine[]> {
   return found.map((line) => ({ ord: line.ord, turnId: line.turn_id, message: messageFrom(line) }))
 }
 
+const lastPlace = query((db, p: { session_id: string }) =>
+  db.selectFrom('messages').select('ord').where('session_id', '=', p.session_id).orderBy('ord', 'desc').limit(1),
+)
+
+/** The first place that is free, behind lines that no model sees any more, too. */
+export function* freePlace(sessionId: string): UseCase<number> {
+  return ((yield* row(lastPlace, { session_id: sessionId }))?.ord ?? -1) + 1
+}
+
+const hideTurn = query((db, p: { session_id: string; turn_id: string }) =>
+  db
+    .updateTable('messages')
+    .set({ superseded: 1 })
+    .where('session_id', '=', p.session_id)
+    .where('turn_id', '=', p.turn_id),
+)
+
+/** Takes the lines of a turn out of the conversation; they stay on disk. What broke one turn must not break the next. */
+export function* supersedeTurn(sessionId: string, turnId: string): UseCase<void> {
+  yield* exec(hideTurn, { session_id: sessionId, turn_id: turnId })
+}
+
 interface StoredMessage {
   readonly role: 'user' | 'assistant' | 'tool'
   readonly content: string
