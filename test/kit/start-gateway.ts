@@ -61,6 +61,8 @@ export interface TestGateway {
   event(name: string, values?: Readonly<Record<string, unknown>>): Promise<SeenEvent>
   /** Resolves when a line of the log holds this text, the lines before included. Rejects after ten seconds. */
   logged(text: string | RegExp): Promise<string>
+  /** Resolves with the next line of the log. Rejects after ten seconds. */
+  nextLine(): Promise<string>
   /** Asks its HTTP server, with the token. */
   http(path: string, init?: RequestInit): Promise<Response>
   post(path: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<Response>
@@ -176,6 +178,10 @@ export async function startTestGateway(t: TestContext, options: TestGatewayOptio
     event: (name, values = {}) =>
       seen(`the event ${name}`, () => events.find((one) => one.name === name && fitsValues(one, values))),
     logged: (text) => seen(`the line "${text}"`, () => log.find((line) => holds(line, text))),
+    nextLine: () => {
+      const known = log.length
+      return seen('a line of the log', () => log[known])
+    },
     http: (path, init = {}) => {
       const headers = { authorization: `Bearer ${current().token()}`, ...Object.fromEntries(new Headers(init.headers)) }
       return fetch(`${current().url}${path}`, { ...init, headers })

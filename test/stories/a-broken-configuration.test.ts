@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { isHermesError } from '../../src/lib/errors.ts'
+import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
+import { at } from './support.ts'
+
+const broken: readonly { what: string; text: string; says: RegExp }[] = [
+  { what: 'that is no YAML', text: 'http: {port: 0\nmodel: [', says: /config\.yaml:\d+:\d+/ },
+  {
+    what: 'with wrong values',
+    text: 'http: {port: 0}\nmax_iterations: many\n',
+    says: /config\.yaml:2:\d+.*max_iterations/,
+  },
+  { what: 'that is a list', text: '- a\n- b\n', says: /expected keys/ },
+  {
+    what: 'that unfolds to a billion values',
+    text: 'a: &a [x, x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b]\nd: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c]\ne: &e [*d, *d, *d, *d, *d, *d, *d, *d, *d]\nf: &f [*e, *e, *e, *e, *e, *e, *e, *e, *e]\n',
+    says: /config\.yaml/,
+  },
+]
+
+/** A port of its own although the file cannot set one. */
+const anyPort = { PATH: process.env['PATH'], HERMES_HTTP_PORT: '0' }
+
+async function degraded(gateway: TestGateway): Promise<string> {
+  const ready = await gateway.http('/readyz')
+  assert.equal(ready.status, 200)
+  return JSON.stringify(at(await ready.json(), 'degraded'))
+}
+
+for (const { what, text, says } of broken) {
+  test(`a first start with a configuration ${what} runs degraded: the page works, the platforms stay off, and both say what to mend`, async (t) => {
+    const gateway = await startTestGateway(t, { configText: text, gateway: { environment: anyPort } })
+    assert.match(await degraded(gateway), says)
+    assert.match(gateway.current().status().degraded.join(), says)
+    const off = gateway.current().status().platforms['fake']?.state
+    assert.ok(off === undefined || off === 'disabled', off)
+    const answer = await gateway.post('/v1/chat/completions', {
+      messages: [{ role: 'user', content: 'Reply exactly ok' }],
+    })
+    assert.match(String(at(await answer.json(), 'choices', 0, 'message', 'content')), /ok/)
+    await gateway.logged(says)
+  })
+}
+
+test('with --strict such a start is refused, and says every problem at once', async (t) => {
+  const gateway = await startTestGateway(t, {
+    startNow: false,
+    configText: 'max_iterations: many\nagent: {drain_timeout: soon}\n',
+    gateway: { environment: anyPort, strict: true },
+  })
+  await assert.rejects(gateway.start(), (error) => {
+    assert.ok(isHermesError(error, 'config/invalid'))
+    assert.match(error.message, /max_iterations/)
+    assert.match(error.message, /drain_timeout/)
+    return true
+  })
+})
+
+test('a configuration that breaks while the gateway runs changes nothing until it is mended', async (t) => {
+  const gateway = await startTestGateway(t)
+  await gateway.logged('"msg":"platform connected"')
+  await gateway.current().config.watch()
+  writeFileSync(gateway.home.configFile, 'platforms: {fake: {allow_from: [')
+  await gateway.logged('the running configuration stays')
+  assert.match(await degraded(gateway), /config\.yaml/)
+  await gateway.say('hello')
+  await gateway.reply('You said: hello')
+
+  gateway.configure({ platforms: { fake: { allow_from: ['friend'] } } })
+  await gateway.logged('the configuration is in order again')
+  assert.equal(await degraded(gateway), '[]')
+  await gateway.say('me too?', { user: 'stranger' })
+  await gateway.logged('message refused')
+})
+
+test('the last good configuration serves the next start', async (t) => {
+  const gateway = await startTestGateway(t)
+  await gateway.stop()
+  writeFileSync(gateway.home.configFile, 'platforms: [')
+  await (await gateway.start()).settled()
+  assert.match(await degraded(gateway), /config\.yaml:1/)
+  await gateway.say('hello')
+  await gateway.reply('You said: hello')
+})
+
+test('a model that is configured while the gateway runs answers the next message', async (t) => {
+  const gateway = await startTestGateway(t, { config: { model: undefined, provider: 'demo' } })
+  await gateway.current().config.watch()
+  await gateway.say('Reply exactly: demo')
+  await gateway.reply('demo')
+  gateway.configure({})
+  await gateway.logged('the configuration has changed')
+  await gateway.say('hello')
+  await gateway.reply('You said: hello')
+})
