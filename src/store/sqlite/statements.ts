@@ -15,13 +15,24 @@ export interface Statements {
   run(step: Step): RawRows
 }
 
+/**
+ * Writes the constants of a query into its text, so that only slots are bound. SQLite looks at a bound LIMIT when it plans
+ * and so prepares the statement anew at each use; and a partial index serves only a query that spells its condition out.
+ */
+class ConstantsInText extends SqliteQueryCompiler {
+  protected override appendValue(value: unknown): void {
+    if (value === null || typeof value === 'string' || typeof value === 'number') this.appendImmediateValue(value)
+    else super.appendValue(value)
+  }
+}
+
 export function createStatements(db: DatabaseSync): Statements {
   const builder = new Kysely<Database>({
     dialect: {
       createAdapter: () => new SqliteAdapter(),
       createDriver: () => new DummyDriver(),
       createIntrospector: (kysely) => new SqliteIntrospector(kysely),
-      createQueryCompiler: () => new SqliteQueryCompiler(),
+      createQueryCompiler: () => new ConstantsInText(),
     },
   })
   const prepared = new Map<Query<Params, unknown>, Prepared>()
