@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
+import { tempHome } from '../kit/temp-home.ts'
+import { type Daemon, startDaemon } from './daemon.ts'
+
+/** A small disk that only one process sees: a file system in memory, in a mount namespace of its own. */
+const ownMounts = ['unshare', ...(process.getuid?.() === 0 ? [] : ['--user', '--map-root-user']), '--mount']
+const canMount = (() => {
+  try {
+    execFileSync(ownMounts[0] ?? '', [...ownMounts.slice(1), 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt'], {
+      stdio: 'ignore',
+    })
+    return true
+  } catch {
+    return false
+  }
+})()
+const skip = canMount ? false : 'no file system can be mounted here'
+
+interface SmallDisk {
+  readonly daemon: Daemon
+  /** Leaves no byte. */
+  fill(): void
+  free(): void
+}
+
+/** The daemon of a world whose home lies on a disk of eight megabytes. */
+async function onSmallDisk(t: TestContext, world: TestGateway): Promise<SmallDisk> {
+  const seed = tempHome(t)
+  cpSync(world.home.root, seed, { recursive: true })
+  const script = 'mount -t tmpfs -o size=8m,mode=700 tmpfs "$1" && cp -r "$2"/. "$1" && shift 2 && exec "$@"'
+  const daemon = startDaemon(t, world.home.root, {
+    through: [...ownMounts, 'sh', '-c', script, 'sh', world.home.root, seed],
+  })
+  await daemon.ready
+  const filler = join('/proc', String(daemon.pid), 'root', world.home.root, 'filler')
+  assert.ok(existsSync(join('/proc', String(daemon.pid), 'root', world.home.databaseFile)))
+  return {
+    daemon,
+    fill() {
+      for (const bytes of [65_536, 4_096]) {
+        try {
+          for (;;) writeFileSync(filler, Buffer.alloc(bytes), { flag: 'a' })
+        } catch (error) {
+          assert.match(String(error), /ENOSPC/)
+        }
+      }
+    },
+    free: () => rmSync(filler),
+  }
+}
+
+test('on a full disk nothing is acknowledged, and when there is room again everything is answered', {
+  skip,
+}, async (t) => {
+  const world = await startTestGateway(t, { startNow: false })
+  const { daemon, fill, free } = await onSmallDisk(t, world)
+  await world.say('before')
+  await world.reply('You said: before')
+  fill()
+  let acknowledged = false
+  const said = world.say('while it is full').then(() => {
+    acknowledged = true
+  })
+  await daemon.said('The disk is full; nothing was written.')
+  assert.equal(acknowledged, false)
+  free()
+  await said
+  await world.reply('You said: while it is full')
+  daemon.signal('SIGTERM')
+  assert.equal(await daemon.exit(), 0)
+})
+
+test('an answer that comes when the disk is full waits for room instead of being asked for again', {
+  skip,
+}, async (t) => {
+  const held = Promise.withResolvers<void>()
+  const world = await startTestGateway(t, {
+    startNow: false,
+    replies: [{ text: 'an answer that was paid for', gate: () => held.promise }],
+  })
+  const { daemon, fill, free } = await onSmallDisk(t, world)
+  await world.say('hello')
+  await world.model.request(0)
+  fill()
+  held.resolve()
+  await daemon.said('an answer waits to be stored')
+  assert.deepEqual(world.replies(), [])
+  free()
+  await world.reply('an answer that was paid for')
+  assert.equal(world.model.requestCount, 1)
+  daemon.signal('SIGTERM')
+  assert.equal(await daemon.exit(), 0)
+})
+
+test('a database that another program writes to is waited for', async (t) => {
+  let other: ChildProcess | undefined
+  const world = await startTestGateway(t, {
+    gateway: {
+      probe(point) {
+        if (point === 'inbox:before-commit') other?.stdin?.write('let go soon\n')
+      },
+    },
+  })
+  other = await holdLock(t, world.home.databaseFile)
+  await world.say('hello')
+  await world.reply('You said: hello')
+})
+
+/** Another process in the middle of a transaction. It ends it a moment after a line on its standard input. */
+async function holdLock(t: TestContext, path: string): Promise<ChildProcess> {
+  const script = `
+    const { DatabaseSync } = require('node:sqlite')
+    const db = new DatabaseSync(${JSON.stringify(path)})
+    db.exec('begin immediate')
+    console.log('locked')
+    process.stdin.once('data', () => setTimeout(() => { db.exec('rollback'); process.exit(0) }, 50))`
+  const child = spawn(process.execPath, ['-e', script], { stdio: ['pipe', 'pipe', 'inherit'] })
+  t.after(() => child.kill('SIGKILL'))
+  await new Promise((resolve) => child.stdout.once('data', resolve))
+  return child
+}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
+import { startDaemon } from './daemon.ts'
+
+/** One message for people, no stack, and an exit code that service managers understand. */
+async function fails(
+  t: Parameters<typeof startDaemon>[0],
+  world: TestGateway,
+  words: RegExp,
+  options = {},
+): Promise<void> {
+  const daemon = startDaemon(t, world.home.root, options)
+  assert.equal(await daemon.exit(), 78)
+  const said = daemon
+    .errors()
+    .split('\n')
+    .filter((line) => !line.startsWith('{'))
+    .join('\n')
+  assert.match(said, words)
+  assert.doesNotMatch(said, /\n {4}at /)
+}
+
+test('a second daemon on the same home is refused, and the first does not notice', async (t) => {
+  const world = await startTestGateway(t)
+  await fails(t, world, /Another process already runs turns on this home/)
+  await world.say('hello')
+  await world.reply('You said: hello')
+})
+
+test('a port in use is named, with what to set', async (t) => {
+  const world = await startTestGateway(t, { startNow: false })
+  const other = createServer()
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+  t.after(() => other.close())
+  const address = other.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  const environment = { HERMES_HTTP_PORT: String(port) }
+  await fails(t, world, new RegExp(`127\\.0\\.0\\.1:${port}.*http\\.port`, 's'), { environment })
+})
+
+test('a database that is damaged is left as it is, and the advice is to restore a backup', async (t) => {
+  const world = await startTestGateway(t, { startNow: false })
+  writeFileSync(world.home.databaseFile, 'this is no database, although somebody hoped so'.repeat(100))
+  const before = readFileSync(world.home.databaseFile)
+  await fails(t, world, /damaged or is not a database.*restore a backup/s)
+  assert.deepEqual(readFileSync(world.home.databaseFile), before)
+})
+
+test('a database of a newer version is left as it is', async (t) => {
+  const world = await startTestGateway(t, { startNow: false })
+  const db = new DatabaseSync(world.home.databaseFile)
+  db.exec('create table future (x); pragma user_version = 999')
+  db.close()
+  await fails(t, world, /written by a newer version.*Run that newer version/s)
+})
+
+test('with --strict a broken configuration ends the start with every problem', async (t) => {
+  const world = await startTestGateway(t, { startNow: false, configText: 'max_iterations: many\nmodel: 7\n' })
+  await fails(t, world, /config\.yaml:1:.*max_iterations/s, { words: ['gateway', 'run', '--strict'] })
+})
+
+test('a home that cannot be written is named', async (t) => {
+  const world = await startTestGateway(t, { startNow: false })
+  await fails(t, world, /home directory cannot be created or written/, {
+    environment: { HERMES_HOME: `${world.home.configFile}/home` },
+  })
+})

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startTestGateway } from '../kit/start-gateway.ts'
+import { startDaemon } from './daemon.ts'
+import { hasResult, rowsIn, terminalCall } from './support.ts'
+
+test('SIGTERM lets a running turn end, leaves the rest for the next start, and nobody is told to try again', async (t) => {
+  const held = Promise.withResolvers<void>()
+  const world = await startTestGateway(t, {
+    startNow: false,
+    model: ({ lastUserText }) => {
+      const text = `the answer to ${lastUserText}`
+      return lastUserText === 'first' ? { text, gate: () => held.promise } : { text }
+    },
+  })
+  const daemon = startDaemon(t, world.home.root)
+  await daemon.ready
+  await world.say('first')
+  await world.model.request(0)
+  await world.say('second')
+  daemon.signal('SIGTERM')
+  await daemon.said('"msg":"stopping"')
+  held.resolve()
+  assert.equal(await daemon.exit(), 0)
+  assert.deepEqual(world.replies(), ['the answer to first'])
+
+  const next = startDaemon(t, world.home.root)
+  await world.reply('the answer to second')
+  next.signal('SIGTERM')
+  assert.equal(await next.exit(), 0)
+  assert.deepEqual(world.replies(), ['the answer to first', 'the answer to second'])
+})
+
+test('a turn that does not end within drain_timeout goes on at the next start, where it was', async (t) => {
+  const world = await startTestGateway(t, {
+    startNow: false,
+    config: { agent: { drain_timeout: 0.1 } },
+    replies: [terminalCall('echo once >> effects.log'), { text: 'I was cut off', hang: 'stream', hangAfter: 2 }],
+    model: (request) => ({ text: hasResult(request) ? 'It ran once.' : 'I know of no result.' }),
+  })
+  const daemon = startDaemon(t, world.home.root)
+  await daemon.ready
+  await world.say('do it')
+  await world.model.request(1)
+  daemon.signal('SIGTERM')
+  assert.equal(await daemon.exit(), 0)
+  assert.deepEqual(world.replies(), [])
+
+  const next = startDaemon(t, world.home.root)
+  await world.reply('It ran once.')
+  next.signal('SIGINT')
+  assert.equal(await next.exit(), 0)
+  assert.deepEqual(world.replies(), ['It ran once.'])
+  const calls = rowsIn(world.home, 'select name, state from tool_calls')
+  assert.deepEqual(
+    calls.map(({ name, state }) => [name, state]),
+    [['terminal', 'done']],
+  )
+})
+
+test('a second signal ends the process at once, and the turn goes on at the next start', async (t) => {
+  const world = await startTestGateway(t, {
+    startNow: false,
+    replies: [{ text: 'never', hang: 'headers' }],
+    config: { agent: { drain_timeout: 600 } },
+  })
+  const daemon = startDaemon(t, world.home.root)
+  await daemon.ready
+  await world.say('hello')
+  await world.model.request(0)
+  daemon.signal('SIGTERM')
+  await daemon.said('"msg":"stopping"')
+  daemon.signal('SIGTERM')
+  assert.equal(await daemon.exit(), 143)
+
+  const next = startDaemon(t, world.home.root)
+  await world.reply('You said: hello')
+  next.signal('SIGTERM')
+  assert.equal(await next.exit(), 0)
+})
