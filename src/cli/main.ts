@@ -2,7 +2,7 @@
  * Reads the command line and hands over to one file of this folder, loaded on demand.
  */
 import { readFileSync } from 'node:fs'
-import type { CliContext, Output } from './context.ts'
+import type { CliContext } from './context.ts'
 
 type Process = Pick<NodeJS.Process, 'argv' | 'stdout' | 'stderr' | 'env'> & {
   exitCode?: number | string | null | undefined
@@ -18,23 +18,23 @@ export async function main(process: Process): Promise<void> {
   }
   const { createContext } = await import('./context.ts')
   const context = createContext(version)
-  process.exitCode = await runCommand(words, context)
+  let lost = 0
+  survive(process.stdout, (reason) => {
+    lost = 1
+    process.exitCode ||= lost
+    process.stderr.write(`hermes: the output could not be written: ${reason}\n`)
+  })
+  survive(process.stderr, () => undefined)
+  const code = await runCommand(words, context)
+  process.exitCode = code === 0 ? lost : code
 }
 
 /** Runs the command that the words name and resolves with its exit code. Never rejects. */
 export async function runCommand(words: readonly string[], context: CliContext): Promise<number> {
-  const [{ buildProgram }, { exitCodeOf, exitCodes }] = await Promise.all([
-    import('./program.ts'),
-    import('./failure.ts'),
-  ])
-  let lost = false
-  survive(context.output, () => {
-    lost = true
-  })
-  survive(context.errors, () => undefined)
+  const [{ buildProgram }, { exitCodeOf }] = await Promise.all([import('./program.ts'), import('./failure.ts')])
   try {
     await buildProgram(context).parseAsync(words.length === 0 ? ['--help'] : words, { from: 'user' })
-    return lost && context.exitCode === 0 ? exitCodes.failed : context.exitCode
+    return context.exitCode
   } catch (error) {
     return exitCodeOf(error, context)
   }
@@ -42,11 +42,12 @@ export async function runCommand(words: readonly string[], context: CliContext):
 
 /**
  * Without a listener a reader that has gone (`hermes sessions list | head -1`) would end the process. That is no
- * failure, and neither is a closed terminal; an output that cannot be written is.
+ * failure, and neither is a closed terminal; an output that cannot be written is. The news may come after the command.
  */
-function survive(output: Output, onLoss: () => void): void {
+function survive(output: NodeJS.WriteStream, onLoss: (reason: string) => void): void {
   output.on('error', (error) => {
-    if (!('code' in error) || (error.code !== 'EPIPE' && error.code !== 'EIO')) onLoss()
+    const code = 'code' in error ? error.code : undefined
+    if (code !== 'EPIPE' && code !== 'EIO') onLoss(error.message)
   })
 }
 
