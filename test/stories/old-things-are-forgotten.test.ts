@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { silentLog } from '../../src/lib/log.ts'
+import { createOutbox } from '../../src/outbox/outbox.ts'
+import { sweep } from '../../src/retention.ts'
+import { createSqliteStore } from '../../src/store/sqlite/store.ts'
+import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
+import { conversation, rowsIn } from './support.ts'
+
+const dayMs = 86_400_000
+
+/** What the daemon does once a day, as if `days` had passed. */
+async function sweepAfter({ home }: TestGateway, days: number): Promise<void> {
+  const clock = () => Date.now() + days * dayMs
+  const store = createSqliteStore({ path: home.databaseFile })
+  const outbox = createOutbox({
+    store,
+    sender: () => undefined,
+    clock,
+    random: () => 0,
+    pause: async () => undefined,
+    log: silentLog,
+    settings: () => assert.fail('nothing is sent'),
+    probe: () => undefined,
+  })
+  await sweep(
+    {
+      store,
+      outbox,
+      mediaFolder: home.media,
+      clock,
+      log: silentLog,
+      settings: () => ({ days: 30, media_days: 30 }),
+      pause: async () => undefined,
+    },
+    new AbortController().signal,
+  )
+  await store.close()
+}
+
+const tables = ['inbox', 'inbox_keys', 'outbox', 'turns', 'turn_inputs', 'tool_calls'] as const
+
+function counts({ home }: TestGateway): number[] {
+  return tables.map((table) => Number(rowsIn(home, `select count(*) as n from ${table}`)[0]?.['n']))
+}
+
+test('after thirty days finished rows, keys and files go, and the conversation stays', async (t) => {
+  const gateway = await startTestGateway(t, {
+    replies: [{ toolCalls: [{ name: 'terminal', arguments: { command: 'true' } }] }, { text: 'done with the tool' }],
+  })
+  await gateway.say('use a tool')
+  await gateway.reply('done with the tool')
+  await gateway.logged('reply delivered')
+  await gateway.stop()
+  mkdirSync(gateway.home.media, { recursive: true })
+  writeFileSync(join(gateway.home.media, 'new.png'), '')
+  writeFileSync(join(gateway.home.media, 'old.png'), '')
+  utimesSync(join(gateway.home.media, 'old.png'), new Date(0), new Date(0))
+
+  await sweepAfter(gateway, 29)
+  assert.deepEqual(counts(gateway), [1, 1, 1, 1, 1, 1])
+  assert.deepEqual(readdirSync(gateway.home.media), ['new.png'])
+  await sweepAfter(gateway, 31)
+  assert.deepEqual(counts(gateway), [0, 0, 0, 0, 0, 0])
+
+  await (await gateway.start()).settled()
+  await gateway.say('do you remember?')
+  await gateway.reply('do you remember?')
+  assert.equal(conversation(gateway.model.requests.at(-1))[0], 'user: use a tool')
+})
+
+test('what has not been answered or delivered stays, however old it is', async (t) => {
+  const gateway = await startTestGateway(t, { replies: [{ text: 'never', hang: 'headers' }] })
+  await gateway.say('unanswered', { chat: 'ada' })
+  await gateway.model.request(0)
+  gateway.platform.failNext('temporary')
+  await gateway.say('undelivered', { chat: 'bob' })
+  await gateway.event('agent:end')
+  await gateway.stop(AbortSignal.abort())
+  await sweepAfter(gateway, 400)
+  await gateway.start()
+  await gateway.reply('You said: unanswered', 'ada')
+  await gateway.reply('You said: undelivered', 'bob')
+  assert.equal(gateway.model.requestCount, 3)
+})
