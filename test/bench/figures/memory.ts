@@ -1,0 +1,84 @@
+/**
+ * Memory over many turns and, where asked for, over minutes: with the official SDK and the daemon's own V8 flags.
+ */
+import type { BenchOptions, Figure, Row } from '../figure.ts'
+import { type BenchChat, withChat } from '../kit/chat.ts'
+import { type BenchGateway, withGateway } from '../kit/gateway.ts'
+import { withModel } from '../kit/model.ts'
+import { slope } from '../kit/stats.ts'
+
+type Work = (gateway: BenchGateway, chat: BenchChat, options: BenchOptions) => Promise<Row[]>
+
+function underLoad(work: Work): Figure['measure'] {
+  return (options) =>
+    withModel(false, (model) =>
+      withChat((chat) =>
+        withGateway(
+          { config: `platforms: { wire: { enabled: true, url: "${chat.url}" } }`, modelUrl: model.baseUrl },
+          (gateway) => work(gateway, chat, options),
+        ),
+      ),
+    )
+}
+
+export const memory: Figure = {
+  name: 'memory',
+  about: 'memory between the first and the last of many turns over 1,000 sessions',
+  measure: underLoad(async (gateway, chat, { full, progress }) => {
+    const [from, to] = full ? [1_000, 10_000] : [500, 3_000]
+    const sessions = Math.ceil(1_000 / 32)
+    const idle = await gateway.memory()
+    progress(`to ${from} turns`)
+    await chat.load({ run: 'm', chats: 32, turns: from, sessionsEach: sessions })
+    const early = await gateway.memory()
+    progress(`to ${to} turns`)
+    await chat.load({ run: 'm', chats: 32, turns: to - from, sessionsEach: sessions })
+    const late = await gateway.memory()
+    const span = `${from.toLocaleString('en')} to ${to.toLocaleString('en')} turns`
+    const shape = full ? '' : ' (shorter than the 1,000 to 10,000 of the design: --full)'
+    return [
+      {
+        name: `resident memory, ${span}`,
+        measured: late.rss - early.rss,
+        unit: 'MB',
+        bar: 30,
+        note: `${idle.rss.toFixed(0)} idle, ${early.rss.toFixed(0)}, ${late.rss.toFixed(0)} MB; 32 at a time at full speed${shape}`,
+      },
+      {
+        name: `heap after collection, ${span}`,
+        measured: late.heap - early.heap,
+        unit: 'MB',
+        bar: 5,
+        note: `${idle.heap.toFixed(1)} idle, ${early.heap.toFixed(1)}, ${late.heap.toFixed(1)} MB; external ${late.external.toFixed(1)} MB`,
+      },
+    ]
+  }),
+}
+
+export const soak: Figure = {
+  name: 'soak',
+  about: 'growth over time under a light load (--soak=<minutes>)',
+  measure: underLoad(async (gateway, chat, { soakMinutes, progress }) => {
+    if (soakMinutes === 0) {
+      return [{ name: 'growth over hours', unit: 'MB/h', bar: 1, note: 'asked for with --soak=<minutes>' }]
+    }
+    const begun = performance.now()
+    const hours = () => (performance.now() - begun) / 3_600_000
+    const samples: { at: number; rss: number; heap: number }[] = []
+    while (hours() * 60 < soakMinutes) {
+      // 8 people, about 20 turns a second between them, 10 seconds long.
+      await chat.load({ run: 's', chats: 8, turns: 200, sessionsEach: 25, pauseMs: 400 })
+      const { rss, heap } = await gateway.memory()
+      samples.push({ at: hours(), rss, heap })
+      progress(`${(hours() * 60).toFixed(1)} min: ${rss.toFixed(1)} MB resident, ${heap.toFixed(2)} MB heap`)
+    }
+    // The first third fills caches.
+    const settled = samples.slice(Math.floor(samples.length / 3))
+    const growth = (field: 'rss' | 'heap') => slope(settled.map((one) => [one.at, one[field]] as const))
+    const note = `${samples.length} samples in ${soakMinutes} min, slope of the last two thirds; ${samples[0]?.rss.toFixed(1)} → ${samples.at(-1)?.rss.toFixed(1)} MB resident`
+    return [
+      { name: 'growth, resident memory', measured: growth('rss'), unit: 'MB/h', bar: 1, note },
+      { name: 'growth, heap after collection', measured: growth('heap'), unit: 'MB/h' },
+    ]
+  }),
+}

@@ -1,0 +1,46 @@
+/**
+ * How much is sent to the model for a message of one word, with the tools that are there by default.
+ */
+import { z } from 'zod'
+import type { Figure } from '../figure.ts'
+import { withChat } from '../kit/chat.ts'
+import { withGateway } from '../kit/gateway.ts'
+import { withModel } from '../kit/model.ts'
+
+const recordedSchema = z.object({
+  requests: z.array(
+    z.object({
+      headers: z.record(z.string(), z.unknown()),
+      body: z.object({ messages: z.array(z.unknown()), tools: z.array(z.unknown()).default([]) }),
+    }),
+  ),
+})
+
+export const request: Figure = {
+  name: 'request',
+  about: 'size of the request for a one-word message',
+  measure: () =>
+    withModel(true, (model) =>
+      withChat((chat) =>
+        withGateway(
+          { config: `platforms: { wire: { enabled: true, url: "${chat.url}" } }`, modelUrl: model.baseUrl },
+          async () => {
+            await chat.load({ run: 'r', chats: 1, turns: 1, sessionsEach: 1, word: 'hi' })
+            const answer: unknown = await (await fetch(`${model.origin}/_requests`)).json()
+            const [sent] = recordedSchema.parse(answer).requests
+            if (sent === undefined) throw new Error('the model was not asked')
+            const tools = Buffer.byteLength(JSON.stringify(sent.body.tools))
+            return [
+              {
+                name: 'request for a one-word message',
+                measured: Number(sent.headers['content-length']),
+                unit: 'bytes',
+                bar: 8_000,
+                note: `${sent.body.tools.length} tools are ${tools} bytes of it, messages ${Buffer.byteLength(JSON.stringify(sent.body.messages))}`,
+              },
+            ]
+          },
+        ),
+      ),
+    ),
+}

@@ -1,0 +1,52 @@
+/**
+ * Questions to a process of the bench over its IPC channel, and the answers.
+ */
+import type { ChildProcess } from 'node:child_process'
+import { z } from 'zod'
+
+/** Asks and resolves with what `answer` makes of the reply. Rejects when the process ends or reports an error. */
+export type Ask = <T>(question: string, details: Readonly<Record<string, unknown>>, answer: z.ZodType<T>) => Promise<T>
+
+const replySchema = z.object({ id: z.number(), value: z.unknown().optional(), error: z.string().optional() })
+
+export function createAsking(child: ChildProcess, name: string): Ask {
+  const open = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>()
+  let last = 0
+  child.on('message', (message) => {
+    const { id, value, error } = replySchema.parse(message)
+    const waiter = open.get(id)
+    open.delete(id)
+    if (error === undefined) waiter?.resolve(value)
+    else waiter?.reject(new Error(`${name}: ${error}`))
+  })
+  child.once('exit', (code, signal) => {
+    for (const { reject } of open.values()) reject(new Error(`${name} ended (${signal ?? code})`))
+    open.clear()
+  })
+  return async (question, details, answer) => {
+    last += 1
+    const id = last
+    const reply = await new Promise<unknown>((resolve, reject) => {
+      open.set(id, { resolve, reject })
+      child.send({ id, question, ...details }, (error) => {
+        if (error !== null) reject(error)
+      })
+    })
+    return answer.parse(reply)
+  }
+}
+
+const questionSchema = z.looseObject({ id: z.number(), question: z.string() })
+
+/** The other side: answers the questions of this name. What the handler throws is told to who asked. */
+export function answer<T>(name: string, details: z.ZodType<T>, handle: (details: T) => unknown): void {
+  process.on('message', async (message) => {
+    const { id, question } = questionSchema.parse(message)
+    if (question !== name) return
+    try {
+      process.send?.({ id, value: await handle(details.parse(message)) })
+    } catch (error) {
+      process.send?.({ id, error: String(error) })
+    }
+  })
+}

@@ -1,0 +1,33 @@
+/**
+ * People who write, in a process of their own.
+ */
+import { z } from 'zod'
+import { startChild } from './children.ts'
+
+export interface Load {
+  readonly run: string
+  readonly chats: number
+  readonly turns: number
+  readonly sessionsEach: number
+  readonly pauseMs?: number
+  readonly word?: string
+}
+
+export interface BenchChat {
+  readonly url: string
+  /** Resolves when all turns are answered; times are ms, from writing to the answer. */
+  load(load: Load): Promise<{ readonly ms: number; readonly p50: number; readonly p99: number }>
+}
+
+const loadedSchema = z.object({ ms: z.number(), p50: z.number(), p99: z.number() })
+
+/** Runs `work` beside a chat server. */
+export async function withChat<T>(work: (chat: BenchChat) => Promise<T>): Promise<T> {
+  const child = await startChild('./chat-child.ts')
+  try {
+    const url = await child.ask('url', {}, z.string())
+    return await work({ url, load: (load) => child.ask('load', { ...load }, loadedSchema) })
+  } finally {
+    await child.kill()
+  }
+}

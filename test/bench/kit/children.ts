@@ -1,0 +1,72 @@
+/**
+ * The processes of a bench: each ends with the bench, and its CPU is nobody else's.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
+import { type Ask, createAsking } from './asking.ts'
+
+/** The V8 flags with which `npm start` runs the daemon. */
+export function daemonFlags(): string[] {
+  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')
+  const { start } = z.object({ scripts: z.object({ start: z.string() }) }).parse(JSON.parse(text)).scripts
+  return start.split(' ').filter((word) => word.startsWith('--'))
+}
+
+export interface Child {
+  readonly pid: number
+  readonly process: ChildProcess
+  readonly ask: Ask
+  /** Kills it and resolves when it is gone. */
+  kill(): Promise<void>
+}
+
+export interface ChildOptions {
+  /** Flags of node. */
+  readonly flags?: readonly string[]
+  readonly args?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Starts a file of this folder with an IPC channel; resolves at its first message. */
+export async function startChild(file: string, { flags = [], args = [], env = {} }: ChildOptions = {}): Promise<Child> {
+  const path = fileURLToPath(new URL(file, import.meta.url))
+  const child = spawn(process.execPath, [...flags, path, ...args], {
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    env: { PATH: process.env['PATH'], ...env },
+  })
+  let said = ''
+  child.stderr?.on('data', (piece) => {
+    said = (said + piece).slice(-4_000)
+  })
+  const pid = child.pid
+  if (pid === undefined) throw new Error(`${file} could not be started`)
+  await new Promise<void>((resolve, reject) => {
+    child.once('message', () => resolve())
+    child.once('exit', (code, signal) => reject(new Error(`${file} ended (${signal ?? code}): ${said}`)))
+  })
+  return { pid, process: child, ask: createAsking(child, file), kill: () => killed(child) }
+}
+
+/** Resolves when the process is gone. */
+export async function killed(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  child.kill('SIGKILL')
+  await gone
+}
+
+/** Resolves with the first line of an output that holds `text`. Rejects when the output ends before. */
+export function lineWith(stream: NodeJS.ReadableStream | null, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let rest = ''
+    stream?.on('data', (piece) => {
+      const lines = (rest + piece).split('\n')
+      rest = lines.pop() ?? ''
+      const found = lines.find((line) => line.includes(text))
+      if (found !== undefined) resolve(found)
+    })
+    stream?.on('end', () => reject(new Error(`the output ended without "${text}"`)))
+  })
+}

@@ -1,0 +1,69 @@
+/**
+ * A real gateway that answers questions about itself. Settings come as JSON in the first argument:
+ * `home`, and `instantModel` to take the network of the model out of the measurement.
+ */
+import { flushCompileCache, registerHooks } from 'node:module'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
+import { packedPackages } from '../../../src/packages/bundled.mjs'
+import { createResolver } from '../../../src/packages/resolver.mjs'
+import { answer } from './asking.ts'
+
+const { home, instantModel } = z
+  .object({ home: z.string(), instantModel: z.boolean().default(false) })
+  .parse(JSON.parse(process.argv[2] ?? '{}'))
+
+registerHooks({
+  resolve: createResolver({ source: new URL('../../../src/', import.meta.url), packed: packedPackages() }),
+})
+if (instantModel) {
+  const instant = new URL('./instant-openai.ts', import.meta.url).href
+  registerHooks({
+    resolve: (specifier, context, next) =>
+      specifier === 'openai'
+        ? { url: instant, format: 'module-typescript', shortCircuit: true }
+        : next(specifier, context),
+  })
+}
+
+const { startGateway } = await import('../../../src/gateway.ts')
+const { createHomeLayout } = await import('../../../src/lib/home.ts')
+const gateway = await startGateway({
+  home: createHomeLayout(home),
+  version: 'bench',
+  environment: { PATH: process.env['PATH'] ?? '', HOME: home },
+  platformFolders: [fileURLToPath(new URL('../platforms/', import.meta.url))],
+  program: ['true'],
+  // Lines go to the file of the log alone, which is what a service manager would cost too.
+  log: { pretty: false },
+})
+await gateway.settled()
+// It ends by a kill, so nobody else would write it.
+flushCompileCache()
+
+const nothing = z.looseObject({})
+answer('cpu', nothing, () => {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1_000
+})
+answer('memory', nothing, () => {
+  const rss = process.memoryUsage().rss / 2 ** 20
+  globalThis.gc?.()
+  const after = process.memoryUsage()
+  return { rss, heap: after.heapUsed / 2 ** 20, external: after.external / 2 ** 20 }
+})
+const delay = monitorEventLoopDelay({ resolution: 5 })
+answer('delay:begin', nothing, () => {
+  delay.reset()
+  delay.enable()
+})
+answer('delay:end', nothing, () => {
+  delay.disable()
+  // The clock ticks every 5 ms; what is longer is delay.
+  return { p50: delay.percentile(50) / 1e6 - 5, p99: delay.percentile(99) / 1e6 - 5, max: delay.max / 1e6 - 5 }
+})
+answer('stop', nothing, async () => {
+  await gateway.stop()
+})
+process.send?.('up')

@@ -1,0 +1,55 @@
+/**
+ * A gateway in a process of its own, ready for turns.
+ */
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { type Child, daemonFlags, startChild } from './children.ts'
+import { withHome } from './home.ts'
+
+export interface BenchGateway extends Child {
+  readonly home: string
+  /** CPU used so far, ms. */
+  cpuMs(): Promise<number>
+  /** MB; `rss` as it is, `heap` after a garbage collection. */
+  memory(): Promise<{ readonly rss: number; readonly heap: number; readonly external: number }>
+}
+
+export interface GatewaySettings {
+  /** Lines of config.yaml beside the model. */
+  readonly config: string
+  /** Left out: the model answers at once, in process. */
+  readonly modelUrl?: string
+  /** Instead of the daemon's own. */
+  readonly flags?: readonly string[]
+}
+
+const memorySchema = z.object({ rss: z.number(), heap: z.number(), external: z.number() })
+
+/** Runs `work` beside a gateway. */
+export function withGateway<T>(settings: GatewaySettings, work: (gateway: BenchGateway) => Promise<T>): Promise<T> {
+  const config = `model: bench
+provider: openai
+base_url: ${settings.modelUrl ?? 'http://127.0.0.1:9/v1'}
+api_key: none
+http: { port: 0 }
+${settings.config}
+`
+  return withHome(config, async (home) => {
+    const child = await startChild('./gateway-child.mjs', {
+      flags: [...(settings.flags ?? daemonFlags()), '--expose-gc'],
+      args: [JSON.stringify({ home, instantModel: settings.modelUrl === undefined })],
+      env: { HOME: home, NODE_COMPILE_CACHE: join(tmpdir(), `hermes-bench-cache-${process.getuid?.() ?? 0}`) },
+    })
+    try {
+      return await work({
+        ...child,
+        home,
+        cpuMs: () => child.ask('cpu', {}, z.number()),
+        memory: () => child.ask('memory', {}, memorySchema),
+      })
+    } finally {
+      await child.kill()
+    }
+  })
+}

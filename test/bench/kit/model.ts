@@ -1,0 +1,36 @@
+/**
+ * The local model server in a process of its own.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { killed } from './children.ts'
+
+export interface BenchModel {
+  readonly baseUrl: string
+  readonly origin: string
+}
+
+/** Ten words, so about as many chunks. */
+const reply = { text: 'Here is an answer of ten short words for you' }
+
+/** Runs `work` beside a model that answers at once. `record` keeps the requests. */
+export async function withModel<T>(record: boolean, work: (model: BenchModel) => Promise<T>): Promise<T> {
+  const path = fileURLToPath(new URL('../../kit/servers/run-openai-server.ts', import.meta.url))
+  const child = spawn(process.execPath, [path, JSON.stringify({ defaultReply: reply, record })], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+    env: { PATH: process.env['PATH'] },
+  })
+  try {
+    const origin = `http://127.0.0.1:${await firstLine(child)}`
+    return await work({ origin, baseUrl: `${origin}/v1` })
+  } finally {
+    await killed(child)
+  }
+}
+
+function firstLine(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    child.stdout?.once('data', (piece) => resolve(String(piece).trim()))
+    child.once('exit', () => reject(new Error('the model server ended')))
+  })
+}

@@ -1,0 +1,51 @@
+/**
+ * `npm run bench [-- figures… --full --soak=<minutes> --json]`: prints every figure of the route with its bar and with
+ * the baseline that was measured beside it. Absolutes depend on the machine; ratios decide.
+ */
+import { cpus, loadavg } from 'node:os'
+import process from 'node:process'
+import { parseArgs } from 'node:util'
+import type { Figure, Row } from './figure.ts'
+import { load } from './figures/load.ts'
+import { managed } from './figures/managed.ts'
+import { memory, soak } from './figures/memory.ts'
+import { request } from './figures/request.ts'
+import { start } from './figures/start.ts'
+import { store } from './figures/store.ts'
+import { turn } from './figures/turn.ts'
+import { version } from './figures/version.ts'
+import { jsonOf, tableOf } from './report.ts'
+
+const figures: readonly Figure[] = [start, version, turn, load, store, managed, request, memory, soak]
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    full: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    soak: { type: 'string', default: '0' },
+  },
+})
+const unknown = positionals.filter((name) => !figures.some((figure) => figure.name === name))
+if (unknown.length > 0) {
+  const known = figures.map(({ name, about }) => `  ${name.padEnd(8)} ${about}\n`).join('')
+  process.stderr.write(`No figure is called ${unknown.join(', ')}. There are:\n${known}`)
+  process.exit(2)
+}
+
+const chosen = figures.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
+const begun = performance.now()
+const rows: Row[] = []
+for (const figure of chosen) {
+  const options = {
+    full: values.full,
+    soakMinutes: Number(values.soak),
+    progress: (line: string) => process.stderr.write(`${figure.name}: ${line}\n`),
+  }
+  rows.push(...(await figure.measure(options)))
+}
+const took = Math.round((performance.now() - begun) / 1_000)
+process.stdout.write(values.json ? `${jsonOf(rows)}\n` : `${tableOf(rows)}\n`)
+process.stderr.write(
+  `${took} s on ${cpus().length} cores, load ${loadavg()[0]?.toFixed(1)}, node ${process.versions.node}\n`,
+)
