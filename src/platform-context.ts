@@ -41,7 +41,7 @@ export function createPlatformContext(
     accept: (event, keys) => deps.inbox.accept(event, keys),
     outcome: (seq, signal) => deps.outcomes.wait(seq, signal),
     stop: (seq) => deps.sessions.stopEvent(seq),
-    history: (chatId, { after, limit }) => deps.store.run(() => chatHistory(chatName(chatId), after, limit)),
+    history: (chatId, query) => deps.store.run(() => chatHistory(chatName(chatId), query)),
     route(route) {
       const remove = deps.route(route)
       life.signal.addEventListener('abort', remove, { once: true })

@@ -35,7 +35,12 @@ export function openTurnView(deps: TurnViewDeps, turn: Turn, signal: AbortSignal
   const target = targetOf(source)
   const turnId = turn.id
   const typing = new AbortController()
-  const draft = outbox.openDraft({ target, turnId, ...(messageId === undefined ? {} : { replyTo: messageId }) })
+  const draft = outbox.openDraft({
+    target,
+    turnId,
+    resumed: turn.resumed,
+    ...(messageId === undefined ? {} : { replyTo: messageId }),
+  })
   let text = ''
 
   outbox.typing(target, AbortSignal.any([signal, typing.signal]))

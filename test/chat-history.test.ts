@@ -38,7 +38,14 @@ function bookOf(t: TestContext) {
         at,
       ),
     )
-  const read = (limit = 100, after?: string) => store.run(() => chatHistory(chat, after, limit))
+  const read = (limit = 100, after?: string, before?: string) =>
+    store.run(() =>
+      chatHistory(chat, {
+        limit,
+        ...(after === undefined ? {} : { after }),
+        ...(before === undefined ? {} : { before }),
+      }),
+    )
   return { store, written, answered, read }
 }
 
@@ -78,6 +85,29 @@ test('whoever knows the last line he saw gets those after it, also of the same m
     'parts of one answer keep their order',
   )
   for (const [place, entry] of all.entries()) assert.deepEqual(await read(100, entry.id), all.slice(place + 1))
+})
+
+test('whoever comes back after long gets what he missed from its beginning, not only its end', async (t) => {
+  const { written, answered, read } = bookOf(t)
+  for (let at = 1; at <= 9; at++) await (at % 2 === 0 ? answered(`line ${at}`, at) : written(`line ${at}`, at))
+  const seen = (await read())[1]?.id
+  const missed = await read(3, seen)
+  assert.deepEqual(
+    missed.map(({ text }) => text),
+    ['line 3', 'line 4', 'line 5'],
+  )
+})
+
+test('older lines can be read page by page', async (t) => {
+  const { written, answered, read } = bookOf(t)
+  for (let at = 1; at <= 9; at++) await (at % 2 === 0 ? answered(`line ${at}`, at) : written(`line ${at}`, at))
+  const newest = await read(4)
+  const older = await read(4, undefined, newest[0]?.id)
+  const oldest = await read(4, undefined, older[0]?.id)
+  assert.deepEqual(
+    [...oldest, ...older, ...newest].map(({ text }) => text),
+    Array.from({ length: 9 }, (_, place) => `line ${place + 1}`),
+  )
 })
 
 test('a message that was dropped is no longer shown, a parked one is', async (t) => {

@@ -257,25 +257,41 @@ export function* sweepInbox(before: number, limit: number): UseCase<number> {
   return (yield* rows(sweepEvents, { before, limit })).length
 }
 
-const chatEvents = query(
-  (db, p: { platform: string; account: string; chat_id: string; after: number; limit: number }) =>
+/** A stretch of a chat's time, both ends included, ms; and from which end its lines are counted. */
+export interface ChatSpan {
+  readonly since: number
+  readonly until: number
+  readonly from: 'oldest' | 'newest'
+  readonly limit: number
+}
+
+type SpanParams = { platform: string; account: string; chat_id: string; since: number; until: number; limit: number }
+
+const chatEventsFrom = (direction: 'asc' | 'desc') =>
+  query((db, p: SpanParams) =>
     db
       .selectFrom('inbox')
       .select(['seq', 'payload', 'turn_id', 'accepted_at'])
       .where('platform', '=', p.platform)
       .where('account', '=', p.account)
       .where('chat_id', '=', p.chat_id)
-      .where('accepted_at', '>=', p.after)
+      .where('accepted_at', '>=', p.since)
+      .where('accepted_at', '<=', p.until)
       .where('state', '!=', 'dropped')
-      .orderBy('seq', 'desc')
+      .orderBy('seq', direction)
       .limit(p.limit),
-)
+  )
+const chatEvents = { oldest: chatEventsFrom('asc'), newest: chatEventsFrom('desc') }
 
-/** What people wrote in a chat since `after` (ms), newest first. */
+/** What people wrote in a chat, beginning at the end the span names. */
 export function* eventsOfChat(
   chat: { platform: string; account: string; chatId: string },
-  after: number,
-  limit: number,
+  { from, ...span }: ChatSpan,
 ): UseCase<readonly { seq: number; payload: string; turn_id: string | null; accepted_at: number }[]> {
-  return yield* rows(chatEvents, { platform: chat.platform, account: chat.account, chat_id: chat.chatId, after, limit })
+  return yield* rows(chatEvents[from], {
+    platform: chat.platform,
+    account: chat.account,
+    chat_id: chat.chatId,
+    ...span,
+  })
 }

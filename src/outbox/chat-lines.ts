@@ -4,8 +4,18 @@
 import { query, rows, type UseCase } from '../store/query.ts'
 import type { Chat } from './queries.ts'
 
-const linesOfChat = query(
-  (db, p: { platform: string; account: string; chat_id: string; since: number; limit: number }) =>
+/** A stretch of a chat's time, both ends included, ms; and from which end its lines are counted. */
+interface Span {
+  readonly since: number
+  readonly until: number
+  readonly from: 'oldest' | 'newest'
+  readonly limit: number
+}
+
+type SpanParams = { platform: string; account: string; chat_id: string; since: number; until: number; limit: number }
+
+const linesFrom = (direction: 'asc' | 'desc') =>
+  query((db, p: SpanParams) =>
     db
       .selectFrom('outbox')
       .select(['id', 'text', 'kind', 'turn_id', 'created_at'])
@@ -13,10 +23,12 @@ const linesOfChat = query(
       .where('account', '=', p.account)
       .where('chat_id', '=', p.chat_id)
       .where('created_at', '>=', p.since)
+      .where('created_at', '<=', p.until)
       .where('state', '!=', 'dropped')
-      .orderBy('id', 'desc')
+      .orderBy('id', direction)
       .limit(p.limit),
-)
+  )
+const lines = { oldest: linesFrom('asc'), newest: linesFrom('desc') }
 
 export interface ChatLine {
   readonly id: number
@@ -26,11 +38,10 @@ export interface ChatLine {
   readonly created_at: number
 }
 
-/** The answers of a chat since `since` (ms), newest first. */
+/** The answers of a chat, beginning at the end the span names. */
 export function* messagesOfChat(
   { platform, account, chatId }: Chat,
-  since: number,
-  limit: number,
+  { from, ...span }: Span,
 ): UseCase<readonly ChatLine[]> {
-  return yield* rows(linesOfChat, { platform, account, chat_id: chatId, since, limit })
+  return yield* rows(lines[from], { platform, account, chat_id: chatId, ...span })
 }

@@ -109,6 +109,13 @@ export interface ChatEntry {
   readonly messageId?: string
 }
 
+/** Which lines of a chat: the first `limit` after an entry, the last `limit` before one, or the newest. */
+export interface HistoryQuery {
+  readonly after?: string
+  readonly before?: string
+  readonly limit: number
+}
+
 /** What the gateway gives an adapter. */
 export interface PlatformContext<Options = Readonly<Record<string, unknown>>> {
   readonly platform: string
@@ -128,8 +135,8 @@ export interface PlatformContext<Options = Readonly<Record<string, unknown>>> {
   outcome(seq: number, signal: AbortSignal): Promise<TurnOutcome>
   /** Asks the turn that works on this event to stop. A no-op when it has ended. */
   stop(seq: number): Promise<void>
-  /** The stored lines of a chat, oldest first; at most `limit`, the newest ones unless `after` is given. */
-  history(chatId: string, query: { after?: string; limit: number }): Promise<ChatEntry[]>
+  /** The stored lines of a chat, oldest first. */
+  history(chatId: string, query: HistoryQuery): Promise<ChatEntry[]>
   /** Serves HTTP under `/<prefix>`; see `HttpRoute`. */
   route(route: HttpRoute): void
   /** Reports health between connects: `connected` again, or what is wrong. */

@@ -85,9 +85,10 @@ export async function startGateway(): Promise<Gateway> {
     async stop(seq) {
       gateway.stopped.push(seq)
     },
-    async history(_chat, { after, limit }) {
+    async history(_chat, { after, before, limit }) {
       if (gateway.failHistory !== undefined) throw gateway.failHistory
-      if (after === undefined) return history.slice(-limit)
+      const end = before === undefined ? history.length : history.findIndex(({ id }) => id === before)
+      if (after === undefined) return history.slice(Math.max(0, end - limit), Math.max(0, end))
       const start = history.findIndex(({ id }) => id === after) + 1
       return history.slice(start, start + limit)
     },
