@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import {
   acceptEvent,
+  type ChatSpan,
   claimEvent,
   dropEvent,
   eventState,
@@ -141,14 +142,18 @@ test('old finished messages are forgotten with their names, a few at a time; unf
   for (const key of ['c', 'd', 'young']) assert.equal((await accept(store, key)).duplicate, true, key)
 })
 
-test('what people wrote in a chat comes newest first, without what was dropped', async (t) => {
+test('what people wrote in a chat is read from either end of a stretch of time, without what was dropped', async (t) => {
   const store = await withThree(t)
   await accept(store, 'd', { at: 2_000 })
   await store.run(() => parkEvent(2, 'x', done))
   await store.run(() => dropEvent(2))
-  const seqs = async (after: number, limit: number) =>
-    (await store.run(() => eventsOfChat(chat, after, limit))).map(({ seq }) => seq)
-  assert.deepEqual(await seqs(0, 10), [4, 3, 1])
-  assert.deepEqual(await seqs(0, 2), [4, 3])
-  assert.deepEqual(await seqs(1_500, 10), [4])
+  const seqs = async (span: Partial<ChatSpan>) => {
+    const whole: ChatSpan = { since: 0, until: 9_000, from: 'newest', limit: 10 }
+    return (await store.run(() => eventsOfChat(chat, { ...whole, ...span }))).map(({ seq }) => seq)
+  }
+  assert.deepEqual(await seqs({}), [4, 3, 1])
+  assert.deepEqual(await seqs({ limit: 2 }), [4, 3])
+  assert.deepEqual(await seqs({ from: 'oldest', limit: 2 }), [1, 3])
+  assert.deepEqual(await seqs({ since: 2_000 }), [4])
+  assert.deepEqual(await seqs({ until: 1_000 }), [3, 1])
 })

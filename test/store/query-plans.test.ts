@@ -115,7 +115,9 @@ async function liveThrough(t: TestContext): Promise<{ queries: Set<AnyQuery>; pa
   await watched.run(() => queuedEvents(key))
   await watched.run(openLanes)
   await watched.run(sessionsWithOpenTurns)
-  await watched.run(() => chatHistory(source, undefined, 10))
+  for (const span of [{}, { after: '1-i1' }, { before: '1-i1' }]) {
+    await watched.run(() => chatHistory(source, { ...span, limit: 10 }))
+  }
   await watched.run(() => sweepInbox(2, 10))
   await watched.run(() => sweepTurns(2, 10))
   for (const listing of [
