@@ -26,6 +26,8 @@ export interface CommandLaneDeps {
   readonly clock: () => number
   /** Whether this platform has its gateway events emitted. */
   watched(event: MessageEvent): boolean
+  /** The daemon is stopping: what runs may end, what waits goes on at the next start. */
+  draining(): boolean
   /** Named points for crash tests; does nothing in production. */
   probe(point: string): void
 }
@@ -36,7 +38,7 @@ const maxTries = 3
 /** Works through the waiting commands of one session. Throws what could not be stored: it is tried again. */
 export function createCommandLane(deps: CommandLaneDeps): (key: SessionKey, signal: AbortSignal) => Promise<void> {
   return async (key, signal) => {
-    while (!signal.aborted) {
+    while (!signal.aborted && !deps.draining()) {
       const head = await deps.store.run(() => claimCommand(key))
       if (head === undefined) return
       deps.probe('command:claimed')
