@@ -1,0 +1,90 @@
+/**
+ * `npm run proof [-- options]`: the promises under the full counts. Every kill point of the route times twenty seeds, then
+ * random kills while people write. Prints what was counted; exits 1 when a promise was broken.
+ *
+ *     --only points|monkey   one half
+ *     --point NAME           this kill point alone
+ *     --seed N               this seed alone (points), or the seed of the monkey
+ *     --seeds N              seeds per kill point; 20
+ *     --messages N           what the people of the monkey write; 300, or 5,000 with --full
+ */
+import process from 'node:process'
+import { parseArgs } from 'node:util'
+import { killPoints } from './crash/life.ts'
+import { type MonkeyResult, runMonkey } from './proof/monkey.ts'
+import { type PointsResult, runPoints } from './proof/points.ts'
+import { isKept } from './proof/tally.ts'
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    point: { type: 'string' },
+    seed: { type: 'string' },
+    seeds: { type: 'string', default: '20' },
+    messages: { type: 'string' },
+    full: { type: 'boolean', default: false },
+  },
+})
+const progress = (line: string) => process.stderr.write(`${line}\n`)
+const print = (line: string) => process.stdout.write(`${line}\n`)
+
+const chosen = killPoints.filter(({ name }) => values.point === undefined || name === values.point)
+if (chosen.length === 0) {
+  progress(`No kill point is called ${values.point}. There are: ${killPoints.map(({ name }) => name).join(', ')}`)
+  process.exit(2)
+}
+
+let kept = true
+if (values.only !== 'monkey') kept = (await provePoints()) && kept
+if (values.only !== 'points' && values.point === undefined) kept = (await proveMonkey()) && kept
+print(kept ? 'Every promise was kept.' : 'A PROMISE WAS BROKEN.')
+process.exitCode = kept ? 0 : 1
+
+async function provePoints(): Promise<boolean> {
+  const seeds =
+    values.seed === undefined
+      ? Array.from({ length: Number(values.seeds) }, (_, index) => index + 1)
+      : [Number(values.seed)]
+  const result = await runPoints({ points: chosen, seeds, atOnce: 2, progress })
+  printPoints(result, seeds.length)
+  return result.broken.length === 0
+}
+
+function printPoints({ lives, kills, broken, seconds }: PointsResult, seeds: number): void {
+  print(
+    `Kill points: ${chosen.length} points × ${seeds} seeds = ${lives} lives, ${kills} kills, ${seconds.toFixed(0)} s`,
+  )
+  print(`  broken: ${broken.length}`)
+  for (const { point, seed, reason } of broken) {
+    print(`  ${point}, seed ${seed}: ${reason.split('\n')[0]?.slice(0, 500)}`)
+    print(`    again: npm run proof -- --point ${point} --seed ${seed}`)
+  }
+}
+
+async function proveMonkey(): Promise<boolean> {
+  const seed = Number(values.seed ?? Date.now() % 1_000_000)
+  const messages = Number(values.messages ?? (values.full ? 5_000 : 300))
+  progress(`monkey: ${messages} messages, seed ${seed}`)
+  const result = await runMonkey({ seed, messages, chats: 6, progress: (line) => progress(`monkey: ${line}`) })
+  printMonkey(result)
+  if (!isKept(result)) print(`  again: npm run proof -- --only monkey --messages ${messages} --seed ${seed}`)
+  return isKept(result)
+}
+
+function printMonkey(result: MonkeyResult): void {
+  print(
+    `Random kills: ${result.kills} kills (${result.killsWhileStarting} while starting), ${result.said} messages, ${result.seconds.toFixed(0)} s`,
+  )
+  print(`  answered: ${result.answered}`)
+  print(`  set aside after three crashes, and told so: ${result.setAside}`)
+  print(`  unanswered: ${counted(result.unanswered)}`)
+  print(`  doubled without a label: ${counted(result.unlabelled)}`)
+  print(`  doubled with a label: ${result.labelled}`)
+  print(`  effects twice: ${counted(result.effectsTwice)}`)
+  print(`  out of order: ${counted(result.inversions)}`)
+  print(`  drafts left behind: ${result.leftDrafts}`)
+}
+
+function counted(items: readonly string[]): string {
+  return items.length === 0 ? '0' : `${items.length} (${items.slice(0, 20).join('; ')})`
+}

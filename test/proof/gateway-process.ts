@@ -1,0 +1,73 @@
+/**
+ * A gateway that can be killed at any moment and started again in the same home.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { cp, mkdir, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export interface Addresses {
+  readonly chatUrl: string
+  readonly modelUrl: string
+}
+
+/** Lays out the home: the chat product of the crash tests, drafts that grow quickly. */
+export async function layOutHome(home: string, { chatUrl, modelUrl }: Addresses): Promise<void> {
+  const wire = join(home, 'platforms', 'wire')
+  await mkdir(wire, { recursive: true, mode: 0o700 })
+  await cp(fileURLToPath(new URL('../crash/wire/', import.meta.url)), wire, { recursive: true })
+  await writeFile(
+    join(home, 'config.yaml'),
+    `model: test
+provider: openai
+base_url: ${modelUrl}
+api_key: none
+http: { port: 0 }
+streaming: { edit_interval: 0.005, buffer_threshold: 8 }
+agent: { drain_timeout: 5 }
+platforms:
+  wire: { enabled: true, url: "${chatUrl}" }
+`,
+    { mode: 0o600 },
+  )
+}
+
+export interface GatewayProcess {
+  readonly pid: number
+  /** The last lines of its log. */
+  log(): string
+  /** Resolves when it is ready, or has ended. */
+  readonly ready: Promise<void>
+  /** Resolves with the signal that ended it, or its exit code. */
+  readonly ended: Promise<NodeJS.Signals | number | null>
+  signal(signal: NodeJS.Signals): void
+}
+
+export function startGatewayProcess(home: string): GatewayProcess {
+  const child: ChildProcess = spawn(
+    process.execPath,
+    [fileURLToPath(new URL('../crash/child.mjs', import.meta.url)), JSON.stringify({ home })],
+    {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: {
+        PATH: process.env['PATH'],
+        NODE_COMPILE_CACHE: join(tmpdir(), `hermes-crash-cache-${process.getuid?.() ?? 0}`),
+      },
+    },
+  )
+  const ready = Promise.withResolvers<void>()
+  let log = ''
+  child.stderr?.on('data', (piece) => {
+    log = (log + piece).slice(-20_000)
+    if (log.includes('"msg":"ready"')) ready.resolve()
+  })
+  child.once('exit', () => ready.resolve())
+  return {
+    pid: child.pid ?? 0,
+    log: () => log,
+    ready: ready.promise,
+    ended: new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code))),
+    signal: (signal) => void child.kill(signal),
+  }
+}

@@ -1,0 +1,215 @@
+/**
+ * People write in several chats while the gateway is killed at random moments, also while it recovers, and started again.
+ */
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type ChatServer, startChatServer } from '../crash/chat-server.ts'
+import { startOpenAiServer } from '../kit/servers/openai-server.ts'
+import type { ModelReply, RecordedRequest } from '../kit/servers/script.ts'
+import { type GatewayProcess, layOutHome, startGatewayProcess } from './gateway-process.ts'
+import { createRandom, type Random } from './random.ts'
+import { openSlowDoor } from './slow-door.ts'
+import { answeredToken, isCommandAnswer, isGivenUp, type Said, type Tally, tallyOf, textOf } from './tally.ts'
+
+export interface MonkeyOptions {
+  readonly seed: number
+  readonly messages: number
+  readonly chats: number
+  progress(line: string): void
+}
+
+export interface MonkeyResult extends Tally {
+  readonly kills: number
+  /** Of those: before the gateway had been up for long enough to have recovered. */
+  readonly killsWhileStarting: number
+  readonly seconds: number
+}
+
+/** Without any new answer for so long, with the gateway left alone, something is lost. */
+const silenceMs = 30_000
+/** Of one way between the gateway and the chat product. */
+const longestDelayMs = 40
+/** Messages of one chat that may wait at the same time. */
+const waitingPerChat = 3
+
+/** Rejects when a gateway cannot be started; everything else is in the result. */
+export async function runMonkey(options: MonkeyOptions): Promise<MonkeyResult> {
+  const begun = performance.now()
+  const random = createRandom(options.seed)
+  const home = await mkdtemp(join(tmpdir(), 'hermes-proof-'))
+  const effects = join(home, 'effects.log')
+  const chat = await startChatServer()
+  const door = await openSlowDoor(chat.url, createRandom(options.seed + 1), longestDelayMs)
+  const model = await startOpenAiServer({ defaultReply: modelReply(effects), record: false })
+  try {
+    await layOutHome(home, { chatUrl: door.url, modelUrl: model.baseUrl })
+    const people = startPeople(chat, options, random)
+    const kills = await killUntilSaid(home, people, random, options)
+    await lastLife(home, people)
+    const written = (await readFile(effects, 'utf8').catch(() => '')).split('\n').filter(Boolean)
+    const tally = tallyOf(people.said, chat.messages, givenUpTexts(home), written)
+    return { ...tally, ...kills, seconds: (performance.now() - begun) / 1_000 }
+  } finally {
+    await door.close()
+    await chat.close()
+    await model.stop()
+    await rm(home, { recursive: true, force: true, maxRetries: 5 })
+  }
+}
+
+/** Answers a plain message at once, one with an effect after a tool call that leaves its token in a file. */
+function modelReply(effects: string): (request: RecordedRequest) => ModelReply {
+  return ({ body, lastUserText }) => {
+    const messages = Array.isArray(body['messages']) ? body['messages'] : []
+    const asked = lastUserText.trim()
+    const effect = /^effect (\w+)$/.exec(asked)?.[1]
+    if (effect !== undefined && messages.at(-1)?.role !== 'tool') {
+      return { toolCalls: [{ name: 'terminal', arguments: { command: `echo ${effect} >> ${effects}` } }], delayMs: 1 }
+    }
+    return { text: `Here is, with a few more words than needed, the answer to ${asked}.`, delayMs: 2 }
+  }
+}
+
+interface People {
+  readonly said: readonly Said[]
+  /** Messages that have an answer, or a notice that there will be none. */
+  settled(): number
+  /** Resolves when all messages have been written and settled. */
+  readonly done: Promise<void>
+}
+
+/** Everybody writes at a pace of their own, and seldom waits for the answer. */
+function startPeople(chat: ChatServer, { messages, chats }: MonkeyOptions, random: Random): People {
+  const said: Said[] = []
+  const seen = createReader(chat)
+
+  async function person(name: string, share: number): Promise<void> {
+    for (let number = 1; number <= share; ) {
+      await pause(random.between(100, 900))
+      const own = said.filter((one) => one.chat === name).length
+      if (own - seen.settledIn(name) >= waitingPerChat) continue
+      const dice = random.next()
+      const one: Said = { chat: name, number, kind: dice < 0.55 ? 'plain' : dice < 0.9 ? 'effect' : 'command' }
+      said.push(one)
+      chat.say(name, textOf(one))
+      number += 1
+    }
+  }
+  async function all(): Promise<void> {
+    const share = Math.ceil(messages / chats)
+    await Promise.all(Array.from({ length: chats }, (_, index) => person(`c${index + 1}`, share)))
+    while (seen.settled() < said.length) await pause(20)
+  }
+  return { said, settled: seen.settled, done: all() }
+}
+
+/** Counts settled messages without reading everything again at each look. */
+function createReader(chat: ChatServer) {
+  const tokens = new Set<string>()
+  const counts = new Map<string, number>()
+  let next = 0
+  const add = (name: string) => counts.set(name, (counts.get(name) ?? 0) + 1)
+
+  function read(): void {
+    // A draft becomes final where it stands, so the newest ones are looked at again.
+    for (const message of chat.messages.slice(next)) {
+      if (message.draft || tokens.has(message.id)) continue
+      tokens.add(message.id)
+      const token = answeredToken(message.text)
+      const repeated = token !== undefined && tokens.has(token)
+      if (token !== undefined) tokens.add(token)
+      const settles = (token !== undefined && !repeated) || isCommandAnswer(message.text) || isGivenUp(message.text)
+      if (settles && !message.text.includes('May be a duplicate')) add(message.chat)
+      else if (settles && token !== undefined) add(message.chat)
+    }
+    next = Math.max(0, chat.messages.length - 200)
+  }
+  return {
+    settledIn(name: string): number {
+      read()
+      return counts.get(name) ?? 0
+    },
+    settled(): number {
+      read()
+      return [...counts.values()].reduce((sum, count) => sum + count, 0)
+    },
+  }
+}
+
+async function killUntilSaid(
+  home: string,
+  people: People,
+  random: Random,
+  { messages, progress }: MonkeyOptions,
+): Promise<{ kills: number; killsWhileStarting: number }> {
+  let kills = 0
+  let killsWhileStarting = 0
+  let over = false
+  people.done.then(() => {
+    over = true
+  })
+  let shownAt = performance.now()
+  while (!over) {
+    const early = random.next() < 0.25
+    const lifeMs = early ? random.between(100, 500) : random.between(500, 2_000)
+    const gateway = startGatewayProcess(home)
+    await Promise.race([pause(lifeMs), people.done])
+    if (over) return finished(gateway, { kills, killsWhileStarting })
+    gateway.signal('SIGKILL')
+    const how = await gateway.ended
+    if (how !== 'SIGKILL') throw new Error(`the gateway ended by itself (${how}): ${gateway.log()}`)
+    kills += 1
+    if (early) killsWhileStarting += 1
+    if (performance.now() - shownAt > 5_000) {
+      shownAt = performance.now()
+      progress(`${people.settled()} of ${messages} settled, ${kills} kills`)
+    }
+    // Everything is written: what is left must not need luck to be answered.
+    if (people.said.length >= messages) break
+  }
+  return { kills, killsWhileStarting }
+}
+
+async function finished<T>(gateway: GatewayProcess, counts: T): Promise<T> {
+  await gateway.ready
+  gateway.signal('SIGTERM')
+  await gateway.ended
+  return counts
+}
+
+/** The gateway is left alone until all is answered, or nothing has moved for too long. */
+async function lastLife(home: string, people: People): Promise<void> {
+  const gateway = startGatewayProcess(home)
+  let before = people.settled()
+  let movedAt = performance.now()
+  let over = false
+  people.done.then(() => {
+    over = true
+  })
+  while (!over && performance.now() - movedAt < silenceMs) {
+    await Promise.race([pause(200), people.done])
+    const now = people.settled()
+    if (now !== before) movedAt = performance.now()
+    before = now
+  }
+  // What a start repeats by mistake is there by now.
+  await gateway.ready
+  await pause(500)
+  gateway.signal('SIGTERM')
+  const how = await gateway.ended
+  if (how !== 0) throw new Error(`the last gateway did not stop cleanly (${how}): ${gateway.log()}`)
+}
+
+/** The texts of messages that the gateway has set aside. */
+function givenUpTexts(home: string): string[] {
+  const db = new DatabaseSync(join(home, 'state.db'), { readOnly: true })
+  try {
+    const rows = db.prepare("select json_extract(payload, '$.text') as text from inbox where state = 'parked'").all()
+    return rows.map(({ text }) => String(text))
+  } finally {
+    db.close()
+  }
+}
