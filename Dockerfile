@@ -27,8 +27,9 @@ RUN test -e node_modules/.hermes/complete && \
     chmod a+w .cache
 # Compiled once, here, for every start: by the user who will run it, because Node keeps a cache for each.
 USER 10001:10001
-RUN node src/packages/fill-cache.mjs /app/.cache && \
-    chmod -R a=rX .cache/*
+RUN node src/packages/fill-cache.mjs /app/.cache
+USER root
+RUN chmod -R a=rX,u+w .cache
 
 FROM node:${NODE}
 ARG PYTHON=1

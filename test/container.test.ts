@@ -135,6 +135,8 @@ test('a browser on this machine may use the published port although the gateway 
 describe('the tree of the image', { timeout: 60_000 }, () => {
   let image = ''
   let app = ''
+  /** What others than root may write, as it came out of the build. */
+  let openFiles: string[] = []
   const children = new Set<ChildProcess>()
   const isRoot = process.getuid?.() === 0
   const user = Number(last('USER').text.split(':')[0])
@@ -147,6 +149,9 @@ describe('the tree of the image', { timeout: 60_000 }, () => {
     app = join(image, 'app')
     mkdirSync(app)
     await buildTree()
+    openFiles = readdirSync(app, { recursive: true, encoding: 'utf8' }).filter(
+      (name) => (lstatSync(join(app, name)).mode & 0o022) !== 0,
+    )
     for (const name of ['data', 'tmp']) {
       mkdirSync(join(image, name), { mode: 0o700 })
       if (isRoot) chownSync(join(image, name), user, user)
@@ -173,8 +178,9 @@ describe('the tree of the image', { timeout: 60_000 }, () => {
     const begin = build.instructions.findIndex(({ name, text }) => name === 'COPY' && text === '. .')
     assert.notEqual(begin, -1)
     let as = {}
+    const users: Readonly<Record<string, object>> = { [last('USER').text]: identity, root: {} }
     for (const { name, text } of build.instructions.slice(begin + 1)) {
-      if (name === 'USER') as = identity
+      if (name === 'USER') as = users[text] ?? assert.fail(`the test does not know the user ${text}`)
       else if (name === 'RUN') {
         const script = text.replaceAll('/app', app)
         await run('/bin/sh', ['-euc', script], { cwd: app, env: { PATH: searchPath }, ...as })
@@ -226,6 +232,10 @@ describe('the tree of the image', { timeout: 60_000 }, () => {
     ])
     assert.deepEqual(readdirSync(join(app, 'node_modules')).sort(), ['.hermes', 'marked'])
     assert.ok(filesIn(app).size > 100)
+  })
+
+  test('belongs to root: whoever runs it, the agent included, can change nothing of it', () => {
+    assert.deepEqual(openFiles, [])
   })
 
   test('answers, stays healthy and stops cleanly as an ordinary user who can write nothing but the home', async () => {
