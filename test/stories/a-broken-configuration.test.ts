@@ -41,6 +41,7 @@ for (const { what, text, says } of broken) {
     })
     assert.match(String(at(await answer.json(), 'choices', 0, 'message', 'content')), /ok/)
     await gateway.logged(says)
+    assert.match(await firstLineOf(await gateway.http('/web/stream?chat=page')), says)
   })
 }
 
@@ -95,3 +96,14 @@ test('a model that is configured while the gateway runs answers the next message
   await gateway.say('hello')
   await gateway.reply('You said: hello')
 })
+
+/** The first thing that the page is told, whatever becomes of the chat. */
+async function firstLineOf(response: Response): Promise<string> {
+  let text = ''
+  assert.ok(response.body)
+  for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
+    text += piece
+    if (text.includes('\n')) break
+  }
+  return text.split('\n')[0] ?? ''
+}
