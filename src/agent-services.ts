@@ -2,6 +2,7 @@
  * What a turn needs of the agent room: the configured model, the tools, the place where they work. Loaded when the first
  * turn asks for it, so that an idle daemon does not pay for it.
  */
+import { resolve } from 'node:path'
 import type { AgentConfig } from './agent/config.ts'
 import type { Provider } from './agent/provider.ts'
 import { providerName } from './agent/providers/provider-name.ts'
@@ -50,7 +51,11 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     readTodos: (argumentsJson) => opened().readTodos(argumentsJson),
   })
 
-  const cwd = () => settings().terminal.cwd || environment().values['HOME'] || home.root
+  const cwd = () => {
+    const userHome = environment().values['HOME'] || home.root
+    const wanted = settings().terminal.cwd
+    return resolve(userHome, wanted.replace(/^~(?=$|\/)\/?/, ''))
+  }
   const providerSettings = () => {
     const { provider, model, base_url, api_key, agent } = settings()
     const { OPENAI_API_KEY = '', ANTHROPIC_API_KEY = '' } = environment().values

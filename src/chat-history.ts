@@ -16,15 +16,13 @@ export interface ChatName {
 
 /** Oldest first: the `limit` entries that follow `after`, or else the newest ones, those before `before`. */
 export function* chatHistory(chat: ChatName, { after, before, limit }: HistoryQuery): UseCase<ChatEntry[]> {
-  const from = after === undefined ? 'newest' : 'oldest'
-  // The entry named is found again and left out below, so one more is asked for.
-  const span = {
-    from,
-    since: timeOf(after, 0),
-    until: timeOf(before, Number.MAX_SAFE_INTEGER),
-    limit: limit + 1,
-  } as const
-  const written = (yield* eventsOfChat(chat, span)).map(({ seq, payload, turn_id, accepted_at }) => {
+  const span = (side: Side) => ({
+    from: after === undefined ? ('newest' as const) : ('oldest' as const),
+    after: after === undefined ? { at: -1, row: 0 } : placeOf(after, side),
+    before: before === undefined ? { at: Number.MAX_SAFE_INTEGER, row: 0 } : placeOf(before, side),
+    limit,
+  })
+  const written = (yield* eventsOfChat(chat, span('i'))).map(({ seq, payload, turn_id, accepted_at }) => {
     const event = storedEvent(payload)
     return {
       id: entryId(accepted_at, 'i', seq),
@@ -36,7 +34,7 @@ export function* chatHistory(chat: ChatName, { after, before, limit }: HistoryQu
       ...(turn_id === null ? {} : { turnId: turn_id }),
     }
   })
-  const answered = (yield* messagesOfChat(chat, span)).map(({ id, text, kind, turn_id, created_at }) => ({
+  const answered = (yield* messagesOfChat(chat, span('o'))).map(({ id, text, kind, turn_id, created_at }) => ({
     id: entryId(created_at, 'o', id),
     from: 'agent' as const,
     kind: kind === 'reply' ? ('message' as const) : ('notice' as const),
@@ -44,20 +42,23 @@ export function* chatHistory(chat: ChatName, { after, before, limit }: HistoryQu
     at: created_at,
     ...(turn_id === null ? {} : { turnId: turn_id }),
   }))
-  const wanted = [...written, ...answered]
-    .filter(({ id }) => (after === undefined || id > after) && (before === undefined || id < before))
-    .sort((a, b) => (a.id < b.id ? -1 : 1))
-  return from === 'oldest' ? wanted.slice(0, limit) : wanted.slice(-limit)
+  const all = [...written, ...answered].sort((a, b) => (a.id < b.id ? -1 : 1))
+  return after === undefined ? all.slice(-limit) : all.slice(0, limit)
 }
 
+/** What was written comes from the inbox, what was answered from the outbox. */
+type Side = 'i' | 'o'
+
 /** Sorts as text by time, then by row: the digits of a time in ms stay as many until the year 2286. */
-export function entryId(at: number, side: 'i' | 'o', row: number): string {
+export function entryId(at: number, side: Side, row: number): string {
   return `${at}-${side}${String(row).padStart(12, '0')}`
 }
 
-function timeOf(id: string | undefined, otherwise: number): number {
-  const at = Number.parseInt(id ?? '', 10)
-  return Number.isSafeInteger(at) ? at : otherwise
+/** Where an entry lies as seen from one side: of its moment, all rows of the earlier side come before it. */
+function placeOf(id: string, side: Side): { at: number; row: number } {
+  const [, at = '0', own = 'i', row = '0'] = /^(\d{1,15})-([io])(\d{1,15})$/.exec(id) ?? []
+  if (own === side) return { at: Number(at), row: Number(row) }
+  return { at: Number(at), row: side < own ? Number.MAX_SAFE_INTEGER : -1 }
 }
 
 /** JSON that the inbox wrote itself. */

@@ -42,7 +42,7 @@ import { createSupervisor } from './platforms/supervisor.ts'
 import { keepTidy } from './retention.ts'
 import { createSessionServices } from './session-services.ts'
 import { createRunningTurns } from './sessions/running-turns.ts'
-import { isSharedSession, type SessionKeyRules, sessionKeyOf } from './sessions/session-key.ts'
+import { isSharedSession, platformOf, type SessionKeyRules, sessionKeyOf } from './sessions/session-key.ts'
 import { freezePrompt } from './sessions/transcript.ts'
 import { sessionsWithOpenTurns } from './sessions/turns.ts'
 import { type HomeLock, lockHome } from './store/sqlite/lock.ts'
@@ -220,6 +220,7 @@ async function start(options: GatewayOptions, lock: HomeLock): Promise<Gateway> 
     store,
     sender: ({ platform, account }) => supervisor.adapter(platform, account),
     limitsOf: (platform) => manifests.get(platform)?.limits,
+    onRefused: (platform, account) => supervisor.refuse(platform, account, 'the platform refused the credentials'),
     clock,
     random,
     log,
@@ -368,8 +369,10 @@ async function start(options: GatewayOptions, lock: HomeLock): Promise<Gateway> 
     await outbox.recover()
     const open = await store.run(openLanes)
     const cutOff = await store.run(sessionsWithOpenTurns)
-    for (const { session_key, lane } of open) engine.wake(brand<SessionKey>(session_key), lane)
-    for (const key of cutOff) engine.wake(brand<SessionKey>(key), 'turn')
+    // A terminal with a gateway of its own leaves the work of other platforms to the daemon.
+    const ours = (key: string) => options.only === undefined || options.only.includes(platformOf(key))
+    for (const { session_key, lane } of open) if (ours(session_key)) engine.wake(brand<SessionKey>(session_key), lane)
+    for (const key of cutOff) if (ours(key)) engine.wake(brand<SessionKey>(key), 'turn')
     probe('recovery:done')
     url = (await http.start()).url
     if (options.only === undefined) announceDaemon(home, { pid: process.pid, url })

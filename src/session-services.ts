@@ -67,9 +67,9 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
 
     async stopEvent(seq) {
       const found = await store.run(() => withdraw(seq))
-      if (found === 'withdrawn') return outcomes.settle(seq, stoppedOutcome)
-      if (found !== 'at-work') return
-      running.stopEvent(seq)
+      if (found.state === 'withdrawn') outcomes.settle(seq, stoppedOutcome)
+      // A turn that waits for its next try is not running; woken, it sees the note and ends.
+      if (found.state === 'at-work' && !running.stopEvent(seq)) engine.wake(found.key, 'turn')
     },
 
     async resetSession(key, source, title) {
@@ -97,16 +97,16 @@ const stoppedOutcome: TurnOutcome = {
 }
 
 /** An event that waits is taken back; one at work is marked, so that not even a crash brings it back. */
-function* withdraw(seq: number): UseCase<'withdrawn' | 'at-work' | 'over'> {
+function* withdraw(seq: number): UseCase<{ state: 'withdrawn' | 'over' } | { state: 'at-work'; key: SessionKey }> {
   const event = yield* eventState(seq)
   if (event?.state === 'queued') {
     yield* finishEvent(seq, stoppedOutcome)
-    return 'withdrawn'
+    return { state: 'withdrawn' }
   }
-  if (event?.state !== 'claimed') return 'over'
+  if (event?.state !== 'claimed') return { state: 'over' }
   const open = yield* openTurn(event.session_key)
   if (open?.seq === seq) yield* requestTurnStop(event.session_key)
-  return 'at-work'
+  return { state: 'at-work', key: brand<SessionKey>(event.session_key) }
 }
 
 /** A turn that did not end in time is closed here; what it still writes is refused by the fence. */

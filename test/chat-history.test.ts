@@ -98,6 +98,20 @@ test('whoever comes back after long gets what he missed from its beginning, not 
   )
 })
 
+test('many lines of one moment are read on in steps, none twice and none left out', async (t) => {
+  const { written, answered, read } = bookOf(t)
+  for (let part = 1; part <= 6; part++) await answered(`part ${part}`, 1_000)
+  await written('and a question', 1_000)
+  const seen: string[] = []
+  for (let last: string | undefined, more = true; more; ) {
+    const entries = await read(2, last ?? '0-i0')
+    seen.push(...entries.map(({ text }) => text))
+    last = entries.at(-1)?.id
+    more = entries.length > 0
+  }
+  assert.deepEqual(seen, ['and a question', ...Array.from({ length: 6 }, (_, part) => `part ${part + 1}`)])
+})
+
 test('older lines can be read page by page', async (t) => {
   const { written, answered, read } = bookOf(t)
   for (let at = 1; at <= 9; at++) await (at % 2 === 0 ? answered(`line ${at}`, at) : written(`line ${at}`, at))

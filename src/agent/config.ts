@@ -60,7 +60,12 @@ export const agentConfig = {
         .describe(
           'Where commands run. Only local is there yet; with another one the model gets no terminal and no file tools.',
         ),
-      cwd: z.string().default('').describe('The folder commands start in; left out: the home directory of the user.'),
+      cwd: z
+        .string()
+        .default('')
+        .describe(
+          'The folder commands start in; relative ones begin at the home directory of the user, which is also the default.',
+        ),
       timeout: seconds.default(180).describe('Seconds a command may run when the model asks for no other limit.'),
       max_timeout: seconds.default(1800).describe('Seconds a command may run at most.'),
       max_output_kb: z.int().min(1).default(200).describe('Output kept of one command.'),

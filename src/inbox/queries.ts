@@ -257,15 +257,30 @@ export function* sweepInbox(before: number, limit: number): UseCase<number> {
   return (yield* rows(sweepEvents, { before, limit })).length
 }
 
-/** A stretch of a chat's time, both ends included, ms; and from which end its lines are counted. */
+/** A place in a chat: a time in ms and a row of that moment. */
+export interface ChatPlace {
+  readonly at: number
+  readonly row: number
+}
+
+/** A stretch of a chat without its two ends, and from which end its lines are counted. */
 export interface ChatSpan {
-  readonly since: number
-  readonly until: number
+  readonly after: ChatPlace
+  readonly before: ChatPlace
   readonly from: 'oldest' | 'newest'
   readonly limit: number
 }
 
-type SpanParams = { platform: string; account: string; chat_id: string; since: number; until: number; limit: number }
+type SpanParams = {
+  platform: string
+  account: string
+  chat_id: string
+  after_at: number
+  after_row: number
+  before_at: number
+  before_row: number
+  limit: number
+}
 
 const chatEventsFrom = (direction: 'asc' | 'desc') =>
   query((db, p: SpanParams) =>
@@ -275,8 +290,8 @@ const chatEventsFrom = (direction: 'asc' | 'desc') =>
       .where('platform', '=', p.platform)
       .where('account', '=', p.account)
       .where('chat_id', '=', p.chat_id)
-      .where('accepted_at', '>=', p.since)
-      .where('accepted_at', '<=', p.until)
+      .where(sql<boolean>`(accepted_at, seq) > (${p.after_at}, ${p.after_row})`)
+      .where(sql<boolean>`(accepted_at, seq) < (${p.before_at}, ${p.before_row})`)
       .where('state', '!=', 'dropped')
       .orderBy('seq', direction)
       .limit(p.limit),
@@ -286,12 +301,16 @@ const chatEvents = { oldest: chatEventsFrom('asc'), newest: chatEventsFrom('desc
 /** What people wrote in a chat, beginning at the end the span names. */
 export function* eventsOfChat(
   chat: { platform: string; account: string; chatId: string },
-  { from, ...span }: ChatSpan,
+  { from, after, before, limit }: ChatSpan,
 ): UseCase<readonly { seq: number; payload: string; turn_id: string | null; accepted_at: number }[]> {
   return yield* rows(chatEvents[from], {
     platform: chat.platform,
     account: chat.account,
     chat_id: chat.chatId,
-    ...span,
+    after_at: after.at,
+    after_row: after.row,
+    before_at: before.at,
+    before_row: before.row,
+    limit,
   })
 }

@@ -45,7 +45,7 @@ interface AgentContext {
   chat_id: string
   /** '' where there is none. */
   thread_id: string
-  /** `dm`, `group`, `forum` or ''. */
+  /** `dm`, `group`, `channel`, `thread` or `forum`. */
   chat_type: string
   message: string
   message_full: string

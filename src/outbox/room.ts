@@ -21,6 +21,8 @@ export interface OutboxDeps {
   readonly pause: (ms: number, signal?: AbortSignal) => Promise<void>
   readonly log: Logger
   readonly settings: () => OutboxConfig
+  /** A platform has refused the credentials of an account: trying again changes nothing. */
+  onRefused?(platform: string, account: string): void
   /** Named points for crash tests; does nothing in production. */
   readonly probe: (point: string) => void
 }
@@ -58,9 +60,10 @@ export function createRoom(deps: OutboxDeps, quit: AbortSignal, halt: AbortSigna
     limits: (chat) => senderOf(chat)?.limits ?? deps.limitsOf?.(chat.platform, chat.account) ?? defaultLimits,
     block({ platform, account }) {
       const key = accountKey(platform, account)
-      if (!blocked.has(key))
-        deps.log.warn({ platform, account }, 'credentials refused; replies wait for a new connection')
+      if (blocked.has(key)) return
       blocked.add(key)
+      deps.log.warn({ platform, account }, 'credentials refused; replies wait for a new connection')
+      deps.onRefused?.(platform, account)
     },
     unblock: (platform, account) => void blocked.delete(accountKey(platform, account)),
     hold(chat, until) {

@@ -23,6 +23,11 @@ export function sessionKeyOf(source: SessionSource, rules: SessionKeyRules): Ses
   return brand<SessionKey>([...head, ...conversationOf(source, rules)].join(':'))
 }
 
+/** The platform a key belongs to: the third of its parts, behind the two of the namespace. */
+export function platformOf(key: string): string {
+  return key.split(':', 3)[2] ?? ''
+}
+
 /** Whether several people talk in one session, so that each line has to say who spoke (contract §3.3). */
 export function isSharedSession(source: SessionSource, rules: SessionKeyRules): boolean {
   return source.chatType !== 'dm' && loneParticipant(source, rules) === undefined

@@ -148,12 +148,12 @@ test('what people wrote in a chat is read from either end of a stretch of time, 
   await store.run(() => parkEvent(2, 'x', done))
   await store.run(() => dropEvent(2))
   const seqs = async (span: Partial<ChatSpan>) => {
-    const whole: ChatSpan = { since: 0, until: 9_000, from: 'newest', limit: 10 }
+    const whole: ChatSpan = { after: { at: 0, row: 0 }, before: { at: 9_000, row: 0 }, from: 'newest', limit: 10 }
     return (await store.run(() => eventsOfChat(chat, { ...whole, ...span }))).map(({ seq }) => seq)
   }
   assert.deepEqual(await seqs({}), [4, 3, 1])
   assert.deepEqual(await seqs({ limit: 2 }), [4, 3])
   assert.deepEqual(await seqs({ from: 'oldest', limit: 2 }), [1, 3])
-  assert.deepEqual(await seqs({ since: 2_000 }), [4])
-  assert.deepEqual(await seqs({ until: 1_000 }), [3, 1])
+  assert.deepEqual(await seqs({ after: { at: 1_000, row: 3 } }), [4])
+  assert.deepEqual(await seqs({ before: { at: 1_000, row: 3 } }), [1])
 })

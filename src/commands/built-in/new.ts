@@ -1,6 +1,8 @@
 /** `/new`: ends the session and begins another one under the same key. */
 import type { CommandDefinition } from '../command.ts'
 
+const maxTitleChars = 200
+
 export const newCommand: CommandDefinition = {
   name: 'new',
   aliases: ['reset'],
@@ -8,7 +10,8 @@ export const newCommand: CommandDefinition = {
   argsHint: '[name]',
   lane: 'control',
   async run({ sessionKey, source, args }, services) {
-    await services.resetSession(sessionKey, source, args)
-    return args === '' ? '✨ New conversation. What can I do for you?' : `✨ New conversation: ${args}`
+    const title = args.slice(0, maxTitleChars).toWellFormed()
+    await services.resetSession(sessionKey, source, title)
+    return title === '' ? '✨ New conversation. What can I do for you?' : `✨ New conversation: ${title}`
   },
 }
