@@ -3,16 +3,11 @@
  * (The transcript is another thing: what the model saw.)
  */
 import { eventsOfChat } from './inbox/queries.ts'
+import type { ChatName, ChatPlace } from './message/chat-span.ts'
 import type { MessageEvent } from './message/event.ts'
 import { messagesOfChat } from './outbox/chat-lines.ts'
 import type { ChatEntry, HistoryQuery } from './platforms/adapter.ts'
 import type { UseCase } from './store/query.ts'
-
-export interface ChatName {
-  readonly platform: string
-  readonly account: string
-  readonly chatId: string
-}
 
 /** Oldest first: the `limit` entries that follow `after`, or else the newest ones, those before `before`. */
 export function* chatHistory(chat: ChatName, { after, before, limit }: HistoryQuery): UseCase<ChatEntry[]> {
@@ -55,7 +50,7 @@ export function entryId(at: number, side: Side, row: number): string {
 }
 
 /** Where an entry lies as seen from one side: of its moment, all rows of the earlier side come before it. */
-function placeOf(id: string, side: Side): { at: number; row: number } {
+function placeOf(id: string, side: Side): ChatPlace {
   const [, at = '0', own = 'i', row = '0'] = /^(\d{1,15})-([io])(\d{1,15})$/.exec(id) ?? []
   if (own === side) return { at: Number(at), row: Number(row) }
   return { at: Number(at), row: side < own ? Number.MAX_SAFE_INTEGER : -1 }

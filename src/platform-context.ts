@@ -1,10 +1,11 @@
 /**
  * What the gateway gives an adapter: its side of the contract, made from the rooms.
  */
-import { type ChatName, chatHistory } from './chat-history.ts'
+import { chatHistory } from './chat-history.ts'
 import type { Inbox } from './inbox/inbox.ts'
 import type { Outcomes } from './inbox/outcomes.ts'
 import type { Logger } from './lib/log.ts'
+import type { ChatName } from './message/chat-span.ts'
 import type { PlatformAccount } from './platforms/accounts.ts'
 import type { GatewayInfo, HttpRoute, PlatformContext } from './platforms/adapter.ts'
 import type { AdapterLife } from './platforms/connection.ts'

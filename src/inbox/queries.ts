@@ -1,6 +1,7 @@
 /**
  * What the inbox keeps on disk: events, their names, and how far the work on them has come.
  */
+import { type ChatName, type ChatSpan, type SpanParams, spanParams } from '../message/chat-span.ts'
 import type { TurnOutcome } from '../platforms/adapter.ts'
 import { exec, query, row, rows, sql, type UseCase } from '../store/query.ts'
 import type { InboxState } from '../store/schema.ts'
@@ -257,31 +258,6 @@ export function* sweepInbox(before: number, limit: number): UseCase<number> {
   return (yield* rows(sweepEvents, { before, limit })).length
 }
 
-/** A place in a chat: a time in ms and a row of that moment. */
-export interface ChatPlace {
-  readonly at: number
-  readonly row: number
-}
-
-/** A stretch of a chat without its two ends, and from which end its lines are counted. */
-export interface ChatSpan {
-  readonly after: ChatPlace
-  readonly before: ChatPlace
-  readonly from: 'oldest' | 'newest'
-  readonly limit: number
-}
-
-type SpanParams = {
-  platform: string
-  account: string
-  chat_id: string
-  after_at: number
-  after_row: number
-  before_at: number
-  before_row: number
-  limit: number
-}
-
 const chatEventsFrom = (direction: 'asc' | 'desc') =>
   query((db, p: SpanParams) =>
     db
@@ -300,17 +276,8 @@ const chatEvents = { oldest: chatEventsFrom('asc'), newest: chatEventsFrom('desc
 
 /** What people wrote in a chat, beginning at the end the span names. */
 export function* eventsOfChat(
-  chat: { platform: string; account: string; chatId: string },
-  { from, after, before, limit }: ChatSpan,
+  chat: ChatName,
+  span: ChatSpan,
 ): UseCase<readonly { seq: number; payload: string; turn_id: string | null; accepted_at: number }[]> {
-  return yield* rows(chatEvents[from], {
-    platform: chat.platform,
-    account: chat.account,
-    chat_id: chat.chatId,
-    after_at: after.at,
-    after_row: after.row,
-    before_at: before.at,
-    before_row: before.row,
-    limit,
-  })
+  return yield* rows(chatEvents[span.from], spanParams(chat, span))
 }

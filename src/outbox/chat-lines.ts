@@ -1,33 +1,8 @@
 /**
  * What was answered in a chat, for pages that show it again.
  */
+import { type ChatName, type ChatSpan, type SpanParams, spanParams } from '../message/chat-span.ts'
 import { query, rows, sql, type UseCase } from '../store/query.ts'
-import type { Chat } from './queries.ts'
-
-/** A place in a chat: a time in ms and a row of that moment. */
-interface Place {
-  readonly at: number
-  readonly row: number
-}
-
-/** A stretch of a chat without its two ends, and from which end its lines are counted. */
-interface Span {
-  readonly after: Place
-  readonly before: Place
-  readonly from: 'oldest' | 'newest'
-  readonly limit: number
-}
-
-type SpanParams = {
-  platform: string
-  account: string
-  chat_id: string
-  after_at: number
-  after_row: number
-  before_at: number
-  before_row: number
-  limit: number
-}
 
 const linesFrom = (direction: 'asc' | 'desc') =>
   query((db, p: SpanParams) =>
@@ -54,18 +29,6 @@ export interface ChatLine {
 }
 
 /** The answers of a chat, beginning at the end the span names. */
-export function* messagesOfChat(
-  { platform, account, chatId }: Chat,
-  { from, after, before, limit }: Span,
-): UseCase<readonly ChatLine[]> {
-  return yield* rows(lines[from], {
-    platform,
-    account,
-    chat_id: chatId,
-    after_at: after.at,
-    after_row: after.row,
-    before_at: before.at,
-    before_row: before.row,
-    limit,
-  })
+export function* messagesOfChat(chat: ChatName, span: ChatSpan): UseCase<readonly ChatLine[]> {
+  return yield* rows(lines[span.from], spanParams(chat, span))
 }

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import {
   acceptEvent,
-  type ChatSpan,
   claimEvent,
   dropEvent,
   eventState,
@@ -17,6 +16,7 @@ import {
   retryEvent,
   sweepInbox,
 } from '../../src/inbox/queries.ts'
+import type { ChatSpan } from '../../src/message/chat-span.ts'
 import type { TurnOutcome } from '../../src/platforms/adapter.ts'
 import { rows } from '../../src/store/query.ts'
 import type { Store } from '../../src/store/store.ts'
