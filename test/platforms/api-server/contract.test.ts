@@ -1,0 +1,51 @@
+import { createApiServer } from '../../../platforms/api_server/adapter.ts'
+import type { PlatformAdapter } from '../../../src/platforms/adapter.ts'
+import { platformContract } from '../../kit/contracts/platform.ts'
+import { type ServedAdapter, serveAdapter } from '../../kit/served-adapter.ts'
+
+const target = { platform: 'api_server', account: 'default', chatId: 'session-1' }
+
+platformContract('the OpenAI API', async () => {
+  const served = await serveAdapter('api_server', createApiServer)
+  const over = new AbortController()
+  const ask = (text: string, id: string, stream: boolean) =>
+    served.ask('/v1/chat/completions', {
+      method: 'POST',
+      headers: { 'x-hermes-session-id': target.chatId, 'idempotency-key': id },
+      body: JSON.stringify({ model: 'hermes', stream, messages: [{ role: 'user', content: text }] }),
+      signal: over.signal,
+    })
+  return {
+    adapter: withOutcomes(served),
+    gateway: served.gateway,
+    target,
+    // A streamed answer begins when the message is on disk.
+    say: async (text, id) => (await ask(text, id, true)).ok,
+    async seen(text) {
+      const answer = await (await ask('what did you say?', 'looking', false)).json()
+      const [choice] = Object(answer).choices
+      if (choice?.message?.content !== text) throw new Error('the client got another answer')
+    },
+    async close() {
+      over.abort()
+      await served.close()
+    },
+  }
+})
+
+/** Clients get the answer with the outcome of their turn, which is stored together with what is sent. */
+function withOutcomes({ adapter, gateway }: ServedAdapter): PlatformAdapter {
+  const firstSeq = 1
+  return {
+    ...adapter,
+    send(message, signal) {
+      if (message.kind !== 'draft') gateway.settle(firstSeq, { text: message.text })
+      return adapter.send(message, signal)
+    },
+    async edit(messageId, message, final, signal) {
+      if (adapter.edit === undefined) throw new Error('the API can edit')
+      if (final) gateway.settle(firstSeq, { text: message.text })
+      return adapter.edit(messageId, message, final, signal)
+    },
+  }
+}
