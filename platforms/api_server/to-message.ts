@@ -11,11 +11,16 @@ export interface Message {
   readonly key: EventKey
 }
 
-/** A repeated request must find the session of the first one, so its key names the session when nothing else does. */
+/**
+ * A repeated request must find the session of the first one, so its key names the session when nothing else does. Where
+ * one is named, the key counts in it alone: no conversation gets the answer of another. Neither of the two can hold a
+ * space, so that no pair reads like another.
+ */
 export function toMessage(context: PlatformContext, chat: ChatRequest): Message {
   const { platform, account } = context
   const { input, earlier, instructions, idempotencyKey, sessionId } = chat
-  const key = brand<EventKey>(`api:${idempotencyKey ?? randomUUID()}`)
+  const name = idempotencyKey ?? randomUUID()
+  const key = brand<EventKey>(sessionId === undefined ? `api:${name}` : `api:${name} ${sessionId}`)
   const fresh =
     idempotencyKey === undefined ? randomUUID() : createHash('sha256').update(key).digest('hex').slice(0, 32)
   const hasSeed = earlier.length > 0 || instructions !== ''

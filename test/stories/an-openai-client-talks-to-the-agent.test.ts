@@ -57,6 +57,16 @@ test('a request repeated with its Idempotency-Key is worked on once and answered
   assert.equal(rowsIn(gateway.home, 'select seq from inbox').length, 1)
 })
 
+test('an Idempotency-Key of one session brings no other session its answer', async (t) => {
+  const gateway = await startTestGateway(t)
+  const inSession = (name: string, text: string) =>
+    complete(gateway, { messages: [user(text)] }, { 'idempotency-key': 'order-66', 'x-hermes-session-id': name })
+  assert.equal((await inSession('ada', 'a secret')).text, 'You said: a secret')
+  assert.equal((await inSession('grace', 'good morning')).text, 'You said: good morning')
+  assert.equal((await inSession('ada', 'a secret')).text, 'You said: a secret')
+  assert.equal(gateway.model.requestCount, 2)
+})
+
 test('a stream brings the answer in pieces and ends with [DONE]', async (t) => {
   const gateway = await startTestGateway(t)
   const response = await gateway.post('/v1/chat/completions', { messages: [user('stream please')], stream: true })
