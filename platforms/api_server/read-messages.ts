@@ -84,8 +84,9 @@ function append(spoken: ChatMessage[], message: ChatMessage): void {
   } else spoken.push(message)
 }
 
+/** Not `join`, which copies both: thousands of neighbours would take minutes. */
 function joined(a: string, b: string): string {
-  return [a, b].filter((text) => text !== '').join('\n\n')
+  return a === '' || b === '' ? a + b : `${a}\n\n${b}`
 }
 
 /** A string, or a list of text parts. */

@@ -64,6 +64,11 @@ describe('a request', () => {
     ])
   })
 
+  it('of very many small messages is read at once, and holds up nobody else', () => {
+    const { input } = parse({ messages: Array.from({ length: 200_000 }, () => user('a')) })
+    assert.equal(input.length, 200_000 * 3 - 2)
+  })
+
   it('joins text parts, and neighbours of the same role, since models want people to take turns', () => {
     const { input, earlier } = parse({
       messages: [
