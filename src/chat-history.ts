@@ -3,8 +3,8 @@
  * (The transcript is another thing: what the model saw.)
  */
 import { eventsOfChat } from './inbox/queries.ts'
+import { storedEvent } from './inbox/stored-event.ts'
 import type { ChatName, ChatPlace } from './message/chat-span.ts'
-import type { MessageEvent } from './message/event.ts'
 import { messagesOfChat } from './outbox/chat-lines.ts'
 import type { ChatEntry, HistoryQuery } from './platforms/adapter.ts'
 import type { UseCase } from './store/query.ts'
@@ -54,9 +54,4 @@ function placeOf(id: string, side: Side): ChatPlace {
   const [, at = '0', own = 'i', row = '0'] = /^(\d{1,15})-([io])(\d{1,15})$/.exec(id) ?? []
   if (own === side) return { at: Number(at), row: Number(row) }
   return { at: Number(at), row: side < own ? Number.MAX_SAFE_INTEGER : -1 }
-}
-
-/** JSON that the inbox wrote itself. */
-function storedEvent(payload: string): MessageEvent {
-  return JSON.parse(payload)
 }

@@ -5,6 +5,7 @@ import type { CommandContext, CommandServices } from './commands/command.ts'
 import type { CommandRegistry } from './commands/registry.ts'
 import type { Outcomes } from './inbox/outcomes.ts'
 import { claimEvent, finishEvent, headOf, type InboxHead, parkEvent } from './inbox/queries.ts'
+import { storedEvent } from './inbox/stored-event.ts'
 import { HermesError, messageOf } from './lib/errors.ts'
 import type { Logger } from './lib/log.ts'
 import { type MessageEvent, parseCommand } from './message/event.ts'
@@ -121,9 +122,4 @@ async function settle(
   }
   reply.committed()
   deps.outcomes.settle(head.seq, outcome)
-}
-
-/** JSON that the inbox wrote itself. */
-function storedEvent(payload: string): MessageEvent {
-  return JSON.parse(payload)
 }

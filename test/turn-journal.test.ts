@@ -382,6 +382,23 @@ test('tokens are counted once, whether a turn is done, fails, is stopped or goes
   assert.deepEqual([session?.input_tokens, session?.output_tokens], [400, 28])
 })
 
+test('what a message had cost before it was set aside is not counted again with the next one', async (t) => {
+  const { accept, claimRun, journal, store } = journalFor(t)
+  const none: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0 }
+  await accept('poison')
+  const poison = await claimRun()
+  await journal.journalOf(poison).assistant(asks(call('a')), cost)
+  await journal.finish(poison, ending({ state: 'failed', reason: 'it breaks', usage: none, park: true }))
+
+  await accept('/nonsense')
+  const claim = await journal.claim(key)
+  assert.equal(claim?.kind, 'unknown-command')
+  const { usage } = await journal.finish(claim.turn, ending({ usage: none }))
+  assert.deepEqual(usage, { inputTokens: 0, outputTokens: 0 })
+  const session = await store.run(() => row(sessionById, { id: poison.sessionId }))
+  assert.deepEqual([session?.input_tokens, session?.output_tokens], [100, 7])
+})
+
 test('a slash word that nobody knows reaches no model, and the conversation still begins with the first real message', async (t) => {
   const { accept, claimRun, journal, transcript } = journalFor(t)
   await accept('/nonsense now')

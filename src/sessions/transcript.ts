@@ -164,18 +164,19 @@ function stored<T>(text: string): T {
   return JSON.parse(text)
 }
 
-const usagesFrom = query((db, p: { session_id: string; from: number }) =>
+const usagesOfTurn = query((db, p: { session_id: string; turn_id: string; from: number }) =>
   db
     .selectFrom('messages')
     .select('usage')
     .where('session_id', '=', p.session_id)
     .where('ord', '>=', p.from)
+    .where('turn_id', '=', p.turn_id)
     .where('usage', 'is not', null),
 )
 
-/** What the answers of a session have cost from place `from` on. */
-export function* usageFrom(sessionId: string, from: number): UseCase<Usage> {
-  const found = yield* rows(usagesFrom, { session_id: sessionId, from })
+/** What the stored answers of a turn have cost; it begins at place `from`. */
+export function* usageOfTurn(sessionId: string, turnId: string, from: number): UseCase<Usage> {
+  const found = yield* rows(usagesOfTurn, { session_id: sessionId, turn_id: turnId, from })
   return found.map(({ usage }) => (usage === null ? noUsage : stored<Usage>(usage))).reduce(addUsage, noUsage)
 }
 
