@@ -64,7 +64,14 @@ async function start(options: GatewayOptions, lock: HomeLock): Promise<Gateway> 
   let phase: 'starting' | 'ready' | 'draining' = 'starting'
   const people = createPeople({ catalogue, config, log, only })
   const emit: EventListener = (name, context) => {
-    for (const listener of options.listeners ?? []) listener(name, context)
+    for (const listener of options.listeners ?? []) {
+      try {
+        listener(name, context)
+      } catch (error) {
+        // Who only watches must never cost a reply: a throw from here would end the turn that was telling of itself.
+        log.error({ event: name, error }, `a listener of gateway events failed: ${messageOf(error)}`)
+      }
+    }
   }
 
   // — The rooms of the route
