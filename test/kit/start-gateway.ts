@@ -57,6 +57,8 @@ export interface TestGateway {
   until(fits: (message: Shown) => boolean): Promise<Shown>
   /** The first message of the gateway that holds this text. */
   reply(text: string | RegExp, chat?: string): Promise<Shown>
+  /** The request of this number (0 is the first) that the model got. Rejects after ten seconds without one. */
+  asked(number: number): Promise<RecordedRequest>
   /** Resolves when an event of this name (and with these values) has been emitted. Rejects after ten seconds. */
   event(name: string, values?: Readonly<Record<string, unknown>>): Promise<SeenEvent>
   /** Resolves when a line of the log holds this text, the lines before included. Rejects after ten seconds. */
@@ -175,6 +177,7 @@ export async function startTestGateway(t: TestContext, options: TestGatewayOptio
       inTime(`"${text}"`, () =>
         platform.until((message) => (chat === undefined || message.chat === chat) && holds(message.text, text)),
       ),
+    asked: (number) => inTime(`request ${number} of the model`, () => model.request(number)),
     event: (name, values = {}) =>
       seen(`the event ${name}`, () => events.find((one) => one.name === name && fitsValues(one, values))),
     logged: (text) => seen(`the line "${text}"`, () => log.find((line) => holds(line, text))),

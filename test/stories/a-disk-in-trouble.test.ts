@@ -85,7 +85,7 @@ test('an answer that comes when the disk is full waits for room instead of being
   })
   const { daemon, fill, free } = await onSmallDisk(t, world)
   await world.say('hello')
-  await world.model.request(0)
+  await world.asked(0)
   fill()
   held.resolve()
   await daemon.said('an answer waits to be stored')

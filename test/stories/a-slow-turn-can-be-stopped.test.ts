@@ -11,7 +11,7 @@ test('/stop ends a model in the middle of its answer, and the next message is an
     replies: [{ text: 'one two three four', hang: 'stream', hangAfter: 3 }],
   })
   await gateway.say('tell me a long story')
-  const request = await gateway.model.request(0)
+  const request = await gateway.asked(0)
   await gateway.say('/stop')
   await gateway.reply('Stopped.')
   assert.equal(await request.closed, true)

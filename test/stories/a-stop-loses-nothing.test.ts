@@ -16,7 +16,7 @@ test('SIGTERM lets a running turn end, leaves the rest for the next start, and n
   const daemon = startDaemon(t, world.home.root)
   await daemon.ready
   await world.say('first')
-  await world.model.request(0)
+  await world.asked(0)
   await world.say('second')
   daemon.signal('SIGTERM')
   await daemon.said('"msg":"stopping"')
@@ -41,7 +41,7 @@ test('a turn that does not end within drain_timeout goes on at the next start, w
   const daemon = startDaemon(t, world.home.root)
   await daemon.ready
   await world.say('do it')
-  await world.model.request(1)
+  await world.asked(1)
   daemon.signal('SIGTERM')
   assert.equal(await daemon.exit(), 0)
   assert.deepEqual(world.replies(), [])
@@ -67,7 +67,7 @@ test('a second signal ends the process at once, and the turn goes on at the next
   const daemon = startDaemon(t, world.home.root)
   await daemon.ready
   await world.say('hello')
-  await world.model.request(0)
+  await world.asked(0)
   daemon.signal('SIGTERM')
   await daemon.said('"msg":"stopping"')
   daemon.signal('SIGTERM')

@@ -85,7 +85,7 @@ test('a client that hangs up stops its turn when it named no session', async (t)
     body: JSON.stringify({ messages: [user('hello')] }),
     signal: hangUp.signal,
   })
-  const request = await gateway.model.request(0)
+  const request = await gateway.asked(0)
   hangUp.abort()
   await assert.rejects(asked, { name: 'AbortError' })
   assert.equal(await request.closed, true)
@@ -104,7 +104,7 @@ test('with a session its turn is finished, and the answer waits there', async (t
     body: JSON.stringify({ messages: [user('hello')] }),
     signal: hangUp.signal,
   })
-  await gateway.model.request(0)
+  await gateway.asked(0)
   hangUp.abort()
   await assert.rejects(asked, { name: 'AbortError' })
   held.resolve()

@@ -113,7 +113,7 @@ test('a turn that fails and a turn that is stopped have their end told, too', as
   await gateway.say('fail')
   await gateway.reply('Sorry')
   await gateway.say('hang')
-  await gateway.model.request(1)
+  await gateway.asked(1)
   await gateway.say('/stop')
   await gateway.reply('Stopped.')
   checkKeys(gateway.events)
@@ -128,7 +128,7 @@ test('a turn that fails and a turn that is stopped have their end told, too', as
 test('a turn that goes on after a stop of the gateway begins once more and ends once', async (t) => {
   const gateway = await startTestGateway(t, { replies: [{ text: 'cut off', hang: 'stream', hangAfter: 2 }] })
   await gateway.say('a long question')
-  await gateway.model.request(0)
+  await gateway.asked(0)
   await gateway.stop(AbortSignal.abort())
   assert.deepEqual(names(gateway), [
     'gateway:startup',

@@ -20,7 +20,7 @@ test('/new in the middle of a turn ends it, and the old turn writes nothing more
     replies: [{ text: 'a late answer', gate: (frame) => (frame > 1 ? late.promise : Promise.resolve()) }],
   })
   await gateway.say('think long')
-  await gateway.model.request(0)
+  await gateway.asked(0)
   await gateway.say('/new')
   await gateway.reply('New conversation')
   late.resolve()
@@ -41,7 +41,7 @@ test('/new in the middle of a turn ends it, and the old turn writes nothing more
 test('messages that waited when /new came are answered in the new session', async (t) => {
   const gateway = await startTestGateway(t, { replies: [{ text: 'never', hang: 'stream', hangAfter: 2 }] })
   await gateway.say('hang')
-  await gateway.model.request(0)
+  await gateway.asked(0)
   await gateway.say('waiting')
   await gateway.say('/new')
   await gateway.reply('You said: waiting')

@@ -9,12 +9,12 @@ import { rowsIn } from './support.ts'
 
 test('a message that kills the process three times is set aside at the fourth start, and the next one is answered', async (t) => {
   const world = await startTestGateway(t, { startNow: false })
-  const acknowledged = world.say('poison')
+  // Whether its platform hears of it depends on when the process dies; it may deliver it again.
+  void world.platform.say('poison')
   for (let life = 1; life <= 3; life += 1) assert.equal(await lifeOf(t, world).ended, 'SIGKILL', `life ${life}`)
-  await acknowledged
   const survivor = lifeOf(t, world)
   const notice = await world.reply('Sorry, I could not answer this message')
-  assert.match(notice.text, /set aside.*the gateway ended while it worked on it|set aside/s)
+  assert.match(notice.text, /set aside/)
   const [parked] = rowsIn(world.home, 'select state, tries, reason from inbox')
   assert.deepEqual([parked?.['state'], parked?.['tries']], ['parked', 3])
   assert.match(String(parked?.['reason']), /the gateway ended while it worked on it/)
@@ -32,6 +32,9 @@ function lifeOf(t: TestContext, { home }: TestGateway) {
   const settings = JSON.stringify({ home: home.root, killAt: 'agent:streaming', killHit: 1 })
   const child = spawn(process.execPath, [program, settings], {
     stdio: 'ignore',
+    // A life that should have ended fails the test instead of holding it up.
+    timeout: 10_000,
+    killSignal: 'SIGABRT',
     env: {
       PATH: process.env['PATH'],
       NODE_COMPILE_CACHE: join(tmpdir(), `hermes-test-cache-${process.getuid?.() ?? 0}`),

@@ -74,7 +74,7 @@ test('after thirty days finished rows, keys and files go, and the conversation s
 test('what has not been answered or delivered stays, however old it is', async (t) => {
   const gateway = await startTestGateway(t, { replies: [{ text: 'never', hang: 'headers' }] })
   await gateway.say('unanswered', { chat: 'ada' })
-  await gateway.model.request(0)
+  await gateway.asked(0)
   gateway.platform.failNext('temporary')
   await gateway.say('undelivered', { chat: 'bob' })
   await gateway.event('agent:end')

@@ -11,7 +11,7 @@ test('a chat whose model takes its time holds up no other chat', async (t) => {
     },
   })
   await gateway.say('slow', { chat: 'ada' })
-  await gateway.model.request(0)
+  await gateway.asked(0)
   await gateway.say('quick', { chat: 'bob' })
   await gateway.reply('the answer to quick', 'bob')
   assert.deepEqual(gateway.replies('ada'), [])
