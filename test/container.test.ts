@@ -17,7 +17,7 @@ import {
 } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -93,6 +93,15 @@ describe('the Dockerfile', () => {
     assert.match(setup?.text ?? '', /^if \[ "\$PYTHON" != 0 \]; then .*python3 python3-httpx.*fi/)
     assert.match(setup?.text ?? '', /rm -rf .*\/usr\/local\/lib\/node_modules .*\/npm/)
     assert.deepEqual(assignments(last('ARG')), { PYTHON: '1' })
+  })
+
+  test('fills the compile cache by a daemon that lived while it was built', () => {
+    const filler = fileURLToPath(new URL('../src/packages/fill-cache.mjs', import.meta.url))
+    const fills = build.instructions.filter(({ name, text }) => name === 'RUN' && text.startsWith('node '))
+    assert.deepEqual(
+      fills.map(({ text }) => text),
+      [`node ${relative(root, filler)} ${environment['NODE_COMPILE_CACHE']}`],
+    )
   })
 
   test('a mistake in it is found, with its line', () => {

@@ -107,3 +107,11 @@ test('a platform that breaks harms no other', async (t) => {
   assert.match(platforms['throwing']?.reason ?? '', /no luck/)
   assert.match(degraded.join(), /manifestless.*plugin\.yaml:2/)
 })
+
+test('whoever writes a platform can test it with our kit', async () => {
+  const kit = await import('#sdk/testing')
+  assert.deepEqual(
+    [kit.platformContract, kit.createRecordingContext, kit.startTestGateway].map((one) => typeof one),
+    ['function', 'function', 'function'],
+  )
+})
