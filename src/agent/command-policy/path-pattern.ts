@@ -22,8 +22,19 @@ export function toPathPattern(field: Field, cwd: string | undefined): PathPatter
     if (text === '' || text === '.') continue
     if (text === '..') pattern.pop()
     else pattern.push(part)
+    if (isProcessLink(pattern, 'root')) pattern.length = 0
+    else if (isProcessLink(pattern, 'cwd')) {
+      if (cwd === undefined) return undefined
+      pattern.splice(0, pattern.length, ...components(cwd).map((name) => [textPiece(name)]))
+    }
   }
   return pattern
+}
+
+/** `/proc/self/root` is `/` once more, and `/proc/self/cwd` the folder the command stands in. */
+function isProcessLink(pattern: PathPattern, name: string): boolean {
+  const process = pattern.length === 5 && componentMatches(pattern[2], 'task') ? 4 : 2
+  return pattern.length === process + 1 && isWithin(pattern, ['proc']) && componentMatches(pattern[process], name)
 }
 
 function splitAtSlashes(field: Field): Field[] {

@@ -102,8 +102,11 @@ export function createPlaces(home: string, userHome: string): Places {
 
 /** Another process's environment and memory: the gateway's own holds its keys. */
 function isProcessSecret(path: PathPattern): boolean {
-  const last = path.at(-1)
-  return isWithin(path, ['proc']) && ['environ', 'mem'].some((name) => componentMatches(last, name))
+  if (!isWithin(path, ['proc'])) return false
+  const [, process, folder] = path
+  // Its open files, too; a command's own are what it was given.
+  if (componentMatches(folder, 'fd') && path.length > 3) return !componentMatches(process, 'self')
+  return ['environ', 'mem'].some((name) => componentMatches(path.at(-1), name))
 }
 
 /** A disk, a partition or the memory itself. */

@@ -9,7 +9,7 @@ import { createDenyList } from './deny-list.ts'
 import { ask, type Verdict } from './finding.ts'
 import { createPlaces } from './places.ts'
 import { givenVariables } from './variables.ts'
-import { walkCommand } from './walk.ts'
+import { type Walk, type WalkOptions, walkCommand } from './walk.ts'
 
 export interface CommandPolicyOptions {
   /** The folder of the gateway (`HERMES_HOME`), absolute. */
@@ -43,12 +43,23 @@ export function createCommandPolicy({ home, userHome, deny = [] }: CommandPolicy
     judge(command, { cwd, interactive = false } = {}) {
       if (command.length > maxChars) return ask('too-large', 'is too long to be judged')
       const input = interactive ? ({ kind: 'open' } as const) : ({ kind: 'none' } as const)
-      const { findings, commands } = walkCommand(command, { places, variable, cwd, input })
+      const walk = walked(command, { places, variable, cwd, input })
+      if (walk === undefined) return ask('too-deep', 'is nested too deeply to be judged')
       return (
-        findings.find((finding) => finding.verdict === 'forbidden') ??
-        denied([command, ...commands]) ??
-        findings[0] ?? { verdict: 'allow' }
+        walk.findings.find((finding) => finding.verdict === 'forbidden') ??
+        denied([command, ...walk.commands]) ??
+        walk.findings[0] ?? { verdict: 'allow' }
       )
     },
+  }
+}
+
+/** Undefined for a text whose nesting exhausts the stack. */
+function walked(command: string, options: WalkOptions): Walk | undefined {
+  try {
+    return walkCommand(command, options)
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
   }
 }

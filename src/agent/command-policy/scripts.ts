@@ -31,8 +31,10 @@ export function scriptsOf(call: Call): RunScript[] {
     case 'source':
     case '.':
       return judgeSource(call)
-    case 'trap':
-      return args.length > 1 ? [textOf(args.slice(0, 1))] : []
+    case 'trap': {
+      const given = literal(args[0]) === '--' ? args.slice(1) : args
+      return given.length > 1 ? [textOf(given.slice(0, 1))] : []
+    }
     case 'alias':
       return args.flatMap((field) => (written(field).includes('=') ? [aliasText(field)] : []))
     case 'watch':
@@ -59,7 +61,7 @@ export function scriptsOf(call: Call): RunScript[] {
     case 'sg':
       return afterOption(args, commandOption)
     case 'env':
-      return afterOption(args, /^(?:-[a-z]*S|--split-string)$/)
+      return afterOption(args, /^(?:-[a-z]*S|--split-string)$/, /^-[a-z]*S(.+)$/s)
     case 'awk':
     case 'gawk':
     case 'mawk':
@@ -82,10 +84,15 @@ function aliasText(field: Field): RunScript {
   return text === undefined ? { finding: unknownText } : { shell: text.slice(text.indexOf('=') + 1) }
 }
 
-function afterOption(args: readonly Field[], option: RegExp): RunScript[] {
+/** `joint`: the option with its text in one word. */
+function afterOption(
+  args: readonly Field[],
+  option: RegExp,
+  joint: RegExp = /^--(?:command|split-string)=(.*)$/s,
+): RunScript[] {
   return args.flatMap((field, index) => {
     const text = literal(field) ?? ''
-    const [, attached] = /^--(?:command|split-string)=(.*)$/s.exec(text) ?? []
+    const [, attached] = /^--(?:command|split-string)=(.*)$/s.exec(text) ?? joint.exec(text) ?? []
     if (attached !== undefined) return [{ shell: attached }]
     const next = args[index + 1]
     return option.test(text) && next !== undefined ? [textOf([next])] : []

@@ -47,7 +47,7 @@ const maxDepth = 8
 const maxNames = 64
 const maxSteps = 20_000
 
-/** Never throws, whatever the text. */
+/** Throws a RangeError for a text nested so deeply that the stack does not hold it; nothing else. */
 export function walkCommand(text: string, { places, variable, cwd, input }: WalkOptions): Walk {
   const findings: Finding[] = []
   const commands: string[] = []

@@ -130,3 +130,9 @@ test('a command made to be hard to judge needs a person, and the floor still hol
   assert.equal(judge(`echo ${'{a,b}'.repeat(60)}; rm -rf /`).verdict, 'forbidden')
   assert.equal(judge(`${'$('.repeat(100)}rm -rf /${')'.repeat(100)}`).verdict, 'forbidden')
 })
+
+test('no nesting exhausts it: what is too deep to be read needs a person', () => {
+  for (const command of [`${'$('.repeat(5_000)}x${')'.repeat(5_000)}`, '('.repeat(50_000)]) {
+    assert.equal(judge(command).verdict, 'needs-approval')
+  }
+})

@@ -5,10 +5,12 @@ import type { Call, Redirection, Rule } from '../call.ts'
 import { type Field, withoutPrefix, written } from '../field.ts'
 import { ask, type Finding, forbid } from '../finding.ts'
 import { hasOption, literals, operands } from '../options.ts'
+import { isPath, type PathPattern } from '../path-pattern.ts'
 import { isBlockDevice, isDevice, type Places } from '../places.ts'
 
 const formats = forbid('format-disk', 'makes a file system over whatever a disk holds')
 const wipes = forbid('wipe-disk', 'erases a disk or its partition table')
+const triggers = forbid('kernel-trigger', 'makes the kernel reboot or crash')
 const writesDevice = forbid('write-device', 'writes straight to a disk or another device')
 
 export const devices: Rule = (call, places) => {
@@ -34,7 +36,9 @@ function judgeDd(call: Call, places: Places): Finding | undefined {
     const target = withoutPrefix(field, 'of=')
     if (target === undefined) continue
     const path = places.path(target, call.cwd)
-    if (path !== undefined && isDevice(path)) return writesDevice
+    if (path === undefined) continue
+    if (isDevice(path)) return writesDevice
+    if (isKernelTrigger(path)) return triggers
   }
   const copies = call.args.some((field) => /^[io]f=/.test(written(field)))
   return copies ? ask('raw-copy', 'copies raw bytes with dd') : undefined
@@ -54,10 +58,18 @@ function judgeCopy(call: Call, places: Places): Finding | undefined {
     : /^(?:cp|mv|install|ddrescue)$/.test(call.name)
       ? named.slice(-1)
       : []
-  return targets.some((field) => isDisk(field, call, places)) ? writesDevice : undefined
+  if (targets.some((field) => isDisk(field, call, places))) return writesDevice
+  const triggered = targets.some((field) => {
+    const path = places.path(field, call.cwd)
+    return path !== undefined && isKernelTrigger(path)
+  })
+  return triggered ? triggers : undefined
 }
 
-/** `> /dev/sda`, and the trigger that reboots a Linux machine on the spot. */
+/** Writing there reboots a Linux machine on the spot. */
+const isKernelTrigger = (path: PathPattern) => isPath(path, ['proc', 'sysrq-trigger'])
+
+/** `> /dev/sda`, `> /proc/sysrq-trigger`. */
 export function judgeDeviceRedirection(
   { target }: Redirection,
   cwd: string | undefined,
@@ -66,7 +78,5 @@ export function judgeDeviceRedirection(
   const path = places.path(target, cwd)
   if (path === undefined) return undefined
   if (isBlockDevice(path)) return writesDevice
-  const isTrigger =
-    path.map((component) => component.map((piece) => piece.text).join('')).join('/') === 'proc/sysrq-trigger'
-  return isTrigger ? forbid('kernel-trigger', 'makes the kernel reboot or crash') : undefined
+  return isKernelTrigger(path) ? triggers : undefined
 }

@@ -8,20 +8,24 @@ import { literals } from '../options.ts'
 
 const killsAll = forbid('kill-all', 'ends every process of this user')
 const killsGateway = ask('stop-gateway', 'ends the gateway that runs this conversation')
-const gatewayName = /hermes|gateway/i
+/** `$PPID` of a command is the gateway itself. */
+const gatewayName = /hermes|gateway|\bPPID\b/i
+/** What it looks like to those who choose by name or by user. */
+const gatewayProcess = /^(?:node|nodejs|main\.mjs|\.)$/
 
 export const processes: Rule = (call) => {
   switch (call.name) {
     case 'kill':
       return judgeKill(call)
+    case 'killall5':
+      return killsAll
     case 'pkill':
     case 'killall':
     case 'skill': {
       const words = literals(call.args)
       if (words.some((word) => gatewayName.test(word))) return killsGateway
-      return words.some((word) => /^-(?:9|KILL|SIGKILL)$/i.test(word))
-        ? ask('kill-by-name', 'kills processes by name')
-        : undefined
+      const many = words.some((word) => /^-(?:9|KILL|SIGKILL|[uUG])$/i.test(word) || gatewayProcess.test(word))
+      return many ? ask('kill-by-name', 'kills processes by name') : undefined
     }
     case 'hermes':
       return judgeHermes(call)

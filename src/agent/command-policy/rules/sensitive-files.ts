@@ -2,7 +2,7 @@
  * Files that decide who may enter and what the gateway does, and files that hold its secrets.
  */
 import type { Call, Redirection, Rule } from '../call.ts'
-import { type Field, literal, startsUnknown, withoutPrefix } from '../field.ts'
+import { type Field, literal, startsUnknown, withoutPrefix, written } from '../field.ts'
 import { ask, type Finding } from '../finding.ts'
 import { operands } from '../options.ts'
 import type { Places } from '../places.ts'
@@ -13,12 +13,14 @@ const writesUnknown = ask('write-unknown', 'writes to a file that is known only 
 
 export const sensitiveFiles: Rule = (call, places) => {
   if (writtenBy(call).some((field) => isGuarded(field, call, places))) return writesGuarded
-  const readsAll = takesFolders.test(call.name)
+  const readsAll =
+    takesFolders.test(call.name) || (call.name === 'find' && executes.test(call.args.map(written).join(' ')))
   return call.args.some((field) => isSecret(field, call, places, readsAll)) ? readsSecret : undefined
 }
 
 /** Commands that read all files below a folder they are given. */
-const takesFolders = /^(?:cp|scp|rsync|tar|bsdtar|zip|7z|cpio|pax|[efr]?grep|rg|ag|ack)$/
+const takesFolders = /^(?:cp|mv|ln|scp|rsync|tar|bsdtar|zip|7z|cpio|pax|[efr]?grep|rg|ag|ack)$/
+const executes = /(?:^| )-(?:exec|execdir|ok|okdir) /
 
 /** What a command writes to, by its name. */
 function writtenBy({ name, args }: Call): readonly Field[] {
@@ -30,10 +32,13 @@ function writtenBy({ name, args }: Call): readonly Field[] {
     case 'rsync':
     case 'scp': {
       const folders = args.flatMap((field, index) => {
-        const next = literal(field) === '-t' ? args[index + 1] : withoutPrefix(field, '--target-directory=')
+        const next = /^(?:-[a-zA-Z]*t|--target-directory)$/.test(literal(field) ?? '')
+          ? args[index + 1]
+          : (withoutPrefix(field, '--target-directory=') ?? withoutPrefix(field, '-t'))
         return next === undefined ? [] : [next]
       })
-      return [...operands(args).slice(-1), ...folders]
+      // What is moved away is gone from its place.
+      return [...(name === 'mv' ? operands(args) : operands(args).slice(-1)), ...folders]
     }
     case 'tee':
     case 'truncate':
@@ -55,9 +60,16 @@ function writtenBy({ name, args }: Call): readonly Field[] {
     }
     case 'curl':
     case 'wget':
-      return args.filter((_, index) =>
-        /^(?:-[a-zA-Z]*[oO]|--output|--output-document)$/.test(literal(args[index - 1]) ?? ''),
-      )
+      return args.flatMap((field, index) => {
+        if (
+          /^(?:-[a-zA-Z]*[oOP]|--output|--output-document|--output-dir|--directory-prefix)$/.test(
+            literal(args[index - 1]) ?? '',
+          )
+        )
+          return [field]
+        const joint = ['-o', '-O', '-P', '--output=', '--output-document=', '--output-dir=', '--directory-prefix=']
+        return joint.map((option) => withoutPrefix(field, option)).filter((target) => target !== undefined)
+      })
     default:
       return []
   }
