@@ -14,6 +14,8 @@ interface Import {
   /** A path from the root for our own files, else the bare name of the package. */
   readonly to: string
   readonly typeOnly: boolean
+  /** Loaded when it is needed. */
+  readonly later: boolean
 }
 
 type SourceFiles = ReadonlyMap<string, string>
@@ -37,7 +39,7 @@ function importsOf(files: SourceFiles): Import[] {
     [...withoutComments(text).matchAll(statement)].map(({ groups = {} }) => {
       const name = groups['name'] ?? groups['bare'] ?? groups['dynamic'] ?? ''
       const to = name.startsWith('.') ? posix.normalize(posix.join(posix.dirname(from), name)) : name
-      return { from, to, typeOnly: /^\s*type\b/.test(groups['clause'] ?? '') }
+      return { from, to, typeOnly: /^\s*type\b/.test(groups['clause'] ?? ''), later: groups['dynamic'] !== undefined }
     }),
   )
 }
@@ -137,6 +139,17 @@ function cycleIn(files: SourceFiles): string[] {
   return []
 }
 
+/** Everything that is loaded together with a file, itself included. */
+function loadedWith(files: SourceFiles, entry: string): Set<string> {
+  const imports = Map.groupBy(importsOf(files), ({ from }) => from)
+  const loaded = new Set([entry])
+  // A set that grows while it is gone through hands out what was added, too.
+  for (const file of loaded) {
+    for (const { to, typeOnly, later } of imports.get(file) ?? []) if (!typeOnly && !later) loaded.add(to)
+  }
+  return loaded
+}
+
 const source = filesUnder('src', 'platforms', 'hooks', 'plugins')
 
 test('the rules are checked on the real files', () => {
@@ -150,6 +163,27 @@ test('every import keeps to the house', () => {
 
 test('no value imports go in a circle', () => {
   assert.deepEqual(cycleIn(source), [])
+})
+
+test('each command of the command line brings along its own file and no other command', () => {
+  const program = 'src/cli/program.ts'
+  const commands = new Set(importsOf(source).flatMap(({ from, to, later }) => (from === program && later ? [to] : [])))
+  assert.ok(commands.size > 8, `only ${commands.size} commands were found`)
+  for (const entry of ['src/cli/main.ts', program, ...commands]) {
+    const brought = [...loadedWith(source, entry)].filter((file) => commands.has(file))
+    assert.deepEqual(brought, commands.has(entry) ? [entry] : [], entry)
+  }
+  assert.deepEqual([...loadedWith(source, 'src/cli/main.ts')], ['src/cli/main.ts', 'node:fs'])
+})
+
+test('what an idle gateway does not need is not loaded with it', () => {
+  const loaded = loadedWith(source, 'src/gateway.ts')
+  assert.ok(loaded.size > 80, `only ${loaded.size} files were followed`)
+  const heavy = /^(openai|@anthropic-ai\/sdk|marked|unbash|platforms\/.*|src\/agent\/tools\/[^/]+|src\/cli\/.*)$/
+  assert.deepEqual(
+    [...loaded].filter((name) => heavy.test(name) && name !== 'src/agent/tools/parallel.ts'),
+    [],
+  )
 })
 
 test('the environment is read in config alone', () => {

@@ -3,6 +3,7 @@
  */
 import { existsSync } from 'node:fs'
 import { HermesError } from '../lib/errors.ts'
+import { webAddress } from '../lib/web-address.ts'
 import type { CliContext } from './context.ts'
 import { findRunningDaemon } from './daemon.ts'
 import { readSettings, type Settings } from './settings.ts'
@@ -26,11 +27,5 @@ function expected({ home }: CliContext, settings: Settings): string {
   if (token === undefined && !existsSync(home.tokenFile)) {
     throw new HermesError('cli/no-daemon', 'The token of the page is made when it first starts.')
   }
-  return `${addressOf(host, port)}/#token=${settings.token()}`
-}
-
-/** Where a browser on this machine finds a server that listens on this address. */
-export function addressOf(host: string, port: number): string {
-  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
+  return `${webAddress(host, port)}/#token=${settings.token()}`
 }

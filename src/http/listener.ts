@@ -5,6 +5,7 @@ import type { Socket } from 'node:net'
 import { type FastifyInstance, fastify } from 'fastify'
 import { HermesError, messageOf, systemCode } from '../lib/errors.ts'
 import { within } from '../lib/wait.ts'
+import { webAddress } from '../lib/web-address.ts'
 import { type Answer, defaultHeaders, errorAnswer } from './answer.ts'
 import type { Connections } from './connections.ts'
 
@@ -65,9 +66,7 @@ export async function listen(app: FastifyInstance, host: string, port: number): 
   }
   const bound = app.server.address()
   const boundPort = typeof bound === 'object' && bound !== null ? bound.port : port
-  const reachable = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address
-  const name = reachable.includes(':') ? `[${reachable}]` : reachable
-  return { host, port: boundPort, url: `http://${name}:${boundPort}` }
+  return { host, port: boundPort, url: webAddress(address, boundPort) }
 }
 
 /** Ends idle connections at once and the others after `graceMs`. */

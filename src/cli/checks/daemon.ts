@@ -3,8 +3,8 @@
  */
 import { createServer } from 'node:net'
 import { systemCode } from '../../lib/errors.ts'
+import { webAddress } from '../../lib/web-address.ts'
 import { attentionLines, countAttention } from '../attention.ts'
-import { addressOf } from '../web-url.ts'
 import { type Check, type Finding, note, ok, problem } from './finding.ts'
 
 export const checkDaemon: Check = ({ daemon, context: { version } }) => {
@@ -33,7 +33,7 @@ export const checkPort: Check = async ({ daemon, settings: { config } }) => {
   const { host, port } = config.current().http
   if (port === 0) return [ok('Port', 'any free one is taken')]
   const code = await listeningFails(host === 'localhost' ? '127.0.0.1' : host, port)
-  const where = addressOf(host, port)
+  const where = webAddress(host, port)
   if (code === undefined) return [ok('Port', `${port} is free`)]
   if (code === 'EADDRINUSE') {
     const advice = 'Stop the program that uses it, or set `http.port` (or HERMES_HTTP_PORT) to a free port.'
