@@ -211,8 +211,6 @@ async function start(options: GatewayOptions, lock: HomeLock): Promise<Gateway> 
     pause,
     log,
     onConnected: (account) => outbox.platformConnected(account.platform.name, account.account),
-    onHealth: (account, health) =>
-      log.info({ platform: account.platform.name, account: account.account, ...health }, 'platform state'),
   })
   const ended = new AbortController()
 

@@ -33,7 +33,7 @@ export interface ConnectionDeps {
   readonly log: Logger
   onConnected(account: PlatformAccount, adapter: PlatformAdapter): void
   /** Told of every change of state. Must not throw. */
-  onHealth(account: PlatformAccount, health: Health): void
+  onHealth?(account: PlatformAccount, health: Health): void
 }
 
 export interface Connection {
@@ -186,10 +186,11 @@ export function createConnection(account: PlatformAccount, deps: ConnectionDeps)
         if (signal.aborted) return
         if (state === 'connected') {
           recovered()
-          if (connected !== undefined) set({ state: 'connected' })
+          if (connected !== undefined && set({ state: 'connected' })) log.info({}, 'platform works again')
           return
         }
-        set({ state: connected === undefined ? 'connecting' : 'connected', reason })
+        const changed = set({ state: connected === undefined ? 'connecting' : 'connected', reason })
+        if (changed) log.warn({ reason }, 'platform works with difficulty')
         if (connected === undefined || recovery !== undefined) return
         const waiting = new AbortController()
         recovery = waiting
@@ -206,10 +207,12 @@ export function createConnection(account: PlatformAccount, deps: ConnectionDeps)
     first.resolve()
   }
 
-  function set(next: Health): void {
-    if (next.state === health.state && next.reason === health.reason) return
+  /** Tells whether this is news. */
+  function set(next: Health): boolean {
+    if (next.state === health.state && next.reason === health.reason) return false
     health = next
-    deps.onHealth(account, next)
+    deps.onHealth?.(account, next)
+    return true
   }
 }
 

@@ -105,7 +105,7 @@ export function hermes(t: Owner, words: readonly string[], start: Start): Promis
 export async function startDaemon(t: Owner, home: string): Promise<Running & { readonly url: string }> {
   const running = startHermes(t, ['gateway', 'run'], { home })
   await running.saw('is ready at')
-  await running.saw('"platform":"web","account":"default","state":"connected"')
+  await running.saw('"platform":"web","account":"default","msg":"platform connected"')
   const url = noteIn(createHomeLayout(home))?.url
   assert.ok(url !== undefined)
   return { ...running, url }

@@ -102,7 +102,7 @@ async function measured(home: string, { full, progress }: BenchOptions): Promise
 function gateway(home: string, idleMs: number): Promise<Started> {
   const args = [...daemonFlags(), main, 'gateway', 'run']
   const env = { HERMES_HOME: home, HOME: home }
-  return started(args, env, '"msg":"ready"', '"state":"connected"', idleMs)
+  return started(args, env, '"msg":"ready"', '"msg":"platform connected"', idleMs)
 }
 
 /** Starts node, waits for two lines on standard error and for `idleMs`, and ends it the way a service manager does. */
