@@ -11,6 +11,7 @@ import { HermesError } from './lib/errors.ts'
 import { createLog, type Log } from './lib/log.ts'
 import { createRedactor } from './lib/redact.ts'
 import { discoverPlatforms, type PlatformCatalogue } from './platforms/registry.ts'
+import { createSlowCommits, slowCommitMs } from './store/slow-commits.ts'
 import { createSqliteStore } from './store/sqlite/store.ts'
 import type { Store } from './store/store.ts'
 
@@ -24,10 +25,6 @@ export interface Ground {
   /** Why the daemon does not run as it should, in plain words; empty when all is well. */
   degraded(): string[]
 }
-
-/** A commit this slow means that the disk is in trouble. */
-const slowCommitMs = 250
-const slowCommitShownMs = 60_000
 
 /** Rejects `config/…` or `store/…`. */
 export async function openGround(options: GatewayOptions): Promise<Ground> {
@@ -53,15 +50,8 @@ export async function openGround(options: GatewayOptions): Promise<Ground> {
     throw new HermesError('config/invalid', `\n${formatProblems(config.state().problems)}`)
   }
 
-  let slowCommitAt = Number.NEGATIVE_INFINITY
-  const store = createSqliteStore({
-    path: home.databaseFile,
-    onCommit(ms) {
-      if (ms < slowCommitMs) return
-      slowCommitAt = clock()
-      log.warn({ ms: Math.round(ms) }, 'the disk is slow: a commit took long')
-    },
-  })
+  const slowCommits = createSlowCommits({ clock, log })
+  const store = createSqliteStore({ path: home.databaseFile, onCommit: slowCommits.note })
 
   function degraded(): string[] {
     const reasons = [...config.state().degraded]
@@ -70,7 +60,7 @@ export async function openGround(options: GatewayOptions): Promise<Ground> {
     if (backend !== 'local') {
       reasons.push(`terminal.backend: ${backend} is not available yet; the model has no terminal and no file tools`)
     }
-    if (clock() - slowCommitAt < slowCommitShownMs) reasons.push('disk: commits take longer than 250 ms')
+    if (slowCommits.recent()) reasons.push(`disk: commits take longer than ${slowCommitMs} ms`)
     return reasons
   }
 

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createSlowCommits } from '../../src/store/slow-commits.ts'
+import { recordingLog } from '../http/support.ts'
+import { createManualClock } from '../kit/manual-clock.ts'
+
+test('a slow disk is logged at each slow commit and shown as what is wrong until a minute has passed without one', () => {
+  const clock = createManualClock()
+  const { log, lines } = recordingLog()
+  const commits = createSlowCommits({ clock: clock.now, log })
+  commits.note(249)
+  assert.equal(commits.recent(), false)
+  assert.equal(lines.length, 0)
+
+  commits.note(250.4)
+  assert.equal(commits.recent(), true)
+  clock.advance(59_999)
+  assert.equal(commits.recent(), true)
+  commits.note(1_000)
+  clock.advance(59_999)
+  assert.equal(commits.recent(), true)
+  clock.advance(1)
+  assert.equal(commits.recent(), false)
+  assert.equal(lines.length, 2)
+})
