@@ -12,6 +12,7 @@ import { createLog, type Log } from './lib/log.ts'
 import { createRedactor } from './lib/redact.ts'
 import { discoverPlatforms, type PlatformCatalogue } from './platforms/registry.ts'
 import { createSlowCommits, slowCommitMs } from './store/slow-commits.ts'
+import { rememberFiles } from './store/sqlite/identity.ts'
 import { createSqliteStore } from './store/sqlite/store.ts'
 import type { Store } from './store/store.ts'
 
@@ -51,10 +52,18 @@ export async function openGround(options: GatewayOptions): Promise<Ground> {
   }
 
   const slowCommits = createSlowCommits({ clock, log })
-  const store = createSqliteStore({ path: home.databaseFile, onCommit: slowCommits.note })
+  const store = createSqliteStore({
+    path: home.databaseFile,
+    guardedBy: [home.lockFile],
+    onCommit: slowCommits.note,
+  })
+
+  const replaced = rememberFiles([home.databaseFile, home.lockFile])
 
   function degraded(): string[] {
     const reasons = [...config.state().degraded]
+    const lost = replaced()
+    if (lost !== undefined) reasons.push(`${lost} was removed or replaced: nothing is taken in; restart the daemon`)
     for (const { directory, reason } of catalogue.invalid) reasons.push(`platform folder ${directory}: ${reason}`)
     const { backend } = config.current().terminal
     if (backend !== 'local') {

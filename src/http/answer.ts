@@ -34,6 +34,7 @@ const statuses: Partial<Record<ErrorCode, number>> = {
   'inbox/too-large': 413,
   'http/starting': 503,
   'store/locked': 503,
+  'store/replaced': 503,
   'store/full': 507,
 }
 

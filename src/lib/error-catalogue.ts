@@ -48,6 +48,10 @@ export const errorCatalogue = {
     meaning: 'The disk is full; nothing was written.',
     hint: 'Free some space. Messages that were not accepted are delivered again by their platform.',
   },
+  'store/replaced': {
+    meaning: 'The database or the lock of the home was removed or replaced while the daemon runs; nothing was written.',
+    hint: 'Restart the daemon. Messages that were not accepted are delivered again by their platform.',
+  },
   'store/failed': {
     meaning: 'A database operation failed.',
     hint: 'Look at the cause in the log; `hermes doctor` checks the database.',

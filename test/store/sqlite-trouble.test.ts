@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { closeSync, openSync, writeSync } from 'node:fs'
+import { closeSync, openSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
@@ -137,4 +137,38 @@ test('the time of each commit is reported, so that a slow disk is seen', async (
   await store.run(() => write('one more', 'x'))
   assert.equal(durations.length, 2)
   assert.ok(durations.every((ms) => ms >= 0))
+})
+
+test('nothing is written to a database that was removed or replaced meanwhile: it would be gone after the next start', async (t) => {
+  const { store, path } = openStore(t)
+  await store.run(() => write('before', 'kept'))
+  renameSync(path, `${path}.old`)
+  await assert.rejects(
+    store.run(() => write('removed', 'lost')),
+    (error) => isHermesError(error, 'store/replaced'),
+  )
+  writeFileSync(path, '')
+  await assert.rejects(
+    store.run(() => write('replaced', 'lost')),
+    (error) => isHermesError(error, 'store/replaced') && error.hint.includes('Restart'),
+  )
+  rmSync(path)
+  renameSync(`${path}.old`, path)
+  await store.run(() => write('back', 'kept'))
+  assert.equal(await store.run(() => read('before')), 'kept')
+  assert.equal(await store.run(() => read('removed')), undefined)
+})
+
+test('whoever lost the lock of the home writes no more: another daemon may hold it', async (t) => {
+  const path = join(tempHome(t), 'state.db')
+  const lock = `${path}.lock`
+  writeFileSync(lock, '')
+  const store = createSqliteStore({ path, guardedBy: [lock] })
+  t.after(() => store.close())
+  await store.run(() => write('before', 'kept'))
+  rmSync(lock)
+  await assert.rejects(
+    store.run(() => write('after', 'lost')),
+    (error) => isHermesError(error, 'store/replaced') && error.message.includes(lock),
+  )
 })

@@ -2,14 +2,17 @@
  * The SQLite executor. Use cases that arrive in the same turn of the event loop share one transaction, each inside a
  * savepoint of its own: one sync of the disk then serves them all, and a failing one takes nobody along.
  */
-import { toError } from '../../lib/errors.ts'
+import { HermesError, toError } from '../../lib/errors.ts'
 import type { UseCase } from '../query.ts'
 import type { Store } from '../store.ts'
 import { openDatabase, storeError } from './connection.ts'
+import { rememberFiles } from './identity.ts'
 import { createStatements, runToEnd } from './statements.ts'
 
 export interface SqliteStoreDeps {
   readonly path: string
+  /** Further files without which nothing may be written: the lock of the home. */
+  readonly guardedBy?: readonly string[]
   /** How long to wait for another program that writes, ms; 5,000 by default. The process stands still meanwhile. */
   readonly busyTimeoutMs?: number
   /** Told how long each commit took, ms. Must not throw. */
@@ -26,8 +29,9 @@ interface Job {
 const maxBatch = 128
 
 /** Opens the database. Throws `store/…` when it cannot be used. */
-export function createSqliteStore({ path, busyTimeoutMs, onCommit }: SqliteStoreDeps): Store {
+export function createSqliteStore({ path, guardedBy = [], busyTimeoutMs, onCommit }: SqliteStoreDeps): Store {
   const db = openDatabase(path, busyTimeoutMs)
+  const replaced = rememberFiles([path, ...guardedBy])
   const statements = createStatements(db)
   const begin = db.prepare('begin immediate')
   const commit = db.prepare('commit')
@@ -55,6 +59,8 @@ export function createSqliteStore({ path, busyTimeoutMs, onCommit }: SqliteStore
 
   function commitBatch(batch: readonly Job[]): void {
     const failures = new Map<Job, Error>()
+    const lost = replaced()
+    if (lost !== undefined) throw new HermesError('store/replaced', lost)
     begin.run()
     for (const job of batch) {
       // Alone it takes nobody along, and a savepoint would copy every page that it writes.
