@@ -128,7 +128,8 @@ export interface PlatformContext<Options = Readonly<Record<string, unknown>>> {
   /**
    * Hands an event in. Resolves after it is on disk: only then may the platform be told "got it".
    * `keys` are the event's names, the first is its own, further ones are aliases for deduplication.
-   * Throws when nothing could be stored (disk full, too large): do not acknowledge then.
+   * Throws when nothing was stored. After `inbox/too-large` acknowledge it all the same and tell the person: it will never
+   * fit. After anything else (disk full, starting, stopping) do not acknowledge: the platform delivers again.
    */
   accept(event: MessageEvent, keys: readonly [EventKey, ...EventKey[]]): Promise<Accepted>
   /** Waits until the turn or command of an accepted event has ended. Rejects when the signal aborts. */
