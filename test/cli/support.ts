@@ -52,12 +52,16 @@ export interface Start {
   readonly home: string
   readonly environment?: ProcessEnvironment
   readonly input?: string
+  /** A command that runs the program, put before it. */
+  readonly under?: readonly string[]
 }
 
 /** Starts `hermes <words>`. A process that is left over is killed when the test ends. */
-export function startHermes(t: Owner, words: readonly string[], { home, environment, input }: Start): Running {
+export function startHermes(t: Owner, words: readonly string[], start: Start): Running {
+  const { home, environment, input, under = [] } = start
   const path = process.env['PATH'] ?? ''
-  const child = spawn(process.execPath, [mainFile, ...words], {
+  const [program = process.execPath, ...first] = [...under, process.execPath, mainFile]
+  const child = spawn(program, [...first, ...words], {
     env: { PATH: path, HOME: home, HERMES_HOME: home, NODE_COMPILE_CACHE: compileCache, ...environment },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
