@@ -25,6 +25,8 @@ export interface Ground {
   readonly store: Store
   /** Why the daemon does not run as it should, in plain words; empty when all is well. */
   degraded(): string[]
+  /** Closes the database and the log, for a start that fails on the way. */
+  close(): Promise<void>
 }
 
 /** Rejects `config/…` or `store/…`. */
@@ -73,7 +75,12 @@ export async function openGround(options: GatewayOptions): Promise<Ground> {
     return reasons
   }
 
-  return { clock, log, secrets, config, catalogue, store, degraded }
+  async function close(): Promise<void> {
+    await store.close()
+    log.close()
+  }
+
+  return { clock, log, secrets, config, catalogue, store, degraded, close }
 }
 
 function openLog({ home, log: { stream, pretty, level } }: GatewayOptions, secrets: Secrets): Log {

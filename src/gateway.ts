@@ -8,7 +8,7 @@ import { createCommandLane } from './command-lane.ts'
 import type { CommandServices } from './commands/command.ts'
 import { createCommandRegistry } from './commands/registry.ts'
 import { createEmbeddedEngine } from './engine/embedded.ts'
-import { openGround } from './gateway-ground.ts'
+import { type Ground, openGround } from './gateway-ground.ts'
 import { announceDaemon, withdrawDaemon } from './gateway-lifecycle.ts'
 import type { Gateway, GatewayOptions, GatewayStatusReport } from './gateway-options.ts'
 import { createPeople } from './gateway-people.ts'
@@ -40,23 +40,25 @@ import { type HomeLock, lockHome } from './store/sqlite/lock.ts'
 import { createTurnRunner } from './turn.ts'
 import { createTurnJournal } from './turn-journal.ts'
 
-export type { Gateway, GatewayOptions, GatewayStatusReport } from './gateway-options.ts'
+export type { Gateway, GatewayOptions } from './gateway-options.ts'
 
 /** Starts a gateway. Rejects `home/…`, `store/…`, `http/…` or `config/…`, with everything it had opened closed again. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   prepareHome(options.home)
   const lock = lockHome(options.home.lockFile)
+  let ground: Ground | undefined
   try {
-    return await start(options, lock)
+    ground = await openGround(options)
+    return await start(options, lock, ground)
   } catch (error) {
+    await ground?.close()
     lock.release()
     throw error
   }
 }
 
-async function start(options: GatewayOptions, lock: HomeLock): Promise<Gateway> {
+async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): Promise<Gateway> {
   const { home, version, only, probe = () => undefined } = options
-  const ground = await openGround(options)
   const { clock, log, config, catalogue, store, degraded } = ground
   const settings = config.current
   const random = Math.random
@@ -230,7 +232,6 @@ async function start(options: GatewayOptions, lock: HomeLock): Promise<Gateway> 
     if (only === undefined) announceDaemon(home, { pid: process.pid, url })
   } catch (error) {
     await Promise.allSettled([http.stop(), outbox.stop(0)])
-    await store.close()
     throw error
   }
   engine.start((key, lane, signal) => (lane === 'turn' ? runTurn(key, signal) : runCommand(key, signal)))

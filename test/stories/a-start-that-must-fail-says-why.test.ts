@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -68,4 +68,16 @@ test('a home that cannot be written is named', async (t) => {
   await fails(t, world, /home directory cannot be created or written/, {
     environment: { HERMES_HOME: `${world.home.configFile}/home` },
   })
+})
+
+test('a start that fails leaves the home free and its database closed', async (t) => {
+  const world = await startTestGateway(t, { startNow: false })
+  writeFileSync(world.home.tokenFile, 'short\n')
+  await assert.rejects(world.start(), /gateway\.token holds 5 characters/)
+  // SQLite takes its write-ahead log away with the last connection.
+  assert.equal(existsSync(`${world.home.databaseFile}-wal`), false)
+  writeFileSync(world.home.tokenFile, 'long enough to be a token\n'.replaceAll(' ', '-'))
+  await world.start()
+  await world.say('hello')
+  await world.reply('You said: hello')
 })
