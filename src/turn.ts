@@ -157,12 +157,12 @@ function stopped(shownText: string) {
   return { state: 'stopped' as const, reason: 'stopped by a person', text, notice: false }
 }
 
-function failed(error: Error) {
-  const known = error instanceof ModelError ? new HermesError(`provider/${error.problem}`, '', { cause: error }) : error
-  const code = known instanceof HermesError ? known.code : 'provider/bad-response'
-  const advice = known instanceof HermesError ? `${known.meaning} ${known.hint}` : ''
-  const text = `Sorry, I encountered an error (${code}). ${advice}\n\n> ${error.message.slice(0, 500).toWellFormed()}`
-  return { state: 'failed' as const, reason: error.message, text, errorCode: code, notice: true }
+function failed(error: ModelError | HermesError) {
+  const known = error instanceof ModelError ? new HermesError(`provider/${error.problem}`) : error
+  // Our own error says everything itself; of a vendor's, his own words follow.
+  const quote = error instanceof ModelError ? `\n\n> ${error.message.slice(0, 500).toWellFormed()}` : ''
+  const text = `Sorry, I encountered an error (${known.code}). ${known.message} ${known.hint}${quote}`
+  return { state: 'failed' as const, reason: error.message, text, errorCode: known.code, notice: true }
 }
 
 /** Turns that no model sees. */

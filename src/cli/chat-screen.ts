@@ -185,12 +185,12 @@ async function stopQuietly(client: ChatClient, seq: number | undefined, errors: 
   }
 }
 
-/** A failed turn says itself what went wrong; the hint of its code follows where the text does not hold it. */
+/** A failed turn mostly says itself what to do, in general or for its case; where it does not, its code's hint follows. */
 function problemOf({ status, text, errorCode }: TurnOutcome): Error {
   if (status === 'stopped') return new HermesError('agent/stopped')
   const known = Object.entries(errorCatalogue).find(([code]) => code === errorCode)?.[1]
-  const hint = known === undefined || text.includes(known.hint) ? '' : `\n${known.hint}`
-  return new Error(`${text.trimEnd()}${hint}`)
+  const advised = known === undefined || text.includes(known.hint) || text.includes(`(${errorCode})`)
+  return new Error(advised ? text.trimEnd() : `${text.trimEnd()}\n${known.hint}`)
 }
 
 function explain(error: unknown): string {

@@ -71,6 +71,7 @@ test('a model that is not configured is explained to the person who writes', asy
   await gateway.say('hello')
   const { text } = await gateway.reply('Sorry')
   assert.match(text, /config\/no-model.*Set `model`/s)
+  assert.equal(text.match(/no model is named/g)?.length, 1)
 })
 
 test('a model server that is not there is explained with its address', async (t) => {
