@@ -67,7 +67,10 @@ async function takeTurn(deps: TurnDeps, claim: Claim, laneSignal: AbortSignal): 
     await settle(deps, turn, end, view, laneSignal)
     log.info({ state: end.state, iterations: end.iterations }, 'turn ended')
   } catch (error) {
-    if (laneSignal.aborted) return log.info({}, 'turn cut off by the stop of the gateway; it goes on at the next start')
+    if (laneSignal.aborted) {
+      const reason = messageOf(error)
+      return log.info({ reason }, 'turn cut off by the stop of the gateway; it goes on at the next start')
+    }
     if (isHermesError(error, 'store/fenced')) return log.info({}, 'turn overtaken by a newer one; its work is dropped')
     await deps
       .noteFailure(turn.seq, messageOf(error))
