@@ -12,7 +12,7 @@ import type { ModelReply, RecordedRequest } from '../kit/servers/script.ts'
 import { type GatewayProcess, layOutHome, startGatewayProcess } from './gateway-process.ts'
 import { createRandom, type Random } from './random.ts'
 import { openSlowDoor } from './slow-door.ts'
-import { answeredToken, isCommandAnswer, isGivenUp, type Said, type Tally, tallyOf, textOf } from './tally.ts'
+import { answeredToken, givenUpNumber, isCommandAnswer, type Said, type Tally, tallyOf, textOf } from './tally.ts'
 
 export interface MonkeyOptions {
   readonly seed: number
@@ -47,8 +47,7 @@ export async function runMonkey(options: MonkeyOptions): Promise<MonkeyResult> {
   try {
     await layOutHome(home, { chatUrl: door.url, modelUrl: model.baseUrl })
     const people = startPeople(chat, options, random)
-    const kills = await killUntilSaid(home, people, random, options)
-    await lastLife(home, people)
+    const kills = await killUntilLeftAlone(home, people, random, options)
     const written = (await readFile(effects, 'utf8').catch(() => '')).split('\n').filter(Boolean)
     const tally = tallyOf(people.said, chat.messages, givenUpTexts(home), written)
     return { ...tally, ...kills, seconds: (performance.now() - begun) / 1_000 }
@@ -77,65 +76,92 @@ interface People {
   readonly said: readonly Said[]
   /** Messages that have an answer, or a notice that there will be none. */
   settled(): number
-  /** Resolves when all messages have been written and settled. */
+  /** Resolves when all messages have been written and settled, or the people were sent home. */
   readonly done: Promise<void>
+  sendHome(): void
 }
 
 /** Everybody writes at a pace of their own, and seldom waits for the answer. */
 function startPeople(chat: ChatServer, { messages, chats }: MonkeyOptions, random: Random): People {
   const said: Said[] = []
-  const seen = createReader(chat)
+  const readers = Array.from({ length: chats }, (_, index) => createReader(chat, `c${index + 1}`))
+  const settled = () => readers.reduce((sum, reader) => sum + reader.settled(), 0)
+  let home = false
 
-  async function person(name: string, share: number): Promise<void> {
-    for (let number = 1; number <= share; ) {
+  async function person(reader: Reader, share: number): Promise<void> {
+    const chatName = reader.name
+    for (let number = 1; number <= share && !home; ) {
       await pause(random.between(100, 900))
-      const own = said.filter((one) => one.chat === name).length
-      if (own - seen.settledIn(name) >= waitingPerChat) continue
+      if (number - 1 - reader.settled() >= waitingPerChat) continue
       const dice = random.next()
-      const one: Said = { chat: name, number, kind: dice < 0.55 ? 'plain' : dice < 0.9 ? 'effect' : 'command' }
+      const one: Said = { chat: chatName, number, kind: dice < 0.55 ? 'plain' : dice < 0.9 ? 'effect' : 'command' }
       said.push(one)
-      chat.say(name, textOf(one))
+      reader.expect(one)
+      chat.say(chatName, textOf(one))
       number += 1
     }
   }
   async function all(): Promise<void> {
     const share = Math.ceil(messages / chats)
-    await Promise.all(Array.from({ length: chats }, (_, index) => person(`c${index + 1}`, share)))
-    while (seen.settled() < said.length) await pause(20)
-  }
-  return { said, settled: seen.settled, done: all() }
-}
-
-/** Counts settled messages without reading everything again at each look. */
-function createReader(chat: ChatServer) {
-  const tokens = new Set<string>()
-  const counts = new Map<string, number>()
-  let next = 0
-  const add = (name: string) => counts.set(name, (counts.get(name) ?? 0) + 1)
-
-  function read(): void {
-    // A draft becomes final where it stands, so the newest ones are looked at again.
-    for (const message of chat.messages.slice(next)) {
-      if (message.draft || tokens.has(message.id)) continue
-      tokens.add(message.id)
-      const token = answeredToken(message.text)
-      const repeated = token !== undefined && tokens.has(token)
-      if (token !== undefined) tokens.add(token)
-      const settles = (token !== undefined && !repeated) || isCommandAnswer(message.text) || isGivenUp(message.text)
-      if (settles && !message.text.includes('May be a duplicate')) add(message.chat)
-      else if (settles && token !== undefined) add(message.chat)
-    }
-    next = Math.max(0, chat.messages.length - 200)
+    await Promise.all(readers.map((reader) => person(reader, share)))
+    while (settled() < said.length && !home) await pause(20)
   }
   return {
-    settledIn(name: string): number {
-      read()
-      return counts.get(name) ?? 0
+    said,
+    settled,
+    done: all(),
+    sendHome() {
+      home = true
     },
-    settled(): number {
-      read()
-      return [...counts.values()].reduce((sum, count) => sum + count, 0)
+  }
+}
+
+interface Reader {
+  readonly name: string
+  expect(said: Said): void
+  /** How many of the messages of this chat need no more waiting. */
+  settled(): number
+}
+
+/** Reads one chat as it grows. Whether it holds too much is no business of this one: it only knows when to go on. */
+function createReader(chat: ChatServer, name: string): Reader {
+  const final = new Set<string>()
+  const settled = new Set<string>()
+  let commands = 0
+  let commandAnswers = 0
+  let next = 0
+
+  function read(): void {
+    for (const message of chat.messages.slice(next)) {
+      if (message.chat !== name || message.draft || final.has(message.id)) continue
+      final.add(message.id)
+      if (isCommandAnswer(message.text)) commandAnswers += 1
+      const about = answeredToken(message.text) ?? givenUpNumber(message.text)
+      if (about !== undefined) settled.add(about)
+    }
+    // A draft becomes final where it stands, so the newest ones are looked at again.
+    next = Math.max(0, chat.messages.length - 500)
+  }
+  return {
+    name,
+    expect({ kind }) {
+      if (kind === 'command') commands += 1
     },
+    settled() {
+      read()
+      return settled.size + Math.min(commands, commandAnswers)
+    },
+  }
+}
+
+/** Kills until everything is written, then leaves the gateway alone until everything is answered. */
+async function killUntilLeftAlone(home: string, people: People, random: Random, options: MonkeyOptions) {
+  try {
+    const kills = await killUntilSaid(home, people, random, options)
+    await lastLife(home, people)
+    return kills
+  } finally {
+    people.sendHome()
   }
 }
 

@@ -48,9 +48,9 @@ export function isCommandAnswer(text: string): boolean {
   return text.includes('Session key')
 }
 
-/** The gateway says so when it has given a message up. */
-export function isGivenUp(text: string): boolean {
-  return text.includes('It has the number')
+/** The gateway says so when it has given a message up, and calls it by a number. */
+export function givenUpNumber(text: string): string | undefined {
+  return /It has the (number \d+)/.exec(text)?.[1]
 }
 
 /** `givenUp`: the texts of messages that were set aside; `effects`: the tokens that tools have written, in order. */

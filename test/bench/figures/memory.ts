@@ -66,8 +66,9 @@ export const soak: Figure = {
     const hours = () => (performance.now() - begun) / 3_600_000
     const samples: { at: number; rss: number; heap: number }[] = []
     while (hours() * 60 < soakMinutes) {
-      // 8 people, about 20 turns a second between them, 10 seconds long.
-      await chat.load({ run: 's', chats: 8, turns: 200, sessionsEach: 25, pauseMs: 400 })
+      // 8 people, about 20 turns a second between them, 10 seconds long, in new conversations each time: one that grows
+      // for hours would make requests grow, which is not what is measured here.
+      await chat.load({ run: `s${samples.length}`, chats: 8, turns: 200, sessionsEach: 3, pauseMs: 400 })
       const { rss, heap } = await gateway.memory()
       samples.push({ at: hours(), rss, heap })
       progress(`${(hours() * 60).toFixed(1)} min: ${rss.toFixed(1)} MB resident, ${heap.toFixed(2)} MB heap`)

@@ -38,8 +38,12 @@ export function createAsking(child: ChildProcess, name: string): Ask {
 
 const questionSchema = z.looseObject({ id: z.number(), question: z.string() })
 
-/** The other side: answers the questions of this name. What the handler throws is told to who asked. */
+/**
+ * The other side: answers the questions of this name. What the handler throws is told to who asked. Without anybody left
+ * to ask, the process ends.
+ */
 export function answer<T>(name: string, details: z.ZodType<T>, handle: (details: T) => unknown): void {
+  if (process.listenerCount('disconnect') === 0) process.on('disconnect', () => process.exit())
   process.on('message', async (message) => {
     const { id, question } = questionSchema.parse(message)
     if (question !== name) return
