@@ -26,6 +26,8 @@ export interface AgentServicesDeps {
   readonly program: readonly string[]
   /** Variables that no command may see, whatever the configuration says. */
   readonly withheld: readonly string[]
+  /** Takes the gateway's own secrets out of what tools bring back. */
+  redact(text: string): string
 }
 
 export interface AgentServices {

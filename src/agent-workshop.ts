@@ -44,7 +44,7 @@ export async function openWorkshop(deps: AgentServicesDeps & { cwd(): string }):
   }).load()
   const binDir = await createCommandFolder(join(home.cache, 'bin'), deps.program)
   return {
-    tools: toolBox(toolbox, deps.cwd),
+    tools: toolBox(toolbox, deps),
     createEnvironment: () =>
       createLocalEnvironment({
         cwd: deps.cwd(),
@@ -63,13 +63,16 @@ function unsafeToolsets(backend: string): readonly string[] {
   return backend === 'local' ? [] : ['terminal', 'file']
 }
 
-function toolBox(toolbox: Toolbox, cwd: () => string): ToolBox {
+function toolBox(toolbox: Toolbox, { cwd, redact }: { cwd(): string; redact(text: string): string }): ToolBox {
   return {
     schemas: toolbox.schemas,
     mayRunTogether: (calls) => planBatch(calls, cwd()) === 'parallel',
     prepare(call) {
       const parsed = toolbox.parse(call.name, call.arguments)
-      return parsed.ok ? { kind: 'ready', ...parsed.call } : { kind: 'invalid', error: parsed.error }
+      if (!parsed.ok) return { kind: 'invalid', error: parsed.error }
+      const { call: ready } = parsed
+      // A key that a command or a file shows must not travel to the model's vendor.
+      return { ...ready, kind: 'ready', run: async (context) => redact(await ready.run(context)) }
     },
   }
 }

@@ -81,12 +81,9 @@ export const acceptedKeys = [
   'unauthorized_dm_behavior',
   'voice',
   'web',
-  'agent.max_turns',
   'agent.restart_drain_timeout',
   'agent.gateway_timeout',
   'terminal.docker_image',
   'terminal.container_persistent',
-  'streaming.transport',
-  'streaming.mode',
   'streaming.fresh_final_after_seconds',
 ] as const

@@ -20,6 +20,7 @@ import { noteEventFailure, openLanes } from './inbox/queries.ts'
 import { brand } from './lib/brand.ts'
 import { messageOf } from './lib/errors.ts'
 import { prepareHome } from './lib/home.ts'
+import { createRedactor } from './lib/redact.ts'
 import { pause } from './lib/wait.ts'
 import { parseCommand } from './message/event.ts'
 import type { EventListener } from './message/hook-events.ts'
@@ -87,6 +88,11 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     settings,
     environment: config.environment,
     program: options.program,
+    // Short ones are words of everyday text too, and a file somebody edits must come through as it is.
+    redact: createRedactor({
+      secrets: () => ground.secrets.all().filter((secret) => secret.length >= 12),
+      knownOnly: true,
+    }),
     withheld: catalogue.platforms.flatMap((platform) => platform.environment.map(({ variable }) => variable)),
   })
   const outbox = createOutbox({

@@ -42,6 +42,12 @@ export const agentConfig = {
   agent: z
     .object({
       drain_timeout: seconds.default(30).describe('Seconds that running turns get to end when the daemon stops.'),
+      max_turns: z
+        .int()
+        .min(1)
+        .max(1000)
+        .optional()
+        .describe('The older name of `max_iterations`; where both are set, this one counts.'),
       model_timeout: seconds.default(600).describe('Seconds without a sign of the model until a call is given up.'),
       max_retries: z.int().min(0).max(20).default(4).describe('How often a failed model call is tried again.'),
       max_concurrent_turns: z.int().min(1).max(10_000).default(64).describe('Turns that may run at the same time.'),

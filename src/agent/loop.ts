@@ -11,6 +11,7 @@ import { callModel } from './model-call.ts'
 import type { JsonObject, ModelAnswer, ModelRequest, Provider } from './provider.ts'
 import type { ToolContext } from './tool.ts'
 import { runToolBatch, type ToolBox } from './tool-batch.ts'
+import { visibleSoFar, visibleText } from './visible-text.ts'
 
 export interface AgentDeps {
   readonly managed: ManagedCalls
@@ -64,7 +65,8 @@ export function createAgent(deps: AgentDeps): Agent {
 
 async function runLoop(deps: AgentDeps, run: AgentRun): Promise<AgentResult> {
   const progress = resumeFrom(run)
-  const budget = deps.settings().max_iterations
+  const { max_iterations, agent } = deps.settings()
+  const budget = agent.max_turns ?? max_iterations
   for (;;) {
     if (progress.open.length > 0) await runTools(deps, run, progress, budget)
     progress.iteration += 1
@@ -192,7 +194,7 @@ function askModel(deps: AgentDeps, run: AgentRun, progress: Progress, last: bool
         handler,
       ),
   }
-  return callModel(call, request, run.signal, (text) => run.watcher.text(before + text))
+  return callModel(call, request, run.signal, (text) => run.watcher.text(before + visibleSoFar(text)))
 }
 
 /** Some servers number their calls anew in every answer; within a turn each call needs a name of its own. */
@@ -211,7 +213,7 @@ function distinct(calls: readonly ToolCall[], { messages }: Progress): ToolCall[
 function messageFrom(answer: ModelAnswer, apiMode: string, final: boolean): AssistantMessage {
   return {
     role: 'assistant',
-    content: answer.text,
+    content: visibleText(answer.text),
     ...(answer.toolCalls.length === 0 || final ? {} : { toolCalls: answer.toolCalls }),
     ...(answer.providerItems === undefined || final ? {} : { providerData: { apiMode, items: answer.providerItems } }),
   }

@@ -12,6 +12,8 @@ export type Redactor = (text: string) => string
 export interface RedactorOptions {
   /** The secrets known now; asked at each call, so that a new configuration counts at once. Shorter than 6 are ignored. */
   readonly secrets: () => readonly string[]
+  /** Leaves alone what only looks like a secret: for text that must otherwise stay exact, such as the source somebody edits. */
+  readonly knownOnly?: boolean
 }
 
 /** What stands where a secret was. */
@@ -19,7 +21,7 @@ const redacted = '[redacted]'
 
 const shortestSecret = 6
 
-export function createRedactor({ secrets }: RedactorOptions): Redactor {
+export function createRedactor({ secrets, knownOnly = false }: RedactorOptions): Redactor {
   let known: readonly string[] = []
   let pattern: RegExp | undefined
   return (text) => {
@@ -29,7 +31,7 @@ export function createRedactor({ secrets }: RedactorOptions): Redactor {
       known = current
     }
     // Both look at the untouched text: what one takes out must not hide from the other what is left of a secret.
-    const ranges = secretLooking(text)
+    const ranges = knownOnly ? [] : secretLooking(text)
     if (pattern !== undefined && text.search(pattern) !== -1) {
       for (const match of text.matchAll(pattern)) ranges.push([match.index, match.index + match[0].length])
     }

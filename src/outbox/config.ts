@@ -19,6 +19,11 @@ export const outboxConfig = {
   streaming: z
     .object({
       enabled: z.boolean().default(true).describe('Shows replies while they are written, where the platform can edit.'),
+      mode: z
+        .enum(['auto', 'draft', 'edit', 'off'])
+        .default('auto')
+        .describe('`off` switches streaming off; the others mean the way that the platform has.'),
+      transport: z.enum(['auto', 'draft', 'edit', 'off']).default('auto').describe('As `mode`.'),
       edit_interval: z.number().min(0).default(0.8).describe('Seconds between two edits of a growing reply.'),
       buffer_threshold: z
         .int()

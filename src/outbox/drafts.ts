@@ -31,7 +31,9 @@ export function createDrafts(room: Room, busy: (chat: Chat) => boolean): Drafts 
     addressOf,
     open(options) {
       const chat = chatOf(options.target)
-      const canShow = room.settings().streaming.enabled && room.open(chat)?.edit !== undefined
+      const { enabled, mode, transport } = room.settings().streaming
+      const wanted = enabled && mode !== 'off' && transport !== 'off'
+      const canShow = wanted && room.open(chat)?.edit !== undefined
       if (canShow) return createDraft(room, book, options)
       // People have seen a draft of this turn before a restart: its final answer must replace it all the same.
       if (addressOf(options.turnId) === null) return null

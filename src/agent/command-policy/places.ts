@@ -39,7 +39,15 @@ const systemTrees = [
 ].map(components)
 
 /** Files of the home that hold secrets. */
-export const secretFiles = ['.env', 'gateway.token', 'auth.json', 'state.db', 'state.db-wal', 'state.db-shm'] as const
+export const secretFiles = [
+  '.env',
+  'gateway.token',
+  'auth.json',
+  'state.db',
+  'state.db-wal',
+  'state.db-shm',
+  'cache/config.last-good.yaml',
+] as const
 /** Files of the home that decide how the gateway works. */
 export const settingFiles = ['config.yaml', 'gateway.pid'] as const
 
@@ -82,7 +90,7 @@ export interface Places {
 export function createPlaces(home: string, userHome: string): Places {
   const homePath = components(home)
   const vital = [[], ...systemFolders, components(userHome), components(dirname(userHome))]
-  const secrets = secretFiles.map((file) => [...homePath, file])
+  const secrets = secretFiles.map((file) => [...homePath, ...file.split('/')])
   const guardedTrees = [['etc'], [...components(userHome), '.ssh'], ['root', '.ssh']]
   const guardedFiles = [...secrets, ...settingFiles.map((file) => [...homePath, file])]
   return {

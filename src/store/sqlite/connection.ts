@@ -8,7 +8,7 @@ import { HermesError, messageOf, systemCode } from '../../lib/errors.ts'
 import { migrations } from '../migrations/index.ts'
 
 /** How long to wait for another program that writes to the database, ms. The process stands still meanwhile. */
-const patienceMs = 5_000
+const patienceMs = 1_000
 
 /** Creates (0600) or opens the database for writing and brings it to the newest schema. Throws `store/…`. */
 export function openDatabase(path: string, busyTimeoutMs = patienceMs): DatabaseSync {

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startTestGateway } from '../kit/start-gateway.ts'
+import { conversation } from './support.ts'
+
+test("a key in the gateway's own configuration does not travel to the model when a tool shows the file", async (t) => {
+  const key = 'canary-b7c1e0aa91f24d'
+  const gateway = await startTestGateway(t, {
+    config: { api_key: key },
+    replies: [
+      { toolCalls: [{ name: 'read_file', arguments: { path: 'config.yaml' } }] },
+      { toolCalls: [{ name: 'terminal', arguments: { command: 'sed -n 1,20p config.yaml' } }] },
+      { text: 'I have read it.' },
+    ],
+  })
+  await gateway.say('show me your configuration')
+  await gateway.reply('I have read it.')
+  const lines = conversation(gateway.model.requests[2])
+  assert.match(lines.join('\n'), /\[redacted\]/)
+  assert.doesNotMatch(JSON.stringify(gateway.model.requests.map(({ body }) => body)), new RegExp(key))
+})
+
+test('what a model thinks aloud is neither shown nor kept', async (t) => {
+  const gateway = await startTestGateway(t, {
+    abilities: ['edit'],
+    config: { streaming: { buffer_threshold: 1, edit_interval: 0 } },
+    replies: [{ text: '<think>\nI wonder about this.\n</think>\n\nHere you are.' }, { text: 'And again.' }],
+  })
+  await gateway.say('one')
+  await gateway.reply('Here you are.')
+  await gateway.say('two')
+  await gateway.reply('And again.')
+  for (const { versions } of gateway.platform.shown())
+    for (const version of versions) assert.doesNotMatch(version, /wonder|<th/)
+  assert.doesNotMatch(conversation(gateway.model.requests[1]).join('\n'), /wonder/)
+})
+
+test('agent.max_turns, the older name, limits the steps of a turn', async (t) => {
+  const again = { toolCalls: [{ name: 'terminal', arguments: { command: 'true' } }] }
+  const gateway = await startTestGateway(t, {
+    config: { agent: { max_turns: 2 } },
+    replies: [again, again, { text: 'That is all.' }],
+  })
+  await gateway.say('work')
+  await gateway.reply('That is all.')
+  assert.equal(gateway.model.requests.length, 3)
+})
+
+test('streaming.mode off sends one finished message', async (t) => {
+  const gateway = await startTestGateway(t, {
+    abilities: ['edit'],
+    config: { streaming: { mode: 'off', buffer_threshold: 1, edit_interval: 0 } },
+    replies: [{ text: 'A whole answer at once.' }],
+  })
+  await gateway.say('go')
+  await gateway.reply('A whole answer at once.')
+  assert.deepEqual(
+    gateway.platform.shown().map(({ versions }) => versions),
+    [['A whole answer at once.']],
+  )
+})
