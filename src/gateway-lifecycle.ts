@@ -18,8 +18,9 @@ export function announceDaemon(home: HomeLayout, address: DaemonAddress): void {
   writeFileAtomic(addressFile(home), JSON.stringify(address), 0o600)
 }
 
-/** May be called twice. */
-export function withdrawDaemon(home: HomeLayout): void {
+/** Takes the note away, unless it is by now another process's. May be called twice. */
+export function withdrawDaemon(home: HomeLayout, pid: number): void {
+  if (readTextIfExists(home.pidFile, 64)?.trim() !== String(pid)) return
   rmSync(home.pidFile, { force: true })
   rmSync(addressFile(home), { force: true })
 }

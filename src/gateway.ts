@@ -282,7 +282,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     await supervisor.stop()
     await Promise.all([http.stop(), config.stop(), agents.close()])
     await store.close()
-    if (only === undefined) withdrawDaemon(home)
+    if (only === undefined) withdrawDaemon(home, process.pid)
     lock.release()
     log.info({}, 'stopped')
     log.close()

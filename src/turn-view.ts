@@ -71,6 +71,7 @@ export function openTurnView(deps: TurnViewDeps, turn: Turn, signal: AbortSignal
     shownText: () => text,
     closeDraft: async () => (draft === null ? null : await draft.close()),
     ended: (status) => deps.activity(target, { kind: 'turn-ended', turnId, status }),
-    close: () => typing.abort(),
+    // Without a reason an error with a stack would be made for each turn.
+    close: () => typing.abort('the turn has ended'),
   }
 }

@@ -26,7 +26,7 @@ export async function gatewayRun(context: CliContext, { strict }: GatewayRunOpti
     clock: Date.now,
     stop: stopping.resolve,
     exit(code) {
-      if (gateway !== undefined) withdrawDaemon(home)
+      if (gateway !== undefined) withdrawDaemon(home, process.pid)
       process.exit(code)
     },
     reload: () => void gateway?.config.reload(),
