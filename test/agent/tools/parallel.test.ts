@@ -7,7 +7,7 @@ const call = (name: string, args: unknown = {}) => ({
   name,
   arguments: typeof args === 'string' ? args : JSON.stringify(args),
 })
-const plan = (...calls: { name: string; arguments: string }[]) => planBatch(calls, '/work')
+const plan = (...calls: { name: string; arguments: string }[]) => planBatch(calls, '/srv')
 const read = (path: string) => call('read_file', { path })
 const write = (path: string) => call('write_file', { path, content: '' })
 const patch = (path: string) => call('patch', { path, old_string: 'a', new_string: 'b' })
@@ -40,7 +40,7 @@ test('writers of different files run at the same time, of the same or a nested p
   assert.equal(plan(write('a'), write('b'), patch('c')), 'parallel')
   assert.equal(plan(write('a'), patch('a')), 'sequential')
   assert.equal(plan(write('a'), read('./x/../a')), 'sequential')
-  assert.equal(plan(read('/work/a'), write('a')), 'sequential')
+  assert.equal(plan(read('/srv/a'), write('a')), 'sequential')
   assert.equal(plan(write('src/a.ts'), call('search_files', { pattern: 'x', path: 'src' })), 'sequential')
   assert.equal(plan(write('src/a.ts'), call('search_files', { pattern: 'x' })), 'sequential')
   assert.equal(plan(write('/other/a.ts'), call('search_files', { pattern: 'x' })), 'parallel')
