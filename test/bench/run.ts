@@ -11,12 +11,13 @@ import { managed } from './figures/managed.ts'
 import { memory, soak } from './figures/memory.ts'
 import { request } from './figures/request.ts'
 import { start } from './figures/start.ts'
+import { stop } from './figures/stop.ts'
 import { store } from './figures/store.ts'
 import { turn } from './figures/turn.ts'
 import { version } from './figures/version.ts'
 import { jsonOf, tableOf } from './report.ts'
 
-const figures: readonly Figure[] = [start, version, turn, load, store, managed, request, memory, soak]
+const figures: readonly Figure[] = [start, version, turn, load, stop, store, managed, request, memory, soak]
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
