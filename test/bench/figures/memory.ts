@@ -62,6 +62,9 @@ export const soak: Figure = {
     if (soakMinutes === 0) {
       return [{ name: 'growth over hours', unit: 'MB/h', bar: 1, note: 'asked for with --soak=<minutes>' }]
     }
+    // Compiled code and what V8 learns of it grow for thousands of turns, and then no more.
+    progress('warm-up')
+    await chat.load({ run: 'warm', chats: 8, turns: 5_000, sessionsEach: 60 })
     const begun = performance.now()
     const hours = () => (performance.now() - begun) / 3_600_000
     const samples: { at: number; rss: number; heap: number }[] = []
