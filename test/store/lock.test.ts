@@ -10,12 +10,15 @@ import { tempHome } from '../kit/temp-home.ts'
 
 const lockModule = new URL('../../src/store/sqlite/lock.ts', import.meta.url).href
 
-/** Another process that tries to take the lock, says how it went, and holds on until it is killed. */
+/**
+ * Another process that tries to take the lock, says how it went, and holds on until it is killed. It keeps the lock
+ * where the garbage collector sees it: a lock that nobody refers to is closed with its database, and so is free.
+ */
 async function rival(t: TestContext, path: string): Promise<{ child: ChildProcess; said: string }> {
   const code = `
     const { lockHome } = await import(${JSON.stringify(lockModule)})
     try {
-      lockHome(process.argv[1])
+      globalThis.lock = lockHome(process.argv[1])
       process.stdout.write('locked\\n')
       setInterval(() => undefined, 60_000)
     } catch (error) {

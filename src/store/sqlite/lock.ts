@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { HermesError, isHermesError, messageOf } from '../../lib/errors.ts'
 import { ensurePrivateFile, storeError } from './connection.ts'
 
+/** Keep it: a lock that nobody refers to any more is freed by the garbage collector. */
 export interface HomeLock {
   /** May be called twice. */
   release(): void
