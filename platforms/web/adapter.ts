@@ -59,6 +59,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     },
     async typing({ chatId }) {
       hub.publish(chatId, [{ type: 'typing' }])
+      return { success: true }
     },
     activity({ chatId }, activity) {
       hub.publish(chatId, hub.chat(chatId).activity(activity))

@@ -4,6 +4,8 @@
  */
 import type { MarkedToken, Token } from 'marked'
 
+export type { MarkedToken } from 'marked'
+
 /**
  * The blocks of a text, in order. Never throws: a text that no parser survives (quotes nested a thousand deep) comes
  * back as one plain paragraph, so that it is at least readable.

@@ -21,9 +21,13 @@ export interface Attachment {
   readonly path?: string
   /** Where to fetch it from when it has not been downloaded. */
   readonly url?: string
+  /** The platform's own name of the file, which its adapter turns into an address when the file is needed. */
+  readonly ref?: string
   readonly mimeType?: string
   readonly fileName?: string
   readonly bytes?: number
+  /** Why it could not be fetched, for the model to know. */
+  readonly problem?: string
 }
 
 export interface MessageEvent {

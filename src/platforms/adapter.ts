@@ -3,7 +3,8 @@
  * Each optional member says what the gateway does without it.
  */
 import type { Logger } from '../lib/log.ts'
-import type { MessageEvent } from '../message/event.ts'
+import type { ButtonPress, MessageChange } from '../message/change.ts'
+import type { Attachment, MessageEvent } from '../message/event.ts'
 import type { EventKey } from '../message/ids.ts'
 import type { OutboundMessage, SendResult } from '../message/outbound.ts'
 import type { Target } from '../message/source.ts'
@@ -29,8 +30,21 @@ export interface PlatformAdapter {
   edit?(messageId: string, message: OutboundMessage, final: boolean, signal: AbortSignal): Promise<SendResult>
   /** Removes a message of ours. Without it an abandoned draft stays as it is. */
   remove?(target: Target, messageId: string, signal: AbortSignal): Promise<SendResult>
-  /** Shows that the agent is at work; called every few seconds. Without it nothing is shown. */
-  typing?(target: Target, signal: AbortSignal): Promise<void>
+  /**
+   * Shows that the agent is at work; called every few seconds. Without it nothing is shown. A result that says
+   * `rate-limited` counts against the budget of the chat; other failures are ignored.
+   */
+  typing?(target: Target, signal: AbortSignal): Promise<SendResult>
+  /** Attachments may be sent. Without it the outbox sends a line of text that names the file. */
+  readonly sendsAttachments?: boolean
+  /** Buttons may be sent. Without it people answer with commands, which the text then names. */
+  readonly showsButtons?: boolean
+  /**
+   * Where the bytes of an attachment lie that came in with a `ref`. The gateway fetches them: never from a private
+   * address, unless it is of the origin that `trusted` names; headers go to the first origin only. May throw: the
+   * message is answered without the file. Without it attachments need a `url`.
+   */
+  locate?(attachment: Attachment, signal: AbortSignal): Promise<AttachmentAddress>
   /** Shows what the agent does (tools). Without it tools run silently. */
   activity?(target: Target, activity: TurnActivity): void
   /**
@@ -43,8 +57,19 @@ export interface PlatformAdapter {
   ): Promise<{ sent: true; messageId?: string } | { sent: false } | 'unknown'>
   /** Pause between two edits of a draft, ms. Without it the `streaming.edit_interval` of the config. */
   readonly draftIntervalMs?: number
+  /** The adapter marks a growing reply itself. Without it the outbox appends `streaming.cursor` to each draft. */
+  readonly drawsCursor?: boolean
   /** Parts of a reply may be repeated for free and never need a label (a page that reads the stored history). */
   readonly idempotentSends?: boolean
+}
+
+export interface AttachmentAddress {
+  readonly url: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** An origin the operator has configured (`http://127.0.0.1:8081`): it may lie in a private network. */
+  readonly trusted?: string
+  /** What arrives there where the file should be when the credentials are not accepted, for example `text/html`. */
+  readonly refusedType?: string
 }
 
 export interface MessageLimits {
@@ -55,7 +80,7 @@ export interface MessageLimits {
 
 /** What a turn is doing right now, for platforms that show it live. Nothing here is stored. */
 export type TurnActivity =
-  | { readonly kind: 'turn-started'; readonly turnId: string }
+  | { readonly kind: 'turn-started'; readonly turnId: string; readonly messageId?: string }
   | {
       readonly kind: 'tool-started'
       readonly turnId: string
@@ -71,7 +96,13 @@ export type TurnActivity =
       readonly ok: boolean
       readonly summary: string
     }
-  | { readonly kind: 'turn-ended'; readonly turnId: string; readonly status: TurnStatus }
+  | {
+      readonly kind: 'turn-ended'
+      readonly turnId: string
+      readonly status: TurnStatus
+      /** The message the turn answers. */
+      readonly messageId?: string
+    }
 
 export type TurnStatus = 'done' | 'failed' | 'stopped'
 
@@ -93,6 +124,39 @@ export type Accepted =
   | { readonly status: 'duplicate'; readonly seq: number }
   /** The sender may not talk to the agent. Acknowledge it and say nothing, or `reason` where the platform is private. */
   | { readonly status: 'refused'; readonly reason: string }
+
+/** How far an account has read one place (a chat, or a thread of it), as the platform counts. */
+export interface ReadMark {
+  /** The adapter's own name of the place. */
+  readonly place: string
+  /** Grows with time: the longer id is the newer one, of two as long the one that sorts later. */
+  readonly id: string
+}
+
+/** A slash command, for platforms that list commands natively. */
+export interface CommandEntry {
+  readonly name: string
+  readonly description: string
+  /** For example `[name]`; '' when it takes none. */
+  readonly argsHint: string
+}
+
+/** What the person who pressed a button is told at once. */
+export interface PressAnswer {
+  /** `stale`: it was answered before, or has expired. `refused`: this person may not. */
+  readonly status: 'taken' | 'stale' | 'refused'
+  /** One short line of plain text. */
+  readonly text: string
+}
+
+/** What one look at a platform found, for `hermes doctor`. */
+export interface Diagnosis {
+  readonly state: 'ok' | 'note' | 'problem'
+  /** In plain words, without a secret. */
+  readonly text: string
+  /** What to do about it; a problem has it always. */
+  readonly advice?: string
+}
 
 /** One line of a chat as the platform showed it: what people wrote, what was answered. */
 export interface ChatEntry {
@@ -131,7 +195,26 @@ export interface PlatformContext<Options = Readonly<Record<string, unknown>>> {
    * Throws when nothing was stored. After `inbox/too-large` acknowledge it all the same and tell the person: it will never
    * fit. After anything else (disk full, starting, stopping) do not acknowledge: the platform delivers again.
    */
-  accept(event: MessageEvent, keys: readonly [EventKey, ...EventKey[]]): Promise<Accepted>
+  accept(event: MessageEvent, keys: readonly [EventKey, ...EventKey[]], mark?: ReadMark): Promise<Accepted>
+  /**
+   * Hands in what happened to an earlier message. Resolves after it is on disk, like `accept`, and throws like it. What
+   * becomes of an edit is the account's setting `edits`: ignore, amend or rerun.
+   */
+  change(change: MessageChange, keys: readonly [EventKey, ...EventKey[]]): Promise<Accepted>
+  /**
+   * Somebody pressed a button. Resolves when the choice is on disk; tell the person the answer within the platform's
+   * limit. The message itself is edited by whoever asked. Throws when nothing was stored.
+   */
+  press(press: ButtonPress): Promise<PressAnswer>
+  /** How far this account has read, by place: what `accept` was given last. After an outage the adapter fetches what came since. */
+  marks(): Promise<ReadonlyMap<string, string>>
+  /** The slash commands that people may use, in the order they are shown. */
+  commands(): readonly CommandEntry[]
+  /**
+   * Runs a call of the adapter's own (a reaction, a deletion) within the rate budget that the outbox keeps for this chat
+   * and account. Waits for its turn; rejects when the signal aborts. A `rate-limited` result is remembered, not retried.
+   */
+  paced(target: Target, signal: AbortSignal, call: (signal: AbortSignal) => Promise<SendResult>): Promise<SendResult>
   /** Waits until the turn or command of an accepted event has ended. Rejects when the signal aborts. */
   outcome(seq: number, signal: AbortSignal): Promise<TurnOutcome>
   /** Asks the turn that works on this event to stop. A no-op when it has ended. */
@@ -142,6 +225,8 @@ export interface PlatformContext<Options = Readonly<Record<string, unknown>>> {
   route(route: HttpRoute): void
   /** Reports health between connects: `connected` again, or what is wrong. */
   health(state: 'connected' | 'degraded', reason?: string): void
+  /** Something came in from the platform just now: an event, an answered poll, a heartbeat. Health says `receiving` by it. */
+  received(): void
   /** Daemon facts a page may show. */
   info(): GatewayInfo
 }
@@ -171,6 +256,18 @@ export interface HttpRoute {
 /** The default export of `platforms/<name>/adapter.ts`. */
 export interface PlatformModule<Options = Readonly<Record<string, unknown>>> {
   createAdapter(context: PlatformContext<Options>): PlatformAdapter
+  /**
+   * Looks whether an account can work: its token, its rights, what else uses it. For `hermes doctor`; changes nothing at
+   * the platform. Without it doctor says only whether the account is configured.
+   */
+  diagnose?(account: DiagnosedAccount<Options>, signal: AbortSignal): Promise<readonly Diagnosis[]>
+}
+
+export interface DiagnosedAccount<Options = Readonly<Record<string, unknown>>> {
+  readonly account: string
+  readonly options: Options
+  /** The address of the running gateway, when one runs. */
+  readonly gatewayUrl?: string
 }
 
 /** Types the default export of a platform. */

@@ -3,13 +3,24 @@
  */
 
 import { silentLog } from '../../src/lib/log.ts'
+import type { ButtonPress, MessageChange } from '../../src/message/change.ts'
 import type { MessageEvent } from '../../src/message/event.ts'
 import type { EventKey } from '../../src/message/ids.ts'
-import type { Accepted, ChatEntry, HttpRoute, PlatformContext, TurnOutcome } from '../../src/platforms/adapter.ts'
+import type {
+  Accepted,
+  ChatEntry,
+  CommandEntry,
+  HttpRoute,
+  PlatformContext,
+  PressAnswer,
+  ReadMark,
+  TurnOutcome,
+} from '../../src/platforms/adapter.ts'
 
 export interface HandedIn {
   readonly event: MessageEvent
   readonly keys: readonly EventKey[]
+  readonly mark?: ReadMark
   readonly accepted: Accepted
 }
 
@@ -34,6 +45,17 @@ export interface RecordingContext {
   readonly healths: readonly { readonly state: string; readonly reason?: string | undefined }[]
   /** The stored lines of every chat; tests push to it. */
   readonly history: ChatEntry[]
+  /** Edits, deletions and reactions, in order; a repeated key is not handed in twice. */
+  readonly changes: readonly MessageChange[]
+  readonly presses: readonly ButtonPress[]
+  /** What the next presses are answered with. */
+  answerPresses(answer: PressAnswer): void
+  /** How far the account has read; tests may set what an earlier life left. */
+  readonly marks: Map<string, string>
+  /** The slash commands the gateway knows; tests may change them. */
+  readonly commands: CommandEntry[]
+  /** How often the adapter said that something came in. */
+  received(): number
 }
 
 export interface RecordingOptions {
@@ -53,6 +75,16 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
   const outcomes = new Map<number, TurnOutcome>()
   const waiting = new Map<number, ((outcome: TurnOutcome) => void)[]>()
   const listeners: ((record: HandedIn) => void)[] = []
+  const changes: MessageChange[] = []
+  const changeKeys = new Set<string>()
+  const presses: ButtonPress[] = []
+  const marks = new Map<string, string>()
+  const commands: CommandEntry[] = [
+    { name: 'new', description: 'Begins a new conversation.', argsHint: '[name]' },
+    { name: 'stop', description: 'Stops the answer that is being written.', argsHint: '' },
+  ]
+  let pressAnswer: PressAnswer = { status: 'taken', text: 'Noted.' }
+  let received = 0
   let watchers: (() => void)[] = []
   let held: Promise<void> | undefined
   let failure: Error | undefined
@@ -66,18 +98,11 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     log: silentLog,
     home: options.home ?? '',
     clock: () => 1_700_000_000_000,
-    async accept(event, keys) {
-      attempts += 1
-      for (const watcher of watchers) watcher()
-      watchers = []
-      await held
-      if (failure !== undefined) {
-        const error = failure
-        failure = undefined
-        throw error
-      }
+    async accept(event, keys, mark) {
+      await stored()
       const accepted = verdictOn(keys)
-      const record = { event, keys, accepted }
+      if (mark !== undefined) marks.set(mark.place, mark.id)
+      const record = { event, keys, ...(mark === undefined ? {} : { mark }), accepted }
       handedIn.push(record)
       for (const tell of listeners.splice(0)) tell(record)
       return accepted
@@ -98,7 +123,26 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
       const from = after === undefined ? 0 : history.findIndex(({ id }) => id === after) + 1
       return history.slice(from).slice(-limit)
     },
+    async change(change, keys) {
+      await stored()
+      if (refusal !== undefined) return { status: 'refused', reason: refusal }
+      if (keys.some((key) => changeKeys.has(key))) return { status: 'duplicate', seq: 0 }
+      for (const key of keys) changeKeys.add(key)
+      changes.push(change)
+      return { status: 'accepted', seq: changes.length }
+    },
+    async press(press) {
+      await stored()
+      presses.push(press)
+      return pressAnswer
+    },
+    marks: async () => new Map(marks),
+    commands: () => commands,
+    paced: (_target, signal, call) => call(signal),
     route: (route) => void routes.push(route),
+    received() {
+      received += 1
+    },
     health: (state, reason) => void healths.push({ state, reason }),
     info: () => ({ version: '0.0.0', model: 'test', provider: 'test', degraded: [] }),
   }
@@ -140,6 +184,26 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     routes,
     healths,
     history,
+    changes,
+    presses,
+    answerPresses(answer) {
+      pressAnswer = answer
+    },
+    marks,
+    commands,
+    received: () => received,
+  }
+
+  /** Resolves when the event would be on disk. */
+  async function stored(): Promise<void> {
+    attempts += 1
+    for (const watcher of watchers) watcher()
+    watchers = []
+    await held
+    if (failure === undefined) return
+    const error = failure
+    failure = undefined
+    throw error
   }
 
   function verdictOn(keys: readonly EventKey[]): Accepted {

@@ -163,7 +163,7 @@ export function createFakeSender(abilities: Abilities = {}, clock: () => number 
   if (abilities.typing === true) {
     sender.typing = async (target) => {
       note('typing', { chat: target.chatId })
-      await answer(() => ({ success: true }))
+      return await answer(() => ({ success: true }))
     }
   }
   return sender

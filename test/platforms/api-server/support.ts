@@ -11,6 +11,7 @@ import type { Target } from '../../../src/message/source.ts'
 import { targetOf } from '../../../src/message/source.ts'
 import type { Accepted, PlatformAdapter, PlatformContext, TurnOutcome } from '../../../src/platforms/adapter.ts'
 import { recordingLog, runServer, secret } from '../../http/support.ts'
+import { createRecordingContext } from '../../kit/recording-context.ts'
 
 /** A turn that the gateway has accepted and the test now plays. */
 export interface PlayedTurn {
@@ -59,6 +60,7 @@ export async function playApi(t: TestContext, options: Partial<CompletionOptions
   let refusal: Accepted | Error | undefined
 
   const context: PlatformContext = {
+    ...createRecordingContext().context,
     platform: 'api_server',
     account: 'default',
     options: {},

@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises'
 import type { ChatEntry, GatewayInfo, HttpRoute, MessageEvent, PlatformContext, TurnOutcome } from '#sdk'
 import { createAdapter } from '../../../platforms/web/adapter.ts'
 import { silentLog } from '../../../src/lib/log.ts'
+import { createRecordingContext } from '../../kit/recording-context.ts'
 
 export const token = 'test-token-0123456789'
 export const target = { platform: 'web', account: 'default', chatId: 'main' }
@@ -55,6 +56,7 @@ export async function startGateway(): Promise<Gateway> {
   const waiting: ((event: MessageEvent) => void)[] = []
 
   const context: PlatformContext = {
+    ...createRecordingContext().context,
     platform: 'web',
     account: 'default',
     options: { enabled: true },
