@@ -62,6 +62,8 @@ const insert = query((db, p: InsertParams) =>
       due_at: p.now,
       platform_id: p.platform_id,
       error: null,
+      attachment: null,
+      buttons: null,
       created_at: p.now,
       updated_at: p.now,
     })

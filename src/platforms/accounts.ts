@@ -13,10 +13,18 @@ export interface PlatformAccount {
   /** What the adapter gets: its own options, `allow_bots` and `extra`. */
   readonly options: Readonly<Record<string, unknown>>
   readonly access: AccessRules
+  readonly manner: AccountManner
   /** Where messages go that belong to no chat. */
   readonly home?: { readonly chatId: string; readonly name?: string; readonly threadId?: string }
   /** `off`: not wanted. `unusable`: wanted, but something it needs is missing. Absent: to be connected. */
   readonly blocked?: { readonly kind: 'off' | 'unusable'; readonly reason: string }
+}
+
+/** How the gateway behaves on an account, whatever its platform. */
+export interface AccountManner {
+  readonly edits: 'ignore' | 'amend' | 'rerun'
+  readonly replyTo: 'off' | 'first' | 'all'
+  readonly typing: boolean
 }
 
 export interface AccountsConfig {
@@ -72,6 +80,11 @@ function toAccount(
       allowBots: settings.allow_bots ?? 'none',
       gatewayAllowedUsers: gateway.allowed_users,
       gatewayAllowAllUsers: gateway.allow_all_users,
+    },
+    manner: {
+      edits: settings.edits ?? 'amend',
+      replyTo: settings.reply_to_mode ?? 'first',
+      typing: settings.typing_indicator ?? true,
     },
     ...(home === undefined ? {} : { home: toHome(home) }),
     ...(blocked === undefined ? {} : { blocked }),

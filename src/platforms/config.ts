@@ -43,6 +43,17 @@ const accountShape = {
     )
     .optional()
     .describe('The chat that gets messages which belong to no other one.'),
+  edits: z
+    .enum(['ignore', 'amend', 'rerun'])
+    .optional()
+    .describe(
+      'When somebody edits a message: `amend` changes it while it still waits, `rerun` answers it anew, `ignore` does nothing.',
+    ),
+  reply_to_mode: z
+    .enum(['off', 'first', 'all'])
+    .optional()
+    .describe('Which messages of an answer refer to the message they answer.'),
+  typing_indicator: z.boolean().optional().describe('Shows that the agent is at work.'),
   extra: z.record(z.string(), z.unknown()).optional().describe('Handed to the adapter as it is.'),
 }
 

@@ -66,6 +66,9 @@ const commonKeys = [
   'allow_all_users',
   'allow_bots',
   'home_channel',
+  'edits',
+  'reply_to_mode',
+  'typing_indicator',
   'accounts',
   'extra',
 ] as const

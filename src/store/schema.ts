@@ -147,6 +147,10 @@ export interface Database {
     due_at: number
     platform_id: string | null
     error: string | null
+    /** The file that goes out, JSON. */
+    attachment: string | null
+    /** `Button[]`, JSON. */
+    buttons: string | null
     created_at: number
     updated_at: number
   }
@@ -160,8 +164,29 @@ export interface Database {
     platform_id: string
     created_at: number
   }
-  /** How far an account has read a chat. */
-  cursors: { account: string; chat_id: string; last_id: string }
+  /** How far an account has read a place (a chat, or a thread of it). */
+  marks: { platform: string; account: string; place: string; last_id: string; updated_at: number }
+  /** What people were asked, and what they chose. */
+  questions: {
+    id: string
+    kind: string
+    session_key: string
+    platform: string
+    account: string
+    chat_id: string
+    /** Whose action waits for the answer. */
+    asked_user: string
+    /** The ids of the buttons, JSON. */
+    choices: string
+    /** What happens after the answer, JSON. */
+    payload: string
+    state: 'waiting' | 'answered' | 'expired'
+    answer: string | null
+    answered_by: string | null
+    expires_at: number
+    created_at: number
+    answered_at: number | null
+  }
   /** What happened to a message, for the question "where is it". */
   trace: {
     id: Generated<number>

@@ -22,8 +22,10 @@ interface Script {
 }
 
 function accountOf(name: string, change: Partial<PlatformAccount> = {}): PlatformAccount {
-  return { platform: installed(name), account: 'default', options: {}, access, ...change }
+  return { platform: installed(name), account: 'default', options: {}, access, manner, ...change }
 }
+
+const manner = { edits: 'amend', replyTo: 'first', typing: true } as const
 
 const access = {
   access: 'allowlist' as const,

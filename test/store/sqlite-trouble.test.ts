@@ -108,7 +108,7 @@ test('damage inside the file is reported when it is met; the rest of the process
   const first = createSqliteStore({ path })
   await first.run(() => write('kept', 'value'))
   const root = await first.run(() =>
-    row(plain<{ rootpage: number }>("select rootpage from sqlite_schema where name = 'cursors'"), {}),
+    row(plain<{ rootpage: number }>("select rootpage from sqlite_schema where name = 'marks'"), {}),
   )
   await first.close()
   const file = openSync(path, 'r+')

@@ -3,5 +3,6 @@
  * A step's number is its place in the list, counted from 1; the file remembers the last one in `user_version`.
  */
 import { route } from './001-route.ts'
+import { platforms } from './002-platforms.ts'
 
-export const migrations: readonly string[] = [route]
+export const migrations: readonly string[] = [route, platforms]

@@ -15,17 +15,25 @@ export interface StorePair {
   another(): Store
 }
 
+/** Any table would do; this one has a name and a value. */
+const owner = { platform: 'contract', account: 'contract' }
+
 const put = query((db, p: { name: string; value: string }) =>
   db
-    .insertInto('cursors')
-    .values({ account: 'contract', chat_id: p.name, last_id: p.value })
-    .onConflict((conflict) => conflict.columns(['account', 'chat_id']).doUpdateSet({ last_id: p.value })),
+    .insertInto('marks')
+    .values({ ...owner, place: p.name, last_id: p.value, updated_at: 0 })
+    .onConflict((conflict) => conflict.columns(['platform', 'account', 'place']).doUpdateSet({ last_id: p.value })),
 )
 const add = query((db, p: { name: string; value: string }) =>
-  db.insertInto('cursors').values({ account: 'contract', chat_id: p.name, last_id: p.value }),
+  db.insertInto('marks').values({ ...owner, place: p.name, last_id: p.value, updated_at: 0 }),
 )
 const find = query((db, p: { name: string }) =>
-  db.selectFrom('cursors').select('last_id').where('account', '=', 'contract').where('chat_id', '=', p.name),
+  db
+    .selectFrom('marks')
+    .select('last_id')
+    .where('platform', '=', 'contract')
+    .where('account', '=', 'contract')
+    .where('place', '=', p.name),
 )
 
 export function* write(name: string, value: string): UseCase<void> {
@@ -151,7 +159,7 @@ export function storeContract(kind: string, open: (t: TestContext) => StorePair)
 
   promise('a forgotten parameter is an error, never a silent null', async ({ store }) => {
     const holed = query((db, p: { name: string; value?: string }) =>
-      db.insertInto('cursors').values({ account: 'contract', chat_id: p.name, last_id: p.value ?? '' }),
+      db.insertInto('marks').values({ ...owner, place: p.name, last_id: p.value ?? '', updated_at: 0 }),
     )
     await assert.rejects(
       store.run(() => exec(holed, { name: 'a' })),
