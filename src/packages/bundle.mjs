@@ -27,6 +27,8 @@ async function bundle() {
     target: 'node24',
     format: 'esm',
     banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+    // Optional parts of packages, in native code: used where somebody has installed them.
+    external: ['zlib-sync', 'bufferutil', 'utf-8-validate'],
     logLevel: 'warning',
   })
   await writeFile(`${outdir}/complete`, '')
@@ -52,9 +54,13 @@ const entries = {
 function entryFor(path, names) {
   const hasDefault = names.includes('default') ? `export { default } from '${path}';` : ''
   if (!names.includes('module.exports')) return `export * from '${path}'; ${hasDefault}`
-  const plain = names.filter((name) => name !== 'default' && /^[A-Za-z_$][\w$]*$/.test(name))
-  return `import whole from '${path}'; export default whole; export const { ${plain.join(', ')} } = whole;`
+  const plain = names.filter((name) => !notNames.has(name) && /^[A-Za-z_$][\w$]*$/.test(name))
+  // Required, not imported: of a package that was itself compiled from ES modules, an import would be its default only.
+  return `const whole = require('${path}'); export default whole; export const { ${plain.join(', ')} } = whole;`
 }
+
+/** What a CommonJS package exports beside its own names. */
+const notNames = new Set(['default', '__esModule', 'module.exports'])
 
 try {
   await bundle()

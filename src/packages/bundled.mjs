@@ -15,6 +15,8 @@ export const bundled = [
   'unbash',
   'openai',
   '@anthropic-ai/sdk',
+  'discord.js',
+  '@slack/bolt',
 ]
 
 export const bundleFolder = new URL('../../node_modules/.hermes/', import.meta.url)
