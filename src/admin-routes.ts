@@ -3,7 +3,7 @@
  */
 
 import type { Engine } from './engine/engine.ts'
-import { dropEvent, listOpenEvents, retryEvent } from './inbox/queries.ts'
+import { dropEvent, listOpenEvents, retryEvent } from './inbox/letters.ts'
 import { brand } from './lib/brand.ts'
 import { HermesError } from './lib/errors.ts'
 import type { SessionKey } from './message/ids.ts'

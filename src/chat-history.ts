@@ -2,7 +2,7 @@
  * A chat as people saw it: what was written and what was answered, from inbox and outbox together.
  * (The transcript is another thing: what the model saw.)
  */
-import { eventsOfChat } from './inbox/queries.ts'
+import { eventsOfChat } from './inbox/letters.ts'
 import { storedEvent } from './inbox/stored-event.ts'
 import type { ChatName, ChatPlace } from './message/chat-span.ts'
 import { messagesOfChat } from './outbox/chat-lines.ts'

@@ -1,7 +1,7 @@
 /**
  * How much waits for a person: counted from the database, with or without a daemon.
  */
-import { listOpenEvents } from '../inbox/queries.ts'
+import { listOpenEvents } from '../inbox/letters.ts'
 import { isHermesError } from '../lib/errors.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import { listDeadRows } from '../outbox/dead-letters.ts'

@@ -1,7 +1,7 @@
 /**
  * `hermes inbox`: messages that wait for a person because working on them failed again and again.
  */
-import { dropEvent, listOpenEvents, retryEvent } from '../inbox/queries.ts'
+import { dropEvent, listOpenEvents, retryEvent } from '../inbox/letters.ts'
 import type { UseCase } from '../store/query.ts'
 import type { CliContext } from './context.ts'
 import { createDisplay } from './display.ts'

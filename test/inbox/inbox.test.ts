@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createInbox, type InboxDeps } from '../../src/inbox/inbox.ts'
-import { listOpenEvents } from '../../src/inbox/queries.ts'
+import { listOpenEvents } from '../../src/inbox/letters.ts'
 import { brand } from '../../src/lib/brand.ts'
 import { isHermesError } from '../../src/lib/errors.ts'
 import { silentLog } from '../../src/lib/log.ts'

@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { dropEvent, eventsOfChat, listOpenEvents, retryEvent } from '../../src/inbox/letters.ts'
 import {
   acceptEvent,
   claimEvent,
-  dropEvent,
   eventState,
-  eventsOfChat,
   finishEvent,
   headOf,
-  listOpenEvents,
   noteEventFailure,
   openLanes,
   parkEvent,
   queuedEvents,
-  retryEvent,
   sweepInbox,
 } from '../../src/inbox/queries.ts'
 import type { ChatSpan } from '../../src/message/chat-span.ts'

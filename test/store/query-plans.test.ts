@@ -3,17 +3,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
 import { chatHistory } from '../../src/chat-history.ts'
+import { dropEvent, listOpenEvents, retryEvent } from '../../src/inbox/letters.ts'
 import { createOutcomes } from '../../src/inbox/outcomes.ts'
-import {
-  acceptEvent,
-  dropEvent,
-  listOpenEvents,
-  openLanes,
-  parkEvent,
-  queuedEvents,
-  retryEvent,
-  sweepInbox,
-} from '../../src/inbox/queries.ts'
+import { acceptEvent, openLanes, parkEvent, queuedEvents, sweepInbox } from '../../src/inbox/queries.ts'
 import { brand } from '../../src/lib/brand.ts'
 import type { SessionKey } from '../../src/message/ids.ts'
 import { noUsage } from '../../src/message/transcript.ts'
