@@ -27,6 +27,8 @@ export interface FakeUpdate {
   readonly text: string
   readonly thread?: string
   readonly isBot?: boolean
+  /** Nothing was written: a button of a message of ours was pressed. */
+  readonly press?: { readonly button: string; readonly message: string }
 }
 
 const retryMs = 20
@@ -40,6 +42,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
   return {
     limits: { maxChars: 4_000, unit: 'utf16' },
     draftIntervalMs: 0,
+    ...(can('buttons') ? { showsButtons: true } : {}),
     async connect(signal) {
       const response = await ask('GET', '/me', AbortSignal.any([signal, stopping.signal]))
       await response.body?.cancel()
@@ -84,7 +87,8 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     }
   }
 
-  async function handIn({ id, chat, chatType, user, text, thread, isBot }: FakeUpdate): Promise<void> {
+  async function handIn(update: FakeUpdate): Promise<void> {
+    const { id, chat, chatType, user, text, thread, isBot, press } = update
     const { platform, account } = context
     const source = {
       platform,
@@ -96,6 +100,11 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
       ...(thread === undefined ? {} : { threadId: thread }),
       ...(isBot === undefined ? {} : { isBot }),
     }
+    if (press !== undefined) {
+      const answer = await context.press({ source, buttonId: press.button, messageId: press.message })
+      await ask('POST', `/presses/${update.update}`, stopping.signal, answer)
+      return
+    }
     const messageType = text.startsWith('/') ? ('command' as const) : ('text' as const)
     const event = { source, text, messageType, messageId: id, timestamp: context.clock() }
     await context.accept(event, [brand<EventKey>(`${platform}:${account}:${chat}:${id}`)])
@@ -104,12 +113,12 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
   async function deliver(
     method: string,
     path: string,
-    { deliveryId, target, text, kind }: OutboundMessage,
+    { deliveryId, target, text, kind, buttons }: OutboundMessage,
     signal: AbortSignal,
   ): Promise<SendResult> {
     const { chatId: chat, threadId: thread } = target
     try {
-      const response = await ask(method, path, signal, { key: deliveryId, chat, thread, text, kind })
+      const response = await ask(method, path, signal, { key: deliveryId, chat, thread, text, kind, buttons })
       if (response.ok) return { success: true, messageId: (await jsonOf<{ id: string }>(response)).id }
       const error = await response.text()
       const problem = problemOf(response.status)

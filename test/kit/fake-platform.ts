@@ -7,8 +7,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
-import { json } from 'node:stream/consumers'
-import type { ChatType, SendProblem } from '../../src/sdk.ts'
+import { json, text } from 'node:stream/consumers'
+import type { Button, ChatType, PressAnswer, SendProblem } from '../../src/sdk.ts'
 import type { FakeUpdate } from './fake-platform-adapter.ts'
 
 export interface Writing {
@@ -31,6 +31,8 @@ export interface Shown {
   text: string
   /** Every text it had. */
   readonly versions: string[]
+  /** The choices under it now. */
+  buttons: readonly Button[]
 }
 
 export interface FakePlatform {
@@ -38,6 +40,8 @@ export interface FakePlatform {
   readonly token: string
   /** A person writes. Resolves when the gateway has acknowledged it. */
   say(text: string, writing?: Writing): Promise<void>
+  /** A person presses the button of this label. Resolves with what the gateway says to it. */
+  press(message: Shown, label: string, writing?: Writing): Promise<PressAnswer>
   /** The messages of the gateway, oldest first. */
   shown(chat?: string): readonly Shown[]
   /** Resolves with the first message that fits, when there is one. */
@@ -65,6 +69,7 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
   let lastUpdate = 0
   let polls: (() => void)[] = []
   const acknowledged = new Map<number, () => void>()
+  const presses = new Map<number, (answer: PressAnswer) => void>()
   const messages: Shown[] = []
   let watchers: { fits: (message: Shown) => boolean; resolve: (message: Shown) => void }[] = []
   const failures: { problem: SendProblem; retryAfterMs: number }[] = []
@@ -86,11 +91,17 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
     url: `http://127.0.0.1:${address.port}`,
     token,
     say(text, writing = {}) {
-      lastUpdate += 1
-      const { chat = 'chat', chatType = 'dm', user = 'user', id = String(lastUpdate), ...rest } = writing
-      updates.push({ update: lastUpdate, id, chat, chatType, user, text, ...rest })
       const told = Promise.withResolvers<void>()
-      acknowledged.set(lastUpdate, told.resolve)
+      acknowledged.set(tell(text, writing), told.resolve)
+      wakePolls()
+      return told.promise
+    },
+    press(message, label, writing = {}) {
+      const button = message.buttons.find((one) => one.label === label)
+      if (button === undefined) throw new Error(`${message.id} has no button ${label}: ${JSON.stringify(message)}`)
+      const told = Promise.withResolvers<PressAnswer>()
+      const number = tell('', { chat: message.chat, ...writing }, { button: button.id, message: message.id })
+      presses.set(number, told.resolve)
       wakePolls()
       return told.promise
     },
@@ -126,6 +137,15 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
     },
   }
 
+  /** Queues what a person did; returns its number. */
+  function tell(text: string, writing: Writing, press?: FakeUpdate['press']): number {
+    lastUpdate += 1
+    const { chat = 'chat', chatType = 'dm', user = 'user', id = String(lastUpdate), ...rest } = writing
+    const pressed = press === undefined ? {} : { press }
+    updates.push({ update: lastUpdate, id, chat, chatType, user, text, ...rest, ...pressed })
+    return lastUpdate
+  }
+
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://fake')
     const [, what = '', id] = pathname.split('/')
@@ -137,6 +157,10 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
     if (call === 'GET /find') {
       return answer(response, 200, { id: messages.find(({ key }) => key === searchParams.get('key'))?.id })
     }
+    if (what === 'presses') {
+      const said: PressAnswer = JSON.parse(await text(request))
+      presses.get(Number(id))?.(said)
+    }
     if (what !== 'messages') return answer(response, 200, {})
 
     const body = messageIn(await json(request))
@@ -145,7 +169,7 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
       response.setHeader('retry-after-ms', failure.retryAfterMs)
       return answer(response, statuses[failure.problem], `told to fail: ${failure.problem}`)
     }
-    const shown = id === undefined ? post(body) : rewrite(decodeURIComponent(id), body.text)
+    const shown = id === undefined ? post(body) : rewrite(decodeURIComponent(id), body)
     if (shown === undefined) return answer(response, 400, 'there is no such message')
     announce(shown)
     if (answersToLose > 0) {
@@ -177,7 +201,7 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
     for (const give of polls) give()
   }
 
-  function post({ key, chat, thread, kind, text }: Body): Shown {
+  function post({ key, chat, thread, kind, text, buttons }: Body): Shown {
     const shown = {
       id: `m${messages.length + 1}`,
       key,
@@ -185,17 +209,19 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
       kind,
       text,
       versions: [text],
+      buttons,
       ...(thread === undefined ? {} : { thread }),
     }
     messages.push(shown)
     return shown
   }
 
-  function rewrite(id: string, text: string): Shown | undefined {
+  function rewrite(id: string, { text, buttons }: Body): Shown | undefined {
     const shown = messages.find((message) => message.id === id)
     if (shown === undefined) return undefined
     shown.text = text
     shown.versions.push(text)
+    shown.buttons = buttons
     return shown
   }
 
@@ -212,17 +238,20 @@ interface Body {
   readonly thread?: string
   readonly kind: string
   readonly text: string
+  readonly buttons: readonly Button[]
 }
 
 function messageIn(body: unknown): Body {
   const fields = new Map(Object.entries(typeof body === 'object' && body !== null ? body : {}))
   const textOf = (field: string) => String(fields.get(field) ?? '')
   const thread = fields.get('thread')
+  const buttons = fields.get('buttons')
   return {
     key: textOf('key'),
     chat: textOf('chat'),
     kind: textOf('kind'),
     text: textOf('text'),
+    buttons: Array.isArray(buttons) ? buttons : [],
     ...(typeof thread === 'string' ? { thread } : {}),
   }
 }
@@ -234,7 +263,7 @@ function answer(response: ServerResponse, status: number, body: unknown): void {
 
 /**
  * Writes the platform `fake` into `<home>/platforms/fake`. The config then needs
- * `platforms: {fake: {url, token, allow_from, abilities?: [edit, resolve]}}`.
+ * `platforms: {fake: {url, token, allow_from, abilities?: [edit, resolve, buttons]}}`.
  */
 export function installFakePlatform(home: string, name = 'fake'): void {
   const folder = join(home, 'platforms', name)

@@ -96,3 +96,20 @@ test('the fake platform can be installed into a home, where the gateway finds it
   assert.deepEqual(fake.required, ['url', 'token'])
   assert.equal((await loadPlatform(fake)).createAdapter, createAdapter)
 })
+
+test('a button shows, is pressed once and goes when the message is edited', async (t) => {
+  const { platform, adapter, gateway, close } = await build()
+  t.after(close)
+  await adapter.connect(signal)
+  gateway.answerPresses({ status: 'stale', text: 'Too late.' })
+  const sent = await adapter.send({ ...reply, buttons: [{ id: 'sc:once:1', label: 'Once' }] }, signal)
+  assert.ok(sent.success && sent.messageId !== undefined)
+  const [shown] = platform.shown()
+  assert.ok(shown !== undefined)
+  assert.deepEqual(await platform.press(shown, 'Once', { user: 'ada' }), { status: 'stale', text: 'Too late.' })
+  const [press] = gateway.presses
+  assert.deepEqual([press?.buttonId, press?.messageId, press?.source.userId], ['sc:once:1', sent.messageId, 'ada'])
+  await adapter.edit?.(sent.messageId, reply, true, signal)
+  assert.deepEqual(shown.buttons, [])
+  assert.throws(() => platform.press(shown, 'Once'), /has no button Once/)
+})
