@@ -60,7 +60,9 @@ export interface GatewayStatusReport {
   readonly uptimeMs: number
   readonly model: string
   readonly provider: string
-  readonly platforms: Readonly<Record<string, { readonly state: string; readonly reason?: string }>>
+  readonly platforms: Readonly<
+    Record<string, { readonly state: string; readonly reason?: string; readonly receiving?: boolean }>
+  >
   readonly degraded: readonly string[]
   readonly pendingRestart: readonly string[]
   readonly turns: { readonly running: number; readonly waiting: number }

@@ -45,7 +45,7 @@ export function createPlatformContext(
     marks: async () => new Map(),
     commands: () => [],
     paced: (_target, signal, call) => call(signal),
-    received: () => undefined,
+    received: life.received,
     outcome: (seq, signal) => deps.outcomes.wait(seq, signal),
     stop: (seq) => deps.sessions.stopEvent(seq),
     history: (chatId, query) => deps.store.run(() => chatHistory(chatName(chatId), query)),

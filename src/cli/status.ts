@@ -4,7 +4,7 @@
 import { formatProblem } from '../config/problem.ts'
 import { attentionLines, countAttention } from './attention.ts'
 import type { CliContext } from './context.ts'
-import { type Daemon, findRunningDaemon, warnOfOtherVersion } from './daemon.ts'
+import { type Daemon, type DaemonReport, findRunningDaemon, warnOfOtherVersion } from './daemon.ts'
 import { type Cell, createDisplay, type Display, duration, oneLine } from './display.ts'
 import { exitCodes } from './failure.ts'
 import { readSettings, type Settings } from './settings.ts'
@@ -62,12 +62,12 @@ function modelText({ model, provider }: { readonly model: string; readonly provi
   return `${model === '' ? 'none is named' : model} (${provider})`
 }
 
-function platformCell(
-  name: string,
-  { state, reason }: { readonly state: string; readonly reason?: string | undefined },
-): Cell {
-  const text = reason === undefined ? `${name}  ${state}` : `${name}  ${state}: ${reason}`
-  return state === 'failed' || state === 'degraded' ? { text, tone: 'bad' } : text
+function platformCell(name: string, { state, reason, receiving }: DaemonReport['platforms'][string]): Cell {
+  const known = state === 'connected' && typeof receiving === 'boolean'
+  const flow = known ? `, ${receiving ? 'receiving' : 'nothing comes in'}` : ''
+  const text = `${name}  ${state}${flow}${reason === undefined ? '' : `: ${reason}`}`
+  if (state === 'failed' || state === 'degraded') return { text, tone: 'bad' }
+  return known && !receiving ? { text, tone: 'warn' } : text
 }
 
 function factsOfHome({ home }: CliContext, { config }: Settings): Fact[] {

@@ -45,7 +45,9 @@ export interface GatewayStatus {
   readonly model: string
   readonly provider: string
   readonly uptimeMs: number
-  readonly platforms: Readonly<Record<string, { readonly state: string; readonly reason?: string }>>
+  readonly platforms: Readonly<
+    Record<string, { readonly state: string; readonly reason?: string; readonly receiving?: boolean }>
+  >
   readonly degraded: readonly string[]
 }
 

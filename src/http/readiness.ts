@@ -6,9 +6,16 @@ import type { Answer } from './answer.ts'
 
 export type PlatformState = 'connecting' | 'connected' | 'failed' | 'disabled'
 
+export interface PlatformHealth {
+  readonly state: PlatformState
+  readonly reason?: string
+  /** Only of platforms that tell when something came in. */
+  readonly receiving?: boolean
+}
+
 export interface Readiness {
   readonly status: 'starting' | 'ready' | 'draining'
-  readonly platforms: Readonly<Record<string, { readonly state: PlatformState; readonly reason?: string }>>
+  readonly platforms: Readonly<Record<string, PlatformHealth>>
   /** Why the daemon runs degraded; empty when all is well. */
   readonly degraded: readonly string[]
   /** First connects are still under way: an unknown address may be served in a moment, so it is 503 and not 404. */

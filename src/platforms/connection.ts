@@ -14,6 +14,8 @@ export interface Health {
   readonly state: 'connecting' | 'connected' | 'failed' | 'disabled'
   /** What is wrong, for people. `connected` with a reason: it works with difficulty. */
   readonly reason?: string
+  /** Whether something came in lately; absent where the adapter never says so. */
+  readonly receiving?: boolean
 }
 
 /** What the context of one adapter is tied to. */
@@ -22,6 +24,8 @@ export interface AdapterLife {
   readonly signal: AbortSignal
   /** The adapter's own words about itself, for `PlatformContext.health`. */
   health(state: 'connected' | 'degraded', reason?: string): void
+  /** For `PlatformContext.received`. */
+  received(): void
 }
 
 export interface ConnectionDeps {
@@ -60,6 +64,8 @@ const longestPauseMs = 300_000
 const heldMs = 60_000
 /** Adapters mend short interruptions themselves; one that has not by then gets replaced. */
 const degradedLimitMs = 300_000
+/** Long polls and heartbeats answer at least this often; after it nobody can say that messages flow. */
+const receivingMs = 90_000
 
 type Ending = { readonly kind: 'lost' | 'refused' | 'stopped'; readonly reason: string }
 
@@ -68,6 +74,7 @@ export function createConnection(account: PlatformAccount, deps: ConnectionDeps)
   const stopping = new AbortController()
   const first = Promise.withResolvers<void>()
   let health: Health = { state: 'connecting' }
+  let receivedAt: number | undefined
   let connected: PlatformAdapter | undefined
   let end: (ending: Ending) => void = () => undefined
   let running: Promise<void> | undefined
@@ -75,7 +82,7 @@ export function createConnection(account: PlatformAccount, deps: ConnectionDeps)
   return {
     account,
     settled: first.promise,
-    health: () => health,
+    health: () => (receivedAt === undefined ? health : { ...health, receiving: isReceiving(receivedAt) }),
     adapter: () => connected,
     start(module) {
       if (!stopping.signal.aborted) running ??= keepConnected(module)
@@ -198,7 +205,14 @@ export function createConnection(account: PlatformAccount, deps: ConnectionDeps)
           if (!waiting.signal.aborted) lose({ kind: 'lost', reason })
         })
       },
+      received() {
+        if (!signal.aborted) receivedAt = deps.clock()
+      },
     }
+  }
+
+  function isReceiving(at: number): boolean {
+    return connected !== undefined && deps.clock() - at <= receivingMs
   }
 
   function giveUp(reason: string): void {

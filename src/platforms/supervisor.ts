@@ -24,7 +24,7 @@ interface AccountHealth extends Health {
 export interface Supervisor {
   /** Begins to connect and returns at once: adapters are imported one after another, and connect side by side. */
   start(): void
-  /** By platform: the worst of its accounts. */
+  /** By platform: the worst of its accounts; `receiving` when all of them are. */
   health(): Record<string, Health>
   accounts(): AccountHealth[]
   /** Undefined while the account is not connected. */
@@ -150,7 +150,13 @@ function worstOf(all: readonly AccountHealth[]): Health {
   const reasons = shown.flatMap(({ account, reason }) => {
     return reason === undefined ? [] : [shown.length === 1 ? reason : `${account}: ${reason}`]
   })
-  return reasons.length === 0 ? { state: worst } : { state: worst, reason: reasons.join('; ') }
+  const told = shown.some(({ receiving }) => receiving !== undefined)
+  return {
+    state: worst,
+    ...(reasons.length === 0 ? {} : { reason: reasons.join('; ') }),
+    // One account that hears nothing must not hide behind another that does.
+    ...(told ? { receiving: shown.every(({ receiving }) => receiving === true) } : {}),
+  }
 }
 
 /** Who may come in and where notices go is read anew for every message: changing that needs no reconnect. */

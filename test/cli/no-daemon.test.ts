@@ -159,6 +159,26 @@ test('a daemon of another version is understood as far as possible, and named', 
   assert.match(stderr, /running gateway is version 9\.9\.9, this command is 0\.1\.0/)
 })
 
+test('status says whether anything comes in, of platforms that can tell', async (t) => {
+  const platforms = {
+    chat: { state: 'connected', receiving: true },
+    deaf: { state: 'connected', receiving: false },
+    gone: { state: 'failed', reason: 'wrong token', receiving: false },
+    web: { state: 'connected' },
+  }
+  const home = await daemonThatSays(t, JSON.stringify({ ...report, platforms }))
+  const { stdout } = await runHere(home.root, ['status'])
+  assert.deepEqual(
+    stdout.split('\n').filter((line) => line.startsWith('Platforms')),
+    [
+      'Platforms  chat connected, receiving',
+      'Platforms  deaf connected, nothing comes in',
+      'Platforms  gone failed: wrong token',
+      'Platforms  web connected',
+    ],
+  )
+})
+
 test('an answer in another form is told as a daemon of another version', async (t) => {
   const home = await daemonThatSays(t, JSON.stringify({ version: '99' }))
   const { code, stderr } = await runHere(home.root, ['status'])

@@ -199,6 +199,18 @@ test('/status tells of the conversation, the model, the platforms, and what is w
   assert.match(text, /⚠️ disk: commits are slow/)
 })
 
+test('/status says whether anything comes in, of platforms that can tell', async () => {
+  const platforms = {
+    chat: { state: 'connected', receiving: true },
+    deaf: { state: 'connected', receiving: false },
+    gone: { state: 'failed', reason: 'no token', receiving: false },
+    web: { state: 'connected' },
+  }
+  const text = await say('/status', services({ gatewayStatus: () => ({ ...gateway, platforms }) }))
+  const expected = 'chat (connected, receiving), deaf (connected, nothing comes in), gone (failed), web (connected)'
+  assert.ok(text.includes(expected), text)
+})
+
 test('/status before the first message and without a model is no error', async () => {
   const given = services({ gatewayStatus: () => ({ ...gateway, model: '', provider: 'demo', platforms: {} }) })
   const text = await say('/status', given)

@@ -72,6 +72,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
         const response = await ask('GET', `/updates?after=${done}`, stopping.signal)
         if (!response.ok) throw new Error(`the fake platform answered ${response.status}`)
         const updates: FakeUpdate[] = await jsonOf(response)
+        if (can('receive')) context.received()
         if (ill) context.health('connected')
         ill = false
         for (const update of updates) {

@@ -263,7 +263,7 @@ function answer(response: ServerResponse, status: number, body: unknown): void {
 
 /**
  * Writes the platform `fake` into `<home>/platforms/fake`. The config then needs
- * `platforms: {fake: {url, token, allow_from, abilities?: [edit, resolve, buttons]}}`.
+ * `platforms: {fake: {url, token, allow_from, abilities?: [edit, resolve, buttons, receive]}}`.
  */
 export function installFakePlatform(home: string, name = 'fake'): void {
   const folder = join(home, 'platforms', name)

@@ -506,3 +506,59 @@ test('what an adapter registered ends with it', async (t) => {
   assert.equal(lives[0]?.signal.aborted, true)
   assert.deepEqual(supervisor.health(), {})
 })
+
+test('receiving is told only of platforms that say when something came in, and only while it is lately', async (t) => {
+  const { supervisor, time, lives } = supervise(t, [accountOf('a'), accountOf('b')], {})
+  supervisor.start()
+  await time.rest()
+  assert.deepEqual(supervisor.health()['a'], { state: 'connected' })
+  lives[0]?.received()
+  await time.advance(90_000)
+  assert.deepEqual(supervisor.health(), { a: { state: 'connected', receiving: true }, b: { state: 'connected' } })
+  await time.advance(1)
+  assert.deepEqual(supervisor.health()['a'], { state: 'connected', receiving: false })
+  lives[0]?.received()
+  assert.deepEqual(supervisor.health()['a'], { state: 'connected', receiving: true })
+})
+
+test('a platform receives only when each of its accounts does', async (t) => {
+  const accounts = [
+    accountOf('a'),
+    accountOf('a', { account: 'two' }),
+    accountOf('a', { account: 'off', blocked: off }),
+  ]
+  const { supervisor, time, lives } = supervise(t, accounts, {})
+  supervisor.start()
+  await time.rest()
+  lives[0]?.received()
+  assert.deepEqual(supervisor.health()['a'], { state: 'connected', receiving: false })
+  lives[1]?.received()
+  assert.deepEqual(supervisor.health()['a'], { state: 'connected', receiving: true })
+})
+
+test('what is not connected receives nothing, however lately something came in', async (t) => {
+  const { supervisor, time, lives } = supervise(t, [accountOf('a')], {})
+  supervisor.start()
+  await time.rest()
+  lives[0]?.received()
+  supervisor.refuse('a', 'default', 'token revoked')
+  await time.rest()
+  assert.deepEqual(supervisor.health()['a'], { state: 'failed', reason: 'token revoked', receiving: false })
+  lives[0]?.received()
+  assert.equal(supervisor.accounts()[0]?.receiving, false, 'an adapter that is done with says nothing any more')
+})
+
+test('how the gateway behaves on an account may change without a new connection', async (t) => {
+  const { supervisor, time, events } = supervise(t, [accountOf('a')], {})
+  supervisor.start()
+  await time.rest()
+  const before = [...events]
+  await supervisor.apply([accountOf('a', { manner: { edits: 'rerun', replyTo: 'off', typing: false } })])
+  await time.rest()
+  assert.deepEqual(events, before)
+  await supervisor.apply([accountOf('a', { options: { mode: 'other' } })])
+  await time.rest()
+  assert.ok(events.includes('disconnect a'), 'its own options need one')
+})
+
+const off = { kind: 'off', reason: 'switched off in the config' } as const

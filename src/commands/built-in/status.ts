@@ -1,5 +1,5 @@
 /** `/status`: this conversation and the gateway, in a few lines. */
-import type { CommandDefinition } from '../command.ts'
+import type { CommandDefinition, GatewayStatus } from '../command.ts'
 
 export const statusCommand: CommandDefinition = {
   name: 'status',
@@ -10,7 +10,7 @@ export const statusCommand: CommandDefinition = {
   async run({ sessionKey }, services) {
     const session = await services.sessionStatus(sessionKey)
     const gateway = services.gatewayStatus()
-    const platforms = Object.entries(gateway.platforms).map(([name, { state }]) => `${name} (${state})`)
+    const platforms = Object.entries(gateway.platforms).map(([name, health]) => `${name} (${healthText(health)})`)
     const lines = [
       `**Session** \`${session.sessionId ?? 'not begun'}\`${session.title === '' ? '' : ` · ${session.title}`}`,
       `**State** ${session.running ? 'working' : 'idle'}${session.queued > 0 ? `, ${session.queued} waiting` : ''}`,
@@ -21,6 +21,12 @@ export const statusCommand: CommandDefinition = {
     ]
     return lines.join('  \n')
   },
+}
+
+/** Only platforms that tell when something came in have a `receiving`. */
+function healthText({ state, receiving }: GatewayStatus['platforms'][string]): string {
+  if (state !== 'connected' || receiving === undefined) return state
+  return `${state}, ${receiving ? 'receiving' : 'nothing comes in'}`
 }
 
 /** `2 d 3 h`, `5 min`, `12 s`. */
