@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { MessageEvent } from '../../src/message/event.ts'
+import { mutatedPayloads } from './mutations.ts'
+import { type ReplayCase, type ReplaySubject, tryPayloads, valueAt } from './replay.ts'
+
+const payload = {
+  id: 7,
+  from: { id: 42, name: 'Ada', bot: false },
+  reply: { from: { id: 42 }, text: 'earlier' },
+  chat: { id: -100, type: 'group' },
+  text: 'hello',
+  entities: [{ type: 'mention', offset: 0 }],
+}
+const fromEve = { ...payload, from: { id: 6, name: 'Eve', bot: false } }
+const cases: ReplayCase[] = [payload, fromEve].map((one, index) => ({
+  name: `case ${index}`,
+  file: `${index}.json`,
+  payload: one,
+  expected: [],
+}))
+
+const careful: ReplaySubject = {
+  platform: 'made-up',
+  allowed: '42',
+  authors: (from) => [valueAt(from, 'from', 'id')],
+  normalise(from) {
+    const id = valueAt(from, 'from', 'id')
+    if (typeof id !== 'number' && typeof id !== 'string') return []
+    return [eventFrom(String(id), valueAt(from, 'text'))]
+  },
+}
+
+function eventFrom(userId: string, text: unknown): MessageEvent {
+  const source = { platform: 'made-up', account: 'default', chatId: 'chat', chatType: 'group' as const, userId }
+  return { source, text: typeof text === 'string' ? text : '', messageType: 'text', timestamp: 0 }
+}
+
+const run = (subject: ReplaySubject) => tryPayloads(subject, cases, { seed: 1, count: 400 })
+
+test('a careful platform bears every payload, and lets in whom it may', () => {
+  const { count, failures, letIn, refused } = run(careful)
+  assert.deepEqual(failures, [])
+  assert.equal(count, 400)
+  assert.ok(letIn > 50 && refused > 50, `${letIn} let in, ${refused} refused`)
+})
+
+test('a platform that trusts the shape of a payload is caught', () => {
+  const { failures } = run({
+    ...careful,
+    normalise: (from) => [eventFrom(String(Object(from).from.id), Object(from).text.trim())],
+  })
+  assert.ok(failures.some((failure) => failure.includes('threw TypeError')))
+})
+
+test('a platform that takes somebody else for the author is caught', () => {
+  const { failures } = run({
+    ...careful,
+    normalise: (from) => [eventFrom(String(valueAt(from, 'from', 'id') ?? valueAt(from, 'reply', 'from', 'id')), '')],
+  })
+  assert.ok(failures.some((failure) => failure.includes('let in somebody who did not write it')))
+})
+
+test('a platform that believes a payload which calls itself internal is caught', () => {
+  const { failures } = run({ ...careful, normalise: () => [{ ...eventFrom('6', ''), internal: true }] })
+  assert.ok(failures.length > 0)
+})
+
+test('the slowest payload is told', () => {
+  const { slowest } = run({
+    ...careful,
+    normalise(from) {
+      const text = String(valueAt(from, 'text'))
+      for (let pass = 0; pass < 20 && text.length > 100_000; pass += 1) JSON.stringify([text, text])
+      return []
+    },
+  })
+  assert.match(slowest.what, /\d\.json: .* at payload/)
+  assert.ok(slowest.cpuMs > 0)
+})
+
+test('strange payloads are the same for the same seed, differ from each other and reach what JavaScript inherits', () => {
+  const shape = (seed: number) =>
+    [...mutatedPayloads([payload], seed, 300)].map(({ deeds, payload: made }) => ({ deeds, names: namesIn(made) }))
+  const first = shape(5)
+  assert.deepEqual(first, shape(5))
+  assert.notDeepEqual(first, shape(6))
+  assert.ok(new Set(first.map(({ deeds }) => deeds.join())).size > 200)
+  assert.ok(first.some(({ names }) => names.includes('__proto__')))
+  assert.equal(Object.hasOwn(Object.prototype, 'isAdmin'), false)
+})
+
+test('what stands at a path is read without what objects inherit', () => {
+  assert.equal(valueAt(payload, 'from', 'name'), 'Ada')
+  assert.equal(valueAt(payload, 'entities', '0', 'type'), 'mention')
+  assert.equal(valueAt(payload, 'from', 'constructor', 'name'), undefined)
+  assert.equal(valueAt(null, 'from'), undefined)
+  assert.equal(valueAt(JSON.parse('{"__proto__": {"id": 1}}'), 'id'), undefined)
+})
+
+function namesIn(value: unknown): string[] {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : []
+}
