@@ -7,29 +7,9 @@ import { setImmediate as nextRound } from 'node:timers/promises'
 import { HermesError } from '../../../src/lib/errors.ts'
 import type { OutboundMessage } from '../../../src/message/outbound.ts'
 import type { Target } from '../../../src/message/source.ts'
-import type { PlatformAdapter } from '../../../src/platforms/adapter.ts'
-import type { RecordingContext } from '../recording-context.ts'
+import type { PlatformUnderTest } from './platform-under-test.ts'
 
-/** One adapter that has not connected yet, and its platform. */
-export interface PlatformUnderTest {
-  readonly adapter: PlatformAdapter
-  readonly gateway: RecordingContext
-  /** The chat in which `say` speaks and `seen` looks. */
-  readonly target: Target
-  /**
-   * A person writes. Resolves true when the platform was told "got it", false when it was told that something is wrong.
-   * The same `id` is the same event, delivered again.
-   */
-  say(text: string, id: string): Promise<boolean>
-  /** Resolves when the people in the chat see exactly this text in a message of ours. */
-  seen(text: string): Promise<void>
-  /** Somebody opens the chat, where it shows nothing before; called after `connect`. */
-  lookOn?(): Promise<void>
-  /** Makes the platform unreachable, where there is one. */
-  breakDown?(): void
-  /** Takes everything down; the adapter may still be connected. */
-  close(): Promise<void>
-}
+export type { PlatformUnderTest } from './platform-under-test.ts'
 
 /** @param build a fresh adapter, not connected */
 export function platformContract(name: string, build: () => Promise<PlatformUnderTest>): void {
