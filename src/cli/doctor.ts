@@ -2,11 +2,12 @@
  * `hermes doctor`: looks at everything the gateway needs, says it in plain words, and what to do.
  */
 import { isHermesError, messageOf } from '../lib/errors.ts'
-import { createRedactor } from '../lib/redact.ts'
+import { createRedactor, type Redactor } from '../lib/redact.ts'
 import { checkConfig, checkModel, checkPlatforms } from './checks/configuration.ts'
 import { checkAttention, checkDaemon, checkPort } from './checks/daemon.ts'
 import { type Check, type Finding, type Patient, problem } from './checks/finding.ts'
 import { checkDatabase, checkHomeFolder, checkToken } from './checks/home.ts'
+import { checkLive } from './checks/live.ts'
 import { checkNode, checkPrograms, checkSpace, checkWorkingFolder } from './checks/machine.ts'
 import type { CliContext } from './context.ts'
 import { type Daemon, findRunningDaemon } from './daemon.ts'
@@ -23,6 +24,7 @@ const checks: readonly Check[] = [
   checkConfig,
   checkModel,
   checkPlatforms,
+  checkLive,
   checkPort,
   checkDaemon,
   checkAttention,
@@ -30,18 +32,25 @@ const checks: readonly Check[] = [
   checkWorkingFolder,
 ]
 
+export interface DoctorOptions {
+  readonly json: boolean
+  /** Nothing is asked over the network. */
+  readonly offline: boolean
+}
+
 /** Exit code 1 when something is wrong. Throws `home/unusable` when there is nothing to look at. */
-export async function doctor(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
+export async function doctor(context: CliContext, { json, offline }: DoctorOptions): Promise<void> {
   const settings = await readSettings(context)
   const redact = createRedactor({ secrets: settings.secrets.all })
   const search = await findDaemonOrReason(context, settings.token)
   const patient: Patient = { context, settings, daemon: search.daemon }
   const findings: Finding[] = []
   for (const check of checks) {
+    if (check === checkLive && offline) continue
     if (check === checkDaemon && search.finding !== undefined) findings.push(search.finding)
     else findings.push(...(await run(check, patient)))
   }
-  const clean = findings.map((finding) => ({ ...finding, text: redact(finding.text) }))
+  const clean = findings.map((finding) => withoutSecrets(finding, redact))
   const wrong = clean.filter(({ state }) => state === 'problem').length
   if (wrong > 0) context.exitCode = exitCodes.failed
   const display = createDisplay(context.output, context.environment)
@@ -49,6 +58,11 @@ export async function doctor(context: CliContext, { json }: { readonly json: boo
   for (const finding of clean) show(display, finding)
   display.line()
   display.line(summary(wrong, clean.filter(({ state }) => state === 'note').length))
+}
+
+function withoutSecrets(finding: Finding, redact: Redactor): Finding {
+  const { advice } = finding
+  return { ...finding, text: redact(finding.text), ...(advice === undefined ? {} : { advice: redact(advice) }) }
 }
 
 async function findDaemonOrReason(

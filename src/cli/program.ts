@@ -90,8 +90,9 @@ function addLooking(root: Command, context: CliContext): void {
     .command('doctor')
     .summary('check everything the gateway needs, and say what to do')
     .description('Checks everything the gateway needs and says what to do. Exit code 1 when something is wrong.')
+    .option('--offline', 'do not ask the platforms themselves', false)
     .option(...json)
-    .action(async (options: Json) => {
+    .action(async (options: Json & { readonly offline: boolean }) => {
       const { doctor } = await import('./doctor.ts')
       await doctor(context, options)
     })

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { lookAtPlatforms } from '../../src/cli/checks/live.ts'
+import { readSettings } from '../../src/cli/settings.ts'
+import type { HomeLayout } from '../../src/lib/home.ts'
+import { type PlatformAccount, platformAccounts } from '../../src/platforms/accounts.ts'
+import { homeWith, quietConfig, runHere } from './support.ts'
+
+/** A home with a platform `chat` whose adapter looks at an account with this body of a function. */
+function homeWithPlatform(t: TestContext, diagnose: string, section = '{token: s3cret-t0ken-of-a-test}'): HomeLayout {
+  const home = homeWith(t, `${quietConfig}platforms:\n  chat: ${section}\n`)
+  chmodSync(home.configFile, 0o600)
+  chmodSync(home.root, 0o700)
+  const folder = join(home.platforms, 'chat')
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(
+    join(folder, 'plugin.yaml'),
+    `name: chat
+kind: platform
+access: allowlist
+accounts: true
+config_schema:
+  token: {type: string, required: true, secret: true}
+`,
+  )
+  writeFileSync(
+    join(folder, 'adapter.js'),
+    `export const looks = []\nexport default { createAdapter() {}, diagnose: async ({ account, options, gatewayUrl }, signal) => { ${diagnose} } }\n`,
+  )
+  return home
+}
+
+async function accountsOf(home: HomeLayout): Promise<PlatformAccount[]> {
+  const settings = await readSettings({ home, environment: {}, platformFolders: [home.platforms] })
+  const { platforms, gateway } = settings.config.current()
+  return platformAccounts(settings.catalogue.platforms, { platforms, gateway })
+}
+
+async function linesOf(home: HomeLayout, ...words: string[]): Promise<{ code: number | null; lines: string[] }> {
+  const { code, stdout } = await runHere(home.root, ['doctor', ...words])
+  const lines = stdout.split('\n')
+  const about = lines.flatMap((line, index) =>
+    line.includes('Platforms: chat')
+      ? [line, ...(lines[index + 1]?.startsWith('    →') ? [lines[index + 1] ?? ''] : [])]
+      : [],
+  )
+  return { code, lines: about }
+}
+
+test('doctor shows each account to its own adapter, and says what that found', async (t) => {
+  const home = homeWithPlatform(
+    t,
+    `return account === 'default'
+      ? [{ state: 'ok', text: 'the bot is @ada' }, { state: 'note', text: 'it cannot read groups' }]
+      : [{ state: 'problem', text: 'the token is wrong', advice: 'Ask BotFather for another one.' }]`,
+    '{token: one-of-two-tokens, allow_from: ["*"], accounts: {second: {token: two-of-two-tokens}}}',
+  )
+  assert.deepEqual(await linesOf(home), {
+    code: 1,
+    lines: [
+      '✓ Platforms: chat: on',
+      '✓ Platforms: chat/second: on',
+      '✓ Platforms: chat: the bot is @ada',
+      '! Platforms: chat: it cannot read groups',
+      '✗ Platforms: chat/second: the token is wrong',
+      '    → Ask BotFather for another one.',
+    ],
+  })
+})
+
+test('doctor --offline asks no platform', async (t) => {
+  const home = homeWithPlatform(t, `throw new Error('somebody asked')`)
+  const { code, lines } = await linesOf(home, '--offline')
+  assert.equal(code, 0)
+  assert.ok(!lines.join().includes('somebody asked'))
+})
+
+test('what is switched off, and what lacks its token, is not asked', async (t) => {
+  for (const section of ['{enabled: false, token: abcdefgh}', '{enabled: true}']) {
+    const home = homeWithPlatform(t, `throw new Error('somebody asked')`, section)
+    const { lines } = await linesOf(home)
+    assert.ok(!lines.join().includes('somebody asked'), section)
+  }
+})
+
+test('an adapter that fails, or answers nonsense, is a problem that says what to do', async (t) => {
+  const failing = await linesOf(homeWithPlatform(t, `throw new Error('socket hang up')`))
+  assert.equal(failing.code, 1)
+  assert.deepEqual(failing.lines.slice(-2), [
+    '✗ Platforms: chat could not be looked at: socket hang up',
+    '    → Check platforms.chat in config.yaml and the network, then run hermes doctor again.',
+  ])
+  const odd = await linesOf(homeWithPlatform(t, `return 'all is well'`))
+  assert.match(odd.lines.at(-2) ?? '', /^✗ Platforms: chat: .*adapter\.js: diagnose gave no list of diagnoses/)
+})
+
+test('no secret is shown, whatever an adapter puts into its words', async (t) => {
+  const home = homeWithPlatform(
+    t,
+    `return [
+      { state: 'problem', text: 'GET /bot' + options.token + '/getMe: 404', advice: 'Mend ' + options.token },
+      { state: 'problem', text: 'no idea' },
+    ]`,
+  )
+  for (const words of [[], ['--json']]) {
+    const { stdout } = await runHere(home.root, ['doctor', ...words])
+    assert.ok(!stdout.includes('s3cret-t0ken-of-a-test'), stdout)
+    assert.ok(stdout.includes('GET /bot[redacted]/getMe: 404'), stdout)
+  }
+  const { lines } = await linesOf(home)
+  assert.match(lines.at(-1) ?? '', /Check platforms\.chat in config\.yaml/, 'a problem always says what to do')
+})
+
+test('platforms are looked at side by side, and one that does not answer is given up and told to stop', async (t) => {
+  const home = homeWithPlatform(
+    t,
+    `if (account === 'default') {
+       return await new Promise((resolve) => looks.push(() => resolve([{ state: 'ok', text: 'met' }])))
+     }
+     looks.shift()()
+     await new Promise((resolve) => signal.addEventListener('abort', resolve))
+     looks.push(account)
+     return []`,
+    '{token: one-of-two-tokens, accounts: {silent: {token: two-of-two-tokens}}}',
+  )
+  const findings = await lookAtPlatforms(await accountsOf(home), undefined, 50)
+  assert.deepEqual(
+    findings.map(({ state, text }) => `${state}: ${text}`),
+    ['ok: chat: met', 'problem: chat/silent: no answer within 0.05 s'],
+  )
+  assert.match(findings[1]?.advice ?? '', /Check the network/)
+  const { looks } = await import(pathToFileURL(join(home.platforms, 'chat', 'adapter.js')).href)
+  assert.deepEqual(looks, ['silent'], 'its signal has told it')
+})
+
+test('an adapter is told where the running gateway is', async (t) => {
+  const home = homeWithPlatform(t, `return [{ state: 'ok', text: 'the gateway is at ' + gatewayUrl }]`)
+  const [finding] = await lookAtPlatforms(await accountsOf(home), 'http://127.0.0.1:1234')
+  assert.equal(finding?.text, 'chat: the gateway is at http://127.0.0.1:1234')
+})
