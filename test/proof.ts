@@ -1,17 +1,20 @@
 /**
  * `npm run proof [-- options]`: the promises under the full counts. Every kill point of the route times twenty seeds, then
- * random kills while people write. Prints what was counted; exits 1 when a promise was broken.
+ * random kills while people write, and strange payloads for every platform.
+ * Prints what was counted; exits 1 when a promise was broken.
  *
- *     --only points|monkey   one half
+ *     --only points|monkey|payloads   one part
  *     --point NAME           this kill point alone
- *     --seed N               this seed alone (points), or the seed of the monkey
+ *     --seed N               this seed alone (points), or the seed of the monkey and the payloads
  *     --seeds N              seeds per kill point; 20
  *     --messages N           what the people of the monkey write; 300, or 5,000 with --full
+ *     --payloads N           strange payloads per platform; 10,000
  */
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { killPoints } from './crash/life.ts'
 import { type MonkeyResult, runMonkey } from './proof/monkey.ts'
+import { provePayloads } from './proof/payloads.ts'
 import { type PointsResult, runPoints } from './proof/points.ts'
 import { isKept } from './proof/tally.ts'
 
@@ -22,6 +25,7 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     seeds: { type: 'string', default: '20' },
     messages: { type: 'string' },
+    payloads: { type: 'string', default: '10000' },
     full: { type: 'boolean', default: false },
   },
 })
@@ -35,8 +39,10 @@ if (chosen.length === 0) {
 }
 
 let kept = true
-if (values.only !== 'monkey') kept = (await provePoints()) && kept
-if (values.only !== 'points' && values.point === undefined) kept = (await proveMonkey()) && kept
+const wanted = (part: string) => values.only === part || (values.only === undefined && values.point === undefined)
+if (wanted('points') || values.point !== undefined) kept = (await provePoints()) && kept
+if (wanted('monkey')) kept = (await proveMonkey()) && kept
+if (wanted('payloads')) kept = (await proveAllPayloads()) && kept
 print(kept ? 'Every promise was kept.' : 'A PROMISE WAS BROKEN.')
 process.exitCode = kept ? 0 : 1
 
@@ -83,6 +89,21 @@ function printMonkey(result: MonkeyResult): void {
   print(`  effects twice: ${counted(result.effectsTwice)}`)
   print(`  out of order: ${counted(result.inversions)}`)
   print(`  drafts left behind: ${result.leftDrafts}`)
+}
+
+async function proveAllPayloads(): Promise<boolean> {
+  const seed = Number(values.seed ?? Date.now() % 1_000_000)
+  progress(`payloads: ${values.payloads} for each platform, seed ${seed}`)
+  const results = await provePayloads(seed, Number(values.payloads))
+  print(`Strange payloads, seed ${seed}: ${results.length} platforms`)
+  for (const { platform, replays, count, letIn, refused, failures, slowest, kept } of results) {
+    print(
+      `  ${platform}: ${count} made of ${replays}; let in ${letIn}, refused ${refused}; broken: ${counted(failures)}`,
+    )
+    print(`    slowest: ${slowest.cpuMs.toFixed(1)} ms CPU (${slowest.what})`)
+    if (!kept) print(`    again: npm run proof -- --only payloads --payloads ${values.payloads} --seed ${seed}`)
+  }
+  return results.every(({ kept }) => kept)
 }
 
 function counted(items: readonly string[]): string {
