@@ -8,7 +8,7 @@ import type { Logger } from './lib/log.ts'
 import type { MessageEvent } from './message/event.ts'
 import type { SessionKey } from './message/ids.ts'
 import type { SessionSource } from './message/source.ts'
-import { type PlatformAccount, platformAccounts } from './platforms/accounts.ts'
+import { type AccountManner, type PlatformAccount, platformAccounts } from './platforms/accounts.ts'
 import type { InstalledPlatform, PlatformCatalogue } from './platforms/registry.ts'
 import { isSharedSession, type SessionKeyRules, sessionKeyOf } from './sessions/session-key.ts'
 
@@ -18,6 +18,8 @@ export interface People {
   refresh(): readonly PlatformAccount[]
   platform(name: string): InstalledPlatform | undefined
   access(event: Pick<MessageEvent, 'source' | 'internal'>): { readonly allowed: boolean; readonly reason: string }
+  /** How the gateway behaves on an account; the defaults for one that is not configured (any more). */
+  manner(of: Pick<SessionSource, 'platform' | 'account'>): AccountManner
   sessionKey(source: SessionSource): SessionKey
   /** Several people talk in the session of this source. */
   isShared(source: SessionSource): boolean
@@ -55,6 +57,10 @@ export function createPeople({ catalogue, config, log, only }: PeopleDeps): Peop
     }
   }
 
+  function accountOf({ platform, account }: Pick<SessionSource, 'platform' | 'account'>): PlatformAccount | undefined {
+    return accounts.find((one) => one.platform.name === platform && one.account === account)
+  }
+
   function keyRules(source: SessionSource): SessionKeyRules {
     const { group_sessions_per_user, thread_sessions_per_user } = config.current()
     return {
@@ -73,11 +79,11 @@ export function createPeople({ catalogue, config, log, only }: PeopleDeps): Peop
     },
     platform: (name) => installed.get(name),
     access({ source, internal }) {
-      const { platform, account } = source
-      const known = accounts.find((one) => one.platform.name === platform && one.account === account)
+      const known = accountOf(source)
       if (known === undefined) return { allowed: false, reason: 'the account is not configured' }
       return decideAccess(source, { internal }, known.access)
     },
+    manner: (of) => accountOf(of)?.manner ?? { edits: 'amend', replyTo: 'first', typing: true },
     sessionKey: (source) => sessionKeyOf(source, keyRules(source)),
     isShared: (source) => isSharedSession(source, keyRules(source)),
     watched: (source) => installed.get(source.platform)?.gatewayEvents !== false,

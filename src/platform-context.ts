@@ -3,6 +3,7 @@
  */
 import { chatHistory } from './chat-history.ts'
 import type { Inbox } from './inbox/inbox.ts'
+import { marksOf } from './inbox/marks.ts'
 import type { Outcomes } from './inbox/outcomes.ts'
 import type { Logger } from './lib/log.ts'
 import type { ChatName } from './message/chat-span.ts'
@@ -39,10 +40,10 @@ export function createPlatformContext(
     home: deps.home,
     clock: deps.clock,
     log: deps.log.child({ platform, account: account.account }),
-    accept: (event, keys) => deps.inbox.accept(event, keys),
-    change: async () => ({ status: 'refused', reason: 'not taken yet' }),
+    accept: deps.inbox.accept,
+    change: deps.inbox.change,
     press: async () => ({ status: 'stale', text: 'Nothing asks for this any more.' }),
-    marks: async () => new Map(),
+    marks: () => deps.store.run(() => marksOf({ platform, account: account.account })),
     commands: () => [],
     paced: (_target, signal, call) => call(signal),
     received: life.received,

@@ -4,7 +4,9 @@
  */
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { sweepMarks } from './inbox/marks.ts'
 import { sweepInbox } from './inbox/queries.ts'
+import { sweepTrace } from './inbox/trace.ts'
 import { messageOf, systemCode } from './lib/errors.ts'
 import type { Logger } from './lib/log.ts'
 import type { Outbox } from './outbox/outbox.ts'
@@ -25,6 +27,8 @@ export interface RetentionDeps {
 
 const dayMs = 86_400_000
 const rowsPerStep = 200
+/** A place in which nobody wrote for so long is read anew from whatever comes next. */
+const quietDays = 90
 const firstSweepMs = 60_000
 const betweenStepsMs = 50
 
@@ -49,6 +53,8 @@ export async function sweep(deps: RetentionDeps, signal: AbortSignal): Promise<{
     (limit) => sweepInbox(before, limit),
     (limit) => deps.outbox.sweep(before, limit),
     (limit) => sweepTurns(before, limit),
+    (limit) => sweepTrace(before, limit),
+    (limit) => sweepMarks(deps.clock() - quietDays * dayMs, limit),
   ]
   let rows = 0
   for (const step of steps) {

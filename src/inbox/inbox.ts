@@ -3,12 +3,17 @@
  */
 import { HermesError } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
+import type { MessageChange } from '../message/change.ts'
 import type { MessageEvent } from '../message/event.ts'
+import type { EventListener } from '../message/hook-events.ts'
 import type { EventKey, SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
-import type { Accepted } from '../platforms/adapter.ts'
+import type { Accepted, ReadMark, TurnOutcome } from '../platforms/adapter.ts'
 import type { Store } from '../store/store.ts'
+import { createChanges } from './changes.ts'
+import { moveMark } from './marks.ts'
 import { acceptEvent } from './queries.ts'
+import { packEvent } from './stored-event.ts'
 
 export type Lane = 'turn' | 'control'
 
@@ -20,51 +25,80 @@ export interface InboxDeps {
   /** False while the daemon starts or stops: nothing is taken in then, and platforms deliver again later. */
   open(): boolean
   /** Whether this person may talk to the agent here (contract §3.10). */
-  access(event: MessageEvent): { readonly allowed: boolean; readonly reason: string }
+  access(event: Pick<MessageEvent, 'source' | 'internal'>): { readonly allowed: boolean; readonly reason: string }
+  /** What an edit does on the account of this source. */
+  edits(source: SessionSource): 'ignore' | 'amend' | 'rerun'
   sessionKey(source: SessionSource): SessionKey
   /** `control` for commands that act at once, `turn` for everything that waits its place. */
   laneOf(event: MessageEvent): Lane
   /** Told after the event is on disk. */
   wake(key: SessionKey, lane: Lane): void
+  /** Told after it is on disk that an event which waited will not be worked on. */
+  settled(seq: number, outcome: TurnOutcome): void
+  readonly emit: EventListener
+  /** Whether what happens there is a gateway event. */
+  watched(source: SessionSource): boolean
   /** Named points for crash tests; does nothing in production. */
   probe(point: string): void
 }
 
 export interface Inbox {
-  /** Never keeps half an event. Throws `inbox/too-large` or `store/…`: then the platform must not be acknowledged. */
-  accept(event: MessageEvent, keys: readonly [EventKey, ...EventKey[]]): Promise<Accepted>
+  /**
+   * Never keeps half an event. Throws `inbox/too-large` or `store/…`: then the platform must not be acknowledged.
+   * A mark moves with the event, also where it is known already, refused or too large: it will not be fetched again.
+   */
+  accept(event: MessageEvent, keys: readonly [EventKey, ...EventKey[]], mark?: ReadMark): Promise<Accepted>
+  /**
+   * What happened to an earlier message. Of a message that was never taken in (it was not addressed to the agent, or is
+   * too old) nothing is kept: `refused`. Throws as `accept`.
+   */
+  change(change: MessageChange, keys: readonly [EventKey, ...EventKey[]]): Promise<Accepted>
 }
 
 export function createInbox(deps: InboxDeps): Inbox {
+  const { store, clock, log } = deps
+
   return {
-    async accept(event, keys) {
+    async accept(event, keys, mark) {
       if (!deps.open()) throw new HermesError('http/starting')
       const verdict = event.internal === true ? { allowed: true, reason: 'internal' } : deps.access(event)
       const { platform, account, chatId, userId } = event.source
       if (!verdict.allowed) {
-        deps.log.info({ platform, chat: chatId, user: userId ?? '', reason: verdict.reason }, 'message refused')
+        log.info({ platform, chat: chatId, user: userId ?? '', reason: verdict.reason }, 'message refused')
+        await moveOn(event, mark)
         return { status: 'refused', reason: verdict.reason }
       }
-      const payload = JSON.stringify(event, wellFormed)
-      const bytes = Buffer.byteLength(payload)
-      if (bytes > deps.maxMessageBytes()) {
-        throw new HermesError('inbox/too-large', `It has ${bytes} bytes, ${deps.maxMessageBytes()} are allowed.`)
-      }
+      const payload = await packed(event, mark)
       const sessionKey = deps.sessionKey(event.source)
       const lane = deps.laneOf(event)
       deps.probe('inbox:before-commit')
       const row = { sessionKey, lane, kind: event.messageType, platform, account, chatId, payload }
-      const { seq, duplicate } = await deps.store.run(() => acceptEvent(row, keys, deps.clock()))
+      const now = clock()
+      const { seq, duplicate } = await store.run(function* () {
+        if (mark !== undefined) yield* moveMark(event.source, mark, now)
+        return yield* acceptEvent(row, keys, now)
+      })
       deps.probe('inbox:committed')
       if (duplicate) return { status: 'duplicate', seq }
-      deps.log.info({ session: sessionKey, seq, lane }, 'message accepted')
+      log.info({ session: sessionKey, seq, lane }, 'message accepted')
       deps.wake(sessionKey, lane)
       return { status: 'accepted', seq }
     },
-  }
-}
 
-/** Half a character cannot be stored or sent: JSON would carry it as an escape to where it breaks something. */
-function wellFormed(_key: string, value: unknown): unknown {
-  return typeof value === 'string' ? value.toWellFormed() : value
+    change: createChanges(deps),
+  }
+
+  /** For what is not kept: read is read, or it would be fetched after every outage. */
+  async function moveOn({ source }: MessageEvent, mark: ReadMark | undefined): Promise<void> {
+    if (mark !== undefined) await store.run(() => moveMark(source, mark, clock()))
+  }
+
+  async function packed(event: MessageEvent, mark: ReadMark | undefined): Promise<string> {
+    try {
+      return packEvent(event, deps.maxMessageBytes())
+    } catch (error) {
+      await moveOn(event, mark)
+      throw error
+    }
+  }
 }

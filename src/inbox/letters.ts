@@ -62,6 +62,8 @@ const chatEventsFrom = (direction: 'asc' | 'desc') =>
       .where(sql<boolean>`(accepted_at, seq) > (${p.after_at}, ${p.after_row})`)
       .where(sql<boolean>`(accepted_at, seq) < (${p.before_at}, ${p.before_row})`)
       .where('state', '!=', 'dropped')
+      // Nobody wrote it: it stands under another message.
+      .where('kind', '!=', 'reaction')
       .orderBy('seq', direction)
       .limit(p.limit),
   )

@@ -17,7 +17,7 @@ const insertKey = query((db, p: { key: string; seq: number }) =>
     .onConflict((conflict) => conflict.doNothing()),
 )
 
-const insertEvent = query(
+const insertRow = query(
   (
     db,
     p: {
@@ -61,19 +61,23 @@ export interface NewEvent {
   readonly payload: string
 }
 
-/** Stores an event unless one of its names is known. Afterwards all its names are. */
-export function* acceptEvent(
-  event: NewEvent,
-  keys: readonly string[],
-  now: number,
-): UseCase<{ seq: number; duplicate: boolean }> {
+/** The event that is known by one of these names. */
+export function* seqNamed(keys: readonly string[]): UseCase<number | undefined> {
   for (const key of keys) {
     const known = yield* row(findKey, { key })
-    if (known === undefined) continue
-    for (const alias of keys) yield* exec(insertKey, { key: alias, seq: known.seq })
-    return { seq: known.seq, duplicate: true }
+    if (known !== undefined) return known.seq
   }
-  const inserted = yield* row(insertEvent, {
+  return undefined
+}
+
+/** From now on the event is known by these names, too. */
+export function* addNames(keys: readonly string[], seq: number): UseCase<void> {
+  for (const key of keys) yield* exec(insertKey, { key, seq })
+}
+
+/** Puts an event at the end of its lane; returns its number. */
+export function* insertEvent(event: NewEvent, now: number): UseCase<number> {
+  const inserted = yield* row(insertRow, {
     session_key: event.sessionKey,
     lane: event.lane,
     kind: event.kind,
@@ -84,8 +88,19 @@ export function* acceptEvent(
     now,
   })
   if (inserted === undefined) throw new Error('the database returned no sequence number')
-  for (const key of keys) yield* exec(insertKey, { key, seq: inserted.seq })
-  return { seq: inserted.seq, duplicate: false }
+  return inserted.seq
+}
+
+/** Stores an event unless one of its names is known. Afterwards all its names are. */
+export function* acceptEvent(
+  event: NewEvent,
+  keys: readonly string[],
+  now: number,
+): UseCase<{ seq: number; duplicate: boolean }> {
+  const known = yield* seqNamed(keys)
+  const seq = known ?? (yield* insertEvent(event, now))
+  yield* addNames(keys, seq)
+  return { seq, duplicate: known !== undefined }
 }
 
 const headOfLane = query((db, p: { session_key: string; lane: 'turn' | 'control' }) =>

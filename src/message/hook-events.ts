@@ -35,6 +35,30 @@ export interface HookEvents {
     raw_command: string
     raw_args: string
   }
+  /** Somebody reacted to a message with an emoji. `reaction` is the emoji, or the platform's name of it. */
+  'reaction:added': ReactionContext
+  /** Somebody took a reaction back. */
+  'reaction:removed': ReactionContext
+}
+
+interface ReactionContext {
+  platform: string
+  reaction: string
+  /** Who reacted. */
+  user_id: string
+  /** Whose message it is; '' where the platform does not say. */
+  item_user_id: string
+  /** Always `message`. */
+  item_type: string
+  channel_id: string
+  /** The platform's id of the message. */
+  message_ts: string
+  /** The workspace or guild; '' where there is none. */
+  team_id: string
+  /** Seconds since 1970, with six decimals. */
+  event_ts: string
+  /** What the platform sent. */
+  raw_event: Readonly<Record<string, unknown>>
 }
 
 interface AgentContext {

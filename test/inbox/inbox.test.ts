@@ -1,46 +1,8 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
-import { createInbox, type InboxDeps } from '../../src/inbox/inbox.ts'
-import { listOpenEvents } from '../../src/inbox/letters.ts'
-import { brand } from '../../src/lib/brand.ts'
+import { test } from 'node:test'
 import { isHermesError } from '../../src/lib/errors.ts'
-import { silentLog } from '../../src/lib/log.ts'
 import type { MessageEvent } from '../../src/message/event.ts'
-import type { EventKey } from '../../src/message/ids.ts'
-import { openReader } from '../../src/store/sqlite/reader.ts'
-import { createManualClock } from '../kit/manual-clock.ts'
-import { openStore } from '../kit/open-store.ts'
-
-function inboxFor(t: TestContext, overrides: Partial<InboxDeps> = {}) {
-  const { store, path } = openStore(t)
-  const reader = openReader(path)
-  t.after(() => reader.close())
-  const stored = () => reader.rows(listOpenEvents, { limit: 100 })
-  const woken: string[] = []
-  const inbox = createInbox({
-    store,
-    clock: createManualClock().now,
-    log: silentLog,
-    maxMessageBytes: () => 10_000,
-    open: () => true,
-    access: () => ({ allowed: true, reason: 'everybody' }),
-    sessionKey: ({ chatId }) => brand(`key:${chatId}`),
-    laneOf: ({ text }) => (text.startsWith('/') ? 'control' : 'turn'),
-    wake: (key, lane) => woken.push(`${key} ${lane} ${stored().length}`),
-    probe: () => undefined,
-    ...overrides,
-  })
-  return { inbox, stored, woken, store }
-}
-
-function message(text: string, more: Partial<MessageEvent> = {}): MessageEvent {
-  const source = { platform: 'chat', account: 'bot', chatId: 'c', chatType: 'dm', userId: 'u' } as const
-  return { source, text, messageType: 'text', timestamp: 1, ...more }
-}
-
-function keys(first: string, ...aliases: string[]): [EventKey, ...EventKey[]] {
-  return [brand(first), ...aliases.map((alias) => brand<EventKey>(alias))]
-}
+import { inboxFor, keys, message } from './support.ts'
 
 test('an accepted message is on disk before its platform hears of it and before anybody is woken', async (t) => {
   const { inbox, stored, woken } = inboxFor(t)

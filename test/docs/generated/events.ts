@@ -14,10 +14,11 @@ interface Field {
 /** Throws when the interface is not written as it was when this was made. */
 export function events(): string {
   const text = textOf(source)
-  const shared = fieldsIn(bodyOf(text, 'interface AgentContext {'))
   const parts = membersOf(bodyOf(text, 'interface HookEvents {')).map(({ name, type, doc }) => {
     const own = fieldsIn(/\{(?<body>[\s\S]*)\}/.exec(type)?.groups?.['body'] ?? '')
-    const fields = type.startsWith('AgentContext') ? [...shared, ...own] : own
+    const common = /^\w+Context\b/.exec(type)?.[0]
+    const shared = common === undefined ? [] : fieldsIn(bodyOf(text, `interface ${common} {`))
+    const fields = [...shared, ...own]
     if (fields.length === 0) throw new Error(`${source}: no payload was found for ${name}`)
     return `### \`${name}\`\n\n${doc}\n\n${fields.map(line).join('\n')}`
   })
@@ -31,6 +32,7 @@ function line({ name, type, doc }: Field): string {
 
 function inWords(type: string): string {
   if (type === 'string') return 'text'
+  if (type.startsWith('Readonly<Record<')) return 'object'
   if (type.endsWith('[]')) return type === 'string[]' ? 'list of texts' : `list of \`${type.slice(0, -2)}\``
   return type
 }

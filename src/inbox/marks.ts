@@ -1,0 +1,81 @@
+/**
+ * How far each account has read each place, so that what came while nobody listened can be fetched.
+ */
+import type { ReadMark } from '../platforms/adapter.ts'
+import { exec, query, row, rows, type UseCase } from '../store/query.ts'
+
+/** Whose marks they are. */
+export interface MarkOwner {
+  readonly platform: string
+  readonly account: string
+}
+
+const findMark = query((db, p: { platform: string; account: string; place: string }) =>
+  db
+    .selectFrom('marks')
+    .select('last_id')
+    .where('platform', '=', p.platform)
+    .where('account', '=', p.account)
+    .where('place', '=', p.place),
+)
+
+const writeMark = query((db, p: { platform: string; account: string; place: string; last_id: string; now: number }) =>
+  db
+    .insertInto('marks')
+    .values({ platform: p.platform, account: p.account, place: p.place, last_id: p.last_id, updated_at: p.now })
+    .onConflict((conflict) =>
+      conflict.columns(['platform', 'account', 'place']).doUpdateSet({ last_id: p.last_id, updated_at: p.now }),
+    ),
+)
+
+/** Moves a mark on, never back: what arrives late must not bring back what came after it. */
+export function* moveMark({ platform, account }: MarkOwner, { place, id }: ReadMark, now: number): UseCase<void> {
+  const known = yield* row(findMark, { platform, account, place })
+  if (known !== undefined && !isNewer(id, known.last_id)) return
+  yield* exec(writeMark, { platform, account, place, last_id: id, now })
+}
+
+/** Ids are numbers written as text: the longer one is the newer, of two as long the one that sorts later. */
+function isNewer(id: string, known: string): boolean {
+  return id.length === known.length ? id > known : id.length > known.length
+}
+
+const allMarks = query((db, p: { platform: string; account: string }) =>
+  db
+    .selectFrom('marks')
+    .select(['place', 'last_id'])
+    .where('platform', '=', p.platform)
+    .where('account', '=', p.account),
+)
+
+/** By place. */
+export function* marksOf({ platform, account }: MarkOwner): UseCase<ReadonlyMap<string, string>> {
+  const found = yield* rows(allMarks, { platform, account })
+  return new Map(found.map(({ place, last_id }) => [place, last_id]))
+}
+
+const sweep = query((db, p: { before: number; limit: number }) =>
+  db
+    .deleteFrom('marks')
+    .where(({ eb, refTuple }) =>
+      eb(
+        refTuple('platform', 'account', 'place'),
+        'in',
+        eb
+          .selectFrom('marks as old')
+          .select(['old.platform', 'old.account', 'old.place'])
+          .where('old.updated_at', '<', p.before)
+          .limit(p.limit)
+          .$asTuple('platform', 'account', 'place'),
+      ),
+    )
+    .returning('place'),
+)
+
+/**
+ * Forgets the marks of places in which nothing was written since `before`; returns how many went. Reads the whole table,
+ * which has one row for each chat.
+ */
+export function* sweepMarks(before: number, limit: number): UseCase<number> {
+  return (yield* rows(sweep, { before, limit })).length
+}

@@ -1,0 +1,46 @@
+/**
+ * Notes of what happened to a message beside its way, for the question "what became of it".
+ */
+import { exec, query, rows, type UseCase } from '../store/query.ts'
+
+/** What a note is about. */
+export interface Noted {
+  readonly session_key: string
+  readonly turn_id: string | null
+}
+
+const insertNote = query(
+  (db, p: { session_key: string; turn_id: string | null; event: string; detail: string; now: number }) =>
+    db.insertInto('trace').values({
+      session_key: p.session_key,
+      turn_id: p.turn_id,
+      event: p.event,
+      detail: p.detail,
+      at: p.now,
+    }),
+)
+
+/** `detail`: a sentence for people; it may quote what they wrote, and is cut. */
+export function* note({ session_key, turn_id }: Noted, event: string, detail: string, now: number): UseCase<void> {
+  yield* exec(insertNote, { session_key, turn_id, event, detail: detail.slice(0, 1_000).toWellFormed(), now })
+}
+
+const sweepNotes = query((db, p: { before: number; limit: number }) =>
+  db
+    .deleteFrom('trace')
+    .where('id', 'in', (old) =>
+      old
+        // Notes are numbered as they come, so that the oldest are enough to look at.
+        .selectFrom((oldest) =>
+          oldest.selectFrom('trace').select(['id', 'at']).orderBy('id').limit(p.limit).as('oldest'),
+        )
+        .select('oldest.id')
+        .where('oldest.at', '<', p.before),
+    )
+    .returning('id'),
+)
+
+/** Forgets notes older than `before`; returns how many went. */
+export function* sweepTrace(before: number, limit: number): UseCase<number> {
+  return (yield* rows(sweepNotes, { before, limit })).length
+}

@@ -1,0 +1,299 @@
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import type { InboxDeps } from '../../src/inbox/inbox.ts'
+import { createOutcomes } from '../../src/inbox/outcomes.ts'
+import { claimEvent, finishEvent, headOf } from '../../src/inbox/queries.ts'
+import { storedEvent } from '../../src/inbox/stored-event.ts'
+import { isHermesError } from '../../src/lib/errors.ts'
+import type { MessageChange, ReactionChange } from '../../src/message/change.ts'
+import type { MessageEvent } from '../../src/message/event.ts'
+import type { Store } from '../../src/store/store.ts'
+import { inboxFor, keys, message } from './support.ts'
+
+const [original] = keys('k1')
+const done = {
+  status: 'done',
+  text: 'yes',
+  sessionId: 's',
+  model: 'm',
+  usage: { inputTokens: 1, outputTokens: 1 },
+} as const
+
+function edit(text: string, more: Partial<MessageEvent> = {}): MessageChange {
+  return { kind: 'edited', of: original, event: message(text, more) }
+}
+
+function deletion(more: Partial<MessageEvent['source']> = {}): MessageChange {
+  return { kind: 'deleted', of: original, source: { ...message('').source, ...more }, timestamp: 2 }
+}
+
+async function claim(store: Store, turnId: string | null = 'turn 1') {
+  await store.run(function* () {
+    const head = yield* headOf('key:c', 'turn')
+    assert.ok(head)
+    yield* claimEvent(head, turnId)
+  })
+}
+
+/** An inbox in which one message lies, and what can be seen of it from outside. */
+async function withMessage(t: TestContext, overrides: Partial<InboxDeps> = {}, first: MessageEvent = message('one')) {
+  const made = inboxFor(t, overrides)
+  await made.inbox.accept(first, keys('k1'))
+  const rows = (sql: string) => {
+    const db = new DatabaseSync(made.path, { readOnly: true })
+    try {
+      return db.prepare(sql).all()
+    } finally {
+      db.close()
+    }
+  }
+  const waiting = () => made.stored().map(({ seq, state, payload }) => `${seq} ${state} ${storedEvent(payload).text}`)
+  const notes = () => rows('select event, detail, turn_id from trace order by id').map((row) => ({ ...row }))
+  return { ...made, rows, waiting, notes }
+}
+
+test('a message that still waits reads as it was edited', async (t) => {
+  const { inbox, waiting, notes, woken } = await withMessage(t)
+  const changed = await inbox.change(edit('two'), keys('k1:e:1'))
+  assert.deepEqual(changed, { status: 'accepted', seq: 1 })
+  assert.deepEqual(waiting(), ['1 queued two'])
+  assert.deepEqual(notes(), [])
+  assert.equal(woken.length, 1)
+})
+
+test('an edit that comes again is known', async (t) => {
+  const { inbox, waiting } = await withMessage(t)
+  await inbox.change(edit('two'), keys('k1:e:1'))
+  await inbox.change(edit('three'), keys('k1:e:2'))
+  assert.deepEqual(await inbox.change(edit('two'), keys('k1:e:1')), { status: 'duplicate', seq: 1 })
+  assert.deepEqual(waiting(), ['1 queued three'])
+})
+
+test('an edit brings other files; one that was fetched already is kept', async (t) => {
+  const fetched = { kind: 'photo', ref: 'f1', path: '/media/1-1.jpg' } as const
+  const { inbox, stored } = await withMessage(t, {}, message('one', { attachments: [fetched] }))
+  const attachments = [{ kind: 'photo', ref: 'f1' } as const, { kind: 'document', ref: 'f2' } as const]
+  await inbox.change(edit('two', { attachments }), keys('k1:e:1'))
+  assert.deepEqual(storedEvent(stored()[0]?.payload ?? '').attachments, [fetched, { kind: 'document', ref: 'f2' }])
+  await inbox.change(edit('three'), keys('k1:e:2'))
+  assert.equal(storedEvent(stored()[0]?.payload ?? '').attachments, undefined)
+})
+
+test('an edit keeps what it says nothing of: where the message came from, what it answers', async (t) => {
+  const replyTo = { messageId: '7', text: 'earlier' }
+  const { inbox, stored } = await withMessage(t, {}, message('one', { replyTo, messageId: '9' }))
+  await inbox.change(edit('two', { source: { ...message('').source, userName: 'Renamed' } }), keys('k1:e:1'))
+  const event = storedEvent(stored()[0]?.payload ?? '')
+  assert.deepEqual([event.replyTo, event.messageId, event.source.userName], [replyTo, '9', undefined])
+})
+
+test('a message that is being read or was answered stays as it was read; the edit is noted', async (t) => {
+  const { inbox, waiting, notes, store, rows } = await withMessage(t)
+  await claim(store)
+  assert.deepEqual(await inbox.change(edit('two'), keys('k1:e:1')), { status: 'accepted', seq: 1 })
+  assert.deepEqual(waiting(), ['1 claimed one'])
+  await store.run(() => finishEvent(1, done))
+  await inbox.change(edit('three'), keys('k1:e:2'))
+  assert.deepEqual(
+    rows('select payload from inbox').map(({ payload }) => storedEvent(String(payload)).text),
+    ['one'],
+  )
+  assert.deepEqual(notes(), [
+    { event: 'message:edited', detail: 'message 1 was edited after it had been taken up: two', turn_id: 'turn 1' },
+    { event: 'message:edited', detail: 'message 1 was edited after it had been taken up: three', turn_id: 'turn 1' },
+  ])
+})
+
+test('an edit and the beginning of a turn never mix: the turn reads one version, and the other is noted', async (t) => {
+  const { inbox, store, notes, waiting } = await withMessage(t)
+  const read: string[] = []
+  const begin = () =>
+    store.run(function* () {
+      const head = yield* headOf('key:c', 'turn')
+      assert.ok(head)
+      yield* claimEvent(head, 'turn 1')
+      read.push(storedEvent(head.payload).text)
+    })
+  await Promise.all([inbox.change(edit('two'), keys('k1:e:1')), begin(), inbox.change(edit('three'), keys('k1:e:2'))])
+  const noted = new Map([
+    ['one', 2],
+    ['two', 1],
+    ['three', 0],
+  ])
+  assert.equal(notes().length, noted.get(read[0] ?? ''))
+  assert.deepEqual(waiting(), [`1 claimed ${read[0]}`])
+})
+
+test('with `rerun` an answered message is answered anew: behind what waits, in the same conversation', async (t) => {
+  const { inbox, waiting, store, notes, woken } = await withMessage(t, { edits: () => 'rerun' })
+  await store.run(() => finishEvent(1, done))
+  await inbox.accept(message('other'), keys('k2'))
+  assert.deepEqual(await inbox.change(edit('two'), keys('k1:e:1')), { status: 'accepted', seq: 3 })
+  assert.deepEqual(waiting(), ['2 queued other', '3 queued two'])
+  assert.equal(woken.at(-1), 'key:c turn 2')
+  assert.deepEqual(notes(), [])
+  await inbox.change(edit('three'), keys('k1:e:2'))
+  assert.deepEqual(waiting(), ['2 queued other', '3 queued three'], 'the newest version is the one that is edited')
+  assert.deepEqual(await inbox.accept(message('one'), keys('k1')), { status: 'duplicate', seq: 3 })
+})
+
+test('with `rerun` a message that waits is only changed', async (t) => {
+  const { inbox, waiting } = await withMessage(t, { edits: () => 'rerun' })
+  await inbox.change(edit('two'), keys('k1:e:1'))
+  assert.deepEqual(waiting(), ['1 queued two'])
+})
+
+test('with `ignore` nothing changes, and the edit is known when it comes again', async (t) => {
+  const { inbox, waiting, notes } = await withMessage(t, { edits: () => 'ignore' })
+  assert.equal((await inbox.change(edit('two'), keys('k1:e:1'))).status, 'accepted')
+  assert.equal((await inbox.change(edit('two'), keys('k1:e:1'))).status, 'duplicate')
+  assert.deepEqual(waiting(), ['1 queued one'])
+  assert.deepEqual(notes(), [])
+})
+
+test('an edit that leaves the words as they were is none', async (t) => {
+  const { inbox, waiting, store, notes } = await withMessage(t, { edits: () => 'rerun' })
+  await store.run(() => finishEvent(1, done))
+  await inbox.change(edit('one'), keys('k1:e:1'))
+  assert.deepEqual(waiting(), [])
+  assert.deepEqual(notes(), [])
+})
+
+test('changes of a message that was never taken in are refused, and nothing of them is kept', async (t) => {
+  const { inbox, rows } = await withMessage(t)
+  const [unknown] = keys('never seen')
+  const refused = { status: 'refused', reason: 'the message it changes was never taken in' }
+  assert.deepEqual(await inbox.change({ kind: 'edited', of: unknown, event: message('x') }, keys('e1')), refused)
+  const gone = { kind: 'deleted', of: unknown, source: message('').source, timestamp: 1 } as const
+  assert.deepEqual(await inbox.change(gone, keys('e2')), refused)
+  assert.equal(rows('select key from inbox_keys').length, 1)
+})
+
+test('somebody who may not talk to the agent changes nothing', async (t) => {
+  let allowed = true
+  const { inbox, waiting, notes, emitted } = await withMessage(t, { access: () => ({ allowed, reason: 'a stranger' }) })
+  allowed = false
+  const refused = { status: 'refused', reason: 'a stranger' }
+  assert.deepEqual(await inbox.change(edit('two'), keys('k1:e:1')), refused)
+  assert.deepEqual(await inbox.change(deletion(), keys('k1:d')), refused)
+  assert.deepEqual(await inbox.change(reaction(), keys('r1')), refused)
+  assert.deepEqual([waiting(), notes(), emitted], [['1 queued one'], [], []])
+})
+
+test('while the gateway starts or stops changes are not taken in either', async (t) => {
+  let open = true
+  const { inbox } = await withMessage(t, { open: () => open })
+  open = false
+  await assert.rejects(inbox.change(edit('two'), keys('k1:e:1')), (error) => isHermesError(error, 'http/starting'))
+})
+
+test('an edit that is too large leaves the message as it was', async (t) => {
+  const { inbox, waiting } = await withMessage(t)
+  await assert.rejects(inbox.change(edit('x'.repeat(20_000)), keys('k1:e:1')), (error) =>
+    isHermesError(error, 'inbox/too-large'),
+  )
+  assert.deepEqual(waiting(), ['1 queued one'])
+})
+
+test('words that become a command move to the lane of commands, and those who waited for them are told', async (t) => {
+  const { inbox, stored, woken, settled, store } = await withMessage(t)
+  const waits = createOutcomes(store).wait
+  assert.deepEqual(await inbox.change(edit('/stop'), keys('k1:e:1')), { status: 'accepted', seq: 2 })
+  assert.deepEqual(
+    stored().map(({ seq, payload }) => [seq, storedEvent(payload).text]),
+    [[2, '/stop']],
+  )
+  assert.equal(woken.at(-1), 'key:c control 1')
+  assert.deepEqual(settled, ['1 stopped'])
+  assert.equal((await waits(1, new AbortController().signal)).status, 'stopped')
+})
+
+test('a command that becomes words waits its place among the messages', async (t) => {
+  const { inbox, woken, store } = await withMessage(t, {}, message('/status'))
+  await inbox.change(edit('status of what?'), keys('k1:e:1'))
+  assert.equal(woken.at(-1), 'key:c turn 1')
+  assert.equal(await store.run(() => headOf('key:c', 'control')), undefined)
+  assert.equal((await store.run(() => headOf('key:c', 'turn')))?.seq, 2)
+})
+
+test('a message that is deleted while it waits is not answered: people see why, waiters are told', async (t) => {
+  const { inbox, stored, settled, store, rows, notes } = await withMessage(t)
+  const outcome = createOutcomes(store)
+  assert.deepEqual(await inbox.change(deletion(), keys('k1:d')), { status: 'accepted', seq: 1 })
+  assert.deepEqual(stored(), [])
+  assert.deepEqual(settled, ['1 stopped'])
+  assert.equal((await outcome.wait(1, new AbortController().signal)).status, 'stopped')
+  assert.deepEqual(
+    rows('select state, reason from inbox').map((row) => ({ ...row })),
+    [{ state: 'dropped', reason: 'it was deleted before it was read' }],
+  )
+  assert.equal(notes()[0]?.['detail'], 'message 1 was deleted before it was read; it is not answered')
+  assert.deepEqual(await inbox.change(deletion(), keys('k1:d')), { status: 'duplicate', seq: 1 })
+})
+
+test('a message that is deleted after it was read is answered all the same; the deletion is noted', async (t) => {
+  const { inbox, waiting, settled, store, notes } = await withMessage(t)
+  await claim(store)
+  await inbox.change(deletion(), keys('k1:d'))
+  assert.deepEqual(waiting(), ['1 claimed one'])
+  assert.deepEqual(settled, [])
+  assert.equal(notes()[0]?.['detail'], 'message 1 was deleted after it had been taken up')
+})
+
+test('where the platform does not say who deleted a message, its author counts', async (t) => {
+  const { inbox, stored } = await withMessage(t, {
+    access: ({ source }) => ({ allowed: source.userId === 'u', reason: 'by name' }),
+  })
+  const { userId: _, ...nobody } = message('').source
+  assert.equal(
+    (await inbox.change({ kind: 'deleted', of: original, source: nobody, timestamp: 2 }, keys('k1:d'))).status,
+    'accepted',
+  )
+  assert.deepEqual(stored(), [])
+})
+
+function reaction(more: Partial<ReactionChange> = {}): ReactionChange {
+  return {
+    kind: 'reaction',
+    source: { ...message('').source, scopeId: 'T1' },
+    added: true,
+    reaction: 'thumbsup',
+    messageId: '1700000000.000100',
+    timestamp: 1_700_000_001_500,
+    raw: { type: 'reaction_added' },
+    ...more,
+  }
+}
+
+test('a reaction is told once, in the words of the contract, after it is on disk', async (t) => {
+  const { inbox, emitted, rows, stored, woken } = await withMessage(t)
+  assert.deepEqual(await inbox.change(reaction({ itemUserId: 'bot' }), keys('r1')), { status: 'accepted', seq: 2 })
+  assert.deepEqual(await inbox.change(reaction(), keys('r1')), { status: 'duplicate', seq: 2 })
+  await inbox.change(reaction({ added: false }), keys('r2'))
+  assert.deepEqual(
+    emitted.map(({ name }) => name),
+    ['reaction:added', 'reaction:removed'],
+  )
+  assert.deepEqual(emitted[0]?.context, {
+    platform: 'chat',
+    reaction: 'thumbsup',
+    user_id: 'u',
+    item_user_id: 'bot',
+    item_type: 'message',
+    channel_id: 'c',
+    message_ts: '1700000000.000100',
+    team_id: 'T1',
+    event_ts: '1700000001.500000',
+    raw_event: { type: 'reaction_added' },
+  })
+  assert.equal(stored().length, 1, 'nobody works on a reaction')
+  assert.equal(woken.length, 1)
+  assert.equal(rows("select seq from inbox where kind = 'reaction' and outcome is not null").length, 2)
+})
+
+test('where gateway events are off reactions are not told', async (t) => {
+  const { inbox, emitted } = await withMessage(t, { watched: () => false })
+  assert.equal((await inbox.change(reaction(), keys('r1'))).status, 'accepted')
+  assert.deepEqual(emitted, [])
+})

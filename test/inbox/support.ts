@@ -1,0 +1,50 @@
+/**
+ * An inbox on a database of its own, and what people write into it.
+ */
+import type { TestContext } from 'node:test'
+import { createInbox, type InboxDeps } from '../../src/inbox/inbox.ts'
+import { listOpenEvents } from '../../src/inbox/letters.ts'
+import { brand } from '../../src/lib/brand.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import type { MessageEvent } from '../../src/message/event.ts'
+import type { EventKey } from '../../src/message/ids.ts'
+import { openReader } from '../../src/store/sqlite/reader.ts'
+import { createManualClock } from '../kit/manual-clock.ts'
+import { openStore } from '../kit/open-store.ts'
+
+export function inboxFor(t: TestContext, overrides: Partial<InboxDeps> = {}) {
+  const { store, path } = openStore(t)
+  const reader = openReader(path)
+  t.after(() => reader.close())
+  const stored = () => reader.rows(listOpenEvents, { limit: 100 })
+  const woken: string[] = []
+  const settled: string[] = []
+  const emitted: { name: string; context: unknown }[] = []
+  const inbox = createInbox({
+    store,
+    clock: createManualClock().now,
+    log: silentLog,
+    maxMessageBytes: () => 10_000,
+    open: () => true,
+    access: () => ({ allowed: true, reason: 'everybody' }),
+    edits: () => 'amend',
+    sessionKey: ({ chatId }) => brand(`key:${chatId}`),
+    laneOf: ({ text }) => (text.startsWith('/') ? 'control' : 'turn'),
+    wake: (key, lane) => woken.push(`${key} ${lane} ${stored().length}`),
+    settled: (seq, { status }) => settled.push(`${seq} ${status}`),
+    emit: (name, context) => emitted.push({ name, context }),
+    watched: () => true,
+    probe: () => undefined,
+    ...overrides,
+  })
+  return { inbox, stored, woken, settled, emitted, store, path }
+}
+
+export function message(text: string, more: Partial<MessageEvent> = {}): MessageEvent {
+  const source = { platform: 'chat', account: 'bot', chatId: 'c', chatType: 'dm', userId: 'u' } as const
+  return { source, text, messageType: text.startsWith('/') ? 'command' : 'text', timestamp: 1, ...more }
+}
+
+export function keys(first: string, ...aliases: string[]): [EventKey, ...EventKey[]] {
+  return [brand(first), ...aliases.map((alias) => brand<EventKey>(alias))]
+}
