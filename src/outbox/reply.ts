@@ -2,6 +2,7 @@
  * Turns a reply into rows that are stored with the turn they end.
  */
 import { messageOf } from '../lib/errors.ts'
+import type { Button } from '../message/outbound.ts'
 import type { Target } from '../message/source.ts'
 import type { UseCase } from '../store/query.ts'
 import type { Delivery } from './delivery.ts'
@@ -26,6 +27,8 @@ export interface Reply {
   readonly replyTo?: string
   /** The draft people have watched; the first message replaces it. */
   readonly draft?: DraftAddress
+  /** Choices under the last message. */
+  readonly buttons?: readonly Button[]
 }
 
 /** A reply cut into messages. Its functions may be passed around without it. */
