@@ -92,6 +92,7 @@ const doors: Readonly<Record<string, RegExp>> = {
   fastify: /^src\/http\//,
   openai: /^src\/agent\/providers\//,
   '@anthropic-ai/sdk': /^src\/agent\/providers\//,
+  'ipaddr.js': /^src\/media\//,
   unbash: /^src\/agent\//,
   kysely: /^src\/store\//,
   'node:sqlite': /^src\/store\//,

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { FileProblem } from '../../src/media/problem.ts'
+import { type FetchDeps, type FetchRequest, safeFetch } from '../../src/media/safe-fetch.ts'
+import { startFileServer } from './file-server.ts'
+
+const patient: FetchDeps = { idleMs: 10_000, totalMs: 10_000 }
+
+async function fetched(
+  request: Partial<FetchRequest> & { readonly url: string },
+  deps: Partial<FetchDeps> = {},
+  signal = new AbortController().signal,
+) {
+  const pieces: Uint8Array[] = []
+  const take = async (bytes: Uint8Array) => void pieces.push(bytes)
+  const { contentType } = await safeFetch({ maxBytes: 1_048_576, ...request }, take, signal, { ...patient, ...deps })
+  return { contentType, text: Buffer.concat(pieces).toString() }
+}
+
+function problem(words: string | RegExp) {
+  return (error: unknown) => {
+    assert.ok(error instanceof FileProblem, `${error}`)
+    if (typeof words === 'string') assert.equal(error.message, words)
+    else assert.match(error.message, words)
+    return true
+  }
+}
+
+const notInternet = 'its address is not allowed: it does not lead to the open internet'
+
+test('a file comes with its type, from the origin that the operator has configured', async (t) => {
+  const { origin, requests } = await startFileServer(t, (response) => {
+    response.setHeader('content-type', 'text/plain').end('hello')
+  })
+  const file = await fetched({ url: `${origin}/a?b=c`, trusted: `${origin}/api`, headers: { 'x-key': 'k' } })
+  assert.deepEqual(file, { contentType: 'text/plain', text: 'hello' })
+  assert.equal(requests[0]?.url, '/a?b=c')
+  assert.equal(requests[0]?.headers['x-key'], 'k')
+  assert.equal(requests[0]?.headers['accept-encoding'], 'identity')
+})
+
+test('addresses of this machine and of private networks are not asked, however they are written', async (t) => {
+  const { port, requests } = await startFileServer(t, (response) => response.end('secret'))
+  for (const host of ['127.0.0.1', 'localhost', '0', '0x7f.1', '2130706433', '127.1', '[::1]', '[::ffff:127.0.0.1]']) {
+    await assert.rejects(fetched({ url: `http://${host}:${port}/` }), problem(notInternet), host)
+  }
+  await assert.rejects(fetched({ url: 'http://169.254.169.254/latest/meta-data/' }), problem(notInternet))
+  assert.equal(requests.length, 0)
+})
+
+test('an origin is trusted as a whole or not at all', async (t) => {
+  const { port, origin, requests } = await startFileServer(t, (response) => response.end('secret'))
+  for (const trusted of [`http://localhost:${port}`, `https://127.0.0.1:${port}`, 'http://127.0.0.1', 'nonsense']) {
+    await assert.rejects(fetched({ url: origin, trusted }), problem(notInternet), trusted)
+  }
+  assert.equal(requests.length, 0)
+})
+
+test('only addresses of the web are fetched, and none that carries a password', async () => {
+  const refused = /^its address is not allowed/
+  await assert.rejects(fetched({ url: 'file:///etc/passwd' }), problem(refused))
+  await assert.rejects(fetched({ url: 'data:text/plain,hi' }), problem(refused))
+  await assert.rejects(fetched({ url: 'ftp://example.org/a' }), problem(refused))
+  await assert.rejects(fetched({ url: 'http://user:secret@example.org/' }), problem(refused))
+  await assert.rejects(fetched({ url: 'no address' }), problem('its address cannot be read'))
+})
+
+test('a redirect into a private network is not followed', async (t) => {
+  const inner = await startFileServer(t, (response) => response.end('secret'))
+  const outer = await startFileServer(t, (response) => response.writeHead(302, { location: inner.origin }).end())
+  await assert.rejects(fetched({ url: outer.origin, trusted: outer.origin }), problem(notInternet))
+  for (const location of ['file:///etc/passwd', 'http://a:b@127.0.0.1/']) {
+    const server = await startFileServer(t, (response) => response.writeHead(302, { location }).end())
+    await assert.rejects(fetched({ url: server.origin, trusted: server.origin }), problem(/not allowed/))
+  }
+  assert.equal(inner.requests.length, 0)
+})
+
+test('what proves who we are goes to the first origin only, and does not come back', async (t) => {
+  const names = ['files.example', 'other.example']
+  const server = await startFileServer(t, (response, { url = '', headers }) => {
+    const here = `http://files.example:${server.port}`
+    const next = { '/one': '/two', '/two': `http://other.example:${server.port}/three`, '/three': `${here}/four` }[url]
+    if (next === undefined) response.end(`${headers.authorization}`)
+    else response.writeHead(302, { location: next }).end()
+  })
+  const deps = {
+    isAllowed: () => true,
+    resolve: async (name: string) => {
+      assert.ok(names.includes(name))
+      return [{ address: '127.0.0.1', family: 4 }]
+    },
+  }
+  const headers = { authorization: 'Bearer secret' }
+  const file = await fetched({ url: `http://files.example:${server.port}/one`, headers }, deps)
+  assert.equal(file.text, 'undefined')
+  assert.deepEqual(
+    server.requests.map(({ url, headers }) => `${url} ${headers.authorization}`),
+    ['/one Bearer secret', '/two Bearer secret', '/three undefined', '/four undefined'],
+  )
+})
+
+test('redirects end after five', async (t) => {
+  const server = await startFileServer(t, (response, { url }) => {
+    const hop = Number(url?.slice(1))
+    if (hop === 0) response.end('there')
+    else response.writeHead(307, { location: `/${hop - 1}` }).end()
+  })
+  const trusted = server.origin
+  assert.equal((await fetched({ url: `${trusted}/5`, trusted })).text, 'there')
+  await assert.rejects(
+    fetched({ url: `${trusted}/6`, trusted }),
+    problem('the server sent us from one address to the next'),
+  )
+})
+
+test('a name is resolved once, and the connection goes to the address that was looked at', async (t) => {
+  const server = await startFileServer(t, (response) => response.end('hello'))
+  const answers = ['127.0.0.1', '127.0.0.2', '127.0.0.3']
+  const asked: string[] = []
+  const rebinding = async () => {
+    const address = answers[asked.length] ?? ''
+    asked.push(address)
+    return [{ address, family: 4 }]
+  }
+  const deps = { resolve: rebinding, isAllowed: (address: string) => address === '127.0.0.1' }
+  assert.equal((await fetched({ url: `http://evil.example:${server.port}/` }, deps)).text, 'hello')
+  assert.deepEqual(asked, ['127.0.0.1'])
+  await assert.rejects(fetched({ url: `http://evil.example:${server.port}/` }, deps), problem(notInternet))
+  assert.equal(server.requests.length, 1)
+})
+
+test('a name with one address inside and one outside is not asked', async () => {
+  const resolve = async () => [
+    { address: '8.8.8.8', family: 4 },
+    { address: '10.0.0.1', family: 4 },
+  ]
+  await assert.rejects(fetched({ url: 'http://both.example/' }, { resolve }), problem(notInternet))
+  await assert.rejects(
+    fetched({ url: 'http://none.example/' }, { resolve: async () => [] }),
+    problem('its address leads nowhere'),
+  )
+})
+
+test('a file that is too large is refused when it says so, and when it does not, as soon as too much has come', async (t) => {
+  const server = await startFileServer(t, (response, { url }) => {
+    if (url === '/says') response.setHeader('content-length', '2000000')
+    const more = () => response.write(Buffer.alloc(65_536)) && setImmediate(more)
+    response.on('drain', more)
+    more()
+  })
+  const tooLarge = problem('it is larger than 1 MB, the most that is fetched')
+  for (const path of ['says', 'silent']) {
+    await assert.rejects(fetched({ url: `${server.origin}/${path}`, trusted: server.origin }), tooLarge, path)
+  }
+})
+
+test('a server that says nothing, or trickles, is given up', async (t) => {
+  const silent = await startFileServer(t, () => undefined)
+  const late = problem('it did not arrive in time')
+  await assert.rejects(fetched({ url: silent.origin, trusted: silent.origin }, { idleMs: 30 }), late)
+  const trickling = await startFileServer(t, (response) => {
+    const timer = setInterval(() => response.write('x'), 5)
+    response.on('close', () => clearInterval(timer))
+  })
+  await assert.rejects(fetched({ url: trickling.origin, trusted: trickling.origin }, { totalMs: 60 }), late)
+})
+
+test('a name server that does not answer is given up, too', async () => {
+  const resolve = () => new Promise<never>(() => undefined)
+  await assert.rejects(
+    fetched({ url: 'http://slow.example/' }, { resolve, idleMs: 20 }),
+    problem('it did not arrive in time'),
+  )
+})
+
+test('a stop ends the fetch with its own reason', async (t) => {
+  const stop = new AbortController()
+  const server = await startFileServer(t, (response) => {
+    response.write('x')
+    stop.abort(new Error('stopping'))
+  })
+  await assert.rejects(fetched({ url: server.origin, trusted: server.origin }, {}, stop.signal), /^Error: stopping$/)
+})
+
+test('what the server answers instead of the file is said', async (t) => {
+  const server = await startFileServer(t, (response, { url }) => {
+    response.statusCode = Number(url?.slice(1))
+    response.end('<html>')
+  })
+  for (const status of [204, 206, 304, 401, 404, 500]) {
+    await assert.rejects(
+      fetched({ url: `${server.origin}/${status}`, trusted: server.origin }),
+      problem(`the server answered ${status}`),
+    )
+  }
+})
+
+test('a page to sign in, where the adapter knows it, is a refusal of the credentials', async (t) => {
+  const server = await startFileServer(t, (response) => {
+    response.setHeader('content-type', 'text/HTML; charset=utf-8').end('<html>sign in</html>')
+  })
+  const request = { url: server.origin, trusted: server.origin }
+  await assert.rejects(
+    fetched({ ...request, refusedType: 'text/html' }),
+    problem('the platform did not accept our credentials'),
+  )
+  assert.match((await fetched(request)).text, /sign in/)
+})
+
+test('a connection that breaks in the middle is no whole file', async (t) => {
+  const server = await startFileServer(t, (response) => {
+    response.setHeader('content-length', '100')
+    response.write('half', () => response.destroy())
+  })
+  await assert.rejects(
+    fetched({ url: server.origin, trusted: server.origin }),
+    problem(/^the server cannot be reached/),
+  )
+})
+
+test('a server that does not speak HTTP, or is not there, is said to be out of reach', async (t) => {
+  const port = await portOf(t, 'SSH-2.0-nonsense\r\n')
+  const unreachable = problem(/^the server cannot be reached \([A-Z_]+\)$/)
+  await assert.rejects(fetched({ url: `http://127.0.0.1:${port}`, trusted: `http://127.0.0.1:${port}` }), unreachable)
+  await assert.rejects(fetched({ url: 'http://gone.invalid/' }, { resolve: notFound }), unreachable)
+})
+
+async function notFound(): Promise<never> {
+  throw Object.assign(new Error('getaddrinfo'), { code: 'ENOTFOUND' })
+}
+
+async function portOf(t: TestContext, greeting: string): Promise<number> {
+  const server = createServer((socket) => socket.on('error', () => undefined).end(greeting))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => void server.close())
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}
