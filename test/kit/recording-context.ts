@@ -2,7 +2,7 @@
  * The gateway as an adapter sees it, for tests: remembers what was handed in, and does what the test says.
  */
 
-import { silentLog } from '../../src/lib/log.ts'
+import { createLog } from '../../src/lib/log.ts'
 import type { ButtonPress, MessageChange } from '../../src/message/change.ts'
 import type { MessageEvent } from '../../src/message/event.ts'
 import type { EventKey } from '../../src/message/ids.ts'
@@ -42,6 +42,8 @@ export interface RecordingContext {
   settle(seq: number, outcome: Partial<TurnOutcome>): void
   readonly stopped: readonly number[]
   readonly routes: readonly HttpRoute[]
+  /** As the gateway does when an adapter has disconnected. */
+  dropRoutes(): void
   readonly healths: readonly { readonly state: string; readonly reason?: string | undefined }[]
   /** The stored lines of every chat; tests push to it. */
   readonly history: ChatEntry[]
@@ -56,6 +58,8 @@ export interface RecordingContext {
   readonly commands: CommandEntry[]
   /** How often the adapter said that something came in. */
   received(): number
+  /** What the adapter has logged, as JSON, before the gateway takes secrets out. */
+  readonly logLines: readonly string[]
 }
 
 export interface RecordingOptions {
@@ -75,6 +79,9 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
   const outcomes = new Map<number, TurnOutcome>()
   const waiting = new Map<number, ((outcome: TurnOutcome) => void)[]>()
   const listeners: ((record: HandedIn) => void)[] = []
+  const logLines: string[] = []
+  const stream = { write: (line: string) => logLines.push(line) }
+  const log = createLog({ level: 'debug', pretty: false, stream, redactor: (line) => line })
   const changes: MessageChange[] = []
   const changeKeys = new Set<string>()
   const presses: ButtonPress[] = []
@@ -95,7 +102,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     platform: options.platform ?? 'fake',
     account: options.account ?? 'default',
     options: options.options ?? {},
-    log: silentLog,
+    log,
     home: options.home ?? '',
     clock: () => 1_700_000_000_000,
     async accept(event, keys, mark) {
@@ -182,6 +189,9 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     },
     stopped,
     routes,
+    dropRoutes() {
+      routes.length = 0
+    },
     healths,
     history,
     changes,
@@ -192,6 +202,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     marks,
     commands,
     received: () => received,
+    logLines,
   }
 
   /** Resolves when the event would be on disk. */

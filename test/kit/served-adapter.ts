@@ -31,12 +31,23 @@ export async function serveAdapter(
     log: silentLog,
     limits: { graceMs: 0 },
   })
-  const adapter = createAdapter({ ...gateway.context, route: (route) => void server.route(route) })
+  const over = new AbortController()
+  const adapter = createAdapter({
+    ...gateway.context,
+    route: (route) => over.signal.addEventListener('abort', server.route(route)),
+  })
   const { url } = await server.start()
   return {
     url,
     gateway,
-    adapter,
+    adapter: {
+      ...adapter,
+      async disconnect() {
+        await adapter.disconnect()
+        // As the gateway does.
+        over.abort()
+      },
+    },
     ask: (path, init = {}) =>
       fetch(new URL(path, url), {
         ...init,

@@ -74,14 +74,17 @@ export interface People {
 export interface Trouble {
   /** Makes the platform unreachable, where there is one. */
   breakDown?(): void
-  /** Cuts the connection and refuses new ones until `restore`; people go on writing meanwhile. */
+  /**
+   * Cuts the connection and refuses new ones until `restore`; people go on writing meanwhile. Without it the platform is
+   * one that calls us, and has no connection to lose.
+   */
   interrupt?(): void | Promise<void>
   restore?(): void | Promise<void>
   /** A message of the bot's own account comes in, as platforms echo them. Resolves when it was delivered. */
   sayAsSelf?(text: string): Promise<unknown>
   /** The next send is answered "too many", with this wait (whole seconds). */
   rateLimit?(ms: number): void
-  /** The next send is answered: wrong token. */
+  /** From now on the token is wrong. */
   refuseToken?(): void
   /** From now on the chat is gone: left, blocked, deleted. */
   loseChat?(): void

@@ -35,16 +35,19 @@ platformContract('the OpenAI API', async () => {
 
 /** Clients get the answer with the outcome of their turn, which is stored together with what is sent. */
 function withOutcomes({ adapter, gateway }: ServedAdapter): PlatformAdapter {
-  const firstSeq = 1
+  /** Of everything that was asked, and of what is asked next. */
+  const settle = (text: string) => {
+    for (let seq = 1; seq <= gateway.handedIn.length + 1; seq += 1) gateway.settle(seq, { text })
+  }
   return {
     ...adapter,
     send(message, signal) {
-      if (message.kind !== 'draft') gateway.settle(firstSeq, { text: message.text })
+      if (message.kind !== 'draft') settle(message.text)
       return adapter.send(message, signal)
     },
     async edit(messageId, message, final, signal) {
       if (adapter.edit === undefined) throw new Error('the API can edit')
-      if (final) gateway.settle(firstSeq, { text: message.text })
+      if (final) settle(message.text)
       return adapter.edit(messageId, message, final, signal)
     },
   }
