@@ -136,6 +136,10 @@ export const errorCatalogue = {
     meaning: 'The platform refused the credentials.',
     hint: 'Check the token in .env or config.yaml; the platform is tried again when its configuration changes.',
   },
+  'platform/refused': {
+    meaning: 'The platform does not let the bot work as it is set up there.',
+    hint: 'The message names the setting; the platform is tried again when its configuration changes or the gateway restarts.',
+  },
   'provider/auth': {
     meaning: 'The model provider refused the key.',
     hint: 'Check the API key in .env or config.yaml (OPENAI_API_KEY, ANTHROPIC_API_KEY or `api_key`).',
