@@ -1,7 +1,8 @@
 /**
  * The control lane: commands act at once, beside a running turn, in the order they came.
  */
-import type { CommandContext, CommandServices } from './commands/command.ts'
+import type { SlashConfirm } from './approvals/slash-confirm.ts'
+import type { CommandContext, CommandDefinition, CommandEnding, CommandServices } from './commands/command.ts'
 import type { CommandRegistry } from './commands/registry.ts'
 import type { Outcomes } from './inbox/outcomes.ts'
 import { claimEvent, finishEvent, headOf, type InboxHead, parkEvent } from './inbox/queries.ts'
@@ -12,7 +13,7 @@ import { type MessageEvent, parseCommand } from './message/event.ts'
 import type { EventListener } from './message/hook-events.ts'
 import type { SessionKey } from './message/ids.ts'
 import { targetOf } from './message/source.ts'
-import type { Outbox } from './outbox/outbox.ts'
+import type { Outbox, PreparedReply, Reply } from './outbox/outbox.ts'
 import type { TurnOutcome } from './platforms/adapter.ts'
 import type { Store } from './store/store.ts'
 
@@ -25,6 +26,8 @@ export interface CommandLaneDeps {
   readonly emit: EventListener
   readonly log: Logger
   readonly clock: () => number
+  /** The question that comes before a command which ends something. */
+  readonly confirm: SlashConfirm
   /** Whether this platform has its gateway events emitted. */
   watched(event: MessageEvent): boolean
   /** The daemon is stopping: what runs may end, what waits goes on at the next start. */
@@ -45,9 +48,9 @@ export function createCommandLane(deps: CommandLaneDeps): (key: SessionKey, sign
       deps.probe('command:claimed')
       const event = storedEvent(head.payload)
       const parked = head.tries >= maxTries
-      const text = parked ? '' : await run(deps, key, event, signal)
+      const ending = parked ? reply('') : await run(deps, key, event, signal)
       deps.probe('command:done')
-      await settle(deps, key, head, event, text, parked)
+      await settle(deps, key, head, event, ending, parked)
     }
   }
 }
@@ -58,11 +61,27 @@ function* claimCommand(key: SessionKey) {
   return head
 }
 
-/** Runs a command; what it throws becomes the reply. */
-async function run(deps: CommandLaneDeps, key: SessionKey, event: MessageEvent, signal: AbortSignal): Promise<string> {
+/** How a command ends. A question that was asked first is a message already. */
+interface Ending extends CommandEnding {
+  readonly isMessage?: boolean
+}
+
+function reply(text: string): Ending {
+  return {
+    // biome-ignore lint/correctness/useYield: a use case without a query
+    *write() {
+      return text
+    },
+    committed: () => undefined,
+    abandoned: () => undefined,
+  }
+}
+
+/** Runs a command, or asks first; what it throws becomes the reply. */
+async function run(deps: CommandLaneDeps, key: SessionKey, event: MessageEvent, signal: AbortSignal): Promise<Ending> {
   const parsed = parseCommand(event)
   const definition = parsed === null ? undefined : deps.commands.resolve(parsed.name)
-  if (parsed === null || definition === undefined) return ''
+  if (parsed === null || definition === undefined) return reply('')
   const { source } = event
   const context: CommandContext = {
     source,
@@ -74,14 +93,25 @@ async function run(deps: CommandLaneDeps, key: SessionKey, event: MessageEvent, 
   }
   deps.log.info({ session: key, command: definition.name }, 'command')
   try {
-    const reply = await definition.run(context, deps.services)
+    const question = await asksFirst(deps, definition, event, key)
+    if (question !== undefined) return { ...question, isMessage: true }
+    const result = await definition.run(context, deps.services)
     announce(deps, event, context)
-    return reply
+    return typeof result === 'string' ? reply(result) : result
   } catch (error) {
     deps.log.error({ session: key, command: definition.name, error }, `a command failed: ${messageOf(error)}`)
     const hint = error instanceof HermesError ? ` ${error.hint}` : ''
-    return `\`/${parsed.name}\` failed: ${messageOf(error)}${hint}`
+    return reply(`\`/${parsed.name}\` failed: ${messageOf(error)}${hint}`)
   }
+}
+
+async function asksFirst(
+  { confirm }: CommandLaneDeps,
+  { name, destroys }: CommandDefinition,
+  event: MessageEvent,
+  sessionKey: SessionKey,
+): Promise<CommandEnding | undefined> {
+  return destroys === undefined ? undefined : await confirm({ name, destroys, event, sessionKey })
 }
 
 /** Commands that act at once are observed after they took effect: no watcher can hold back `/stop`. */
@@ -91,35 +121,50 @@ function announce(deps: CommandLaneDeps, event: MessageEvent, { name, args, type
   deps.emit(`command:${name}`, { platform, user_id: userId, command: name, args, raw_command: typed, raw_args: args })
 }
 
+/** What the command stores, its reply and the end of its event reach the disk together. */
 async function settle(
   deps: CommandLaneDeps,
   key: SessionKey,
   head: InboxHead,
   event: MessageEvent,
-  text: string,
+  ending: Ending,
   parked: boolean,
 ): Promise<void> {
-  const reply = deps.outbox.prepare({
-    key: `command:${head.seq}`,
+  const now = deps.clock()
+  let message: PreparedReply | undefined
+  try {
+    const outcome = await deps.store.run(function* () {
+      message?.abandoned()
+      const text = yield* ending.write(now)
+      const ended = outcomeOf(text, parked)
+      if (parked) yield* parkEvent(head.seq, head.reason ?? 'the gateway ended while it ran', ended)
+      else yield* finishEvent(head.seq, ended)
+      message = deps.outbox.prepare(messageTo(event, key, head.seq, ending.isMessage === true ? '' : text))
+      yield* message.write(now)
+      return ended
+    })
+    ending.committed()
+    message?.committed()
+    deps.outcomes.settle(head.seq, outcome)
+  } catch (error) {
+    ending.abandoned()
+    message?.abandoned()
+    throw error
+  }
+}
+
+function outcomeOf(text: string, parked: boolean): TurnOutcome {
+  const status = parked ? 'failed' : 'done'
+  return { status, text, sessionId: '', model: '', usage: { inputTokens: 0, outputTokens: 0 } }
+}
+
+function messageTo(event: MessageEvent, sessionKey: SessionKey, seq: number, text: string): Reply {
+  return {
+    key: `command:${seq}`,
     target: targetOf(event.source),
-    sessionKey: key,
+    sessionKey,
     kind: 'notice',
     text,
     ...(event.messageId === undefined ? {} : { replyTo: event.messageId }),
-  })
-  const status = parked ? 'failed' : 'done'
-  const outcome: TurnOutcome = { status, text, sessionId: '', model: '', usage: { inputTokens: 0, outputTokens: 0 } }
-  const now = deps.clock()
-  try {
-    await deps.store.run(function* () {
-      if (parked) yield* parkEvent(head.seq, head.reason ?? 'the gateway ended while it ran', outcome)
-      else yield* finishEvent(head.seq, outcome)
-      yield* reply.write(now)
-    })
-  } catch (error) {
-    reply.abandoned()
-    throw error
   }
-  reply.committed()
-  deps.outcomes.settle(head.seq, outcome)
 }

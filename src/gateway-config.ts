@@ -2,6 +2,7 @@
  * The configuration of the whole gateway: the sections of all rooms, and what of it counts at the next start only.
  */
 import { agentConfig } from './agent/config.ts'
+import { approvalsConfig } from './approvals/config.ts'
 import type { EnvironmentName } from './config/overrides.ts'
 import { httpConfig } from './http/config.ts'
 import { inboxConfig } from './inbox/config.ts'
@@ -15,6 +16,7 @@ import { sessionsConfig } from './sessions/config.ts'
 export function gatewayShapes(platforms: readonly PlatformManifest[]) {
   return {
     ...agentConfig,
+    ...approvalsConfig,
     ...httpConfig,
     ...inboxConfig,
     ...sessionsConfig,
@@ -42,7 +44,6 @@ export const restartPaths = ['http.host', 'http.port', 'http.token', 'http.max_b
 
 /** Keys of the seeds that no room reads yet: accepted in silence, so that a file written for Hermes loads here. */
 export const acceptedKeys = [
-  'approvals',
   'auxiliary',
   'browser',
   'code_execution',
@@ -82,6 +83,13 @@ export const acceptedKeys = [
   'voice',
   'web',
   'agent.restart_drain_timeout',
+  'approvals.mode',
+  'approvals.deny',
+  'approvals.cron_mode',
+  'approvals.single_query_mode',
+  'approvals.unattended_mode',
+  'approvals.gateway_timeout',
+  'approvals.mcp_reload_confirm',
   'agent.gateway_timeout',
   'terminal.docker_image',
   'terminal.container_persistent',

@@ -12,6 +12,7 @@ import { type Ground, openGround } from './gateway-ground.ts'
 import { announceDaemon, withdrawDaemon } from './gateway-lifecycle.ts'
 import type { Gateway, GatewayOptions, GatewayStatusReport } from './gateway-options.ts'
 import { createPeople } from './gateway-people.ts'
+import { createAsking } from './gateway-questions.ts'
 import { createHttpServer } from './http/server.ts'
 import { openGatewayToken } from './http/token.ts'
 import { createInbox } from './inbox/inbox.ts'
@@ -126,8 +127,22 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     },
     wake: engine.wake,
   })
+  const { questions, confirm } = createAsking({
+    store,
+    outbox,
+    engine,
+    people,
+    clock,
+    log,
+    settings,
+    adapter: ({ platform, account }) => supervisor.adapter(platform, account),
+    open: () => phase === 'ready',
+    probe,
+  })
   const services: CommandServices = {
     ...sessions,
+    answer: questions.typed,
+    waitingQuestion: questions.waiting,
     version,
     commands: commands.list,
     gatewayStatus: () => ({
@@ -145,6 +160,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     outcomes,
     commands,
     services,
+    confirm,
     emit,
     log,
     clock,
@@ -214,7 +230,19 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     load: loadPlatform,
     createContext: (account, life) =>
       createPlatformContext(
-        { home: home.root, store, inbox, outcomes, sessions, log, clock, route: http.route, info },
+        {
+          home: home.root,
+          store,
+          inbox,
+          outcomes,
+          sessions,
+          log,
+          clock,
+          route: http.route,
+          info,
+          press: questions.press,
+          commands: commands.list,
+        },
         account,
         life,
       ),
@@ -254,6 +282,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     if (phase === 'draining' || only !== undefined) return
     emit('gateway:startup', { platforms: connectedNames() })
   })
+  void questions.keepTime(ended.signal)
   void keepTidy(
     { store, outbox, mediaFolder: home.media, clock, log, settings: () => settings().retention, pause },
     ended.signal,

@@ -23,6 +23,8 @@ export interface PlatformContextDeps {
   readonly clock: () => number
   /** Serves a route until the returned function is called. */
   route(route: HttpRoute): () => void
+  press: PlatformContext['press']
+  commands: PlatformContext['commands']
   info(): GatewayInfo
 }
 
@@ -42,9 +44,9 @@ export function createPlatformContext(
     log: deps.log.child({ platform, account: account.account }),
     accept: deps.inbox.accept,
     change: deps.inbox.change,
-    press: async () => ({ status: 'stale', text: 'Nothing asks for this any more.' }),
+    press: deps.press,
     marks: () => deps.store.run(() => marksOf({ platform, account: account.account })),
-    commands: () => [],
+    commands: () => deps.commands().map(({ name, description, argsHint }) => ({ name, description, argsHint })),
     paced: (_target, signal, call) => call(signal),
     received: life.received,
     outcome: (seq, signal) => deps.outcomes.wait(seq, signal),

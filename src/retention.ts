@@ -4,6 +4,7 @@
  */
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { sweepQuestions } from './approvals/queries.ts'
 import { sweepMarks } from './inbox/marks.ts'
 import { sweepInbox } from './inbox/queries.ts'
 import { sweepTrace } from './inbox/trace.ts'
@@ -53,6 +54,7 @@ export async function sweep(deps: RetentionDeps, signal: AbortSignal): Promise<{
     (limit) => sweepInbox(before, limit),
     (limit) => deps.outbox.sweep(before, limit),
     (limit) => sweepTurns(before, limit),
+    (limit) => sweepQuestions(before, limit),
     (limit) => sweepTrace(before, limit),
     (limit) => sweepMarks(deps.clock() - quietDays * dayMs, limit),
   ]

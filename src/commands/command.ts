@@ -3,6 +3,7 @@
  */
 import type { SessionId, SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
+import type { UseCase } from '../store/query.ts'
 
 export interface CommandContext {
   readonly source: SessionSource
@@ -26,8 +27,32 @@ export interface CommandServices {
   sessionStatus(key: SessionKey): Promise<SessionStatus>
   /** Facts about the daemon for `/status` and `/version`. */
   gatewayStatus(): GatewayStatus
+  /** Answers what waits for an answer in this session, the oldest first (contract §3.9). */
+  answer(key: SessionKey, answer: TypedAnswer): CommandEnding
+  /** What waits for an answer in this session. */
+  waitingQuestion(key: SessionKey): Promise<{ readonly text: string; readonly expiresAt: number } | undefined>
   /** How access was granted, for `/whoami`. */
   accessReason(source: SessionSource): string
+}
+
+export interface TypedAnswer {
+  /** The canonical words: `approve`, `approve always`, `deny`. */
+  readonly words: string
+  /** Everything that waits, not only the oldest. */
+  readonly all: boolean
+  /** For whoever asked; '' without one. */
+  readonly reason: string
+  readonly by: SessionSource
+}
+
+/** A reply that is made in the transaction in which the command ends, with whatever else it stores. */
+export interface CommandEnding {
+  /** Returns the reply, markdown. May be tried again. */
+  write(now: number): UseCase<string>
+  /** The transaction is on disk. */
+  committed(): void
+  /** The transaction has failed for good. */
+  abandoned(): void
 }
 
 export interface SessionStatus {
@@ -63,6 +88,11 @@ export interface CommandDefinition {
    * All commands of the product so far are `control`.
    */
   readonly lane: 'control' | 'turn'
+  /**
+   * What it ends, as a sentence that goes on behind its name. People are asked first, where
+   * `approvals.destructive_slash_confirm` says so. Without it the command acts at once.
+   */
+  readonly destroys?: string
   /** Returns the reply, markdown; '' replies nothing. May throw: the person gets the reason. */
-  run(context: CommandContext, services: CommandServices): Promise<string>
+  run(context: CommandContext, services: CommandServices): Promise<string | CommandEnding>
 }

@@ -1,6 +1,7 @@
 /**
  * The commands that exist, by name and alias. Built-ins come first; plugins may add more but replace none.
  */
+import { approveCommand, denyCommand } from './built-in/answers.ts'
 import { commandsCommand, helpCommand } from './built-in/help.ts'
 import { newCommand } from './built-in/new.ts'
 import { statusCommand } from './built-in/status.ts'
@@ -19,6 +20,8 @@ export interface CommandRegistry {
 const builtIn: readonly CommandDefinition[] = [
   newCommand,
   stopCommand,
+  approveCommand,
+  denyCommand,
   statusCommand,
   helpCommand,
   commandsCommand,

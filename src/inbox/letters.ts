@@ -62,8 +62,8 @@ const chatEventsFrom = (direction: 'asc' | 'desc') =>
       .where(sql<boolean>`(accepted_at, seq) > (${p.after_at}, ${p.after_row})`)
       .where(sql<boolean>`(accepted_at, seq) < (${p.before_at}, ${p.before_row})`)
       .where('state', '!=', 'dropped')
-      // Nobody wrote it: it stands under another message.
-      .where('kind', '!=', 'reaction')
+      // Nobody wrote it: it stands under another message, or the gateway handed it in itself.
+      .where('kind', 'not in', ['reaction', 'internal'])
       .orderBy('seq', direction)
       .limit(p.limit),
   )

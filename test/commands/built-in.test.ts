@@ -51,6 +51,8 @@ function services(more: Partial<CommandServices> = {}): CommandServices {
     resetSession: async () => brand('s'),
     sessionStatus: async () => unused,
     gatewayStatus: () => gateway,
+    answer: () => assert.fail('nobody answers here'),
+    waitingQuestion: async () => undefined,
     accessReason: () => 'the user is on the allow list',
     ...more,
   }
@@ -61,6 +63,11 @@ function definition(name: string, aliases: string[] = [], description = ''): Com
 }
 
 async function say(typed: string, given: CommandServices = services(), from: SessionSource = source): Promise<string> {
+  const result = await run(typed, given, from)
+  return typeof result === 'string' ? result : assert.fail(`${typed} ends with something to store`)
+}
+
+async function run(typed: string, given: CommandServices, from: SessionSource = source) {
   const [, name = '', args = ''] = /^\/(\S+)\s*(.*)$/s.exec(typed) ?? []
   const definition = registry.resolve(name)
   assert.ok(definition, `nobody knows ${typed}`)
@@ -110,7 +117,7 @@ async function realSession(t: TestContext) {
 test('all commands can be found by name and alias, and only by these', () => {
   assert.deepEqual(
     registry.list().map(({ name }) => name),
-    ['new', 'stop', 'status', 'help', 'commands', 'whoami', 'version'],
+    ['new', 'stop', 'approve', 'deny', 'status', 'help', 'commands', 'whoami', 'version'],
   )
   assert.equal(registry.resolve('reset')?.name, 'new')
   assert.equal(registry.resolve('v')?.name, 'version')
@@ -278,4 +285,44 @@ test('/reset is /new, and needs no name', async () => {
   }
   assert.match(await say('/reset', services({ resetSession })), /^✨ New conversation\. /)
   assert.deepEqual(given, [''])
+})
+
+test('/approve and /deny are handed to whatever waits for an answer', async () => {
+  const answers: unknown[] = []
+  const answer: CommandServices['answer'] = (_key, { words, all, reason }) => {
+    answers.push([words, all, reason])
+    return { write: () => assert.fail('not here'), committed: () => undefined, abandoned: () => undefined }
+  }
+  for (const typed of [
+    '/approve',
+    '/approve always',
+    '/approve SESSION',
+    '/approve all',
+    '/deny',
+    '/deny all',
+    '/deny All too dear',
+  ]) {
+    await run(typed, services({ answer }))
+  }
+  assert.deepEqual(answers, [
+    ['approve', false, ''],
+    ['approve always', false, ''],
+    ['approve session', false, ''],
+    ['approve', true, ''],
+    ['deny', false, ''],
+    ['deny', true, ''],
+    ['deny', true, 'too dear'],
+  ])
+  await run('/deny allow me to think', services({ answer }))
+  assert.deepEqual(answers.at(-1), ['deny', false, 'allow me to think'])
+  assert.match(await say('/approve everything'), /^Write `\/approve`, or add/)
+})
+
+test('/status shows what waits for an answer', async () => {
+  const waitingQuestion = async () => ({ text: '`/new` ends this conversation. Go on?\n\nmore', expiresAt: 1 })
+  assert.match(
+    await say('/status', services({ waitingQuestion })),
+    /\*\*Waits for your answer\*\* `\/new` ends .* Go on\? {2}\n/,
+  )
+  assert.doesNotMatch(await say('/status'), /answer/)
 })

@@ -9,11 +9,13 @@ export const statusCommand: CommandDefinition = {
   lane: 'control',
   async run({ sessionKey }, services) {
     const session = await services.sessionStatus(sessionKey)
+    const waiting = await services.waitingQuestion(sessionKey)
     const gateway = services.gatewayStatus()
     const platforms = Object.entries(gateway.platforms).map(([name, health]) => `${name} (${healthText(health)})`)
     const lines = [
       `**Session** \`${session.sessionId ?? 'not begun'}\`${session.title === '' ? '' : ` · ${session.title}`}`,
       `**State** ${session.running ? 'working' : 'idle'}${session.queued > 0 ? `, ${session.queued} waiting` : ''}`,
+      ...(waiting === undefined ? [] : [`**Waits for your answer** ${firstLine(waiting.text)}`]),
       `**Messages** ${session.messages} · **tokens** ${session.inputTokens} in, ${session.outputTokens} out`,
       `**Model** ${gateway.model === '' ? gateway.provider : `${gateway.model} (${gateway.provider})`}`,
       `**Platforms** ${platforms.length === 0 ? 'none' : platforms.join(', ')} · **up** ${duration(gateway.uptimeMs)}`,
@@ -21,6 +23,10 @@ export const statusCommand: CommandDefinition = {
     ]
     return lines.join('  \n')
   },
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0] ?? ''
 }
 
 /** Only platforms that tell when something came in have a `receiving`. */

@@ -32,4 +32,5 @@ create table questions (
 ) without rowid;
 create index questions_waiting on questions (session_key, created_at) where state = 'waiting';
 create index questions_by_age on questions (created_at);
+create unique index grants_by_rule on grants (scope, rule);
 `

@@ -1,0 +1,24 @@
+/**
+ * The part of the configuration about asking people.
+ */
+import { z } from 'zod'
+import type { ConfigOf } from '../config/section.ts'
+
+export const approvalsConfig = {
+  approvals: z
+    .object({
+      timeout: z
+        .number()
+        .min(1)
+        .max(604_800)
+        .default(300)
+        .describe('Seconds that a question waits for its answer; after that it counts as refused.'),
+      destructive_slash_confirm: z
+        .boolean()
+        .default(false)
+        .describe('Asks before a command ends a conversation (`/new`, `/reset`).'),
+    })
+    .prefault({}),
+} as const
+
+export type ApprovalsConfig = ConfigOf<typeof approvalsConfig>

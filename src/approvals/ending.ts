@@ -1,0 +1,107 @@
+/**
+ * How a question ends: answered, expired or asked anew. One transaction holds the choice, what follows from it, and the
+ * edit that takes the buttons away.
+ */
+import { type SessionSource, targetOf } from '../message/source.ts'
+import type { UseCase } from '../store/query.ts'
+import { closedText, type Ending, endingText, shownName } from './closing.ts'
+import { grantInSession, type StoredQuestion, settleQuestion } from './queries.ts'
+import type { Choice, Consequence } from './question.ts'
+import type { Aftermath, QuestionsDeps } from './room.ts'
+
+export interface Answer {
+  readonly choice: Choice
+  readonly by: SessionSource
+  /** What the person added in words. */
+  readonly reason?: string
+  /** The message whose button was pressed. */
+  readonly messageId?: string
+}
+
+/** The key of the message that asks. */
+export function replyKeyOf(id: string): string {
+  return `question:${id}`
+}
+
+/** False when the question had ended before: then nothing follows. */
+export function* answerQuestion(
+  deps: QuestionsDeps,
+  question: StoredQuestion,
+  { choice, by, reason, messageId }: Answer,
+  after: Aftermath,
+  now: number,
+): UseCase<boolean> {
+  const user = by.userId ?? ''
+  if (!(yield* settleQuestion(question.id, { choice: choice.answer, by: user }, now))) return false
+  after.answered()
+  const { grant } = choice.effect
+  if (grant !== undefined) yield* grantInSession(question.sessionKey, grant, user, now)
+  yield* follow(deps, question, choice.effect, reason, after, now)
+  const words = reason === undefined ? {} : { reason }
+  const ending = { kind: 'chosen', choice, by: shownName(by), ...words } as const
+  yield* takeButtons(deps, question, ending, messageId, after, now)
+  return true
+}
+
+/** Nobody chose. Where no buttons can be taken away, people are told in a message of its own. */
+export function* expireQuestion(
+  deps: QuestionsDeps,
+  question: StoredQuestion,
+  after: Aftermath,
+  now: number,
+  messageId?: string,
+): UseCase<void> {
+  if (!(yield* settleQuestion(question.id, null, now))) return
+  yield* follow(deps, question, question.unanswered, undefined, after, now)
+  const ending = { kind: 'unanswered', says: question.unanswered.says } as const
+  if (yield* takeButtons(deps, question, ending, messageId, after, now)) return
+  const key = `${replyKeyOf(question.id)}:expired`
+  yield* after.send({ ...addressOf(question), key, text: endingText(ending) }, now)
+}
+
+/** The same was asked once more: only the newer question takes an answer. */
+export function* replaceQuestion(
+  deps: QuestionsDeps,
+  question: StoredQuestion,
+  after: Aftermath,
+  now: number,
+): UseCase<void> {
+  if (!(yield* settleQuestion(question.id, null, now))) return
+  yield* takeButtons(deps, question, { kind: 'replaced' }, undefined, after, now)
+}
+
+/** Edits the message that asked, where it has buttons and its id is known. The first edit of a question counts. */
+export function* takeButtons(
+  deps: QuestionsDeps,
+  question: StoredQuestion,
+  ending: Ending,
+  messageId: string | undefined,
+  after: Aftermath,
+  now: number,
+): UseCase<boolean> {
+  if (!question.buttons) return false
+  const platformId = messageId ?? (yield* deps.sentAs(replyKeyOf(question.id)))
+  if (platformId === undefined) return false
+  const draft = { platformId, shownText: '' }
+  const key = `${replyKeyOf(question.id)}:closed`
+  yield* after.send({ ...addressOf(question), key, text: closedText(question, ending), draft }, now)
+  return true
+}
+
+function* follow(
+  deps: QuestionsDeps,
+  { id, sessionKey }: StoredQuestion,
+  { event }: Consequence,
+  reason: string | undefined,
+  after: Aftermath,
+  now: number,
+): UseCase<void> {
+  if (event === undefined) return
+  const metadata = { ...event.metadata, question: id, ...(reason === undefined ? {} : { reason }) }
+  yield* deps.handIn({ ...event, timestamp: now, internal: true, metadata }, sessionKey, replyKeyOf(id), now)
+  after.wake(sessionKey)
+}
+
+function addressOf({ source, sessionKey }: StoredQuestion) {
+  return { target: targetOf(source), sessionKey, kind: 'notice' as const }
+}

@@ -1,0 +1,202 @@
+/**
+ * What is kept of questions, and of rules that are not asked about again.
+ */
+import { exec, query, row, rows, sql, type UseCase } from '../store/query.ts'
+import type { Question } from './question.ts'
+
+// Literal, because SQLite uses a partial index only where a query repeats its condition word for word.
+const waiting = sql<boolean>`state = 'waiting'`
+
+type State = 'waiting' | 'answered' | 'expired'
+
+/** A question as it was stored. */
+export interface StoredQuestion extends Omit<Question, 'timeoutMs' | 'replyTo'> {
+  readonly id: string
+  readonly state: State
+  /** The choice, once there is one. */
+  readonly answer: string | null
+  /** ms since 1970. */
+  readonly expiresAt: number
+  /** Its message carries buttons; otherwise the text names what to type. */
+  readonly buttons: boolean
+}
+
+/** What no query looks at, as JSON. */
+type Payload = Omit<StoredQuestion, 'id' | 'choices' | 'state' | 'answer' | 'expiresAt'>
+
+const insert = query(
+  (
+    db,
+    p: {
+      id: string
+      kind: string
+      session_key: string
+      platform: string
+      account: string
+      chat_id: string
+      asked_user: string
+      choices: string
+      payload: string
+      expires_at: number
+      now: number
+    },
+  ) =>
+    db.insertInto('questions').values({
+      id: p.id,
+      kind: p.kind,
+      session_key: p.session_key,
+      platform: p.platform,
+      account: p.account,
+      chat_id: p.chat_id,
+      asked_user: p.asked_user,
+      choices: p.choices,
+      payload: p.payload,
+      state: 'waiting',
+      answer: null,
+      answered_by: null,
+      expires_at: p.expires_at,
+      created_at: p.now,
+      answered_at: null,
+    }),
+)
+
+export function* insertQuestion(id: string, asked: Question, buttons: boolean, now: number): UseCase<void> {
+  const { kind, sessionKey, source, text, choices, unanswered, timeoutMs } = asked
+  const payload: Payload = { kind, sessionKey, source, text, unanswered, buttons }
+  yield* exec(insert, {
+    id,
+    kind,
+    session_key: sessionKey,
+    platform: source.platform,
+    account: source.account,
+    chat_id: source.chatId,
+    asked_user: source.userId ?? '',
+    choices: JSON.stringify(choices),
+    payload: JSON.stringify(payload),
+    expires_at: now + timeoutMs,
+    now,
+  })
+}
+
+const columns = ['id', 'choices', 'payload', 'state', 'answer', 'expires_at'] as const
+
+interface QuestionRow {
+  readonly id: string
+  readonly choices: string
+  readonly payload: string
+  readonly state: State
+  readonly answer: string | null
+  readonly expires_at: number
+}
+
+/** The JSON is our own: its shape is known. */
+function questionOf({ id, choices, payload, state, answer, expires_at }: QuestionRow): StoredQuestion {
+  const rest: Payload = JSON.parse(payload)
+  return { ...rest, id, choices: JSON.parse(choices), state, answer, expiresAt: expires_at }
+}
+
+const byId = query((db, p: { id: string }) => db.selectFrom('questions').select(columns).where('id', '=', p.id))
+
+export function* findQuestion(id: string): UseCase<StoredQuestion | undefined> {
+  const found = yield* row(byId, { id })
+  return found === undefined ? undefined : questionOf(found)
+}
+
+const waitingOf = query((db, p: { session_key: string }) =>
+  db
+    .selectFrom('questions')
+    .select(columns)
+    .where('session_key', '=', p.session_key)
+    .where(waiting)
+    .orderBy('created_at')
+    .orderBy('id'),
+)
+
+/** The oldest first; among them those whose time is over and that nobody has settled yet. */
+export function* waitingQuestions(sessionKey: string): UseCase<StoredQuestion[]> {
+  return (yield* rows(waitingOf, { session_key: sessionKey })).map(questionOf)
+}
+
+const overdue = query((db, p: { now: number; limit: number }) =>
+  db.selectFrom('questions').select(columns).where(waiting).where('expires_at', '<=', p.now).limit(p.limit),
+)
+
+/** Waiting questions whose time is over. */
+export function* overdueQuestions(now: number, limit: number): UseCase<StoredQuestion[]> {
+  return (yield* rows(overdue, { now, limit })).map(questionOf)
+}
+
+const firstExpiry = query((db, _: Record<never, never>) =>
+  db
+    .selectFrom('questions')
+    .select((of) => of.fn.min('expires_at').as('at'))
+    .where(waiting),
+)
+
+/** When the next waiting question expires, ms since 1970; null while none waits. */
+export function* nextExpiry(): UseCase<number | null> {
+  return (yield* row(firstExpiry, {}))?.at ?? null
+}
+
+const settle = query(
+  (db, p: { id: string; state: State; answer: string | null; answered_by: string | null; now: number }) =>
+    db
+      .updateTable('questions')
+      .set({ state: p.state, answer: p.answer, answered_by: p.answered_by, answered_at: p.now })
+      .where('id', '=', p.id)
+      .where(waiting)
+      .returning('id'),
+)
+
+/** `answer`: the choice and who made it; null when the question ends without one. False: it had ended before. */
+export function* settleQuestion(
+  id: string,
+  answer: { readonly choice: string; readonly by: string } | null,
+  now: number,
+): UseCase<boolean> {
+  const how = { state: answer === null ? ('expired' as const) : ('answered' as const) }
+  const what = { answer: answer?.choice ?? null, answered_by: answer?.by ?? null }
+  return (yield* row(settle, { id, ...how, ...what, now })) !== undefined
+}
+
+const addGrant = query((db, p: { scope: string; rule: string; granted_by: string; now: number }) =>
+  db
+    .insertInto('grants')
+    .values({ scope: p.scope, rule: p.rule, granted_by: p.granted_by, created_at: p.now })
+    .onConflict((conflict) => conflict.columns(['scope', 'rule']).doNothing()),
+)
+
+const findGrant = query((db, p: { scope: string; rule: string }) =>
+  db.selectFrom('grants').select('id').where('scope', '=', p.scope).where('rule', '=', p.rule),
+)
+
+const sessionScope = (sessionKey: string) => `session:${sessionKey}`
+
+/** From now on the rule is not asked about in this session. */
+export function* grantInSession(sessionKey: string, rule: string, by: string, now: number): UseCase<void> {
+  yield* exec(addGrant, { scope: sessionScope(sessionKey), rule, granted_by: by, now })
+}
+
+export function* isGrantedInSession(sessionKey: string, rule: string): UseCase<boolean> {
+  return (yield* row(findGrant, { scope: sessionScope(sessionKey), rule })) !== undefined
+}
+
+const sweepEnded = query((db, p: { before: number; limit: number }) =>
+  db
+    .deleteFrom('questions')
+    .where('id', 'in', (oldest) =>
+      oldest
+        .selectFrom('questions')
+        .select('id')
+        .where('created_at', '<', p.before)
+        .where('state', 'in', ['answered', 'expired'])
+        .orderBy('created_at')
+        .limit(p.limit),
+    )
+    .returning('id'),
+)
+
+/** Forgets ended questions made before `olderThan` (ms), at most `limit`; returns how many went. */
+export function* sweepQuestions(olderThan: number, limit: number): UseCase<number> {
+  return (yield* rows(sweepEnded, { before: olderThan, limit })).length
+}

@@ -1,0 +1,68 @@
+/**
+ * Asks before a command that ends something (contract §3.9, slash-confirm): once, always or cancel.
+ */
+import type { MessageEvent } from '../message/event.ts'
+import type { SessionKey } from '../message/ids.ts'
+import type { Store } from '../store/store.ts'
+import type { ApprovalsConfig } from './config.ts'
+import { isGrantedInSession } from './queries.ts'
+import type { Prepared, Questions } from './questions.ts'
+
+export interface SlashConfirmDeps {
+  readonly store: Store
+  readonly questions: Pick<Questions, 'ask'>
+  readonly settings: () => ApprovalsConfig
+}
+
+export interface DestructiveCommand {
+  /** The canonical name. */
+  readonly name: string
+  /** What it ends, as the end of a sentence that begins with the command. */
+  readonly destroys: string
+  readonly event: MessageEvent
+  readonly sessionKey: SessionKey
+}
+
+/** The question that comes first; undefined lets the command run. Rejects `store/…`. */
+export type SlashConfirm = (command: DestructiveCommand) => Promise<Prepared | undefined>
+
+export function createSlashConfirm({ store, questions, settings }: SlashConfirmDeps): SlashConfirm {
+  return async ({ name, destroys, event, sessionKey }) => {
+    const { destructive_slash_confirm: wanted, timeout } = settings().approvals
+    if (!wanted || isConfirmed(event)) return undefined
+    const rule = `slash:${name}`
+    if (await store.run(() => isGrantedInSession(sessionKey, rule))) return undefined
+    const { source, messageId } = event
+    const confirmed = { ...event, metadata: { ...event.metadata, confirmed: name } }
+    return questions.ask({
+      kind: 'slash-confirm',
+      sessionKey,
+      source,
+      text: `\`/${name}\` ${destroys} Go on?`,
+      choices: [
+        {
+          answer: 'once',
+          label: 'Approve once',
+          style: 'primary',
+          typed: ['approve'],
+          effect: { says: 'Going on.', event: confirmed },
+        },
+        {
+          answer: 'always',
+          label: 'Always approve',
+          typed: ['approve always', 'approve session'],
+          effect: { says: `Going on. I will not ask about /${name} here again.`, event: confirmed, grant: rule },
+        },
+        { answer: 'cancel', label: 'Cancel', style: 'danger', typed: ['deny'], effect: { says: 'Cancelled.' } },
+      ],
+      unanswered: { says: `/${name} was not run.` },
+      timeoutMs: timeout * 1_000,
+      ...(messageId === undefined ? {} : { replyTo: messageId }),
+    })
+  }
+}
+
+/** Only the gateway's own events can say so: the answer to the question handed it in. */
+function isConfirmed({ internal, metadata }: MessageEvent): boolean {
+  return internal === true && metadata?.['confirmed'] !== undefined
+}

@@ -1,0 +1,148 @@
+/**
+ * The room that asks people, on a real store; the outbox and the inbox are lists in which a test looks.
+ */
+import { DatabaseSync } from 'node:sqlite'
+import type { TestContext } from 'node:test'
+import type { Question } from '../../src/approvals/question.ts'
+import { createQuestions, type Prepared, type QuestionsDeps } from '../../src/approvals/questions.ts'
+import { brand } from '../../src/lib/brand.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import type { MessageEvent } from '../../src/message/event.ts'
+import type { SessionKey } from '../../src/message/ids.ts'
+import type { SessionSource } from '../../src/message/source.ts'
+import type { Reply } from '../../src/outbox/outbox.ts'
+import type { UseCase } from '../../src/store/query.ts'
+import { createManualClock } from '../kit/manual-clock.ts'
+import { openStore } from '../kit/open-store.ts'
+
+export const key = brand<SessionKey>('agent:main:chat:dm:c')
+export const ada: SessionSource = {
+  platform: 'chat',
+  account: 'bot',
+  chatId: 'c',
+  chatType: 'dm',
+  userId: 'u7',
+  userName: 'Ada',
+}
+export const bob: SessionSource = { ...ada, userId: 'u8', userName: 'Bob' }
+
+export const command: MessageEvent = { source: ada, text: '/new', messageType: 'command', timestamp: 1 }
+
+export function slashQuestion(change: Partial<Question> = {}): Question {
+  return {
+    kind: 'slash-confirm',
+    sessionKey: key,
+    source: ada,
+    text: 'Go on?',
+    choices: [
+      { answer: 'once', label: 'Once', typed: ['approve'], effect: { says: 'Going on.', event: command } },
+      {
+        answer: 'always',
+        label: 'Always',
+        typed: ['approve always', 'approve session'],
+        effect: { says: 'Going on for ever.', event: command, grant: 'slash:new' },
+      },
+      { answer: 'cancel', label: 'Cancel', style: 'danger', typed: ['deny'], effect: { says: 'Cancelled.' } },
+    ],
+    unanswered: { says: 'Nothing was done.' },
+    timeoutMs: 300_000,
+    ...change,
+  }
+}
+
+export interface HandedIn {
+  readonly event: MessageEvent
+  readonly sessionKey: string
+  readonly key: string
+}
+
+export function room(t: TestContext, change: Partial<QuestionsDeps> = {}) {
+  const { store, path } = openStore(t)
+  const clock = createManualClock()
+  /** Replies whose transaction is on disk. */
+  const sent: Reply[] = []
+  const handedIn: HandedIn[] = []
+  const woken: string[] = []
+  const points: string[] = []
+  /** Ids of the platform by the key of the reply; tests set what was sent. */
+  const platformIds = new Map<string, string>()
+  const shared = new Set<string>()
+  let count = 0
+  const deps: QuestionsDeps = {
+    store,
+    outbox: {
+      prepare(reply) {
+        return {
+          write: nothing,
+          committed: () => void sent.push(reply),
+          abandoned: () => undefined,
+        }
+      },
+    },
+    clock: clock.now,
+    pause: async () => undefined,
+    log: silentLog,
+    newId: () => {
+      count += 1
+      return `q${count}`
+    },
+    open: () => true,
+    access: () => ({ allowed: true, reason: '' }),
+    isShared: ({ chatId }) => shared.has(chatId),
+    showsButtons: () => true,
+    commandPrefix: () => '/',
+    // biome-ignore lint/correctness/useYield: nothing is stored
+    *handIn(event, sessionKey, name) {
+      handedIn.push({ event, sessionKey, key: name })
+    },
+    // biome-ignore lint/correctness/useYield: nothing is read
+    *sentAs(replyKey) {
+      return platformIds.get(replyKey)
+    },
+    wake: (sessionKey) => void woken.push(sessionKey),
+    probe: (point) => void points.push(point),
+    ...change,
+  }
+  const questions = createQuestions(deps)
+
+  /** What a caller does with something prepared: one transaction, and what follows from it. */
+  async function finish(prepared: Prepared): Promise<string> {
+    const text = await store.run(() => prepared.write(clock.now()))
+    prepared.committed()
+    return text
+  }
+
+  return {
+    store,
+    path,
+    clock,
+    questions,
+    sent,
+    handedIn,
+    woken,
+    points,
+    platformIds,
+    shared,
+    finish,
+    ask: (asked: Partial<Question> = {}) => finish(questions.ask(slashQuestion(asked))),
+    press: (buttonId: string, source: SessionSource = ada, messageId = 'm1') =>
+      questions.press({ source, buttonId, messageId }),
+    typed: (words: string, more: { all?: boolean; reason?: string; by?: SessionSource } = {}) =>
+      finish(questions.typed(key, { words, all: more.all ?? false, reason: more.reason ?? '', by: more.by ?? ada })),
+    states: () => readStates(path),
+  }
+}
+
+// biome-ignore lint/correctness/useYield: a use case without a query
+function* nothing(): UseCase<void> {
+  return undefined
+}
+
+function readStates(path: string) {
+  const db = new DatabaseSync(path, { readOnly: true })
+  try {
+    return db.prepare('select id, state, answer, answered_by from questions order by id').all()
+  } finally {
+    db.close()
+  }
+}
