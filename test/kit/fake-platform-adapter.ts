@@ -3,33 +3,21 @@
  * It polls for messages as Telegram's does: asking for what comes after a number acknowledges all up to it.
  */
 import {
-  brand,
-  type ChatType,
+  type Attachment,
   definePlatform,
-  type EventKey,
   HermesError,
+  isHermesError,
   messageOf,
+  type OutboundAttachment,
   type OutboundMessage,
   type PlatformAdapter,
   type PlatformContext,
   pause,
   type SendProblem,
   type SendResult,
+  type Target,
 } from '#sdk'
-
-/** What somebody wrote, on the wire. */
-export interface FakeUpdate {
-  readonly update: number
-  readonly id: string
-  readonly chat: string
-  readonly chatType: ChatType
-  readonly user: string
-  readonly text: string
-  readonly thread?: string
-  readonly isBot?: boolean
-  /** Nothing was written: a button of a message of ours was pressed. */
-  readonly press?: { readonly button: string; readonly message: string }
-}
+import { type FakeUpdate, meaningOf } from './fake-platform-updates.ts'
 
 const retryMs = 20
 
@@ -62,6 +50,21 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
         }
       : {}),
     ...(can('resolve') ? { resolveUnknown } : {}),
+    ...(can('remove')
+      ? {
+          remove: (_target: Target, id: string, signal: AbortSignal) =>
+            call('DELETE', `/messages/${encodeURIComponent(id)}`, signal),
+        }
+      : {}),
+    ...(can('typing')
+      ? { typing: ({ chatId: chat }: Target, signal: AbortSignal) => call('POST', '/typing', signal, { chat }) }
+      : {}),
+    ...(can('files') ? { sendsAttachments: true } : {}),
+    locate: async ({ ref = '' }: Attachment) => ({
+      url: `${url}/files/${encodeURIComponent(ref)}`,
+      headers: { authorization: `Bearer ${token}` },
+      trusted: String(url),
+    }),
   }
 
   async function poll(): Promise<void> {
@@ -89,39 +92,51 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
   }
 
   async function handIn(update: FakeUpdate): Promise<void> {
-    const { id, chat, chatType, user, text, thread, isBot, press } = update
-    const { platform, account } = context
-    const source = {
-      platform,
-      account,
-      chatId: chat,
-      chatType,
-      userId: user,
-      userName: user,
-      ...(thread === undefined ? {} : { threadId: thread }),
-      ...(isBot === undefined ? {} : { isBot }),
+    const meaning = meaningOf(update, context)
+    switch (meaning.kind) {
+      case 'nothing':
+        return
+      case 'press': {
+        const answer = await context.press(meaning.press)
+        await ask('POST', `/presses/${update.update}`, stopping.signal, answer)
+        return
+      }
+      case 'change':
+        await context.change(meaning.change, meaning.keys)
+        return
+      case 'message':
+        try {
+          await context.accept(meaning.event, meaning.keys)
+        } catch (error) {
+          if (!isHermesError(error) || error.code !== 'inbox/too-large') throw error
+          await call('POST', '/messages', stopping.signal, { chat: update.chat, kind: 'notice', text: error.message })
+        }
     }
-    if (press !== undefined) {
-      const answer = await context.press({ source, buttonId: press.button, messageId: press.message })
-      await ask('POST', `/presses/${update.update}`, stopping.signal, answer)
-      return
-    }
-    const messageType = text.startsWith('/') ? ('command' as const) : ('text' as const)
-    const event = { source, text, messageType, messageId: id, timestamp: context.clock() }
-    await context.accept(event, [brand<EventKey>(`${platform}:${account}:${chat}:${id}`)])
   }
 
   async function deliver(
     method: string,
     path: string,
-    { deliveryId, target, text, kind, buttons }: OutboundMessage,
+    { deliveryId, target, text, kind, buttons, attachment }: OutboundMessage,
     signal: AbortSignal,
   ): Promise<SendResult> {
     const { chatId: chat, threadId: thread } = target
+    let file: unknown
     try {
-      const response = await ask(method, path, signal, { key: deliveryId, chat, thread, text, kind, buttons })
-      if (response.ok) return { success: true, messageId: (await jsonOf<{ id: string }>(response)).id }
+      file = attachment === undefined ? undefined : await wireFile(attachment)
+    } catch (error) {
+      return { success: false, problem: 'rejected', error: messageOf(error) }
+    }
+    return call(method, path, signal, { key: deliveryId, chat, thread, text, kind, buttons, file })
+  }
+
+  async function call(method: string, path: string, signal: AbortSignal, body?: unknown): Promise<SendResult> {
+    try {
+      const response = await ask(method, path, signal, body)
+      if (response.ok) return { success: true, ...(await jsonOf<{ messageId?: string }>(response)) }
       const error = await response.text()
+      // Told to be so already: that is what an edit wants.
+      if (response.status === 409) return { success: true }
       const problem = problemOf(response.status)
       const retryAfterMs = Number(response.headers.get('retry-after-ms') ?? 0)
       return { success: false, problem, error, ...(problem === 'rate-limited' ? { retryAfterMs } : {}) }
@@ -152,6 +167,13 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
 /** The vendor is ours: its answers are what their types say. */
 async function jsonOf<T>(response: Response): Promise<T> {
   return JSON.parse(await response.text())
+}
+
+/** The name, and the bytes or the address. Rejects when the file cannot be read. */
+async function wireFile({ fileName, source }: OutboundAttachment) {
+  if (source.kind === 'url') return { fileName, url: source.url }
+  const blob = await source.open()
+  return { fileName, base64: Buffer.from(await blob.arrayBuffer()).toString('base64') }
 }
 
 function problemOf(status: number): SendProblem {

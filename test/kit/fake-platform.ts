@@ -8,8 +8,11 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { json, text } from 'node:stream/consumers'
-import type { Button, ChatType, PressAnswer, SendProblem } from '../../src/sdk.ts'
-import type { FakeUpdate } from './fake-platform-adapter.ts'
+import type { ChatType, PressAnswer, SendProblem } from '../../src/sdk.ts'
+import { createShownMessages, messageIn, type Shown, type WireMessage } from './fake-platform-messages.ts'
+import type { FakeFile, FakeUpdate } from './fake-platform-updates.ts'
+
+export type { Shown } from './fake-platform-messages.ts'
 
 export interface Writing {
   readonly chat?: string
@@ -21,20 +24,6 @@ export interface Writing {
   readonly id?: string
 }
 
-/** A message of the gateway, as people see it now. */
-export interface Shown {
-  readonly id: string
-  readonly key: string
-  readonly chat: string
-  readonly thread?: string
-  readonly kind: string
-  text: string
-  /** Every text it had. */
-  readonly versions: string[]
-  /** The choices under it now. */
-  buttons: readonly Button[]
-}
-
 export interface FakePlatform {
   readonly url: string
   readonly token: string
@@ -42,6 +31,14 @@ export interface FakePlatform {
   say(text: string, writing?: Writing): Promise<void>
   /** A person presses the button of this label. Resolves with what the gateway says to it. */
   press(message: Shown, label: string, writing?: Writing): Promise<PressAnswer>
+  /** A person changes, takes back, or puts an emoji on the message of this id. Resolves as `say`. */
+  edit(id: string, text: string, writing?: Writing): Promise<void>
+  remove(id: string, writing?: Writing): Promise<void>
+  react(id: string, emoji: string, writing?: Writing): Promise<void>
+  /** A person sends a file. Resolves as `say`. */
+  attach(file: Omit<FakeFile, 'id' | 'bytes'> & { readonly bytes: Uint8Array }, writing?: Writing): Promise<void>
+  /** A message of the bot comes back to it. Resolves as `say`. */
+  echo(text: string, writing?: Writing): Promise<void>
   /** The messages of the gateway, oldest first. */
   shown(chat?: string): readonly Shown[]
   /** Resolves with the first message that fits, when there is one. */
@@ -50,6 +47,12 @@ export interface FakePlatform {
   failNext(problem: SendProblem, options?: { times?: number; retryAfterMs?: number }): void
   /** The next message is taken, but the gateway never hears of it. */
   loseAnswer(): void
+  /** Somebody removes a message of the gateway. */
+  removeShown(id: string): void
+  /** From now on this chat takes nothing. */
+  loseChat(chat: string): void
+  /** The next edit is answered: it reads like this already. */
+  answerNotModified(): void
   /** From now on every connection is cut; `reconnect` ends it. */
   disconnect(): void
   reconnect(): void
@@ -70,11 +73,13 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
   let polls: (() => void)[] = []
   const acknowledged = new Map<number, () => void>()
   const presses = new Map<number, (answer: PressAnswer) => void>()
-  const messages: Shown[] = []
-  let watchers: { fits: (message: Shown) => boolean; resolve: (message: Shown) => void }[] = []
+  const messages = createShownMessages()
   const failures: { problem: SendProblem; retryAfterMs: number }[] = []
   const counts = new Map<string, number>()
+  const files = new Map<string, Uint8Array>()
+  const lostChats = new Set<string>()
   let answersToLose = 0
+  let notModified = 0
   let away = false
   let refused = false
 
@@ -90,32 +95,37 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
   return {
     url: `http://127.0.0.1:${address.port}`,
     token,
-    say(text, writing = {}) {
-      const told = Promise.withResolvers<void>()
-      acknowledged.set(tell(text, writing), told.resolve)
-      wakePolls()
-      return told.promise
+    say: (text, writing) => happen(text, writing),
+    edit: (id, text, writing) => happen(text, { ...writing, id }, { change: 'edited' }),
+    remove: (id, writing) => happen('', { ...writing, id }, { change: 'deleted' }),
+    react: (id, emoji, writing) => happen('', { ...writing, id }, { reaction: emoji }),
+    attach({ bytes, ...about }, writing) {
+      const file = { ...about, id: `f${files.size + 1}`, bytes: bytes.length }
+      files.set(file.id, bytes)
+      return happen('', writing, { file })
     },
+    echo: (text, writing) => happen(text, writing, { own: true }),
     press(message, label, writing = {}) {
       const button = message.buttons.find((one) => one.label === label)
       if (button === undefined) throw new Error(`${message.id} has no button ${label}: ${JSON.stringify(message)}`)
       const told = Promise.withResolvers<PressAnswer>()
-      const number = tell('', { chat: message.chat, ...writing }, { button: button.id, message: message.id })
+      const number = tell('', { chat: message.chat, ...writing }, { press: { button: button.id, message: message.id } })
       presses.set(number, told.resolve)
       wakePolls()
       return told.promise
     },
-    shown: (chat) => messages.filter((message) => chat === undefined || message.chat === chat),
-    until(fits) {
-      const found = messages.find(fits)
-      if (found !== undefined) return Promise.resolve(found)
-      return new Promise((resolve) => watchers.push({ fits, resolve }))
-    },
+    shown: (chat) => messages.all.filter((message) => chat === undefined || message.chat === chat),
+    until: messages.until,
     failNext(problem, { times = 1, retryAfterMs = 0 } = {}) {
       for (let count = 0; count < times; count += 1) failures.push({ problem, retryAfterMs })
     },
     loseAnswer() {
       answersToLose += 1
+    },
+    removeShown: (id) => void messages.remove(id),
+    loseChat: (chat) => void lostChats.add(chat),
+    answerNotModified() {
+      notModified += 1
     },
     disconnect() {
       away = true
@@ -137,46 +147,66 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
     },
   }
 
+  /** A person does something. Resolves when the gateway has acknowledged it. */
+  function happen(text: string, writing: Writing = {}, deed: Partial<FakeUpdate> = {}): Promise<void> {
+    const told = Promise.withResolvers<void>()
+    acknowledged.set(tell(text, writing, deed), told.resolve)
+    wakePolls()
+    return told.promise
+  }
+
   /** Queues what a person did; returns its number. */
-  function tell(text: string, writing: Writing, press?: FakeUpdate['press']): number {
+  function tell(text: string, writing: Writing, deed: Partial<FakeUpdate>): number {
     lastUpdate += 1
     const { chat = 'chat', chatType = 'dm', user = 'user', id = String(lastUpdate), ...rest } = writing
-    const pressed = press === undefined ? {} : { press }
-    updates.push({ update: lastUpdate, id, chat, chatType, user, text, ...rest, ...pressed })
+    updates.push({ update: lastUpdate, id, chat, chatType, user, text, ...rest, ...deed })
     return lastUpdate
   }
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://fake')
-    const [, what = '', id] = pathname.split('/')
+    const [, what = '', id = ''] = pathname.split('/').map(decodeURIComponent)
     const call = `${request.method} /${what}`
     counts.set(call, (counts.get(call) ?? 0) + 1)
     if (away) return void request.socket.destroy()
     if (refused || request.headers.authorization !== `Bearer ${token}`) return answer(response, 401, 'wrong token')
-    if (call === 'GET /updates') return poll(Number(searchParams.get('after')), response)
-    if (call === 'GET /find') {
-      return answer(response, 200, { id: messages.find(({ key }) => key === searchParams.get('key'))?.id })
+    switch (call) {
+      case 'GET /updates':
+        return poll(Number(searchParams.get('after')), response)
+      case 'GET /find':
+        return answer(response, 200, { id: messages.all.find(({ key }) => key === searchParams.get('key'))?.id })
+      case 'GET /files':
+        return void response.end(files.get(id))
+      case 'POST /presses':
+        presses.get(Number(id))?.(pressAnswerIn(await text(request)))
+        break
+      case 'POST /messages':
+        return write(messageIn(await json(request)), messages.post, response)
+      case 'PUT /messages':
+        if (notModified === 0)
+          return write(messageIn(await json(request)), (body) => messages.rewrite(id, body), response)
+        notModified -= 1
+        return answer(response, 409, 'it reads like this already')
+      case 'DELETE /messages':
+        return answer(response, messages.remove(id) ? 200 : 400, {})
     }
-    if (what === 'presses') {
-      const said: PressAnswer = JSON.parse(await text(request))
-      presses.get(Number(id))?.(said)
-    }
-    if (what !== 'messages') return answer(response, 200, {})
+    answer(response, 200, {})
+  }
 
-    const body = messageIn(await json(request))
+  function write(body: WireMessage, apply: (body: WireMessage) => Shown | undefined, response: ServerResponse): void {
     const failure = failures.shift()
     if (failure !== undefined) {
       response.setHeader('retry-after-ms', failure.retryAfterMs)
-      return answer(response, statuses[failure.problem], `told to fail: ${failure.problem}`)
+      answer(response, statuses[failure.problem], `told to fail: ${failure.problem}`)
+      return
     }
-    const shown = id === undefined ? post(body) : rewrite(decodeURIComponent(id), body)
-    if (shown === undefined) return answer(response, 400, 'there is no such message')
-    announce(shown)
-    if (answersToLose > 0) {
+    const shown = lostChats.has(body.chat) ? undefined : apply(body)
+    if (shown === undefined) answer(response, 400, 'there is no such chat or message')
+    else if (answersToLose === 0) answer(response, 200, { messageId: shown.id })
+    else {
       answersToLose -= 1
-      return void request.socket.destroy()
+      response.socket?.destroy()
     }
-    answer(response, 200, { id: shown.id })
   }
 
   function poll(after: number, response: ServerResponse): void {
@@ -200,60 +230,10 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
   function wakePolls(): void {
     for (const give of polls) give()
   }
-
-  function post({ key, chat, thread, kind, text, buttons }: Body): Shown {
-    const shown = {
-      id: `m${messages.length + 1}`,
-      key,
-      chat,
-      kind,
-      text,
-      versions: [text],
-      buttons,
-      ...(thread === undefined ? {} : { thread }),
-    }
-    messages.push(shown)
-    return shown
-  }
-
-  function rewrite(id: string, { text, buttons }: Body): Shown | undefined {
-    const shown = messages.find((message) => message.id === id)
-    if (shown === undefined) return undefined
-    shown.text = text
-    shown.versions.push(text)
-    shown.buttons = buttons
-    return shown
-  }
-
-  function announce(message: Shown): void {
-    const told = watchers.filter(({ fits }) => fits(message))
-    watchers = watchers.filter((watcher) => !told.includes(watcher))
-    for (const { resolve } of told) resolve(message)
-  }
 }
 
-interface Body {
-  readonly key: string
-  readonly chat: string
-  readonly thread?: string
-  readonly kind: string
-  readonly text: string
-  readonly buttons: readonly Button[]
-}
-
-function messageIn(body: unknown): Body {
-  const fields = new Map(Object.entries(typeof body === 'object' && body !== null ? body : {}))
-  const textOf = (field: string) => String(fields.get(field) ?? '')
-  const thread = fields.get('thread')
-  const buttons = fields.get('buttons')
-  return {
-    key: textOf('key'),
-    chat: textOf('chat'),
-    kind: textOf('kind'),
-    text: textOf('text'),
-    buttons: Array.isArray(buttons) ? buttons : [],
-    ...(typeof thread === 'string' ? { thread } : {}),
-  }
+function pressAnswerIn(body: string): PressAnswer {
+  return JSON.parse(body)
 }
 
 function answer(response: ServerResponse, status: number, body: unknown): void {
@@ -263,7 +243,7 @@ function answer(response: ServerResponse, status: number, body: unknown): void {
 
 /**
  * Writes the platform `fake` into `<home>/platforms/fake`. The config then needs
- * `platforms: {fake: {url, token, allow_from, abilities?: [edit, resolve, buttons, receive]}}`.
+ * `platforms: {fake: {url, token, allow_from, abilities?: [edit, resolve, buttons, receive, remove, typing, files]}}`.
  */
 export function installFakePlatform(home: string, name = 'fake'): void {
   const folder = join(home, 'platforms', name)

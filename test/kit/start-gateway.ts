@@ -24,7 +24,7 @@ export interface TestGatewayOptions {
   /** The model answers these first. */
   readonly replies?: readonly ModelReply[]
   /** What the platform can do beside sending. Nothing, if left out: each reply is one message, sent when it is done. */
-  readonly abilities?: readonly ('edit' | 'resolve' | 'buttons' | 'receive')[]
+  readonly abilities?: readonly ('edit' | 'resolve' | 'buttons' | 'receive' | 'remove' | 'typing' | 'files')[]
   /** Further options of the gateway itself. */
   readonly gateway?: Partial<GatewayOptions>
   /** Called with the home before the first start. */

@@ -1,0 +1,91 @@
+/**
+ * The messages of the gateway at the fake platform, as people see them.
+ */
+import type { Button } from '../../src/sdk.ts'
+
+/** A message of the gateway, as people see it now. */
+export interface Shown {
+  readonly id: string
+  readonly key: string
+  readonly chat: string
+  readonly thread?: string
+  readonly kind: string
+  text: string
+  /** Every text it had. */
+  readonly versions: string[]
+  /** The choices under it now. */
+  buttons: readonly Button[]
+  /** The file it brought: its bytes, or where it lies. */
+  readonly file?: { readonly fileName: string; readonly content: Uint8Array | string }
+}
+
+/** A message as the adapter sends it. */
+export type WireMessage = Omit<Shown, 'id' | 'versions'>
+
+export function createShownMessages() {
+  const messages: Shown[] = []
+  let posted = 0
+  let watchers: { fits: (message: Shown) => boolean; resolve: (message: Shown) => void }[] = []
+
+  function announce(message: Shown): Shown {
+    const told = watchers.filter(({ fits }) => fits(message))
+    watchers = watchers.filter((watcher) => !told.includes(watcher))
+    for (const { resolve } of told) resolve(message)
+    return message
+  }
+
+  return {
+    /** Oldest first. */
+    all: messages,
+    /** Resolves with the first message that fits, when there is one. */
+    until(fits: (message: Shown) => boolean): Promise<Shown> {
+      const found = messages.find(fits)
+      if (found !== undefined) return Promise.resolve(found)
+      return new Promise((resolve) => watchers.push({ fits, resolve }))
+    },
+    post(message: WireMessage): Shown {
+      posted += 1
+      const shown = { ...message, id: `m${posted}`, versions: [message.text] }
+      messages.push(shown)
+      return announce(shown)
+    },
+    /** Undefined where there is no such message. */
+    rewrite(id: string, { text, buttons }: WireMessage): Shown | undefined {
+      const shown = messages.find((message) => message.id === id)
+      if (shown === undefined) return undefined
+      shown.text = text
+      shown.versions.push(text)
+      shown.buttons = buttons
+      return announce(shown)
+    },
+    /** False where there is no such message. */
+    remove(id: string): boolean {
+      const at = messages.findIndex((message) => message.id === id)
+      if (at !== -1) messages.splice(at, 1)
+      return at !== -1
+    },
+  }
+}
+
+/** From the JSON of a request. */
+export function messageIn(body: unknown): WireMessage {
+  const fields = new Map(Object.entries(typeof body === 'object' && body !== null ? body : {}))
+  const textOf = (field: string) => String(fields.get(field) ?? '')
+  const thread = fields.get('thread')
+  const buttons = fields.get('buttons')
+  return {
+    key: textOf('key'),
+    chat: textOf('chat'),
+    kind: textOf('kind'),
+    text: textOf('text'),
+    buttons: Array.isArray(buttons) ? buttons : [],
+    ...(typeof thread === 'string' ? { thread } : {}),
+    ...fileIn(fields.get('file')),
+  }
+}
+
+function fileIn(wire: unknown): Pick<Shown, 'file'> {
+  if (typeof wire !== 'object' || wire === null) return {}
+  const { fileName, url, base64 } = Object(wire)
+  return { file: { fileName, content: url ?? new Uint8Array(Buffer.from(base64, 'base64')) } }
+}

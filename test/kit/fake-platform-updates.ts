@@ -1,0 +1,100 @@
+/**
+ * What happens at the fake platform, as its wire carries it, and what that means to the gateway. Pure.
+ */
+import {
+  type Attachment,
+  type ButtonPress,
+  brand,
+  type ChatType,
+  type EventKey,
+  type MessageChange,
+  type MessageEvent,
+  type PlatformContext,
+  type SessionSource,
+} from '#sdk'
+
+/** Something that a person did: wrote, unless another field says otherwise. */
+export interface FakeUpdate {
+  readonly update: number
+  /** The platform's name of the message. */
+  readonly id: string
+  readonly chat: string
+  readonly chatType: ChatType
+  readonly user: string
+  readonly text: string
+  readonly thread?: string
+  readonly isBot?: boolean
+  /** The bot's own message comes back. */
+  readonly own?: boolean
+  /** A button of a message of ours was pressed. */
+  readonly press?: { readonly button: string; readonly message: string }
+  /** The message of this id was changed, or taken back. */
+  readonly change?: 'edited' | 'deleted'
+  /** The message of this id got a reaction. */
+  readonly reaction?: string
+  readonly file?: FakeFile
+}
+
+export interface FakeFile {
+  readonly id: string
+  readonly kind: 'photo' | 'voice' | 'document'
+  readonly fileName: string
+  readonly mimeType: string
+  readonly bytes: number
+}
+
+type Keys = readonly [EventKey, ...EventKey[]]
+
+export type FakeMeaning =
+  | { readonly kind: 'message'; readonly event: MessageEvent; readonly keys: Keys }
+  | { readonly kind: 'change'; readonly change: MessageChange; readonly keys: Keys }
+  | { readonly kind: 'press'; readonly press: ButtonPress }
+  | { readonly kind: 'nothing' }
+
+export function meaningOf(
+  update: FakeUpdate,
+  context: Pick<PlatformContext, 'platform' | 'account' | 'clock'>,
+): FakeMeaning {
+  if (update.own === true) return { kind: 'nothing' }
+  const { platform, account, clock } = context
+  const source = sourceOf(update, platform, account)
+  if (update.press !== undefined) {
+    return { kind: 'press', press: { source, buttonId: update.press.button, messageId: update.press.message } }
+  }
+  const of = brand<EventKey>(`${platform}:${account}:${update.chat}:${update.id}`)
+  const keys: Keys = [brand<EventKey>(`${of}:${update.update}`)]
+  const timestamp = clock()
+  const event = eventOf(update, source, timestamp)
+  if (update.change === 'edited') return { kind: 'change', change: { kind: 'edited', of, event }, keys }
+  if (update.change === 'deleted') return { kind: 'change', change: { kind: 'deleted', of, source, timestamp }, keys }
+  if (update.reaction !== undefined) {
+    const { reaction, id: messageId } = update
+    const change = { kind: 'reaction' as const, source, added: true, reaction, messageId, timestamp, raw: {} }
+    return { kind: 'change', change, keys }
+  }
+  return { kind: 'message', event, keys: [of] }
+}
+
+function sourceOf(update: FakeUpdate, platform: string, account: string): SessionSource {
+  const { chat: chatId, chatType, user, thread, isBot } = update
+  return {
+    platform,
+    account,
+    chatId,
+    chatType,
+    userId: user,
+    userName: user,
+    ...(thread === undefined ? {} : { threadId: thread }),
+    ...(isBot === undefined ? {} : { isBot }),
+  }
+}
+
+function eventOf({ id, text, file }: FakeUpdate, source: SessionSource, timestamp: number): MessageEvent {
+  const messageType = file?.kind ?? (text.startsWith('/') ? 'command' : 'text')
+  const attachments = file === undefined ? {} : { attachments: [attachmentOf(file)] }
+  return { source, text, messageType, messageId: id, timestamp, ...attachments }
+}
+
+function attachmentOf({ id, ...file }: FakeFile): Attachment {
+  return { ...file, ref: id }
+}
