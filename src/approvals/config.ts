@@ -9,7 +9,7 @@ export const approvalsConfig = {
     .object({
       timeout: z
         .number()
-        .min(1)
+        .positive()
         .max(604_800)
         .default(300)
         .describe('Seconds that a question waits for its answer; after that it counts as refused.'),

@@ -42,8 +42,9 @@ export const killPoints: readonly KillPoint[] = [
   { name: 'outbox:settled', hits: 3 },
   { name: 'wire:before-send', hits: 1 },
   { name: 'wire:after-send', hits: 1 },
-  { name: 'command:claimed', hits: 1 },
-  { name: 'command:done', hits: 1 },
+  { name: 'command:claimed', hits: 4 },
+  { name: 'command:done', hits: 4 },
+  { name: 'question:answered', hits: 1 },
   { name: 'drain:begun', hits: 1, drain: true },
   { name: 'recovery:begun', hits: 1, after: 'turn:claimed' },
   { name: 'outbox:recovering', hits: 1, after: 'outbox:claimed' },
@@ -65,6 +66,8 @@ const story: readonly Said[] = [
   { chat: 'ada', text: 'effect a1', answer: 'the answer to effect a1' },
   { chat: 'bob', text: '/whoami', answer: 'Session key' },
   { chat: 'ada', text: 'last', answer: 'the answer to last' },
+  { chat: 'cyd', text: '/new Garden', answer: 'Go on?' },
+  { chat: 'cyd', text: '/approve', answer: 'New conversation: Garden' },
 ]
 
 /** Answers a plain message at once, and a message with an effect after one tool call that leaves a line in a file. */
@@ -123,6 +126,7 @@ api_key: none
 http: { port: 0 }
 streaming: { edit_interval: 0.005, buffer_threshold: 8 }
 agent: { drain_timeout: 5 }
+approvals: { destructive_slash_confirm: true }
 platforms:
   wire: { enabled: true, url: "${chatUrl}"${killAt} }
 `,

@@ -2,13 +2,26 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
+import {
+  findQuestion,
+  grantInSession,
+  insertQuestion,
+  isGrantedInSession,
+  nextExpiry,
+  overdueQuestions,
+  settleQuestion,
+  sweepQuestions,
+  waitingQuestions,
+} from '../../src/approvals/queries.ts'
 import { chatHistory } from '../../src/chat-history.ts'
 import { dropEvent, listOpenEvents, retryEvent } from '../../src/inbox/letters.ts'
 import { createOutcomes } from '../../src/inbox/outcomes.ts'
 import { acceptEvent, openLanes, parkEvent, queuedEvents, sweepInbox } from '../../src/inbox/queries.ts'
 import { brand } from '../../src/lib/brand.ts'
 import type { SessionKey } from '../../src/message/ids.ts'
+import type { SessionSource } from '../../src/message/source.ts'
 import { noUsage } from '../../src/message/transcript.ts'
+import { buttonsSentAs } from '../../src/outbox/buttons-sent.ts'
 import { resetLane } from '../../src/sessions/lanes.ts'
 import {
   countMessages,
@@ -110,6 +123,7 @@ async function liveThrough(t: TestContext): Promise<{ queries: Set<AnyQuery>; pa
   for (const span of [{}, { after: '1-i1' }, { before: '1-i1' }]) {
     await watched.run(() => chatHistory(source, { ...span, limit: 10 }))
   }
+  for (const step of questionSteps(key, source)) await watched.run<unknown>(step)
   await watched.run(() => sweepInbox(2, 10))
   await watched.run(() => sweepTurns(2, 10))
   for (const listing of [
@@ -123,6 +137,32 @@ async function liveThrough(t: TestContext): Promise<{ queries: Set<AnyQuery>; pa
   }
   await store.close()
   return { queries, path }
+}
+
+/** Everything the store is asked about questions and grants. */
+function questionSteps(key: SessionKey, source: SessionSource): (() => UseCase<unknown>)[] {
+  const unanswered = { says: '' }
+  const question = {
+    kind: 'clarify',
+    sessionKey: key,
+    source,
+    text: '',
+    choices: [],
+    unanswered,
+    timeoutMs: 1,
+  } as const
+  return [
+    () => insertQuestion('q', question, true, 1),
+    () => findQuestion('q'),
+    () => waitingQuestions(key),
+    () => overdueQuestions(1, 10),
+    () => nextExpiry(),
+    () => settleQuestion('q', null, 1),
+    () => grantInSession(key, 'rule', 'u', 1),
+    () => isGrantedInSession(key, 'rule'),
+    () => buttonsSentAs('question:q'),
+    () => sweepQuestions(2, 10),
+  ]
 }
 
 test('however many messages there are, each step of the route touches few rows: no table is read from end to end', async (t) => {
