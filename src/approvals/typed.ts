@@ -19,6 +19,8 @@ export interface TypedAnswer {
   readonly by: SessionSource
 }
 
+const nothingWaits = 'Nothing waits for an answer here.'
+
 /** What can be typed, a line for each choice. */
 export function typedHints({ choices }: Pick<Question, 'choices'>, prefix: string): string {
   return choices
@@ -37,7 +39,7 @@ export function* answerTyped(
   const asked = (yield* waitingQuestions(sessionKey)).filter((one) => one.expiresAt > now && canBeTyped(one))
   // What a tool waits for comes before a command that wants a yes.
   const first = asked.find(({ kind }) => kind === 'approval') ?? asked[0]
-  if (first === undefined) return 'Nothing waits for an answer here.'
+  if (first === undefined) return nothingWaits
   const said: string[] = []
   for (const question of all ? asked : [first]) {
     const choice = choiceOf(question, words)
@@ -48,7 +50,7 @@ export function* answerTyped(
     const added = reason === '' ? {} : { reason }
     if (yield* answerQuestion(deps, question, { choice, by, ...added }, after, now)) said.push(choice.effect.says)
   }
-  return said.join('\n\n')
+  return said.length === 0 ? nothingWaits : said.join('\n\n')
 }
 
 function canBeTyped({ choices }: StoredQuestion): boolean {

@@ -82,6 +82,14 @@ test('words that a question does not take leave it waiting, and say which it tak
   assert.equal(states()[0]?.['state'], 'waiting')
 })
 
+test('/deny all passes over what cannot be denied', async (t) => {
+  const { ask, typed, states } = room(t)
+  const effect = { says: 'Done.' }
+  await ask({ kind: 'approval', choices: [{ answer: 'yes', label: 'Yes', typed: ['approve'], effect }] })
+  assert.equal(await typed('deny', { all: true }), 'Nothing waits for an answer here.')
+  assert.equal(states()[0]?.['state'], 'waiting')
+})
+
 test('a typed answer takes the buttons away where there are some, and says no more where there are none', async (t) => {
   const { ask, typed, sent, platformIds } = room(t)
   await ask()
