@@ -28,6 +28,7 @@ import type { EventListener } from './message/hook-events.ts'
 import type { SessionKey } from './message/ids.ts'
 import { createManagedCalls } from './middleware/managed.ts'
 import { createOutbox } from './outbox/outbox.ts'
+import { createOutgoingFiles } from './outgoing-files.ts'
 import { createPlatformContext } from './platform-context.ts'
 import type { GatewayInfo } from './platforms/adapter.ts'
 import { loadPlatform } from './platforms/registry.ts'
@@ -100,6 +101,8 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     store,
     sender: ({ platform, account }) => supervisor.adapter(platform, account),
     limitsOf: (platform) => people.platform(platform)?.limits,
+    manner: people.manner,
+    files: createOutgoingFiles({ home, environment: config.environment, log }),
     onRefused: (platform, account) => supervisor.refuse(platform, account, 'the platform refused the credentials'),
     clock,
     random,
@@ -235,6 +238,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
           store,
           inbox,
           outcomes,
+          outbox,
           sessions,
           log,
           clock,

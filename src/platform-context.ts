@@ -7,6 +7,7 @@ import { marksOf } from './inbox/marks.ts'
 import type { Outcomes } from './inbox/outcomes.ts'
 import type { Logger } from './lib/log.ts'
 import type { ChatName } from './message/chat-span.ts'
+import type { Outbox } from './outbox/outbox.ts'
 import type { PlatformAccount } from './platforms/accounts.ts'
 import type { GatewayInfo, HttpRoute, PlatformContext } from './platforms/adapter.ts'
 import type { AdapterLife } from './platforms/connection.ts'
@@ -18,6 +19,7 @@ export interface PlatformContextDeps {
   readonly store: Store
   readonly inbox: Inbox
   readonly outcomes: Outcomes
+  readonly outbox: Pick<Outbox, 'paced'>
   readonly sessions: SessionServices
   readonly log: Logger
   readonly clock: () => number
@@ -47,7 +49,7 @@ export function createPlatformContext(
     press: deps.press,
     marks: () => deps.store.run(() => marksOf({ platform, account: account.account })),
     commands: () => deps.commands().map(({ name, description, argsHint }) => ({ name, description, argsHint })),
-    paced: (_target, signal, call) => call(signal),
+    paced: deps.outbox.paced,
     received: life.received,
     outcome: (seq, signal) => deps.outcomes.wait(seq, signal),
     stop: (seq) => deps.sessions.stopEvent(seq),

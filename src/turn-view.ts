@@ -41,10 +41,11 @@ export function openTurnView(deps: TurnViewDeps, turn: Turn, signal: AbortSignal
     resumed: turn.resumed,
     ...(messageId === undefined ? {} : { replyTo: messageId }),
   })
+  const answers = messageId === undefined ? {} : { messageId }
   let text = ''
 
   outbox.typing(target, AbortSignal.any([signal, typing.signal]))
-  deps.activity(target, { kind: 'turn-started', turnId })
+  deps.activity(target, { kind: 'turn-started', turnId, ...answers })
 
   return {
     watcher: {
@@ -70,7 +71,7 @@ export function openTurnView(deps: TurnViewDeps, turn: Turn, signal: AbortSignal
     },
     shownText: () => text,
     closeDraft: async () => (draft === null ? null : await draft.close()),
-    ended: (status) => deps.activity(target, { kind: 'turn-ended', turnId, status }),
+    ended: (status) => deps.activity(target, { kind: 'turn-ended', turnId, status, ...answers }),
     // Without a reason an error with a stack would be made for each turn.
     close: () => typing.abort('the turn has ended'),
   }

@@ -34,6 +34,7 @@ export function createApiServer(context: PlatformContext, options: Partial<Compl
     limits: { maxChars: 50_000_000, unit: 'utf16' },
     draftIntervalMs: 30,
     idempotentSends: true,
+    drawsCursor: true,
 
     async connect() {
       completions.open()

@@ -21,6 +21,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     limits: { maxChars: 1_000_000, unit: 'utf16' },
     draftIntervalMs: 60,
     idempotentSends: true,
+    drawsCursor: true,
     async connect() {
       context.route({ method: 'POST', path: '/cli/messages', access: 'token', handle: receive })
       context.route({ method: 'POST', path: '/cli/stop', access: 'token', handle: stop })

@@ -26,6 +26,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     limits: { maxChars, unit: 'utf16' },
     draftIntervalMs,
     idempotentSends: true,
+    drawsCursor: true,
 
     async connect() {
       const routes = createRoutes({ context, hub, assets: createAssets(), closing: closing.signal })

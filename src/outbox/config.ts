@@ -14,6 +14,12 @@ export const outboxConfig = {
         .default(12)
         .describe('How often a reply is tried before it waits for a person.'),
       max_backoff: z.number().positive().default(300).describe('Seconds between two tries, at most.'),
+      max_attachment_mb: z
+        .number()
+        .positive()
+        .max(4_000)
+        .default(50)
+        .describe('Files larger than this are not sent; a line in the chat says so.'),
     })
     .prefault({}),
   streaming: z

@@ -8,6 +8,9 @@ import type { Room } from './room.ts'
 import { chatKey } from './sender.ts'
 import { type Worker, workChat } from './worker.ts'
 
+/** Timers of Node hold 24 days. Who wakes early looks again. */
+const longestPauseMs = 86_400_000
+
 export interface Delivery {
   /** Whether the chat has open rows, as far as is known without asking the disk. */
   busy(chat: Chat): boolean
@@ -54,17 +57,24 @@ export function createDelivery(room: Room): Delivery {
       waiting: undefined,
       done: Promise.resolve(),
       taken: (rowId) => void expected.delete(rowId),
-      async wait(ms) {
-        if (room.quit.aborted) return
-        const waiting = new AbortController()
-        worker.waiting = waiting
-        activeBy(-1)
-        await (ms === undefined ? aborted(waiting.signal) : room.pause(ms, waiting.signal))
-        activeBy(1)
-        worker.waiting = undefined
-      },
+      wait: (ms) =>
+        idle((signal) => (ms === undefined ? aborted(signal) : room.pause(Math.min(ms, longestPauseMs), signal))),
+      turn: () => idle((signal) => room.budget.wait(chat, 'final', signal)),
     }
     return worker
+
+    async function idle<T>(during: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
+      if (room.quit.aborted) return undefined
+      const waiting = new AbortController()
+      worker.waiting = waiting
+      activeBy(-1)
+      try {
+        return await during(waiting.signal)
+      } finally {
+        activeBy(1)
+        worker.waiting = undefined
+      }
+    }
   }
 
   async function run(key: string, worker: Running, claimed: OutboxRow | undefined): Promise<void> {

@@ -4,8 +4,10 @@
 import { messageOf } from '../lib/errors.ts'
 import type { OutboundMessage, SendResult } from '../message/outbound.ts'
 import type { Target } from '../message/source.ts'
+import type { Slot } from './budget.ts'
 import { storeDraft } from './draft-rows.ts'
 import { draftText } from './draft-text.ts'
+import { textSoFar } from './media.ts'
 import type { Chat } from './queries.ts'
 import type { Room } from './room.ts'
 import { bounded, chatOf, type Sender } from './sender.ts'
@@ -43,18 +45,26 @@ export interface DraftBook {
   busy(chat: Chat): boolean
 }
 
+/**
+ * Whoever reads the stored history puts the end of an answer to what was streamed: there the words stay as they are.
+ * Elsewhere the files that a reply names are taken out of its drafts as they are out of the answer.
+ */
+function readsHistory({ idempotentSends, sendsAttachments }: Sender): boolean {
+  return idempotentSends === true && sendsAttachments !== true
+}
+
 /** So often in a row may the platform refuse before the draft is left alone. */
 const patience = 3
 /** The end of a turn waits for the last call of its draft, so this is shorter than for a reply. */
 const callTimeoutMs = 15_000
-/** Where a platform limits the rate without saying for how long. */
-const defaultRetryAfterMs = 5_000
 
 export function createDraft(room: Room, book: DraftBook, options: DraftOptions): Draft {
   const { target, turnId } = options
   const chat = chatOf(target)
   const closing = new AbortController()
   let latest = ''
+  /** The text that was looked at last: there is nothing to do until another comes. */
+  let seen: string | undefined = ''
   /** What the platform shows; undefined when that is not known. */
   let shown: string | undefined
   /** As much is shown as a draft may show. */
@@ -65,6 +75,8 @@ export function createDraft(room: Room, book: DraftBook, options: DraftOptions):
   let asked = options.resumed !== true
   let over = false
   let nextAt = 0
+  /** Multiplies the pause between two edits. */
+  let slowness = 1
   let busy = false
   let running = Promise.resolve()
 
@@ -90,13 +102,10 @@ export function createDraft(room: Room, book: DraftBook, options: DraftOptions):
   async function run(): Promise<void> {
     book.active.add(draft)
     try {
-      while (!over) {
-        const sender = room.open(chat)
-        const text = sender && textToShow(sender)
-        if (sender === undefined || text === undefined) return
-        const waitMs = Math.max(nextAt - room.clock(), room.holdMs(chat))
+      while (!over && latest !== seen && room.open(chat) !== undefined) {
+        const waitMs = nextAt - room.clock()
         if (waitMs > 0) await room.pause(waitMs, closing.signal)
-        else await show(sender, text)
+        else await showInTurn()
       }
     } catch (error) {
       giveUp(messageOf(error))
@@ -106,19 +115,34 @@ export function createDraft(room: Room, book: DraftBook, options: DraftOptions):
     }
   }
 
+  /** Shows what is newest when the chat may be called; until then only the wish to show something waits. */
+  async function showInTurn(): Promise<void> {
+    const slot = room.budget.take(chat, 'draft') ?? (await room.budget.wait(chat, 'draft', closing.signal))
+    if (slot === undefined) return
+    try {
+      const sender = over ? undefined : room.open(chat)
+      if (sender === undefined) return
+      seen = latest
+      const text = textToShow(sender)
+      if (text !== undefined) await show(sender, text, slot)
+    } finally {
+      slot.free()
+    }
+  }
+
   /** Undefined when there is nothing new, or too little for a first sight. */
   function textToShow(sender: Sender): string | undefined {
     const { buffer_threshold: threshold, cursor } = room.settings().streaming
+    const text = readsHistory(sender) ? latest : textSoFar(latest)
     // A new message must not overtake earlier ones; the next update looks again.
-    const early = () => latest.trim().length < threshold || book.busy(chat)
-    if (!book.addresses.has(turnId) && early()) return undefined
-    // Adapters whose sends may be repeated for free draw a cursor of their own.
-    const next = draftText(latest, room.limits(chat), sender.idempotentSends === true ? '' : cursor)
+    const early = () => text.trim().length < threshold || book.busy(chat)
+    if (text === '' || (!book.addresses.has(turnId) && early())) return undefined
+    const next = draftText(text, room.limits(chat), sender.drawsCursor === true ? '' : cursor)
     full = next.full
     return next.text === shown ? undefined : next.text
   }
 
-  async function show(sender: Sender, text: string): Promise<void> {
+  async function show(sender: Sender, text: string, slot: Slot): Promise<void> {
     const address = book.addresses.get(turnId)
     const message: OutboundMessage = {
       deliveryId: `draft:${turnId}`,
@@ -126,11 +150,13 @@ export function createDraft(room: Room, book: DraftBook, options: DraftOptions):
       text,
       kind: 'draft',
       turnId,
-      ...(options.replyTo === undefined ? {} : { replyTo: options.replyTo }),
+      ...(options.replyTo === undefined || room.manner(chat).replyTo === 'off' ? {} : { replyTo: options.replyTo }),
     }
     if (address === undefined && !asked) return findFirst(sender, message)
-    nextAt = room.clock() + (sender.draftIntervalMs ?? room.settings().streaming.edit_interval * 1_000)
+    const interval = sender.draftIntervalMs ?? room.settings().streaming.edit_interval * 1_000
+    nextAt = room.clock() + interval * slowness
     const result = await call(sender, message, address)
+    slot.heard(result, room.clock())
     if (!result.success) return refused(result, address, sender)
     failures = 0
     shown = text
@@ -142,6 +168,7 @@ export function createDraft(room: Room, book: DraftBook, options: DraftOptions):
   /** Asks for a first draft whose address was lost, so that no second one is put beside it. */
   async function findFirst(sender: Sender, message: OutboundMessage): Promise<void> {
     asked = true
+    seen = undefined
     const found = await bounded(
       room.halt,
       async (signal) => (await sender.resolveUnknown?.(message, signal)) ?? 'unknown',
@@ -169,8 +196,10 @@ export function createDraft(room: Room, book: DraftBook, options: DraftOptions):
 
   function refused(result: Exclude<SendResult, { success: true }>, address: string | undefined, sender: Sender): void {
     failures++
+    seen = undefined
     if (result.problem === 'rate-limited') {
-      room.hold(chat, room.clock() + (result.retryAfterMs ?? defaultRetryAfterMs))
+      // Each limit holds back the answer, too: this draft comes half as often from here on.
+      slowness *= 2
     } else if (address !== undefined) {
       shown = undefined
     }

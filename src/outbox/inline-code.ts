@@ -26,7 +26,7 @@ export function inlineCodeAround(text: string, at: number): number | undefined {
   return undefined
 }
 
-interface Run {
+export interface Run {
   readonly start: number
   readonly end: number
 }
@@ -43,4 +43,32 @@ function partnersOf(runs: readonly Run[]): (number | undefined)[] {
     nextOfLength.set(length, index)
   }
   return partners
+}
+
+export interface CodeSpans {
+  /** Where inline code begins and ends, backticks included, in order. */
+  readonly spans: readonly Run[]
+  /** The first run of backticks that is no code yet, and becomes some if its like follows. */
+  readonly open: number | undefined
+}
+
+/** The inline code of one paragraph, with places as in `text`. */
+export function inlineCodeOf(text: string): CodeSpans {
+  const runs = [...text.matchAll(/`+/g)].map(({ index, 0: run }) => ({ start: index, end: index + run.length }))
+  const partners = partnersOf(runs)
+  const spans: Run[] = []
+  let open: number | undefined
+  for (let index = 0; index < runs.length; index++) {
+    const run = runs[index]
+    const partner = partners[index]
+    const shut = partner === undefined ? undefined : runs[partner]
+    if (run === undefined) continue
+    if (partner === undefined || shut === undefined) {
+      open ??= run.start
+      continue
+    }
+    spans.push({ start: run.start, end: shut.end })
+    index = partner
+  }
+  return { spans, open }
 }

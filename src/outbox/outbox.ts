@@ -3,6 +3,7 @@
  * repeated silently. Live drafts and typing are its fleeting half.
  */
 import { pause as realPause, within } from '../lib/wait.ts'
+import type { SendResult } from '../message/outbound.ts'
 import type { Target } from '../message/source.ts'
 import type { UseCase } from '../store/query.ts'
 import { type DeadLetter, dropDead, listDead, retryDead } from './dead-letters.ts'
@@ -10,6 +11,7 @@ import { createDelivery } from './delivery.ts'
 import type { Draft, DraftAddress, DraftOptions } from './draft.ts'
 import { readDrafts } from './draft-rows.ts'
 import { createDrafts } from './drafts.ts'
+import { callPaced, type PacedCall } from './paced.ts'
 import { recoverRows, sweepOutbox } from './queries.ts'
 import { type PreparedReply, prepareReply, type Reply } from './reply.ts'
 import { createRoom, type OutboxDeps } from './room.ts'
@@ -35,6 +37,12 @@ export interface Outbox {
   addressOf(turnId: string): DraftAddress | null
   /** Shows that the agent is at work until the signal aborts. Failures are ignored. */
   typing(target: Target, signal: AbortSignal): void
+  /**
+   * Runs a call of an adapter's own when it is its turn in the budget of the chat and the account. What the platform
+   * says of limits is remembered, nothing is retried. Rejects when the signal aborts or the gateway stops before there
+   * is an answer, after 15 s, and as the call does. Not from within `send` or `edit`: those hold the chat already.
+   */
+  paced(target: Target, signal: AbortSignal, call: PacedCall): Promise<SendResult>
   /** After a start: settles what a crash left in flight and delivers what waits. Rejects `store/…`. */
   recover(): Promise<{ openChats: number }>
   /** An account has connected (again): what waits for it is sent. */
@@ -87,6 +95,7 @@ export function createOutbox(given: Given): Outbox {
     openDraft: (options) => drafts.open(options),
     addressOf: (turnId) => drafts.addressOf(turnId),
     typing: (target, signal) => void keepTyping(room, target, signal),
+    paced: (target, signal, call) => callPaced(room, target, signal, call),
     async recover() {
       const now = room.clock()
       const { chats, stored } = await room.store.run(function* () {

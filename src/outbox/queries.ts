@@ -31,6 +31,10 @@ export interface OutboxRow {
   readonly target: string | null
   readonly text: string
   readonly reply_to: string | null
+  /** A file, as `stored-attachment.ts` writes it; the text stands for it where it cannot be shown. */
+  readonly attachment: string | null
+  /** As `stored-buttons.ts` writes them. */
+  readonly buttons: string | null
   readonly state: OutboxState
   readonly doubt: number
   readonly tries: number
@@ -38,6 +42,8 @@ export interface OutboxRow {
 }
 
 export type NewRow = Omit<OutboxRow, 'id' | 'doubt' | 'tries' | 'due_at'> & { readonly platform_id: string | null }
+/** Files and buttons may be left out where there are none. */
+type Storable = Omit<NewRow, 'attachment' | 'buttons'> & Partial<Pick<NewRow, 'attachment' | 'buttons'>>
 type InsertParams = {
   [Field in Exclude<keyof NewRow, 'state' | 'kind' | 'op'>]: NewRow[Field]
 } & { state: OutboxState; kind: 'reply' | 'notice'; op: 'send' | 'edit'; now: number }
@@ -62,8 +68,8 @@ const insert = query((db, p: InsertParams) =>
       due_at: p.now,
       platform_id: p.platform_id,
       error: null,
-      attachment: null,
-      buttons: null,
+      attachment: p.attachment,
+      buttons: p.buttons,
       created_at: p.now,
       updated_at: p.now,
     })
@@ -72,8 +78,8 @@ const insert = query((db, p: InsertParams) =>
 )
 
 /** Stores a row and returns its id, or undefined when one of its key exists already. */
-export function* insertRow(of: NewRow, now: number): UseCase<number | undefined> {
-  return (yield* row(insert, { ...of, now }))?.id
+export function* insertRow(of: Storable, now: number): UseCase<number | undefined> {
+  return (yield* row(insert, { attachment: null, buttons: null, ...of, now }))?.id
 }
 
 type ChatParams = { platform: string; account: string; chat_id: string }
@@ -82,7 +88,7 @@ const head = query((db, p: ChatParams) =>
   db
     .selectFrom('outbox')
     .select(['id', 'key', 'platform', 'account', 'chat_id', 'thread_id', 'session_key', 'turn_id', 'kind', 'op'])
-    .select(['target', 'text', 'reply_to', 'state', 'doubt', 'tries', 'due_at'])
+    .select(['target', 'text', 'reply_to', 'attachment', 'buttons', 'state', 'doubt', 'tries', 'due_at'])
     .where('platform', '=', p.platform)
     .where('account', '=', p.account)
     .where('chat_id', '=', p.chat_id)
@@ -116,8 +122,10 @@ export interface Settlement {
   readonly due_at: number
   readonly platform_id: string | null
   readonly error: string | null
+  /** The row's file does not go out: this is said in its place. */
+  readonly instead?: string
 }
-type SettleParams = { [Field in keyof Settlement]: Settlement[Field] } & { now: number }
+type SettleParams = Omit<Settlement, 'instead'> & { now: number }
 
 const settle = query((db, p: SettleParams) =>
   db
@@ -136,8 +144,13 @@ const settle = query((db, p: SettleParams) =>
     .where('id', '=', p.id),
 )
 
-export function* settleRow(settlement: Settlement, now: number): UseCase<void> {
+const replaceFile = query((db, p: { id: number; text: string }) =>
+  db.updateTable('outbox').set({ text: p.text, attachment: null }).where('id', '=', p.id),
+)
+
+export function* settleRow({ instead, ...settlement }: Settlement, now: number): UseCase<void> {
   yield* exec(settle, { ...settlement, now })
+  if (instead !== undefined) yield* exec(replaceFile, { id: settlement.id, text: instead })
 }
 
 const orphan = query((db, p: { max_tries: number; now: number }) =>

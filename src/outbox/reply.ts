@@ -9,10 +9,13 @@ import type { Delivery } from './delivery.ts'
 import type { DraftAddress } from './draft.ts'
 import { forgetDraft } from './draft-rows.ts'
 import type { Drafts } from './drafts.ts'
+import { extractMedia } from './media.ts'
 import { headOfChat, insertRow, type NewRow, type OutboxRow } from './queries.ts'
 import type { Room } from './room.ts'
 import { bounded, chatOf } from './sender.ts'
 import { splitMessage } from './split.ts'
+import { lineFor, storeAttachment } from './stored-attachment.ts'
+import { storeButtons } from './stored-buttons.ts'
 
 export interface Reply {
   /** Unique for ever: a second reply of the same key is ignored. Its messages are `<key>:1`, `<key>:2` … */
@@ -21,14 +24,14 @@ export interface Reply {
   readonly sessionKey?: string
   readonly turnId?: string
   readonly kind: 'reply' | 'notice'
-  /** Markdown. Blank: nothing is sent. */
+  /** Markdown; the files that a `reply` names (contract §3.8) are sent after it. Blank: nothing is sent. */
   readonly text: string
-  /** The platform's id of the message this answers; the first message refers to it. */
+  /** Choices under the last message of the text, where the platform shows buttons. */
+  readonly buttons?: readonly Button[]
+  /** The platform's id of the message this answers; how many messages refer to it is up to the account. */
   readonly replyTo?: string
   /** The draft people have watched; the first message replaces it. */
   readonly draft?: DraftAddress
-  /** Choices under the last message. */
-  readonly buttons?: readonly Button[]
 }
 
 /** A reply cut into messages. Its functions may be passed around without it. */
@@ -43,9 +46,8 @@ export interface PreparedReply {
 
 export function prepareReply(room: Room, delivery: Delivery, drafts: Drafts, reply: Reply): PreparedReply {
   const chat = chatOf(reply.target)
-  const text = reply.text.toWellFormed()
-  const parts = text.trim() === '' ? [] : splitMessage(text, room.limits(chat))
-  const rows = parts.map((part, index) => rowOf(reply, part, index))
+  const rows = rowsOf(room, reply)
+  const takesDraft = rows[0]?.op === 'edit'
   /** The row that this reply's own transaction claims, so that no other lies before the call. */
   let claimed: OutboxRow | undefined
 
@@ -53,10 +55,10 @@ export function prepareReply(room: Room, delivery: Delivery, drafts: Drafts, rep
     *write(now) {
       disown()
       if (reply.draft !== undefined && reply.turnId !== undefined) yield* forgetDraft(reply.turnId)
-      const mayCall = rows.length > 0 && room.open(chat) !== undefined && room.holdMs(chat) === 0
+      const mayCall = rows.length > 0 && room.open(chat) !== undefined && room.budget.isFree(chat)
       let mayClaim = mayCall && !delivery.busy(chat) && (yield* headOfChat(chat)) === undefined
       for (const row of rows) {
-        if (row.op === 'edit' && isShown(room, reply, row.text)) {
+        if (row.op === 'edit' && isShown(room, reply, row)) {
           yield* insertRow({ ...row, state: 'sent', platform_id: row.target }, now)
           continue
         }
@@ -71,7 +73,7 @@ export function prepareReply(room: Room, delivery: Delivery, drafts: Drafts, rep
     committed() {
       if (reply.draft !== undefined && reply.turnId !== undefined) drafts.forget(reply.turnId)
       if (rows.length > 0) delivery.start(chat, claimed)
-      else if (reply.draft !== undefined) void removeDraft(room, reply.target, reply.draft)
+      if (reply.draft !== undefined && !takesDraft) void removeDraft(room, reply.target, reply.draft)
     },
     abandoned: disown,
   }
@@ -82,10 +84,38 @@ export function prepareReply(room: Room, delivery: Delivery, drafts: Drafts, rep
   }
 }
 
-function rowOf(reply: Reply, text: string, index: number): NewRow {
+/** The text first, then the files it names. What the gateway itself says names none. */
+function rowsOf(room: Room, reply: Reply): NewRow[] {
+  const chat = chatOf(reply.target)
+  const whole = reply.text.toWellFormed()
+  const { text, items } = reply.kind === 'reply' ? extractMedia(whole) : { text: whole, items: [] }
+  const parts = text.trim() === '' ? [] : splitMessage(text, room.limits(chat))
+  const buttons = storeButtons(reply.buttons)
+  const contents = [
+    ...parts.map((part, index) => ({
+      text: part,
+      attachment: null,
+      buttons: index === parts.length - 1 ? buttons : null,
+    })),
+    ...items.map((item) => ({ text: lineFor(item), attachment: storeAttachment(item), buttons: null })),
+  ]
+  const { replyTo } = room.manner(chat)
+  return contents.map((content, index) => {
+    const refers = replyTo === 'all' || (replyTo === 'first' && index === 0)
+    const draft = index === 0 && content.attachment === null ? reply.draft : undefined
+    return rowOf(reply, index, { ...content, draft, replyTo: refers ? reply.replyTo : undefined })
+  })
+}
+
+interface Content extends Pick<NewRow, 'text' | 'attachment' | 'buttons'> {
+  readonly draft: DraftAddress | undefined
+  readonly replyTo: string | undefined
+}
+
+function rowOf(reply: Reply, index: number, { draft, replyTo, ...content }: Content): NewRow {
   const { platform, account, chatId, threadId } = reply.target
-  const draft = index === 0 ? reply.draft : undefined
   return {
+    ...content,
     key: `${reply.key}:${index + 1}`,
     platform,
     account,
@@ -96,26 +126,41 @@ function rowOf(reply: Reply, text: string, index: number): NewRow {
     kind: reply.kind,
     op: draft === undefined ? 'send' : 'edit',
     target: draft?.platformId ?? null,
-    text,
-    reply_to: index === 0 ? (reply.replyTo ?? null) : null,
+    reply_to: replyTo ?? null,
     state: 'queued',
     platform_id: null,
   }
 }
 
-/** Adapters with a cursor of their own must hear of the last edit even when no letter changes. */
-function isShown(room: Room, { target, draft }: Reply, text: string): boolean {
-  return draft?.shownText === text && room.open(chatOf(target))?.idempotentSends !== true
+/** Adapters that mark a growing reply themselves must hear of the last edit even when no letter changes. */
+function isShown(room: Room, { target, draft }: Reply, { text, buttons }: NewRow): boolean {
+  return draft?.shownText === text && buttons === null && room.open(chatOf(target))?.drawsCursor !== true
 }
 
-/** A turn without an answer takes its draft back, where the platform can; otherwise it stays as it is. */
+/** How often a platform that limits the rate is asked to take a draft away. */
+const removals = 3
+
+/** A turn without a text takes its draft back, where the platform can; otherwise it stays as it is. Never rejects. */
 async function removeDraft(room: Room, target: Target, { platformId }: DraftAddress): Promise<void> {
-  const sender = room.open(chatOf(target))
-  const remove = sender?.remove?.bind(sender)
-  if (remove === undefined) return
+  const chat = chatOf(target)
   try {
-    const result = await bounded(room.halt, (signal) => remove(target, platformId, signal))
-    if (!result.success) room.log.debug({ ...target, error: result.error }, 'an abandoned draft could not be removed')
+    for (let attempt = 1; ; attempt++) {
+      if (room.open(chat)?.remove === undefined) return
+      const slot = room.budget.take(chat, 'draft') ?? (await room.budget.wait(chat, 'draft', room.quit))
+      const sender = room.open(chat)
+      const remove = sender?.remove?.bind(sender)
+      if (slot === undefined || remove === undefined) return slot?.free()
+      try {
+        const result = await bounded(room.halt, (signal) => remove(target, platformId, signal))
+        slot.heard(result, room.clock())
+        if (result.success) return
+        if (result.problem === 'rate-limited' && attempt < removals) continue
+        room.log.debug({ ...target, error: result.error }, 'an abandoned draft could not be removed')
+        return
+      } finally {
+        slot.free()
+      }
+    }
   } catch (error) {
     room.log.debug({ ...target, error }, `an abandoned draft could not be removed: ${messageOf(error)}`)
   }

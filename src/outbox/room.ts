@@ -3,11 +3,14 @@
  */
 import type { Logger } from '../lib/log.ts'
 import type { Target } from '../message/source.ts'
+import type { AccountManner } from '../platforms/accounts.ts'
 import type { MessageLimits } from '../platforms/adapter.ts'
 import type { Store } from '../store/store.ts'
+import { type Budget, createBudget } from './budget.ts'
 import type { OutboxConfig } from './config.ts'
+import type { FileRules } from './outgoing-file.ts'
 import type { Chat } from './queries.ts'
-import { accountKey, chatKey, defaultLimits, type Sender } from './sender.ts'
+import { accountKey, defaultLimits, type Sender } from './sender.ts'
 
 export interface OutboxDeps {
   readonly store: Store
@@ -21,13 +24,21 @@ export interface OutboxDeps {
   readonly pause: (ms: number, signal?: AbortSignal) => Promise<void>
   readonly log: Logger
   readonly settings: () => OutboxConfig
+  /** Which files may go out. Without it none. */
+  readonly files?: FileRules
+  /** How an account wants answers to be given. Without it: the first message refers to its question, typing is shown. */
+  manner?(of: Pick<Target, 'platform' | 'account'>): Manner
   /** A platform has refused the credentials of an account: trying again changes nothing. */
   onRefused?(platform: string, account: string): void
   /** Named points for crash tests; does nothing in production. */
   readonly probe: (point: string) => void
 }
 
-export interface Room extends OutboxDeps {
+export type Manner = Pick<AccountManner, 'replyTo' | 'typing'>
+
+const plainManner: Manner = { replyTo: 'first', typing: true }
+
+export interface Room extends Omit<OutboxDeps, 'manner'> {
   /** Aborts when a stop begins: no new calls. */
   readonly quit: AbortSignal
   /** Aborts when a stop has waited long enough: ends calls in flight. */
@@ -35,29 +46,29 @@ export interface Room extends OutboxDeps {
   /** The adapter of a chat that may be called now. */
   open(chat: Chat): Sender | undefined
   limits(chat: Chat): MessageLimits
+  manner(chat: Chat): Manner
   /** The account was refused: nothing is sent for it until it is connected again. */
   block(chat: Chat): void
   unblock(platform: string, account: string): void
-  /** No call for this chat before `until` (ms): sends and drafts share one budget. */
-  hold(chat: Chat, until: number): void
-  /** How long the chat must still wait, ms; 0 when it need not. */
-  holdMs(chat: Chat): number
+  /** When a chat may be called: sends, edits, typing, deletes and the adapters' own calls share it. */
+  readonly budget: Budget
 }
 
 export function createRoom(deps: OutboxDeps, quit: AbortSignal, halt: AbortSignal): Room {
   const blocked = new Set<string>()
-  const heldUntil = new Map<string, number>()
   const senderOf = ({ platform, account, chatId }: Chat) => deps.sender({ platform, account, chatId })
 
   return {
     ...deps,
     quit,
     halt,
+    budget: createBudget(deps),
     open(chat) {
       if (quit.aborted || blocked.has(accountKey(chat.platform, chat.account))) return undefined
       return senderOf(chat)
     },
     limits: (chat) => senderOf(chat)?.limits ?? deps.limitsOf?.(chat.platform, chat.account) ?? defaultLimits,
+    manner: (chat) => deps.manner?.(chat) ?? plainManner,
     block({ platform, account }) {
       const key = accountKey(platform, account)
       if (blocked.has(key)) return
@@ -66,12 +77,5 @@ export function createRoom(deps: OutboxDeps, quit: AbortSignal, halt: AbortSigna
       deps.onRefused?.(platform, account)
     },
     unblock: (platform, account) => void blocked.delete(accountKey(platform, account)),
-    hold(chat, until) {
-      const now = deps.clock()
-      for (const [key, end] of heldUntil) if (end <= now) heldUntil.delete(key)
-      const key = chatKey(chat)
-      heldUntil.set(key, Math.max(until, heldUntil.get(key) ?? 0))
-    },
-    holdMs: (chat) => Math.max(0, (heldUntil.get(chatKey(chat)) ?? 0) - deps.clock()),
   }
 }

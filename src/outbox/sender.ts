@@ -1,15 +1,26 @@
 /**
  * What the outbox needs of a platform, and how one call to it is bounded.
  */
-import type { OutboundMessage } from '../message/outbound.ts'
+import type { OutboundAttachment, OutboundMessage } from '../message/outbound.ts'
 import type { Target } from '../message/source.ts'
 import type { MessageLimits, PlatformAdapter } from '../platforms/adapter.ts'
 import type { Chat, OutboxRow } from './queries.ts'
+import { readButtons } from './stored-buttons.ts'
 
 /** The sending half of an adapter; the adapter itself will do. */
 export type Sender = Pick<
   PlatformAdapter,
-  'send' | 'edit' | 'remove' | 'typing' | 'resolveUnknown' | 'limits' | 'draftIntervalMs' | 'idempotentSends'
+  | 'send'
+  | 'edit'
+  | 'remove'
+  | 'typing'
+  | 'resolveUnknown'
+  | 'limits'
+  | 'draftIntervalMs'
+  | 'idempotentSends'
+  | 'drawsCursor'
+  | 'sendsAttachments'
+  | 'showsButtons'
 >
 
 /** What fits when neither adapter nor manifest say. */
@@ -34,14 +45,23 @@ function targetOfRow(row: OutboxRow): Target {
   return { platform, account, chatId, ...(threadId === '' ? {} : { threadId }) }
 }
 
-export function messageOfRow(row: OutboxRow): OutboundMessage {
+/** What stands in the message of a row that has a file. */
+export interface Enclosure {
+  readonly caption: string
+  readonly attachment: OutboundAttachment
+}
+
+/** The message of a row, as far as the sender can show it. Without `file` the row's text stands for it. */
+export function messageOfRow(row: OutboxRow, sender: Sender, file?: Enclosure): OutboundMessage {
   return {
     deliveryId: row.key,
     target: targetOfRow(row),
-    text: row.text,
+    text: file === undefined ? row.text : file.caption,
     kind: row.kind,
     ...(row.reply_to === null ? {} : { replyTo: row.reply_to }),
     ...(row.turn_id === null ? {} : { turnId: row.turn_id }),
+    ...(file === undefined ? {} : { attachment: file.attachment }),
+    ...(row.buttons === null || sender.showsButtons !== true ? {} : { buttons: readButtons(row.buttons) }),
   }
 }
 

@@ -3,26 +3,23 @@
  */
 import { messageOf } from '../lib/errors.ts'
 import type { Target } from '../message/source.ts'
+import { eitherOf } from './either.ts'
 import type { Room } from './room.ts'
 import { bounded, chatOf } from './sender.ts'
 
 /** Platforms forget it after a few seconds. */
 const refreshMs = 2_000
-const callTimeoutMs = 10_000
+/** An answer waits for a call in flight, so this one may not take long. */
+const callTimeoutMs = 2_000
 
-/** Resolves when the signal aborts, or at once where the platform cannot show it. Never rejects. */
+/** Resolves when the signal aborts, or at once where it cannot be shown or is not wanted. Never rejects. */
 export async function keepTyping(room: Room, target: Target, signal: AbortSignal): Promise<void> {
-  const ended = new AbortController()
-  const end = () => ended.abort()
-  // Not AbortSignal.any: the room's signal lives as long as the process and would collect one entry per turn.
-  room.quit.addEventListener('abort', end, { once: true })
-  signal.addEventListener('abort', end, { once: true })
-  if (signal.aborted || room.quit.aborted) end()
+  if (!room.manner(target).typing) return
+  const ended = eitherOf(signal, room.quit)
   try {
     await refresh(room, target, ended.signal)
   } finally {
-    room.quit.removeEventListener('abort', end)
-    signal.removeEventListener('abort', end)
+    ended.release()
   }
 }
 
@@ -33,13 +30,18 @@ async function refresh(room: Room, target: Target, over: AbortSignal): Promise<v
     const sender = room.open(chat)
     const type = sender?.typing?.bind(sender)
     if (sender !== undefined && type === undefined) return
+    // Whatever else is under way shows more than typing does.
+    const slot = type === undefined ? undefined : room.budget.take(chat, 'typing')
     try {
-      if (type !== undefined && room.holdMs(chat) === 0) {
-        await bounded(over, (call) => type(target, call), callTimeoutMs)
+      // Not ended with the turn: the answer goes after it, so that no late typing stands below the answer.
+      if (type !== undefined && slot !== undefined) {
+        slot.heard(await bounded(room.quit, (call) => type(target, call), callTimeoutMs), room.clock())
       }
     } catch (error) {
       if (!told && !over.aborted) room.log.debug({ error, ...chat }, `cannot show typing: ${messageOf(error)}`)
       told = true
+    } finally {
+      slot?.free()
     }
     await room.pause(refreshMs, over)
   }

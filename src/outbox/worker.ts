@@ -5,6 +5,8 @@ import { messageOf } from '../lib/errors.ts'
 import { backoffMs } from '../lib/wait.ts'
 import type { UseCase } from '../store/query.ts'
 import { attemptRow } from './attempt.ts'
+import type { Slot } from './budget.ts'
+import { bytesPerMb } from './outgoing-file.ts'
 import { type Chat, claimRow, headOfChat, type OutboxRow, type Settlement, settleRow } from './queries.ts'
 import type { Room } from './room.ts'
 import { releaseOf, settlementOf } from './settle.ts'
@@ -17,6 +19,8 @@ export interface Worker {
   taken(rowId: number): void
   /** Waits `ms`, or without them until woken. Resolves early when woken or stopped. */
   wait(ms?: number): Promise<void>
+  /** Waits until the chat may be called. Undefined when woken or stopped before. */
+  turn(): Promise<Slot | undefined>
 }
 
 interface Delivered {
@@ -24,87 +28,136 @@ interface Delivered {
   readonly settlement: Settlement
 }
 
+/** Where the work on a chat stands. */
+interface Work {
+  /** Kept from one row to the next, so that nothing less important comes between. */
+  slot: Slot | undefined
+  /** What is not on disk yet. */
+  delivered: Delivered | undefined
+  /** How often in a row the store did not answer. */
+  failures: number
+}
+
 /** Resolves when the chat has no open row left, or when a stop is on. `handed` is a row that is claimed already. */
 export async function workChat(room: Room, worker: Worker, handed: OutboxRow | undefined): Promise<void> {
-  let delivered = handed === undefined ? undefined : await deliver(room, worker.chat, handed)
-  for (;;) {
-    if (delivered === undefined && room.open(worker.chat) === undefined) {
-      if (room.quit.aborted) return
-      await worker.wait()
-      continue
-    }
-    worker.again = false
-    const next = await advance(room, worker, delivered)
-    delivered = undefined
-    if (next === 'done') {
-      if (!worker.again) return
-    } else if ('waitMs' in next) {
-      if (!worker.again && next.waitMs > 0) await worker.wait(next.waitMs)
-    } else {
-      worker.taken(next.id)
-      delivered = await deliver(room, worker.chat, next)
-    }
+  const { chat } = worker
+  const work: Work = { slot: room.budget.take(chat, 'final'), delivered: undefined, failures: 0 }
+  try {
+    if (handed !== undefined) work.delivered = await deliver(room, chat, handed, work.slot)
+    while (await step(room, worker, work));
+  } finally {
+    leave(work)
   }
+}
+
+/** The chat is free for others. */
+function leave(work: Work): void {
+  work.slot?.free()
+  work.slot = undefined
+}
+
+/** False when there is nothing left to do. */
+async function step(room: Room, worker: Worker, work: Work): Promise<boolean> {
+  const { chat } = worker
+  if (work.delivered === undefined && room.open(chat) === undefined) {
+    leave(work)
+    if (room.quit.aborted) return false
+    await worker.wait()
+    return true
+  }
+  if (work.slot?.goesOn() === false) leave(work)
+  work.slot ??= room.budget.take(chat, 'final')
+  if (work.slot === undefined && work.delivered === undefined) {
+    work.slot = await worker.turn()
+    return true
+  }
+  worker.again = false
+  const next = await advance(room, worker, work)
+  if (next !== 'failed') {
+    work.failures = 0
+    work.delivered = undefined
+    return await follow(room, worker, work, next)
+  }
+  leave(work)
+  if (room.quit.aborted) return false
+  work.failures += 1
+  await worker.wait(backoffMs(work.failures, 1_000, 30_000, room.random))
+  return true
+}
+
+async function follow(room: Room, worker: Worker, work: Work, next: Exclude<Next, 'failed'>): Promise<boolean> {
+  if (next === 'done') return worker.again
+  if ('waitMs' in next) {
+    leave(work)
+    // What waits for the end of a limit waits in line: at that moment answers go before anything else.
+    if (!worker.again && next.waitMs > room.budget.heldMs(worker.chat)) await worker.wait(next.waitMs)
+    return true
+  }
+  worker.taken(next.id)
+  work.delivered = await deliver(room, worker.chat, next, work.slot)
+  return true
 }
 
 /** Calls the platform for a claimed row. Never throws. */
-async function deliver(room: Room, chat: Chat, row: OutboxRow): Promise<Delivered> {
+async function deliver(room: Room, chat: Chat, row: OutboxRow, slot: Slot | undefined): Promise<Delivered> {
   const sender = room.open(chat)
-  const heldMs = room.holdMs(chat)
-  if (sender === undefined || heldMs > 0) {
-    return { row, settlement: { ...releaseOf(row), due_at: room.clock() + heldMs } }
+  // The platform may have limited the account while the claim went to the disk.
+  if (sender === undefined || slot?.goesOn() !== true) {
+    return { row, settlement: { ...releaseOf(row), due_at: room.clock() } }
   }
   room.probe('outbox:claimed')
-  const attempt = await attemptRow(row, { sender, limits: room.limits(chat), halt: room.halt, log: room.log })
+  const { max_tries: maxTries, max_backoff: maxBackoff, max_attachment_mb: maxMb } = room.settings().outbox
+  const attempt = await attemptRow(row, {
+    sender,
+    limits: room.limits(chat),
+    halt: room.halt,
+    log: room.log,
+    files: { rules: room.files, maxBytes: maxMb * bytesPerMb },
+  })
   const { result } = attempt
   if (result.success) room.probe('outbox:accepted')
   else if (result.problem === 'unauthorised') room.block(chat)
-  const { max_tries: maxTries, max_backoff: maxBackoff } = room.settings().outbox
+  const now = room.clock()
+  slot.heard(result, now)
   const rules = { maxTries, maxBackoffMs: maxBackoff * 1_000, random: room.random }
-  const settlement = settlementOf(row, attempt, room.clock(), rules)
-  if (!result.success && result.problem === 'rate-limited') room.hold(chat, settlement.due_at)
-  return { row, settlement }
+  return { row, settlement: settlementOf(row, attempt, now, rules) }
 }
 
-type Next = 'done' | { readonly waitMs: number } | OutboxRow
+/** `failed`: the store did not answer. */
+type Next = 'done' | 'failed' | { readonly waitMs: number } | OutboxRow
 
 /**
- * Stores what became of the last row and claims the next, in one transaction. A store that fails is asked again until
- * it answers: the platform has the message already, so forgetting the receipt would send it twice.
+ * Stores what became of the last row and claims the next, in one transaction. After `failed` it must be asked again
+ * until it answers: the platform has the message already, so forgetting the receipt would send it twice.
  */
-async function advance(room: Room, worker: Worker, delivered: Delivered | undefined): Promise<Next> {
-  for (let attempt = 1; ; attempt++) {
-    const now = room.clock()
-    const mayClaim = room.open(worker.chat) !== undefined
-    const heldMs = room.holdMs(worker.chat)
-    try {
-      const next = await room.store.run(() => step(worker.chat, delivered?.settlement, now, mayClaim, heldMs))
-      if (delivered !== undefined) {
-        room.probe('outbox:settled')
-        report(room, delivered, now)
-      }
-      return next
-    } catch (error) {
-      room.log.error({ error, ...worker.chat }, `the outbox waits for its database: ${messageOf(error)}`)
-      if (room.quit.aborted) return 'done'
-      await worker.wait(backoffMs(attempt, 1_000, 30_000, room.random))
+async function advance(room: Room, { chat }: Worker, { delivered, slot }: Work): Promise<Next> {
+  const now = room.clock()
+  const mayClaim = slot !== undefined && room.open(chat) !== undefined
+  try {
+    const next = await room.store.run(() => settleAndClaim(chat, delivered?.settlement, now, mayClaim))
+    if (delivered !== undefined) {
+      room.probe('outbox:settled')
+      report(room, delivered, now)
     }
+    return next
+  } catch (error) {
+    room.log.error({ error, ...chat }, `the outbox waits for its database: ${messageOf(error)}`)
+    return 'failed'
   }
 }
 
-function* step(
+function* settleAndClaim(
   chat: Chat,
   settlement: Settlement | undefined,
   now: number,
   mayClaim: boolean,
-  heldMs: number,
-): UseCase<Next> {
+): UseCase<Exclude<Next, 'failed'>> {
   if (settlement !== undefined) yield* settleRow(settlement, now)
   const head = yield* headOfChat(chat)
   if (head === undefined) return 'done'
   // Stored as claimed by the reply's own transaction, or by the settlement of an edit that became a send.
   if (head.state === 'sending') return head
-  const waitMs = Math.max(0, heldMs, head.due_at - now)
+  const waitMs = Math.max(0, head.due_at - now)
   if (waitMs > 0 || !mayClaim) return { waitMs }
   yield* claimRow(head.id, now)
   return head
@@ -112,11 +165,12 @@ function* step(
 
 /** One line per change of state. */
 function report(room: Room, { row, settlement }: Delivered, now: number): void {
-  const { state, tries, error, due_at } = settlement
+  const { state, tries, error, due_at, instead } = settlement
   const fields = { outbox: row.id, key: row.key, session: row.session_key, turn: row.turn_id }
   if (state === 'sent') room.log.info(fields, 'reply delivered')
   else if (state === 'dead')
     room.log.error({ ...fields, tries, error }, 'reply given up; `hermes outbox list` shows it')
+  else if (instead !== undefined) room.log.warn({ ...fields, error }, 'a file is not sent; a line says so in its place')
   else if (state === 'sending') room.log.info(fields, 'the draft is gone; the reply is sent as a new message')
   else room.log.warn({ ...fields, state, tries, error, waitMs: due_at - now }, 'reply waits to be sent again')
 }

@@ -124,7 +124,7 @@ test('a rate limit outlives a restart', async (t) => {
   await second.outbox.recover()
   await second.outbox.settled()
   assert.equal(second.sender.calls.length, 1)
-  first.time.advance(9_000)
+  first.time.advance(9_001)
   await second.outbox.settled()
   assert.deepEqual(second.sender.texts(), ['hello', 'hello'])
 })

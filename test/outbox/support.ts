@@ -50,6 +50,9 @@ export interface Abilities {
   readonly remove?: boolean
   readonly typing?: boolean
   readonly idempotentSends?: boolean
+  readonly drawsCursor?: boolean
+  readonly attachments?: boolean
+  readonly buttons?: boolean
   readonly draftIntervalMs?: number
   readonly limits?: MessageLimits
 }
@@ -113,7 +116,7 @@ export function createFakeSender(abilities: Abilities = {}, clock: () => number 
     return result.success && result.messageId === undefined ? success() : result
   }
 
-  const { limits, draftIntervalMs, idempotentSends } = abilities
+  const { limits, draftIntervalMs, idempotentSends, drawsCursor, attachments, buttons } = abilities
   const sender: FakeSender = {
     calls,
     shown,
@@ -137,6 +140,9 @@ export function createFakeSender(abilities: Abilities = {}, clock: () => number 
     ...(limits === undefined ? {} : { limits }),
     ...(draftIntervalMs === undefined ? {} : { draftIntervalMs }),
     ...(idempotentSends === undefined ? {} : { idempotentSends }),
+    ...(drawsCursor === undefined ? {} : { drawsCursor }),
+    ...(attachments === undefined ? {} : { sendsAttachments: attachments }),
+    ...(buttons === undefined ? {} : { showsButtons: buttons }),
   }
   if (abilities.edit !== false) {
     sender.edit = (messageId, message, final) => {

@@ -1,0 +1,83 @@
+/**
+ * What a file is, by its name: the kind it is sent as, and its MIME type.
+ */
+import type { OutboundAttachment } from '../message/outbound.ts'
+
+type Kind = OutboundAttachment['kind']
+
+export interface MediaKind {
+  readonly kind: Kind
+  readonly mimeType: string
+  /** May be sent as a voice note. */
+  readonly voice?: boolean
+}
+
+/** What platforms show or play. Pictures that many of them refuse are documents: those arrive everywhere. */
+const known: Readonly<Record<string, MediaKind>> = {
+  png: { kind: 'image', mimeType: 'image/png' },
+  jpg: { kind: 'image', mimeType: 'image/jpeg' },
+  jpeg: { kind: 'image', mimeType: 'image/jpeg' },
+  webp: { kind: 'image', mimeType: 'image/webp' },
+  bmp: { kind: 'image', mimeType: 'image/bmp' },
+  gif: { kind: 'animation', mimeType: 'image/gif' },
+  svg: { kind: 'document', mimeType: 'image/svg+xml' },
+  heic: { kind: 'document', mimeType: 'image/heic' },
+  avif: { kind: 'document', mimeType: 'image/avif' },
+  tif: { kind: 'document', mimeType: 'image/tiff' },
+  tiff: { kind: 'document', mimeType: 'image/tiff' },
+  mp4: { kind: 'video', mimeType: 'video/mp4' },
+  m4v: { kind: 'video', mimeType: 'video/mp4' },
+  mov: { kind: 'video', mimeType: 'video/quicktime' },
+  webm: { kind: 'video', mimeType: 'video/webm' },
+  mkv: { kind: 'video', mimeType: 'video/x-matroska' },
+  avi: { kind: 'video', mimeType: 'video/x-msvideo' },
+  mp3: { kind: 'audio', mimeType: 'audio/mpeg', voice: true },
+  m4a: { kind: 'audio', mimeType: 'audio/mp4', voice: true },
+  ogg: { kind: 'audio', mimeType: 'audio/ogg', voice: true },
+  oga: { kind: 'audio', mimeType: 'audio/ogg', voice: true },
+  opus: { kind: 'audio', mimeType: 'audio/ogg', voice: true },
+  wav: { kind: 'audio', mimeType: 'audio/wav' },
+  flac: { kind: 'audio', mimeType: 'audio/flac' },
+  aac: { kind: 'audio', mimeType: 'audio/aac' },
+}
+
+/** Documents by their names; a line that is only their path is text, not a wish to send them. */
+const documents: Readonly<Record<string, string>> = {
+  pdf: 'application/pdf',
+  txt: 'text/plain',
+  md: 'text/markdown',
+  csv: 'text/csv',
+  html: 'text/html',
+  json: 'application/json',
+  xml: 'application/xml',
+  zip: 'application/zip',
+  gz: 'application/gzip',
+  tar: 'application/x-tar',
+  doc: 'application/msword',
+  docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  xls: 'application/vnd.ms-excel',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  pptx: 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+  epub: 'application/epub+zip',
+}
+
+export const unknownKind: MediaKind = { kind: 'document', mimeType: 'application/octet-stream' }
+
+/** Undefined for a name that says nothing. */
+export function mediaKindOf(fileName: string): MediaKind | undefined {
+  const ending = endingOf(fileName)
+  if (Object.hasOwn(known, ending)) return known[ending]
+  return Object.hasOwn(documents, ending)
+    ? { kind: 'document', mimeType: documents[ending] ?? unknownKind.mimeType }
+    : undefined
+}
+
+/** Whether a path that stands alone is meant as the file itself. */
+export function isMediaName(fileName: string): boolean {
+  return Object.hasOwn(known, endingOf(fileName))
+}
+
+function endingOf(fileName: string): string {
+  const dot = fileName.lastIndexOf('.')
+  return dot === -1 ? '' : fileName.slice(dot + 1).toLowerCase()
+}

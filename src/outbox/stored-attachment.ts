@@ -1,0 +1,51 @@
+/**
+ * A file as its row of the outbox keeps it, and the words that stand for it where it cannot be shown.
+ */
+import { z } from 'zod'
+import type { OutboundAttachment } from '../message/outbound.ts'
+import type { MediaItem } from './media-tags.ts'
+
+const shape = z.object({
+  kind: z.enum(['image', 'animation', 'video', 'audio', 'voice', 'document']),
+  fileName: z.string(),
+  mimeType: z.string(),
+  caption: z.string(),
+  source: z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('url'), url: z.string() }),
+    z.object({ kind: z.literal('file'), path: z.string() }),
+  ]),
+})
+
+export type StoredAttachment = z.output<typeof shape>
+
+/** The row's `attachment`. */
+export function storeAttachment({ kind, fileName, mimeType, caption, source }: MediaItem): string {
+  const stored: StoredAttachment = { kind, fileName, mimeType, caption, source }
+  return JSON.stringify(stored)
+}
+
+/** Throws for what `storeAttachment` did not write. */
+export function readAttachment(json: string): StoredAttachment {
+  return shape.parse(JSON.parse(json))
+}
+
+const labels: Readonly<Record<OutboundAttachment['kind'], string>> = {
+  image: '🖼️ Image',
+  animation: '🖼️ Image',
+  video: '🎬 Video',
+  audio: '🔊 Audio',
+  voice: '🔊 Audio',
+  document: '📎 File',
+}
+
+/** The row's `text`: what people read where the platform takes no files, and in the history (contract §3.2). */
+export function lineFor({ kind, fileName, caption, source }: MediaItem): string {
+  const line = `${labels[kind]}: ${source.kind === 'url' ? source.url : fileName}`
+  return caption === '' ? line : `${caption}\n${line}`
+}
+
+/** What people read instead of a file that does not come. `reason` is a few words. */
+export function notSentLine({ fileName, caption }: StoredAttachment, reason: string): string {
+  const line = `📎 File not sent: ${fileName} (${reason})`
+  return caption === '' ? line : `${caption}\n${line}`
+}
