@@ -1,0 +1,172 @@
+/**
+ * Asks Telegram for updates, one long question after another. What an answer brought is acknowledged by the next question,
+ * so it is handed in first; a failure of any kind is waited out and asked again. (telegraf's own loop confirms updates
+ * whose handler failed, and ends at a 409.)
+ */
+import { backoffMs, type Logger, messageOf } from '#sdk'
+import { ApiFault } from './fault.ts'
+import { fieldsOf, numberOf } from './fields.ts'
+import { endsInAlbum } from './normalize/album.ts'
+
+export interface PollDeps {
+  /** `timeout` in seconds: how long Telegram holds the question while nothing arrives. */
+  getUpdates(question: { readonly offset: number; readonly timeout: number }, signal: AbortSignal): Promise<unknown>
+  /** Resolves when all of them are on disk. */
+  handIn(updates: readonly unknown[]): Promise<void>
+  health(state: 'connected' | 'degraded', reason?: string): void
+  /** An answer came. */
+  received(): void
+  /** Resolves after `ms` or when the signal aborts. */
+  pause(ms: number, signal: AbortSignal): Promise<void>
+  /** ms of a clock that only goes forward. */
+  readonly now: () => number
+  readonly random: () => number
+  readonly log: Logger
+}
+
+export interface Poll {
+  /** One question that is answered at once, then the loop. Rejects as the question does, except for a conflict. */
+  start(signal: AbortSignal): Promise<void>
+  /** Resolves when the loop has ended. May be called twice, and before `start`. */
+  stop(): Promise<void>
+}
+
+/** Short, because a connection that has died without a word is noticed only after it. */
+const timeoutSeconds = 7
+/** How much longer an answer may take; a slow connection is given more. */
+const smallestMarginMs = 2_500
+const largestMarginMs = 30_000
+/** The pauses after failures; the longest keeps a recovery within ten seconds. */
+const firstPauseMs = 300
+const longestPauseMs = 8_000
+/** The parts of an album arrive one after the other. */
+const albumMs = 400
+
+export function createPoll(deps: PollDeps): Poll {
+  const stopping = new AbortController()
+  let running: Promise<void> | undefined
+  let offset = 0
+  // Generous until an answer has shown how fast the connection is.
+  let marginMs = 4 * smallestMarginMs
+
+  return {
+    async start(signal) {
+      const first = await ask(0, AbortSignal.any([signal, stopping.signal])).catch((error: unknown) => {
+        if (isConflict(error)) return []
+        throw error
+      })
+      if (!stopping.signal.aborted) running = loop(first)
+    },
+    async stop() {
+      stopping.abort()
+      await running
+    },
+  }
+
+  async function loop(first: readonly unknown[]): Promise<void> {
+    let updates = first
+    let failures = 0
+    let ill = false
+    while (!stopping.signal.aborted) {
+      try {
+        const batch = updates
+        updates = []
+        if (batch.length > 0) await take(batch)
+        updates = await ask(timeoutSeconds, stopping.signal)
+        failures = 0
+        if (ill) deps.health('connected')
+        ill = false
+      } catch (error) {
+        if (stopping.signal.aborted) return
+        failures += 1
+        // An idle connection is closed now and then: only what fails twice, or for a reason, is told.
+        if (failures > 1 || !isPassing(error)) {
+          ill = true
+          deps.health('degraded', reasonOf(error))
+        }
+        deps.log.debug({ error, failures }, `the question for updates failed: ${messageOf(error)}`)
+        await deps.pause(waitMs(error, failures), stopping.signal)
+      }
+    }
+  }
+
+  async function take(batch: readonly unknown[]): Promise<void> {
+    await deps.handIn(batch)
+    const last = Math.max(...batch.map((update) => numberOf(fieldsOf(update)['update_id']) ?? -1))
+    if (!Number.isSafeInteger(last) || last < 0) {
+      throw new ApiFault('Telegram answered with updates that have no usable number.', { unsent: true })
+    }
+    // The confirmation was lost; asking at once, again and again, would mend nothing.
+    if (last + 1 === offset) await deps.pause(firstPauseMs, stopping.signal)
+    offset = last + 1
+  }
+
+  /** An album whose parts are still coming is asked for once more: nothing of it is acknowledged yet. */
+  async function ask(timeout: number, signal: AbortSignal): Promise<readonly unknown[]> {
+    const updates = await askOnce(timeout, signal)
+    if (!endsInAlbum(updates)) return updates
+    await deps.pause(albumMs, signal)
+    const more = await askOnce(0, signal)
+    return more.length > updates.length ? more : updates
+  }
+
+  /** Gives a question up that is answered by nobody, so that a new connection is made. */
+  async function askOnce(timeout: number, signal: AbortSignal): Promise<readonly unknown[]> {
+    const heldMs = timeout * 1_000
+    const began = deps.now()
+    const call = new AbortController()
+    const end = () => call.abort()
+    // Not AbortSignal.any: a signal that lives as long as the account would collect an entry per question.
+    signal.addEventListener('abort', end, { once: true })
+    if (signal.aborted) end()
+    const answer = deps.getUpdates({ offset, timeout }, call.signal)
+    try {
+      const late = deps.pause(heldMs + marginMs, call.signal).then(() => undefined)
+      const updates = await Promise.race([answer, late])
+      const tookMs = deps.now() - began
+      if (signal.aborted) throw new ApiFault('The question was called off.', { unsent: true })
+      if (updates === undefined) {
+        marginMs = Math.min(largestMarginMs, marginMs * 2)
+        throw new ApiFault('Telegram does not answer.', { unsent: false })
+      }
+      if (!Array.isArray(updates)) {
+        throw new ApiFault('Telegram answered with something else than updates.', { unsent: true })
+      }
+      if (tookMs >= heldMs) marginMs = Math.min(largestMarginMs, Math.max(smallestMarginMs, 2 * (tookMs - heldMs)))
+      deps.received()
+      return updates
+    } finally {
+      signal.removeEventListener('abort', end)
+      end()
+      // A question that was given up fails later, when nobody waits for it any more.
+      answer.catch(() => undefined)
+    }
+  }
+
+  function waitMs(error: unknown, failures: number): number {
+    const told = error instanceof ApiFault ? error.facts.retryAfterMs : undefined
+    return told ?? backoffMs(failures, firstPauseMs, longestPauseMs, deps.random)
+  }
+}
+
+function isConflict(error: unknown): boolean {
+  return error instanceof ApiFault && error.facts.code === 409
+}
+
+/** The network, or Telegram's own trouble. */
+function isPassing(error: unknown): boolean {
+  if (!(error instanceof ApiFault)) return true
+  const { code } = error.facts
+  return code === undefined || code >= 500 || code === 429
+}
+
+/** Stable for the same trouble, so that it is logged once. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof ApiFault)) return `messages cannot be stored: ${messageOf(error)}`
+  if (error.facts.code === 401) return 'Telegram refuses the token; check it with @BotFather'
+  if (!isConflict(error)) return error.message
+  if (error.says(/webhook is active/)) {
+    return 'a webhook is set for this bot, so nothing can be asked for; set mode: webhook, or remove it (how-to/connect-telegram)'
+  }
+  return 'another program asks for the messages of this bot; stop it, or give this gateway a bot of its own'
+}

@@ -1,0 +1,261 @@
+/**
+ * Markdown tokens as the HTML that Telegram takes: few tags, no nesting of quotes and code, everything else escaped.
+ * A message that Telegram refuses to parse is lost formatting at best, so nothing here may come out unbalanced.
+ */
+import type { MarkedToken } from '#sdk'
+import { displayWidth, escapeHtml, plainOf } from './text.ts'
+
+type Tokens = Extract<MarkedToken, { type: 'paragraph' }>['tokens']
+type Of<Type extends MarkedToken['type']> = Extract<MarkedToken, { type: Type }>
+
+interface Place {
+  readonly inQuote: boolean
+  /** How many lists lie around. */
+  readonly depth: number
+}
+
+/** Never longer on the screen than it must be: no trailing blanks, at most one empty line. */
+export function toHtml(blocks: readonly MarkedToken[]): string {
+  return blocksHtml(blocks, { inQuote: false, depth: 0 })
+}
+
+/** What the token types mean is known; `marked` has others only through extensions. */
+function known(tokens: Tokens | undefined): readonly MarkedToken[] {
+  return (tokens ?? []).filter((token): token is MarkedToken => typeof token.raw === 'string')
+}
+
+function blocksHtml(tokens: readonly MarkedToken[], place: Place): string {
+  let html = ''
+  let gap = ''
+  for (const token of tokens) {
+    const block = blockHtml(token, place)
+    if (block === '') {
+      gap += token.raw
+      continue
+    }
+    if (html !== '') html += (gap.match(/\n/g)?.length ?? 0) > 1 ? '\n\n' : '\n'
+    html += block
+    gap = token.raw.slice(token.raw.trimEnd().length)
+  }
+  return html
+}
+
+function blockHtml(token: MarkedToken, place: Place): string {
+  switch (token.type) {
+    case 'heading':
+      return `<b>${inlineHtml(token.tokens)}</b>`
+    case 'paragraph':
+      return inlineHtml(token.tokens)
+    case 'text':
+      return token.tokens === undefined ? textHtml(token.text) : inlineHtml(token.tokens)
+    case 'code':
+      return codeHtml(token)
+    case 'blockquote':
+      return quoteHtml(token, place)
+    case 'list':
+      return listHtml(token, place)
+    case 'table':
+      return tableHtml(token)
+    case 'hr':
+      return '———'
+    case 'space':
+    case 'def':
+    case 'checkbox':
+      return ''
+    default:
+      return escapeHtml(token.raw.trim())
+  }
+}
+
+function codeHtml({ text, lang = '' }: Of<'code'>): string {
+  const language = /^[\w+#.-]{1,32}/.exec(lang)?.[0]
+  const code = escapeHtml(text)
+  return language === undefined
+    ? `<pre>${code}</pre>`
+    : `<pre><code class="language-${escapeHtml(language)}">${code}</code></pre>`
+}
+
+/** A quote inside a quote would be refused; it keeps its mark instead. */
+function quoteHtml({ tokens }: Of<'blockquote'>, place: Place): string {
+  const quoted = blocksHtml(known(tokens), { ...place, inQuote: true })
+  if (!place.inQuote) return `<blockquote>${quoted}</blockquote>`
+  return quoted
+    .split('\n')
+    .map((line) => `&gt; ${line}`)
+    .join('\n')
+}
+
+const bullets = ['•', '◦', '▪'] as const
+
+function listHtml({ items, ordered, start, loose }: Of<'list'>, place: Place): string {
+  const first = start === '' ? 1 : start
+  const lines = items.map((item, index) => {
+    const body = indented(blocksHtml(known(item.tokens), { ...place, depth: place.depth + 1 }))
+    const mark = ordered ? `${first + index}.` : (bullets[place.depth] ?? '▪')
+    return `${item.task ? (item.checked === true ? '☑' : '☐') : mark} ${body}`
+  })
+  return lines.join(loose && place.depth === 0 ? '\n\n' : '\n')
+}
+
+/** The lines after the first stand under it; code stays as it is. */
+function indented(html: string): string {
+  return html
+    .split(/(<pre>[\s\S]*?<\/pre>)/)
+    .map((part, index) => (index % 2 === 1 ? part : part.replace(/\n(?=.)/g, '\n   ')))
+    .join('')
+    .replace(/\n +(?=<pre>)/g, '\n')
+}
+
+/** Wider than this breaks its lines on a phone. */
+const tableWidth = 40
+
+function tableHtml({ header, rows, align }: Of<'table'>): string {
+  const lines = [header, ...rows].map((row) => row.map(({ tokens }) => inlineHtml(tokens).replaceAll('\n', ' ')))
+  const texts = lines.map((line) => line.map(plainOf))
+  const widths = header.map((_, column) => Math.max(...texts.map((line) => displayWidth(line[column] ?? ''))))
+  const total = widths.reduce((sum, width) => sum + width + 3, -3)
+  return total <= tableWidth ? alignedTable(texts, widths, align) : groupedTable(lines)
+}
+
+function alignedTable(
+  lines: readonly (readonly string[])[],
+  widths: readonly number[],
+  align: Of<'table'>['align'],
+): string {
+  const rule = widths.map((width) => '-'.repeat(width)).join('-+-')
+  const drawn = lines.map((line) =>
+    widths
+      .map((width, column) => {
+        const text = line[column] ?? ''
+        const room = width - displayWidth(text)
+        const before = align[column] === 'right' ? room : align[column] === 'center' ? Math.floor(room / 2) : 0
+        return `${' '.repeat(before)}${text}${' '.repeat(room - before)}`
+      })
+      .join(' | ')
+      .trimEnd(),
+  )
+  const [head = '', ...body] = drawn
+  return `<pre>${escapeHtml([head, rule, ...body].join('\n'))}</pre>`
+}
+
+/** One group of lines for each row, with the names of the columns in front. */
+function groupedTable([header = [], ...rows]: readonly (readonly string[])[]): string {
+  const groups = rows.map(([title = '', ...cells]) => {
+    const facts = cells.map((cell, index) => {
+      const name = header[index + 1] ?? ''
+      return `• ${name === '' ? '' : `${name}: `}${cell}`
+    })
+    return [...(title === '' ? [] : [`<b>${title}</b>`]), ...facts].join('\n')
+  })
+  return groups.length === 0 ? header.join(' | ') : groups.join('\n\n')
+}
+
+function inlineHtml(tokens: Tokens | undefined): string {
+  return spanHtml(known(tokens))
+}
+
+function spanHtml(tokens: readonly MarkedToken[]): string {
+  let html = ''
+  for (let at = 0; at < tokens.length; at += 1) {
+    const token = tokens[at]
+    if (token === undefined) break
+    const end = token.type === 'html' ? closingOf(tokens, at) : undefined
+    if (end === undefined) {
+      html += wordHtml(token)
+      continue
+    }
+    html += wrapped(tagOf(token.raw) ?? '', spanHtml(tokens.slice(at + 1, end)))
+    at = end
+  }
+  return html
+}
+
+function wordHtml(token: MarkedToken): string {
+  switch (token.type) {
+    case 'strong':
+      return wrapped('b', inlineHtml(token.tokens))
+    case 'em':
+      return wrapped('i', inlineHtml(token.tokens))
+    case 'del':
+      return wrapped('s', inlineHtml(token.tokens))
+    case 'codespan':
+      return wrapped('code', escapeHtml(token.text))
+    case 'br':
+      return '\n'
+    case 'link':
+      return linkHtml(token)
+    case 'image':
+      return anchor(token.href, `🖼 ${textHtml(token.text === '' ? 'image' : token.text)}`)
+    case 'text':
+      return textHtml(token.text)
+    case 'escape':
+      return escapeHtml(token.text)
+    case 'checkbox':
+      return ''
+    case 'html':
+      return /^<br\s*\/?>$/i.test(token.raw) ? '\n' : escapeHtml(token.raw)
+    default:
+      return escapeHtml(token.raw)
+  }
+}
+
+function wrapped(tag: string, html: string): string {
+  return html === '' ? '' : `<${tag}>${html}</${tag}>`
+}
+
+/** The tags a model may write itself, as Telegram calls them. */
+const tags: Readonly<Record<string, string>> = {
+  b: 'b',
+  strong: 'b',
+  i: 'i',
+  em: 'i',
+  u: 'u',
+  ins: 'u',
+  s: 's',
+  del: 's',
+  code: 'code',
+  kbd: 'code',
+}
+
+function tagOf(raw: string): string | undefined {
+  const name = /^<(\w+)>$/.exec(raw)?.[1]?.toLowerCase()
+  return name !== undefined && Object.hasOwn(tags, name) ? tags[name] : undefined
+}
+
+/** Where the tag at `at` is closed, when it is one of ours and it is. */
+function closingOf(tokens: readonly MarkedToken[], at: number): number | undefined {
+  const raw = tokens[at]?.raw ?? ''
+  if (tagOf(raw) === undefined) return undefined
+  const closing = `</${raw.slice(1)}`.toLowerCase()
+  const end = tokens.findIndex(
+    (token, index) => index > at && token.type === 'html' && token.raw.toLowerCase() === closing,
+  )
+  return end === -1 ? undefined : end
+}
+
+function linkHtml({ href, text, tokens, autolink }: Of<'link'>): string {
+  // Telegram makes links of bare addresses by itself.
+  if (autolink === true) return escapeHtml(text)
+  const label = inlineHtml(tokens)
+  return anchor(href, label === '' ? escapeHtml(href) : label)
+}
+
+/** Only addresses that Telegram opens become links; others are shown for what they are. */
+function anchor(href: string, label: string): string {
+  if (/^(?:https?|tg):\/\/\S/i.test(href)) return `<a href="${escapeHtml(href)}">${label}</a>`
+  const address = href.replace(/^mailto:/i, '')
+  return plainOf(label) === address || address === '' ? label : `${label} (${escapeHtml(address)})`
+}
+
+/** In plain text Markdown knows the entities of HTML. */
+function textHtml(text: string): string {
+  return escapeHtml(text.replace(/&(?:(amp|lt|gt|quot|apos|nbsp)|#(\d{1,6}));/g, decoded))
+}
+
+const named: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' }
+
+function decoded(whole: string, name: string | undefined, code: string | undefined): string {
+  if (name !== undefined) return named[name] ?? whole
+  const point = Number(code)
+  return point >= 32 && point <= 0xffff && (point < 0xd800 || point > 0xdfff) ? String.fromCodePoint(point) : whole
+}
