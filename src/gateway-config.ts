@@ -7,6 +7,7 @@ import type { EnvironmentName } from './config/overrides.ts'
 import { httpConfig } from './http/config.ts'
 import { inboxConfig } from './inbox/config.ts'
 import { logConfig } from './lib/log-config.ts'
+import { mediaConfig } from './media/config.ts'
 import { outboxConfig } from './outbox/config.ts'
 import { platformConfig, platformVariables } from './platforms/config.ts'
 import type { PlatformManifest } from './platforms/manifest.ts'
@@ -19,6 +20,7 @@ export function gatewayShapes(platforms: readonly PlatformManifest[]) {
     ...approvalsConfig,
     ...httpConfig,
     ...inboxConfig,
+    ...mediaConfig,
     ...sessionsConfig,
     ...outboxConfig,
     ...logConfig,

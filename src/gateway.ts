@@ -21,8 +21,10 @@ import { noteEventFailure, openLanes } from './inbox/queries.ts'
 import { brand } from './lib/brand.ts'
 import { messageOf } from './lib/errors.ts'
 import { prepareHome } from './lib/home.ts'
+import { systemRandom } from './lib/ids.ts'
 import { createRedactor } from './lib/redact.ts'
 import { pause } from './lib/wait.ts'
+import { createMedia } from './media/media.ts'
 import { parseCommand } from './message/event.ts'
 import type { EventListener } from './message/hook-events.ts'
 import type { SessionKey } from './message/ids.ts'
@@ -120,7 +122,11 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     edits: (source) => people.manner(source).edits,
     watched: people.watched,
     emit,
-    settled: outcomes.settle,
+    settled(seq, outcome) {
+      // Its files may be on their way.
+      running.stopEvent(seq)
+      outcomes.settle(seq, outcome)
+    },
     open: () => phase === 'ready',
     maxMessageBytes: () => settings().inbox.max_message_kb * 1024,
     sessionKey: people.sessionKey,
@@ -171,6 +177,16 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     draining,
     watched: (event) => people.watched(event.source),
   })
+  const media = createMedia({
+    folder: home.media,
+    clock,
+    pause,
+    log,
+    maxBytes: () => settings().media.max_mb * 1_048_576,
+    adapter: ({ platform, account }) => supervisor.adapter(platform, account),
+    mark: () => Buffer.from(systemRandom(4)).toString('hex'),
+    redact: createRedactor({ secrets: ground.secrets.all }),
+  })
   const runTurn = createTurnRunner({
     journal: createTurnJournal({
       store,
@@ -199,6 +215,9 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
         log.warn({ platform: target.platform, error }, `an adapter could not show what happens: ${messageOf(error)}`)
       }
     },
+    fetchAttachments: (event, name, signal) =>
+      media.fetchAttachments(event, name, AbortSignal.any([signal, ended.signal])),
+    withdraw: sessions.stopEvent,
     noteFailure: (seq, reason) => store.run(() => noteEventFailure(seq, reason)),
     freezePrompt: createPromptFreezer({ home, store, config, people, agents, log, clock }),
   })

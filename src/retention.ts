@@ -2,7 +2,7 @@
  * Forgets what is old: finished inbox and outbox rows, event keys, rows of turns, downloaded files. Conversations stay.
  * Works in small steps, so that no message waits behind it.
  */
-import { readdir, rm, stat } from 'node:fs/promises'
+import { lstat, readdir, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sweepQuestions } from './approvals/queries.ts'
 import { sweepMarks } from './inbox/marks.ts'
@@ -71,16 +71,29 @@ export async function sweep(deps: RetentionDeps, signal: AbortSignal): Promise<{
   return { rows, files }
 }
 
+/** Also those in folders (one for each day), and the folders that are empty then. Links are left alone. */
 async function removeOldFiles(folder: string, before: number): Promise<number> {
   let removed = 0
   for (const name of await namesIn(folder)) {
     const path = join(folder, name)
-    const found = await stat(path)
-    if (!found.isFile() || found.mtimeMs >= before) continue
-    await rm(path, { force: true })
-    removed += 1
+    const found = await lstat(path)
+    if (found.isDirectory()) {
+      removed += await removeOldFiles(path, before)
+      if (found.mtimeMs < before) await removeIfEmpty(path)
+    } else if (found.isFile() && found.mtimeMs < before) {
+      await rm(path, { force: true })
+      removed += 1
+    }
   }
   return removed
+}
+
+async function removeIfEmpty(folder: string): Promise<void> {
+  try {
+    await rmdir(folder)
+  } catch (error) {
+    if (systemCode(error) !== 'ENOTEMPTY') throw error
+  }
 }
 
 async function namesIn(folder: string): Promise<string[]> {

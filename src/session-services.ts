@@ -42,7 +42,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     const stopped = await running.stop(key)
     // A turn that waits for its next try is not running; woken, it sees the note and ends.
     if (noted !== undefined && !stopped) engine.wake(key, 'turn')
-    return noted !== undefined
+    return noted !== undefined || stopped
   }
 
   async function reset(key: SessionKey, source: SessionSource, title: string): Promise<SessionId> {
@@ -67,7 +67,11 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
 
     async stopEvent(seq) {
       const found = await store.run(() => withdraw(seq))
-      if (found.state === 'withdrawn') outcomes.settle(seq, stoppedOutcome)
+      if (found.state === 'withdrawn') {
+        // Its files may be on their way.
+        running.stopEvent(seq)
+        outcomes.settle(seq, stoppedOutcome)
+      }
       // A turn that waits for its next try is not running; woken, it sees the note and ends.
       if (found.state === 'at-work' && !running.stopEvent(seq)) engine.wake(found.key, 'turn')
     },

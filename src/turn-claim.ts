@@ -4,6 +4,7 @@
 import { claimEvent, headOf } from './inbox/queries.ts'
 import { storedEvent } from './inbox/stored-event.ts'
 import { brand } from './lib/brand.ts'
+import { isToFetch } from './media/media.ts'
 import { type MessageEvent, parseCommand } from './message/event.ts'
 import type { SessionId, SessionKey, TurnId } from './message/ids.ts'
 import type { ChatMessage } from './message/transcript.ts'
@@ -43,6 +44,13 @@ export type Claim =
   /** Three tries have failed. */
   | { readonly kind: 'exhausted'; readonly turn: Turn; readonly reason: string }
 
+/** The next message came with files that have not been fetched: nothing has been claimed, it waits for them. */
+export interface FilesFirst {
+  readonly kind: 'files-first'
+  readonly seq: number
+  readonly event: MessageEvent
+}
+
 export interface ClaimRules {
   isShared(event: MessageEvent): boolean
   routeOf(event: MessageEvent): string
@@ -54,7 +62,7 @@ export function* claimNext(
   key: SessionKey,
   ids: { turn: string; session: string },
   now: number,
-): UseCase<Claim | null> {
+): UseCase<Claim | FilesFirst | null> {
   const cutOff = yield* openTurn(key)
   if (cutOff !== undefined) return yield* claimCutOff(key, cutOff, now)
   const head = yield* headOf(key, 'turn')
@@ -63,6 +71,8 @@ export function* claimNext(
   const event = storedEvent(head.payload)
   const { source } = event
   const command = parseCommand(event)
+  if (command === null && event.attachments?.some(isToFetch) === true)
+    return { kind: 'files-first', seq: head.seq, event }
   const lane = yield* enterLane({
     key,
     source: JSON.stringify(source),

@@ -5,8 +5,10 @@
 
 import type { Journal } from './agent/journal.ts'
 import { hashOfCall } from './agent/tool-batch.ts'
+import { bringFiles } from './inbox/change-rows.ts'
 import { isHermesError } from './lib/errors.ts'
 import { sessionIdAt, uuid7 } from './lib/ids.ts'
+import type { Attachment } from './message/event.ts'
 import type { SessionKey } from './message/ids.ts'
 import type { AssistantMessage, ToolCall, Usage } from './message/transcript.ts'
 import type { TurnOutcome } from './platforms/adapter.ts'
@@ -15,12 +17,12 @@ import { appendMessage } from './sessions/transcript.ts'
 import { keepLateResult, startToolCall } from './sessions/turns.ts'
 import type { UseCase } from './store/query.ts'
 import type { Store } from './store/store.ts'
-import { type Claim, type ClaimRules, claimNext, type Turn } from './turn-claim.ts'
+import { type Claim, type ClaimRules, claimNext, type FilesFirst, type Turn } from './turn-claim.ts'
 import { type Finish, finishTurn } from './turn-finish.ts'
 import { createPlaces } from './turn-places.ts'
 import { storeResult } from './turn-results.ts'
 
-export type { Claim, Turn } from './turn-claim.ts'
+export type { Claim, FilesFirst, Turn } from './turn-claim.ts'
 export type { Finish } from './turn-finish.ts'
 
 export interface TurnJournalDeps extends ClaimRules {
@@ -30,7 +32,9 @@ export interface TurnJournalDeps extends ClaimRules {
 
 export interface TurnJournal {
   /** Takes the turn that was cut off, else the oldest message of the lane; null when there is none. */
-  claim(key: SessionKey): Promise<Claim | null>
+  claim(key: SessionKey): Promise<Claim | FilesFirst | null>
+  /** Keeps where the files of a message lie, or why there are none; for one that does not wait any more, nothing. */
+  keepFiles(seq: number, files: readonly Attachment[]): Promise<void>
   /** What the agent loop writes while it works. */
   journalOf(turn: Turn): Journal & { readonly nextOrd: () => number }
   /** Ends the turn: transcript, outbox rows and inbox in one transaction. Rejects `store/fenced` when overtaken. */
@@ -45,6 +49,8 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
       const ids = { turn: uuid7(now), session: sessionIdAt(now) }
       return store.run(() => claimNext(deps, key, ids, now))
     },
+
+    keepFiles: (seq, files) => store.run(() => bringFiles(seq, files)),
 
     journalOf(turn) {
       const places = createPlaces(turn)

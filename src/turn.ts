@@ -11,13 +11,14 @@ import type { Outcomes } from './inbox/outcomes.ts'
 import { HermesError, isHermesError, messageOf } from './lib/errors.ts'
 import type { Logger } from './lib/log.ts'
 import { backoffMs } from './lib/wait.ts'
+import type { Attachment, MessageEvent } from './message/event.ts'
 import { cutForHooks, type EventListener } from './message/hook-events.ts'
 import type { SessionKey } from './message/ids.ts'
 import { targetOf } from './message/source.ts'
 import { noUsage, type ToolCall } from './message/transcript.ts'
 import type { Outbox } from './outbox/outbox.ts'
 import { type RunningTurn, type RunningTurns, StopRequested } from './sessions/running-turns.ts'
-import type { Claim, Finish, Turn, TurnJournal } from './turn-journal.ts'
+import type { Claim, FilesFirst, Finish, Turn, TurnJournal } from './turn-journal.ts'
 import { openTurnView, type TurnView, type TurnViewDeps } from './turn-view.ts'
 
 export interface TurnDeps extends TurnViewDeps {
@@ -36,6 +37,10 @@ export interface TurnDeps extends TurnViewDeps {
   toolContext(turn: Turn, call: ToolCall, signal: AbortSignal): ToolContext
   /** Builds the system prompt of a new session and freezes it. */
   freezePrompt(turn: Turn): Promise<string>
+  /** Brings the files of a message, each with its path or its problem. Rejects with the signal's reason. */
+  fetchAttachments(event: MessageEvent, name: string, signal: AbortSignal): Promise<readonly Attachment[]>
+  /** Takes a message back that waits. */
+  withdraw(seq: number): Promise<void>
   /** Keeps why a try failed, for the day its message is set aside. */
   noteFailure(seq: number, reason: string): Promise<void>
   /** The daemon is stopping: what runs may end, what waits goes on at the next start. */
@@ -51,9 +56,30 @@ export function createTurnRunner(deps: TurnDeps): (key: SessionKey, signal: Abor
       deps.probe('turn:before-claim')
       const claim = await deps.journal.claim(key)
       if (claim === null) return
+      if (claim.kind === 'files-first') {
+        await fetchFiles(deps, key, claim, signal)
+        continue
+      }
       deps.probe('turn:claimed')
       await takeTurn(deps, claim, signal)
     }
+  }
+}
+
+/** What the model reads of a message are its files, too: they are here, or it is known why not, before the turn begins. */
+async function fetchFiles(deps: TurnDeps, key: SessionKey, wanted: FilesFirst, laneSignal: AbortSignal): Promise<void> {
+  const { seq, event } = wanted
+  const running = deps.running.begin(key, seq, laneSignal)
+  try {
+    await deps.journal.keepFiles(seq, await deps.fetchAttachments(event, `${seq}`, running.signal))
+    deps.probe('media:fetched')
+  } catch (error) {
+    // Nothing has been claimed: after a stop of the gateway the message waits where it was.
+    if (laneSignal.aborted || deps.draining()) return
+    if (!(running.signal.reason instanceof StopRequested)) throw error
+    await deps.withdraw(seq)
+  } finally {
+    running.ended()
   }
 }
 

@@ -11,7 +11,7 @@ import { sessionById } from '../src/sessions/listing.ts'
 import { freezePrompt, readTranscript } from '../src/sessions/transcript.ts'
 import { requestTurnStop, sessionsWithOpenTurns } from '../src/sessions/turns.ts'
 import { query, row, type UseCase } from '../src/store/query.ts'
-import { type Claim, createTurnJournal, type Finish, type Turn } from '../src/turn-journal.ts'
+import { type Claim, createTurnJournal, type FilesFirst, type Finish, type Turn } from '../src/turn-journal.ts'
 import { createManualClock } from './kit/manual-clock.ts'
 import { openStore } from './kit/open-store.ts'
 
@@ -75,7 +75,7 @@ function journalFor(t: TestContext) {
   return { store, journal, accept, claimRun, transcript }
 }
 
-function kindOf(claim: Claim | null): string | undefined {
+function kindOf(claim: Claim | FilesFirst | null): string | undefined {
   return claim?.kind
 }
 
@@ -460,7 +460,53 @@ test('in a shared session the model reads who spoke', async (t) => {
   })
   const journal = createTurnJournal({ store, clock: () => 1, isShared: () => true, routeOf: () => '' })
   const claim = await journal.claim(key)
-  assert.equal(claim?.turn.lines[0]?.message.content, '[Ada] hello')
+  assert.equal(claim?.kind, 'run')
+  assert.equal(claim.turn.lines[0]?.message.content, '[Ada] hello')
+})
+
+test('a message with files waits for them: nothing is claimed before they are here or given up', async (t) => {
+  const { accept, claimRun, journal, store, transcript } = journalFor(t)
+  const photo = { kind: 'photo', ref: 'f1' } as const
+  const page = { kind: 'document', url: 'https://example.org/a.pdf' } as const
+  const seq = await accept('look', { attachments: [photo, page] })
+  const wanted = await journal.claim(key)
+  assert.deepEqual([wanted?.kind, wanted?.kind === 'files-first' && wanted.seq], ['files-first', seq])
+  assert.equal((await store.run(() => eventState(seq)))?.state, 'queued')
+  assert.equal(kindOf(await journal.claim(key)), 'files-first')
+
+  await journal.keepFiles(seq, [{ ...photo, path: '/media/1.jpg' }])
+  assert.equal(kindOf(await journal.claim(key)), 'files-first')
+  await journal.keepFiles(seq, [{ ...page, problem: 'the server answered 404' }])
+  const turn = await claimRun()
+  assert.deepEqual(
+    turn.event.attachments?.map(({ path, problem }) => path ?? problem),
+    ['/media/1.jpg', 'the server answered 404'],
+  )
+  assert.deepEqual(
+    (await transcript(turn)).map(({ content }) => content),
+    [
+      '[Attached photo: /media/1.jpg]\n' +
+        '[Attached document: https://example.org/a.pdf (could not be fetched: the server answered 404)]\nlook',
+    ],
+  )
+})
+
+test('files that come for a message which does not wait any more, or has others by now, change nothing', async (t) => {
+  const { accept, claimRun, journal } = journalFor(t)
+  const seq = await accept('look', { attachments: [{ kind: 'photo', ref: 'new' }] })
+  await journal.keepFiles(seq, [{ kind: 'photo', ref: 'old', path: '/media/1.jpg' }])
+  assert.equal(kindOf(await journal.claim(key)), 'files-first')
+  await journal.keepFiles(seq, [{ kind: 'photo', ref: 'new', path: '/media/2.jpg' }])
+  const turn = await claimRun()
+  await journal.keepFiles(seq, [{ kind: 'photo', ref: 'new', path: '/media/3.jpg' }])
+  assert.equal((await claimRun()).event.attachments?.[0]?.path, '/media/2.jpg')
+  assert.equal(turn.event.attachments?.[0]?.path, '/media/2.jpg')
+})
+
+test('an unknown command does not wait for the files beside it', async (t) => {
+  const { accept, journal } = journalFor(t)
+  await accept('/dance', { attachments: [{ kind: 'photo', ref: 'f1' }] })
+  assert.equal(kindOf(await journal.claim(key)), 'unknown-command')
 })
 
 test('a claim that is cut short leaves neither a turn nor half a conversation', async (t) => {

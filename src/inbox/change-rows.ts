@@ -111,7 +111,7 @@ function amendedEvent({ attachments, ...before }: MessageEvent, now: MessageEven
 }
 
 /** Files that have been fetched, or could not be, are not fetched again because the words beside them changed. */
-export function broughtAlready(wanted: readonly Attachment[], known: readonly Attachment[]): readonly Attachment[] {
+function broughtAlready(wanted: readonly Attachment[], known: readonly Attachment[]): readonly Attachment[] {
   return wanted.map((file) => known.find((one) => isBrought(one) && isSameFile(one, file)) ?? file)
 }
 
@@ -121,6 +121,15 @@ function isBrought({ path, problem }: Attachment): boolean {
 
 function isSameFile(one: Attachment, other: Attachment): boolean {
   return one.ref === other.ref && one.url === other.url && (one.ref ?? one.url) !== undefined
+}
+
+/** Files of a message that still waits have been fetched, or could not be; an edit in between may have named others. */
+export function* bringFiles(seq: number, files: readonly Attachment[]): UseCase<void> {
+  const found = yield* row(bySeq, { seq })
+  if (found?.state !== 'queued') return
+  const { attachments = [], ...event } = storedEvent(found.payload)
+  const payload = JSON.stringify({ ...event, attachments: broughtAlready(attachments, files) })
+  yield* exec(rewrite, { seq, kind: event.messageType, payload })
 }
 
 /** An edit that turned words into a command, or back: it belongs to another lane, behind what waits there. */

@@ -87,7 +87,12 @@ export function refusedCredentials(): FileProblem {
   return new FileProblem('the platform did not accept our credentials')
 }
 
-export function isType(contentType: string, type: string | undefined): boolean {
+export function tooLarge(maxBytes: number): FileProblem {
+  const mb = Math.round(maxBytes / 104_857.6) / 10
+  return new FileProblem(`it is larger than ${mb} MB, the most that is fetched`)
+}
+
+function isType(contentType: string, type: string | undefined): boolean {
   return type !== undefined && contentType.split(';', 1)[0]?.trim().toLowerCase() === type.toLowerCase()
 }
 
@@ -97,7 +102,7 @@ function cappedAt(maxBytes: number): (more: number, announced?: number) => void 
   return (more, announced = 0) => {
     bytes += more
     if (Math.max(bytes, announced) <= maxBytes) return
-    throw new FileProblem(`it is larger than ${Math.floor(maxBytes / 1_048_576)} MB, the most that is fetched`)
+    throw tooLarge(maxBytes)
   }
 }
 

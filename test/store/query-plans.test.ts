@@ -14,7 +14,9 @@ import {
   waitingQuestions,
 } from '../../src/approvals/queries.ts'
 import { chatHistory } from '../../src/chat-history.ts'
+import { applyDeletion, applyEdit } from '../../src/inbox/change-rows.ts'
 import { dropEvent, listOpenEvents, retryEvent } from '../../src/inbox/letters.ts'
+import { marksOf, moveMark } from '../../src/inbox/marks.ts'
 import { createOutcomes } from '../../src/inbox/outcomes.ts'
 import { acceptEvent, openLanes, parkEvent, queuedEvents, sweepInbox } from '../../src/inbox/queries.ts'
 import { brand } from '../../src/lib/brand.ts'
@@ -70,6 +72,8 @@ function scansOf(db: DatabaseSync, query: AnyQuery): string[] {
     .filter((detail) => /^SCAN (?!.*USING (COVERING )?INDEX)/.test(detail))
 }
 
+const nothing = { status: 'done', text: '', sessionId: '', model: '', usage: noUsage } as const
+
 /** Everything that rooms do with the store while messages come and go. */
 async function liveThrough(t: TestContext): Promise<{ queries: Set<AnyQuery>; path: string }> {
   const { store, path } = openStore(t)
@@ -99,23 +103,23 @@ async function liveThrough(t: TestContext): Promise<{ queries: Set<AnyQuery>; pa
   await accept('one')
   await accept('two')
   const claim = await journal.claim(key)
-  assert.ok(claim)
+  assert.ok(claim?.kind === 'run')
   const writes = journal.journalOf(claim.turn)
   const call = { id: 'a', name: 'tool', arguments: '{}' }
   await writes.assistant({ role: 'assistant', content: 'x'.repeat(70_000), toolCalls: [call] }, noUsage)
   await writes.toolStarted(call, 'effect')
   await watched.run(() => requestTurnStop(key))
   const again = await journal.claim(key)
-  assert.ok(again)
+  assert.ok(again !== null && again.kind !== 'files-first')
   await assert.rejects(writes.toolEnded(call, 'late', 'done'))
   await journal.finish(again.turn, { ...end, state: 'failed', writeReply, park: true })
   const second = await journal.claim(key)
-  assert.ok(second)
+  assert.ok(second?.kind === 'run')
   await journal.finish(second.turn, { ...end, state: 'done', writeReply })
   await watched.run(() => resetLane({ key, source: '', platform: '', userId: '', newSessionId: 'n', now: 1 }, ''))
   await createOutcomes(watched).wait(2, new AbortController().signal)
   await watched.run(() => retryEvent(1, 1))
-  await watched.run(() => parkEvent(1, '', { status: 'done', text: '', sessionId: '', model: '', usage: noUsage }))
+  await watched.run(() => parkEvent(1, '', nothing))
   await watched.run(() => dropEvent(1))
   await watched.run(() => queuedEvents(key))
   await watched.run(openLanes)
@@ -124,6 +128,17 @@ async function liveThrough(t: TestContext): Promise<{ queries: Set<AnyQuery>; pa
     await watched.run(() => chatHistory(source, { ...span, limit: 10 }))
   }
   for (const step of questionSteps(key, source)) await watched.run<unknown>(step)
+  const event = { source, text: 'changed', messageType: 'text', timestamp: 1 } as const
+  const change = { of: 'three', event, lane: 'turn', manner: 'rerun', outcome: nothing, pack: JSON.stringify } as const
+  await accept('three')
+  await watched.run(() => applyEdit({ ...change, keys: ['edit 1'] }, 1))
+  await watched.run(() =>
+    applyEdit({ ...change, keys: ['edit 2'], event: { ...event, text: '/x' }, lane: 'control' }, 1),
+  )
+  await watched.run(() => applyDeletion({ ...change, keys: ['deletion'] }, 1))
+  await journal.keepFiles(3, [])
+  await watched.run(() => moveMark(source, { place: 'c', id: '1' }, 1))
+  await watched.run(() => marksOf(source))
   await watched.run(() => sweepInbox(2, 10))
   await watched.run(() => sweepTurns(2, 10))
   for (const listing of [

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { silentLog } from '../../src/lib/log.ts'
@@ -57,11 +57,22 @@ test('after thirty days finished rows, keys and files go, and the conversation s
   mkdirSync(gateway.home.media, { recursive: true })
   writeFileSync(join(gateway.home.media, 'new.png'), '')
   writeFileSync(join(gateway.home.media, 'old.png'), '')
-  utimesSync(join(gateway.home.media, 'old.png'), new Date(0), new Date(0))
+  for (const day of ['2026-01-01', '2026-01-02']) {
+    mkdirSync(join(gateway.home.media, day))
+    for (const name of ['new.png', 'old.png']) writeFileSync(join(gateway.home.media, day, name), '')
+  }
+  rmSync(join(gateway.home.media, '2026-01-01', 'new.png'))
+  for (const name of ['old.png', '2026-01-01/old.png', '2026-01-02/old.png', '2026-01-01']) {
+    utimesSync(join(gateway.home.media, name), new Date(0), new Date(0))
+  }
 
   await sweepAfter(gateway, 29)
   assert.deepEqual(counts(gateway), [1, 1, 1, 1, 1, 1])
-  assert.deepEqual(readdirSync(gateway.home.media), ['new.png'])
+  assert.deepEqual(readdirSync(gateway.home.media, { recursive: true }).sort(), [
+    '2026-01-02',
+    '2026-01-02/new.png',
+    'new.png',
+  ])
   await sweepAfter(gateway, 31)
   assert.deepEqual(counts(gateway), [0, 0, 0, 0, 0, 0])
 
