@@ -52,7 +52,10 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     ...sender,
     async connect(signal) {
       const until = AbortSignal.any([signal, stopping.signal])
-      const [{ username }] = await Promise.all([whoAmI(api, until), options.webhook === undefined ? leave(until) : undefined])
+      const [{ username }] = await Promise.all([
+        whoAmI(api, until),
+        options.webhook === undefined ? leave(until) : undefined,
+      ])
       const handIn = intakeFor(username)
       if (options.webhook === undefined) await startPolling(handIn, until)
       else await startWebhook(options.webhook, handIn, until)

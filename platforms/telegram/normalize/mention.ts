@@ -63,6 +63,7 @@ export function withoutMention({ text, entities }: Content, view: BotView): stri
 /** Puts two parts together where a name stood between them. */
 function joined(before: string, after: string): string {
   if (before.trim() === '') return after.replace(/^\s*[,:;]?\s*/, '')
+  if (/^[,:;.!?]/.test(after)) return before.trimEnd() + after
   return /\s$/.test(before) ? before + after.replace(/^ /, '') : before + after
 }
 
