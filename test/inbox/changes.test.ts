@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import type { InboxDeps } from '../../src/inbox/inbox.ts'
+import { eventsOfChat } from '../../src/inbox/letters.ts'
 import { createOutcomes } from '../../src/inbox/outcomes.ts'
 import { claimEvent, finishEvent, headOf } from '../../src/inbox/queries.ts'
 import { storedEvent } from '../../src/inbox/stored-event.ts'
@@ -267,7 +268,7 @@ function reaction(more: Partial<ReactionChange> = {}): ReactionChange {
 }
 
 test('a reaction is told once, in the words of the contract, after it is on disk', async (t) => {
-  const { inbox, emitted, rows, stored, woken } = await withMessage(t)
+  const { inbox, emitted, rows, stored, woken, store } = await withMessage(t)
   assert.deepEqual(await inbox.change(reaction({ itemUserId: 'bot' }), keys('r1')), { status: 'accepted', seq: 2 })
   assert.deepEqual(await inbox.change(reaction(), keys('r1')), { status: 'duplicate', seq: 2 })
   await inbox.change(reaction({ added: false }), keys('r2'))
@@ -288,6 +289,18 @@ test('a reaction is told once, in the words of the contract, after it is on disk
     raw_event: { type: 'reaction_added' },
   })
   assert.equal(stored().length, 1, 'nobody works on a reaction')
+  const ever = {
+    after: { at: 0, row: 0 },
+    before: { at: Number.MAX_SAFE_INTEGER, row: 0 },
+    from: 'newest',
+    limit: 9,
+  } as const
+  const lines = await store.run(() => eventsOfChat({ platform: 'chat', account: 'bot', chatId: 'c' }, ever))
+  assert.deepEqual(
+    lines.map(({ seq }) => seq),
+    [1],
+    'and it is no line of the chat',
+  )
   assert.equal(woken.length, 1)
   assert.equal(rows("select seq from inbox where kind = 'reaction' and outcome is not null").length, 2)
 })

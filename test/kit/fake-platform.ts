@@ -37,6 +37,8 @@ export interface FakePlatform {
   react(id: string, emoji: string, writing?: Writing): Promise<void>
   /** A person sends a file. Resolves as `say`. */
   attach(file: Omit<FakeFile, 'id' | 'bytes'> & { readonly bytes: Uint8Array }, writing?: Writing): Promise<void>
+  /** Files are handed out only after `release`; `asked` resolves when somebody wants one. */
+  holdFiles(): { readonly asked: Promise<void>; release(): void }
   /** A message of the bot comes back to it. Resolves as `say`. */
   echo(text: string, writing?: Writing): Promise<void>
   /** The messages of the gateway, oldest first. */
@@ -78,6 +80,7 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
   const counts = new Map<string, number>()
   const files = new Map<string, Uint8Array>()
   const lostChats = new Set<string>()
+  let fileAsked = (): Promise<void> => Promise.resolve()
   let answersToLose = 0
   let notModified = 0
   let away = false
@@ -103,6 +106,15 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
       const file = { ...about, id: `f${files.size + 1}`, bytes: bytes.length }
       files.set(file.id, bytes)
       return happen('', writing, { file })
+    },
+    holdFiles() {
+      const asked = Promise.withResolvers<void>()
+      const released = Promise.withResolvers<void>()
+      fileAsked = () => {
+        asked.resolve()
+        return released.promise
+      }
+      return { asked: asked.promise, release: released.resolve }
     },
     echo: (text, writing) => happen(text, writing, { own: true }),
     press(message, label, writing = {}) {
@@ -176,6 +188,7 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
       case 'GET /find':
         return answer(response, 200, { id: messages.all.find(({ key }) => key === searchParams.get('key'))?.id })
       case 'GET /files':
+        await fileAsked()
         return void response.end(files.get(id))
       case 'POST /presses':
         presses.get(Number(id))?.(pressAnswerIn(await text(request)))

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
+import { conversation, rowsIn } from './support.ts'
+
+const png = Buffer.from('\x89PNG\r\n\x1a\n and so on', 'latin1')
+const photo = { kind: 'photo', fileName: 'cat.jpg', mimeType: 'image/jpeg', bytes: png } as const
+
+function filesIn({ home }: TestGateway): string[] {
+  const all = readdirSync(home.media, { recursive: true, encoding: 'utf8', withFileTypes: true })
+  return all.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name))
+}
+
+test('the model reads where a file lies that somebody sent, and what it is', async (t) => {
+  const gateway = await startTestGateway(t)
+  await gateway.platform.attach(photo)
+  await gateway.reply('You said: [Attached photo')
+  const [path = ''] = filesIn(gateway)
+  assert.match(path, /\/media\/\d{4}-\d\d-\d\d\/1-1-[0-9a-f]{8}\.png$/)
+  assert.deepEqual(conversation(gateway.model.requests[0]), [
+    `user: [Attached photo: ${path} (cat.jpg, image/png, ${png.length} bytes)]`,
+  ])
+  assert.deepEqual(readFileSync(path), png)
+  assert.equal(gateway.platform.calls('GET /files'), 1)
+})
+
+test('a voice message is told as one', async (t) => {
+  const gateway = await startTestGateway(t)
+  const bytes = Buffer.from(`OggS\0\x02${'\0'.repeat(22)}OpusHead`, 'latin1')
+  await gateway.platform.attach({ kind: 'voice', fileName: '', mimeType: 'audio/ogg', bytes })
+  await gateway.reply(/\[The user sent a voice message: \/.*\.ogg\]/)
+})
+
+test('a file that is too large costs its message nothing: it is answered, and the model reads why', async (t) => {
+  const gateway = await startTestGateway(t, { config: { media: { max_mb: 0.1 } } })
+  await gateway.platform.attach({ ...photo, bytes: Buffer.alloc(200_000) })
+  const why = 'could not be fetched: it is larger than 0.1 MB, the most that is fetched'
+  await gateway.reply(`You said: [Attached photo: cat.jpg (${why})]`)
+  await gateway.logged('a file was not fetched')
+})
+
+test('/stop ends the wait for a file, and the next message is answered', async (t) => {
+  const gateway = await startTestGateway(t)
+  const files = gateway.platform.holdFiles()
+  await gateway.platform.attach(photo)
+  await files.asked
+  await gateway.say('/stop')
+  await gateway.reply('Stopped.')
+  await gateway.say('never mind')
+  await gateway.reply('You said: never mind')
+  assert.equal(gateway.model.requestCount, 1)
+  assert.deepEqual(filesIn(gateway), [])
+})
+
+test('a file whose message is deleted meanwhile holds up nobody', async (t) => {
+  const gateway = await startTestGateway(t)
+  const files = gateway.platform.holdFiles()
+  await gateway.platform.attach(photo, { id: 'm1' })
+  await files.asked
+  await gateway.platform.remove('m1')
+  await gateway.say('next')
+  await gateway.reply('You said: next')
+  assert.equal(gateway.model.requestCount, 1)
+})
+
+test('words that are edited while the file is on its way are read as they are then, with the file', async (t) => {
+  const gateway = await startTestGateway(t)
+  const files = gateway.platform.holdFiles()
+  await gateway.platform.attach(photo, { id: 'm1' })
+  await files.asked
+  await gateway.platform.edit('m1', 'what is this?')
+  files.release()
+  // The edit of the made-up platform names no file, so that none is left.
+  await gateway.reply('You said: what is this?')
+})
+
+test('a stop of the gateway gives up no file: it is fetched at the next start, and the message answered once', async (t) => {
+  const gateway = await startTestGateway(t)
+  const files = gateway.platform.holdFiles()
+  await gateway.platform.attach(photo)
+  await files.asked
+  await gateway.stop()
+  assert.deepEqual(
+    rowsIn(gateway.home, 'select state, tries from inbox').map((row) => ({ ...row })),
+    [{ state: 'queued', tries: 0 }],
+  )
+  files.release()
+  await gateway.start()
+  await gateway.reply('You said: [Attached photo: /')
+  assert.equal(gateway.replies().length, 1)
+})

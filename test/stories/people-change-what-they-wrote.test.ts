@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
+import { conversation, rowsIn } from './support.ts'
+
+/** A gateway whose model is at work on `busy` until `release`. */
+async function busy(t: Parameters<typeof startTestGateway>[0], options: TestGatewayOptions = {}) {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const gateway = await startTestGateway(t, { replies: [{ text: 'done', gate: () => promise }], ...options })
+  await gateway.say('busy')
+  await gateway.asked(0)
+  return { gateway, release: resolve }
+}
+
+function rerun(edits: 'rerun' | 'ignore'): TestGatewayOptions {
+  return { config: { platforms: { fake: { edits } } } }
+}
+
+function notes({ home }: TestGateway): unknown[] {
+  return rowsIn(home, 'select event from trace order by id').map(({ event }) => event)
+}
+
+test('a message that is edited while it waits is answered once, as it reads then', async (t) => {
+  const { gateway, release } = await busy(t)
+  await gateway.say('what is 2 + 2?', { id: 'm1' })
+  await gateway.platform.edit('m1', 'what is 3 + 3?')
+  release()
+  await gateway.reply('You said: what is 3 + 3?')
+  assert.deepEqual(gateway.replies(), ['done', 'You said: what is 3 + 3?'])
+})
+
+test('an answered message stays answered: what the agent read is never rewritten', async (t) => {
+  const gateway = await startTestGateway(t)
+  await gateway.say('one', { id: 'm1' })
+  await gateway.reply('You said: one')
+  await gateway.platform.edit('m1', 'one, edited')
+  await gateway.say('two')
+  await gateway.reply('You said: two')
+  assert.deepEqual(conversation(gateway.model.requests[1]), ['user: one', 'assistant: You said: one', 'user: two'])
+  assert.deepEqual(notes(gateway), ['message:edited'])
+})
+
+test('with `edits: rerun` an edited message is answered anew, in the same conversation', async (t) => {
+  const gateway = await startTestGateway(t, rerun('rerun'))
+  await gateway.say('one', { id: 'm1' })
+  await gateway.reply('You said: one')
+  await gateway.platform.edit('m1', 'two')
+  await gateway.reply('You said: two')
+  assert.deepEqual(conversation(gateway.model.requests[1]), ['user: one', 'assistant: You said: one', 'user: two'])
+})
+
+test('with `edits: ignore` an edit changes nothing', async (t) => {
+  const { gateway, release } = await busy(t, rerun('ignore'))
+  await gateway.say('one', { id: 'm1' })
+  await gateway.platform.edit('m1', 'two')
+  release()
+  await gateway.reply('You said: one')
+})
+
+test('a message that is deleted while it waits is not answered', async (t) => {
+  const { gateway, release } = await busy(t)
+  await gateway.say('oh no', { id: 'm1' })
+  await gateway.say('this one', { id: 'm2' })
+  await gateway.platform.remove('m1')
+  release()
+  await gateway.reply('You said: this one')
+  assert.deepEqual(gateway.replies(), ['done', 'You said: this one'])
+  assert.deepEqual(notes(gateway), ['message:deleted'])
+})
+
+test('a waiting message that is edited into /stop stops the turn before it', async (t) => {
+  const { gateway } = await busy(t)
+  await gateway.say('please stop', { id: 'm1' })
+  await gateway.platform.edit('m1', '/stop')
+  await gateway.reply('Stopped.')
+  await gateway.say('and now?')
+  await gateway.reply('and now?')
+  assert.deepEqual(conversation(gateway.model.requests[1]), ['user: busy\n\nand now?'])
+})
+
+test('a stranger edits, deletes and reacts in vain', async (t) => {
+  const { gateway, release } = await busy(t, { config: { platforms: { fake: { allow_from: ['user'] } } } })
+  await gateway.say('mine', { id: 'm1' })
+  await gateway.platform.edit('m1', 'his', { user: 'stranger' })
+  await gateway.platform.remove('m1', { user: 'stranger' })
+  await gateway.platform.react('m1', '👎', { user: 'stranger' })
+  release()
+  await gateway.reply('You said: mine')
+  assert.deepEqual(
+    gateway.events.filter(({ name }) => name.startsWith('reaction')),
+    [],
+  )
+})
+
+test('reactions are gateway events with exactly the keys of the contract', async (t) => {
+  const gateway = await startTestGateway(t)
+  await gateway.say('hello', { id: 'm1' })
+  await gateway.platform.react('m1', '👍', { user: 'ada' })
+  const { context } = await gateway.event('reaction:added', { platform: 'fake', user_id: 'ada', message_ts: 'm1' })
+  assert.deepEqual(Object.keys(context).sort(), [
+    'channel_id',
+    'event_ts',
+    'item_type',
+    'item_user_id',
+    'message_ts',
+    'platform',
+    'raw_event',
+    'reaction',
+    'team_id',
+    'user_id',
+  ])
+  assert.equal(context['reaction'], '👍')
+  await gateway.reply('You said: hello')
+  assert.equal(gateway.model.requestCount, 1)
+})
