@@ -192,6 +192,42 @@ export const errorCatalogue = {
     meaning: 'The turn was stopped.',
     hint: 'Send a message to go on.',
   },
+  'hosts/threw': {
+    meaning: 'A handler failed.',
+    hint: 'The message and the log say where; it is loaded again when its files change.',
+  },
+  'hosts/timeout': {
+    meaning: 'A handler was not done in time and was cut off.',
+    hint: 'Let it do less, give it more time (`timeout_ms`), or let it look at its `signal`.',
+  },
+  'hosts/aborted': {
+    meaning: 'A handler was cut off because its result was no longer wanted.',
+    hint: 'Nothing to do.',
+  },
+  'hosts/died': {
+    meaning: 'The process of a handler ended while the handler was running.',
+    hint: 'The log holds its last words. The process starts again by itself; what was running is not repeated.',
+  },
+  'hosts/unloadable': {
+    meaning: 'A handler cannot be loaded.',
+    hint: 'The message names file and line; it is loaded again when its files change.',
+  },
+  'hosts/unserialisable': {
+    meaning: 'What a handler was given or returned cannot be written as JSON.',
+    hint: 'Let it return null, text, numbers, lists and plain objects only.',
+  },
+  'hosts/unavailable': {
+    meaning: 'The process that runs handlers of this language cannot be started.',
+    hint: 'Handlers in Python need python3, 3.9 or newer, on the PATH; the message says what went wrong.',
+  },
+  'hosts/garbled': {
+    meaning: 'A handler wrote into the pipe through which its process talks to the gateway.',
+    hint: 'Let it leave file descriptors 3 and 4 alone.',
+  },
+  'hosts/stopped': {
+    meaning: 'The process that runs handlers is stopping and takes no more work.',
+    hint: 'Nothing to do: it stops with the gateway, or for a newer one that takes its place.',
+  },
   'outbox/dead': {
     meaning: 'A reply could not be delivered and will not be tried again by itself.',
     hint: '`hermes outbox list` shows it with the reason; `hermes outbox retry <id>` tries again.',

@@ -16,6 +16,7 @@ const areas: Readonly<Record<AreaOf<ErrorCode>, string>> = {
   provider: 'The model provider',
   agent: 'The agent and its tools',
   terminal: 'Commands the agent runs',
+  hosts: 'Handlers: hooks and Python plugins',
   outbox: 'Replies that go out',
   cli: 'The command line',
 }

@@ -1,0 +1,104 @@
+/**
+ * The process of a host: started with its four pipes, watched, ended together with everything it started.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { Socket } from 'node:net'
+import { within } from '../lib/wait.ts'
+import type { HostCommand } from './languages.ts'
+import { createLineReader } from './lines.ts'
+import type { Output } from './output.ts'
+import { killGroup } from './process-group.ts'
+import { postWatchman } from './watchman.ts'
+
+/**
+ * Run by a shell that then becomes the host: limits are inherited, and Node cannot set its own. The kernel is told to
+ * take the host first when memory runs out. A limit that cannot be set here is done without.
+ */
+const limitThenRun = `{ echo 800 >/proc/self/oom_score_adj; ulimit -c 0; ulimit -d "$0"; } 2>/dev/null
+unset PWD OLDPWD SHLVL
+exec "$@"`
+const shell = '/bin/sh'
+/** How long pipes are read after the end of the process: something that left its group may hold them open. */
+const drainMs = 100
+
+export interface ChildOptions extends HostCommand {
+  readonly env: Readonly<Record<string, string>>
+  readonly cwd: string
+  readonly maxFrameBytes: number
+  readonly output: Output
+  onLine(line: string): void
+  /** The host sent a line beyond `maxFrameBytes`; this is how it begins. */
+  onTooLong(beginning: string): void
+}
+
+export interface Ending {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  /** Why it never ran. */
+  readonly error?: Error
+}
+
+export interface HostChild {
+  /** Undefined when it could not be started. */
+  readonly pid: number | undefined
+  /** `line` without its break. Lost when the process is gone. */
+  send(line: string): void
+  /** Closes the pipe to the host, upon which it ends in its own time. */
+  close(): void
+  /** Ends it by force, with everything it started. */
+  kill(): void
+  /** Resolves when it is gone, all it sent has been read, and its group was killed. Never rejects. */
+  readonly ended: Promise<Ending>
+}
+
+/** Never throws: what goes wrong is how it `ended`. */
+export function startChild(options: ChildOptions): HostChild {
+  const child = launch(options)
+  const { pid } = child
+  const [, stdout, stderr, toHost, fromHost] = child.stdio
+  if (!(toHost instanceof Socket && fromHost instanceof Socket && stdout instanceof Socket && stderr instanceof Socket))
+    throw new Error('a child process came without its pipes')
+  const watchman = pid === undefined ? undefined : postWatchman(pid)
+  options.output.follow('stdout', stdout)
+  options.output.follow('stderr', stderr)
+  const reader = createLineReader(options.maxFrameBytes, options.onLine, options.onTooLong)
+  fromHost.on('data', (chunk) => reader.add(chunk))
+  // That a pipe broke is told by the end of the process, which follows.
+  for (const pipe of [toHost, fromHost]) pipe.on('error', () => undefined)
+  let gone = false
+  const kill = () => {
+    if (!gone && pid !== undefined) killGroup(pid)
+  }
+  const ended = endOf(child).then(async (ending) => {
+    // Before it is called gone: grandchildren are still in its group.
+    kill()
+    gone = true
+    watchman?.dismiss()
+    await within(Promise.all([closeOf(fromHost), closeOf(stdout), closeOf(stderr)]), drainMs)
+    for (const pipe of [stdout, stderr, toHost, fromHost]) pipe.destroy()
+    return ending
+  })
+  return { pid, send: (line) => toHost.write(`${line}\n`), close: () => toHost.end(), kill, ended }
+}
+
+function launch({ command, args, dataLimitMb, env, cwd }: ChildOptions): ChildProcess {
+  const plain = [command, ...args] as const
+  const [program, ...rest] = existsSync(shell)
+    ? [shell, '-c', limitThenRun, String(dataLimitMb * 1024), ...plain]
+    : plain
+  return spawn(program, rest, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'] })
+}
+
+function endOf(child: ChildProcess): Promise<Ending> {
+  return new Promise((resolve) => {
+    child.once('exit', (code, signal) => resolve({ code, signal }))
+    child.on('error', (error) => {
+      if (child.pid === undefined) resolve({ code: null, signal: null, error })
+    })
+  })
+}
+
+function closeOf(pipe: Socket): Promise<void> {
+  return new Promise((resolve) => (pipe.closed ? resolve() : pipe.once('close', () => resolve())))
+}

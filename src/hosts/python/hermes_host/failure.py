@@ -1,0 +1,71 @@
+"""Errors as the gateway is told about them."""
+import os
+import sys
+
+OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+LIMIT = 10_000
+
+
+def message_of(error):
+    """`ValueError: no such chat`. Never raises."""
+    if isinstance(error, SystemExit):
+        return f"sys.exit({error.code!r}) was called"[:LIMIT]
+    try:
+        text = str(error)
+    except Exception:
+        text = "(its message cannot be read)"
+    name = type(error).__name__
+    return (f"{name}: {text}" if text else name)[:LIMIT]
+
+
+def stack_of(error):
+    """The traceback without the frames of the host. Never raises."""
+    import traceback
+
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(OURS):
+        trace = trace.tb_next
+    try:
+        return "".join(traceback.format_exception(type(error), error, trace))[-LIMIT:]
+    except Exception:
+        return ""
+
+
+def place_of(error, path):
+    """`<file>:<line>` of a mistake that keeps a module from loading."""
+    places = _places(error, os.path.dirname(path))
+    return f"{places[-1][0]}:{places[-1][1]}" if places else path
+
+
+def files_in(error, folder):
+    """The files of a folder that an error came through; one that failed to load is not among the loaded modules."""
+    return [file for file, _ in _places(error, folder)]
+
+
+def _places(error, folder):
+    places = []
+    trace = error.__traceback__
+    while trace is not None:
+        places.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
+        trace = trace.tb_next
+    if isinstance(error, SyntaxError) and error.filename:
+        places.append((error.filename, error.lineno or 1))
+    return [(file, line) for file, line in places if file.startswith(folder + os.sep)]
+
+
+def where_is(thread, coroutine):
+    """Where a handler is right now: the stack of a coroutine that waits, or of a thread. Never raises."""
+    try:
+        import traceback
+
+        frames = []
+        while getattr(coroutine, "cr_frame", None) is not None and not coroutine.cr_running:
+            frames += traceback.extract_stack(coroutine.cr_frame, limit=1)
+            coroutine = coroutine.cr_await
+        if not frames:
+            frames = traceback.extract_stack(sys._current_frames().get(thread.ident))
+            ours = [index for index, frame in enumerate(frames) if frame.filename.startswith(OURS)]
+            frames = frames[ours[-1] + 1:] if ours else []
+        return "".join(traceback.format_list(frames))[-LIMIT:]
+    except Exception:
+        return ""

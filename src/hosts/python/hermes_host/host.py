@@ -1,0 +1,88 @@
+"""Reads what the gateway says and sees to it."""
+import atexit
+import json
+import os
+import sys
+import traceback
+
+from .call import Call
+from .failure import files_in, message_of, place_of, stack_of, where_is
+from .modules import Module
+from .requests import Requests
+from .wire import IN, Wire
+
+
+class Host:
+    def __init__(self, settings):
+        self._wire = Wire(settings["maxFrameBytes"])
+        self._requests = Requests(self._wire)
+        self._modules = {}
+        self._calls = {}
+        self._loads = {}
+
+    def hello(self):
+        self._wire.send({"t": "hello", "runtime": sys.version.split()[0]})
+
+    def load(self, frame):
+        module = Module(frame["module"], frame["path"], frame["entry"], frame["importAs"])
+        self._modules[module.name] = module
+        self._loads[frame["id"]] = module
+        module.place.home.post(lambda worker: self._load(frame["id"], module, worker))
+
+    def _load(self, number, module, worker):
+        try:
+            module.load()
+            if module.handler(module.entry).is_async:
+                # Before the first call, so that all of its coroutines share one loop.
+                worker.ensure_loop()
+            self._wire.send({"t": "loaded", "id": number, "files": module.files()})
+        except BaseException as error:
+            message = f"{place_of(error, module.path)}: {message_of(error)}"
+            files = sorted({*module.files(), *files_in(error, module.folder)})
+            self._wire.send({"t": "unloadable", "id": number, "message": message, "stack": stack_of(error), "files": files})
+        finally:
+            del self._loads[number]
+
+    def call(self, frame):
+        call = Call(frame, self._modules[frame["module"]], self._wire, self._requests, self._forget)
+        self._calls[call.id] = call
+        call.start()
+
+    def _forget(self, call):
+        self._calls.pop(call.id, None)
+
+    def cancel(self, frame):
+        number = frame["id"]
+        loading = self._loads.get(number)
+        if loading is not None:
+            stack = where_is(loading.place.home.thread, None)
+            self._wire.send({"t": "where", "id": number, "stack": stack})
+        call = self._calls.get(number)
+        if call is not None:
+            call.cancel()
+
+    def answer(self, frame):
+        self._requests.answered(frame)
+
+    refusal = answer
+
+
+def run():
+    """Serves the gateway until it is done with this host, or gone."""
+    settings = json.loads(sys.argv[1])
+    # What handlers see as the arguments of the program is not theirs.
+    del sys.argv[1:]
+    host = Host(settings)
+    host.hello()
+    try:
+        with os.fdopen(IN, "rb", closefd=False) as lines:
+            for line in lines:
+                frame = json.loads(line)
+                getattr(host, frame["t"])(frame)
+    except Exception:
+        traceback.print_exc()
+    # Not sys.exit: it would wait for threads that handlers have left running.
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)

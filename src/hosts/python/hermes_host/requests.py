@@ -1,0 +1,117 @@
+"""What a handler asks of the gateway while it runs."""
+import sys
+import threading
+
+
+class GatewayError(Exception):
+    """The gateway refused or failed. `name` and `code` are those of its error."""
+
+    def __init__(self, name, message, code=None):
+        super().__init__(message)
+        self.name = name
+        self.code = code
+
+
+class Cancelled(BaseException):
+    """The call is over: its time is up, or its caller gave up. No ``except Exception`` swallows it."""
+
+
+class Requests:
+    """Requests that wait for an answer, of all calls."""
+
+    def __init__(self, wire):
+        self._wire = wire
+        self._lock = threading.Lock()
+        self._waiting = {}
+        self._next = 1
+
+    def ask(self, call, method, args, refs):
+        """Sends a request. In a coroutine returns an awaitable, elsewhere blocks until the answer is there."""
+        loop = _running_loop()
+        waiter = _Later(call, loop) if loop else _Blocked(call)
+        with self._lock:
+            number = self._next
+            self._next += 1
+            self._waiting[number] = waiter
+        try:
+            self._wire.send({"t": "request", "id": number, "call": call.id, "method": method, "args": args, "refs": refs})
+        except (TypeError, ValueError):
+            self._waiting.pop(number, None)
+            raise
+        return waiter.wait()
+
+    def answered(self, frame):
+        """An answer or a refusal came. On the thread that reads."""
+        waiter = self._waiting.pop(frame["id"], None)
+        if waiter is not None:
+            waiter.settle(frame)
+
+    def cancel(self, call):
+        """Wakes those who wait for an answer in a call that should end."""
+        with self._lock:
+            waiters = [(number, waiter) for number, waiter in self._waiting.items() if waiter.call is call]
+            for number, _ in waiters:
+                del self._waiting[number]
+        for _, waiter in waiters:
+            waiter.settle(None)
+
+
+def _result(call, frame):
+    if frame is None:
+        raise Cancelled()
+    if frame["t"] == "answer":
+        return call.copies.note(frame["value"], frame.get("ref"))
+    error = frame["error"]
+    if error.get("cancelled"):
+        raise Cancelled()
+    raise call.copies.error(error)
+
+
+class _Blocked:
+    def __init__(self, call):
+        self.call = call
+        self._frame = None
+        self._ready = threading.Lock()
+        self._ready.acquire()
+
+    def settle(self, frame):
+        self._frame = frame
+        self._ready.release()
+
+    def wait(self):
+        self._ready.acquire()
+        return _result(self.call, self._frame)
+
+
+class _Later:
+    def __init__(self, call, loop):
+        self.call = call
+        self._loop = loop
+        self._future = loop.create_future()
+
+    def settle(self, frame):
+        self._loop.call_soon_threadsafe(self._deliver, frame)
+
+    def _deliver(self, frame):
+        if self._future.done():
+            return
+        try:
+            self._future.set_result(_result(self.call, frame))
+        except Cancelled:
+            self._future.cancel()
+        except Exception as error:
+            self._future.set_exception(error)
+
+    def wait(self):
+        return self._future
+
+
+def _running_loop():
+    """The loop of the coroutine that this is called from; None in a plain function, which may run on a loop, too."""
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None:
+        return None
+    try:
+        return asyncio.get_running_loop() if asyncio.current_task() is not None else None
+    except RuntimeError:
+        return None

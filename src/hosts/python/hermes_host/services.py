@@ -1,0 +1,71 @@
+"""What a handler gets as its third argument, if it takes one."""
+import threading
+
+
+class Signal:
+    """Tells a handler that it should end."""
+
+    def __init__(self):
+        self._event = threading.Event()
+
+    @property
+    def aborted(self):
+        return self._event.is_set()
+
+    def wait(self, seconds=None):
+        """Sleeps until it should end, at most that long; says whether it should. Blocks its thread."""
+        return self._event.wait(seconds)
+
+    def _abort(self):
+        self._event.set()
+
+
+class Log:
+    """Lines for the log of the gateway: ``log.info("sent", count=3)``."""
+
+    def __init__(self, wire, module):
+        self._wire, self._module = wire, module
+
+    def debug(self, message, **fields):
+        self._wire.log(self._module, "debug", message, fields)
+
+    def info(self, message, **fields):
+        self._wire.log(self._module, "info", message, fields)
+
+    def warning(self, message, **fields):
+        self._wire.log(self._module, "warn", message, fields)
+
+    warn = warning
+
+    def error(self, message, **fields):
+        self._wire.log(self._module, "error", message, fields)
+
+
+class Gateway:
+    """What a handler may ask for while it runs. In a coroutine await the result; elsewhere the call blocks."""
+
+    def __init__(self, request):
+        self._request = request
+
+    def send(self, target, text):
+        """Sends a message through the outbox."""
+        return self._request("send", [target, text])
+
+    def start_agent(self, prompt, options=None, *, max_iterations=None, deliver=None, route=None):
+        """Starts a background session; returns its task id at once."""
+        named = {"maxIterations": max_iterations, "deliver": deliver, "route": route}
+        return self._request(
+            "startAgent",
+            [prompt, {**(options or {}), **{name: value for name, value in named.items() if value is not None}}],
+        )
+
+    startAgent = start_agent
+
+
+class Services:
+    """`signal`, `log` and `gateway`, as attributes."""
+
+    def __init__(self, call):
+        self.signal = call.signal
+        self.log = call.log
+        self.gateway = Gateway(call.request)

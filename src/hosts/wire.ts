@@ -1,0 +1,100 @@
+/**
+ * The protocol between the gateway and a host: one JSON object a line, to the host on its file descriptor 3, from the
+ * host on 4. `node/` and `python/` speak the other side of it.
+ *
+ * A reference is a number for an object that stays in the gateway. The host notes which of its copies stands for which
+ * number, and sends the number back when the copy comes back as it was.
+ */
+import { z } from 'zod'
+
+/** Where in a list of arguments, or under which keyword, a value stands, and its reference. */
+export type PlacedReference = readonly [place: number | string, reference: number]
+
+export type ToHost =
+  | {
+      readonly t: 'load'
+      readonly id: number
+      readonly module: string
+      readonly path: string
+      readonly entry: string
+      readonly importAs: string
+    }
+  | {
+      readonly t: 'call'
+      readonly id: number
+      readonly module: string
+      readonly fn: string
+      readonly args: readonly unknown[]
+      readonly keywords?: Readonly<Record<string, unknown>>
+      readonly callbacks?: readonly string[]
+      readonly services?: true
+      readonly discard?: true
+      readonly refs?: readonly PlacedReference[]
+    }
+  /** Please end. A host whose threads are not stuck acknowledges it (`where`). */
+  | { readonly t: 'cancel'; readonly id: number }
+  | { readonly t: 'answer'; readonly id: number; readonly value: unknown; readonly ref?: number }
+  | { readonly t: 'refusal'; readonly id: number; readonly error: RequestError }
+
+/** Why a request failed. `cancelled`: because its call is over. */
+export interface RequestError {
+  readonly name: string
+  readonly message: string
+  readonly code?: string
+  readonly cancelled?: true
+  readonly ref?: number
+}
+
+const id = z.int().nonnegative()
+const text = z.string()
+
+const fromHost = z.discriminatedUnion('t', [
+  /** The first word. */
+  z.object({ t: z.literal('hello'), runtime: text }),
+  /** The only word of a runtime that is too old. */
+  z.object({ t: z.literal('refused'), reason: text }),
+  z.object({ t: z.literal('loaded'), id, files: z.array(text) }),
+  z.object({ t: z.literal('unloadable'), id, message: text, stack: text, files: z.array(text) }),
+  /** A call ended well. `ref` takes the place of a value. */
+  z.object({ t: z.literal('done'), id, value: z.unknown().optional(), ref: id.optional() }),
+  z.object({
+    t: z.literal('failed'),
+    id,
+    kind: z.enum(['threw', 'unserialisable', 'unloadable']),
+    message: text,
+    stack: text,
+    ref: id.optional(),
+  }),
+  /** A cancel arrived; `stack` says where the handler is. */
+  z.object({ t: z.literal('where'), id, stack: text }),
+  z.object({
+    t: z.literal('request'),
+    id,
+    call: id,
+    method: text,
+    args: z.array(z.unknown()),
+    refs: z.array(z.tuple([id, id])).optional(),
+  }),
+  z.object({
+    t: z.literal('log'),
+    module: text.optional(),
+    level: z.enum(['debug', 'info', 'warn', 'error']),
+    message: text,
+    fields: z.record(text, z.unknown()).optional(),
+  }),
+  /** Last words of a process that ends itself; `call` is the one that made it do so. */
+  z.object({ t: z.literal('bye'), call: id.optional() }),
+])
+
+export type FromHost = z.infer<typeof fromHost>
+
+/** A line of the host; undefined when it is none of the protocol. Never throws. */
+export function parseFrame(line: string): FromHost | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(line)
+  } catch {
+    return undefined
+  }
+  return fromHost.safeParse(value).data
+}
