@@ -141,9 +141,9 @@ function alignedTable(
 /** One group of lines for each row, with the names of the columns in front. */
 function groupedTable([header = [], ...rows]: readonly (readonly string[])[]): string {
   const groups = rows.map(([title = '', ...cells]) => {
-    const facts = cells.map((cell, index) => {
+    const facts = cells.flatMap((cell, index) => {
       const name = header[index + 1] ?? ''
-      return `• ${name === '' ? '' : `${name}: `}${cell}`
+      return cell === '' ? [] : [`• ${name === '' ? '' : `${name}: `}${cell}`]
     })
     return [...(title === '' ? [] : [`<b>${title}</b>`]), ...facts].join('\n')
   })
