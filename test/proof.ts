@@ -1,9 +1,9 @@
 /**
  * `npm run proof [-- options]`: the promises under the full counts. Every kill point of the route times twenty seeds, then
- * random kills while people write, and strange payloads for every platform.
- * Prints what was counted; exits 1 when a promise was broken.
+ * random kills while people write, strange payloads for every platform, and adapters with a defect against the platform
+ * contract. Prints what was counted; exits 1 when a promise was broken.
  *
- *     --only points|monkey|payloads   one part
+ *     --only points|monkey|payloads|contract   one part
  *     --point NAME           this kill point alone
  *     --seed N               this seed alone (points), or the seed of the monkey and the payloads
  *     --seeds N              seeds per kill point; 20
@@ -13,6 +13,7 @@
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { killPoints } from './crash/life.ts'
+import { proveContract } from './proof/contract.ts'
 import { type MonkeyResult, runMonkey } from './proof/monkey.ts'
 import { provePayloads } from './proof/payloads.ts'
 import { type PointsResult, runPoints } from './proof/points.ts'
@@ -43,6 +44,7 @@ const wanted = (part: string) => values.only === part || (values.only === undefi
 if (wanted('points') || values.point !== undefined) kept = (await provePoints()) && kept
 if (wanted('monkey')) kept = (await proveMonkey()) && kept
 if (wanted('payloads')) kept = (await proveAllPayloads()) && kept
+if (wanted('contract')) kept = (await proveDefects()) && kept
 print(kept ? 'Every promise was kept.' : 'A PROMISE WAS BROKEN.')
 process.exitCode = kept ? 0 : 1
 
@@ -104,6 +106,14 @@ async function proveAllPayloads(): Promise<boolean> {
     if (!kept) print(`    again: npm run proof -- --only payloads --payloads ${values.payloads} --seed ${seed}`)
   }
   return results.every(({ kept }) => kept)
+}
+
+async function proveDefects(): Promise<boolean> {
+  progress('contract: adapters with a defect')
+  const { defects, promises, surprises } = await proveContract()
+  print(`Platform contract: ${defects} adapters with a defect against ${promises} promises`)
+  print(`  told apart wrongly: ${counted(surprises)}`)
+  return surprises.length === 0
 }
 
 function counted(items: readonly string[]): string {

@@ -21,7 +21,8 @@ import { type FakeUpdate, meaningOf } from './fake-platform-updates.ts'
 
 const retryMs = 20
 
-export function createAdapter(context: PlatformContext): PlatformAdapter {
+/** @param meaning what the gateway makes of an update; tests that need a defect bring their own */
+export function createAdapter(context: PlatformContext, meaning = meaningOf): PlatformAdapter {
   const { url, token, abilities } = context.options
   const can = (ability: string) => !Array.isArray(abilities) || abilities.includes(ability)
   const stopping = new AbortController()
@@ -92,21 +93,21 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
   }
 
   async function handIn(update: FakeUpdate): Promise<void> {
-    const meaning = meaningOf(update, context)
-    switch (meaning.kind) {
+    const meant = meaning(update, context)
+    switch (meant.kind) {
       case 'nothing':
         return
       case 'press': {
-        const answer = await context.press(meaning.press)
+        const answer = await context.press(meant.press)
         await ask('POST', `/presses/${update.update}`, stopping.signal, answer)
         return
       }
       case 'change':
-        await context.change(meaning.change, meaning.keys)
+        await context.change(meant.change, meant.keys)
         return
       case 'message':
         try {
-          await context.accept(meaning.event, meaning.keys)
+          await context.accept(meant.event, meant.keys)
         } catch (error) {
           if (!isHermesError(error) || error.code !== 'inbox/too-large') throw error
           await call('POST', '/messages', stopping.signal, { chat: update.chat, kind: 'notice', text: error.message })

@@ -1,7 +1,16 @@
 /**
  * The public test kit (`#sdk/testing`): what the author of a platform or a provider needs to test it as ours are tested.
  */
-export { type PlatformUnderTest, platformContract } from './contracts/platform.ts'
+export {
+  type PlatformContractOptions,
+  type PlatformPromise,
+  type PlatformUnderTest,
+  platformContract,
+  platformPromises,
+  type SaidFile,
+} from './contracts/platform.ts'
+export { lookAt, type PromiseVerdict } from './contracts/platform-promise.ts'
+export type { Conversation } from './contracts/platform-under-test.ts'
 export { type ProviderSetup, providerContract } from './contracts/provider.ts'
 export {
   type FakePlatform,
@@ -20,7 +29,16 @@ export {
   scriptedProvider,
 } from './scripted-provider.ts'
 export { startAnthropicServer } from './servers/anthropic-server.ts'
+export {
+  type Absence,
+  createFaults,
+  type FaultAnswer,
+  type FaultedCall,
+  type FaultOptions,
+  type Faults,
+} from './servers/faults.ts'
 export { startOpenAiServer } from './servers/openai-server.ts'
+export type { RateWindow, RateWindowOptions } from './servers/rate-window.ts'
 export type { ModelReply, RecordedRequest } from './servers/script.ts'
 export type { ModelServer, ModelServerOptions } from './servers/sse.ts'
 export { type SeenEvent, startTestGateway, type TestGateway, type TestGatewayOptions } from './start-gateway.ts'

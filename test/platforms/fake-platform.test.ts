@@ -3,44 +3,20 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { silentLog } from '../../src/lib/log.ts'
 import { discoverPlatforms, loadPlatform } from '../../src/platforms/registry.ts'
+import { fakeUnderTest } from '../kit/contracts/fake-under-test.ts'
 import { platformContract } from '../kit/contracts/platform.ts'
-import { type FakePlatform, installFakePlatform, startFakePlatform } from '../kit/fake-platform.ts'
+import { installFakePlatform } from '../kit/fake-platform.ts'
 import { createAdapter } from '../kit/fake-platform-adapter.ts'
-import { createRecordingContext } from '../kit/recording-context.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
 const { signal } = new AbortController()
 const target = { platform: 'fake', account: 'default', chatId: 'chat' }
 const reply = { deliveryId: 'd1', target, text: 'The answer.', kind: 'reply' as const }
 
-async function build(vendor?: FakePlatform) {
-  const platform = vendor ?? (await startFakePlatform())
-  const gateway = createRecordingContext({ options: { url: platform.url, token: platform.token } })
-  const adapter = createAdapter(gateway.context)
-  return {
-    platform,
-    gateway,
-    adapter,
-    target,
-    say: async (text: string, id: string) => {
-      await platform.say(text, { id })
-      return true
-    },
-    seen: async (text: string) => {
-      await platform.until((message) => message.text === text)
-    },
-    breakDown: () => platform.disconnect(),
-    close: async () => {
-      await adapter.disconnect()
-      await platform.close()
-    },
-  }
-}
-
-platformContract('the fake platform of the test kit', () => build())
+platformContract('the fake platform of the test kit', fakeUnderTest)
 
 test('the fake platform fails as it is told, and the adapter names the problem', async (t) => {
-  const { platform, adapter, close } = await build()
+  const { platform, adapter, close } = await fakeUnderTest()
   t.after(close)
   for (const problem of ['rate-limited', 'temporary', 'rejected', 'unauthorised'] as const) {
     platform.failNext(problem, { retryAfterMs: 1_500 })
@@ -53,7 +29,7 @@ test('the fake platform fails as it is told, and the adapter names the problem',
 })
 
 test('a lost answer leaves the message with the people and doubt with the gateway', async (t) => {
-  const { platform, adapter, close } = await build()
+  const { platform, adapter, close } = await fakeUnderTest()
   t.after(close)
   platform.loseAnswer()
   const result = await adapter.send(reply, signal)
@@ -67,7 +43,7 @@ test('a lost answer leaves the message with the people and doubt with the gatewa
 })
 
 test('an adapter comes back after a lost connection and reports both', async (t) => {
-  const { platform, gateway, adapter, say, close } = await build()
+  const { platform, gateway, adapter, say, close } = await fakeUnderTest()
   t.after(close)
   await adapter.connect(signal)
   await say('before', '1')
@@ -98,7 +74,7 @@ test('the fake platform can be installed into a home, where the gateway finds it
 })
 
 test('a button shows, is pressed once and goes when the message is edited', async (t) => {
-  const { platform, adapter, gateway, close } = await build()
+  const { platform, adapter, gateway, close } = await fakeUnderTest()
   t.after(close)
   await adapter.connect(signal)
   gateway.answerPresses({ status: 'stale', text: 'Too late.' })

@@ -64,7 +64,7 @@ export type PromiseVerdict =
   | { readonly state: 'skipped'; readonly missing: readonly string[] }
   | { readonly state: 'broken'; readonly error: unknown }
 
-/** Looks at one promise of a platform that was just built, and takes the platform down. Does not reject. */
+/** Looks at one promise of a platform that it builds, and takes the platform down. Rejects as `build` and `close` do. */
 export async function lookAt(
   promised: PlatformPromise,
   build: () => Promise<PlatformUnderTest>,
@@ -73,14 +73,23 @@ export async function lookAt(
   const platform = await build()
   try {
     const missing = promised.missing(platform)
-    if (missing.length > 0) return { state: 'skipped', missing }
-    const result = await within(promised.check(platform), patienceMs)
-    if (!result.done) throw new Error(`waited in vain for ${patienceMs} ms`)
-    return { state: 'kept' }
-  } catch (error) {
-    return { state: 'broken', error }
+    return missing.length > 0 ? { state: 'skipped', missing } : await verdictOn(promised, platform, patienceMs)
   } finally {
     await platform.close()
+  }
+}
+
+async function verdictOn(
+  promised: PlatformPromise,
+  platform: PlatformUnderTest,
+  patienceMs: number,
+): Promise<PromiseVerdict> {
+  try {
+    const result = await within(promised.check(platform), patienceMs)
+    if (result.done) return { state: 'kept' }
+    return { state: 'broken', error: new Error(`waited in vain for ${patienceMs} ms`) }
+  } catch (error) {
+    return { state: 'broken', error }
   }
 }
 
