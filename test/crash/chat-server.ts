@@ -58,6 +58,7 @@ export async function startChatServer(): Promise<ChatServer> {
   }
 
   const server = createServer(async (request, response) => {
+    if (request.url?.startsWith('/files/')) return void response.end(Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'))
     const body = await readJson(request)
     const answer = request.url === '/updates' ? await updatesFrom(body.offset) : take(request.url ?? '', body)
     response.end(JSON.stringify(answer))

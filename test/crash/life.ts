@@ -26,6 +26,7 @@ export const killPoints: readonly KillPoint[] = [
   { name: 'inbox:committed', hits: 4 },
   { name: 'wire:acknowledged', hits: 1 },
   { name: 'turn:before-claim', hits: 3 },
+  { name: 'media:fetched', hits: 1 },
   { name: 'turn:claimed', hits: 3 },
   { name: 'agent:streaming', hits: 8 },
   { name: 'agent:answered', hits: 2 },
@@ -65,7 +66,8 @@ const story: readonly Said[] = [
   { chat: 'bob', text: 'effect b1', answer: 'the answer to effect b1' },
   { chat: 'ada', text: 'effect a1', answer: 'the answer to effect a1' },
   { chat: 'bob', text: '/whoami', answer: 'Session key' },
-  { chat: 'ada', text: 'last', answer: 'the answer to last' },
+  // A picture comes with it.
+  { chat: 'ada', text: 'photo', answer: '.png (image/png, 8 bytes)]\nphoto' },
   { chat: 'cyd', text: '/new Garden', answer: 'Go on?' },
   { chat: 'cyd', text: '/approve', answer: 'New conversation: Garden' },
 ]

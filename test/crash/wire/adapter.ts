@@ -71,11 +71,13 @@ export default definePlatform({
       send: (message) => deliver('/send', message),
       edit: (messageId, message) => deliver('/edit', message, messageId),
       draftIntervalMs: 1,
+      locate: async ({ ref }) => ({ url: `${url}/files/${ref}`, trusted: url }),
     }
   },
 })
 
 function eventOf({ id, chat, text }: Update, account: string): MessageEvent {
   const source = { platform: 'wire', account, chatId: chat, chatType: 'dm' as const, userId: 'u1' }
-  return { source, text, messageType: 'text', messageId: String(id), timestamp: Date.now() }
+  const event = { source, text, messageType: 'text' as const, messageId: String(id), timestamp: Date.now() }
+  return text === 'photo' ? { ...event, attachments: [{ kind: 'photo', ref: 'f1' }] } : event
 }
