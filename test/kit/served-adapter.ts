@@ -14,6 +14,8 @@ export interface ServedAdapter {
   readonly url: string
   readonly gateway: RecordingContext
   readonly adapter: PlatformAdapter
+  /** One more adapter at the same server, not connected. */
+  again(): PlatformAdapter
   /** A request with the token. */
   ask(path: string, init?: RequestInit): Promise<Response>
   close(): Promise<void>
@@ -31,30 +33,38 @@ export async function serveAdapter(
     log: silentLog,
     limits: { graceMs: 0 },
   })
-  const over = new AbortController()
-  const adapter = createAdapter({
-    ...gateway.context,
-    route: (route) => over.signal.addEventListener('abort', server.route(route)),
-  })
-  const { url } = await server.start()
-  return {
-    url,
-    gateway,
-    adapter: {
+  const lives: PlatformAdapter[] = []
+  const make = () => {
+    const over = new AbortController()
+    const adapter = createAdapter({
+      ...gateway.context,
+      route: (route) => over.signal.addEventListener('abort', server.route(route)),
+    })
+    const life: PlatformAdapter = {
       ...adapter,
       async disconnect() {
         await adapter.disconnect()
         // As the gateway does.
         over.abort()
       },
-    },
+    }
+    lives.push(life)
+    return life
+  }
+  const adapter = make()
+  const { url } = await server.start()
+  return {
+    url,
+    gateway,
+    adapter,
+    again: make,
     ask: (path, init = {}) =>
       fetch(new URL(path, url), {
         ...init,
         headers: { 'content-type': 'application/json', ...init.headers, authorization: `Bearer ${token}` },
       }),
     async close() {
-      await adapter.disconnect()
+      for (const life of lives) await life.disconnect()
       await server.stop()
     },
   }

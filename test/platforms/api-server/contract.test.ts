@@ -1,7 +1,7 @@
 import { createApiServer } from '../../../platforms/api_server/adapter.ts'
 import type { PlatformAdapter } from '../../../src/platforms/adapter.ts'
 import { platformContract } from '../../kit/contracts/platform.ts'
-import { type ServedAdapter, serveAdapter } from '../../kit/served-adapter.ts'
+import { type ServedAdapter, serveAdapter, token } from '../../kit/served-adapter.ts'
 
 const target = { platform: 'api_server', account: 'default', chatId: 'session-1' }
 
@@ -19,6 +19,8 @@ platformContract('the OpenAI API', async () => {
     adapter: withOutcomes(served),
     gateway: served.gateway,
     target,
+    again: served.again,
+    secrets: [token],
     // A streamed answer begins when the message is on disk.
     say: async (text, id) => (await ask(text, id, true)).ok,
     async seen(text) {

@@ -5,18 +5,20 @@ import type { ChatEvent } from '../../../src/cli/chat-client.ts'
 import { HermesError } from '../../../src/lib/errors.ts'
 import { platformContract } from '../../kit/contracts/platform.ts'
 import { createRecordingContext } from '../../kit/recording-context.ts'
-import { chat, openTerminal, target } from './terminal.ts'
+import { chat, openTerminal, target, token } from './terminal.ts'
 
 const { signal } = new AbortController()
 
 platformContract('the console', async () => {
-  const { adapter, gateway, client, ask, close } = await openTerminal()
+  const { adapter, gateway, again, client, ask, close } = await openTerminal()
   const watching = new AbortController()
   const events = client.events(watching.signal)
   return {
     adapter,
     gateway,
     target,
+    again,
+    secrets: [token],
     async say(text, id) {
       const response = await ask('/cli/messages', { method: 'POST', body: JSON.stringify({ chat, id, text }) })
       return response.status === 202

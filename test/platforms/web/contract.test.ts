@@ -1,7 +1,7 @@
 import { createAdapter } from '../../../platforms/web/adapter.ts'
 import type { PlatformAdapter } from '../../../src/platforms/adapter.ts'
 import { platformContract } from '../../kit/contracts/platform.ts'
-import { type ServedAdapter, serveAdapter } from '../../kit/served-adapter.ts'
+import { type ServedAdapter, serveAdapter, token } from '../../kit/served-adapter.ts'
 import { type Lines, linesOf, target } from './kit.ts'
 
 platformContract('the chat page', async () => {
@@ -11,6 +11,8 @@ platformContract('the chat page', async () => {
     adapter: withOutbox(served),
     gateway: served.gateway,
     target,
+    again: served.again,
+    secrets: [token],
     async say(text, id) {
       const body = JSON.stringify({ chat: target.chatId, id: `message-${id}`, text })
       return (await served.ask('/web/messages', { method: 'POST', body })).status === 202
