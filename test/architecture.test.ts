@@ -180,7 +180,8 @@ test('each command of the command line brings along its own file and no other co
 test('what an idle gateway does not need is not loaded with it', () => {
   const loaded = loadedWith(source, 'src/gateway.ts')
   assert.ok(loaded.size > 80, `only ${loaded.size} files were followed`)
-  const heavy = /^(openai|@anthropic-ai\/sdk|ipaddr\.js|marked|unbash|platforms\/.*|src\/agent\/tools\/[^/]+|src\/cli\/.*)$/
+  const heavy =
+    /^(openai|@anthropic-ai\/sdk|ipaddr\.js|marked|unbash|platforms\/.*|src\/agent\/tools\/[^/]+|src\/cli\/.*)$/
   assert.deepEqual(
     [...loaded].filter((name) => heavy.test(name) && name !== 'src/agent/tools/parallel.ts'),
     [],

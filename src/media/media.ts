@@ -77,11 +77,10 @@ export function createMedia(deps: MediaDeps): Media {
 
   /** Waits for the adapter to be connected. Undefined where it hands out no files; a problem where it stays away. */
   async function locator(target: Target, signal: AbortSignal): Promise<Locate | FileProblem | undefined> {
-    const limit = deps.clock() + connectLimitMs
-    while (!signal.aborted) {
+    for (let waited = 0; !signal.aborted; waited += connectLookMs) {
       const adapter = deps.adapter(target)
       if (adapter !== undefined) return adapter.locate?.bind(adapter)
-      if (deps.clock() >= limit) break
+      if (waited >= connectLimitMs) break
       await deps.pause(connectLookMs, signal)
     }
     return new FileProblem('the platform is not connected')
