@@ -1,0 +1,143 @@
+/**
+ * What a call that failed means for whoever made it. Pure: whatever was thrown in, a failure in plain words out.
+ *
+ * Slack answers with a word (`channel_not_found`), a status (5xx), "too many" (429) or not at all; the SDK throws a class
+ * for each, told apart by its `code`.
+ */
+import { messageOf, type SendProblem } from '#sdk'
+import { type Fields, fieldsIn, fieldsOf, numberIn, textIn } from './payload.ts'
+
+export interface Failure {
+  readonly problem: SendProblem
+  /** In plain words, with Slack's own word at the end. */
+  readonly error: string
+  /** Slack's word; absent where Slack did not say any. */
+  readonly code?: string
+  /** Only with `rate-limited`. */
+  readonly retryAfterMs?: number
+  /** Only with `rate-limited`. */
+  readonly scope?: 'chat' | 'account'
+  /** Slack may have done what it was asked. */
+  readonly maybeSent?: boolean
+}
+
+export function failureOf(thrown: unknown, method: string): Failure {
+  const error = fieldsOf(thrown)
+  switch (textIn(error, 'code')) {
+    case 'slack_webapi_platform_error':
+      return refusal(fieldsIn(error, 'data'), method)
+    case 'slack_webapi_rate_limited_error':
+      return tooMany(method, numberIn(error, 'retryAfter'))
+    case 'slack_webapi_http_error':
+      return {
+        problem: 'temporary',
+        error: `Slack answered with the status ${numberIn(error, 'statusCode') ?? 'unknown'}`,
+        maybeSent: true,
+      }
+    default:
+      return lostCall(thrown, method)
+  }
+}
+
+/** What Slack says with `ok: false`. */
+function refusal(data: Fields, method: string): Failure {
+  const code = textIn(data, 'error') ?? ''
+  if (!/^[a-z0-9_]{1,60}$/.test(code)) {
+    // A proxy or a captive portal, for example.
+    return { problem: 'temporary', error: 'what answered was not Slack', maybeSent: true }
+  }
+  if (code === 'ratelimited' || code === 'rate_limited') {
+    return { ...tooMany(method, numberIn(fieldsIn(data, 'response_metadata'), 'retryAfter')), code }
+  }
+  const needed = textIn(data, 'needed')
+  const advice = code === 'missing_scope' && needed !== undefined ? `the app lacks the scope ${needed}` : words[code]
+  const error = advice === undefined ? `Slack refused ${method}: ${code}` : `${advice} (${code})`
+  if (unauthorised.has(code)) return { problem: 'unauthorised', error, code }
+  // As documented, some of it may have been done before the error.
+  if (failing.has(code)) return { problem: 'temporary', error, code, maybeSent: true }
+  return { problem: 'rejected', error, code }
+}
+
+function tooMany(method: string, retryAfter: number | undefined): Failure {
+  return {
+    problem: 'rate-limited',
+    error: `Slack limits the rate of ${method}`,
+    ...(retryAfter === undefined ? {} : { retryAfterMs: retryAfter * 1_000 }),
+    // Posts are counted by channel, everything else by workspace.
+    scope: method === 'chat.postMessage' ? 'chat' : 'account',
+  }
+}
+
+/** No answer came. Where no connection was made, nothing was asked either. */
+function lostCall(thrown: unknown, method: string): Failure {
+  const reason = messageOf(thrown)
+  if (reason.includes('Retry header')) return tooMany(method, undefined)
+  const codes = codesIn(thrown)
+  const never = codes.some((code) => unconnected.has(code))
+  const detail = codes.length > 0 ? codes.join(', ') : reason.replace(/^A request error occurred: /, '')
+  const error = never ? `Slack could not be reached (${detail})` : `Slack did not answer ${method} (${detail})`
+  return { problem: 'temporary', error, ...(never ? {} : { maybeSent: true }) }
+}
+
+/** The system's words, wherever in the chain of causes they stand. */
+function codesIn(thrown: unknown, depth = 0): string[] {
+  if (!(thrown instanceof Error) || depth > 5) return []
+  const original = 'original' in thrown ? thrown.original : undefined
+  const several = 'errors' in thrown && Array.isArray(thrown.errors) ? thrown.errors : []
+  const own = 'code' in thrown && typeof thrown.code === 'string' && /^[A-Z_]+$/.test(thrown.code) ? [thrown.code] : []
+  const below = [thrown.cause ?? original, ...several].flatMap((one) => codesIn(one, depth + 1))
+  return [...new Set([...own, ...below])]
+}
+
+const unconnected: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
+
+const unauthorised: ReadonlySet<string> = new Set([
+  'not_authed',
+  'invalid_auth',
+  'account_inactive',
+  'token_revoked',
+  'token_expired',
+  'not_allowed_token_type',
+  'org_login_required',
+  'team_access_not_granted',
+])
+
+const failing: ReadonlySet<string> = new Set([
+  'fatal_error',
+  'internal_error',
+  'service_unavailable',
+  'request_timeout',
+  'team_added_to_org',
+])
+
+const words: Readonly<Record<string, string>> = {
+  not_authed: 'no token was sent',
+  invalid_auth: 'Slack does not know the token',
+  account_inactive: 'the app was removed from the workspace, or its token belongs to a deleted user',
+  token_revoked: 'the token was revoked: install the app anew and set the new one',
+  token_expired: 'the token has expired: install the app anew and set the new one',
+  not_allowed_token_type: 'this is a token of another kind: bot_token begins with xoxb-, app_token with xapp-',
+  channel_not_found: 'Slack does not know this channel, or the bot may not see it: invite it with /invite',
+  not_in_channel: 'the bot is no member of the channel: invite it with /invite',
+  is_archived: 'the channel is archived',
+  msg_too_long: 'the message is too long for Slack',
+  no_text: 'the message has no text',
+  message_not_found: 'the message is gone',
+  cant_update_message: 'this message cannot be edited',
+  cant_delete_message: 'this message cannot be deleted',
+  edit_window_closed: 'the workspace allows no more edits of this message',
+  thread_not_found: 'the thread is gone',
+  restricted_action: 'the workspace does not let the app post here',
+  restricted_action_read_only_channel: 'the channel is read-only',
+  restricted_action_thread_only_channel: 'the channel takes messages in threads only',
+  messages_tab_disabled: 'the Messages tab of the app is switched off: App Home → Show Tabs',
+  file_upload_size_restricted: 'the file is larger than Slack takes',
+  invalid_blocks: 'Slack could not read the blocks of the message',
+}

@@ -1,0 +1,73 @@
+/**
+ * Events, interactions and slash commands that Slack posts to us, for an app without Socket Mode.
+ *
+ * Slack hears 200 when what it sent is on disk. Anything else, or nothing within three seconds, and it sends it again.
+ */
+import type { HttpRoute, Logger } from '#sdk'
+import { fieldsOf, isFields, textIn } from './payload.ts'
+import type { Receiver } from './receive.ts'
+import { isFromSlack } from './signature.ts'
+
+export interface HttpEventsDeps {
+  readonly account: string
+  readonly signingSecret: string
+  readonly receiver: Receiver
+  readonly clock: () => number
+  readonly log: Logger
+  /** A request of Slack's came in. */
+  alive(): void
+  /** The answer to a slash command. */
+  ephemeral(text: string): Readonly<Record<string, unknown>>
+}
+
+export function createHttpEvents(deps: HttpEventsDeps): HttpRoute {
+  const { account, signingSecret, receiver, clock, log, alive, ephemeral } = deps
+  const path = account === 'default' ? '/webhooks/slack' : `/webhooks/slack/${account}`
+  return { method: 'POST', path, access: 'own', handle }
+
+  async function handle(request: Request): Promise<Response> {
+    const body = Buffer.from(await request.arrayBuffer())
+    const signed = {
+      timestamp: request.headers.get('x-slack-request-timestamp'),
+      signature: request.headers.get('x-slack-signature'),
+      body,
+    }
+    if (!isFromSlack(signed, signingSecret, clock())) {
+      log.warn({}, 'a request without a valid signature of Slack was refused: is signing_secret right?')
+      return new Response('the signature is not valid', { status: 401 })
+    }
+    const payload = readBody(body.toString('utf8'), request.headers.get('content-type') ?? '')
+    if (payload === undefined) return new Response('expected JSON or a form', { status: 400 })
+    if (payload['type'] === 'url_verification') return new Response(textIn(payload, 'challenge') ?? '')
+    alive()
+    noteRetry(request.headers)
+    const { acknowledge, reply } = await receiver.receive(payload)
+    if (!acknowledge) return new Response('not stored, send it again', { status: 503 })
+    return reply === undefined ? new Response(null, { status: 200 }) : Response.json(ephemeral(reply))
+  }
+
+  /** What was stored already is known by its key; why Slack sent it again is worth knowing. */
+  function noteRetry(headers: Headers): void {
+    const number = headers.get('x-slack-retry-num')
+    if (number === null) return
+    const reason = headers.get('x-slack-retry-reason') ?? 'unknown'
+    log.info({ retry: Number(number), reason: reason.slice(0, 40) }, 'Slack delivers an event again')
+  }
+}
+
+/** Events are JSON. Slash commands are a form; interactions a form with JSON in `payload`. */
+function readBody(text: string, contentType: string): Readonly<Record<string, unknown>> | undefined {
+  if (!contentType.startsWith('application/x-www-form-urlencoded')) return parsed(text)
+  const form = new URLSearchParams(text)
+  const payload = form.get('payload')
+  return payload === null ? fieldsOf(Object.fromEntries(form)) : parsed(payload)
+}
+
+function parsed(json: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(json)
+    return isFields(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * Cuts rendered text into pieces that fit, at the ends of lines, with code blocks closed and opened again.
+ */
+const mark = '```'
+
+/** Each piece is at most `limitChars` long (UTF-16 units). */
+export function cutPieces(text: string, limitChars: number): string[] {
+  const pieces: string[] = []
+  let rest = text
+  while (rest.length > limitChars) {
+    // Room for closing a code block.
+    const at = placeToCut(rest, limitChars - mark.length - 1)
+    const head = rest.slice(0, at)
+    const inCode = head.split(mark).length % 2 === 0
+    pieces.push(inCode ? `${head.trimEnd()}\n${mark}` : head.trimEnd())
+    const tail = rest.slice(at).replace(/^\n+/, '')
+    rest = inCode ? `${mark}\n${tail}` : tail
+  }
+  if (rest.trim() !== '') pieces.push(rest)
+  return pieces
+}
+
+function placeToCut(text: string, limit: number): number {
+  const window = text.slice(0, limit)
+  const line = window.lastIndexOf('\n')
+  if (line > limit / 2) return line
+  const word = window.lastIndexOf(' ')
+  if (word > limit / 2) return word
+  // Not inside a character, nor inside `&amp;`.
+  const entity = window.lastIndexOf('&')
+  if (entity > limit - 6) return entity
+  const last = window.charCodeAt(limit - 1)
+  return last >= 0xd800 && last <= 0xdbff ? limit - 1 : limit
+}
+
+/** The beginning of a text, at most `limitChars` long, with a sign where something is missing. */
+export function clip(text: string, limitChars: number): string {
+  if (text.length <= limitChars) return text
+  const [head = ''] = cutPieces(text, limitChars - 2)
+  return `${head} …`
+}

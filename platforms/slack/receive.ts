@@ -1,0 +1,175 @@
+/**
+ * Takes what came from Slack to the gateway, in the order it came, and says whether Slack may be told "got it".
+ */
+import {
+  HermesError,
+  isHermesError,
+  type Logger,
+  messageOf,
+  type PlatformContext,
+  type ReadMark,
+  type SessionSource,
+} from '#sdk'
+import { isDirect } from './address.ts'
+import type { Incoming, View } from './incoming.ts'
+import { normalize } from './normalize.ts'
+import { editOf } from './normalize-change.ts'
+import { placeOf } from './normalize-message.ts'
+import { type Fields, fieldsIn, fieldsOf, textIn, tsIn } from './payload.ts'
+import type { Threads } from './threads.ts'
+
+export interface Receipt {
+  /** False: it was not stored, and Slack shall deliver it again. */
+  readonly acknowledge: boolean
+  /** For a slash command: what its writer is told at once. */
+  readonly reply?: string
+}
+
+export interface Receiver {
+  /** Resolves when what the payload says is on disk, or when it says nothing to us. Never rejects. */
+  receive(payload: unknown): Promise<Receipt>
+  /** A message from the history of a channel. Rejects when it could not be stored. */
+  takeStored(channel: string, message: Fields): Promise<void>
+}
+
+export interface ReceiverDeps {
+  readonly gateway: Pick<PlatformContext, 'accept' | 'change' | 'press'>
+  readonly view: View
+  readonly threads: Threads
+  readonly log: Logger
+  /** While history is fetched, what is read live must not mark what lies before it as read. */
+  marksHeld(): boolean
+  /** Tells one person something that only they see. Never rejects. */
+  tell(source: SessionSource, text: string): Promise<void>
+}
+
+const taken: Receipt = { acknowledge: true }
+
+export function createReceiver(deps: ReceiverDeps): Receiver {
+  const { gateway, view, threads, log, tell } = deps
+  /** What is being taken in a channel: the next of the channel comes after it. */
+  const lanes = new Map<string, Promise<unknown>>()
+
+  return {
+    takeStored,
+    async receive(payload) {
+      const channel = channelOf(payload)
+      const before = channel === undefined ? undefined : lanes.get(channel)
+      const work = before === undefined ? take(payload) : before.then(() => take(payload))
+      if (channel === undefined) return await work
+      lanes.set(channel, work)
+      const receipt = await work
+      if (lanes.get(channel) === work) lanes.delete(channel)
+      return receipt
+    },
+  }
+
+  async function takeStored(channel: string, message: Fields): Promise<void> {
+    const direct = isDirect({ channel }) ? { channel_type: 'im' } : {}
+    const event = { ...message, ...direct, channel, type: 'message' }
+    const payload = { type: 'event_callback', team_id: view.identity.teamId, event }
+    const thread = unknownThread(payload, view)
+    if (thread !== undefined) await threads.ask(thread.channel, thread.ts)
+    const incoming = normalize(payload, view)
+    if (incoming.kind !== 'message') return
+    const { status } = await gateway.accept(incoming.event, incoming.keys, incoming.mark)
+    if (status !== 'refused') threads.took(incoming.event.source)
+    const place = placeOf(event)
+    const editedTs = tsIn(fieldsIn(message, 'edited'))
+    if (status !== 'duplicate' || place === undefined || editedTs === undefined) return
+    // It was taken before, and may have been edited while nobody listened.
+    const edit = editOf(event, place, editedTs, view)
+    if (edit.kind === 'change') await gateway.change(edit.change, edit.keys)
+  }
+
+  /** Never rejects. */
+  async function take(payload: unknown): Promise<Receipt> {
+    try {
+      const thread = unknownThread(payload, view)
+      if (thread !== undefined) await threads.ask(thread.channel, thread.ts)
+      return await hand(normalize(payload, view))
+    } catch (error) {
+      log.warn({ error }, `an event of Slack could not be stored and will be delivered again: ${messageOf(error)}`)
+      return { acknowledge: false }
+    }
+  }
+
+  async function hand(incoming: Incoming): Promise<Receipt> {
+    switch (incoming.kind) {
+      case 'ignored':
+        log.debug({ reason: incoming.reason }, 'nothing to do for an event of Slack')
+        return taken
+      case 'message': {
+        const { event, keys, mark } = incoming
+        return await accept(event.source, () => gateway.accept(event, keys, markNow(mark)))
+      }
+      case 'slash':
+        return await acceptSlash(incoming)
+      case 'change':
+        await gateway.change(incoming.change, incoming.keys)
+        return taken
+      case 'press':
+        return await press(incoming)
+    }
+  }
+
+  function markNow(mark: ReadMark): ReadMark | undefined {
+    return deps.marksHeld() ? undefined : mark
+  }
+
+  async function accept(source: SessionSource, call: () => Promise<{ status: string }>): Promise<Receipt> {
+    try {
+      const { status } = await call()
+      if (status !== 'refused') threads.took(source)
+      return taken
+    } catch (error) {
+      if (!isHermesError(error, 'inbox/too-large')) throw error
+      // It will never fit: delivering it again would change nothing.
+      void tell(source, `${error.meaning} ${error.hint}`)
+      return taken
+    }
+  }
+
+  async function acceptSlash({ event, keys }: Extract<Incoming, { kind: 'slash' }>): Promise<Receipt> {
+    try {
+      const { status } = await gateway.accept(event, keys)
+      if (status === 'refused') return { acknowledge: true, reply: 'You are not on the list of people I may talk to.' }
+      return { acknowledge: true, reply: `Got it: ${event.text.slice(0, 100)}` }
+    } catch (error) {
+      log.warn({ error }, `a slash command could not be stored: ${messageOf(error)}`)
+      // Slack does not deliver a command again, so its writer has to know.
+      const { meaning, hint } = isHermesError(error) ? error : new HermesError('store/failed')
+      return { acknowledge: true, reply: `${meaning} ${hint}` }
+    }
+  }
+
+  async function press({ press: pressed }: Extract<Incoming, { kind: 'press' }>): Promise<Receipt> {
+    try {
+      const { text } = await gateway.press(pressed)
+      if (text !== '') void tell(pressed.source, text)
+    } catch (error) {
+      log.warn({ error }, `a button could not be taken: ${messageOf(error)}`)
+      // A press is not delivered again either.
+      void tell(pressed.source, 'That could not be stored just now. Please press the button again.')
+    }
+    return taken
+  }
+}
+
+/** What belongs to one channel is taken in its order. */
+function channelOf(payload: unknown): string | undefined {
+  const body = fieldsOf(payload)
+  const event = fieldsIn(body, 'event')
+  return textIn(event, 'channel') ?? textIn(fieldsIn(event, 'item'), 'channel')
+}
+
+/** The thread of a message of which it has to be known whether the bot takes part. */
+function unknownThread(payload: unknown, { rules }: View): { channel: string; ts: string } | undefined {
+  if (!rules.requireMention || rules.strictMention) return undefined
+  const event = fieldsIn(fieldsOf(payload), 'event')
+  const changed = fieldsIn(event, 'message')
+  const ts = tsIn(event, 'thread_ts') ?? tsIn(changed, 'thread_ts')
+  const channel = textIn(event, 'channel')
+  if (ts === undefined || channel === undefined || channel.startsWith('D')) return undefined
+  return { channel, ts }
+}

@@ -1,0 +1,148 @@
+/**
+ * Messages of ours: posting them, and finding out whether one arrived whose answer was lost.
+ */
+import type { OutboundMessage, PlatformAdapter, SendResult, Target } from '#sdk'
+import { createEdits } from './edits.ts'
+import { holdsFile, sendFile, type Upload } from './files.ts'
+import { type Fields, fieldsIn, textIn, tsIn } from './payload.ts'
+import { createRecent } from './recent.ts'
+import { type Post, renderDraft, renderPosts } from './render.ts'
+import { findDelivery } from './resolve.ts'
+import { deliveryEvent, isStreaming, type Streams } from './stream.ts'
+import { type Answer, resultOf, type SlackCall, sentAs } from './web.ts'
+
+export interface SenderDeps {
+  readonly call: SlackCall
+  readonly streams: Streams
+  readonly richBlocks: boolean
+  readonly upload: Upload
+  readonly clock: () => number
+  /** A message of ours stands in this thread now. */
+  posted(channel: string, threadTs: string | undefined): void
+}
+
+export type Sender = Required<Pick<PlatformAdapter, 'send' | 'edit' | 'remove' | 'resolveUnknown'>>
+
+export function createSender(deps: SenderDeps): Sender {
+  const { call, streams, richBlocks, clock, upload, posted } = deps
+  const edits = createEdits({ call, streams, richBlocks })
+  /** Direct chats by the person they are with. */
+  const directChats = createRecent<string>(500)
+  /** When a delivery was first tried in this life, ms. */
+  const triedAt = createRecent<number>(1_000)
+  /** How many posts of a message that needs several have gone out. */
+  const progress = createRecent<number>(100)
+  /** The file of a delivery. */
+  const uploaded = createRecent<string>(200)
+
+  return {
+    send: (message, signal) =>
+      inChannel(message.target, signal, async (channel) => {
+        if (!triedAt.has(message.deliveryId)) triedAt.set(message.deliveryId, clock())
+        const result = await sendTo(channel, message, signal)
+        if (result.success) posted(channel, message.target.threadId)
+        return result
+      }),
+    edit: (ts, message, final, signal) =>
+      inChannel(message.target, signal, (channel) => edits.edit(channel, ts, message, final, signal)),
+    remove: (target, ts, signal) => inChannel(target, signal, (channel) => edits.remove(channel, ts, signal)),
+
+    async resolveUnknown(message, signal) {
+      const channel = await channelOf(message.target, signal)
+      if (typeof channel !== 'string') throw new Error(channel.failure.error)
+      const found = await findDelivery(call, {
+        channel,
+        threadTs: message.target.threadId,
+        isIt: (post) => isDelivery(post, message, channel),
+        since: triedAt.get(message.deliveryId),
+        signal,
+      })
+      // Which file it was is not known any more after a restart.
+      const blind = message.attachment?.source.kind === 'file' && !uploaded.has(message.deliveryId)
+      return blind && found !== 'unknown' && !found.sent ? 'unknown' : found
+    },
+  }
+
+  async function inChannel(
+    target: Target,
+    signal: AbortSignal,
+    work: (channel: string) => Promise<SendResult>,
+  ): Promise<SendResult> {
+    const channel = await channelOf(target, signal)
+    return typeof channel === 'string' ? await work(channel) : resultOf(channel.failure)
+  }
+
+  /** A person's id stands for the direct chat with them. */
+  async function channelOf({ chatId }: Target, signal: AbortSignal): Promise<string | Extract<Answer, { ok: false }>> {
+    if (!/^[UW][A-Z0-9]+$/.test(chatId)) return chatId
+    const known = directChats.get(chatId)
+    if (known !== undefined) return known
+    const answer = await call('conversations.open', { users: chatId }, signal)
+    if (!answer.ok) return answer
+    const channel = textIn(fieldsIn(answer.data, 'channel'), 'id') ?? chatId
+    directChats.set(chatId, channel)
+    return channel
+  }
+
+  async function sendTo(channel: string, message: OutboundMessage, signal: AbortSignal): Promise<SendResult> {
+    const { attachment, kind } = message
+    if (attachment !== undefined) {
+      return await sendFile({ call, upload, uploaded, post }, channel, message, attachment, signal)
+    }
+    if (kind === 'draft') {
+      const streamed = await streams.start(message, channel, signal)
+      return streamed ?? (await post(channel, message, await renderDraft(message), signal))
+    }
+    return await postAll(channel, message, await renderPosts(message, { richBlocks }), signal)
+  }
+
+  /** Nearly always one. A try that broke off in between goes on where it was. */
+  async function postAll(
+    channel: string,
+    message: OutboundMessage,
+    posts: readonly Post[],
+    signal: AbortSignal,
+  ): Promise<SendResult> {
+    const key = message.deliveryId
+    const left = posts.slice(progress.get(key) ?? 0)
+    let result: SendResult = { success: false, problem: 'rejected', error: 'the message has no text' }
+    for (const [at, one] of left.entries()) {
+      const still = left.length - at - 1
+      // The last one carries the name: once it is there, all are.
+      const deliveryId = still === 0 ? key : `${key}/${still}`
+      result = await post(channel, { ...message, deliveryId }, one, signal)
+      if (!result.success) return result
+      if (still > 0) progress.set(key, posts.length - still)
+    }
+    progress.delete(key)
+    return result
+  }
+
+  async function post(
+    channel: string,
+    { target, kind, deliveryId }: OutboundMessage,
+    { text, blocks }: Post,
+    signal: AbortSignal,
+  ): Promise<SendResult> {
+    const args = {
+      channel,
+      text,
+      ...(blocks === undefined ? {} : { blocks }),
+      ...(target.threadId === undefined ? {} : { thread_ts: target.threadId }),
+      ...(kind === 'notice' ? { unfurl_links: false, unfurl_media: false } : {}),
+      metadata: { event_type: deliveryEvent, event_payload: { id: deliveryId } },
+    }
+    return sentAs(await call('chat.postMessage', args, signal))
+  }
+
+  function isDelivery(stored: Fields, { attachment, deliveryId, kind }: OutboundMessage, channel: string): boolean {
+    const metadata = fieldsIn(stored, 'metadata')
+    if (textIn(metadata, 'event_type') === deliveryEvent) {
+      return textIn(fieldsIn(metadata, 'event_payload'), 'id') === deliveryId
+    }
+    if (attachment !== undefined) return holdsFile(stored, uploaded.get(deliveryId))
+    // A stream has no name before it ends: one that is open and that we do not know is the one that was asked for.
+    const ts = tsIn(stored)
+    return kind === 'draft' && ts !== undefined && isStreaming(stored) && !streams.isOpen(ts, channel)
+  }
+}

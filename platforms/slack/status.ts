@@ -1,0 +1,78 @@
+/**
+ * "is thinking..." beside the name of the bot. Slack shows that in some threads only, for two minutes, and until the bot
+ * writes there; where it says no it is not asked again.
+ */
+import type { SendResult, Target, TurnActivity } from '#sdk'
+import { createRecent } from './recent.ts'
+import { resultOf, type SlackCall } from './web.ts'
+
+export interface Status {
+  typing(target: Target, signal: AbortSignal): Promise<SendResult>
+  /** A turn that ended without a message leaves nothing behind. */
+  activity(target: Target, activity: TurnActivity): void
+  /** A message of ours has taken the status away. */
+  posted(channel: string, threadTs: string | undefined): void
+}
+
+export interface StatusDeps {
+  readonly call: SlackCall
+  readonly text: string
+  readonly clock: () => number
+  readonly signal: AbortSignal
+}
+
+/** Slack forgets a status after two minutes. */
+const refreshMs = 60_000
+
+export function createStatus({ call, text, clock, signal: ended }: StatusDeps): Status {
+  /** When a thread got its status, ms; Infinity where Slack shows none. */
+  const shownAt = createRecent<number>(1_000)
+  let offered = true
+
+  return {
+    async typing({ chatId, threadId }, signal) {
+      if (!offered || threadId === undefined) return nothing
+      const key = keyOf(chatId, threadId)
+      if (clock() - (shownAt.get(key) ?? Number.NEGATIVE_INFINITY) < refreshMs) return nothing
+      const answer = await set(chatId, threadId, text, signal)
+      if (answer.ok) {
+        shownAt.set(key, clock())
+        return nothing
+      }
+      const { problem, code = '' } = answer.failure
+      if (problem !== 'rejected') return resultOf(answer.failure)
+      shownAt.set(key, Number.POSITIVE_INFINITY)
+      if (nowhere.has(code)) offered = false
+      return nothing
+    },
+    activity({ chatId, threadId }, { kind }) {
+      if (kind !== 'turn-ended' || threadId === undefined) return
+      const key = keyOf(chatId, threadId)
+      if (!Number.isFinite(shownAt.get(key))) return
+      shownAt.delete(key)
+      void set(chatId, threadId, '', ended)
+    },
+    posted(channel, threadTs) {
+      if (threadTs === undefined) return
+      const key = keyOf(channel, threadTs)
+      if (Number.isFinite(shownAt.get(key))) shownAt.delete(key)
+    },
+  }
+
+  function set(channel: string, threadTs: string, status: string, signal: AbortSignal) {
+    return call('assistant.threads.setStatus', { channel_id: channel, thread_ts: threadTs, status }, signal)
+  }
+}
+
+const nothing: SendResult = { success: true }
+
+/** Not of this thread alone. */
+const nowhere: ReadonlySet<string> = new Set([
+  'unknown_method',
+  'missing_scope',
+  'method_not_supported_for_channel_type',
+])
+
+function keyOf(channel: string, threadTs: string): string {
+  return `${channel}:${threadTs}`
+}
