@@ -1,0 +1,92 @@
+/**
+ * The calls of Discord's REST API that we make. Answers come back as they arrived; errors are those of discord.js.
+ */
+import { type Json, objectAt } from './wire.ts'
+
+/** What is needed of discord.js' `REST`. */
+export interface Rest {
+  get(route: `/${string}`, call?: Call): Promise<unknown>
+  post(route: `/${string}`, call?: Call): Promise<unknown>
+  put(route: `/${string}`, call?: Call): Promise<unknown>
+  patch(route: `/${string}`, call?: Call): Promise<unknown>
+  delete(route: `/${string}`, call?: Call): Promise<unknown>
+}
+
+interface Call {
+  readonly body?: unknown
+  readonly query?: URLSearchParams
+  readonly auth?: boolean
+  /** The body is sent as it is. */
+  readonly passThroughBody?: boolean
+  readonly signal?: AbortSignal
+}
+
+export interface Upload {
+  readonly name: string
+  readonly content: Blob
+}
+
+export type Api = ReturnType<typeof createApi>
+
+export function createApi(rest: Rest) {
+  const messages = (channel: string): `/${string}` => `/channels/${channel}/messages`
+  const reaction = (channel: string, message: string, emoji: string): `/${string}` =>
+    `/channels/${channel}/messages/${message}/reactions/${encodeURIComponent(emoji)}/@me`
+
+  return {
+    gatewayBot: (signal: AbortSignal) => rest.get('/gateway/bot', { signal }),
+    currentUser: (signal: AbortSignal) => rest.get('/users/@me', { signal }),
+    application: (signal: AbortSignal) => rest.get('/applications/@me', { signal }),
+
+    channel: (id: string, signal: AbortSignal) => rest.get(`/channels/${id}`, { signal }),
+    member: (guild: string, user: string, signal: AbortSignal) =>
+      rest.get(`/guilds/${guild}/members/${user}`, { signal }),
+    /** The newest, newest first. */
+    newestMessages: (channel: string, limit: number, signal: AbortSignal) =>
+      rest.get(messages(channel), { query: new URLSearchParams({ limit: String(limit) }), signal }),
+    message: (channel: string, id: string, signal: AbortSignal) => rest.get(`${messages(channel)}/${id}`, { signal }),
+
+    createMessage: (channel: string, body: Json, file: Upload | undefined, signal: AbortSignal) =>
+      rest.post(messages(channel), file === undefined ? { body, signal } : { ...formOf(body, file), signal }),
+    editMessage: (channel: string, id: string, body: Json, signal: AbortSignal) =>
+      rest.patch(`${messages(channel)}/${id}`, { body, signal }),
+    deleteMessage: (channel: string, id: string, signal: AbortSignal) =>
+      rest.delete(`${messages(channel)}/${id}`, { signal }),
+    typing: (channel: string, signal: AbortSignal) => rest.post(`/channels/${channel}/typing`, { signal }),
+    startThread: (channel: string, message: string, name: string, signal: AbortSignal) =>
+      rest.post(`${messages(channel)}/${message}/threads`, { body: { name }, signal }),
+    react: (channel: string, message: string, emoji: string, signal: AbortSignal) =>
+      rest.put(reaction(channel, message, emoji), { signal }),
+    unreact: (channel: string, message: string, emoji: string, signal: AbortSignal) =>
+      rest.delete(reaction(channel, message, emoji), { signal }),
+
+    commands: (application: string, signal: AbortSignal) =>
+      rest.get(`/applications/${application}/commands`, { signal }),
+    setCommands: (application: string, body: readonly Json[], signal: AbortSignal) =>
+      rest.put(`/applications/${application}/commands`, { body, signal }),
+
+    /** Answers an interaction; its token is the right to do so. */
+    callback: (id: string, token: string, body: Json, signal: AbortSignal) =>
+      rest.post(`/interactions/${id}/${token}/callback`, { body, auth: false, signal }),
+    /** Replaces "… is thinking" of an interaction. */
+    finishCallback: (application: string, token: string, body: Json, signal: AbortSignal) =>
+      rest.patch(`/webhooks/${application}/${token}/messages/@original`, { body, auth: false, signal }),
+    followUp: (application: string, token: string, body: Json, signal: AbortSignal) =>
+      rest.post(`/webhooks/${application}/${token}`, { body, auth: false, signal }),
+
+    /** Addresses of files lose their validity after a day. */
+    async freshUrl(url: string, signal: AbortSignal): Promise<unknown> {
+      const answer = await rest.post('/attachments/refresh-urls', { body: { attachment_urls: [url] }, signal })
+      const list = objectAt({ answer }, 'answer')?.['refreshed_urls']
+      return Array.isArray(list) ? list[0] : undefined
+    },
+  }
+}
+
+/** A form of Node's own: the package would make one of its undici, which another undici in the process cannot send. */
+function formOf(body: Json, { name, content }: Upload): Call {
+  const form = new FormData()
+  form.append('payload_json', JSON.stringify(body))
+  form.append('files[0]', content, name)
+  return { body: form, passThroughBody: true }
+}

@@ -1,0 +1,210 @@
+/**
+ * What is known of servers, channels and threads: learnt from the events of the gateway, and from single looks at channels
+ * it did not tell of. Only what is needed to place a message is kept.
+ */
+import {
+  type Dispatch,
+  idAt,
+  idsAt,
+  isSetAt,
+  type Json,
+  numberAt,
+  objectAt,
+  objectsAt,
+  textAt,
+  wordsAt,
+} from './wire.ts'
+
+/** Discord's numbers of channel types, those that matter here. */
+export const channelTypes = {
+  text: 0,
+  dm: 1,
+  groupDm: 3,
+  announcement: 5,
+  threads: [10, 11, 12],
+} as const
+
+export interface Channel {
+  readonly id: string
+  readonly type: number
+  readonly name?: string
+  readonly topic?: string
+  readonly guildId?: string
+  /** The channel of a thread, the category of a channel. */
+  readonly parentId?: string
+  /** Who opened the thread. */
+  readonly ownerId?: string
+  /** The bot is a member of the thread. */
+  readonly joined?: boolean
+  /** The newest message when the gateway told of the channel. */
+  readonly lastMessageId?: string
+}
+
+export interface Self {
+  readonly id: string
+  readonly name: string
+  readonly applicationId: string
+}
+
+export interface Directory {
+  /** Undefined before the first READY. */
+  me(): Self | undefined
+  channel(id: string): Channel | undefined
+  /** The channels and threads of all servers. */
+  channels(): Iterable<Channel>
+  roleName(id: string): string | undefined
+  /** The role that Discord gave the bot itself on a server; mentioning it means the bot. */
+  isMyRole(id: string): boolean
+  /** The content of READY. */
+  ready(data: Json): void
+  /** Takes in whatever an event tells of servers, channels and threads. Never throws. */
+  learn(event: Dispatch): void
+  /** A channel object, as the REST API or an interaction has it. */
+  learnChannel(data: Json): Channel | undefined
+}
+
+/** So many channels of direct chats are remembered. */
+const dmLimit = 10_000
+
+export function createDirectory(): Directory {
+  let me: Self | undefined
+  const channels = new Map<string, Channel>()
+  const direct = new Map<string, Channel>()
+  const roles = new Map<string, { readonly guildId: string; readonly name: string; readonly mine: boolean }>()
+
+  const self: Directory = {
+    me: () => me,
+    channel: (id) => channels.get(id) ?? direct.get(id),
+    channels: () => channels.values(),
+    roleName: (id) => roles.get(id)?.name,
+    isMyRole: (id) => roles.get(id)?.mine === true,
+    ready(data) {
+      const user = objectAt(data, 'user')
+      const id = idAt(user, 'id')
+      if (id === undefined) return
+      const applicationId = idAt(objectAt(data, 'application'), 'id') ?? id
+      me = { id, name: wordsAt(user, 'username') ?? '', applicationId }
+    },
+    learn({ t, d }) {
+      switch (t) {
+        case 'GUILD_CREATE':
+          return learnGuild(d)
+        case 'GUILD_DELETE':
+          // Unavailable is an outage of Discord's: the bot is still there.
+          return isSetAt(d, 'unavailable') ? undefined : forgetGuild(idAt(d, 'id'))
+        case 'GUILD_ROLE_CREATE':
+        case 'GUILD_ROLE_UPDATE':
+          return learnRole(objectAt(d, 'role'), idAt(d, 'guild_id'))
+        case 'GUILD_ROLE_DELETE':
+          roles.delete(idAt(d, 'role_id') ?? '')
+          return
+        case 'CHANNEL_CREATE':
+        case 'CHANNEL_UPDATE':
+        case 'THREAD_CREATE':
+        case 'THREAD_UPDATE':
+          self.learnChannel(d)
+          return
+        case 'THREAD_LIST_SYNC':
+          return learnThreads(d)
+        case 'CHANNEL_DELETE':
+        case 'THREAD_DELETE':
+          channels.delete(idAt(d, 'id') ?? '')
+          return
+        case 'THREAD_MEMBER_UPDATE':
+          return setJoined(idAt(d, 'id'), true)
+        case 'THREAD_MEMBERS_UPDATE':
+          return learnMembers(d)
+      }
+    },
+    learnChannel: (data) => learnChannel(data, idAt(data, 'guild_id')),
+  }
+  return self
+
+  function learnGuild(guild: Json): void {
+    const guildId = idAt(guild, 'id')
+    if (guildId === undefined || isSetAt(guild, 'unavailable')) return
+    for (const role of objectsAt(guild, 'roles')) learnRole(role, guildId)
+    for (const channel of objectsAt(guild, 'channels')) learnChannel(channel, guildId)
+    for (const thread of objectsAt(guild, 'threads')) learnChannel(thread, guildId)
+  }
+
+  function forgetGuild(guildId: string | undefined): void {
+    for (const [id, channel] of channels) if (channel.guildId === guildId) channels.delete(id)
+    for (const [id, role] of roles) if (role.guildId === guildId) roles.delete(id)
+  }
+
+  function learnRole(role: Json | undefined, guildId: string | undefined): void {
+    const id = idAt(role, 'id')
+    if (id === undefined || guildId === undefined) return
+    const mine = me !== undefined && idAt(objectAt(role, 'tags'), 'bot_id') === me.id
+    roles.set(id, { guildId, name: textAt(role, 'name') ?? '', mine })
+  }
+
+  function learnThreads(list: Json): void {
+    const joined = new Set(objectsAt(list, 'members').map((member) => idAt(member, 'id')))
+    for (const thread of objectsAt(list, 'threads')) {
+      const known = learnChannel(thread, idAt(list, 'guild_id'))
+      if (known !== undefined && joined.has(known.id)) setJoined(known.id, true)
+    }
+  }
+
+  /** Sent to the bot without further intents when it was added or removed itself. */
+  function learnMembers(change: Json): void {
+    const id = idAt(change, 'id')
+    if (objectsAt(change, 'added_members').some((member) => idAt(member, 'user_id') === me?.id)) setJoined(id, true)
+    if (me !== undefined && idsAt(change, 'removed_member_ids').includes(me.id)) setJoined(id, false)
+  }
+
+  function setJoined(id: string | undefined, joined: boolean): void {
+    const known = channels.get(id ?? '')
+    if (known !== undefined) channels.set(known.id, { ...known, joined })
+  }
+
+  function learnChannel(data: Json, guildId: string | undefined): Channel | undefined {
+    const channel = readChannel(data, guildId)
+    if (channel === undefined) return undefined
+    const before = self.channel(channel.id)
+    // Updates leave out what did not change.
+    const whole = { ...before, ...channel }
+    if (channel.guildId !== undefined) channels.set(channel.id, whole)
+    else remember(direct, whole)
+    return whole
+  }
+}
+
+export function isThread(channel: Channel | undefined): boolean {
+  return channel !== undefined && channelTypes.threads.some((type) => type === channel.type)
+}
+
+function readChannel(data: Json, guildId: string | undefined): Channel | undefined {
+  const id = idAt(data, 'id')
+  const type = numberAt(data, 'type')
+  if (id === undefined || type === undefined) return undefined
+  return {
+    id,
+    type,
+    ...given('name', wordsAt(data, 'name')),
+    ...given('topic', wordsAt(data, 'topic')),
+    ...given('guildId', guildId),
+    ...given('parentId', idAt(data, 'parent_id')),
+    ...given('ownerId', idAt(data, 'owner_id')),
+    ...given('lastMessageId', idAt(data, 'last_message_id')),
+    ...(objectAt(data, 'member') === undefined ? {} : { joined: true }),
+  }
+}
+
+function remember(map: Map<string, Channel>, channel: Channel): void {
+  map.delete(channel.id)
+  map.set(channel.id, channel)
+  if (map.size <= dmLimit) return
+  for (const oldest of map.keys()) {
+    map.delete(oldest)
+    return
+  }
+}
+
+function given<Key extends string>(key: Key, value: string | undefined): { [K in Key]?: string } {
+  const field: { [K in Key]?: string } = {}
+  if (value !== undefined) field[key] = value
+  return field
+}

@@ -1,0 +1,104 @@
+/**
+ * What Discord's refusals mean: for the sender what to do next, for people what to change.
+ */
+import { DiscordAPIError, HTTPError, RateLimitError } from '@discordjs/rest'
+import { HermesError, messageOf, type SendResult, systemCode } from '#sdk'
+
+type Failure = Extract<SendResult, { success: false }>
+
+/** Discord's error codes that people can do something about. */
+const advice: Readonly<Record<number, string>> = {
+  10003: 'the channel or thread does not exist (any more)',
+  10008: 'the message does not exist (any more)',
+  10015: 'the webhook does not exist (any more)',
+  20016: 'the channel is in slow mode',
+  30046: 'the message is too old to be edited so often',
+  40005: 'the file is larger than this server allows',
+  50001: 'the bot cannot see the channel: give it the right View Channel there',
+  50005: 'the message was written by somebody else',
+  50006: 'the message is empty',
+  50007: 'the user takes no direct messages from the bot: they must share a server and allow direct messages there',
+  50008: 'nothing can be written in this kind of channel',
+  50013: 'the bot lacks a right in this channel: Send Messages, Send Messages in Threads, Attach Files or Embed Links',
+  50035: 'Discord does not take the message in this form',
+  50083: 'the thread is archived',
+  160002: 'the bot lacks the right Read Message History, without which it cannot reply to a message',
+  160005: 'the thread is locked',
+  200000: 'the message was blocked by the rules of the server (AutoMod)',
+  240000: 'the message was blocked because of a link in it',
+}
+
+/** These mean "not now" although they come as refusals. */
+const limitCodes: ReadonlySet<unknown> = new Set([20016, 20022, 20028, 30046, 40062])
+const defaultRetryMs = 5_000
+
+/** The code of Discord's error; undefined for anything else. */
+export function codeOf(error: unknown): number | undefined {
+  return error instanceof DiscordAPIError && typeof error.code === 'number' ? error.code : undefined
+}
+
+/** Discord has looked at the call and will never take it. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof DiscordAPIError && error.status !== 401 && error.status !== 429
+}
+
+export function retryAfterMs(error: unknown): number | undefined {
+  return error instanceof RateLimitError ? Math.max(1, Math.ceil(error.retryAfter)) : undefined
+}
+
+export function isUnauthorised(error: unknown): boolean {
+  if (error instanceof DiscordAPIError) return error.status === 401
+  // After the first refusal discord.js forgets the token and says so.
+  return error instanceof Error && error.message.startsWith('Expected token to be set')
+}
+
+/**
+ * What a call that failed means for the outbox. `creates`: it may have made a message although it failed. Never throws.
+ */
+export function resultOf(error: unknown, creates: boolean): Failure {
+  const told = explain(error)
+  const failure = (problem: Failure['problem'], more: Partial<Failure> = {}): Failure => {
+    return { success: false, problem, error: told, ...more }
+  }
+  if (error instanceof RateLimitError) {
+    const scope = error.global || error.scope === 'global' ? 'account' : 'chat'
+    return failure('rate-limited', { retryAfterMs: retryAfterMs(error) ?? defaultRetryMs, scope })
+  }
+  if (isUnauthorised(error)) return failure('unauthorised')
+  if (error instanceof DiscordAPIError) {
+    if (limitCodes.has(error.code)) return failure('rate-limited', { retryAfterMs: defaultRetryMs, scope: 'chat' })
+    return failure(error.status === 408 ? 'temporary' : 'rejected')
+  }
+  if (error instanceof HTTPError && error.status < 500) return failure('rejected')
+  return failure('temporary', creates && !neverArrived(error) ? { maybeSent: true } : {})
+}
+
+/** One sentence for people. Never holds a token. */
+export function explain(error: unknown): string {
+  if (error instanceof RateLimitError) return 'Discord limits how often the bot may do this'
+  if (isUnauthorised(error)) return 'Discord does not accept the token of the bot'
+  if (error instanceof DiscordAPIError) {
+    const known = typeof error.code === 'number' ? advice[error.code] : undefined
+    const said = `${error.message.replaceAll('\n', '; ')} (${error.code})`
+    return known === undefined ? `Discord refused: ${said}` : `${known}. Discord says: ${said}`
+  }
+  if (error instanceof HTTPError) return `Discord answered ${error.status}`
+  const cause = error instanceof Error ? error.cause : undefined
+  const code = systemCode(error) ?? systemCode(cause)
+  return `Discord could not be reached: ${code ?? messageOf(error)}`
+}
+
+/** The connection was never there, so that nothing was sent. */
+function neverArrived(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined
+  const code = systemCode(error) ?? systemCode(cause) ?? ''
+  return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'].includes(
+    code,
+  )
+}
+
+/** For `connect`: an error that says whether trying again can help. */
+export function connectError(error: unknown): HermesError {
+  const code = isUnauthorised(error) ? 'platform/unauthorised' : 'platform/connect-failed'
+  return new HermesError(code, `${explain(error)}.`, { cause: error })
+}

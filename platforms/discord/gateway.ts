@@ -1,0 +1,353 @@
+/**
+ * One lasting connection to Discord's gateway, made of discord.js' shards: a shard reconnects and resumes by itself, and
+ * is replaced when it hears nothing any more. Opens no connection itself: `createShard` does.
+ */
+import type { IContextFetchingStrategy, SessionInfo } from '@discordjs/ws'
+import { HermesError, type Logger, messageOf, pause, within } from '#sdk'
+import { closeText, fatalClose } from './close-codes.ts'
+import { createSessionLimit, type SessionLimit } from './session-limit.ts'
+import { asObject, type Dispatch, isObject, type Json, numberAt, textAt } from './wire.ts'
+
+type GatewayInformation = IContextFetchingStrategy['options']['gatewayInformation']
+
+/** What discord.js' shard asks its owner for, but for the encoding, which is a value of the package. */
+export type ShardStrategy = Omit<IContextFetchingStrategy, 'options'> & {
+  readonly options: Omit<IContextFetchingStrategy['options'], 'encoding'>
+}
+
+/** A shard of discord.js, as far as it is used. */
+export interface Shard {
+  /** Begins to connect, and stays at it. */
+  connect(): void
+  /** A heartbeat out of turn. */
+  beat(sequence: number | null): void
+  /** Ends it for good. May wait long for a peer that does not answer. */
+  destroy(code: number): Promise<void>
+}
+
+export interface ShardListener {
+  onHello(): void
+  onBeat(): void
+  onReady(data: unknown): void
+  onResumed(): void
+  onDispatch(payload: unknown): void
+  onClosed(code: number): void
+  onError(error: Error): void
+}
+
+export interface GatewayTiming {
+  /** A shard that heard nothing for so long is asked for a sign of life. Discord wants heartbeats out of turn to be rare. */
+  readonly quietMs: number
+  /** So long it has to give one. */
+  readonly answerMs: number
+  /** A connection that is gone for so long is told to people. */
+  readonly graceMs: number
+  /** The longest pause between two tries. */
+  readonly longestPauseMs: number
+  readonly handshakeMs: number
+  /** Discord takes one new session in five seconds from a bot. */
+  readonly identifyGapMs: number
+}
+
+export const gatewayTiming: GatewayTiming = {
+  quietMs: 20_000,
+  answerMs: 8_000,
+  graceMs: 3_000,
+  longestPauseMs: 5_000,
+  handshakeMs: 8_000,
+  identifyGapMs: 5_000,
+}
+
+export interface GatewayDeps {
+  readonly token: string
+  readonly intents: number
+  readonly timing: GatewayTiming
+  readonly random: () => number
+  readonly log: Logger
+  /** `GET /gateway/bot`. */
+  information(signal: AbortSignal): Promise<unknown>
+  createShard(strategy: ShardStrategy, listener: ShardListener): Shard
+  /** A session began; what was missed before it does not come by itself. */
+  onReady(data: Json, session: string): void
+  onDispatch(event: Dispatch, session: string): void
+  /** Something came in, whatever it was. */
+  onSign(): void
+  onHealth(state: 'connected' | 'degraded', reason?: string): void
+}
+
+export interface Gateway {
+  /** Resolves at READY. Rejects when Discord refuses, when the first try fails, or when the signal aborts. Once. */
+  open(signal: AbortSignal): Promise<void>
+  /** May be called at any time, and twice. Resolves in bounded time. */
+  close(): Promise<void>
+}
+
+/** A link whose end was not answered is left to itself. */
+const goodbyeMs = 1_000
+const normalClosure = 1_000
+/** Anything but 1000 and 1001 leaves the session to whoever resumes it. */
+const leaveSession = 4_200
+/** Promptly at first, then with growing pauses. */
+const promptTries = 2
+
+/** One shard, and what it may still do. */
+interface Link {
+  readonly shard: Shard
+  alive: boolean
+  /** The connection is open, and can be closed in order. */
+  greeted: boolean
+}
+
+export function createGateway(deps: GatewayDeps): Gateway {
+  const { timing, log } = deps
+  const closing = new AbortController()
+  const opened = Promise.withResolvers<void>()
+  let limit: SessionLimit | undefined
+  let information: GatewayInformation | undefined
+  let session: SessionInfo | null = null
+  let link: Link | undefined
+  let isReady = false
+  let wasReady = false
+  let failures = 0
+  let lastReason = ''
+  let isTold = false
+  let grace: NodeJS.Timeout | undefined
+  let watch: NodeJS.Timeout | undefined
+
+  return {
+    async open(signal) {
+      const giveUp = AbortSignal.any([signal, closing.signal])
+      information = readInformation(await deps.information(giveUp))
+      limit = createSessionLimit({
+        ...deps,
+        limit: information.session_start_limit,
+        gapMs: timing.identifyGapMs,
+        refresh: async (until) => readInformation(await deps.information(until)).session_start_limit,
+        onWait: (reason) => fail(reason),
+      })
+      giveUp.throwIfAborted()
+      const refuse = () => opened.reject(new HermesError('platform/connect-failed', 'Connecting was called off.'))
+      giveUp.addEventListener('abort', refuse, { once: true })
+      startShard()
+      try {
+        await opened.promise
+      } finally {
+        giveUp.removeEventListener('abort', refuse)
+      }
+    },
+    async close() {
+      if (closing.signal.aborted) return
+      closing.abort()
+      clearTimeout(grace)
+      clearTimeout(watch)
+      const last = link
+      link = undefined
+      if (last !== undefined) await within(leave(last, normalClosure), goodbyeMs)
+    },
+  }
+
+  function startShard(): void {
+    const own: Link = {
+      alive: true,
+      greeted: false,
+      shard: deps.createShard(
+        strategyOf(() => own),
+        listenerOf(() => own),
+      ),
+    }
+    link = own
+    own.shard.connect()
+    hearSomething()
+  }
+
+  /** What the shard asks for. A shard that is done with gets no answer any more, and so ends. */
+  function strategyOf(own: () => Link): ShardStrategy {
+    if (information === undefined || limit === undefined) throw new Error('the gateway was not opened')
+    const { waitForIdentify } = limit
+    const { token, intents } = deps
+    let isRetry = false
+    return {
+      options: {
+        token,
+        intents,
+        version: '10',
+        compression: null,
+        gatewayInformation: information,
+        shardCount: 1,
+        largeThreshold: null,
+        initialPresence: null,
+        identifyProperties: { browser: 'hermes-gateway', device: 'hermes-gateway', os: process.platform },
+        handshakeTimeout: timing.handshakeMs,
+        helloTimeout: timing.handshakeMs * 2,
+        readyTimeout: 15_000,
+      },
+      async retrieveSessionInfo() {
+        // Also asked before each try to connect: there the growing pauses are.
+        const waitMs = own().greeted || !isRetry ? 0 : pauseMs()
+        isRetry = true
+        if (waitMs > 0) await pause(waitMs, closing.signal)
+        return own().alive && !closing.signal.aborted ? session : unanswered()
+      },
+      updateSessionInfo(_shard, info) {
+        if (own().alive) session = info
+      },
+      waitForIdentify: (_shard, signal) => waitForIdentify(AbortSignal.any([signal, closing.signal])),
+    }
+  }
+
+  function pauseMs(): number {
+    const exponent = Math.min(failures - promptTries, 10)
+    return exponent <= 0 ? 0 : deps.random() * Math.min(timing.longestPauseMs, 500 * 2 ** exponent)
+  }
+
+  function listenerOf(own: () => Link): ShardListener {
+    const whileAlive = (act: () => void) => {
+      if (!own().alive) return
+      hearSomething()
+      act()
+    }
+    return {
+      onHello() {
+        own().greeted = true
+        whileAlive(() => undefined)
+        if (!own().alive) void leave(own(), leaveSession)
+      },
+      onBeat: () => whileAlive(() => undefined),
+      onReady: (data) =>
+        whileAlive(() => {
+          deps.onReady(asObject(data), session?.sessionId ?? '')
+          work()
+        }),
+      onResumed: () => whileAlive(work),
+      onDispatch: (payload) =>
+        whileAlive(() => {
+          const event = readDispatch(payload)
+          if (event !== undefined) deps.onDispatch(event, session?.sessionId ?? '')
+        }),
+      onClosed(code) {
+        own().greeted = false
+        if (!own().alive) return
+        const error = fatalClose(code)
+        if (error === undefined) return fail(closeText(code))
+        own().alive = false
+        endFor(error)
+      },
+      onError(error) {
+        log.debug({ reason: messageOf(error) }, 'the connection to Discord has a problem')
+        lastReason = messageOf(error)
+      },
+    }
+  }
+
+  function work(): void {
+    isReady = true
+    wasReady = true
+    failures = 0
+    clearTimeout(grace)
+    grace = undefined
+    opened.resolve()
+    if (isTold) deps.onHealth('connected')
+    isTold = false
+  }
+
+  /** The connection is gone; the shard is trying again already. */
+  function fail(reason: string): void {
+    isReady = false
+    failures += 1
+    const said = lastReason === '' ? reason : `${reason}: ${lastReason}`
+    lastReason = ''
+    if (!wasReady) opened.reject(new HermesError('platform/connect-failed', `${capital(said)}.`))
+    else tellLater(said)
+  }
+
+  function tellLater(said: string): void {
+    if (grace !== undefined || closing.signal.aborted) return
+    grace = setTimeout(() => tell(said), timing.graceMs)
+    grace.unref()
+  }
+
+  function endFor(error: HermesError): void {
+    isReady = false
+    opened.reject(error)
+    if (wasReady) tell(error.message)
+  }
+
+  function tell(reason: string): void {
+    if (isReady || closing.signal.aborted) return
+    isTold = true
+    deps.onHealth('degraded', reason)
+  }
+
+  function hearSomething(): void {
+    deps.onSign()
+    clearTimeout(watch)
+    if (closing.signal.aborted) return
+    watch = setTimeout(ask, timing.quietMs)
+    watch.unref()
+  }
+
+  /** Nothing was heard for long: a connection that is still there answers a heartbeat at once. */
+  function ask(): void {
+    const asked = link
+    if (asked === undefined || !asked.alive) return
+    if (asked.greeted && isReady) asked.shard.beat(session?.sequence ?? null)
+    watch = setTimeout(() => replace(asked), timing.answerMs)
+    watch.unref()
+  }
+
+  /** Waiting for a peer that is gone to say goodbye would take half a minute, so the old shard is left to itself. */
+  function replace(silent: Link): void {
+    if (!silent.alive || closing.signal.aborted) return
+    log.info({}, 'nothing was heard from Discord for long; connecting anew')
+    silent.alive = false
+    fail('nothing was heard from Discord for long')
+    void leave(silent, leaveSession)
+    startShard()
+  }
+
+  /** Never rejects. */
+  async function leave(left: Link, code: number): Promise<void> {
+    left.alive = false
+    // A connection that is just being made is closed as soon as it greets.
+    if (!left.greeted) return
+    left.greeted = false
+    try {
+      await left.shard.destroy(code)
+    } catch (error) {
+      log.debug({ reason: messageOf(error) }, 'a connection to Discord did not end in order')
+    }
+  }
+}
+
+function readInformation(answer: unknown): GatewayInformation {
+  const data = asObject(answer)
+  const url = textAt(data, 'url')
+  const limit = asObject(data['session_start_limit'])
+  if (url === undefined || !/^wss?:\/\//.test(url)) {
+    throw new HermesError('platform/connect-failed', 'The address of the gateway is missing: is api_url right?')
+  }
+  return {
+    url: url.replace(/\/$/, ''),
+    shards: numberAt(data, 'shards') ?? 1,
+    session_start_limit: {
+      total: numberAt(limit, 'total') ?? 1_000,
+      remaining: numberAt(limit, 'remaining') ?? 1,
+      reset_after: numberAt(limit, 'reset_after') ?? 0,
+      max_concurrency: numberAt(limit, 'max_concurrency') ?? 1,
+    },
+  }
+}
+
+function readDispatch(payload: unknown): Dispatch | undefined {
+  const { t, s, d } = asObject(payload)
+  return typeof t === 'string' && typeof s === 'number' && isObject(d) ? { t, s, d } : undefined
+}
+
+function capital(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`
+}
+
+/** A promise that never settles: whoever waits for it is collected with it. */
+function unanswered(): Promise<never> {
+  return new Promise(() => undefined)
+}

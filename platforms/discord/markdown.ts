@@ -1,0 +1,110 @@
+/**
+ * From the markdown that models write to the one that Discord shows: tables become blocks of fixed width, deep headings
+ * bold lines, pictures links. Everything else is the same and stays as it is. Pure.
+ */
+import { type MarkedToken, parseMarkdown } from '#sdk'
+
+/** What Discord does not show; without any of it the text is not even parsed. */
+const foreign =
+  /^[ \t>]*#{4,6}[ \t]|!\[|^[ \t>]*\|?[ \t]*:?-{1,1000}:?[ \t]*(?:\||$)|^[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*$/m
+
+/** Never throws; what cannot be parsed comes back as it was. */
+export async function toDiscord(text: string): Promise<string> {
+  if (!foreign.test(text)) return text
+  const tokens = await parseMarkdown(text)
+  // A text that the lexer does not give back whole is safer as it is.
+  if (tokens.map(({ raw }) => raw).join('') !== text) return text
+  return tokens.map(blockText).join('').trimEnd()
+}
+
+function blockText(token: MarkedToken): string {
+  switch (token.type) {
+    case 'table':
+      return `${tableText(token)}${token.raw.slice(token.raw.trimEnd().length)}`
+    case 'heading':
+      return headingText(token)
+    case 'hr':
+      return token.raw.replace(/\S+/, '──────────')
+    case 'paragraph':
+      return inlineText(token.raw, token.tokens)
+    case 'list':
+      return token.items.reduce((raw, item) => replaceOnce(raw, item.raw, inlineText(item.raw, item.tokens)), token.raw)
+    default:
+      return token.raw
+  }
+}
+
+/** Discord knows three sizes, and no heading that is underlined. */
+function headingText(heading: Extract<MarkedToken, { type: 'heading' }>): string {
+  const { raw, depth, text, tokens } = heading
+  const end = raw.slice(raw.trimEnd().length) || '\n'
+  if (depth > 3) return `**${plainText(text)}**${end}`
+  return raw.trimStart().startsWith('#') ? inlineText(raw, tokens) : `${'#'.repeat(depth)} ${text}${end}`
+}
+
+/** The raw text with its pictures as links, however deep they stand. */
+function inlineText(raw: string, tokens: readonly unknown[]): string {
+  let text = raw
+  for (const token of tokens) {
+    const { type, href, alt, nested, source } = readInline(token)
+    if (type === 'image') text = replaceOnce(text, source, linkText(alt, href))
+    else if (nested.length > 0) text = replaceOnce(text, source, inlineText(source, nested))
+  }
+  return text
+}
+
+/** Tokens within tokens may also come from extensions of the lexer, so they are read like any foreign value. */
+function readInline(token: unknown) {
+  const value: Readonly<Record<string, unknown>> = typeof token === 'object' && token !== null ? { ...token } : {}
+  const text = (key: string) => (typeof value[key] === 'string' ? value[key] : '')
+  const nested: readonly unknown[] = Array.isArray(value['tokens']) ? value['tokens'] : []
+  return { type: text('type'), href: text('href'), alt: text('text'), source: text('raw'), nested }
+}
+
+function linkText(alt: string, href: string): string {
+  return alt.trim() === '' ? href : `[${alt}](${href})`
+}
+
+function replaceOnce(text: string, sought: string, by: string): string {
+  const at = sought === '' ? -1 : text.indexOf(sought)
+  return at === -1 ? text : `${text.slice(0, at)}${by}${text.slice(at + sought.length)}`
+}
+
+/** Bold within bold would end it. */
+function plainText(text: string): string {
+  return text.replaceAll('**', '').replaceAll('__', '')
+}
+
+interface Cell {
+  readonly text: string
+}
+
+function tableText(table: { readonly header: readonly Cell[]; readonly rows: readonly (readonly Cell[])[] }): string {
+  const rows = [table.header, ...table.rows].map((row) => row.map(({ text }) => cellText(text)))
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(1, ...rows.map((row) => widthOf(row[column] ?? ''))))
+  const line = (row: readonly string[]) => widths.map((width, column) => padded(row[column] ?? '', width)).join('  ')
+  const [header = [], ...body] = rows
+  const rule = widths.map((width) => '─'.repeat(width)).join('  ')
+  return ['```', line(header).trimEnd(), rule, ...body.map((row) => line(row).trimEnd()), '```'].join('\n')
+}
+
+/** A block of fixed width shows every sign as it is, and must not be ended from within. */
+function cellText(text: string): string {
+  return text
+    .replace(/(\*\*|__|~~)(.*?)\1/g, '$2')
+    .replace(/`+/g, '')
+    .trim()
+}
+
+function padded(text: string, width: number): string {
+  return `${text}${' '.repeat(width - widthOf(text))}`
+}
+
+const wide = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}]/u
+
+/** How many columns a text takes in a font of fixed width. */
+function widthOf(text: string): number {
+  let width = 0
+  for (const character of text) width += wide.test(character) ? 2 : 1
+  return width
+}

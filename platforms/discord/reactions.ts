@@ -1,0 +1,68 @@
+/**
+ * Marks on the message that is worked on: 👀 while the agent is at it, ✅ or ❌ afterwards. Only where the settings ask for it:
+ * they cost three calls for each message.
+ */
+import { type Logger, messageOf, type PlatformContext, type SendResult, type Target, type TurnActivity } from '#sdk'
+import type { Api } from './api.ts'
+import { explain, resultOf } from './errors.ts'
+import { isId } from './wire.ts'
+
+export interface ReactionDeps {
+  readonly api: Pick<Api, 'react' | 'unreact'>
+  readonly paced: PlatformContext['paced']
+  readonly signal: AbortSignal
+  readonly log: Logger
+}
+
+const working = '👀'
+const marks = { done: '✅', failed: '❌', stopped: undefined } as const
+
+/** Returns at once, and never throws: a mark that cannot be set is no reason to disturb anybody. */
+export function createReactions({ api, paced, signal, log }: ReactionDeps) {
+  /** By message: the end of the calls so far, so that they come in order. */
+  const running = new Map<string, Promise<void>>()
+
+  return (target: Target, activity: TurnActivity): void => {
+    if (activity.kind !== 'turn-started' && activity.kind !== 'turn-ended') return
+    const { messageId } = activity
+    if (!isId(messageId)) return
+    const place = placeOf(target, messageId)
+    if (activity.kind === 'turn-started') {
+      queue(target, messageId, (until) => api.react(place, messageId, working, until))
+      return
+    }
+    const mark = marks[activity.status]
+    queue(target, messageId, (until) => api.unreact(place, messageId, working, until))
+    if (mark !== undefined) queue(target, messageId, (until) => api.react(place, messageId, mark, until))
+  }
+
+  function queue(target: Target, messageId: string, call: (signal: AbortSignal) => Promise<unknown>): void {
+    const next = (running.get(messageId) ?? Promise.resolve()).then(() => attempt(target, call))
+    running.set(messageId, next)
+    void next.then(() => {
+      if (running.get(messageId) === next) running.delete(messageId)
+    })
+  }
+
+  /** Never rejects. */
+  async function attempt(target: Target, call: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
+    try {
+      await paced(target, signal, async (until): Promise<SendResult> => {
+        try {
+          await call(until)
+          return { success: true }
+        } catch (error) {
+          log.debug({ reason: explain(error) }, 'a reaction could not be set')
+          return resultOf(error, false)
+        }
+      })
+    } catch (error) {
+      log.debug({ reason: messageOf(error) }, 'a reaction was called off')
+    }
+  }
+}
+
+/** The message that a thread was opened from lies in the channel, and has the id of the thread. */
+function placeOf({ chatId, threadId }: Target, messageId: string): string {
+  return threadId === undefined || threadId === messageId ? chatId : threadId
+}

@@ -1,0 +1,54 @@
+/**
+ * How many sessions a bot may still begin: Discord gives a thousand a day, and takes the token away from who goes on.
+ */
+import { HermesError, pause } from '#sdk'
+
+/** As `GET /gateway/bot` tells it. */
+export interface SessionStartLimit {
+  readonly total: number
+  readonly remaining: number
+  /** ms. */
+  readonly reset_after: number
+  readonly max_concurrency: number
+}
+
+export interface SessionLimitDeps {
+  readonly limit: SessionStartLimit
+  /** Between two new sessions. */
+  readonly gapMs: number
+  refresh(signal: AbortSignal): Promise<SessionStartLimit>
+  /** No session is left: told why nothing happens. */
+  onWait(reason: string): void
+}
+
+export interface SessionLimit {
+  /** Resolves when a session may be begun, and counts it. Rejects when the signal aborts. */
+  waitForIdentify(signal: AbortSignal): Promise<void>
+}
+
+/** Throws where none is left: the supervisor tries again later. */
+export function createSessionLimit(deps: SessionLimitDeps): SessionLimit {
+  let known: SessionStartLimit | undefined = deps.limit
+  let lastAt: number | undefined
+  if (deps.limit.remaining <= 0) throw new HermesError('platform/connect-failed', `${noneLeft(deps.limit)}.`)
+  return {
+    async waitForIdentify(signal) {
+      const waitMs = lastAt === undefined ? 0 : lastAt + deps.gapMs - performance.now()
+      if (waitMs > 0) await pause(waitMs, signal)
+      for (;;) {
+        signal.throwIfAborted()
+        const limit = known ?? (await deps.refresh(signal))
+        known = undefined
+        if (limit.remaining > 0) break
+        deps.onWait(noneLeft(limit))
+        await pause(Math.max(limit.reset_after, 1_000), signal)
+      }
+      lastAt = performance.now()
+    },
+  }
+}
+
+function noneLeft({ total, reset_after }: SessionStartLimit): string {
+  const minutes = Math.ceil(reset_after / 60_000)
+  return `the bot has begun all ${total} sessions that Discord allows in a day, the next one is possible in ${minutes} min`
+}
