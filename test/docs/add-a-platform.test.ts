@@ -2,25 +2,21 @@
  * The platform of docs/how-to/add-a-platform.md: taken from the page, installed into an empty home, talked to.
  */
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { registerHooks } from 'node:module'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import process from 'node:process'
+import { test } from 'node:test'
 import { startGateway } from '../../src/gateway.ts'
 import { createHomeLayout, type HomeLayout } from '../../src/lib/home.ts'
-import { silentLog } from '../../src/lib/log.ts'
-import { discoverPlatforms, loadPlatform } from '../../src/platforms/registry.ts'
-import { platformContract } from '../kit/contracts/platform.ts'
-import { createRecordingContext } from '../kit/recording-context.ts'
 import { tempHome } from '../kit/temp-home.ts'
 import { readPage } from './pages.ts'
-import { textOf } from './repository.ts'
+import { root, textOf } from './repository.ts'
 
 const path = 'docs/how-to/add-a-platform.md'
 const secret = 'a word that both sides know'
-const target = { platform: 'pager', account: 'default', chatId: 'ada' }
 
 interface Paged {
   readonly id: string
@@ -123,44 +119,21 @@ test('the platform of the how-to page answers the people on its list, and nobody
   )
 })
 
-describe('the platform of the how-to page, as every platform', () => {
-  let home: HomeLayout
-  let door: ReturnType<typeof openDoor>
-  before(async () => {
-    home = createHomeLayout(mkdtempSync(join(tmpdir(), 'hermes-docs-')))
-    door = openDoor()
-    await install(home)
+test('the test of the how-to page runs as the page says, and its platform keeps every promise', async (t) => {
+  const home = createHomeLayout(tempHome(t))
+  await install(home)
+  const { blocks } = await readPage(path, textOf(path))
+  const command = blocks.find(({ text }) => text.includes('--test'))?.text
+  assert.ok(command)
+  const [program, ...args] = command.replace('~/.hermes', home.root).split(' ')
+  assert.equal(program, 'node')
+  const ended = await new Promise<{ readonly code: unknown; readonly said: string }>((resolve) => {
+    // Without the variables that make it part of this run.
+    const options = { cwd: root, env: { PATH: process.env['PATH'] } }
+    execFile(process.execPath, args, options, (error, said) => resolve({ code: error?.code ?? 0, said }))
   })
-  after(() => {
-    door.deregister()
-    rmSync(home.root, { recursive: true, force: true })
-  })
-
-  platformContract('pager', async () => {
-    const [platform] = (await discoverPlatforms({ directories: [home.platforms], log: silentLog })).platforms
-    assert.ok(platform)
-    const { createAdapter } = await loadPlatform(platform)
-    const service = await startService()
-    const gateway = createRecordingContext({ platform: 'pager', options: { url: service.url, secret } })
-    return {
-      adapter: createAdapter(gateway.context),
-      gateway,
-      target,
-      async say(text, id) {
-        const [route] = gateway.routes
-        assert.ok(route)
-        const body = JSON.stringify({ id, from: target.chatId, text })
-        const headers = { 'x-pager-secret': secret }
-        try {
-          return (await route.handle(new Request('http://127.0.0.1/', { method: 'POST', headers, body }))).ok
-        } catch {
-          // The server answers 500 then.
-          return false
-        }
-      },
-      seen: (text) => service.until(() => service.paged.some((page) => page.text === text)),
-      breakDown: () => void service.close(),
-      close: () => service.close(),
-    }
-  })
+  assert.equal(ended.code, 0, ended.said)
+  const counted = (what: string) => Number(new RegExp(`${what} (\\d+)`).exec(ended.said)?.[1])
+  assert.ok(counted('pass') >= 20, ended.said)
+  assert.match(ended.said, /without thread/)
 })

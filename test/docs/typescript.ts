@@ -1,9 +1,10 @@
 /**
- * Compiles pieces of TypeScript as a reader would: each a module of its own, under the settings of the project.
+ * Compiles pieces of TypeScript as a reader would, under the settings of the project: each a module of its own, those
+ * that name their file beside the others of their page.
  */
 import { execFile } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { tempHome } from '../kit/temp-home.ts'
 import type { CodeBlock } from './pages.ts'
@@ -13,16 +14,19 @@ import { root } from './repository.ts'
 export async function compile(t: TestContext, blocks: readonly [where: string, block: CodeBlock][]): Promise<string[]> {
   const folder = tempHome(t)
   const names = new Map<string, string>()
-  for (const [index, [where, { text }]] of blocks.entries()) {
-    const name = `block-${index + 1}`
-    names.set(`${name}/module.ts`, where)
-    mkdirSync(join(folder, name))
-    writeFileSync(join(folder, name, 'module.ts'), `${text}\n\nexport {}\n`)
+  for (const [index, [where, { text, file }]] of blocks.entries()) {
+    const beside = `${where.split(':', 1)[0]}/${file}`
+    const name = file === undefined || names.has(beside) ? `block-${index + 1}/module.ts` : beside
+    names.set(name, where)
+    mkdirSync(dirname(join(folder, name)), { recursive: true })
+    writeFileSync(join(folder, name), `${text}\n\nexport {}\n`)
   }
   const settings = {
     extends: join(root, 'tsconfig.json'),
-    compilerOptions: { paths: { '#sdk': [join(root, 'src/sdk.ts')] } },
-    include: ['*/module.ts'],
+    compilerOptions: {
+      paths: { '#sdk': [join(root, 'src/sdk.ts')], '#sdk/testing': [join(root, 'test/kit/testing.ts')] },
+    },
+    include: [...names.keys()],
     exclude: [],
   }
   // Packages and their types are found as they are from the repository.
@@ -33,7 +37,7 @@ export async function compile(t: TestContext, blocks: readonly [where: string, b
   return said
     .split('\n')
     .filter((line) => line.trim() !== '')
-    .map((line) => line.replace(/block-\d+\/module\.ts/, (name) => names.get(name) ?? name))
+    .map((line) => line.replace(/^[^(]+/, (name) => names.get(name) ?? name))
 }
 
 /** What a program of Node prints, whatever it ends with. */

@@ -58,6 +58,7 @@ export const lifePromises: readonly PlatformPromise[] = [
     async check({ adapter, gateway, say, again }) {
       await say('first', 'one')
       await adapter.disconnect()
+      gateway.dropRoutes()
       const next = again()
       try {
         await next.connect(never)
@@ -108,7 +109,7 @@ export const lifePromises: readonly PlatformPromise[] = [
 
   promise({
     name: 'a wrong token is told as such when it connects',
-    needs: ['refuseToken'],
+    needs: ['refuseToken', 'interrupt'],
     fresh: true,
     async check({ adapter, refuseToken }) {
       refuseToken()
