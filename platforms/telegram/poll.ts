@@ -64,20 +64,20 @@ export function createPoll(deps: PollDeps): Poll {
   }
 
   async function loop(first: readonly unknown[]): Promise<void> {
-    let updates = first
+    let given: readonly unknown[] | undefined = first
     let failures = 0
     let ill = false
     while (!stopping.signal.aborted) {
       try {
-        const batch = updates
-        updates = []
-        if (batch.length > 0) await take(batch)
-        updates = await ask(timeoutSeconds, stopping.signal)
+        const updates: readonly unknown[] = given ?? (await ask(timeoutSeconds, stopping.signal))
+        given = undefined
+        if (updates.length > 0) await take(updates)
         failures = 0
         if (ill) deps.health('connected')
         ill = false
       } catch (error) {
         if (stopping.signal.aborted) return
+        given = undefined
         failures += 1
         // An idle connection is closed now and then: only what fails twice, or for a reason, is told.
         if (failures > 1 || !isPassing(error)) {
