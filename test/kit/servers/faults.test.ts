@@ -43,11 +43,14 @@ async function startVendor(t: TestContext, options: FaultOptions = {}) {
 
 test('a call that is told to fail gets that answer and has no effect, the next one passes', async (t) => {
   const { faults, applied, call } = await startVendor(t)
+  const came: string[] = []
+  faults.onCall(({ method }) => came.push(method))
   faults.answer('send', { status: 403, body: { description: 'blocked' } })
   assert.equal(await call('look'), '200 done')
   assert.equal(await call('send'), '403 {"description":"blocked"}')
   assert.equal(await call('send'), '200 done')
   assert.deepEqual(applied, ['look', 'send'])
+  assert.deepEqual(came, ['look', 'send', 'send'])
   assert.deepEqual([faults.calls('send'), faults.calls(/^[ls]/), faults.calls()], [2, 3, 3])
 })
 
@@ -136,6 +139,19 @@ test('a half-open connection says nothing until it is reset', async (t) => {
   assert.equal(await another, 'ECONNRESET')
   assert.equal(await call('back'), '200 done')
   assert.deepEqual(applied, ['before', 'back'])
+})
+
+test('a stranded connection stays silent while new ones work, until it is reset', async (t) => {
+  const { faults, call } = await startVendor(t)
+  await call('before')
+  // The client has it back among its idle ones a moment after the answer.
+  for (let round = 0; round < 100; round += 1) await new Promise(setImmediate)
+  const reset = faults.strand()
+  const waiting = call('over the old connection')
+  assert.equal(await call('over a new one'), '200 done')
+  reset()
+  assert.equal(await waiting, 'ECONNRESET')
+  assert.equal(await call('after'), '200 done')
 })
 
 test('faults that have not happened can be forgotten', async (t) => {

@@ -60,10 +60,17 @@ export interface Faults {
   earlyCalls(): number
   /** How many fitting calls came, those that met a fault too. */
   calls(on?: Calls): number
+  /** Told of every call as it comes. */
+  onCall(listener: (call: FaultedCall) => void): void
   /** The vendor goes away for every connection there is and will be, web sockets too. */
   goAway(how: Absence): void
   /** Ends it, at the same port. Connections that were silent are reset. */
   comeBack(): Promise<void>
+  /**
+   * The connections there are fall silent for good, those made later work: half-open, as after a change of the network.
+   * Whoever holds one must notice by itself. The returned function resets them, as the vendor's end does one day.
+   */
+  strand(): () => void
   /** Forgets every fault that has not happened yet; windows that are open end. */
   clear(): void
 
@@ -93,6 +100,7 @@ export function createFaults(options: FaultOptions = {}): Faults {
   const { tooMany = plainTooMany, unitMs = 1, now = () => performance.now() } = options
   const watched = new Map<Server, { readonly sockets: Set<Socket>; port: number }>()
   const seen: FaultedCall[] = []
+  const listeners: ((call: FaultedCall) => void)[] = []
   let plans: Planned[] = []
   let windows: { readonly options: RateWindowOptions; readonly window: ReturnType<typeof createWindow> }[] = []
   const early: (() => number)[] = []
@@ -127,6 +135,7 @@ export function createFaults(options: FaultOptions = {}): Faults {
     },
     earlyCalls: () => early.reduce((sum, count) => sum + count(), 0),
     calls: (on) => seen.filter((call) => fits(on, call)).length,
+    onCall: (listener) => void listeners.push(listener),
     goAway(how) {
       absence = how
       for (const [server, { sockets }] of watched) {
@@ -142,6 +151,13 @@ export function createFaults(options: FaultOptions = {}): Faults {
       for (const [server, { sockets, port }] of watched) {
         for (const socket of sockets) socket.resetAndDestroy()
         if (was === 'refuse') await listen(server, port)
+      }
+    },
+    strand() {
+      const stranded = [...watched.values()].flatMap(({ sockets }) => [...sockets])
+      for (const socket of stranded) apply('silent', socket)
+      return () => {
+        for (const socket of stranded) socket.resetAndDestroy()
       }
     },
     clear() {
@@ -164,7 +180,13 @@ export function createFaults(options: FaultOptions = {}): Faults {
       })
     },
     async meet(call, response) {
+      if (isSilent(response)) {
+        // It never arrived; the handler is kept until the connection ends.
+        if (!response.closed) await new Promise((resolve) => response.once('close', resolve))
+        return 'answered'
+      }
       seen.push(call)
+      for (const tell of listeners) tell(call)
       if (absence !== undefined) {
         await returned.promise
         return 'answered'
@@ -212,9 +234,18 @@ export function createFaults(options: FaultOptions = {}): Faults {
 
 function apply(absence: Absence, socket: Socket): void {
   if (absence !== 'silent') return void socket.resetAndDestroy()
-  // What is written stays in the buffer, what arrives is not read: the peer sees a connection that says nothing.
-  socket.cork()
+  // What is written goes nowhere, what arrives is not read: the peer sees a connection that says nothing. (The end of a
+  // response would undo a cork, and HTTP reads past a pause: for that there is `isSilent`.)
+  socket.write = swallow
   socket.pause()
+}
+
+function swallow(): boolean {
+  return true
+}
+
+function isSilent({ socket }: ServerResponse): boolean {
+  return socket?.write === swallow
 }
 
 function concerns({ on, chat }: RateWindowOptions, call: FaultedCall): boolean {
