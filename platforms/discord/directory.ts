@@ -114,6 +114,8 @@ export function createDirectory(): Directory {
           return setJoined(idAt(d, 'id'), true)
         case 'THREAD_MEMBERS_UPDATE':
           return learnMembers(d)
+        case 'INTERACTION_CREATE':
+          return learnPlace(objectAt(d, 'channel'), idAt(d, 'guild_id'))
       }
     },
     learnChannel: (data) => learnChannel(data, idAt(data, 'guild_id')),
@@ -153,6 +155,11 @@ export function createDirectory(): Directory {
     const id = idAt(change, 'id')
     if (objectsAt(change, 'added_members').some((member) => idAt(member, 'user_id') === me?.id)) setJoined(id, true)
     if (me !== undefined && idsAt(change, 'removed_member_ids').includes(me.id)) setJoined(id, false)
+  }
+
+  /** An interaction tells of its channel, but less than the gateway does. */
+  function learnPlace(channel: Json | undefined, guildId: string | undefined): void {
+    if (channel !== undefined && self.channel(idAt(channel, 'id') ?? '') === undefined) learnChannel(channel, guildId)
   }
 
   function setJoined(id: string | undefined, joined: boolean): void {

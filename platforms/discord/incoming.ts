@@ -155,11 +155,6 @@ export function createIncoming(deps: IncomingDeps): Incoming {
   }
 
   function interact(data: Json, session: string): void {
-    const channel = objectAt(data, 'channel')
-    const guild = idAt(data, 'guild_id')
-    if (channel !== undefined && directory.channel(idAt(channel, 'id') ?? '') === undefined) {
-      directory.learnChannel(guild === undefined ? channel : { ...channel, guild_id: guild })
-    }
     const interaction = readInteraction(data, viewIn(session))
     if (interaction === undefined) return
     deps.answer(interaction).catch((error) => log.warn({ reason: messageOf(error) }, 'an interaction was not answered'))

@@ -87,7 +87,9 @@ function written(message: Json, view: View): readonly Inbound[] {
   const found = readMessage(message, view)
   if (found === undefined || !isForUs(message, found.place, found.me, view.options)) return []
   const event = toEvent(message, found, view)
-  if (event.text === '' && event.attachments === undefined) return []
+  // A bare mention in answer to something asks about that; a bare mention alone asks nothing.
+  const isEmpty = event.text === '' && event.attachments === undefined && !event.replyTo?.text
+  if (isEmpty) return []
   const mark = { place: found.place.channelId, id: found.id }
   return [{ kind: 'message', event, keys: [messageKey(found.id)], mark }]
 }

@@ -91,16 +91,26 @@ function swap(place: Place, _choice: number, other: Place): string {
 }
 
 function copy(place: Place, _choice: number, other: Place): string {
-  put(place, structuredClone(get(other)))
+  put(place, cloned(get(other)))
   return `a copy of ${other.path}`
 }
 
 function double({ holder, key }: Place, choice: number): string {
   const times = choice % 50 === 0 ? 2_000 : 1
-  const copies = Array.from({ length: times }, () => structuredClone(get({ holder, key, path: '' })))
+  const copies = Array.from({ length: times }, () => cloned(get({ holder, key, path: '' })))
   if (Array.isArray(holder)) holder.splice(Number(key), 0, ...copies)
   else set(holder, `${key}_again`, copies)
   return `doubled ${times} times`
+}
+
+/** Several steps together may nest deeper than Node can copy. */
+function cloned(value: unknown): unknown {
+  try {
+    return structuredClone(value)
+  } catch (error) {
+    if (error instanceof RangeError) return 'too deep to be copied'
+    throw error
+  }
 }
 
 function wrap(place: Place, choice: number): string {

@@ -1,0 +1,4 @@
+import { replayContract } from '../../kit/replay.ts'
+import { subject } from '../../replay/discord/subject.ts'
+
+replayContract(subject)

@@ -1,0 +1,107 @@
+/**
+ * The adapter against a Discord on this machine, in front of a gateway that only remembers.
+ */
+import type { TestContext } from 'node:test'
+import { createAdapter } from '../../../platforms/discord/adapter.ts'
+import type { GatewayTiming } from '../../../platforms/discord/gateway.ts'
+import type { OutboundMessage } from '../../../src/message/outbound.ts'
+import type { Target } from '../../../src/message/source.ts'
+import type { PlatformAdapter } from '../../../src/platforms/adapter.ts'
+import { createRecordingContext, type HandedIn, type RecordingContext } from '../../kit/recording-context.ts'
+import type { Bot } from '../../kit/servers/discord/gateway.ts'
+import { type DiscordServer, type DiscordServerOptions, startDiscordServer } from '../../kit/servers/discord/server.ts'
+import type { Channel, User } from '../../kit/servers/discord/world.ts'
+
+/** Pauses that a test can wait for. */
+export const briskly: Partial<GatewayTiming> = {
+  graceMs: 20,
+  longestPauseMs: 100,
+  handshakeMs: 2_000,
+  identifyGapMs: 0,
+}
+
+export interface OnDiscord {
+  readonly discord: DiscordServer
+  readonly gateway: RecordingContext
+  readonly adapter: PlatformAdapter
+  readonly ada: User
+  /** Ada's direct chat with the bot. */
+  readonly dm: Channel
+  /** `<@…>` of the bot. */
+  readonly mention: string
+  /** Addresses of this account. */
+  at(chatId: string, threadId?: string): Target
+  /** One more adapter of the same account. */
+  again(options?: Readonly<Record<string, unknown>>): PlatformAdapter
+}
+
+export interface OnDiscordOptions {
+  readonly server?: DiscordServerOptions
+  readonly options?: Readonly<Record<string, unknown>>
+  readonly timing?: Partial<GatewayTiming>
+  /** False: the test connects it. */
+  readonly connect?: boolean
+}
+
+/** Everything is taken down when the test ends. */
+export async function onDiscord(t: TestContext, given: OnDiscordOptions = {}): Promise<OnDiscord> {
+  const discord = await startDiscordServer(given.server)
+  const adapters: PlatformAdapter[] = []
+  t.after(async () => {
+    for (const adapter of adapters) await adapter.disconnect()
+    await discord.close()
+  })
+  const gateway = createRecordingContext({
+    platform: 'discord',
+    options: optionsFor(discord, discord.bot, given.options),
+  })
+  const make = (options: Readonly<Record<string, unknown>> = gateway.context.options) => {
+    const adapter = createAdapter({ ...gateway.context, options }, { ...briskly, ...given.timing })
+    adapters.push(adapter)
+    return adapter
+  }
+  const adapter = make()
+  if (given.connect !== false) await adapter.connect(never)
+  const ada = discord.person('Ada')
+  return {
+    discord,
+    gateway,
+    adapter,
+    ada,
+    dm: discord.dm(ada),
+    mention: `<@${discord.bot.user.id}>`,
+    at: (chatId, threadId) => ({
+      platform: 'discord',
+      account: 'default',
+      chatId,
+      ...(threadId === undefined ? {} : { threadId }),
+    }),
+    again: (options) => make({ ...gateway.context.options, ...options }),
+  }
+}
+
+export function optionsFor(discord: DiscordServer, bot: Bot, more: Readonly<Record<string, unknown>> = {}) {
+  return { token: bot.token, api_url: discord.apiUrl, ...more }
+}
+
+export const never = new AbortController().signal
+
+let deliveries = 0
+
+export function messageTo(target: Target, text: string, more: Partial<OutboundMessage> = {}): OutboundMessage {
+  deliveries += 1
+  return { deliveryId: `delivery-${deliveries}`, target, text, kind: 'reply', ...more }
+}
+
+/** Resolves when something with this text was handed in, before or after. */
+export async function heard({ handedIn, next }: RecordingContext, text: string): Promise<HandedIn> {
+  for (;;) {
+    const known = handedIn.find(({ event }) => event.text === text)
+    if (known !== undefined) return known
+    await next()
+  }
+}
+
+export function texts({ handedIn }: RecordingContext): string[] {
+  return handedIn.flatMap(({ event, accepted }) => (accepted.status === 'accepted' ? [event.text] : []))
+}

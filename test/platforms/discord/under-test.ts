@@ -1,0 +1,133 @@
+/**
+ * Discord for the platform contract: the real adapter in a channel of a server where it answers everything, and in a
+ * thread of that channel.
+ */
+import { setImmediate as nextRound } from 'node:timers/promises'
+import { createAdapter } from '../../../platforms/discord/adapter.ts'
+import type { PlatformAdapter } from '../../../src/platforms/adapter.ts'
+import type { Conversation, PlatformUnderTest } from '../../kit/contracts/platform-under-test.ts'
+import { createRecordingContext } from '../../kit/recording-context.ts'
+import { startDiscordServer } from '../../kit/servers/discord/server.ts'
+import type { Channel, Message, NewMessage, User } from '../../kit/servers/discord/world.ts'
+import { briskly, optionsFor } from './support.ts'
+
+const create = 'POST /channels/:id/messages'
+
+export async function discordUnderTest(): Promise<PlatformUnderTest> {
+  const discord = await startDiscordServer()
+  const { world, general, faults, bot } = discord
+  const ada = discord.person('Ada')
+  const ideas = world.thread(general, 'Ideas', ada)
+  const gateway = createRecordingContext({
+    platform: 'discord',
+    options: optionsFor(discord, bot, { free_response_channels: [general.id] }),
+  })
+  const adapters: PlatformAdapter[] = []
+  const again = () => {
+    const adapter = createAdapter(gateway.context, briskly)
+    adapters.push(adapter)
+    return adapter
+  }
+  const said = new Map<string, Message>()
+
+  /** Resolves when the message was handed in once more, or its writer was told why it was not. */
+  async function write(who: User, where: Channel, id: string, text: string, more: NewMessage = {}): Promise<boolean> {
+    const known = said.get(id)
+    const handed = (key: string) => gateway.handedIn.filter(({ keys }) => keys.some((one) => one === key)).length
+    const before = known === undefined ? 0 : handed(`dc:${known.id}`)
+    const message = known ?? discord.say(who, where, text, more)
+    said.set(id, message)
+    if (known !== undefined) discord.gateway.dispatchMessage('MESSAGE_CREATE', known)
+    const explained = discord.until((one) => one.message_reference?.['message_id'] === message.id)
+    while (handed(`dc:${message.id}`) === before) {
+      const first = await Promise.race([gateway.next(), explained.then(() => undefined)])
+      if (first === undefined) break
+    }
+    return true
+  }
+
+  /** Resolves when the change was handed in. */
+  async function change(act: () => void): Promise<boolean> {
+    const before = gateway.changes.length
+    const attempt = gateway.nextAttempt()
+    act()
+    await attempt
+    while (gateway.changes.length === before) await nextRound()
+    return true
+  }
+
+  const conversation = (where: Channel, threadId?: string): Conversation => ({
+    target: {
+      platform: 'discord',
+      account: 'default',
+      chatId: general.id,
+      ...(threadId === undefined ? {} : { threadId }),
+    },
+    say: (text, id) => write(ada, where, id, text),
+    seen: async (text) => {
+      await discord.until((message) => message.channel_id === where.id && message.content === text)
+    },
+  })
+  const ofId = (id: string) => {
+    const message = said.get(id)
+    if (message === undefined) throw new Error(`nothing was said under ${id}`)
+    return message
+  }
+  const ours = (messageId: string) => {
+    const message = world.message(general.id, messageId)
+    if (message === undefined) throw new Error(`there is no message ${messageId}`)
+    return message
+  }
+
+  return {
+    ...conversation(general),
+    adapter: again(),
+    gateway,
+    again,
+    thread: conversation(ideas, ideas.id),
+    secrets: [bot.token],
+    sentCalls: () => faults.calls(/^(POST|PATCH|PUT) \/channels\//),
+    stranger: (text, id) => write(discord.person('Eve'), general, id, text),
+    edit: (id, text) => change(() => discord.edit(ofId(id), text)),
+    remove: (id) => change(() => discord.remove(ofId(id))),
+    react: (id, emoji) => change(() => discord.react(ada, ofId(id), emoji)),
+    attach: ({ fileName, mimeType, bytes }, id) =>
+      write(ada, general, id, '', { attachments: [discord.file(fileName, mimeType, bytes)] }),
+    press: (buttonId, messageId) => discord.press(ada, ours(messageId), buttonId),
+    buttonsSeen: (messageId) =>
+      ours(messageId).components.flatMap(({ components }) =>
+        Array.isArray(components) ? components.map(({ label }) => String(label)) : [],
+      ),
+    async fileSeen(fileName) {
+      const message = await discord.until(({ attachments, embeds }) => {
+        return attachments.some(({ filename }) => filename === fileName) || embeds.length > 0
+      })
+      const url = message.attachments[0]?.['url']
+      if (typeof url !== 'string') return JSON.stringify(message.embeds)
+      return discord.fileOf(url) ?? ''
+    },
+    async told(text) {
+      await discord.until(({ content }) => text.test(content))
+    },
+    sayAsSelf: async (text) => discord.say(bot.user, general, text),
+    breakDown: () => faults.goAway('refuse'),
+    interrupt() {
+      discord.gateway.turnAway(503)
+      discord.gateway.cut()
+    },
+    restore: () => discord.gateway.turnAway(0),
+    rateLimit: (ms) => void faults.limit({ on: create, ms }),
+    refuseToken() {
+      bot.token = 'another token'
+    },
+    loseChat: () => void world.channels.delete(general.id),
+    loseAnswer: () => faults.loseAnswer(create),
+    // Discord takes an edit that changes nothing like any other.
+    notModified: () => undefined,
+    deleteOurs: (messageId) => void world.remove(general.id, messageId),
+    async close() {
+      for (const adapter of adapters) await adapter.disconnect()
+      await discord.close()
+    },
+  }
+}
