@@ -47,6 +47,8 @@ export interface TelegramBot {
   press(messageId: number, data: string, writing?: Writing): Promise<string>
   /** Everything the bot has called, oldest first. */
   readonly calls: readonly { readonly method: string; readonly fields: Fields }[]
+  /** Resolves when this method has been called, and carried out. */
+  called(method: string): Promise<void>
   /** The menu as people see it. */
   menu(): readonly unknown[]
   /** The next answers to presses are refused as too old. */
@@ -69,6 +71,12 @@ export function createBot(setup: BotSetup, options: { readonly retryMs?: number 
   const delivery = createDelivery(options)
   const calls: { method: string; fields: Fields }[] = []
   const presses = new Map<string, (text: string) => void>()
+  const carriedOut = new Map<string, PromiseWithResolvers<void>>()
+  const waitingFor = (method: string) => {
+    const known = carriedOut.get(method) ?? Promise.withResolvers<void>()
+    carriedOut.set(method, known)
+    return known
+  }
   let lastUpdate = 1_000
   let lastPress = 0
   let commands: readonly unknown[] = []
@@ -130,6 +138,7 @@ export function createBot(setup: BotSetup, options: { readonly retryMs?: number 
     files,
     delivery,
     calls,
+    called: (method) => waitingFor(method).promise,
     menu: () => commands,
     forgetPresses: () => presses.clear(),
     say(text, { chat = ada.id, from = ada, thread, fields = {} } = {}) {
@@ -170,6 +179,7 @@ export function createBot(setup: BotSetup, options: { readonly retryMs?: number 
       const call = Object.hasOwn(methods, method) ? methods[method] : undefined
       if (call === undefined) throw new ApiError(404, 'Not Found: method not found')
       succeed(response, call(params))
+      waitingFor(method).resolve()
     },
   }
   return self
