@@ -59,6 +59,7 @@ export function createDelivery(room: Room): Delivery {
       taken: (rowId) => void expected.delete(rowId),
       wait: (ms) =>
         idle((signal) => (ms === undefined ? aborted(signal) : room.pause(Math.min(ms, longestPauseMs), signal))),
+      gone: () => void workers.delete(chatKey(chat)),
       turn: () => idle((signal) => room.budget.wait(chat, 'final', signal)),
     }
     return worker
@@ -77,17 +78,14 @@ export function createDelivery(room: Room): Delivery {
     }
   }
 
-  async function run(key: string, worker: Running, claimed: OutboxRow | undefined): Promise<void> {
+  async function run(worker: Running, claimed: OutboxRow | undefined): Promise<void> {
     activeBy(1)
     try {
       await workChat(room, worker, claimed)
-      // Someone may have called `start` after the worker's last look and before this line.
-      while (worker.again && !room.quit.aborted) await workChat(room, worker, undefined)
     } catch (error) {
       // Nothing in there is meant to throw; its rows stay on disk and are found at the next start.
       room.log.error({ error, ...worker.chat }, `delivery to a chat ended unexpectedly: ${messageOf(error)}`)
     } finally {
-      workers.delete(key)
       activeBy(-1)
     }
   }
@@ -104,7 +102,7 @@ export function createDelivery(room: Room): Delivery {
     if (room.quit.aborted && !mine) return
     const worker = hire(chat)
     workers.set(key, worker)
-    worker.done = run(key, worker, mine ? claimed : undefined)
+    worker.done = run(worker, mine ? claimed : undefined)
   }
 
   function nextIdle(): Promise<void> {

@@ -21,6 +21,8 @@ export interface Worker {
   wait(ms?: number): Promise<void>
   /** Waits until the chat may be called. Undefined when woken or stopped before. */
   turn(): Promise<Slot | undefined>
+  /** The chat has no worker from here on, so that a draft may begin. */
+  gone(): void
 }
 
 interface Delivered {
@@ -44,8 +46,10 @@ export async function workChat(room: Room, worker: Worker, handed: OutboxRow | u
   const work: Work = { slot: room.budget.take(chat, 'final'), delivered: undefined, failures: 0 }
   try {
     if (handed !== undefined) work.delivered = await deliver(room, chat, handed, work.slot)
-    while (await step(room, worker, work));
+    // Someone may have called for more after the last look.
+    while ((await step(room, worker, work)) || (worker.again && !room.quit.aborted));
   } finally {
+    worker.gone()
     leave(work)
   }
 }

@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Bench, later, limited, lost, openOutbox, rejected, temporary, unauthorised } from './support.ts'
+import { type Bench, later, limited, lost, openOutbox, rejected, round, temporary, unauthorised } from './support.ts'
 
 const target = { platform: 'fake', account: 'default', chatId: 'chat' }
 const turnId = 'turn-1'
 const sentence = 'A sentence that is long enough to be shown.'
-
-/** Lets what can be done now be done. */
-async function round(): Promise<void> {
-  for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve))
-}
 
 function openDraft({ outbox }: Bench, options: { replyTo?: string; resumed?: boolean } = {}) {
   const draft = outbox.openDraft({ target, turnId, ...options })

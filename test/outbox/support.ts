@@ -4,10 +4,12 @@
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { z } from 'zod'
-import { silentLog } from '../../src/lib/log.ts'
-import type { OutboundMessage, SendResult } from '../../src/message/outbound.ts'
+import { type Logger, silentLog } from '../../src/lib/log.ts'
+import type { Button, OutboundAttachment, OutboundMessage, SendResult } from '../../src/message/outbound.ts'
 import { outboxConfig } from '../../src/outbox/config.ts'
 import { createOutbox, type Outbox, type Reply, type Sender } from '../../src/outbox/outbox.ts'
+import type { FileRules } from '../../src/outbox/outgoing-file.ts'
+import type { Manner } from '../../src/outbox/room.ts'
 import type { MessageLimits } from '../../src/platforms/adapter.ts'
 import { query, rows } from '../../src/store/query.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -26,6 +28,8 @@ export interface Call {
   readonly thread: string
   readonly final: boolean
   readonly at: number
+  readonly attachment?: OutboundAttachment
+  readonly buttons?: readonly Button[]
 }
 
 export type Answer = SendResult | Error | Promise<SendResult>
@@ -176,8 +180,17 @@ export function createFakeSender(abilities: Abilities = {}, clock: () => number 
 }
 
 function partsOf(message: OutboundMessage): Partial<Call> {
-  const { target, text, kind, deliveryId, replyTo = '' } = message
-  return { chat: target.chatId, thread: target.threadId ?? '', text, kind, deliveryId, replyTo }
+  const { target, text, kind, deliveryId, replyTo = '', attachment, buttons } = message
+  return {
+    chat: target.chatId,
+    thread: target.threadId ?? '',
+    text,
+    kind,
+    deliveryId,
+    replyTo,
+    ...(attachment === undefined ? {} : { attachment }),
+    ...(buttons === undefined ? {} : { buttons }),
+  }
 }
 
 export interface Row {
@@ -225,6 +238,9 @@ export interface BenchOptions extends Abilities {
   readonly sender?: FakeSender
   readonly settings?: { outbox?: object; streaming?: object }
   readonly limitsOf?: MessageLimits
+  readonly files?: FileRules
+  readonly manner?: Manner
+  readonly log?: Logger
 }
 
 /** An outbox of its own; with `path`, `time` and `sender` of an earlier one it is that one's next life. */
@@ -247,15 +263,17 @@ export function openOutbox(t: TestContext, options: BenchOptions = {}): Bench {
     },
     close: () => store.close(),
   }
-  const { limitsOf } = options
+  const { limitsOf, files, manner } = options
   const outbox = createOutbox({
     store: guarded,
     sender: () => (bench.connected ? living(sender, () => dead) : undefined),
     ...(limitsOf === undefined ? {} : { limitsOf: () => limitsOf }),
+    ...(files === undefined ? {} : { files }),
+    ...(manner === undefined ? {} : { manner: () => manner }),
     clock: time.clock,
     random: () => 1,
     pause: time.pause,
-    log: silentLog,
+    log: options.log ?? silentLog,
     settings: () => settings,
     probe(point) {
       bench.points.push(point)
@@ -307,16 +325,22 @@ function living(sender: FakeSender, dead: () => boolean): Sender {
   }
 }
 
+/** Lets what can be done now be done. */
+export async function round(): Promise<void> {
+  for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+}
+
 /** A promise the test settles itself. */
 export function later<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
   return Promise.withResolvers<T>()
 }
 
-export const limited = (retryAfterMs: number): SendResult => ({
+export const limited = (retryAfterMs: number, scope?: 'chat' | 'account'): SendResult => ({
   success: false,
   problem: 'rate-limited',
   error: 'too many requests',
   retryAfterMs,
+  ...(scope === undefined ? {} : { scope }),
 })
 export const temporary: SendResult = { success: false, problem: 'temporary', error: 'bad gateway' }
 export const lost: SendResult = { success: false, problem: 'temporary', error: 'no answer', maybeSent: true }

@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openOutbox } from './support.ts'
+import { openOutbox, round } from './support.ts'
 
 const target = { platform: 'fake', account: 'default', chatId: 'chat' }
-
-/** Lets what can be done now be done. */
-async function round(): Promise<void> {
-  for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve))
-}
 
 test('typing is shown again every two seconds until the turn ends', async (t) => {
   const { outbox, sender, time } = openOutbox(t, { typing: true })
