@@ -17,6 +17,7 @@ import { createSender } from './sender.ts'
 import { createSocket, type Envelope, type OpenSocket, type Socket, SocketFailure } from './socket.ts'
 import { createStatus } from './status.ts'
 import { createStreams } from './stream.ts'
+import { withEarlier } from './thread-start.ts'
 import { createThreads, type Threads } from './threads.ts'
 import { type ApiCall, createWeb } from './web.ts'
 
@@ -89,11 +90,13 @@ export function createAccount(context: PlatformContext, options: SlackOptions, n
       log: (reason) => log.debug({ reason }, 'whether the bot takes part in a thread is not known'),
     })
     threads = joined
+    const view = viewOf(me, joined)
     const receiver = createReceiver({
       gateway: context,
-      view: viewOf(me, joined),
+      view,
       threads: joined,
       log,
+      withEarlier: (event) => withEarlier(event, { call, view, signal: ended.signal }),
       marksHeld: () => catching > 0,
       tell,
     })

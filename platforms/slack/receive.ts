@@ -5,6 +5,7 @@ import {
   HermesError,
   isHermesError,
   type Logger,
+  type MessageEvent,
   messageOf,
   type PlatformContext,
   type ReadMark,
@@ -37,6 +38,8 @@ export interface ReceiverDeps {
   readonly view: View
   readonly threads: Threads
   readonly log: Logger
+  /** A mention in a thread that was not read yet, with what was said before it. Never rejects. */
+  withEarlier(event: MessageEvent): Promise<MessageEvent>
   /** While history is fetched, what is read live must not mark what lies before it as read. */
   marksHeld(): boolean
   /** Tells one person something that only they see. Never rejects. */
@@ -100,7 +103,8 @@ export function createReceiver(deps: ReceiverDeps): Receiver {
         log.debug({ reason: incoming.reason }, 'nothing to do for an event of Slack')
         return taken
       case 'message': {
-        const { event, keys, mark } = incoming
+        const { keys, mark } = incoming
+        const event = await deps.withEarlier(incoming.event)
         return await accept(event.source, () => gateway.accept(event, keys, markNow(mark)))
       }
       case 'slash':

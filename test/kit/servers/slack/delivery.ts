@@ -26,6 +26,8 @@ export interface Delivery {
   double(on: boolean): void
   /** Envelopes wait until released, and come in the opposite order then. */
   holdBack(): () => void
+  /** Gives up on everything that is not acknowledged. */
+  forget(): void
   close(): void
 }
 
@@ -88,6 +90,13 @@ export function createDelivery(options: DeliveryOptions): Delivery {
         held = undefined
         for (const release of mine.reverse()) release()
       }
+    },
+    forget() {
+      for (const pending of waiting) {
+        clearTimeout(pending.timer)
+        pending.settle({ acknowledged: false })
+      }
+      waiting.clear()
     },
     close() {
       closed = true

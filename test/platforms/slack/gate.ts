@@ -1,0 +1,16 @@
+/**
+ * Holds a model in the middle of its answer until the test says so.
+ */
+export interface Gate {
+  /** For `gate` of a scripted reply: frames from this one on wait. */
+  from(frame: number): (frame: number) => Promise<void>
+  open(): void
+}
+
+export function createGate(): Gate {
+  const held = Promise.withResolvers<void>()
+  return {
+    from: (first) => (frame) => (frame >= first ? held.promise : Promise.resolve()),
+    open: () => held.resolve(),
+  }
+}
