@@ -9,6 +9,7 @@ import type { Figure, Row } from './figure.ts'
 import { load } from './figures/load.ts'
 import { managed } from './figures/managed.ts'
 import { memory, soak } from './figures/memory.ts'
+import { platforms } from './figures/platforms.ts'
 import { request } from './figures/request.ts'
 import { start } from './figures/start.ts'
 import { stop } from './figures/stop.ts'
@@ -17,7 +18,7 @@ import { turn } from './figures/turn.ts'
 import { version } from './figures/version.ts'
 import { jsonOf, tableOf } from './report.ts'
 
-const figures: readonly Figure[] = [start, version, turn, load, stop, store, managed, request, memory, soak]
+const figures: readonly Figure[] = [start, version, turn, load, platforms, stop, store, managed, request, memory, soak]
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,6 +1,7 @@
 /**
  * A real gateway that answers questions about itself. Settings come as JSON in the first argument:
- * `home`, and `instantModel` to take the network of the model out of the measurement.
+ * `home`, `instantModel` to take the network of the model out of the measurement, and `shipped` for the platforms that
+ * ship instead of those of the bench.
  */
 import { flushCompileCache, registerHooks } from 'node:module'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
@@ -10,8 +11,8 @@ import { packedPackages } from '../../../src/packages/bundled.mjs'
 import { createResolver } from '../../../src/packages/resolver.mjs'
 import { answer } from './asking.ts'
 
-const { home, instantModel } = z
-  .object({ home: z.string(), instantModel: z.boolean().default(false) })
+const { home, instantModel, shipped } = z
+  .object({ home: z.string(), instantModel: z.boolean().default(false), shipped: z.boolean().default(false) })
   .parse(JSON.parse(process.argv[2] ?? '{}'))
 
 registerHooks({
@@ -33,7 +34,7 @@ const gateway = await startGateway({
   home: createHomeLayout(home),
   version: 'bench',
   environment: { PATH: process.env['PATH'] ?? '', HOME: home },
-  platformFolders: [fileURLToPath(new URL('../platforms/', import.meta.url))],
+  platformFolders: [fileURLToPath(new URL(shipped ? '../../../platforms/' : '../platforms/', import.meta.url))],
   program: ['true'],
   // Lines go to the file of the log alone, which is what a service manager would cost too.
   log: { pretty: false },

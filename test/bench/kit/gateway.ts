@@ -20,6 +20,8 @@ export interface GatewaySettings {
   readonly config: string
   /** Left out: the model answers at once, in process. */
   readonly modelUrl?: string
+  /** With the platforms that ship instead of those of the bench. */
+  readonly shipped?: boolean
   /** Instead of the daemon's own. */
   readonly flags?: readonly string[]
 }
@@ -38,7 +40,7 @@ ${settings.config}
   return withHome(config, async (home) => {
     const child = await startChild('./gateway-child.mjs', {
       flags: [...(settings.flags ?? daemonFlags()), '--expose-gc'],
-      args: [JSON.stringify({ home, instantModel: settings.modelUrl === undefined })],
+      args: [JSON.stringify({ home, instantModel: settings.modelUrl === undefined, shipped: settings.shipped })],
       env: { HOME: home, NODE_COMPILE_CACHE: join(tmpdir(), `hermes-bench-cache-${process.getuid?.() ?? 0}`) },
     })
     try {

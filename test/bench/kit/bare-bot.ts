@@ -1,0 +1,39 @@
+/**
+ * What the bare bots have in common: a message is answered by the instant model, the same one that the gateway is given,
+ * and the conversation is kept in memory. No queue, no disk, no log.
+ */
+import { z } from 'zod'
+import { answer } from './asking.ts'
+import { OpenAI } from './instant-openai.ts'
+
+export function createAnswering(): (chat: string, text: string) => Promise<string> {
+  const model = new OpenAI()
+  const chats = new Map<string, { role: string; content: string }[]>()
+  return async (chat, text) => {
+    const messages = chats.get(chat) ?? [{ role: 'system', content: 'You are a helpful agent.' }]
+    chats.set(chat, messages)
+    messages.push({ role: 'user', content: text })
+    const response = await model
+      .post('/chat/completions', { body: { model: 'bench', messages, stream: true } })
+      .asResponse()
+    const content = (await response.text())
+      .split('\n')
+      .flatMap((line) => (line.startsWith('data: {') ? [textIn(line.slice('data: '.length))] : []))
+      .join('')
+    messages.push({ role: 'assistant', content })
+    return content
+  }
+}
+
+/** Says that the bot is connected, and answers what it costs. */
+export function up(): void {
+  answer('cpu', z.looseObject({}), () => {
+    const { user, system } = process.cpuUsage()
+    return (user + system) / 1_000
+  })
+  process.send?.('up')
+}
+
+function textIn(frame: string): string {
+  return Object(JSON.parse(frame)).choices[0]?.delta.content ?? ''
+}

@@ -1,0 +1,23 @@
+/**
+ * The baseline of Discord: discord.js as its guide shows it, one message for each message. Options as JSON in the first
+ * argument.
+ */
+import { Client, Events, GatewayIntentBits, Partials } from 'discord.js'
+import { z } from 'zod'
+import { createAnswering, up } from '../kit/bare-bot.ts'
+
+const { token, api_url: api } = z
+  .object({ token: z.string(), api_url: z.string() })
+  .parse(JSON.parse(process.argv[2] ?? ''))
+const answering = createAnswering()
+const client = new Client({
+  intents: [GatewayIntentBits.Guilds, GatewayIntentBits.DirectMessages, GatewayIntentBits.MessageContent],
+  partials: [Partials.Channel],
+  rest: { api },
+})
+client.on(Events.MessageCreate, async (message) => {
+  if (message.author.bot) return
+  if (message.channel.isSendable()) await message.channel.send(await answering(message.channelId, message.content))
+})
+client.once(Events.ClientReady, up)
+await client.login(token)

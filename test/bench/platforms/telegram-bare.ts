@@ -1,0 +1,18 @@
+/**
+ * The baseline of Telegram: telegraf as its documents show it, one message for each message. Options as JSON in the first
+ * argument.
+ */
+import { Telegraf } from 'telegraf'
+import { z } from 'zod'
+import { createAnswering, up } from '../kit/bare-bot.ts'
+
+const { token, api_root: apiRoot } = z
+  .object({ token: z.string(), api_root: z.string() })
+  .parse(JSON.parse(process.argv[2] ?? ''))
+const answering = createAnswering()
+const bot = new Telegraf(token, { telegram: { apiRoot } })
+bot.on('text', async (context) => {
+  const { chat, text } = context.message
+  await context.reply(await answering(String(chat.id), text))
+})
+bot.launch(up).catch((error) => process.stderr.write(`${error}\n`))
