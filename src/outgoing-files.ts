@@ -10,7 +10,7 @@ import type { FileRules } from './outbox/outgoing-file.ts'
 
 export interface OutgoingFilesDeps {
   readonly home: HomeLayout
-  readonly environment: () => Environment
+  readonly environment: () => Pick<Environment, 'values'>
   readonly log: Logger
 }
 

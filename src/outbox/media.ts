@@ -95,10 +95,12 @@ function scan(text: string, growing: boolean): Scanned {
         const [from, to] = [at + start, at + end]
         return !spans.some((span) => (span.start < from && from < span.end) || (span.start < to && to < span.end))
       })
-      const [first] = found
-      if (first !== undefined && undecided !== undefined && undecided < at + first.start) {
-        const before = line.slice(0, first.start)
-        return { kept: writer.text() + (onlyMarks.test(before) ? '' : before), tags, held: true, inFence: undefined }
+      const doubtful = found.find(({ start }) => undecided !== undefined && undecided < at + start)
+      if (doubtful !== undefined) {
+        const before = line.slice(0, doubtful.start)
+        const decided = found.filter(({ start }) => start < doubtful.start)
+        if (decided.length > 0 || !onlyMarks.test(before)) writer.line(before, decided)
+        return { kept: writer.text(), tags, held: true, inFence: undefined }
       }
       const taken = found.filter(({ meaning }) => isDirective(meaning) || room-- > 0)
       tags.push(...taken)

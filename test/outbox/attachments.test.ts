@@ -1,0 +1,302 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, realpathSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { createLog } from '../../src/lib/log.ts'
+import { createRedactor } from '../../src/lib/redact.ts'
+import type { FileRules } from '../../src/outbox/outgoing-file.ts'
+import { tempHome } from '../kit/temp-home.ts'
+import { type BenchOptions, type Call, limited, lost, openOutbox, rejected, round } from './support.ts'
+
+const label = '♻️ May be a duplicate:'
+
+/** An outbox of a platform that takes files, and a folder with some. */
+function withFiles(t: TestContext, options: BenchOptions = {}) {
+  const folder = realpathSync(tempHome(t))
+  const asked: string[] = []
+  const lines: string[] = []
+  const files: FileRules = {
+    userHome: folder,
+    async mayRead(path) {
+      asked.push(path)
+      return path.includes('secret') ? 'it may hold secrets' : undefined
+    },
+  }
+  const log = createLog({
+    level: 'warn',
+    pretty: false,
+    stream: { write: (text) => lines.push(text) },
+    redactor: createRedactor({ secrets: () => [] }),
+  })
+  const bench = openOutbox(t, { attachments: true, files, log, ...options })
+  const write = (name: string, content = `content of ${name}`) => {
+    const path = join(folder, name)
+    writeFileSync(path, content)
+    return path
+  }
+  return { bench, folder, asked, lines, write, files }
+}
+
+async function contentOf(call: Call | undefined): Promise<string> {
+  const source = call?.attachment?.source
+  assert.ok(source?.kind === 'file')
+  return await (await source.open()).text()
+}
+
+const shortOf = ({ text, attachment }: Call) => [text, attachment?.kind, attachment?.fileName]
+
+test('files follow the text they were named in, in their order, each as a message of its own', async (t) => {
+  const { bench, write } = withFiles(t)
+  const { outbox, sender, say } = bench
+  await say(
+    `Here.\nMEDIA:${write('a.png')}\n![sea](https://example.org/b.jpg)\n[[audio_as_voice]]MEDIA:${write('c.ogg')}`,
+  )
+  await say('next')
+  await outbox.settled()
+  assert.deepEqual(sender.calls.map(shortOf), [
+    ['Here.', undefined, undefined],
+    ['', 'image', 'a.png'],
+    ['sea', 'image', 'b.jpg'],
+    ['', 'voice', 'c.ogg'],
+    ['next', undefined, undefined],
+  ])
+  const [, picture, link] = sender.calls
+  assert.equal(await contentOf(picture), 'content of a.png')
+  assert.deepEqual(picture?.attachment?.source.kind === 'file' && picture.attachment.source.bytes, 16)
+  assert.deepEqual(link?.attachment?.source, { kind: 'url', url: 'https://example.org/b.jpg' })
+  assert.deepEqual(await bench.states(), ['sent', 'sent', 'sent', 'sent', 'sent'])
+})
+
+test('a platform that takes no files gets a line that names each', async (t) => {
+  const { bench, write } = withFiles(t, { attachments: false })
+  const paths = ['a.png', 'b.mp3', 'c.mp4', 'd.pdf'].map((name) => `MEDIA:${write(name)}`)
+  await bench.say(`All:\n${paths.join('\n')}\n![The sea](https://example.org/sea.png)`)
+  await bench.outbox.settled()
+  assert.deepEqual(bench.sender.texts(), [
+    'All:',
+    '🖼️ Image: a.png',
+    '🔊 Audio: b.mp3',
+    '🎬 Video: c.mp4',
+    '📎 File: d.pdf',
+    'The sea\n🖼️ Image: https://example.org/sea.png',
+  ])
+})
+
+test('a file that cannot be sent leaves a line that says why, once in the log, and holds up nothing', async (t) => {
+  const { bench, folder, lines, write } = withFiles(t, { settings: { outbox: { max_attachment_mb: 1 } } })
+  mkdirSync(join(folder, 'folder.zip'))
+  truncateSync(write('large.mp4'), 1_024 * 1_024 + 1)
+  write('secret.txt')
+  write('empty.txt', '')
+  symlinkSync(join(folder, 'secret.txt'), join(folder, 'harmless.txt'))
+  const names = ['gone.png', 'folder.zip', 'large.mp4', 'secret.txt', 'harmless.txt', 'empty.txt']
+  await bench.say(`Files:\n${names.map((name) => `MEDIA:${join(folder, name)}`).join('\n')}`)
+  await bench.say('next')
+  await bench.outbox.settled()
+  assert.deepEqual(bench.sender.texts(), [
+    'Files:',
+    '📎 File not sent: gone.png (there is no such file)',
+    '📎 File not sent: folder.zip (it is a folder)',
+    '📎 File not sent: large.mp4 (it is larger than 1 MB)',
+    '📎 File not sent: secret.txt (it may hold secrets)',
+    '📎 File not sent: harmless.txt (it may hold secrets)',
+    '📎 File not sent: empty.txt (it is empty)',
+    'next',
+  ])
+  assert.ok(bench.sender.calls.every(({ attachment }) => attachment === undefined))
+  assert.equal(lines.filter((line) => line.includes('a file is not sent')).length, names.length)
+  assert.deepEqual(new Set(await bench.states()), new Set(['sent']))
+})
+
+test('where nobody says which files may go out none does', async (t) => {
+  const { write } = withFiles(t)
+  const bench = openOutbox(t, { attachments: true })
+  await bench.say(`MEDIA:${write('a.png')}`)
+  await bench.outbox.settled()
+  assert.deepEqual(bench.sender.texts(), ['📎 File not sent: a.png (this gateway sends no files)'])
+})
+
+test('the guard is asked about the file itself, whatever links lead to it', async (t) => {
+  const { bench, folder, asked, write } = withFiles(t)
+  const path = write('real.png')
+  symlinkSync(folder, join(folder, 'link'))
+  await bench.say(`MEDIA:${join(folder, 'link', 'real.png')}\nMEDIA:~/link/real.png`)
+  await bench.outbox.settled()
+  assert.deepEqual(asked, [path, path])
+})
+
+test('a file is looked at when it is sent: one written after the reply goes out', async (t) => {
+  const { bench, folder, write } = withFiles(t)
+  bench.connected = false
+  await bench.say(`MEDIA:${join(folder, 'late.png')}`)
+  write('late.png')
+  bench.connected = true
+  bench.outbox.platformConnected('fake', 'default')
+  await bench.outbox.settled()
+  assert.equal(await contentOf(bench.sender.calls[0]), 'content of late.png')
+})
+
+test('a file that is replaced by a link to a secret while it is sent does not go out', async (t) => {
+  const { bench, folder, write } = withFiles(t)
+  const path = write('a.txt')
+  write('secret.txt')
+  const sent: string[] = []
+  bench.sender.send = async ({ text, attachment }) => {
+    if (attachment?.source.kind === 'file') {
+      rmSync(path)
+      symlinkSync(join(folder, 'secret.txt'), path)
+      sent.push(await (await attachment.source.open()).text())
+    }
+    sent.push(text)
+    return { success: true }
+  }
+  await bench.say(`MEDIA:${path}`)
+  await bench.outbox.settled()
+  assert.deepEqual(sent, ['📎 File not sent: a.txt (it may hold secrets)'])
+})
+
+test('a file that the platform refuses leaves a line in its place', async (t) => {
+  const { bench, write } = withFiles(t)
+  bench.sender.script.push(rejected)
+  await bench.say(`![A map](/${write('map.tiff').slice(1)})`)
+  await bench.outbox.settled()
+  assert.deepEqual(bench.sender.texts(), ['A map', 'A map\n📎 File not sent: map.tiff (the platform refused it)'])
+  assert.deepEqual(
+    (await bench.rows()).map(({ state, text }) => [state, text]),
+    [['sent', 'A map\n📎 File not sent: map.tiff (the platform refused it)']],
+  )
+})
+
+test('a file that may have arrived is sent once more with a label, whatever is beside it', async (t) => {
+  const { bench, write } = withFiles(t)
+  bench.sender.script.push(lost, lost)
+  await bench.say(`MEDIA:${write('a.png')}`)
+  await bench.outbox.settled()
+  for (const ms of [1_000, 2_000]) {
+    bench.time.advance(ms)
+    await bench.outbox.settled()
+  }
+  assert.deepEqual(bench.sender.calls.map(shortOf), [
+    ['', 'image', 'a.png'],
+    [label, 'image', 'a.png'],
+    [label, 'image', 'a.png'],
+  ])
+  assert.deepEqual(await bench.states(), ['sent'])
+})
+
+test('a file that may have arrived and is gone meanwhile is said to be missing, with the label', async (t) => {
+  const { bench, write } = withFiles(t)
+  const path = write('a.png')
+  bench.sender.script.push(lost)
+  await bench.say(`MEDIA:${path}`)
+  await bench.outbox.settled()
+  rmSync(path)
+  bench.time.advance(1_000)
+  await bench.outbox.settled()
+  assert.equal(bench.sender.texts().at(-1), `${label}\n\n📎 File not sent: a.png (there is no such file)`)
+})
+
+test('a file in flight at a crash is sent once more with the label', async (t) => {
+  const { bench, write, files } = withFiles(t)
+  const died = new Promise<void>((resolve) => {
+    bench.onPoint = (point) => {
+      if (point !== 'outbox:accepted' || bench.sender.calls.length < 2) return
+      bench.crash()
+      resolve()
+    }
+  })
+  await bench.say(`Here.\nMEDIA:${write('a.png')}\nMEDIA:${write('b.png')}`)
+  await died
+  const next = openOutbox(t, { path: bench.path, sender: bench.sender, attachments: true, files })
+  await next.outbox.recover()
+  await next.outbox.settled()
+  assert.deepEqual(bench.sender.calls.map(shortOf), [
+    ['Here.', undefined, undefined],
+    ['', 'image', 'a.png'],
+    [label, 'image', 'a.png'],
+    ['', 'image', 'b.png'],
+  ])
+})
+
+test('a crash after a file was refused tells of it once', async (t) => {
+  const { bench, folder, files } = withFiles(t)
+  const died = new Promise<void>((resolve) => {
+    bench.onPoint = (point) => {
+      if (point !== 'outbox:settled') return
+      bench.crash()
+      resolve()
+    }
+  })
+  await bench.say(`MEDIA:${join(folder, 'gone.png')}`)
+  await died
+  const next = openOutbox(t, { path: bench.path, sender: bench.sender, attachments: true, files })
+  await next.outbox.recover()
+  await next.outbox.settled()
+  assert.deepEqual(bench.sender.texts(), [`${label}\n\n📎 File not sent: gone.png (there is no such file)`])
+})
+
+test('a file waits for the end of a limit like any message', async (t) => {
+  const { bench, write } = withFiles(t)
+  bench.sender.script.push(limited(1_000))
+  await bench.say(`MEDIA:${write('a.png')}`)
+  await bench.outbox.settled()
+  bench.time.advance(1_001)
+  await bench.outbox.settled()
+  assert.deepEqual(bench.sender.calls.map(shortOf), [
+    ['', 'image', 'a.png'],
+    ['', 'image', 'a.png'],
+  ])
+})
+
+test('what the gateway itself says names no file', async (t) => {
+  const { bench, write } = withFiles(t)
+  const text = `The model said MEDIA:${write('a.png')}`
+  await bench.say(text, { kind: 'notice' })
+  await bench.outbox.settled()
+  assert.deepEqual(bench.sender.texts(), [text])
+})
+
+test('a growing reply shows no tag, and the answer takes its place with the file behind it', async (t) => {
+  const { bench, write } = withFiles(t, { draftIntervalMs: 0 })
+  const { outbox, sender, say } = bench
+  const sentence = 'A sentence that is long enough to be shown.'
+  const text = `${sentence}\nMEDIA:${write('a.png')}\nThat was it.`
+  const draft = outbox.openDraft({ target: { platform: 'fake', account: 'default', chatId: 'chat' }, turnId: 'turn' })
+  assert.ok(draft !== null)
+  for (let end = 1; end <= text.length; end += 1) {
+    draft.update(text.slice(0, end))
+    await round()
+  }
+  const address = await draft.close()
+  assert.ok(address !== null)
+  await say(text, { turnId: 'turn', draft: address })
+  await outbox.settled()
+  const drafts = sender.calls.filter(({ kind }) => kind === 'draft').map((call) => call.text.replace(' ▉', ''))
+  assert.ok(drafts.length > 10 && drafts.every((shown) => `${sentence}\nThat was it.`.startsWith(shown)))
+  assert.deepEqual(sender.calls.slice(-2).map(shortOf), [
+    [`${sentence}\nThat was it.`, undefined, undefined],
+    ['', 'image', 'a.png'],
+  ])
+})
+
+test('a reply that is only a file takes back the draft that people saw', async (t) => {
+  const { bench, write } = withFiles(t, { remove: true })
+  const draft = { platformId: 'm9', shownText: 'thinking' }
+  bench.sender.shown.set('m9', 'thinking')
+  await bench.say(`MEDIA:${write('a.png')}`, { turnId: 'turn', draft })
+  await bench.outbox.settled()
+  await round()
+  assert.deepEqual([...bench.sender.shown.keys()], ['m1'])
+})
+
+test('a dead letter says which file did not arrive', async (t) => {
+  const { bench, write } = withFiles(t, { settings: { outbox: { max_tries: 1 } } })
+  bench.sender.script.push({ success: false, problem: 'temporary', error: 'bad gateway' })
+  await bench.say(`MEDIA:${write('a.png')}`)
+  await bench.outbox.settled()
+  const [letter] = await bench.outbox.list()
+  assert.equal(letter?.text, '🖼️ Image: a.png')
+  assert.equal(await bench.outbox.retry(letter.id), true)
+  await bench.outbox.settled()
+  assert.deepEqual(bench.sender.calls.map(shortOf).at(-1), ['', 'image', 'a.png'])
+})
