@@ -45,8 +45,9 @@ const oldestMs = 24 * 3_600_000
 const atOnce = 4
 /** Servers tell of themselves within moments of READY; one that does not is left out. */
 const patienceMs = 3_000
-/** Messages of different channels may overtake each other by so much. */
+/** Messages may overtake each other by so much, across channels and within one; known ones are known by their names. */
 const skewMs = 60_000
+const chatSkewMs = 5_000
 
 /** After which message each channel is read on. */
 type Plan = ReadonlyMap<string, string>
@@ -120,16 +121,16 @@ export function createCatchUp(deps: CatchUpDeps): CatchUp {
     // Where nothing was ever handed in from a channel, at least everything before the last known moment was seen.
     const floor = live ?? newest(marks.values())
     if (floor === undefined) return new Map()
+    const newestIn = directory.newestMessages()
     const found: { channel: string; after: string; last: string }[] = []
     const consider = (channel: string, mark: string) => {
       const after = newest([mark, horizon, ...(live === undefined ? [] : [live])]) ?? mark
-      const last = directory.channel(channel)?.lastMessageId
-      if (last === undefined || isNewer(last, after)) found.push({ channel, after, last: last ?? mark })
+      const last = newestIn.get(channel)
+      if (last !== undefined && !isNewer(last, after)) return
+      found.push({ channel, after: idAtTime(timeOf(after) - chatSkewMs), last: last ?? mark })
     }
     for (const [channel, mark] of marks) consider(channel, mark)
-    for (const { id, lastMessageId } of directory.channels()) {
-      if (lastMessageId !== undefined && !marks.has(id)) consider(id, floor)
-    }
+    for (const channel of newestIn.keys()) if (!marks.has(channel)) consider(channel, floor)
     const first = found.sort((one, other) => (isNewer(one.last, other.last) ? -1 : 1)).slice(0, chatLimit)
     return new Map(first.map(({ channel, after }) => [channel, after]))
   }

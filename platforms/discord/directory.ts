@@ -36,8 +36,6 @@ export interface Channel {
   readonly ownerId?: string
   /** The bot is a member of the thread. */
   readonly joined?: boolean
-  /** The newest message when the gateway told of the channel. */
-  readonly lastMessageId?: string
 }
 
 export interface Self {
@@ -50,8 +48,8 @@ export interface Directory {
   /** Undefined before the first READY. */
   me(): Self | undefined
   channel(id: string): Channel | undefined
-  /** The channels and threads of all servers. */
-  channels(): Iterable<Channel>
+  /** By channel: the newest message of those servers that have told of themselves in this session. */
+  newestMessages(): ReadonlyMap<string, string>
   roleName(id: string): string | undefined
   /** The role that Discord gave the bot itself on a server; mentioning it means the bot. */
   isMyRole(id: string): boolean
@@ -70,15 +68,17 @@ export function createDirectory(): Directory {
   let me: Self | undefined
   const channels = new Map<string, Channel>()
   const direct = new Map<string, Channel>()
+  const newest = new Map<string, string>()
   const roles = new Map<string, { readonly guildId: string; readonly name: string; readonly mine: boolean }>()
 
   const self: Directory = {
     me: () => me,
     channel: (id) => channels.get(id) ?? direct.get(id),
-    channels: () => channels.values(),
+    newestMessages: () => newest,
     roleName: (id) => roles.get(id)?.name,
     isMyRole: (id) => roles.get(id)?.mine === true,
     ready(data) {
+      newest.clear()
       const user = objectAt(data, 'user')
       const id = idAt(user, 'id')
       if (id === undefined) return
@@ -126,8 +126,11 @@ export function createDirectory(): Directory {
     const guildId = idAt(guild, 'id')
     if (guildId === undefined || isSetAt(guild, 'unavailable')) return
     for (const role of objectsAt(guild, 'roles')) learnRole(role, guildId)
-    for (const channel of objectsAt(guild, 'channels')) learnChannel(channel, guildId)
-    for (const thread of objectsAt(guild, 'threads')) learnChannel(thread, guildId)
+    for (const channel of [...objectsAt(guild, 'channels'), ...objectsAt(guild, 'threads')]) {
+      const known = learnChannel(channel, guildId)
+      const last = idAt(channel, 'last_message_id')
+      if (known !== undefined && last !== undefined) newest.set(known.id, last)
+    }
   }
 
   function forgetGuild(guildId: string | undefined): void {
@@ -195,7 +198,6 @@ function readChannel(data: Json, guildId: string | undefined): Channel | undefin
     ...given('guildId', guildId),
     ...given('parentId', idAt(data, 'parent_id')),
     ...given('ownerId', idAt(data, 'owner_id')),
-    ...given('lastMessageId', idAt(data, 'last_message_id')),
     ...(objectAt(data, 'member') === undefined ? {} : { joined: true }),
   }
 }

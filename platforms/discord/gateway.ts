@@ -109,7 +109,9 @@ export function createGateway(deps: GatewayDeps): Gateway {
   let isReady = false
   let wasReady = false
   let failures = 0
+  /** What the last error said. */
   let lastReason = ''
+  let trouble = ''
   let isTold = false
   let grace: NodeJS.Timeout | undefined
   let watch: NodeJS.Timeout | undefined
@@ -260,22 +262,26 @@ export function createGateway(deps: GatewayDeps): Gateway {
     else tellLater(said)
   }
 
+  /** An interruption that ends soon is nobody's concern; of a longer one the newest reason counts. */
   function tellLater(said: string): void {
+    trouble = said
+    if (isTold) tell()
     if (grace !== undefined || closing.signal.aborted) return
-    grace = setTimeout(() => tell(said), timing.graceMs)
+    grace = setTimeout(tell, timing.graceMs)
     grace.unref()
   }
 
   function endFor(error: HermesError): void {
     isReady = false
     opened.reject(error)
-    if (wasReady) tell(error.message)
+    trouble = error.message
+    if (wasReady) tell()
   }
 
-  function tell(reason: string): void {
+  function tell(): void {
     if (isReady || closing.signal.aborted) return
     isTold = true
-    deps.onHealth('degraded', reason)
+    deps.onHealth('degraded', trouble)
   }
 
   function hearSomething(): void {

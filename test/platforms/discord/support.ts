@@ -2,8 +2,10 @@
  * The adapter against a Discord on this machine, in front of a gateway that only remembers.
  */
 import type { TestContext } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { createAdapter } from '../../../platforms/discord/adapter.ts'
 import type { GatewayTiming } from '../../../platforms/discord/gateway.ts'
+import { within } from '../../../src/lib/wait.ts'
 import type { OutboundMessage } from '../../../src/message/outbound.ts'
 import type { Target } from '../../../src/message/source.ts'
 import type { PlatformAdapter } from '../../../src/platforms/adapter.ts'
@@ -39,6 +41,7 @@ export interface OnDiscordOptions {
   readonly server?: DiscordServerOptions
   readonly options?: Readonly<Record<string, unknown>>
   readonly timing?: Partial<GatewayTiming>
+  readonly clock?: () => number
   /** False: the test connects it. */
   readonly connect?: boolean
 }
@@ -55,8 +58,9 @@ export async function onDiscord(t: TestContext, given: OnDiscordOptions = {}): P
     platform: 'discord',
     options: optionsFor(discord, discord.bot, given.options),
   })
+  const clock = given.clock === undefined ? {} : { clock: given.clock }
   const make = (options: Readonly<Record<string, unknown>> = gateway.context.options) => {
-    const adapter = createAdapter({ ...gateway.context, options }, { ...briskly, ...given.timing })
+    const adapter = createAdapter({ ...gateway.context, ...clock, options }, { ...briskly, ...given.timing })
     adapters.push(adapter)
     return adapter
   }
@@ -95,13 +99,24 @@ export function messageTo(target: Target, text: string, more: Partial<OutboundMe
 
 /** Resolves when something with this text was handed in, before or after. */
 export async function heard({ handedIn, next }: RecordingContext, text: string): Promise<HandedIn> {
+  const find = () => handedIn.find(({ event }) => event.text === text)
   for (;;) {
-    const known = handedIn.find(({ event }) => event.text === text)
+    const known = find()
     if (known !== undefined) return known
-    await next()
+    const { done } = await within(next(), 10_000)
+    if (!done && find() === undefined) throw new Error(`waited in vain for "${text}"`)
   }
 }
 
 export function texts({ handedIn }: RecordingContext): string[] {
   return handedIn.flatMap(({ event, accepted }) => (accepted.status === 'accepted' ? [event.text] : []))
+}
+
+/** Resolves when it is so. Looks each time something can have happened; rejects after ten seconds. */
+export async function until(isSo: () => boolean): Promise<void> {
+  const giveUpAt = performance.now() + 10_000
+  while (!isSo()) {
+    if (performance.now() > giveUpAt) throw new Error(`waited in vain for ${isSo}`)
+    await setTimeout(2)
+  }
 }

@@ -63,8 +63,8 @@ export interface DiscordGateway {
   invalidate(resumable: boolean): void
   /** Nobody can resume any more. */
   forgetSessions(): void
-  /** From now on nothing is sent and no heartbeat is answered, but connections stay open. */
-  setSilent(silent: boolean): void
+  /** Connections that are open now hear nothing any more and are not heard, but stay open; new ones work. */
+  freeze(): void
   /** From now on whoever connects anew is turned away with this HTTP status; 0 ends it. */
   turnAway(status: number): void
   dispatch(bot: Bot, t: string, d: unknown, intent: number): void
@@ -80,7 +80,7 @@ export function attachGateway(server: Server, options: GatewayOptions): DiscordG
   const sessions = new Map<string, Session>()
   const counts = { identified: 0, resumed: 0, heartbeats: 0 }
   const limit = { total: 1_000, remaining: 1_000, reset_after: 86_400_000, max_concurrency: 1 }
-  let silent = false
+  const frozen = new WeakSet<WebSocket>()
   let refusal = 0
   const webSockets = new WebSocketServer({ noServer: true })
   server.on('upgrade', (request, socket, head) => {
@@ -98,9 +98,11 @@ export function attachGateway(server: Server, options: GatewayOptions): DiscordG
     askReconnect: () => each((socket) => tell(socket, { op: 7, d: null })),
     invalidate: (resumable) => each((socket) => tell(socket, { op: 9, d: resumable })),
     forgetSessions: () => sessions.clear(),
-    setSilent(value) {
-      silent = value
-    },
+    freeze: () =>
+      each((socket) => {
+        frozen.add(socket)
+        socket.pause()
+      }),
     turnAway(status) {
       refusal = status
     },
@@ -132,13 +134,17 @@ export function attachGateway(server: Server, options: GatewayOptions): DiscordG
   }
 
   function tell(socket: WebSocket, payload: unknown): void {
-    if (!silent) socket.send(JSON.stringify(payload))
+    write(socket, JSON.stringify(payload))
   }
 
   function emit(session: Session, t: string, d: unknown): void {
     const event = JSON.stringify({ op: 0, s: session.events.length + 1, t, d })
     session.events.push(event)
-    if (!silent) session.socket?.send(event)
+    if (session.socket !== undefined) write(session.socket, event)
+  }
+
+  function write(socket: WebSocket, text: string): void {
+    if (!frozen.has(socket)) socket.send(text)
   }
 
   /** Without the intent a bot reads what is written to it only. */
@@ -224,7 +230,7 @@ export function attachGateway(server: Server, options: GatewayOptions): DiscordG
     counts.resumed += 1
     session.socket?.terminate()
     session.socket = socket
-    for (const event of session.events.slice(seq)) if (!silent) socket.send(event)
+    for (const event of session.events.slice(seq)) write(socket, event)
     emit(session, 'RESUMED', { _trace: [] })
     return session
   }
