@@ -47,7 +47,7 @@ export interface TelegramBot {
   press(messageId: number, data: string, writing?: Writing): Promise<string>
   /** Everything the bot has called, oldest first. */
   readonly calls: readonly { readonly method: string; readonly fields: Fields }[]
-  /** Resolves when this method has been called, and carried out. */
+  /** Resolves when this method has been called, now or before, and carried out; a poll may still wait. */
   called(method: string): Promise<void>
   /** The menu as people see it. */
   menu(): readonly unknown[]
@@ -175,7 +175,10 @@ export function createBot(setup: BotSetup, options: { readonly retryMs?: number 
     },
     handle(method, params, response) {
       calls.push({ method, fields: params.fields })
-      if (method === 'getUpdates') return delivery.poll(params.fields, response)
+      if (method === 'getUpdates') {
+        delivery.poll(params.fields, response)
+        return waitingFor(method).resolve()
+      }
       const call = Object.hasOwn(methods, method) ? methods[method] : undefined
       if (call === undefined) throw new ApiError(404, 'Not Found: method not found')
       succeed(response, call(params))
