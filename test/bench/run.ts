@@ -6,6 +6,7 @@ import { cpus, loadavg } from 'node:os'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import type { Figure, Row } from './figure.ts'
+import { connect } from './figures/connect.ts'
 import { load } from './figures/load.ts'
 import { managed } from './figures/managed.ts'
 import { memory, soak } from './figures/memory.ts'
@@ -18,7 +19,20 @@ import { turn } from './figures/turn.ts'
 import { version } from './figures/version.ts'
 import { jsonOf, tableOf } from './report.ts'
 
-const figures: readonly Figure[] = [start, version, turn, load, platforms, stop, store, managed, request, memory, soak]
+const figures: readonly Figure[] = [
+  start,
+  connect,
+  version,
+  turn,
+  load,
+  platforms,
+  stop,
+  store,
+  managed,
+  request,
+  memory,
+  soak,
+]
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

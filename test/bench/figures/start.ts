@@ -1,29 +1,14 @@
 /**
  * From nothing to ready, as `npm start` does it, and what the idle daemon keeps: beside a bare node and a bare fastify.
  */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { BenchOptions, Figure, Row } from '../figure.ts'
-import { daemonFlags, killed, lineWith } from '../kit/children.ts'
+import { medianOf, type Started, startDaemon, started } from '../kit/daemon.ts'
 import { withHome } from '../kit/home.ts'
-import { cpuMsOf, rssMbOf } from '../kit/proc.ts'
-import { median } from '../kit/stats.ts'
 
-const main = fileURLToPath(new URL('../../../src/main.mjs', import.meta.url))
 const fastify = fileURLToPath(new URL('../kit/bare-fastify.mjs', import.meta.url))
-
-interface Started {
-  readonly readyMs: number
-  readonly readyCpuMs: number
-  /** When the platforms have connected too. */
-  readonly settledCpuMs: number
-  readonly idleRss: number
-  readonly idleCpuMs: number
-}
 
 export const start: Figure = {
   name: 'start',
@@ -38,20 +23,19 @@ async function measured(home: string, { full, progress }: BenchOptions): Promise
   const fresh: Started[] = []
   const node: Started[] = []
   const bare: Started[] = []
-  await gateway(home, 500)
+  const daemon = (idle: number) => startDaemon(home, ['web'], idle)
+  await daemon(500)
   for (let round = 0; round < rounds; round++) {
     progress(`round ${round + 1} of ${rounds}`)
     const last = round === rounds - 1
-    warm.push(await gateway(home, last ? idleMs : 300))
-    node.push(
-      await started(['-e', 'process.stderr.write("ready\\n");setTimeout(()=>{},1e6)'], {}, 'ready', 'ready', 300),
-    )
-    bare.push(await started([fastify], {}, 'ready', 'ready', 300))
+    warm.push(await daemon(last ? idleMs : 300))
+    node.push(await started(['-e', 'process.stderr.write("ready\\n");setTimeout(()=>{},1e6)'], {}, 'ready', [], 300))
+    bare.push(await started([fastify], {}, 'ready', [], 300))
     if (round >= 3) continue
     rmSync(join(home, 'cache'), { recursive: true, force: true })
-    fresh.push(await gateway(home, 500))
+    fresh.push(await daemon(500))
   }
-  const of = (all: readonly Started[], field: keyof Started) => median(all.map((one) => one[field]))
+  const of = medianOf
   const idle = warm.at(-1)
   const versus = (field: keyof Started, divisor = 1) => ({ what: 'bare fastify', value: of(bare, field) / divisor })
   const seconds = (ms: number) => ms / 1_000
@@ -93,47 +77,5 @@ async function measured(home: string, { full, progress }: BenchOptions): Promise
       unit: 'ms',
       note: 'from the moment the platforms have connected',
     },
-    { name: 'ready, three platforms', unit: 's', bar: 1, note: 'the platforms are not there yet' },
-    { name: 'CPU to ready, three platforms', unit: 's', bar: 1.2, note: 'the platforms are not there yet' },
-    { name: 'resident memory idle, three platforms', unit: 'MB', bar: 165, note: 'the platforms are not there yet' },
   ]
-}
-
-function gateway(home: string, idleMs: number): Promise<Started> {
-  const args = [...daemonFlags(), main, 'gateway', 'run']
-  const env = { HERMES_HOME: home, HOME: home }
-  return started(args, env, '"msg":"ready"', '"msg":"platform connected"', idleMs)
-}
-
-/** Starts node, waits for two lines on standard error and for `idleMs`, and ends it the way a service manager does. */
-async function started(
-  args: readonly string[],
-  env: Readonly<Record<string, string>>,
-  readyLine: string,
-  settledLine: string,
-  idleMs: number,
-): Promise<Started> {
-  const begun = performance.now()
-  const child = spawn(process.execPath, args, {
-    stdio: ['ignore', 'ignore', 'pipe'],
-    env: { PATH: process.env['PATH'], ...env },
-  })
-  try {
-    const pid = child.pid ?? 0
-    const settling = lineWith(child.stderr, settledLine)
-    await lineWith(child.stderr, readyLine)
-    const readyMs = performance.now() - begun
-    const readyCpuMs = cpuMsOf(pid)
-    await settling
-    const settledCpuMs = cpuMsOf(pid)
-    await pause(idleMs)
-    const idleRss = rssMbOf(pid)
-    const idleCpuMs = cpuMsOf(pid) - settledCpuMs
-    const gone = once(child, 'exit')
-    child.kill('SIGTERM')
-    await gone
-    return { readyMs, readyCpuMs, settledCpuMs, idleRss, idleCpuMs }
-  } finally {
-    await killed(child)
-  }
 }

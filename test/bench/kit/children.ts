@@ -57,14 +57,14 @@ export async function killed(child: ChildProcess): Promise<void> {
   await gone
 }
 
-/** Resolves with the first line of an output that holds `text`. Rejects when the output ends before. */
-export function lineWith(stream: NodeJS.ReadableStream | null, text: string): Promise<string> {
+/** Resolves with the first line of an output that holds `text`, or fits it. Rejects when the output ends before. */
+export function lineWith(stream: NodeJS.ReadableStream | null, text: string | RegExp): Promise<string> {
   return new Promise((resolve, reject) => {
     let rest = ''
     stream?.on('data', (piece) => {
       const lines = (rest + piece).split('\n')
       rest = lines.pop() ?? ''
-      const found = lines.find((line) => line.includes(text))
+      const found = lines.find((line) => (typeof text === 'string' ? line.includes(text) : text.test(line)))
       if (found !== undefined) resolve(found)
     })
     stream?.on('end', () => reject(new Error(`the output ended without "${text}"`)))

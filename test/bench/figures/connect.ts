@@ -1,0 +1,110 @@
+/**
+ * The daemon with Telegram, Discord and Slack: ready as fast as with none of them, what the three cost, and how long each
+ * takes from its import to its connection. The servers are local, so the network takes no part.
+ */
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { z } from 'zod'
+import type { BenchOptions, Figure, Row } from '../figure.ts'
+import { startChild } from '../kit/children.ts'
+import { medianOf, type Started, startDaemon } from '../kit/daemon.ts'
+import { withHome } from '../kit/home.ts'
+import { median } from '../kit/stats.ts'
+import { type BenchVendor, platformsConfig, withVendors } from '../kit/vendor.ts'
+import { vendorNames } from '../kit/vendors.ts'
+
+export const connect: Figure = {
+  name: 'connect',
+  about: 'the daemon with three platforms: ready, CPU, memory, each connecting',
+  measure: (options) =>
+    withVendors(vendorNames, (vendors) =>
+      withHome('http: { port: 0 }\n', (without) =>
+        withHome(`http: { port: 0 }\n${platformsConfig(vendors)}`, async (home) => [
+          ...(await threePlatforms(home, without, options)),
+          ...(await eachConnecting(vendors, options)),
+        ]),
+      ),
+    ),
+}
+
+async function threePlatforms(home: string, without: string, { full, progress }: BenchOptions): Promise<Row[]> {
+  const rounds = full ? 9 : 5
+  const idleMs = full ? 30_000 : 3_000
+  const three: Started[] = []
+  const none: Started[] = []
+  await startDaemon(home, vendorNames, 1_000)
+  await startDaemon(without, ['web'], 500)
+  for (let round = 1; round <= rounds; round += 1) {
+    progress(`round ${round} of ${rounds}`)
+    three.push(await startDaemon(home, vendorNames, round === rounds ? idleMs : 300))
+    none.push(await startDaemon(without, ['web'], round === rounds ? idleMs : 300))
+  }
+  const baseline = (value: number) => ({ what: 'with none', value })
+  const seconds = (all: readonly Started[], field: keyof Started) => medianOf(all, field) / 1_000
+  const idle = (all: readonly Started[], field: keyof Started) => all.at(-1)?.[field] ?? Number.NaN
+  return [
+    {
+      name: 'ready, three platforms',
+      measured: seconds(three, 'readyMs'),
+      unit: 's',
+      bar: 1,
+      baseline: baseline(seconds(none, 'readyMs')),
+      note: `median of ${rounds}; all three connected after ${seconds(three, 'settledMs').toFixed(2)} s`,
+    },
+    {
+      name: 'CPU until three platforms are connected',
+      measured: seconds(three, 'settledCpuMs'),
+      unit: 's',
+      bar: 1.2,
+      baseline: baseline(seconds(none, 'settledCpuMs')),
+      note: `to ready ${seconds(three, 'readyCpuMs').toFixed(2)} s`,
+    },
+    {
+      name: 'resident memory idle, three platforms',
+      measured: idle(three, 'idleRss'),
+      unit: 'MB',
+      bar: 165,
+      baseline: baseline(idle(none, 'idleRss')),
+      note: `${idleMs / 1_000} s after the last has connected`,
+    },
+    {
+      name: 'CPU while idle, per second, three platforms',
+      measured: idle(three, 'idleCpuMs') / (idleMs / 1_000),
+      unit: 'ms',
+      baseline: baseline(idle(none, 'idleCpuMs') / (idleMs / 1_000)),
+    },
+  ]
+}
+
+const connectedSchema = z.object({ importMs: z.number(), connectMs: z.number() })
+
+async function eachConnecting(vendors: readonly BenchVendor[], { full, progress }: BenchOptions): Promise<Row[]> {
+  const rows: Row[] = []
+  for (const { name, options } of vendors) {
+    progress(`${name} alone`)
+    const times: z.infer<typeof connectedSchema>[] = []
+    const once = () => connectedAlone(name, options)
+    await once()
+    for (let round = 0; round < (full ? 9 : 3); round += 1) times.push(await once())
+    rows.push({
+      name: `${name}: connected, from its import on`,
+      measured: median(times.map(({ connectMs }) => connectMs)) / 1_000,
+      unit: 's',
+      bar: 1,
+      note: `its import took ${median(times.map(({ importMs }) => importMs)).toFixed(0)} ms, compile cache warm`,
+    })
+  }
+  return rows
+}
+
+async function connectedAlone(name: string, options: BenchVendor['options']) {
+  const child = await startChild('./connect-child.mjs', {
+    args: [JSON.stringify({ name, options })],
+    env: { NODE_COMPILE_CACHE: join(tmpdir(), `hermes-bench-cache-${process.getuid?.() ?? 0}`) },
+  })
+  try {
+    return await child.ask('connect', {}, connectedSchema)
+  } finally {
+    await child.kill()
+  }
+}

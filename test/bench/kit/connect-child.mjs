@@ -1,0 +1,31 @@
+/**
+ * Imports the adapter of one platform as the daemon does, connects it, and says how long each took. Settings come as
+ * JSON in the first argument: `name` and `options`.
+ */
+import { flushCompileCache, registerHooks } from 'node:module'
+import { z } from 'zod'
+import { packedPackages } from '../../../src/packages/bundled.mjs'
+import { createResolver } from '../../../src/packages/resolver.mjs'
+import { createRecordingContext } from '../../kit/recording-context.ts'
+import { answer } from './asking.ts'
+
+const source = new URL('../../../src/', import.meta.url)
+registerHooks({ resolve: createResolver({ source, packed: packedPackages() }) })
+await import(new URL('sdk.ts', source).href)
+
+const { name, options } = z
+  .object({ name: z.string(), options: z.record(z.string(), z.string()) })
+  .parse(JSON.parse(process.argv[2] ?? '{}'))
+
+answer('connect', z.looseObject({}), async () => {
+  const begun = performance.now()
+  const { default: platform } = await import(new URL(`../../../platforms/${name}/adapter.ts`, import.meta.url).href)
+  const imported = performance.now()
+  const adapter = platform.createAdapter(createRecordingContext({ platform: name, options }).context)
+  await adapter.connect(new AbortController().signal)
+  const connected = performance.now()
+  await adapter.disconnect()
+  flushCompileCache()
+  return { importMs: imported - begun, connectMs: connected - imported }
+})
+process.send?.('up')

@@ -1,0 +1,68 @@
+/**
+ * A daemon as `npm start` runs it, or any program of Node that says when it is ready: what it takes until then, and what it
+ * keeps while it is idle.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { daemonFlags, killed, lineWith } from './children.ts'
+import { cpuMsOf, rssMbOf } from './proc.ts'
+import { median } from './stats.ts'
+
+const main = fileURLToPath(new URL('../../../src/main.mjs', import.meta.url))
+
+export interface Started {
+  readonly readyMs: number
+  readonly readyCpuMs: number
+  /** When the platforms have connected too. */
+  readonly settledMs: number
+  readonly settledCpuMs: number
+  readonly idleRss: number
+  readonly idleCpuMs: number
+}
+
+/** The daemon on a home. `platforms` are those whose connection is waited for; idle counts from then on. */
+export function startDaemon(home: string, platforms: readonly string[], idleMs: number): Promise<Started> {
+  const args = [...daemonFlags(), main, 'gateway', 'run']
+  const connected = platforms.map((name) => new RegExp(`"platform":"${name}".*"msg":"platform connected"`))
+  return started(args, { HERMES_HOME: home, HOME: home }, '"msg":"ready"', connected, idleMs)
+}
+
+/** Starts node, waits for lines on standard error and for `idleMs`, and ends it the way a service manager does. */
+export async function started(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  readyLine: string,
+  settledLines: readonly RegExp[],
+  idleMs: number,
+): Promise<Started> {
+  const begun = performance.now()
+  const child = spawn(process.execPath, args, {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { PATH: process.env['PATH'], ...env },
+  })
+  try {
+    const pid = child.pid ?? 0
+    const settling = Promise.all(settledLines.map((line) => lineWith(child.stderr, line)))
+    await lineWith(child.stderr, readyLine)
+    const readyMs = performance.now() - begun
+    const readyCpuMs = cpuMsOf(pid)
+    await settling
+    const settledMs = performance.now() - begun
+    const settledCpuMs = cpuMsOf(pid)
+    await pause(idleMs)
+    const idleRss = rssMbOf(pid)
+    const idleCpuMs = cpuMsOf(pid) - settledCpuMs
+    const gone = once(child, 'exit')
+    child.kill('SIGTERM')
+    await gone
+    return { readyMs, readyCpuMs, settledMs, settledCpuMs, idleRss, idleCpuMs }
+  } finally {
+    await killed(child)
+  }
+}
+
+export function medianOf(all: readonly Started[], field: keyof Started): number {
+  return median(all.map((one) => one[field]))
+}
