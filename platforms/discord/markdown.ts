@@ -37,7 +37,7 @@ function blockText(token: MarkedToken): string {
 /** Discord knows three sizes, and no heading that is underlined. */
 function headingText(heading: Extract<MarkedToken, { type: 'heading' }>): string {
   const { raw, depth, text, tokens } = heading
-  const end = raw.slice(raw.trimEnd().length) || '\n'
+  const end = raw.slice(raw.trimEnd().length)
   if (depth > 3) return `**${plainText(text)}**${end}`
   return raw.trimStart().startsWith('#') ? inlineText(raw, tokens) : `${'#'.repeat(depth)} ${text}${end}`
 }

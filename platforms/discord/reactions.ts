@@ -5,6 +5,7 @@
 import { type Logger, messageOf, type PlatformContext, type SendResult, type Target, type TurnActivity } from '#sdk'
 import type { Api } from './api.ts'
 import { explain, resultOf } from './errors.ts'
+import { liesIn } from './render.ts'
 import { isId } from './wire.ts'
 
 export interface ReactionDeps {
@@ -26,7 +27,7 @@ export function createReactions({ api, paced, signal, log }: ReactionDeps) {
     if (activity.kind !== 'turn-started' && activity.kind !== 'turn-ended') return
     const { messageId } = activity
     if (!isId(messageId)) return
-    const place = placeOf(target, messageId)
+    const place = liesIn(target, messageId)
     if (activity.kind === 'turn-started') {
       queue(target, messageId, (until) => api.react(place, messageId, working, until))
       return
@@ -60,9 +61,4 @@ export function createReactions({ api, paced, signal, log }: ReactionDeps) {
       log.debug({ reason: messageOf(error) }, 'a reaction was called off')
     }
   }
-}
-
-/** The message that a thread was opened from lies in the channel, and has the id of the thread. */
-function placeOf({ chatId, threadId }: Target, messageId: string): string {
-  return threadId === undefined || threadId === messageId ? chatId : threadId
 }

@@ -2,7 +2,7 @@
  * From a message of ours to the body of the call that sends it. Pure, apart from loading the markdown lexer.
  */
 import { createHash } from 'node:crypto'
-import type { Button, OutboundMessage } from '#sdk'
+import type { Button, OutboundMessage, Target } from '#sdk'
 import { toDiscord } from './markdown.ts'
 import type { AllowedMentions } from './options.ts'
 import type { VoiceFacts } from './voice.ts'
@@ -33,8 +33,7 @@ export async function renderMessage(
   const shown = picture !== undefined && (attachment?.kind === 'image' || attachment?.kind === 'animation')
   const text = picture === undefined || shown ? message.text : withLine(message.text, picture)
   const flags = (kind === 'notice' ? suppressEmbeds : 0) + (file?.voice === undefined ? 0 : voiceMessage)
-  // The message that a thread was opened from lies in the channel, and stands above the thread anyway.
-  const refers = isId(replyTo) && replyTo !== target.threadId && place === (target.threadId ?? target.chatId)
+  const refers = isId(replyTo) && liesIn(target, replyTo) === place
   return {
     ...(file?.voice === undefined ? { content: await contentOf(text) } : {}),
     allowed_mentions: allowedMentions(mentions),
@@ -55,6 +54,11 @@ export async function renderEdit(message: OutboundMessage, mentions: AllowedMent
     allowed_mentions: allowedMentions(mentions),
     components: rowsOf(message.buttons ?? []),
   }
+}
+
+/** The message that a thread was opened from lies in the channel, and has the id of the thread. */
+export function liesIn({ chatId, threadId }: Target, messageId: string): string {
+  return threadId === undefined || threadId === messageId ? chatId : threadId
 }
 
 /** The same delivery has the same nonce for ever: Discord answers a repeat with the message it has made before. */

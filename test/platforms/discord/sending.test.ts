@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { SendResult } from '../../../src/message/outbound.ts'
+import { targetOf } from '../../../src/message/source.ts'
+import { heard, messageTo, never, onDiscord, until } from './support.ts'
+
+const create = 'POST /channels/:id/messages'
+const change = 'PATCH /channels/:id/messages/:id'
+
+function failed(result: SendResult): Extract<SendResult, { success: false }> {
+  assert.ok(!result.success, 'it has succeeded')
+  return result
+}
+
+test('a message whose answer is lost is sent again without a second post', async (t) => {
+  const { discord, adapter, dm, at } = await onDiscord(t)
+  discord.faults.loseAnswer(create)
+  const message = messageTo(at(dm.id), 'once')
+  assert.deepEqual(failed(await adapter.send(message, never)).maybeSent, true)
+  assert.equal((await adapter.send(message, never)).success, true)
+  assert.equal(discord.sent(dm.id).length, 1)
+  assert.equal(discord.counts.deduplicated, 1)
+})
+
+test('a message whose answer is lost is found by what the gateway told of it', async (t) => {
+  const { discord, adapter, dm, at } = await onDiscord(t)
+  discord.faults.loseAnswer(create)
+  const message = messageTo(at(dm.id), 'once')
+  await adapter.send(message, never)
+  const reads = () => discord.faults.calls('GET /channels/:id/messages')
+  await until(() => discord.sent(dm.id).length === 1)
+  const found = await adapter.resolveUnknown?.(message, never)
+  assert.deepEqual(found, { sent: true, messageId: discord.sent(dm.id)[0]?.id })
+  assert.equal(reads(), 0)
+})
+
+test('in the next life a message whose answer was lost is not told from one that reads the same', async (t) => {
+  const { discord, adapter, dm, at, again } = await onDiscord(t)
+  discord.faults.loseAnswer(create)
+  const message = messageTo(at(dm.id), 'once')
+  await adapter.send(message, never)
+  await adapter.disconnect()
+  const next = again()
+  await next.connect(never)
+  assert.equal(await next.resolveUnknown?.(message, never), 'unknown')
+  // So it is sent once more, and Discord knows its name.
+  assert.equal((await next.send({ ...message, text: `♻️ May be a duplicate:\n\n${message.text}` }, never)).success, true)
+  assert.deepEqual(
+    discord.sent(dm.id).map(({ content }) => content),
+    ['once'],
+  )
+})
+
+test('in the next life a message that never arrived is known not to have', async (t) => {
+  const { discord, adapter, dm, at, again } = await onDiscord(t)
+  discord.faults.reset(create)
+  const message = messageTo(at(dm.id), 'never arrived')
+  assert.equal(failed(await adapter.send(message, never)).maybeSent, true)
+  await adapter.disconnect()
+  const next = again()
+  await next.connect(never)
+  assert.deepEqual(await next.resolveUnknown?.(message, never), { sent: false })
+})
+
+test('where the look back does not reach, nothing is claimed', async (t) => {
+  const { discord, adapter, ada, dm, at } = await onDiscord(t)
+  for (let number = 0; number < 100; number += 1) discord.world.post(dm, ada, { content: String(number) })
+  assert.equal(await adapter.resolveUnknown?.(messageTo(at(dm.id), 'long ago'), never), 'unknown')
+})
+
+test('a message that could not be sent because nobody listened has not arrived', async (t) => {
+  const { discord, adapter, dm, at } = await onDiscord(t)
+  discord.faults.goAway('refuse')
+  const result = failed(await adapter.send(messageTo(at(dm.id), 'x'), never))
+  assert.deepEqual([result.problem, result.maybeSent], ['temporary', undefined])
+})
+
+test('a server that fails may have taken the message', async (t) => {
+  const { discord, adapter, dm, at } = await onDiscord(t)
+  for (const status of [500, 502, 504]) {
+    discord.faults.answer(create, { status, body: 'upstream' })
+    const result = failed(await adapter.send(messageTo(at(dm.id), 'x'), never))
+    assert.deepEqual([result.problem, result.maybeSent], ['temporary', true])
+    assert.match(result.error, new RegExp(String(status)))
+  }
+})
+
+for (const [code, status, words] of [
+  [10003, 404, /does not exist/],
+  [50001, 403, /View Channel/],
+  [50007, 403, /direct messages/],
+  [50013, 403, /Send Messages/],
+  [50006, 400, /empty/],
+  [50035, 400, /form/],
+  [160005, 400, /locked/],
+  [200000, 400, /AutoMod/],
+] as const) {
+  test(`refusal ${code} is final, and says what people can do`, async (t) => {
+    const { discord, adapter, dm, at } = await onDiscord(t)
+    discord.faults.answer(create, { status, body: { message: 'Refused', code } })
+    const result = failed(await adapter.send(messageTo(at(dm.id), 'x'), never))
+    assert.equal(result.problem, 'rejected')
+    assert.match(result.error, words)
+    assert.match(result.error, new RegExp(`Refused \\(${code}\\)`))
+  })
+}
+
+test('a text that is too long is final, and names the field', async (t) => {
+  const { adapter, dm, at } = await onDiscord(t)
+  const result = failed(await adapter.send(messageTo(at(dm.id), 'x'.repeat(2_001)), never))
+  assert.equal(result.problem, 'rejected')
+  assert.match(result.error, /content\[BASE_TYPE_MAX_LENGTH\]: Must be 2000 or fewer in length/)
+})
+
+test('nothing is asked of Discord for a message without words, or to an address of another kind', async (t) => {
+  const { discord, adapter, dm, at } = await onDiscord(t)
+  for (const message of [messageTo(at(dm.id), ' \n'), messageTo(at('C0123'), 'x'), messageTo(at(dm.id, 'x'), 'x')]) {
+    assert.equal(failed(await adapter.send(message, never)).problem, 'rejected')
+  }
+  assert.equal(discord.faults.calls(create), 0)
+})
+
+test('too many calls of one chat concern that chat, too many of all the account, and the wait is exact', async (t) => {
+  const { discord, adapter, dm, at } = await onDiscord(t)
+  discord.faults.limit({ on: create, ms: 340 })
+  const chat = failed(await adapter.send(messageTo(at(dm.id), 'x'), never))
+  assert.deepEqual([chat.problem, chat.scope], ['rate-limited', 'chat'])
+  assert.ok(chat.retryAfterMs !== undefined && chat.retryAfterMs <= 340, String(chat.retryAfterMs))
+  discord.faults.clear()
+  discord.faults.limit({ on: change, ms: 340, scope: 'account' })
+  const account = failed((await adapter.edit?.('1183000000000000001', messageTo(at(dm.id), 'x'), true, never)) ?? chat)
+  assert.deepEqual([account.problem, account.scope], ['rate-limited', 'account'])
+  assert.ok(account.retryAfterMs !== undefined && account.retryAfterMs <= 340, String(account.retryAfterMs))
+})
+
+test('when a chat has no call left Discord is not asked', async (t) => {
+  const { discord, adapter, dm, at } = await onDiscord(t)
+  discord.buckets.set(create, { limit: 2, perMs: 400 })
+  for (const text of ['one', 'two']) assert.equal((await adapter.send(messageTo(at(dm.id), text), never)).success, true)
+  const result = failed(await adapter.send(messageTo(at(dm.id), 'three'), never))
+  assert.deepEqual([result.problem, result.scope], ['rate-limited', 'chat'])
+  assert.ok(result.retryAfterMs !== undefined && result.retryAfterMs > 0 && result.retryAfterMs <= 400)
+  assert.equal(discord.buckets.refused(), 0)
+  assert.equal(discord.faults.calls(create), 2)
+})
+
+test('a limit in front of Discord that answers no JSON is a limit', async (t) => {
+  const { discord, adapter, dm, at } = await onDiscord(t)
+  discord.faults.answer(create, { status: 429, headers: { 'retry-after': '3' }, body: 'error code: 1015' })
+  const result = failed(await adapter.send(messageTo(at(dm.id), 'x'), never))
+  assert.deepEqual([result.problem, result.retryAfterMs], ['rate-limited', 3_000])
+})
+
+test('a file is uploaded with its name, its type and its words', async (t) => {
+  const { discord, adapter, dm, at } = await onDiscord(t)
+  const bytes = Buffer.from('Buy milk. ü\n')
+  const source = { kind: 'file' as const, bytes: bytes.length, open: async () => new Blob([bytes]) }
+  const attachment = { kind: 'document' as const, fileName: 'nötes "1".txt', mimeType: 'text/plain', source }
+  assert.equal((await adapter.send(messageTo(at(dm.id), 'Notes', { attachment }), never)).success, true)
+  const [sent] = discord.sent(dm.id)
+  assert.equal(sent?.content, 'Notes')
+  const { filename, content_type: type, url } = sent?.attachments[0] ?? {}
+  assert.deepEqual([filename, type], ['nötes "1".txt', 'text/plain'])
+  assert.deepEqual(discord.fileOf(String(url)), bytes)
+})
+
+test('a file that is too large is final, and says how large it is', async (t) => {
+  const { adapter, dm, at } = await onDiscord(t)
+  const source = { kind: 'file' as const, bytes: 11e6, open: async () => new Blob([new Uint8Array(11e6)]) }
+  const attachment = { kind: 'document' as const, fileName: 'big.bin', mimeType: 'application/octet-stream', source }
+  const result = failed(await adapter.send(messageTo(at(dm.id), '', { attachment }), never))
+  assert.equal(result.problem, 'rejected')
+  assert.match(result.error, /big\.bin has 11\.0 MB; Discord usually takes 10 MB/)
+})
+
+test('a recording in Opus is a voice message, with its length; any other is a file', async (t) => {
+  const { discord, adapter, dm, at } = await onDiscord(t)
+  const attachment = (bytes: Uint8Array<ArrayBuffer>) => ({
+    kind: 'voice' as const,
+    fileName: 'answer.ogg',
+    mimeType: 'audio/ogg',
+    source: { kind: 'file' as const, bytes: bytes.length, open: async () => new Blob([bytes]) },
+  })
+  await adapter.send(messageTo(at(dm.id), '', { attachment: attachment(opus(2.5)) }), never)
+  await adapter.send(messageTo(at(dm.id), '', { attachment: attachment(new Uint8Array(100)) }), never)
+  const [voice, file] = discord.sent(dm.id)
+  assert.deepEqual([voice?.flags, voice?.attachments[0]?.['duration_secs']], [8192, 2.5])
+  assert.equal(file?.flags, 0)
+})
+
+/** The first and the last page of an Ogg file, with nothing between. */
+function opus(seconds: number): Uint8Array<ArrayBuffer> {
+  const page = (samples: bigint, content: string) => {
+    const head = Buffer.alloc(28)
+    head.write('OggS', 0, 'latin1')
+    head.writeBigUInt64LE(samples, 6)
+    return Buffer.concat([head, Buffer.from(content)])
+  }
+  return new Uint8Array([...page(0n, 'OpusHead'), ...page(BigInt(seconds * 48_000), 'sound')])
+}
+
+test('typing is shown in the chat, and in the channel as long as the thread is not open', async (t) => {
+  const { discord, gateway, adapter, ada, mention, at } = await onDiscord(t)
+  discord.say(ada, discord.general, `${mention} hello`)
+  const target = targetOf((await heard(gateway, 'hello')).event.source)
+  await adapter.typing?.(target, never)
+  await adapter.send(messageTo(target, 'Hello.'), never)
+  await adapter.typing?.(target, never)
+  await adapter.typing?.(at(discord.general.id), never)
+  assert.deepEqual(discord.typing, [discord.general.id, target.threadId, discord.general.id])
+})
+
+test('a message of ours is taken back', async (t) => {
+  const { discord, adapter, dm, at } = await onDiscord(t)
+  const sent = await adapter.send(messageTo(at(dm.id), 'draft'), never)
+  assert.ok(sent.success && sent.messageId !== undefined)
+  assert.equal((await adapter.remove?.(at(dm.id), sent.messageId, never))?.success, true)
+  assert.deepEqual(discord.sent(dm.id), [])
+})
+
+test('the address of a file that has ended is renewed, and a local Discord may be in a private network', async (t) => {
+  const { discord, adapter } = await onDiscord(t)
+  const old = 'https://cdn.discordapp.com/attachments/1/2/a.png?ex=5f000000&is=1&hm=2'
+  const renewed = await adapter.locate?.({ kind: 'photo', ref: old }, never)
+  assert.notEqual(renewed?.url, old)
+  assert.equal(renewed?.trusted, new URL(discord.apiUrl).origin)
+  const fresh = 'https://cdn.discordapp.com/attachments/1/2/a.png?ex=7fffffff&is=1&hm=2'
+  assert.equal((await adapter.locate?.({ kind: 'photo', ref: fresh }, never))?.url, fresh)
+  assert.equal(discord.faults.calls('POST /attachments/refresh-urls'), 1)
+})
