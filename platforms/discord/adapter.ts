@@ -40,8 +40,13 @@ import { asObject } from './wire.ts'
 /** Five edits in five seconds is what Discord takes in a channel. */
 const draftIntervalMs = 1_100
 
+export interface AdapterTiming extends GatewayTiming {
+  /** After so long an interaction is announced before it is answered. */
+  readonly promptMs: number
+}
+
 /** @param timing other pauses than those that suit Discord, for tests */
-export function createAdapter(context: PlatformContext, timing: Partial<GatewayTiming> = {}): PlatformAdapter {
+export function createAdapter(context: PlatformContext, timing: Partial<AdapterTiming> = {}): PlatformAdapter {
   const { log } = context
   const options = readOptions(context.options)
   const closing = new AbortController()
@@ -69,6 +74,7 @@ export function createAdapter(context: PlatformContext, timing: Partial<GatewayT
       press: context.press,
       applicationId: () => directory.me()?.applicationId,
       signal: closing.signal,
+      ...(timing.promptMs === undefined ? {} : { promptMs: timing.promptMs }),
     }),
     send: sending.send,
     onEcho: sending.echoed,

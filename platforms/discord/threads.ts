@@ -98,8 +98,8 @@ export function threadName(text: string): string {
   const lines = text.slice(0, 2_000).split('\n')
   const words = lines.map((line) =>
     line
-      .replace(/<[@#][!&]?\d{1,20}>/g, '')
-      .replace(/[\s`*_~|>#]+/g, ' ')
+      .replace(/<[@#][!&]?\d{1,20}>|^[\s>#]+|[`*~|]+|__/g, '')
+      .replace(/\s+/g, ' ')
       .trim(),
   )
   return cut(words.find((line) => line !== '') ?? 'Conversation', nameLimit)

@@ -3,8 +3,7 @@
  */
 import type { TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { createAdapter } from '../../../platforms/discord/adapter.ts'
-import type { GatewayTiming } from '../../../platforms/discord/gateway.ts'
+import { type AdapterTiming, createAdapter } from '../../../platforms/discord/adapter.ts'
 import { within } from '../../../src/lib/wait.ts'
 import type { OutboundMessage } from '../../../src/message/outbound.ts'
 import type { Target } from '../../../src/message/source.ts'
@@ -15,7 +14,7 @@ import { type DiscordServer, type DiscordServerOptions, startDiscordServer } fro
 import type { Channel, User } from '../../kit/servers/discord/world.ts'
 
 /** Pauses that a test can wait for. */
-export const briskly: Partial<GatewayTiming> = {
+export const briskly: Partial<AdapterTiming> = {
   graceMs: 20,
   longestPauseMs: 100,
   handshakeMs: 2_000,
@@ -40,8 +39,10 @@ export interface OnDiscord {
 export interface OnDiscordOptions {
   readonly server?: DiscordServerOptions
   readonly options?: Readonly<Record<string, unknown>>
-  readonly timing?: Partial<GatewayTiming>
+  readonly timing?: Partial<AdapterTiming>
   readonly clock?: () => number
+  /** After so long an interaction is announced before it is answered. */
+  readonly promptMs?: number
   /** False: the test connects it. */
   readonly connect?: boolean
 }
@@ -60,7 +61,14 @@ export async function onDiscord(t: TestContext, given: OnDiscordOptions = {}): P
   })
   const clock = given.clock === undefined ? {} : { clock: given.clock }
   const make = (options: Readonly<Record<string, unknown>> = gateway.context.options) => {
-    const adapter = createAdapter({ ...gateway.context, ...clock, options }, { ...briskly, ...given.timing })
+    const adapter = createAdapter(
+      { ...gateway.context, ...clock, options },
+      {
+        ...briskly,
+        ...given.timing,
+        ...(given.promptMs === undefined ? {} : { promptMs: given.promptMs }),
+      },
+    )
     adapters.push(adapter)
     return adapter
   }
