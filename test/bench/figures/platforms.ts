@@ -102,10 +102,10 @@ interface Side {
 }
 
 async function sampled({ vendor, cpuMs }: Side, chats: number, turns: number): Promise<Sample> {
-  // A single person does not write in the same millisecond; only how many turns fit into a second needs that.
-  const hurried = chats === 1 ? await vendor.load({ chats, turns, pauseMs: 0 }) : undefined
   const before = await cpuMs()
   const { ms, p50, p99, callsPerTurn } = await vendor.load({ chats, turns, pauseMs: chats === 1 ? 25 : 0 })
   const cpu = ((await cpuMs()) - before) / turns
+  // A single person does not write in the same millisecond; only how many turns fit into a second needs that.
+  const hurried = chats === 1 ? await vendor.load({ chats, turns, pauseMs: 0 }) : undefined
   return { cpu, perSecond: turns / ((hurried?.ms ?? ms) / 1_000), p50, p99, callsPerTurn }
 }
