@@ -5,10 +5,14 @@
  *
  *     --only points|monkey|payloads|contract   one part
  *     --point NAME           this kill point alone
- *     --seed N               this seed alone (points), or the seed of the monkey and the payloads
+ *     --seed N               this seed alone (points), or the seed of the other parts
  *     --seeds N              seeds per kill point; 20
  *     --messages N           what the people of the monkey write; 300, or 5,000 with --full
  *     --payloads N           strange payloads per platform; 10,000
+ *     --platform NAME        troubles of this platform alone, the others only look on
+ *     --trouble WORDS        troubles with these words in their name alone
+ *     --random N             seconds in which troubles come at random, with kills; 45
+ *     --keep                 the home of the daemon that met the troubles is left where it is
  */
 import process from 'node:process'
 import { parseArgs } from 'node:util'
@@ -16,6 +20,9 @@ import { killPoints } from './crash/life.ts'
 import { proveContract } from './proof/contract.ts'
 import { type MonkeyResult, runMonkey } from './proof/monkey.ts'
 import { provePayloads } from './proof/payloads.ts'
+import { platformsReport } from './proof/platforms/report.ts'
+import { runPlatforms } from './proof/platforms/run.ts'
+import { stageMakers } from './proof/platforms/stages.ts'
 import { type PointsResult, runPoints } from './proof/points.ts'
 import { isKept } from './proof/tally.ts'
 
@@ -27,6 +34,10 @@ const { values } = parseArgs({
     seeds: { type: 'string', default: '20' },
     messages: { type: 'string' },
     payloads: { type: 'string', default: '10000' },
+    platform: { type: 'string' },
+    trouble: { type: 'string' },
+    random: { type: 'string', default: '45' },
+    keep: { type: 'boolean', default: false },
     full: { type: 'boolean', default: false },
   },
 })
@@ -44,6 +55,7 @@ const wanted = (part: string) => values.only === part || (values.only === undefi
 if (wanted('points') || values.point !== undefined) kept = (await provePoints()) && kept
 if (wanted('monkey')) kept = (await proveMonkey()) && kept
 if (wanted('payloads')) kept = (await proveAllPayloads()) && kept
+if (wanted('platforms')) kept = (await provePlatforms()) && kept
 if (wanted('contract')) kept = (await proveDefects()) && kept
 print(kept ? 'Every promise was kept.' : 'A PROMISE WAS BROKEN.')
 process.exitCode = kept ? 0 : 1
@@ -114,6 +126,23 @@ async function proveDefects(): Promise<boolean> {
   print(`Platform contract: ${defects} adapters with a defect against ${promises} promises`)
   print(`  told apart wrongly: ${counted(surprises)}`)
   return surprises.length === 0
+}
+
+async function provePlatforms(): Promise<boolean> {
+  const seed = Number(values.seed ?? Date.now() % 1_000_000)
+  progress(`platforms: seed ${seed}`)
+  const result = await runPlatforms({
+    seed,
+    stages: stageMakers,
+    ...(values.platform === undefined ? {} : { platform: values.platform }),
+    ...(values.trouble === undefined ? {} : { trouble: values.trouble }),
+    randomSeconds: Number(values.random),
+    keepHome: values.keep,
+    progress: (line) => progress(`platforms: ${line}`),
+  })
+  for (const line of platformsReport(result)) print(line)
+  if (!result.kept) print(`  again: npm run proof -- --only platforms --seed ${seed}`)
+  return result.kept
 }
 
 function counted(items: readonly string[]): string {

@@ -44,18 +44,25 @@ export interface GatewayProcess {
   signal(signal: NodeJS.Signals): void
 }
 
+/** A gateway that knows the platforms of its home alone. */
 export function startGatewayProcess(home: string): GatewayProcess {
-  const child: ChildProcess = spawn(
-    process.execPath,
-    [fileURLToPath(new URL('../crash/child.mjs', import.meta.url)), JSON.stringify({ home })],
-    {
-      stdio: ['ignore', 'ignore', 'pipe'],
-      env: {
-        PATH: process.env['PATH'],
-        NODE_COMPILE_CACHE: join(tmpdir(), `hermes-crash-cache-${process.getuid?.() ?? 0}`),
-      },
+  return start(['../crash/child.mjs', JSON.stringify({ home })], {})
+}
+
+/** `hermes gateway run`, with the platforms that ship. */
+export function startDaemonProcess(home: string): GatewayProcess {
+  return start(['../../src/main.mjs', 'gateway', 'run'], { HOME: home, HERMES_HOME: home })
+}
+
+function start([program, ...words]: readonly [string, ...string[]], environment: NodeJS.ProcessEnv): GatewayProcess {
+  const child: ChildProcess = spawn(process.execPath, [fileURLToPath(new URL(program, import.meta.url)), ...words], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: {
+      PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE: join(tmpdir(), `hermes-crash-cache-${process.getuid?.() ?? 0}`),
+      ...environment,
     },
-  )
+  })
   const ready = Promise.withResolvers<void>()
   let log = ''
   child.stderr?.on('data', (piece) => {

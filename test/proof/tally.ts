@@ -7,7 +7,7 @@ export interface Said {
   readonly chat: string
   /** Grows within the chat. */
   readonly number: number
-  readonly kind: 'plain' | 'effect' | 'command'
+  readonly kind: 'plain' | 'wordy' | 'long' | 'effect' | 'command'
 }
 
 export interface Tally {

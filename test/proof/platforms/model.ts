@@ -1,0 +1,61 @@
+/**
+ * What the model of this proof answers: short, with many words, or in many rows, by the first word of the question.
+ */
+import { startOpenAiServer } from '../../kit/servers/openai-server.ts'
+import type { ModelReply, RecordedRequest } from '../../kit/servers/script.ts'
+import { rowsFor } from './rows.ts'
+
+export interface ProofModel {
+  readonly baseUrl: string
+  /** Resolves when the model has been asked this. Its answer waits until the returned function is called. */
+  holdBack(token: string): { readonly asked: Promise<void>; readonly release: () => void }
+  stop(): Promise<void>
+}
+
+/** A reply that is longer than this is shown while it grows; those to plain questions are not. */
+export const draftThreshold = 60
+
+/** `longChars`: what an answer to a long question has at least, by the first letter of its chat. */
+export async function startProofModel(longChars: ReadonlyMap<string, number>): Promise<ProofModel> {
+  const held = new Map<string, { readonly asked: () => void; readonly until: Promise<void> }>()
+
+  function reply({ lastUserText }: RecordedRequest): ModelReply {
+    const [, kind = '', token = ''] = /\b(plain|wordy|long) (\w+)/.exec(lastUserText) ?? []
+    const answer = `the answer to ${kind} ${token}.`
+    const waiting = held.get(token)
+    waiting?.asked()
+    const gate = waiting === undefined ? {} : { gate: () => waiting.until }
+    switch (kind) {
+      case 'plain':
+        return { text: answer, ...gate }
+      case 'wordy':
+        return { text: `${words} ${answer}`, delayMs: 15, ...gate }
+      case 'long':
+        return { text: `${rowsFor(token, longChars.get(token.charAt(0)) ?? 0).join('\n\n')}\n\n${answer}`, ...gate }
+      default:
+        return { text: `This was not asked by the proof: ${lastUserText}` }
+    }
+  }
+
+  const server = await startOpenAiServer({ defaultReply: reply, record: false })
+  return {
+    baseUrl: server.baseUrl,
+    holdBack(token) {
+      const asked = Promise.withResolvers<void>()
+      const until = Promise.withResolvers<void>()
+      held.set(token, { asked: asked.resolve, until: until.promise })
+      return {
+        asked: asked.promise,
+        release() {
+          held.delete(token)
+          until.resolve()
+        },
+      }
+    },
+    stop: server.stop,
+  }
+}
+
+const words =
+  'This answer has **many more words** than anybody needs, so that people see it growing on their screens, one piece after ' +
+  'the other, until at last there stands what was asked for, and that is'

@@ -1,0 +1,43 @@
+/**
+ * Long answers, cut into several messages: each of their rows must be seen once. Pure.
+ */
+import type { SentMessage } from '../../crash/chat-server.ts'
+import { type Said, tokenOf } from '../tally.ts'
+
+/** Numbered rows for this token, of so many characters at least. */
+export function rowsFor(token: string, chars: number): string[] {
+  const rows: string[] = []
+  for (let length = 0; length < chars; length += rows.at(-1)?.length ?? 0) {
+    rows.push(`Row ${rows.length + 1} of ${token} has some words of its own.`)
+  }
+  return rows
+}
+
+const label = 'May be a duplicate'
+
+/** What is wrong with the rows of the long answers: `t3n4: row 7 is missing`. A message that says it may be a duplicate may be one. */
+export function wrongRows(said: readonly Said[], messages: readonly SentMessage[], chars: number): string[] {
+  const seen = new Map<string, number>()
+  const add = (row: string, times: number) => seen.set(row, (seen.get(row) ?? 0) + times)
+  for (const [index, { text, draft, chat }] of messages.entries()) {
+    if (draft) continue
+    const before = messages[index - 1]
+    // Where a message is full, the label stands in one of its own before it.
+    const isAnnounced = before?.chat === chat && before.text.includes(label) && !before.text.includes('Row ')
+    const isLabelled = isAnnounced || text.includes(label)
+    for (const [, row = '', token = ''] of text.matchAll(/Row (\d+) of (\w+) has/g)) {
+      const name = `${token}: row ${row}`
+      if (!isLabelled || !seen.has(name)) add(name, 1)
+    }
+  }
+  return said
+    .filter(({ kind }) => kind === 'long')
+    .flatMap((one) => {
+      const token = tokenOf(one)
+      return rowsFor(token, chars).flatMap((_, index) => {
+        const times = seen.get(`${token}: row ${index + 1}`) ?? 0
+        if (times === 1) return []
+        return [`${token}: row ${index + 1} ${times === 0 ? 'is missing' : `stands there ${times} times`}`]
+      })
+    })
+}

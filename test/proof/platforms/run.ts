@@ -1,0 +1,184 @@
+/**
+ * People write on all stages the whole time; troubles come one after the other to one stage at a time, then many at
+ * random, with kills in between. At the end everything that was written must have been answered, once.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { within } from '../../../src/lib/wait.ts'
+import type { RateWindow } from '../../kit/servers/rate-window.ts'
+import { createRandom, type Random } from '../random.ts'
+import { startCrowd } from './crowd.ts'
+import { type Episode, type PlatformsResult, reckon } from './reckoning.ts'
+import { allChats, type Stage } from './stage.ts'
+import { type Trouble, troublesOf } from './troubles.ts'
+import { createWorld, type World } from './world.ts'
+
+export interface PlatformsOptions {
+  readonly seed: number
+  /** How each product is put on its stage. */
+  readonly stages: readonly (() => Promise<Stage>)[]
+  /** Only the troubles of this platform, and only those with this in their name. All of them if left out. */
+  readonly platform?: string
+  readonly trouble?: string
+  /** How long troubles come at random, s. */
+  readonly randomSeconds: number
+  /** The home is left where it is, and told. */
+  readonly keepHome?: boolean
+  progress(line: string): void
+}
+
+/** At the beginning, with nothing wrong: what the answers take otherwise. */
+const quietMs = 8_000
+const quietBetweenMs = 1_000
+/** For an answer after the end of a trouble. */
+const patienceMs = 45_000
+/** Without any new answer for so long, with the gateway left alone, something is lost. */
+const silenceMs = 60_000
+
+/** Rejects when the daemon cannot be started or ends by itself; everything else is in the result. */
+export async function runPlatforms(options: PlatformsOptions): Promise<PlatformsResult> {
+  const begun = performance.now()
+  const random = createRandom(options.seed)
+  const stages = await Promise.all(options.stages.map((start) => start()))
+  const world = await createWorld(stages)
+  const windows = new Map<string, RateWindow[]>(stages.map(({ platform }) => [platform, []]))
+  const afterKills = new Map<string, RateWindow[]>(stages.map(({ platform }) => [platform, []]))
+  if (options.keepHome === true) options.progress(`the home is ${world.home}`)
+  const crowd = startCrowd(world, createRandom(options.seed + 1))
+  const episodes: Episode[] = []
+  try {
+    await world.start()
+    await allAnswer(world)
+    crowd.begin()
+    episodes.push(await quiet(quietMs))
+    for (const stage of stages.filter(({ platform }) => platform === (options.platform ?? platform))) {
+      const known = troublesOf(stage, windows.get(stage.platform) ?? [])
+      for (const trouble of known.filter(({ name }) => name.includes(options.trouble ?? ''))) {
+        options.progress(`${stage.platform}: ${trouble.name}`)
+        episodes.push(await suffer(stage, trouble, world))
+        episodes.push(await quiet(quietBetweenMs))
+      }
+    }
+    if (options.randomSeconds > 0) {
+      options.progress(`at random for ${options.randomSeconds} s`)
+      await atRandom(world, afterKills, random, options.randomSeconds * 1_000)
+    }
+    crowd.sendHome()
+    await lastAnswers(world, options.progress)
+    await world.stop()
+    return reckon({
+      asked: world.talk.asked,
+      shown: new Map(stages.map((stage) => [stage.platform, allShown(stage)])),
+      longChars: new Map(stages.map(({ platform, longChars }) => [platform, longChars])),
+      deadLetters: world.deadLetters().map(({ platform, text }) => `${platform}: ${text.slice(0, 80)}`),
+      setAside: world.setAside(),
+      episodes,
+      rates: stages.map(({ platform }) => ({
+        platform,
+        earlyCalls: earlyIn(windows.get(platform)),
+        earlyAfterKills: earlyIn(afterKills.get(platform)),
+        lateMs: (windows.get(platform) ?? []).flatMap((window) => window.lateMs()),
+      })),
+      seconds: (performance.now() - begun) / 1_000,
+    })
+  } finally {
+    crowd.sendHome()
+    await world.close(options.keepHome === true)
+  }
+}
+
+function allShown(stage: Stage) {
+  return allChats(stage.chats).flatMap((chat) => stage.shown(chat))
+}
+
+function earlyIn(windows: readonly RateWindow[] = []): number {
+  return windows.reduce((sum, window) => sum + window.earlyCalls(), 0)
+}
+
+/** Every chat has been heard of before anything goes wrong: what was never seen cannot be fetched later. */
+async function allAnswer({ stages, talk }: World): Promise<void> {
+  const asked = stages.flatMap((stage) => allChats(stage.chats).map((chat) => talk.ask(stage, chat, 'plain').answered))
+  const all = await within(Promise.all(asked), patienceMs)
+  if (!all.done) throw new Error(`the platforms did not answer: ${talk.waiting().map(({ chat }) => chat)}`)
+}
+
+async function quiet(ms: number): Promise<Episode> {
+  const from = performance.now()
+  await pause(ms)
+  return { platform: undefined, trouble: 'none', from, to: performance.now(), measures: 'nothing', kills: false }
+}
+
+async function suffer(stage: Stage, trouble: Trouble, world: World): Promise<Episode> {
+  const { platform, chats } = stage
+  const { measures } = trouble
+  const from = performance.now()
+  const end = await trouble.begin(stage, world)
+  await pause(trouble.lastsMs)
+  const over = performance.now()
+  const before = world.talk.waiting(platform)
+  if (measures !== 'noticed') await end()
+  const probe = world.talk.ask(stage, chats.probe, 'plain')
+  const answered = await within(probe.answered, patienceMs)
+  const answeredAt = performance.now()
+  if (measures === 'noticed') await end()
+  const caughtUp = await within(Promise.all(before.map((one) => one.answered)), patienceMs)
+  return {
+    platform,
+    trouble: trouble.name,
+    from,
+    to: performance.now(),
+    measures,
+    kills: trouble.kills === true,
+    ...(answered.done ? { backMs: answeredAt - over } : {}),
+    ...(caughtUp.done ? { caughtUpMs: performance.now() - over } : {}),
+  }
+}
+
+/** On each stage one trouble after the other, whatever befalls the other stages; and kills. */
+async function atRandom(
+  world: World,
+  windows: ReadonlyMap<string, RateWindow[]>,
+  random: Random,
+  ms: number,
+): Promise<void> {
+  const until = performance.now() + ms
+  const isOver = () => performance.now() >= until
+  async function befall(stage: Stage): Promise<void> {
+    const known = troublesOf(stage, windows.get(stage.platform) ?? []).filter(({ kills, name }) => {
+      // Those that begin with a question and wait for what becomes of it need a daemon that lives.
+      return kills !== true && name !== 'chat gone' && name !== '401'
+    })
+    while (!isOver()) {
+      await pause(random.between(200, 1_500))
+      const trouble = known[random.between(0, known.length - 1)]
+      if (trouble === undefined) return
+      const end = await trouble.begin(stage, world)
+      await pause(random.between(100, trouble.lastsMs + 500))
+      await end()
+    }
+  }
+  async function kill(): Promise<void> {
+    while (!isOver()) {
+      await pause(random.between(1_500, 9_000))
+      await world.kill()
+      await pause(random.between(0, 500))
+      await world.start()
+    }
+  }
+  await Promise.all([...world.stages.map(befall), kill()])
+}
+
+/** The gateway is left alone until all is answered, or nothing has moved for too long. */
+async function lastAnswers({ talk, stages }: World, progress: (line: string) => void): Promise<void> {
+  for (const { faults } of stages) faults.clear()
+  let before = talk.waiting().length
+  let movedAt = performance.now()
+  while (before > 0 && performance.now() - movedAt < silenceMs) {
+    await pause(100)
+    const now = talk.waiting().length
+    if (now !== before) movedAt = performance.now()
+    before = now
+  }
+  if (before > 0) progress(`${before} messages wait for an answer in vain`)
+  // What is repeated by mistake is there by now.
+  await pause(2_000)
+}

@@ -1,0 +1,133 @@
+/**
+ * Telegram for the proof: direct chats with three people, a group with a fourth.
+ */
+import type { SentMessage } from '../../crash/chat-server.ts'
+import type { Said, Writing } from '../../kit/servers/telegram/bot.ts'
+import { ApiError, badRequest, refuse } from '../../kit/servers/telegram/wire.ts'
+import { startTelegramServer, type TelegramServer } from '../../kit/servers/telegram-server.ts'
+import { allChats, chatsOf, draftCursor, type Stage, type StageTrouble } from './stage.ts'
+
+const chats = chatsOf('t')
+/** The last of the busy ones is a group in which every message counts. */
+const group = -1_007_000
+
+export async function startTelegramStage(): Promise<Stage> {
+  const server = await startTelegramServer()
+  const { bot, faults, url } = server
+  const places = new Map<string, Writing & { readonly chat: number }>()
+  const names = allChats(chats)
+  for (const [index, name] of names.entries()) {
+    const from = { id: 7_001 + index, first_name: `Person ${index + 1}` }
+    const inGroup = index === names.length - 1
+    const chat = inGroup ? group : from.id
+    bot.chats.add(inGroup ? { id: group, type: 'supergroup', title: 'Group' } : { id: chat, type: 'private' })
+    places.set(name, { chat, from })
+  }
+  const newest = new Map<string, Said>()
+  const placeOf = (chat: string) => {
+    const place = places.get(chat)
+    if (place === undefined) throw new Error(`Telegram has no chat ${chat}`)
+    return place
+  }
+  const say = (chat: string, text: string, fields = {}) => {
+    newest.set(chat, bot.say(text, { ...placeOf(chat), fields }))
+  }
+
+  return {
+    platform: 'telegram',
+    config: { token: bot.token, api_root: url, allow_from: ['*'], free_response_chats: [String(group)] },
+    chats,
+    faults,
+    calls: { send: /^sendMessage$/, edit: /^editMessageText$/, counted: /^(sendMessage|editMessageText)$/ },
+    answers: {
+      broken: { status: 502, body: '<html><body>502 Bad Gateway</body></html>' },
+      unauthorised: { status: 401, body: { ok: false, error_code: 401, description: 'Unauthorized' } },
+    },
+    tellsScope: false,
+    longChars: 9_000,
+    nameOf: (chat) => String(placeOf(chat).chat),
+    say,
+    repeat(chat) {
+      const said = newest.get(chat)
+      if (said !== undefined) void bot.delivery.repeat(said.update)
+    },
+    sayReordered(chat, first, second) {
+      const { chat: id } = placeOf(chat)
+      const [earlier, later] = [bot.chats.nextId(id), bot.chats.nextId(id)]
+      say(chat, first, { message_id: later })
+      say(chat, second, { message_id: earlier })
+    },
+    lose(chat) {
+      const place = bot.chats.chat(placeOf(chat).chat)
+      place.gone = new ApiError(403, 'Forbidden: bot was blocked by the user')
+      return () => {
+        delete place.gone
+      }
+    },
+    shown: (chat, last) => shownIn(server, placeOf(chat).chat, chat, last),
+    own: troublesOf(server),
+    close: server.close,
+  }
+}
+
+function shownIn({ bot }: TelegramServer, id: number, chat: string, last = Number.POSITIVE_INFINITY): SentMessage[] {
+  const found: SentMessage[] = []
+  const all = bot.chats.shown
+  for (let at = all.length - 1; at >= 0 && found.length < last; at -= 1) {
+    const message = all[at]
+    if (message?.chat !== id) continue
+    found.push({ id: `${chat}:${message.id}`, chat, text: message.text, draft: message.text.endsWith(draftCursor) })
+  }
+  return found.reverse()
+}
+
+function troublesOf(server: TelegramServer): StageTrouble[] {
+  const { bot, url } = server
+  return [
+    {
+      name: '409, another poller',
+      lastsMs: 1_500,
+      async begin() {
+        const end = new AbortController()
+        const rival = askOn(`${url}/bot${bot.token}/getUpdates?timeout=1`, end.signal)
+        return async () => {
+          end.abort()
+          await rival
+        }
+      },
+    },
+    {
+      name: 'parse errors',
+      lastsMs: 1_000,
+      begin: async () => refuseHtml(bot, 'can\'t parse entities: Can\'t find end tag corresponding to start tag "b"'),
+    },
+    {
+      name: 'called too long',
+      lastsMs: 1_000,
+      begin: async () => refuseHtml(bot, 'message is too long'),
+    },
+  ]
+}
+
+/** Whatever comes with markup is refused, whatever comes without is taken. */
+function refuseHtml(bot: TelegramServer['bot'], description: string): () => void {
+  const handle = bot.handle.bind(bot)
+  bot.handle = (method, params, response) => {
+    if (params.fields['parse_mode'] === 'HTML') refuse(response, badRequest(description))
+    else handle(method, params, response)
+  }
+  return () => {
+    bot.handle = handle
+  }
+}
+
+/** Asks for updates again and again without ever confirming one, as a forgotten second bot does. */
+async function askOn(address: string, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await (await fetch(address, { signal })).text()
+    } catch (error) {
+      if (!signal.aborted) throw error
+    }
+  }
+}

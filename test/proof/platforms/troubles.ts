@@ -1,0 +1,261 @@
+/**
+ * What befalls a chat product in this proof, and how long. Each says what ends it; what the daemon makes of it is
+ * measured elsewhere.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { within } from '../../../src/lib/wait.ts'
+import type { RateWindow } from '../../kit/servers/rate-window.ts'
+import { tokenOf } from '../tally.ts'
+import type { Stage } from './stage.ts'
+import type { World } from './world.ts'
+
+export interface Trouble {
+  readonly name: string
+  /** From its begin to its end, ms. */
+  readonly lastsMs: number
+  /**
+   * What the time from its end to the first answer says: how fast the connection is mended (`reconnect`), how long a
+   * silence goes unnoticed (`noticed`: it ends only when somebody got an answer), or nothing much.
+   */
+  readonly measures: 'reconnect' | 'noticed' | 'nothing'
+  /** The whole daemon suffers, and with it the other platforms. */
+  readonly kills?: true
+  /** Resolves when it has begun, with what ends it. */
+  begin(stage: Stage, world: World): Promise<End>
+}
+
+export type End = () => void | Promise<void>
+
+/** All that can befall this stage. `windows` collects the limits of rate that were set. */
+export function troublesOf(stage: Stage, windows: RateWindow[]): Trouble[] {
+  return [
+    ...absences,
+    ...answers,
+    ...limitsOf(windows),
+    ...messages,
+    ...stage.own.map(({ name, lastsMs, begin }) => ({ name, lastsMs, measures: 'reconnect' as const, begin })),
+    ...kills,
+  ]
+}
+
+const everyCall = /./
+const forever = Number.POSITIVE_INFINITY
+
+const absences: readonly Trouble[] = [
+  away('connection reset', 'cut', 2_000),
+  away('nobody listens', 'refuse', 2_000),
+  away('half-open, then reset', 'silent', 3_000),
+  {
+    name: 'half-open for good',
+    lastsMs: 0,
+    measures: 'noticed',
+    async begin({ faults }) {
+      return faults.strand()
+    },
+  },
+]
+
+function away(name: string, how: 'cut' | 'refuse' | 'silent', lastsMs: number): Trouble {
+  return {
+    name,
+    lastsMs,
+    measures: 'reconnect',
+    async begin({ faults }) {
+      faults.goAway(how)
+      return () => faults.comeBack()
+    },
+  }
+}
+
+const answers: readonly Trouble[] = [
+  {
+    name: '5xx',
+    lastsMs: 2_000,
+    measures: 'reconnect',
+    async begin({ faults, answers: { broken } }) {
+      faults.answer(everyCall, broken, forever)
+      return () => faults.clear()
+    },
+  },
+  {
+    name: '401',
+    lastsMs: 1_500,
+    measures: 'reconnect',
+    async begin({ platform, faults, answers: { unauthorised } }, { reconfigure }) {
+      faults.answer(everyCall, unauthorised, forever)
+      return async () => {
+        faults.clear()
+        await reconfigure(platform)
+      }
+    },
+  },
+  {
+    name: 'slow responses',
+    lastsMs: 2_500,
+    measures: 'nothing',
+    async begin({ faults }) {
+      faults.delay(everyCall, 800, forever)
+      return () => faults.clear()
+    },
+  },
+  {
+    name: 'answers to sends lost',
+    lastsMs: 1_500,
+    measures: 'nothing',
+    async begin({ faults, calls }) {
+      faults.loseAnswer(calls.send, 4)
+      return () => faults.clear()
+    },
+  },
+  {
+    name: 'not modified',
+    lastsMs: 1_500,
+    measures: 'nothing',
+    async begin(stage, { talk }) {
+      const { faults, calls, chats } = stage
+      faults.loseAnswer(calls.edit, 4)
+      for (const chat of chats.busy) talk.ask(stage, chat, 'wordy')
+      return () => faults.clear()
+    },
+  },
+]
+
+function limitsOf(windows: RateWindow[]): Trouble[] {
+  const ms = 2_000
+  return [
+    {
+      name: '429 storm, one chat',
+      lastsMs: 2 * ms,
+      measures: 'nothing',
+      async begin({ faults, calls: { counted }, chats: { busy }, nameOf }) {
+        windows.push(faults.limit({ on: counted, chat: nameOf(busy[0] ?? ''), ms, windows: 2 }))
+        return () => undefined
+      },
+    },
+    {
+      name: '429 storm, everywhere',
+      lastsMs: 2 * ms,
+      measures: 'nothing',
+      async begin({ faults, calls: { counted }, chats, nameOf, tellsScope }) {
+        if (tellsScope) windows.push(faults.limit({ on: counted, ms, windows: 2, scope: 'account' }))
+        // Where nobody is told that the account is meant, each chat has to be told on its own.
+        else
+          for (const chat of chats.busy) windows.push(faults.limit({ on: counted, chat: nameOf(chat), ms, windows: 2 }))
+        return () => undefined
+      },
+    },
+  ]
+}
+
+const messages: readonly Trouble[] = [
+  {
+    name: 'message too long',
+    lastsMs: 500,
+    measures: 'nothing',
+    async begin(stage, { talk }) {
+      for (const chat of stage.chats.busy) talk.ask(stage, chat, 'long')
+      return () => undefined
+    },
+  },
+  {
+    name: 'chat gone',
+    lastsMs: 0,
+    measures: 'nothing',
+    async begin(stage, world) {
+      const find = stage.lose(stage.chats.lost)
+      const asked = [1, 2, 3].map(() => world.talk.ask(stage, stage.chats.lost, 'plain'))
+      const givenUp = () => world.deadLetters().filter(({ platform }) => platform === stage.platform)
+      await until(() => givenUp().length >= asked.length, 15_000)
+      // As its operator would, once the chat is back.
+      return async () => {
+        find()
+        await world.retryDead()
+      }
+    },
+  },
+  {
+    name: 'duplicate events',
+    lastsMs: 600,
+    measures: 'nothing',
+    async begin(stage, { talk }) {
+      for (const chat of stage.chats.busy) {
+        talk.ask(stage, chat, 'plain')
+        stage.repeat(chat)
+      }
+      return () => {
+        for (const chat of stage.chats.busy) stage.repeat(chat)
+      }
+    },
+  },
+  {
+    name: 'reordered events',
+    lastsMs: 500,
+    measures: 'nothing',
+    async begin(stage, { talk }) {
+      for (const chat of stage.chats.busy) talk.askReordered(stage, chat)
+      return () => undefined
+    },
+  },
+]
+
+const killed = { lastsMs: 300, measures: 'reconnect', kills: true } as const
+
+const kills: readonly Trouble[] = [
+  {
+    name: 'kill -9, the model thinks',
+    ...killed,
+    async begin(stage, world) {
+      const one = world.talk.ask(stage, stage.chats.probe, 'plain')
+      const { asked, release } = world.model.holdBack(tokenOf(one))
+      await within(asked, 10_000)
+      return await killNow(world, release)
+    },
+  },
+  {
+    name: 'kill -9, before a send',
+    ...killed,
+    async begin(stage, world) {
+      const { faults, calls, chats, nameOf } = stage
+      const sends = () => faults.calls(({ method, chat }) => calls.send.test(method) && chat === nameOf(chats.probe))
+      const before = sends()
+      const release = faults.hold(calls.send)
+      world.talk.ask(stage, chats.probe, 'plain')
+      await until(() => sends() > before, 10_000)
+      return await killNow(world, release)
+    },
+  },
+  {
+    name: 'kill -9, after a send',
+    ...killed,
+    async begin(stage, world) {
+      const { faults, calls, chats, shown } = stage
+      faults.loseAnswer(calls.send, 3)
+      const one = world.talk.ask(stage, chats.probe, 'plain')
+      await until(() => shown(chats.probe, 5).some(({ text }) => text.includes(`${tokenOf(one)}.`)), 10_000)
+      return await killNow(world, () => faults.clear())
+    },
+  },
+  {
+    name: 'kill -9, a draft shows',
+    ...killed,
+    async begin(stage, world) {
+      const { chats, shown } = stage
+      world.talk.ask(stage, chats.probe, 'wordy')
+      await until(() => shown(chats.probe, 1).some(({ draft }) => draft), 10_000)
+      return await killNow(world, () => undefined)
+    },
+  },
+]
+
+/** `release` lets the server go on; before it does, it must have seen that nobody is there any more. */
+async function killNow(world: World, release: () => void): Promise<End> {
+  await world.kill()
+  await pause(50)
+  release()
+  return () => world.start()
+}
+
+/** Goes on when it is so, or after `ms`: a story that did not come to its point is told all the same. */
+async function until(isSo: () => boolean, ms: number): Promise<void> {
+  for (const end = performance.now() + ms; !isSo() && performance.now() < end; ) await pause(2)
+}
