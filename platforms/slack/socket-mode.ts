@@ -55,6 +55,7 @@ export async function openSocketMode(
     address = URL.canParse(url) ? new URL(url).href : ''
   })
   client.on('connecting', () => {
+    if (client.websocket !== undefined) letProcessEnd(client.websocket)
     // Too late to be called off otherwise: thrown here it rejects the start.
     signal.throwIfAborted()
   })
@@ -81,6 +82,22 @@ export async function openSocketMode(
     forced ??= setTimeout(() => void settle(client.disconnect()), closeLimitMs)
     if (client.websocket === undefined) closed.resolve(reason)
   }
+}
+
+/**
+ * The SDK waits half a minute for the answer to its goodbye, and loses hold of that timer when the connection breaks
+ * meanwhile: a daemon that has stopped would stay for as long.
+ */
+function letProcessEnd(socket: object): void {
+  let waiting: unknown
+  Object.defineProperty(socket, 'closeHandshakeTimeout', {
+    get: () => waiting,
+    set(timer: unknown) {
+      waiting = timer
+      if (typeof timer === 'object' && timer !== null && 'unref' in timer && typeof timer.unref === 'function')
+        timer.unref()
+    },
+  })
 }
 
 /** The SDK rejects with nothing at all where a socket closes before the greeting. */

@@ -4,7 +4,7 @@
 import type { TestContext } from 'node:test'
 import slack from '../../../platforms/slack/adapter.ts'
 import type { OutboundMessage } from '../../../src/message/outbound.ts'
-import type { PlatformAdapter } from '../../../src/platforms/adapter.ts'
+import type { PlatformAdapter, PlatformContext } from '../../../src/platforms/adapter.ts'
 import { createRecordingContext, type RecordingContext } from '../../kit/recording-context.ts'
 import { type SlackServer, type SlackServerOptions, startSlackServer } from '../../kit/servers/slack/slack-server.ts'
 
@@ -17,6 +17,8 @@ export interface Stage {
   readonly server: SlackServer
   readonly gateway: RecordingContext
   readonly adapter: PlatformAdapter
+  /** The first names of the changes that were handed in. */
+  readonly changeKeys: readonly string[]
   /** One more adapter of the same account, not connected. */
   again(): PlatformAdapter
 }
@@ -40,7 +42,16 @@ export async function stage(t: TestContext, given: StageOptions = {}): Promise<S
     account: given.account ?? 'default',
     options: { ...tokensOf(server), ...given.options },
   })
-  const context = { ...gateway.context, clock: given.clock ?? Date.now }
+  const changeKeys: string[] = []
+  const { change } = gateway.context
+  const context: PlatformContext = {
+    ...gateway.context,
+    clock: given.clock ?? Date.now,
+    change(what, keys) {
+      changeKeys.push(keys[0])
+      return change(what, keys)
+    },
+  }
   const adapters: PlatformAdapter[] = []
   const again = () => {
     const adapter = slack.createAdapter(context)
@@ -53,7 +64,7 @@ export async function stage(t: TestContext, given: StageOptions = {}): Promise<S
   })
   const adapter = again()
   if (given.connect !== false) await adapter.connect(never)
-  return { server, gateway, adapter, again }
+  return { server, gateway, adapter, again, changeKeys }
 }
 
 export function furnish({ workspace }: SlackServer): void {

@@ -20,6 +20,8 @@ export interface Delivery {
   sockets(): number
   /** Announces the end of a socket, without closing it. */
   warn(reason: 'warning' | 'refresh_requested' | 'link_disabled'): void
+  /** Sends a frame as it is. */
+  raw(frame: string): void
   /** Cuts every socket. */
   cut(): void
   /** From now on each envelope comes twice. */
@@ -77,6 +79,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     warn(reason) {
       sockets[0]?.send(JSON.stringify({ type: 'disconnect', reason, debug_info: { host: 'applink-1' } }))
     },
+    raw: (frame) => sockets[0]?.send(frame),
     cut() {
       for (const socket of sockets) socket.terminate()
     },

@@ -55,8 +55,8 @@ export interface SlackServer {
   fileBytes(id: string): Uint8Array | undefined
   /** The messages of the bot that stand in a channel, as they read. */
   posts(channel: string): Message[]
-  /** Resolves when `look` finds something; looks now and after every change. */
-  until<T>(look: () => T | undefined): Promise<T>
+  /** Resolves when `look` finds something; looks now, after every change, and every `everyMs` where that is given. */
+  until<T>(look: () => T | undefined, everyMs?: number): Promise<T>
   /** Resolves when so many sockets are open. */
   socketsOpen(count: number): Promise<void>
   close(): Promise<void>
@@ -76,6 +76,7 @@ export async function startSlackServer(options: SlackServerOptions = {}): Promis
   const statuses: Json[] = []
   const tickets = new Set<string>()
   const watchers = new Set<() => void>()
+  const timers = new Set<NodeJS.Timeout | undefined>()
   const deliveries = new Map<string, { readonly body: Json; readonly result: Promise<Delivered> }[]>()
   let origin = ''
   let refused = false
@@ -233,23 +234,27 @@ export async function startSlackServer(options: SlackServerOptions = {}): Promis
       (workspace.channel(channel)?.messages ?? []).filter(
         ({ bot_id, deleted }) => bot_id === workspace.bot.botId && deleted !== true,
       ),
-    until(look) {
+    until(look, everyMs) {
       const found = look()
       if (found !== undefined) return Promise.resolve(found)
       return new Promise((resolve) => {
+        const timer = everyMs === undefined ? undefined : setInterval(() => watcher(), everyMs)
         const watcher = () => {
           const value = look()
           if (value === undefined) return
           watchers.delete(watcher)
+          clearInterval(timer)
           resolve(value)
         }
         watchers.add(watcher)
+        timers.add(timer)
       })
     },
     async socketsOpen(count) {
       await self.until(() => (delivery.sockets() === count ? true : undefined))
     },
     async close() {
+      for (const timer of timers) clearInterval(timer)
       delivery.close()
       webSockets.close()
       await faults.end()
