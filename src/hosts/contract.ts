@@ -27,7 +27,7 @@ export interface HostOptions {
   readonly name: string
   readonly language: HostLanguage
   readonly modules: readonly HostModule[]
-  /** Every variable the child sees; nothing is added. */
+  /** Every variable the child sees; nothing is added (but Python sets LC_CTYPE where neither it nor LANG is given). */
   readonly env: Readonly<Record<string, string>>
   /** The folder it runs in. */
   readonly cwd: string

@@ -166,7 +166,8 @@ export function beginLife(options: LifeOptions): Life {
     gone.abort()
     const found: Cause = cause ?? { kind: 'exit', how: howItEnded(ending), call: lastCall }
     cause = found
-    const why = refusal ?? ending.error?.message ?? [howItEnded(ending), output.lastWords()].filter(Boolean).join(': ')
+    const how = found.kind === 'exit' ? found.how : howItEnded(ending)
+    const why = refusal ?? ending.error?.message ?? [how, output.lastWords()].filter(Boolean).join(': ')
     hello.resolve(
       found.kind === 'stopped'
         ? stopped(name)

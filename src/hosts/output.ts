@@ -11,7 +11,7 @@ const maxLineChars = 2_000
 const windowMs = 10_000
 const linesPerWindow = 200
 /** Read no faster than this: a host that prints without end must not keep the gateway busy, so it has to wait. */
-const bytesPerBreath = 8 * 1024 * 1024
+const bytesPerBreath = 16 * 1024 * 1024
 const breathMs = 250
 
 export interface OutputOptions {

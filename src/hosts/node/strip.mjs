@@ -47,11 +47,21 @@ function strip(file) {
 function store(path, text) {
   const temporary = `${path}.${process.pid}.tmp`
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    ensureFolder(dirname(cacheFolder))
+    ensureFolder(cacheFolder)
     writeFileSync(temporary, text, { mode: 0o600 })
     renameSync(temporary, path)
   } catch {
     rmSync(temporary, { force: true })
+  }
+}
+
+/** Not `recursive`: where a folder cannot be, as in /proc, that never ends. */
+function ensureFolder(path) {
+  try {
+    mkdirSync(path, { mode: 0o700 })
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error
   }
 }
 

@@ -2,7 +2,6 @@
  * The host's side of the pipe to the gateway.
  */
 import { writeSync } from 'node:fs'
-import process from 'node:process'
 
 const linesPerSecond = 100
 
