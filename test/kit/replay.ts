@@ -59,10 +59,17 @@ export function replayFolder(platform: string): string {
   return join(import.meta.dirname, '../replay', platform)
 }
 
+export interface ReplayOptions {
+  /** Strange payloads; 500. */
+  readonly count?: number
+  /** Where the files lie; `test/replay/<platform>` of this repository. */
+  readonly folder?: string
+}
+
 /** Tests of a platform's normalise function: each payload of its folder, and payloads made of them. */
-export function replayContract(subject: ReplaySubject, options: { readonly count?: number } = {}): void {
-  const { count = 500 } = options
-  const cases = readReplays(replayFolder(subject.platform))
+export function replayContract(subject: ReplaySubject, options: ReplayOptions = {}): void {
+  const { count = 500, folder = replayFolder(subject.platform) } = options
+  const cases = readReplays(folder)
   describe(`what comes from ${subject.platform}`, () => {
     for (const one of cases) test(one.name, () => checkReplay(subject, one))
 

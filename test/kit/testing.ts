@@ -21,6 +21,7 @@ export {
 } from './fake-platform.ts'
 export { createManualClock, type ManualClock } from './manual-clock.ts'
 export { createRecordingContext, type RecordingContext, type RecordingOptions } from './recording-context.ts'
+export { type ReplayOptions, type ReplaySubject, replayContract, valueAt } from './replay.ts'
 export {
   call,
   type ScriptedAnswer,

@@ -102,5 +102,5 @@ export function messageTo(target: Target, text: string, deliveryId = 'delivery')
 
 /** Lets everything that is on its way arrive: for what must not happen. Each round goes through another thread. */
 export async function idle(): Promise<void> {
-  for (let round = 0; round < 100; round += 1) await stat('/')
+  for (let round = 0; round < 400; round += 1) await stat('/')
 }
