@@ -13,7 +13,8 @@ export function cutPieces(text: string, limitChars: number): string[] {
     const head = rest.slice(0, at)
     const inCode = head.split(mark).length % 2 === 0
     pieces.push(inCode ? `${head.trimEnd()}\n${mark}` : head.trimEnd())
-    const tail = rest.slice(at).replace(/^\n+/, '')
+    // What parted the two pieces is not repeated; blank lines of code are code.
+    const tail = rest.slice(at).replace(inCode ? /^\n/ : /^(?:\n+| )/, '')
     rest = inCode ? `${mark}\n${tail}` : tail
   }
   if (rest.trim() !== '') pieces.push(rest)

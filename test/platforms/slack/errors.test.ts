@@ -1,0 +1,90 @@
+/**
+ * What Slack says, and what the outbox does next.
+ */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { failureOf } from '../../../platforms/slack/errors.ts'
+import { channel, direct, never, reply, stage } from './support.ts'
+
+const refusal = (error: string, more = {}) => ({
+  code: 'slack_webapi_platform_error',
+  data: { ok: false, error, ...more },
+})
+const noAnswer = (code: string) => {
+  const cause = Object.assign(new Error('connect failed'), { code })
+  return { code: 'slack_webapi_request_error', original: Object.assign(new TypeError('fetch failed'), { cause }) }
+}
+
+describe('the words of Slack', () => {
+  const cases: readonly [thrown: unknown, problem: string, maybe: boolean | undefined, words: RegExp][] = [
+    [refusal('invalid_auth'), 'unauthorised', undefined, /does not know the token/],
+    [refusal('not_allowed_token_type'), 'unauthorised', undefined, /xoxb-/],
+    [refusal('account_inactive'), 'unauthorised', undefined, /removed/],
+    [refusal('token_revoked'), 'unauthorised', undefined, /revoked/],
+    [refusal('channel_not_found'), 'rejected', undefined, /\/invite/],
+    [refusal('not_in_channel'), 'rejected', undefined, /\/invite/],
+    [refusal('is_archived'), 'rejected', undefined, /archived/],
+    [refusal('msg_too_long'), 'rejected', undefined, /too long/],
+    [refusal('no_text'), 'rejected', undefined, /no text/],
+    [refusal('message_not_found'), 'rejected', undefined, /gone/],
+    [refusal('something_new'), 'rejected', undefined, /something_new/],
+    [refusal('missing_scope', { needed: 'files:write' }), 'rejected', undefined, /lacks the scope files:write/],
+    [refusal('internal_error'), 'temporary', true, /internal_error/],
+    [refusal('fatal_error'), 'temporary', true, /fatal_error/],
+    [refusal('ratelimited'), 'rate-limited', undefined, /rate/],
+    [refusal('<html>a proxy</html>'), 'temporary', true, /not Slack/],
+    [{ code: 'slack_webapi_http_error', statusCode: 503 }, 'temporary', true, /503/],
+    [{ code: 'slack_webapi_rate_limited_error', retryAfter: 30 }, 'rate-limited', undefined, /rate/],
+    [new Error('a nobody'), 'temporary', true, /a nobody/],
+    ['a text', 'temporary', true, /a text/],
+  ]
+  for (const [thrown, problem, maybe, words] of cases) {
+    test(`${JSON.stringify(thrown)} is ${problem}`, () => {
+      const failure = failureOf(thrown, 'chat.postMessage')
+      assert.deepEqual([failure.problem, failure.maybeSent], [problem, maybe])
+      assert.match(failure.error, words)
+    })
+  }
+
+  test('a connection that was never made has sent nothing, a broken one may have', () => {
+    const refused = failureOf(Object.assign(new Error('x'), noAnswer('ECONNREFUSED')), 'chat.postMessage')
+    assert.deepEqual([refused.problem, refused.maybeSent], ['temporary', undefined])
+    assert.match(refused.error, /could not be reached.*ECONNREFUSED/)
+    const broken = failureOf(Object.assign(new Error('x'), noAnswer('ECONNRESET')), 'chat.postMessage')
+    assert.equal(broken.maybeSent, true)
+  })
+
+  test('a limit of posts stops the channel, any other the account', () => {
+    const limited = { code: 'slack_webapi_rate_limited_error', retryAfter: 3 }
+    assert.deepEqual(failureOf(limited, 'chat.postMessage').scope, 'chat')
+    const { scope, retryAfterMs } = failureOf(limited, 'chat.update')
+    assert.deepEqual([scope, retryAfterMs], ['account', 3_000])
+  })
+})
+
+test('no method is called before the time is over that Slack asked to wait, whoever asks', async (t) => {
+  let now = 1_000_000
+  const { server, adapter } = await stage(t, { clock: () => now })
+  server.faults.limit({ on: 'chat.postMessage', ms: 2_000, chat: direct })
+  const first = await adapter.send(reply('one'), never)
+  assert.ok(!first.success && first.retryAfterMs === 2_000)
+  const before = server.faults.calls('chat.postMessage')
+  now += 1_500
+  const early = await adapter.send(reply('one'), never)
+  assert.ok(!early.success && early.problem === 'rate-limited' && early.retryAfterMs === 500, JSON.stringify(early))
+  assert.equal(server.faults.calls('chat.postMessage'), before)
+  // Another channel has a budget of its own.
+  assert.equal((await adapter.send(reply('two', channel), never)).success, true)
+})
+
+test('a server that never answers is not waited for without end', async (t) => {
+  const { server, adapter } = await stage(t)
+  const release = server.faults.hold('chat.postMessage')
+  const hurry = new AbortController()
+  const sending = adapter.send(reply('hello?'), hurry.signal)
+  await server.until(() => (server.faults.calls('chat.postMessage') > 0 ? true : undefined), 10)
+  hurry.abort()
+  const result = await sending
+  release()
+  assert.ok(!result.success && result.problem === 'temporary' && result.maybeSent === true, JSON.stringify(result))
+})

@@ -1,0 +1,155 @@
+/**
+ * What was written while nobody listened.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { placesOf } from '../../../platforms/slack/history.ts'
+import { HermesError } from '../../../src/lib/errors.ts'
+import type { RecordingContext } from '../../kit/recording-context.ts'
+import { ada, bob, channel, direct, never, stage } from './support.ts'
+
+const mention = '<@U0BOT0001>'
+
+function accepted({ handedIn }: RecordingContext): string[] {
+  return handedIn.filter(({ accepted: { status } }) => status === 'accepted').map(({ event }) => event.text)
+}
+
+/** A life that has read something; then the adapter is down. */
+async function earlierLife(...given: Parameters<typeof stage>) {
+  const all = await stage(given[0], { ...given[1], server: { maxTries: 0, redeliverMs: 20, ...given[1]?.server } })
+  const { server, gateway, adapter } = all
+  await server.say(direct, ada, 'before')
+  const { ts: thread } = await server.say(channel, ada, `${mention} thread`)
+  await adapter.disconnect()
+  const say = (chat: string, text: string, more = {}) => void server.say(chat, ada, text, more)
+  const nextLife = async () => {
+    server.delivery.forget()
+    const next = all.again()
+    await next.connect(never)
+  }
+  const heard = (count: number) => server.until(() => (accepted(gateway).length >= count ? true : undefined), 10)
+  return { ...all, thread, say, nextLife, heard }
+}
+
+test('each chat, and each thread, is read on from where it was left, oldest first', async (t) => {
+  const { say, nextLife, heard, gateway, thread } = await earlierLife(t)
+  say(direct, 'one')
+  say(direct, 'two')
+  say(channel, 'three, without a mention', { thread_ts: thread })
+  say(channel, `${mention} four`)
+  say(channel, 'to nobody')
+  await nextLife()
+  await heard(6)
+  const [, , ...missed] = accepted(gateway)
+  assert.deepEqual(missed.toSorted(), ['four', 'one', 'three, without a mention', 'two'])
+  assert.ok(missed.indexOf('one') < missed.indexOf('two'))
+})
+
+test('a thread that began meanwhile is read, too', async (t) => {
+  const { server, say, nextLife, heard, gateway } = await earlierLife(t)
+  const { ts } = server.workspace.post(channel, { user: ada, text: `${mention} a new question`, subtype: 'hidden' })
+  const root = server.workspace.find(channel, ts)
+  assert.ok(root)
+  Reflect.deleteProperty(root, 'subtype')
+  say(channel, 'and one more thing', { thread_ts: ts })
+  await nextLife()
+  await heard(4)
+  assert.deepEqual(accepted(gateway).slice(2), ['a new question', 'and one more thing'])
+})
+
+test('what was taken before is not taken again, but an edit of it that was missed is', async (t) => {
+  const { server, nextLife, gateway, heard, say } = await earlierLife(t)
+  const [before] = server.workspace.channel(direct)?.messages ?? []
+  assert.ok(before)
+  server.workspace.edit(direct, before.ts, { text: 'before, mended' }, ada)
+  say(direct, 'after')
+  await nextLife()
+  await heard(3)
+  assert.deepEqual(accepted(gateway), ['before', 'thread', 'after'])
+  const [change] = gateway.changes
+  assert.ok(change?.kind === 'edited' && change.event.text === 'before, mended', JSON.stringify(gateway.changes))
+})
+
+test('of a busy place the newest fifty are read', async (t) => {
+  const { say, nextLife, heard, gateway } = await earlierLife(t)
+  for (let at = 0; at < 80; at += 1) say(direct, `message ${at}`)
+  await nextLife()
+  await heard(52)
+  const [, , ...missed] = accepted(gateway)
+  assert.equal(missed.length, 50)
+  assert.deepEqual([missed[0], missed.at(-1)], ['message 30', 'message 79'])
+})
+
+test('what is a day old is left alone', async (t) => {
+  let now = Date.now()
+  const { server, say, nextLife, heard, gateway } = await earlierLife(t, { clock: () => now })
+  say(direct, 'long ago')
+  now += 25 * 3_600_000
+  server.workspace.post(direct, { user: ada, text: 'just now', ts: `${Math.floor(now / 1_000)}.000100` })
+  await nextLife()
+  await heard(3)
+  assert.deepEqual(accepted(gateway).slice(2), ['just now'])
+})
+
+test('without the right to read, the app works all the same', async (t) => {
+  const { server, say, nextLife, gateway } = await earlierLife(t)
+  say(direct, 'unread')
+  server.scopes.delete('im:history')
+  server.scopes.delete('channels:history')
+  await nextLife()
+  assert.equal((await server.say(direct, bob, 'live')).acknowledged, true)
+  assert.deepEqual(accepted(gateway).slice(2), ['live'])
+})
+
+test('a rate limit is waited for, and costs nothing', async (t) => {
+  const { server, say, nextLife, heard } = await earlierLife(t)
+  say(direct, 'one')
+  const window = server.faults.limit({ on: 'conversations.history', ms: 1_000 })
+  await nextLife()
+  await heard(3)
+  assert.equal(window.earlyCalls(), 0)
+  assert.ok(window.refused() >= 1)
+})
+
+test('while what was missed is not taken yet, nothing newer is marked as read', async (t) => {
+  const { server, say, nextLife, gateway } = await earlierLife(t)
+  say(direct, 'missed')
+  const mark = gateway.marks.get(direct)
+  const release = server.faults.hold('conversations.history')
+  await nextLife()
+  await server.say(direct, ada, 'live')
+  assert.equal(gateway.marks.get(direct), mark)
+  release()
+  await server.until(() => (accepted(gateway).includes('missed') ? true : undefined), 10)
+  await server.say(direct, ada, 'later')
+  assert.notEqual(gateway.marks.get(direct), mark)
+})
+
+test('what could not be stored is fetched again', { timeout: 20_000 }, async (t) => {
+  const { say, nextLife, gateway, server } = await earlierLife(t)
+  say(direct, 'one')
+  gateway.failNextAccept(new HermesError('store/full'))
+  const attempts = gateway.attempts()
+  await nextLife()
+  await server.until(() => (gateway.attempts() > attempts ? true : undefined), 10)
+  assert.match(gateway.logLines.join(''), /trying again/)
+  assert.equal(gateway.marks.get(direct)?.includes('.'), true)
+})
+
+test('places: channels are read on from the newest mark of theirs, threads from their own, the newest first', () => {
+  const marks = new Map([
+    ['C1', '0000000100.000000'],
+    ['C1:0000000150.000000', '0000000200.000000'],
+    ['C2:0000000050.000000', '0000000300.000000'],
+    ['broken', 'not a number'],
+    ['', '0000000900.000000'],
+  ])
+  assert.deepEqual(placesOf(marks), [
+    { channel: 'C2', since: 300 },
+    { channel: 'C1', since: 200 },
+    { channel: 'C2', threadTs: '0000000050.000000', since: 300 },
+    { channel: 'C1', threadTs: '0000000150.000000', since: 200 },
+  ])
+  const many = new Map(Array.from({ length: 100 }, (_, at) => [`C${at}:1.0`, `${at}.0`]))
+  assert.equal(placesOf(many).length, 20)
+})
