@@ -143,8 +143,8 @@ function explain(error: unknown): never {
 }
 
 function openApi({ token, apiRoot }: TelegramOptions): BotApi {
-  // An idle connection that the other side has closed would lose the next message: ours are closed first.
-  const agent = new Agent({ keepAlive: true, timeout: 10_000 })
+  // An idle connection that the other side has closed, or that has died, would lose the next message: ours are closed first.
+  const agent = new Agent({ keepAlive: true, timeout: 5_000 })
   const client: TelegrafClient = new Telegram(token, { apiRoot, agent })
   return createBotApi({ client, fetch, apiRoot, token, redact: createTokenRedactor(token) })
 }

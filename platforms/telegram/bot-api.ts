@@ -37,19 +37,34 @@ export interface BotApiDeps {
   readonly apiRoot: string
   readonly token: string
   readonly redact: (text: string) => string
+  /** How long a call may take. Above what Telegram holds the slowest poll. */
+  readonly callLimitMs?: number
 }
 
+/** What takes longer was sent into a connection that has died. */
+const usualLimitMs = 40_000
 /** A little before the gateway itself gives a call up, so that the reason is told. */
 const uploadLimitMs = 115_000
 
-export function createBotApi({ client, fetch, apiRoot, token, redact }: BotApiDeps): BotApi {
+export function createBotApi(deps: BotApiDeps): BotApi {
+  const { client, fetch, apiRoot, token, redact, callLimitMs = usualLimitMs } = deps
+
   return {
     async call(method, payload, signal) {
       refuseWhenOff(signal)
+      const limit = new AbortController()
+      const end = () => limit.abort()
+      // Not AbortSignal.any: some signals live as long as the account and would collect an entry per call.
+      signal.addEventListener('abort', end, { once: true })
+      const timer = setTimeout(end, callLimitMs)
       try {
-        return await client.callApi(method, payload, { signal })
+        return await client.callApi(method, payload, { signal: limit.signal })
       } catch (error) {
+        if (limit.signal.aborted && !signal.aborted) throw new ApiFault('Telegram does not answer.', { unsent: false })
         throw faultOf(error, redact)
+      } finally {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', end)
       }
     },
     async upload(method, payload, { field, name, blob }, signal) {

@@ -48,6 +48,8 @@ export function createPoll(deps: PollDeps): Poll {
   let offset = 0
   // Generous until an answer has shown how fast the connection is.
   let marginMs = 4 * smallestMarginMs
+  /** Questions in a row that nobody answered: either connections that have died, or a slow one. */
+  let unanswered = 0
 
   return {
     async start(signal) {
@@ -121,17 +123,19 @@ export function createPoll(deps: PollDeps): Poll {
     if (signal.aborted) end()
     const answer = deps.getUpdates({ offset, timeout }, call.signal)
     try {
-      const late = deps.pause(heldMs + marginMs, call.signal).then(() => undefined)
+      const patienceMs = Math.min(largestMarginMs, marginMs * 2 ** Math.max(0, unanswered - 1))
+      const late = deps.pause(heldMs + patienceMs, call.signal).then(() => undefined)
       const updates = await Promise.race([answer, late])
       const tookMs = deps.now() - began
       if (signal.aborted) throw new ApiFault('The question was called off.', { unsent: true })
       if (updates === undefined) {
-        marginMs = Math.min(largestMarginMs, marginMs * 2)
+        unanswered += 1
         throw new ApiFault('Telegram does not answer.', { unsent: false })
       }
       if (!Array.isArray(updates)) {
         throw new ApiFault('Telegram answered with something else than updates.', { unsent: true })
       }
+      unanswered = 0
       if (tookMs >= heldMs) marginMs = Math.min(largestMarginMs, Math.max(smallestMarginMs, 2 * (tookMs - heldMs)))
       deps.received()
       return updates
