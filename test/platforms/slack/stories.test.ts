@@ -207,3 +207,56 @@ test('two workspaces are two accounts that do not hear each other', async (t) =>
   // The same chat id in two workspaces is two conversations.
   assert.doesNotMatch(JSON.stringify((await gateway.asked(1)).body), /from here.*from there|from there.*from here/s)
 })
+
+test('a storm of limits loses no answer, nobody calls too early, and nobody waits much longer than told', async (t) => {
+  const { server, gateway, said } = await startSlackGateway(t, {
+    config: streaming,
+    model: ({ lastUserText }) => ({ text: `${lastUserText.replace(/^\[.*?\] /, '')}: ${words}` }),
+  })
+  const windows = [
+    server.faults.limit({ on: 'chat.postMessage', ms: 1_000, windows: 2 }),
+    server.faults.limit({ on: 'chat.update', ms: 1_000, windows: 2 }),
+  ]
+  await Promise.all(Array.from({ length: 4 }, (_, at) => server.say(channel, ada, `${mention} question ${at}`)))
+  const done = () =>
+    said(channel)
+      .filter((text) => text.endsWith(words))
+      .toSorted()
+  await server.until(() => (done().length === 4 ? true : undefined))
+  assert.deepEqual(
+    done(),
+    [0, 1, 2, 3].map((at) => `question ${at}: ${words}`),
+  )
+  assert.equal(server.faults.earlyCalls(), 0)
+  const late = windows.flatMap((window) => window.lateMs())
+  t.diagnostic(`after the told end: ${late.map((ms) => Math.round(ms)).join(', ')} ms`)
+  assert.equal(gateway.model.requestCount, 4)
+})
+
+test('an edit and a deletion before the answer reach what waits', async (t) => {
+  const gate = createGate()
+  const { server, gateway, shown } = await startSlackGateway(t, {
+    model: ({ lastUserText }) => ({ text: `Heard: ${lastUserText}`, gate: gate.from(0) }),
+  })
+  await server.say(direct, ada, 'the first')
+  await gateway.asked(0)
+  const { ts } = await server.say(direct, ada, 'the secnd')
+  await server.outcomeOf(server.workspace.edit(direct, ts, { text: 'the second' }, ada))
+  gate.open()
+  await shown(direct, /Heard: .*the second/s)
+})
+
+test('a button of a question is pressed, answered, and gone', async (t) => {
+  const { server, shown } = await startSlackGateway(t, {
+    config: { approvals: { destructive_slash_confirm: true } },
+    replies: [{ text: 'Hello.' }],
+  })
+  await server.say(direct, ada, 'hi')
+  await shown(direct, 'Hello.')
+  await server.say(direct, ada, '!new')
+  const asked = await server.until(() => server.posts(direct).find(({ blocks = [] }) => blocks.length > 0))
+  const [button] = JSON.stringify(asked.blocks).matchAll(/"action_id":"([^"]+)"/g)
+  assert.ok(button?.[1])
+  await server.press(direct, asked.ts, ada, button[1])
+  await server.until(() => (server.workspace.find(direct, asked.ts)?.blocks?.length === 0 ? true : undefined))
+})
