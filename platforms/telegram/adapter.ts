@@ -9,7 +9,6 @@ import {
   type Attachment,
   type DiagnosedAccount,
   definePlatform,
-  type HermesError,
   messageOf,
   type PlatformAdapter,
   type PlatformContext,
@@ -138,8 +137,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
 }
 
 function explain(error: unknown): never {
-  const known: HermesError = connectError(error)
-  throw known
+  throw connectError(error)
 }
 
 function openApi({ token, apiRoot }: TelegramOptions): BotApi {
