@@ -11,7 +11,7 @@ export const defaultLimits: HostLimits = {
   loadMs: 10_000,
   graceMs: 250,
   exitMs: 1_000,
-  memoryMb: 256,
+  memoryMb: 512,
   maxFrameBytes: 16 * 1024 * 1024,
   maxRequests: 64,
 }
@@ -22,7 +22,9 @@ const maxAttempts = 3
 export function createHost(options: HostOptions): Host {
   const { name, modules } = options
   const known = new Map<string, HostModule>(modules.map((module) => [module.name, module]))
-  const log = options.log.child({ host: name })
+  const [only, ...others] = modules
+  // What is printed belongs to the only handler there is, or to nobody in particular.
+  const log = options.log.child({ host: name, ...(only && others.length === 0 ? { module: only.name } : {}) })
   const limits = { ...defaultLimits, ...options.limits }
   let life: Life | undefined
   let starts = 0

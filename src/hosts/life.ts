@@ -46,6 +46,9 @@ export interface LifeOptions extends HostOptions {
   readonly pause: (ms: number, signal?: AbortSignal) => Promise<void>
 }
 
+/** A timer of more would be over at once. */
+const maxTimerMs = 2 ** 31 - 1
+
 export function beginLife(options: LifeOptions): Life {
   const { name, limits, log, pause } = options
   const flights = createFlights()
@@ -153,7 +156,7 @@ export function beginLife(options: LifeOptions): Life {
     killFor({ kind: 'cut-off', by: one })
   }
   const cancelAfter = async (one: InFlight, ms: number) => {
-    await pause(ms, one.over.signal)
+    await pause(Math.min(ms, maxTimerMs), one.over.signal)
     await cancel(one, 'timeout')
   }
 

@@ -7,6 +7,7 @@ import process from 'node:process'
 import { parseArgs } from 'node:util'
 import type { Figure, Row } from './figure.ts'
 import { connect } from './figures/connect.ts'
+import { hosts } from './figures/hosts.ts'
 import { load } from './figures/load.ts'
 import { managed } from './figures/managed.ts'
 import { memory, soak } from './figures/memory.ts'
@@ -29,6 +30,7 @@ const figures: readonly Figure[] = [
   stop,
   store,
   managed,
+  hosts,
   request,
   memory,
   soak,

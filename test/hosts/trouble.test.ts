@@ -145,6 +145,14 @@ for (const [language, twin] of Object.entries({ node, python })) {
       assert.equal(host.status().starts, 1)
     })
 
+    it('waits for the gateway is woken when it should end', async (t) => {
+      const onRequest = () => new Promise(() => undefined)
+      const { host } = hostWith(t, { files, onRequest, limits: { graceMs: 10_000 } })
+      const call = { module: 'good', function: 'wait', args: [0], services: true, deadlineMs: 40 }
+      const failure = failureOf(await host.call(call))
+      assert.deepEqual([failure.kind, failure.killed], ['timeout', false])
+    })
+
     it('spins for ever is cut off; what else was in flight has failed and is not repeated', async (t) => {
       let served = 0
       const asked = Promise.withResolvers<void>()
@@ -312,21 +320,21 @@ def fine():
   })
 
   it('blocks its thread says where it was when its time was over, and holds nobody up', async (t) => {
-    const { host } = hostWith(t, {
+    const { host, log } = hostWith(t, {
       limits: { graceMs: 300 },
       files: {
-        'slow.py': 'import time\ndef handle():\n    time.sleep(1000)',
+        'slow.py': 'import time\ndef handle():\n    print("begun")\n    time.sleep(1000)',
         'quick.py': 'def handle():\n    return "quick"',
       },
     })
-    await host.load('slow')
     const stop = new AbortController()
     const slow = host.call({ module: 'slow', args: [], signal: stop.signal })
+    await log.line(/begun/)
     assert.equal(valueIn(await host.call({ module: 'quick', args: [] })), 'quick')
     stop.abort()
     const failure = failureOf(await slow)
     assert.deepEqual([failure.kind, failure.fault], ['aborted', 'own'])
-    assert.match(failure.stack, /slow\.py", line 3, in handle\n +time\.sleep\(1000\)/)
+    assert.match(failure.stack, /slow\.py", line 4, in handle\n +time\.sleep\(1000\)/)
   })
 
   it('forks does not speak for the host', async (t) => {

@@ -36,6 +36,7 @@ const handlers = {
   cancel({ id }) {
     wire.send({ t: 'where', id, stack: '' })
     calls.get(id)?.cancel()
+    wire.cancel(id)
   },
   answer: (frame) => wire.answered(frame),
   refusal: (frame) => wire.answered(frame),
