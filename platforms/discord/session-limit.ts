@@ -14,7 +14,7 @@ export interface SessionStartLimit {
 
 export interface SessionLimitDeps {
   readonly limit: SessionStartLimit
-  /** Between two new sessions. */
+  /** In so long `max_concurrency` sessions may begin. */
   readonly gapMs: number
   refresh(signal: AbortSignal): Promise<SessionStartLimit>
   /** No session is left: told why nothing happens. */
@@ -29,11 +29,14 @@ export interface SessionLimit {
 /** Throws where none is left: the supervisor tries again later. */
 export function createSessionLimit(deps: SessionLimitDeps): SessionLimit {
   let known: SessionStartLimit | undefined = deps.limit
-  let lastAt: number | undefined
+  /** When the last sessions began. */
+  let begun: number[] = []
   if (deps.limit.remaining <= 0) throw new HermesError('platform/connect-failed', `${noneLeft(deps.limit)}.`)
   return {
     async waitForIdentify(signal) {
-      const waitMs = lastAt === undefined ? 0 : lastAt + deps.gapMs - performance.now()
+      begun = begun.slice(-Math.max(1, deps.limit.max_concurrency))
+      const first = begun.length < deps.limit.max_concurrency ? undefined : begun[0]
+      const waitMs = first === undefined ? 0 : first + deps.gapMs - performance.now()
       if (waitMs > 0) await pause(waitMs, signal)
       for (;;) {
         signal.throwIfAborted()
@@ -43,7 +46,7 @@ export function createSessionLimit(deps: SessionLimitDeps): SessionLimit {
         deps.onWait(noneLeft(limit))
         await pause(Math.max(limit.reset_after, 1_000), signal)
       }
-      lastAt = performance.now()
+      begun.push(performance.now())
     },
   }
 }

@@ -23,6 +23,8 @@ export interface DiscordServerOptions {
   readonly bots?: readonly string[]
   /** Whether Message Content Intent is switched on; true. */
   readonly messageContent?: boolean
+  /** How many sessions a bot may begin in five seconds; 1. */
+  readonly sessionsAtOnce?: number
   /** So long a nonce is remembered, ms; five minutes. */
   readonly nonceMs?: number
 }
@@ -91,6 +93,7 @@ export async function startDiscordServer(options: DiscordServerOptions = {}): Pr
     bots: [...bots.values()],
     url: () => `ws://127.0.0.1:${port}/gateway`,
   })
+  gateway.limit.max_concurrency = options.sessionsAtOnce ?? 1
   const deps: RestDeps = {
     world,
     gateway,
