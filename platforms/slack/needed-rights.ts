@@ -1,5 +1,6 @@
 /**
  * The rights (scopes) of the app, and what does not work without each. The manifest in the README asks for all of them.
+ * (`assistant:write`, for "is thinking...", comes with a feature that not every plan has.)
  */
 export interface Right {
   readonly scope: string
@@ -21,5 +22,4 @@ export const rights: readonly Right[] = [
   { scope: 'users:read', needed: false, without: 'people have ids instead of names' },
   { scope: 'reactions:read', needed: false, without: 'reactions are not heard' },
   { scope: 'commands', needed: false, without: 'there is no /hermes' },
-  { scope: 'assistant:write', needed: false, without: '"is thinking..." is not shown' },
 ]

@@ -2,8 +2,10 @@
  * The set-up of an account: what is missing, what doctor says, several accounts, what is shown beside messages.
  */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import slack from '../../../platforms/slack/adapter.ts'
+import { rights } from '../../../platforms/slack/needed-rights.ts'
 import { readOptions } from '../../../platforms/slack/options.ts'
 import { HermesError } from '../../../src/lib/errors.ts'
 import { startSlackServer } from '../../kit/servers/slack/slack-server.ts'
@@ -95,6 +97,15 @@ describe('doctor', () => {
     t.after(() => server.close())
     assert.match((await examine(server, { mode: 'http' })).join('\n'), /note: .*over HTTP.*\/webhooks\/slack/)
   })
+})
+
+test('the manifest of the README asks for the rights that are looked for, and for each event that is heard', () => {
+  const readme = readFileSync(new URL('../../../platforms/slack/README.md', import.meta.url), 'utf8')
+  const manifest = JSON.parse(/```json\n(.*?)```/s.exec(readme)?.[1] ?? '{}')
+  assert.deepEqual(manifest.oauth_config.scopes.bot, rights.map(({ scope }) => scope).toSorted())
+  const events = manifest.settings.event_subscriptions.bot_events
+  assert.ok(events.includes('app_mention') && events.includes('message.im') && events.includes('reaction_added'))
+  assert.equal(manifest.settings.socket_mode_enabled, true)
 })
 
 describe('beside messages', () => {
