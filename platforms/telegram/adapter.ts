@@ -20,6 +20,7 @@ import { diagnose } from './diagnose.ts'
 import { createTokenRedactor } from './fault.ts'
 import { connectError, whoAmI } from './identity.ts'
 import { createIntake, type HandIn } from './intake.ts'
+import { createLimits } from './limits.ts'
 import { locateFile } from './locate.ts'
 import { parseOptions, type TelegramOptions } from './options.ts'
 import { createPoll, type Poll } from './poll.ts'
@@ -37,7 +38,12 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
   const options = parseOptions(context.options, context.account)
   const api = openApi(options)
   const stopping = new AbortController()
-  const sender = createSender({ api, maxUploadBytes: options.ownApiRoot ? ownServerUploadBytes : uploadBytes })
+  const now = () => performance.now()
+  const sender = createSender({
+    api,
+    maxUploadBytes: options.ownApiRoot ? ownServerUploadBytes : uploadBytes,
+    limits: createLimits(now),
+  })
   let poll: Poll | undefined
   /** What goes on beside the messages, until the end. */
   const tasks: Promise<void>[] = []
@@ -93,7 +99,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
       health: context.health,
       received: context.received,
       pause,
-      now: () => performance.now(),
+      now,
       random: Math.random,
       log: context.log,
     })

@@ -2,10 +2,18 @@
  * Everything that goes out: messages, edits, deletions, typing, files. What Telegram refuses in one form is tried once in
  * a plainer one; all else is said to the outbox, which decides.
  */
-import { messageOf, type OutboundAttachment, type OutboundMessage, type PlatformAdapter, type SendResult } from '#sdk'
+import {
+  messageOf,
+  type OutboundAttachment,
+  type OutboundMessage,
+  type PlatformAdapter,
+  type SendResult,
+  type Target,
+} from '#sdk'
 import type { BotApi } from './bot-api.ts'
 import { ApiFault, resultOf } from './fault.ts'
 import { type Fields, fieldsOf, idOf } from './fields.ts'
+import type { Limits } from './limits.ts'
 import { asDocument, mediaMethodOf } from './render/media.ts'
 import {
   type Body,
@@ -25,48 +33,58 @@ export interface SenderDeps {
   readonly api: BotApi
   /** The largest file that may be uploaded. */
   readonly maxUploadBytes: number
+  readonly limits: Limits
 }
 
-type Failure = Extract<SendResult, { success: false }>
-
-export function createSender({ api, maxUploadBytes }: SenderDeps): Sender {
+export function createSender({ api, maxUploadBytes, limits }: SenderDeps): Sender {
   /** Groups that have become supergroups, by their former id: what is still addressed to those arrives too. */
   const moved = new Map<string, string>()
 
   return {
-    send: (message, signal) =>
-      message.attachment === undefined ? sendText(message, signal) : sendFile(message, message.attachment, signal),
-    async edit(messageId, message, _final, signal) {
-      if (message.text.trim() === '') return empty
-      return await answer(async () => {
-        const body = await bodyOf(message.text)
-        const call = editCall(messageId, message, body)
-        if (call === undefined) return noSuchMessage
-        try {
-          return await madeOf(await plainer(call, message, body, signal), messageId)
-        } catch (error) {
-          // It reads like this already: an earlier try has arrived.
-          if (error instanceof ApiFault && error.says(/message is not modified/i)) return { success: true, messageId }
-          throw error
-        }
-      }, true)
+    async send(message, signal) {
+      const { attachment, target } = message
+      const sending = attachment === undefined ? sendText(message, signal) : sendFile(message, attachment, signal)
+      return limits.note(target.chatId, await sending)
     },
-    remove: (target, messageId, signal) =>
-      answer(async () => {
-        const call = removeCall(target, messageId)
-        if (call === undefined) return noSuchMessage
-        try {
-          await make(call, signal)
-        } catch (error) {
-          if (!(error instanceof ApiFault && error.says(/message to delete not found/i))) throw error
-        }
-        return { success: true }
-      }, true),
-    typing: (target, signal) =>
-      answer(async () => {
-        await make(typingCall(target), signal)
-        return { success: true }
-      }, true),
+    async edit(messageId, message, _final, signal) {
+      return limits.note(message.target.chatId, harmless(await answer(() => edit(messageId, message, signal))))
+    },
+    async remove(target, messageId, signal) {
+      return limits.note(target.chatId, harmless(await answer(() => remove(target, messageId, signal))))
+    },
+    async typing(target, signal) {
+      return limits.note(target.chatId, harmless(await answer(() => type(target, signal))))
+    },
+  }
+
+  async function edit(messageId: string, message: OutboundMessage, signal: AbortSignal): Promise<SendResult> {
+    if (message.text.trim() === '') return empty
+    const body = await bodyOf(message.text)
+    const call = editCall(messageId, message, body)
+    if (call === undefined) return noSuchMessage
+    try {
+      return madeOf(await plainer(call, message, body, signal), messageId)
+    } catch (error) {
+      // It reads like this already: an earlier try has arrived.
+      if (error instanceof ApiFault && error.says(/message is not modified/i)) return { success: true, messageId }
+      throw error
+    }
+  }
+
+  async function remove(target: Target, messageId: string, signal: AbortSignal): Promise<SendResult> {
+    const call = removeCall(target, messageId)
+    if (call === undefined) return noSuchMessage
+    try {
+      await make(call, signal)
+    } catch (error) {
+      if (!(error instanceof ApiFault && error.says(/message to delete not found/i))) throw error
+    }
+    return { success: true }
+  }
+
+  async function type(target: Target, signal: AbortSignal): Promise<SendResult> {
+    await make(typingCall(target), signal)
+    return { success: true }
   }
 
   async function sendText(message: OutboundMessage, signal: AbortSignal): Promise<SendResult> {
@@ -177,15 +195,21 @@ function madeOf(result: unknown, known?: string): SendResult {
   return { success: true, ...(messageId === undefined ? {} : { messageId }) }
 }
 
-/** Never throws for what Telegram says. `harmless`: repeating the call shows nothing twice. */
-async function answer(work: () => Promise<SendResult>, harmless = false): Promise<SendResult> {
+/** Never throws for what Telegram says. */
+async function answer(work: () => Promise<SendResult>): Promise<SendResult> {
   try {
     return await work()
   } catch (error) {
-    if (!(error instanceof ApiFault)) throw error
-    const { maybeSent, ...result }: Failure = resultOf(error)
-    return maybeSent === undefined || harmless ? result : { ...result, maybeSent }
+    if (error instanceof ApiFault) return resultOf(error)
+    throw error
   }
+}
+
+/** Of a call that shows nothing twice when it is repeated. */
+function harmless(result: SendResult): SendResult {
+  if (result.success) return result
+  const { maybeSent: _maybeSent, ...rest } = result
+  return rest
 }
 
 function plainOf({ text }: OutboundMessage): Body {

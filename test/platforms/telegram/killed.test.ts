@@ -44,7 +44,6 @@ function endOf(child: ChildProcess): Promise<unknown> {
 
 const points = [
   { at: 'inbox:committed', what: 'after a message was stored, before Telegram heard so' },
-  { at: 'turn:finished', what: 'after an answer was stored, before it was sent' },
   { at: 'outbox:accepted', what: 'after an answer was sent, before that was stored' },
 ]
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createLimits } from '../../../platforms/telegram/limits.ts'
 import { mediaMethodOf } from '../../../platforms/telegram/render/media.ts'
 import type { OutboundAttachment, OutboundMessage } from '../../../src/message/outbound.ts'
 import type { PlatformAdapter } from '../../../src/platforms/adapter.ts'
@@ -201,4 +202,20 @@ test('each file goes by the method that shows it best', () => {
   }
   const huge = file({ source: { kind: 'file', bytes: 11 * 1024 * 1024, open: async () => new Blob([]) } })
   assert.equal(mediaMethodOf(huge).method, 'sendDocument')
+})
+
+test('a limit that meets several chats at once is one of the whole bot', () => {
+  let at = 0
+  const limits = createLimits(() => at)
+  const limited = { success: false as const, problem: 'rate-limited' as const, error: 'x', retryAfterMs: 3_000 }
+  const scopes = (...chats: readonly string[]) =>
+    chats.map((chat) => {
+      const result = limits.note(chat, limited)
+      return result.success ? undefined : result.scope
+    })
+  assert.deepEqual(scopes('1', '1', '2', '1'), ['chat', 'chat', 'chat', 'chat'])
+  assert.deepEqual(scopes('3', '1'), ['account', 'account'])
+  at = 3_000
+  assert.deepEqual(scopes('4', '5'), ['chat', 'chat'])
+  assert.deepEqual(limits.note('6', { success: true }), { success: true })
 })
