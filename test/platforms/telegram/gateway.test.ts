@@ -100,11 +100,14 @@ test('what was written while Telegram was away is answered when it is back, once
 test('another program with the same token is told of in the health, and outlived', async (t) => {
   const { server, bot, gateway } = await gatewayOnTelegram(t)
   const url = `${server.url}/bot${bot.token}/getUpdates?timeout=50`
-  const rival = new AbortController()
-  const rivals = Array.from({ length: 2 }, () => fetch(url, { signal: rival.signal }).catch(() => undefined))
+  const over = new AbortController()
+  const rival = async () => {
+    while (!over.signal.aborted) await fetch(url, { signal: over.signal }).catch(() => undefined)
+  }
+  const rivalry = rival()
   await gateway.logged('another program asks for the messages of this bot')
-  rival.abort()
-  await Promise.all(rivals)
+  over.abort()
+  await rivalry
   await bot.say('Who are you?').confirmed
   await bot.chats.until(({ text }) => text.includes('Who are you?'))
 })
