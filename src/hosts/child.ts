@@ -4,6 +4,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { Socket } from 'node:net'
+import { toError } from '../lib/errors.ts'
 import { within } from '../lib/wait.ts'
 import type { HostCommand } from './languages.ts'
 import { createLineReader } from './lines.ts'
@@ -54,12 +55,17 @@ export interface HostChild {
 
 /** Never throws: what goes wrong is how it `ended`. */
 export function startChild(options: ChildOptions): HostChild {
-  const child = launch(options)
-  const { pid } = child
-  const [, stdout, stderr, toHost, fromHost] = child.stdio
-  if (!(toHost instanceof Socket && fromHost instanceof Socket && stdout instanceof Socket && stderr instanceof Socket))
-    throw new Error('a child process came without its pipes')
-  const watchman = pid === undefined ? undefined : postWatchman(pid)
+  const { child, error } = launch(options)
+  if (child === undefined) return stillborn(Promise.resolve({ code: null, signal: null, error }))
+  const exit = exitOf(child)
+  const pipes = pipesOf(child)
+  if (child.pid === undefined || pipes === undefined) return stillborn(exit)
+  return living(child.pid, pipes, exit, options)
+}
+
+function living(pid: number, pipes: Pipes, exit: Promise<Ending>, options: ChildOptions): HostChild {
+  const { stdout, stderr, toHost, fromHost } = pipes
+  const watchman = postWatchman(pid)
   options.output.follow('stdout', stdout)
   options.output.follow('stderr', stderr)
   const reader = createLineReader(options.maxFrameBytes, options.onLine, options.onTooLong)
@@ -68,29 +74,60 @@ export function startChild(options: ChildOptions): HostChild {
   for (const pipe of [toHost, fromHost]) pipe.on('error', () => undefined)
   let gone = false
   const kill = () => {
-    if (!gone && pid !== undefined) killGroup(pid)
+    if (!gone) killGroup(pid)
   }
-  const ended = endOf(child).then(async (ending) => {
+  const ended = exit.then(async (ending) => {
     // Before it is called gone: grandchildren are still in its group.
     kill()
     gone = true
-    watchman?.dismiss()
+    watchman.dismiss()
     await within(Promise.all([closeOf(fromHost), closeOf(stdout), closeOf(stderr)]), drainMs)
-    for (const pipe of [stdout, stderr, toHost, fromHost]) pipe.destroy()
+    for (const pipe of Object.values(pipes)) pipe.destroy()
     return ending
   })
   return { pid, send: (line) => toHost.write(`${line}\n`), close: () => toHost.end(), kill, ended }
 }
 
-function launch({ command, args, dataLimitMb, env, cwd }: ChildOptions): ChildProcess {
+/** One that never ran. */
+function stillborn(ended: Promise<Ending>): HostChild {
+  const nothing = () => undefined
+  return { pid: undefined, send: nothing, close: nothing, kill: nothing, ended }
+}
+
+type Launched =
+  | { readonly child: ChildProcess; readonly error?: never }
+  | { readonly child?: never; readonly error: Error }
+
+function launch({ command, args, dataLimitMb, env, cwd }: ChildOptions): Launched {
   const plain = [command, ...args] as const
   const [program, ...rest] = existsSync(shell)
     ? [shell, '-c', limitThenRun, String(dataLimitMb * 1024), ...plain]
     : plain
-  return spawn(program, rest, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'] })
+  try {
+    return {
+      child: spawn(program, rest, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'] }),
+    }
+  } catch (error) {
+    // Some reasons are thrown (an environment that is too large), others come as an event.
+    return { error: toError(error) }
+  }
 }
 
-function endOf(child: ChildProcess): Promise<Ending> {
+interface Pipes {
+  readonly stdout: Socket
+  readonly stderr: Socket
+  readonly toHost: Socket
+  readonly fromHost: Socket
+}
+
+/** Undefined when there were no file descriptors left for them. */
+function pipesOf(child: { readonly stdio?: readonly unknown[] }): Pipes | undefined {
+  const [, stdout, stderr, toHost, fromHost] = child.stdio ?? []
+  if (!(stdout instanceof Socket && stderr instanceof Socket)) return undefined
+  return toHost instanceof Socket && fromHost instanceof Socket ? { stdout, stderr, toHost, fromHost } : undefined
+}
+
+function exitOf(child: ChildProcess): Promise<Ending> {
   return new Promise((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal }))
     child.on('error', (error) => {

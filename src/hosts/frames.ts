@@ -12,15 +12,16 @@ export function entryOf({ entry = 'handle' }: HostModule): string {
   return entry
 }
 
-export function loadFrame(id: number, module: HostModule): ToHost {
+export function loadFrame(id: number, module: HostModule): string {
   const { name, path, importAs = `hermes_hook_${name}` } = module
-  return { t: 'load', id, module: name, path, entry: entryOf(module), importAs }
+  return lineOf({ t: 'load', id, module: name, path, entry: entryOf(module), importAs })
 }
 
-export function callFrame(one: CallInFlight, fn: string, call: HostCall): ToHost {
+/** Throws where the arguments are no JSON. */
+export function callFrame(one: CallInFlight, fn: string, call: HostCall): string {
   const { args, keywords, callbacks, services, discardResult } = call
   const refs = placedReferences(one, args, keywords ?? {})
-  return {
+  return lineOf({
     t: 'call',
     id: one.id,
     module: one.module,
@@ -31,7 +32,7 @@ export function callFrame(one: CallInFlight, fn: string, call: HostCall): ToHost
     ...(services === true ? { services } : {}),
     ...(discardResult === true ? { discard: discardResult } : {}),
     ...(refs.length === 0 ? {} : { refs }),
-  }
+  })
 }
 
 function placedReferences(
@@ -61,12 +62,11 @@ export function argumentsOf({ args, refs = [] }: Request, { references }: CallIn
 /** `value`: what a request came to. Throws where it is no JSON. */
 export function answerFrame(id: number, value: unknown, one: CallInFlight): string {
   const ref = one.references?.of(value)
-  const frame: ToHost = { t: 'answer', id, value: value ?? null, ...(ref === undefined ? {} : { ref }) }
-  return JSON.stringify(frame)
+  return lineOf({ t: 'answer', id, value: value ?? null, ...(ref === undefined ? {} : { ref }) })
 }
 
 /** Why a request failed, as its handler is told. `one`: the call that asked; undefined when it is over. */
-export function refusalFrame(id: number, thrown: unknown, one: CallInFlight | undefined): ToHost {
+export function refusalFrame(id: number, thrown: unknown, one: CallInFlight | undefined): string {
   const ref = one?.references?.of(thrown)
   const code = thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined
   const cancelled = one === undefined || one.cancelled !== undefined
@@ -77,7 +77,15 @@ export function refusalFrame(id: number, thrown: unknown, one: CallInFlight | un
     ...(cancelled ? { cancelled } : {}),
     ...(ref === undefined ? {} : { ref }),
   }
-  return { t: 'refusal', id, error }
+  return lineOf({ t: 'refusal', id, error })
+}
+
+export function cancelFrame(id: number): string {
+  return lineOf({ t: 'cancel', id })
+}
+
+function lineOf(frame: ToHost): string {
+  return JSON.stringify(frame)
 }
 
 export type Answer = Extract<FromHost, { t: 'loaded' | 'unloadable' | 'done' | 'failed' }>

@@ -2,7 +2,7 @@
  * Sees to it that a host does not outlive the gateway, even when the gateway is killed while a handler spins: such a
  * host cannot notice that its pipe has closed.
  */
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { Socket } from 'node:net'
 
 /** The shell that waits; 0.2 MB. A child of the gateway, so that it is collected as process 1, too. */
@@ -15,7 +15,7 @@ export interface Watchman {
 
 /** Kills the process group when this process ends in whatever way. Where no shell can be started it does nothing. */
 export function postWatchman(group: number): Watchman {
-  const child = spawn('/bin/sh', ['-c', waitThenKill, String(group)], {
+  const child: ChildProcess = spawn('/bin/sh', ['-c', waitThenKill, String(group)], {
     cwd: '/',
     env: {},
     // Out of our process group: what ends the gateway from a terminal must not end the watchman first.
@@ -24,13 +24,13 @@ export function postWatchman(group: number): Watchman {
   })
   // No shell: the host still ends by itself when its pipe closes, unless it is stuck at that moment.
   child.on('error', () => undefined)
-  child.stdin.on('error', () => undefined)
   child.unref()
-  if (child.stdin instanceof Socket) child.stdin.unref()
+  const { stdin } = child
+  if (stdin instanceof Socket) stdin.on('error', () => undefined).unref()
   return {
     dismiss() {
       child.kill('SIGKILL')
-      child.stdin.destroy()
+      stdin?.destroy()
     },
   }
 }

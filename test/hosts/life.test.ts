@@ -204,6 +204,13 @@ describe('a host that cannot start', () => {
     assert.equal(failureOf(await host.call({ module: 'a', args: [] })).kind, 'unavailable')
   })
 
+  it('because its environment is too large says so', async (t) => {
+    const { host } = hostWith(t, { files: { 'a.mjs': '' }, env: () => ({ BIG: 'x'.repeat(4_000_000) }) })
+    const failure = failureOf(await host.load('a'))
+    assert.equal(failure.kind, 'unavailable')
+    assert.match(failure.error.message, /E2BIG/)
+  })
+
   it('because the program is another one says how that ended', async (t) => {
     const { host } = starting(t, 'false')
     assert.match(failureOf(await host.load('a')).error.message, /hooks: ended with exit code 1/)
