@@ -219,7 +219,16 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
       media.fetchAttachments(event, name, AbortSignal.any([signal, ended.signal])),
     withdraw: sessions.stopEvent,
     noteFailure: (seq, reason) => store.run(() => noteEventFailure(seq, reason)),
-    freezePrompt: createPromptFreezer({ home, store, config, people, agents, log, clock }),
+    freezePrompt: createPromptFreezer({
+      home,
+      store,
+      config,
+      people,
+      agents,
+      log,
+      clock,
+      sendsFiles: ({ platform, account }) => supervisor.adapter(platform, account)?.sendsAttachments === true,
+    }),
   })
 
   // — Doors to the outside

@@ -10,6 +10,7 @@ import { messageOf } from './lib/errors.ts'
 import { readTextIfExists } from './lib/files.ts'
 import type { HomeLayout } from './lib/home.ts'
 import type { Logger } from './lib/log.ts'
+import type { SessionSource } from './message/source.ts'
 import { freezePrompt } from './sessions/transcript.ts'
 import type { Store } from './store/store.ts'
 import type { Turn } from './turn-journal.ts'
@@ -22,6 +23,8 @@ export interface SessionPromptDeps {
   readonly agents: AgentServices
   readonly log: Logger
   readonly clock: () => number
+  /** Whether the platform of a source can send files. */
+  sendsFiles(source: SessionSource): boolean
 }
 
 /** Resolves with the prompt that is on disk. Rejects `store/…`. */
@@ -36,6 +39,7 @@ export function createPromptFreezer(deps: SessionPromptDeps): (turn: Turn) => Pr
       shared: people.isShared(source),
       cwd: agents.cwd(),
       hasTools: (await agents.tools()).schemas().length > 0,
+      sendsFiles: deps.sendsFiles(source),
       today: new Date(clock()).toISOString().slice(0, 10),
     })
     await store.run(() => freezePrompt(sessionId, text))

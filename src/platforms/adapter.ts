@@ -198,7 +198,8 @@ export interface PlatformContext<Options = Readonly<Record<string, unknown>>> {
   accept(event: MessageEvent, keys: readonly [EventKey, ...EventKey[]], mark?: ReadMark): Promise<Accepted>
   /**
    * Hands in what happened to an earlier message. Resolves after it is on disk, like `accept`, and throws like it. What
-   * becomes of an edit is the account's setting `edits`: ignore, amend or rerun.
+   * becomes of an edit is the account's setting `edits`: ignore, amend or rerun. After `refused` (also for a message that
+   * was never accepted) acknowledge it and say nothing. `keys` are names of the change, never those of the message.
    */
   change(change: MessageChange, keys: readonly [EventKey, ...EventKey[]]): Promise<Accepted>
   /**
@@ -213,6 +214,7 @@ export interface PlatformContext<Options = Readonly<Record<string, unknown>>> {
   /**
    * Runs a call of the adapter's own (a reaction, a deletion) within the rate budget that the outbox keeps for this chat
    * and account. Waits for its turn; rejects when the signal aborts. A `rate-limited` result is remembered, not retried.
+   * Never from within `send`, `edit`, `remove` or `typing`: the chat is theirs meanwhile, and the call would wait for itself.
    */
   paced(target: Target, signal: AbortSignal, call: (signal: AbortSignal) => Promise<SendResult>): Promise<SendResult>
   /** Waits until the turn or command of an accepted event has ended. Rejects when the signal aborts. */
