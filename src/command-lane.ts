@@ -2,6 +2,7 @@
  * The control lane: commands act at once, beside a running turn, in the order they came.
  */
 import type { SlashConfirm } from './approvals/slash-confirm.ts'
+import type { CommandDecisions } from './command-decision.ts'
 import type { CommandContext, CommandDefinition, CommandEnding, CommandServices } from './commands/command.ts'
 import type { CommandRegistry } from './commands/registry.ts'
 import type { Outcomes } from './inbox/outcomes.ts'
@@ -24,6 +25,11 @@ export interface CommandLaneDeps {
   readonly commands: CommandRegistry
   readonly services: CommandServices
   readonly emit: EventListener
+  /** As `emit`, for those within the process alone: hooks that were asked have heard of it. */
+  readonly tell: EventListener
+  readonly decisions: CommandDecisions
+  /** Whether this person may talk to the agent here. */
+  mayWrite(event: MessageEvent): boolean
   readonly log: Logger
   readonly clock: () => number
   /** The question that comes before a command which ends something. */
@@ -77,48 +83,100 @@ function reply(text: string): Ending {
   }
 }
 
+/** What is to be run. */
+interface Called {
+  readonly definition: CommandDefinition
+  readonly event: MessageEvent
+  readonly context: CommandContext
+}
+
+function calledBy(
+  { commands }: CommandLaneDeps,
+  sessionKey: SessionKey,
+  event: MessageEvent,
+  signal: AbortSignal,
+): Called | undefined {
+  const parsed = parseCommand(event)
+  const definition = parsed === null ? undefined : commands.resolve(parsed.name)
+  if (parsed === null || definition === undefined) return undefined
+  const { source } = event
+  const { name: typed, args } = parsed
+  return { definition, event, context: { source, sessionKey, name: definition.name, args, typed, signal } }
+}
+
 /** Runs a command, or asks first; what it throws becomes the reply. */
 async function run(deps: CommandLaneDeps, key: SessionKey, event: MessageEvent, signal: AbortSignal): Promise<Ending> {
-  const parsed = parseCommand(event)
-  const definition = parsed === null ? undefined : deps.commands.resolve(parsed.name)
-  if (parsed === null || definition === undefined) return reply('')
-  const { source } = event
-  const context: CommandContext = {
-    source,
-    sessionKey: key,
-    name: definition.name,
-    args: parsed.args,
-    typed: parsed.name,
-    signal,
-  }
-  deps.log.info({ session: key, command: definition.name }, 'command')
+  const typed = calledBy(deps, key, event, signal)
+  if (typed === undefined) return reply('')
+  const { name, typed: word } = typed.context
+  deps.log.info({ session: key, command: name }, 'command')
   try {
-    const question = await asksFirst(deps, definition, event, key)
-    if (question !== undefined) return { ...question, isMessage: true }
+    const question = await asksFirst(deps, typed, key)
+    if (question !== undefined) return question
+    const decided = await decide(deps, key, typed, signal)
+    if ('reply' in decided) return reply(decided.reply)
+    const { definition, context } = decided.called
+    const another = decided.called === typed ? undefined : await asksFirst(deps, decided.called, key)
+    if (another !== undefined) return another
     const result = await definition.run(context, deps.services)
-    announce(deps, event, context)
+    if (!decided.told) announce(deps.emit, deps, event, typed.context)
     return typeof result === 'string' ? reply(result) : result
   } catch (error) {
-    deps.log.error({ session: key, command: definition.name, error }, `a command failed: ${messageOf(error)}`)
+    deps.log.error({ session: key, command: name, error }, `a command failed: ${messageOf(error)}`)
     const hint = error instanceof HermesError ? ` ${error.hint}` : ''
-    return reply(`\`/${parsed.name}\` failed: ${messageOf(error)}${hint}`)
+    return reply(`\`/${word}\` failed: ${messageOf(error)}${hint}`)
   }
 }
 
+type Decided = { readonly called: Called; readonly told: boolean } | { readonly reply: string }
+
+/** Asks the hooks where they may have a say. `told`: they have heard of the command by that. */
+async function decide(deps: CommandLaneDeps, key: SessionKey, typed: Called, signal: AbortSignal): Promise<Decided> {
+  const { definition, event, context } = typed
+  const told = deps.watched(event) ? commandEvent(event, context) : undefined
+  const verdict = await deps.decisions.decide(definition, key, told)
+  if (verdict === undefined) return { called: typed, told: false }
+  announce(deps.tell, deps, event, context)
+  switch (verdict.kind) {
+    case 'allow':
+      return { called: typed, told: true }
+    case 'overtaken':
+      return {
+        reply: `\`/${context.typed}\` was still waiting for a hook when you sent the next command; it was not run.`,
+      }
+    case 'deny':
+      return { reply: verdict.message || `Command \`/${context.typed}\` was blocked by a hook.` }
+    case 'handled':
+      return { reply: verdict.message }
+    case 'rewrite': {
+      const text = `/${verdict.command} ${verdict.args ?? context.args}`.trim()
+      const rewritten = calledBy(deps, key, { ...event, text }, signal)
+      if (rewritten === undefined)
+        return { reply: `A hook made \`/${verdict.command}\` of this command, which does not exist.` }
+      if (!deps.mayWrite(rewritten.event)) return { reply: `You may not use \`/${verdict.command}\`.` }
+      return { called: rewritten, told: true }
+    }
+  }
+}
+
+/** The question that comes before a command which ends something; undefined where it may run. */
 async function asksFirst(
   { confirm }: CommandLaneDeps,
-  { name, destroys }: CommandDefinition,
-  event: MessageEvent,
+  { definition: { name, destroys }, event }: Called,
   sessionKey: SessionKey,
-): Promise<CommandEnding | undefined> {
-  return destroys === undefined ? undefined : await confirm({ name, destroys, event, sessionKey })
+): Promise<Ending | undefined> {
+  const question = destroys === undefined ? undefined : await confirm({ name, destroys, event, sessionKey })
+  return question === undefined ? undefined : { ...question, isMessage: true }
 }
 
 /** Commands that act at once are observed after they took effect: no watcher can hold back `/stop`. */
-function announce(deps: CommandLaneDeps, event: MessageEvent, { name, args, typed }: CommandContext): void {
-  if (!deps.watched(event)) return
-  const { platform, userId = '' } = event.source
-  deps.emit(`command:${name}`, { platform, user_id: userId, command: name, args, raw_command: typed, raw_args: args })
+function announce(tell: EventListener, deps: CommandLaneDeps, event: MessageEvent, context: CommandContext): void {
+  if (deps.watched(event)) tell(`command:${context.name}`, commandEvent(event, context))
+}
+
+function commandEvent({ source }: MessageEvent, { name, args, typed }: CommandContext) {
+  const { platform, userId = '' } = source
+  return { platform, user_id: userId, command: name, args, raw_command: typed, raw_args: args }
 }
 
 /** What the command stores, its reply and the end of its event reach the disk together. */

@@ -4,6 +4,7 @@
 import { agentConfig } from './agent/config.ts'
 import { approvalsConfig } from './approvals/config.ts'
 import type { EnvironmentName } from './config/overrides.ts'
+import { hooksConfig } from './hooks/config.ts'
 import { httpConfig } from './http/config.ts'
 import { inboxConfig } from './inbox/config.ts'
 import { logConfig } from './lib/log-config.ts'
@@ -18,6 +19,7 @@ export function gatewayShapes(platforms: readonly PlatformManifest[]) {
   return {
     ...agentConfig,
     ...approvalsConfig,
+    ...hooksConfig,
     ...httpConfig,
     ...inboxConfig,
     ...mediaConfig,
@@ -59,7 +61,6 @@ export const acceptedKeys = [
   'fallback_model',
   'fallback_providers',
   'gateway',
-  'hooks',
   'hooks_auto_accept',
   'mcp_servers',
   'memory',

@@ -4,11 +4,13 @@
 import { adminRoutes } from './admin-routes.ts'
 import { createAgent } from './agent/loop.ts'
 import { createAgentServices } from './agent-services.ts'
+import { createCommandDecisions } from './command-decision.ts'
 import { createCommandLane } from './command-lane.ts'
 import type { CommandServices } from './commands/command.ts'
 import { createCommandRegistry } from './commands/registry.ts'
 import { createEmbeddedEngine } from './engine/embedded.ts'
 import { type Ground, openGround } from './gateway-ground.ts'
+import { createGatewayHooks } from './gateway-hooks.ts'
 import { announceDaemon, withdrawDaemon } from './gateway-lifecycle.ts'
 import type { Gateway, GatewayOptions, GatewayStatusReport } from './gateway-options.ts'
 import { createPeople } from './gateway-people.ts'
@@ -71,6 +73,11 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
   let phase: 'starting' | 'ready' | 'draining' = 'starting'
   const people = createPeople({ catalogue, config, log, only })
   const emit: EventListener = (name, context) => {
+    hooks?.emit(name, context)
+    tell(name, context)
+  }
+  /** Listeners within the process, without the hooks. */
+  const tell: EventListener = (name, context) => {
     for (const listener of options.listeners ?? []) {
       try {
         listener(name, context)
@@ -112,6 +119,9 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     settings,
     probe,
   })
+  // A terminal with a gateway of its own loads no hooks (contract §1.2).
+  const hooks =
+    only === undefined ? createGatewayHooks({ home, config, commands, people, store, outbox, clock, log }) : undefined
   const sessions = createSessionServices({ store, engine, running, outcomes, emit, clock, watched: people.watched })
   const inbox = createInbox({
     store,
@@ -134,7 +144,10 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
       const command = parseCommand(event)
       return command === null ? 'turn' : (commands.resolve(command.name)?.lane ?? 'turn')
     },
-    wake: engine.wake,
+    wake(key, lane, event) {
+      if (event !== undefined) decisions.arrived(key, event)
+      engine.wake(key, lane)
+    },
   })
   const { questions, confirm } = createAsking({
     store,
@@ -163,6 +176,12 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     accessReason: (source) => people.access({ source }).reason,
   }
   const draining = () => phase === 'draining'
+  const decisions = createCommandDecisions({
+    hooks,
+    commands,
+    isRunning: running.isRunning,
+    waitMs: () => settings().hooks.command_timeout * 1_000,
+  })
   const runCommand = createCommandLane({
     store,
     outbox,
@@ -171,6 +190,9 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     services,
     confirm,
     emit,
+    tell,
+    decisions,
+    mayWrite: ({ source }) => people.access({ source }).allowed,
     log,
     clock,
     probe,
@@ -304,6 +326,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     await Promise.allSettled([http.stop(), outbox.stop(0)])
     throw error
   }
+  hooks?.discoverAndLoad()
   engine.start((key, lane, signal) => (lane === 'turn' ? runTurn(key, signal) : runCommand(key, signal)))
   phase = 'ready'
   log.info({ url, ms: clock() - startedAt, home: home.root }, 'ready')
@@ -322,11 +345,15 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
   config.onChange((value) => {
     if (options.log.level === undefined) log.setLevel(value.log.level)
     agents.reconfigured()
+    hooks?.reconfigured()
     supervisor
       .apply(people.refresh())
       .catch((error) => log.error({ error }, `platforms could not follow the configuration: ${messageOf(error)}`))
   })
-  if (only === undefined) void settled.then(() => config.watch())
+  if (only === undefined) {
+    void settled.then(() => config.watch())
+    void settled.then(() => phase === 'ready' && hooks?.watch())
+  }
 
   function connectedNames(): string[] {
     const all = Object.entries(supervisor.health()).filter(([, { state }]) => state === 'connected')
@@ -342,8 +369,13 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     const platforms = connectedNames()
     const graceMs = settings().agent.drain_timeout * 1_000
     await engine.stop(graceMs, hurry)
-    await outbox.stop(Math.min(graceMs, 5_000))
     if (only === undefined) emit('gateway:shutdown', { platforms })
+    // Before the outbox stops: what hooks send in farewell still goes out.
+    const drainMs = hurry?.aborted === true ? Math.min(graceMs, 1_000) : graceMs
+    await hooks?.settled(drainMs)
+    await outbox.stop(Math.min(graceMs, 5_000))
+    await hooks?.settled(Math.min(drainMs, 1_000))
+    await hooks?.stop(0)
     await supervisor.stop()
     await Promise.all([http.stop(), config.stop(), agents.close()])
     await store.close()

@@ -93,6 +93,8 @@ export interface CommandDefinition {
    * `approvals.destructive_slash_confirm` says so. Without it the command acts at once.
    */
   readonly destroys?: string
+  /** By it people get out of trouble: hooks are told of it afterwards and never asked (contract §1.5). */
+  readonly isEscape?: boolean
   /** Returns the reply, markdown; '' replies nothing. May throw: the person gets the reason. */
   run(context: CommandContext, services: CommandServices): Promise<string | CommandEnding>
 }

@@ -32,7 +32,7 @@ export interface InboxDeps {
   /** `control` for commands that act at once, `turn` for everything that waits its place. */
   laneOf(event: MessageEvent): Lane
   /** Told after the event is on disk. */
-  wake(key: SessionKey, lane: Lane): void
+  wake(key: SessionKey, lane: Lane, event?: MessageEvent): void
   /** Told after it is on disk that an event which waited will not be worked on. */
   settled(seq: number, outcome: TurnOutcome): void
   readonly emit: EventListener
@@ -81,7 +81,7 @@ export function createInbox(deps: InboxDeps): Inbox {
       deps.probe('inbox:committed')
       if (duplicate) return { status: 'duplicate', seq }
       log.info({ session: sessionKey, seq, lane }, 'message accepted')
-      deps.wake(sessionKey, lane)
+      deps.wake(sessionKey, lane, event)
       return { status: 'accepted', seq }
     },
 

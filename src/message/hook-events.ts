@@ -77,6 +77,25 @@ interface AgentContext {
 
 export type HookEventName = keyof HookEvents & string
 
+type FixedEventName = Exclude<HookEventName, `command:${string}`>
+
+/** A record, so that one that is missing does not compile. */
+const fixedEvents: Readonly<Record<FixedEventName, true>> = {
+  'gateway:startup': true,
+  'gateway:shutdown': true,
+  'session:start': true,
+  'session:end': true,
+  'session:reset': true,
+  'agent:start': true,
+  'agent:step': true,
+  'agent:end': true,
+  'reaction:added': true,
+  'reaction:removed': true,
+}
+
+/** Every event except those of commands: there is a `command:<name>` for each command. */
+export const hookEventNames: readonly string[] = Object.keys(fixedEvents)
+
 /** Told of every event, in order. Must neither throw nor wait: a listener that has work queues it. */
 export type EventListener = <Name extends HookEventName>(name: Name, context: HookEvents[Name]) => void
 

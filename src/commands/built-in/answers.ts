@@ -9,6 +9,7 @@ export const approveCommand: CommandDefinition = {
   description: 'Say yes to what I ask',
   argsHint: '[session|always|all]',
   lane: 'control',
+  isEscape: true,
   async run({ sessionKey, source, args }, services) {
     const scope = args.toLowerCase()
     if (!['', 'session', 'always', 'all'].includes(scope))
@@ -25,6 +26,7 @@ export const denyCommand: CommandDefinition = {
   description: 'Say no to what I ask',
   argsHint: '[all] [reason]',
   lane: 'control',
+  isEscape: true,
   async run({ sessionKey, source, args }, services) {
     const [first = ''] = args.split(/\s/, 1)
     const all = first.toLowerCase() === 'all'

@@ -7,6 +7,7 @@ export const stopCommand: CommandDefinition = {
   description: 'Stop what I am doing',
   argsHint: '',
   lane: 'control',
+  isEscape: true,
   async run({ sessionKey }, services) {
     return (await services.stopTurn(sessionKey)) ? '⏹ Stopped.' : 'There is nothing to stop.'
   },

@@ -17,6 +17,7 @@ const areas: Readonly<Record<AreaOf<ErrorCode>, string>> = {
   agent: 'The agent and its tools',
   terminal: 'Commands the agent runs',
   hosts: 'Handlers: hooks and Python plugins',
+  hooks: 'Hooks and what they ask for',
   outbox: 'Replies that go out',
   cli: 'The command line',
 }

@@ -1,0 +1,150 @@
+/**
+ * One hook as the registry sees it, of whatever kind: it hears events one after the other, in the order they came, is
+ * counted, and is set aside when it fails too often.
+ */
+import type { Logger } from '../lib/log.ts'
+import { createHealth, type HookCounts } from './health.ts'
+import type { Outcome, RunHook } from './outcome.ts'
+import { createQueue } from './queue.ts'
+
+export interface ListenerDeps {
+  readonly id: string
+  readonly run: RunHook
+  deadlineMs(): number
+  /** False: it hears nothing for now, and that is nobody's fault. */
+  wantsToHear(): boolean
+  /** Its process has ended because of it, this often. */
+  onKill?(kills: number): void
+  readonly clock: () => number
+  readonly log: Logger
+}
+
+export type ListenerState = 'ready' | 'paused' | 'set-aside' | 'unavailable'
+
+export interface Listener {
+  readonly id: string
+  /** Hands an event over and returns at once. */
+  hear(event: string, context: unknown): void
+  /** As `hear`; resolves with what it returned, undefined when it failed or did not hear it. Never rejects. */
+  ask(event: string, context: unknown): Promise<unknown>
+  /** Calls it now, past the line and without counting. Never rejects. */
+  tryOut(event: string, context: unknown): Promise<{ readonly outcome: Outcome; readonly ms: number }>
+  state(): { readonly state: ListenerState; readonly reason: string }
+  counts(): HookCounts & { readonly waiting: number }
+  pause(): void
+  /** Hears events again, whatever kept it from doing so. */
+  resume(): void
+  /** It cannot be loaded, as was found out without an event. */
+  unloadable(text: string): void
+  /** Resolves when it has heard everything. */
+  idle(): Promise<void>
+  /** Hears nothing more; who waits for an answer gets none. */
+  end(): void
+}
+
+/** Events that wait for one hook; more are dropped. */
+const maxWaiting = 1_000
+/** What runs it may come back: a program that was installed meanwhile. */
+const lookAgainMs = 60_000
+
+interface Waiting {
+  readonly event: string
+  readonly context: unknown
+  readonly answer?: (value: unknown) => void
+}
+
+export function createListener({ id, run, deadlineMs, wantsToHear, onKill, clock, log }: ListenerDeps): Listener {
+  const health = createHealth()
+  const queue = createQueue<Waiting>(maxWaiting, work)
+  let paused = false
+  let ended = false
+  let unavailable: { readonly reason: string; readonly until: number } | undefined
+  let isFull = false
+
+  async function work({ event, context, answer }: Waiting): Promise<void> {
+    // It may have been set aside while this one waited.
+    if (!isOpen()) {
+      health.dropped()
+      answer?.(undefined)
+      return
+    }
+    const began = performance.now()
+    const outcome = await run({ event, context, wanted: answer !== undefined, deadlineMs: deadlineMs() })
+    note(event, outcome, performance.now() - began)
+    answer?.(outcome.ok ? outcome.value : undefined)
+  }
+
+  function note(event: string, outcome: Outcome, ms: number): void {
+    const { kills } = health.counts()
+    health.note(event, outcome, ms, clock())
+    if (outcome.ok) {
+      unavailable = undefined
+      return
+    }
+    if (outcome.kind === 'unavailable') unavailable = { reason: outcome.text, until: clock() + lookAgainMs }
+    const { text, stack } = outcome
+    log.warn({ event, ...(stack === '' ? {} : { stack }) }, `hook ${id} failed at ${event}: ${text}`)
+    const setAside = health.setAside()
+    if (setAside !== undefined)
+      log.error({}, `hook ${id} is set aside: ${setAside}; mend its files, or \`hermes hooks resume\``)
+    if (health.counts().kills > kills) onKill?.(health.counts().kills)
+  }
+
+  function isOpen(): boolean {
+    if (paused || ended || health.setAside() !== undefined) return false
+    return unavailable === undefined || clock() >= unavailable.until
+  }
+
+  function take(waiting: Waiting): void {
+    if (!wantsToHear()) {
+      waiting.answer?.(undefined)
+      return
+    }
+    if (isOpen() && queue.push(waiting)) {
+      isFull = false
+      return
+    }
+    if (!paused && !ended) health.dropped()
+    if (isOpen() && !isFull) {
+      isFull = true
+      log.warn({ event: waiting.event }, `hook ${id} is too slow: ${maxWaiting} events wait, further ones are dropped`)
+    }
+    waiting.answer?.(undefined)
+  }
+
+  return {
+    id,
+    hear: (event, context) => take({ event, context }),
+    ask: (event, context) => new Promise((answer) => take({ event, context, answer })),
+    async tryOut(event, context) {
+      const began = performance.now()
+      const outcome = await run({ event, context, wanted: true, deadlineMs: deadlineMs() })
+      return { outcome, ms: performance.now() - began }
+    },
+    state() {
+      if (paused) return { state: 'paused', reason: 'paused by hand' }
+      const setAside = health.setAside()
+      if (setAside !== undefined) return { state: 'set-aside', reason: setAside }
+      return unavailable === undefined
+        ? { state: 'ready', reason: '' }
+        : { state: 'unavailable', reason: unavailable.reason }
+    },
+    counts: () => ({ ...health.counts(), waiting: queue.waiting() }),
+    pause() {
+      paused = true
+    },
+    resume() {
+      paused = false
+      unavailable = undefined
+      health.forgive()
+    },
+    unloadable(text) {
+      health.unloadable(text, clock())
+    },
+    idle: queue.idle,
+    end() {
+      ended = true
+      for (const { answer } of queue.clear()) answer?.(undefined)
+    },
+  }
+}

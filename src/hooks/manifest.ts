@@ -1,0 +1,149 @@
+/**
+ * `HOOK.yaml`: what a hook is called and which events it wants (contract §1.1). Every problem is found at once, with its
+ * place in the file.
+ */
+import { z } from 'zod'
+import { type ParsedYaml, type PathPart, parseYaml } from '../lib/yaml.ts'
+
+export interface HookManifest {
+  readonly name: string
+  readonly description: string
+  /** As written, in that order; the same event may stand there twice. */
+  readonly events: readonly string[]
+  /** False: the hook is listed and hears nothing. */
+  readonly enabled: boolean
+  /** For one event, ms; the configuration decides where it is left out. */
+  readonly timeoutMs?: number
+  /** Variables it may see. Left out: the configuration decides. */
+  readonly env?: readonly string[]
+  /** Smaller ones hear an event first; hooks of the same priority go by their path. */
+  readonly priority: number
+  /** A file of the home without which the hook hears nothing. */
+  readonly requiresFile?: string
+}
+
+export type ManifestCheck =
+  | { readonly ok: true; readonly manifest: HookManifest; readonly warnings: readonly string[] }
+  /** One sentence each: `file:line:column: what was expected, what was found`. */
+  | { readonly ok: false; readonly problems: readonly string[] }
+
+export interface ManifestRules {
+  /** The name of the folder, which the hook is called by unless it says otherwise. */
+  readonly folder: string
+  /** What is odd about an event that is subscribed to; undefined for one that is emitted. */
+  doubtAbout(event: string): string | undefined
+}
+
+const maxTimeoutMs = 300_000
+
+/** Checks a manifest and fills in what it leaves out; keys it does not know are left alone. Never throws. */
+export function parseHookManifest(text: string, file: string, rules: ManifestRules): ManifestCheck {
+  const yaml = parseYaml(text, file)
+  if (yaml.problems.length > 0) {
+    return {
+      ok: false,
+      problems: yaml.problems.map(({ line, column, message }) => `${file}:${line}:${column}: ${message}`),
+    }
+  }
+  const parsed = manifestSchema.safeParse(yaml.value)
+  if (!parsed.success) return { ok: false, problems: sentences(yaml, parsed.error.issues) }
+  const { name, description, events, enabled, timeout_ms, env, priority, requires_file } = parsed.data
+  const manifest: HookManifest = {
+    name: name ?? rules.folder,
+    description,
+    events,
+    enabled,
+    priority,
+    ...(timeout_ms === undefined ? {} : { timeoutMs: timeout_ms }),
+    ...(env === undefined ? {} : { env }),
+    ...(requires_file === undefined ? {} : { requiresFile: requires_file }),
+  }
+  return { ok: true, manifest, warnings: warningsOf(yaml, events, rules) }
+}
+
+const text = z.string({ error: 'expected a text' })
+
+/** Names stand in commands, in the log and in lists; a path is none of them. */
+const nameOf = text.regex(/^[\p{L}\p{N}_][\p{L}\p{N}_ .:@-]{0,63}$/u, {
+  error: 'expected a name of at most 64 letters, digits, spaces and . _ - without / or \\',
+})
+
+const eventName = text.regex(/^\S{1,100}$/, { error: 'expected the name of an event, for example agent:end' })
+
+const variable = text.regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'expected the name of a variable' })
+
+/** One value counts as a list of one. */
+function listOf<Item extends z.ZodType>(item: Item, what: string) {
+  return z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(item, { error: what }))
+}
+
+const manifestSchema = z.looseObject(
+  {
+    name: nameOf.optional(),
+    description: text.default(''),
+    events: listOf(eventName, 'expected a list of events, for example [agent:start, agent:end]').refine(
+      (events) => events.length > 0,
+      { error: 'expected at least one event' },
+    ),
+    enabled: z.boolean({ error: 'expected true or false' }).default(true),
+    timeout_ms: z
+      .int({ error: 'expected milliseconds as a whole number' })
+      .min(1, { error: 'expected a number above 0' })
+      .max(maxTimeoutMs, { error: `expected at most ${maxTimeoutMs} (5 minutes)` })
+      .optional(),
+    env: listOf(variable, 'expected a list of names of variables').optional(),
+    priority: z.int({ error: 'expected a whole number' }).default(0),
+    requires_file: text
+      .regex(/^(?!\/)(?!.*(?:^|\/)\.\.(?:\/|$))[^\0\\]{1,255}$/, {
+        error: 'expected a path within the home, for example BOOT.md',
+      })
+      .optional(),
+  },
+  { error: 'expected the keys name, description and events' },
+)
+
+function warningsOf(yaml: ParsedYaml, events: readonly string[], rules: ManifestRules): string[] {
+  return events.flatMap((event, index) => {
+    const doubt =
+      events.indexOf(event) < index ? `${event} stands here twice and is handled twice` : rules.doubtAbout(event)
+    if (doubt === undefined) return []
+    const { line, column } = yaml.positionOf(['events', index])
+    return [`${yaml.file}:${line}:${column}: ${doubt}`]
+  })
+}
+
+interface Issue {
+  readonly path: readonly PropertyKey[]
+  /** What was expected. */
+  readonly message: string
+}
+
+/** One sentence each, in the order of the file. */
+function sentences(yaml: ParsedYaml, issues: readonly Issue[]): string[] {
+  return issues
+    .map(({ path, message }) => {
+      const parts = path.filter((part) => typeof part !== 'symbol')
+      const field = parts.length === 0 ? '' : `${parts.join('.')}: `
+      return { ...yaml.positionOf(parts), sentence: `${field}${message}, found ${shown(valueAt(yaml.value, parts))}` }
+    })
+    .sort((one, other) => one.line - other.line || one.column - other.column)
+    .map(({ line, column, sentence }) => `${yaml.file}:${line}:${column}: ${sentence}`)
+}
+
+function valueAt(value: unknown, path: readonly PathPart[]): unknown {
+  let found = value
+  for (const part of path) {
+    if (typeof found !== 'object' || found === null) return found
+    found = Object.entries(found).find(([key]) => key === String(part))?.[1]
+  }
+  return found
+}
+
+/** Short, and without the content of lists and mappings. */
+function shown(value: unknown): string {
+  if (value === undefined || value === null) return 'nothing'
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list'
+  if (typeof value === 'object') return 'a mapping'
+  const quoted = JSON.stringify(value)
+  return quoted.length > 60 ? `${quoted.slice(0, 60)}…` : quoted
+}

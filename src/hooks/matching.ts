@@ -1,0 +1,77 @@
+/**
+ * Which subscriptions an event reaches (contract §1.3): those of its exact name, then those of `<base>:*`.
+ */
+import { nearest } from '../lib/nearest.ts'
+
+/** Turns a subscription to a command's alias into one to its canonical name; other names come back as they are. */
+export type Canonical = (event: string) => string
+
+/** `command:*` of `command:new`; undefined for an event without a colon. */
+export function wildcardOf(event: string): string | undefined {
+  const colon = event.indexOf(':')
+  return colon === -1 ? undefined : `${event.slice(0, colon)}:*`
+}
+
+/**
+ * What a hook is registered for. An alias beside its canonical name is the same subscription; whatever else is listed
+ * twice is registered twice.
+ */
+export function subscriptionsOf(events: readonly string[], canonical: Canonical): string[] {
+  const plain = new Set(events.filter((event) => canonical(event) === event))
+  const aliased = new Set<string>()
+  return events.flatMap((event) => {
+    const name = canonical(event)
+    if (name === event) return [name]
+    if (plain.has(name) || aliased.has(name)) return []
+    aliased.add(name)
+    return [name]
+  })
+}
+
+export interface Subscription<Listener> {
+  readonly listener: Listener
+  /** Canonical. */
+  readonly events: readonly string[]
+}
+
+/** Finds the listeners of an event; what it has found once it finds again without a search. */
+export type Matcher<Listener> = (event: string) => readonly Listener[]
+
+const none: readonly never[] = []
+/** Of names that were asked for; those of commands come from people. */
+const maxRemembered = 1_000
+
+/** `subscriptions` are in the order in which they hear an event. */
+export function createMatcher<Listener>(subscriptions: readonly Subscription<Listener>[]): Matcher<Listener> {
+  const byName = new Map<string, Listener[]>()
+  for (const { listener, events } of subscriptions) {
+    for (const event of events) {
+      const known = byName.get(event)
+      if (known === undefined) byName.set(event, [listener])
+      else known.push(listener)
+    }
+  }
+  if (byName.size === 0) return () => none
+  const found = new Map<string, readonly Listener[]>()
+  return (event) => {
+    const known = found.get(event)
+    if (known !== undefined) return known
+    const wildcard = wildcardOf(event)
+    const all = [...(byName.get(event) ?? []), ...(wildcard === undefined ? [] : (byName.get(wildcard) ?? []))]
+    const listeners = all.length === 0 ? none : all
+    if (found.size < maxRemembered) found.set(event, listeners)
+    return listeners
+  }
+}
+
+/** What is odd about a subscription, as a sentence; undefined when there is such an event. */
+export function doubtAbout(event: string, emitted: readonly string[]): string | undefined {
+  const known = new Set(emitted)
+  if (known.has(event)) return undefined
+  const families = new Set(emitted.map((name) => wildcardOf(name) ?? name))
+  if (families.has(event)) return undefined
+  const whole = `${event}:*`
+  const meant = families.has(whole) ? whole : nearest(event, [...known, ...families])
+  const advice = meant === null ? '' : `; did you mean ${meant}?`
+  return `no event is called ${JSON.stringify(event)}${advice}`
+}

@@ -1,0 +1,41 @@
+/**
+ * What `hermes hooks list` and the API say of a hook.
+ */
+import type { HookCounts } from './health.ts'
+import type { ListenerState } from './listener.ts'
+
+export interface HookReport extends HookCounts {
+  readonly name: string
+  /** `folder`: HOOK.yaml and a handler. The others stand in config.yaml. */
+  readonly kind: 'folder' | 'command' | 'webhook'
+  readonly description: string
+  /** As they were written. */
+  readonly events: readonly string[]
+  /** `disabled`: by its manifest. `invalid`: cannot be used as it is. */
+  readonly state: ListenerState | 'disabled' | 'invalid'
+  /** Why it is not `ready`; '' when it is. */
+  readonly reason: string
+  /** Why its newest version is not in use; '' when it is. */
+  readonly problem: string
+  /** Events that wait for it. */
+  readonly waiting: number
+  /** `typescript`, `javascript`, `python`; '' where there is no handler. */
+  readonly language: string
+  /** `shipped` with the gateway, `home`, or `config`. */
+  readonly origin: 'shipped' | 'home' | 'config'
+  /** '' for hooks of the configuration. */
+  readonly folder: string
+  readonly priority: number
+  readonly timeoutMs: number
+}
+
+export const noCounts: HookCounts & { readonly waiting: number } = {
+  fired: 0,
+  failed: 0,
+  dropped: 0,
+  kills: 0,
+  meanMs: null,
+  p99Ms: null,
+  lastError: null,
+  waiting: 0,
+}

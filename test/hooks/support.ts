@@ -1,0 +1,193 @@
+/**
+ * A HookRegistry on a home of its own, with real hosts; what its handlers send is recorded.
+ */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { type HooksConfig, hooksConfig } from '../../src/hooks/config.ts'
+import { createHookRegistry, type HookRegistry } from '../../src/hooks/registry.ts'
+import type { HookReport } from '../../src/hooks/report.ts'
+import type { HookServices } from '../../src/hooks/services.ts'
+import type { HostOptions } from '../../src/hosts/contract.ts'
+import { createHost } from '../../src/hosts/host.ts'
+import { within } from '../../src/lib/wait.ts'
+import { type HookEventName, type HookEvents, hookEventNames } from '../../src/message/hook-events.ts'
+import { createRecordingLog, type Files, path, python, type RecordingLog, writeFiles } from '../hosts/support.ts'
+import { tempHome } from '../kit/temp-home.ts'
+
+export { python, withoutPython } from '../hosts/support.ts'
+
+export interface HooksSetup {
+  /** By path within the folder of hooks: `greeter/HOOK.yaml`. */
+  readonly files?: Files
+  /** Hooks that ship with the gateway. */
+  readonly shipped?: Files
+  readonly settings?: Partial<HooksConfig>
+  readonly environment?: Readonly<Record<string, string>>
+  readonly services?: Partial<HookServices>
+  readonly limits?: HostOptions['limits']
+  readonly clock?: () => number
+}
+
+export interface Sent {
+  readonly hook: string
+  readonly target: string
+  readonly text: string
+}
+
+export interface HooksUnderTest {
+  readonly registry: HookRegistry
+  readonly log: RecordingLog
+  readonly home: string
+  /** The user's folder of hooks. */
+  readonly folder: string
+  /** What handlers sent, in the order it came. */
+  readonly sent: readonly Sent[]
+  readonly settings: { hooks: HooksConfig; environment: Record<string, string> }
+  /** Processes that were made for hooks, started or not. */
+  readonly hosts: readonly HostOptions[]
+  /** Resolves when this many messages were sent; rejects after ten seconds. */
+  sentAfter(count: number): Promise<readonly Sent[]>
+  /** Resolves when a message fits; rejects after ten seconds. */
+  heard(fits: (sent: Sent) => boolean): Promise<Sent>
+  write(files: Files): void
+  remove(name: string): void
+  report(name: string): HookReport
+}
+
+const patienceMs = 10_000
+export const commands: Readonly<Record<string, string>> = { new: 'new', reset: 'new', stop: 'stop', status: 'status' }
+
+/** Ends with the test. Nothing is discovered yet. */
+export function hooksWith(t: TestContext, setup: HooksSetup = {}): HooksUnderTest {
+  const home = tempHome(t)
+  const folder = join(home, 'hooks')
+  const shipped = join(home, 'shipped')
+  mkdirSync(folder, { mode: 0o700 })
+  writeFiles(shipped, setup.shipped ?? {})
+  writeFiles(folder, setup.files ?? {})
+  const log = createRecordingLog()
+  const sent: Sent[] = []
+  const hosts: HostOptions[] = []
+  const watchers = new Set<() => void>()
+  const settings = {
+    hooks: { ...hooksConfig.hooks.parse({}), python: python ?? 'python3', ...setup.settings },
+    environment: { PATH: path, HOME: home, ...setup.environment },
+  }
+  const registry = createHookRegistry({
+    roots: [
+      { path: shipped, origin: 'shipped' },
+      { path: folder, origin: 'home' },
+    ],
+    folder,
+    home,
+    cacheFolder: join(home, 'cache'),
+    settings: () => settings.hooks,
+    environment: () => settings.environment,
+    createHost(options) {
+      hosts.push(options)
+      return createHost({ ...options, limits: { graceMs: 60, exitMs: 500, ...setup.limits } })
+    },
+    emitted: () => [...hookEventNames, ...new Set(Object.values(commands).map((name) => `command:${name}`))],
+    commandCalled: (name) => commands[name],
+    services: {
+      async send(hook, target, text) {
+        sent.push({ hook, target, text })
+        for (const look of [...watchers]) look()
+      },
+      startAgent: async () => Promise.reject(new Error('startAgent is not available yet')),
+      ...setup.services,
+    },
+    clock: setup.clock ?? Date.now,
+    log,
+  })
+  t.after(() => registry.stop(0))
+
+  function until<T>(what: string, look: () => T | undefined): Promise<T> {
+    const { promise, resolve } = Promise.withResolvers<T>()
+    const watcher = () => {
+      const found = look()
+      if (found === undefined) return
+      watchers.delete(watcher)
+      resolve(found)
+    }
+    watchers.add(watcher)
+    watcher()
+    return inTime(
+      promise,
+      () => `${what}; sent: ${JSON.stringify(sent)}; log: ${JSON.stringify(log.records.slice(-10))}`,
+    )
+  }
+
+  return {
+    registry,
+    log,
+    home,
+    folder,
+    sent,
+    settings,
+    hosts,
+    sentAfter: (count) => until(`${count} messages`, () => (sent.length >= count ? sent : undefined)),
+    heard: (fits) => until('a message', () => sent.find(fits)),
+    write: (files) => writeFiles(folder, files),
+    remove: (name) => rmSync(join(folder, name), { recursive: true, force: true }),
+    report(name) {
+      const found = registry.list().find((one) => one.name === name)
+      if (found === undefined) throw new Error(`no hook is called ${name}`)
+      return found
+    },
+  }
+}
+
+/** Rejects after ten seconds, with what was waited for. */
+export async function inTime<T>(work: Promise<T>, what: () => string): Promise<T> {
+  const result = await within(work, patienceMs)
+  if (result.done) return result.value
+  throw new Error(`waited in vain for ${what()}`)
+}
+
+/** A manifest. */
+export function hookYaml(events: readonly string[], more = ''): string {
+  return `description: made for a test\nevents:\n${events.map((event) => `  - "${event}"\n`).join('')}${more}`
+}
+
+/** A handler in JavaScript that sends what it hears: `<event> <text> <word>`. */
+export function teller(word = ''): string {
+  return `export const handle = async (event, context, { gateway }) => {
+    await gateway.send('there', [event, context.message ?? context.command ?? '', ${JSON.stringify(word)}].join(' ').trim())
+  }\n`
+}
+
+/** The same in Python. */
+export function pythonTeller(word = ''): string {
+  return `async def handle(event_type, context, services):
+    text = " ".join([event_type, str(context.get("message") or context.get("command") or ""), ${JSON.stringify(word)}])
+    await services.gateway.send("there", text.strip())
+`
+}
+
+export function agentStart(message: string): HookEvents['agent:start'] {
+  return {
+    platform: 'fake',
+    user_id: 'ada',
+    session_id: 's1',
+    session_key: 'agent:main:fake:dm:c1',
+    chat_id: 'c1',
+    thread_id: '',
+    chat_type: 'dm',
+    message,
+    message_full: message,
+  }
+}
+
+export function command(name: string, args = '', typed = name): HookEvents[`command:${string}`] {
+  return { platform: 'fake', user_id: 'ada', command: name, args, raw_command: typed, raw_args: args }
+}
+
+export type { HookEventName }
+
+/** Writes one file and makes the folders above it. */
+export function writeFile(file: string, text: string): void {
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, text)
+}

@@ -1,0 +1,117 @@
+/**
+ * Hooks decide about commands before they run, and never about those by which people get out of trouble.
+ */
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { HomeLayout } from '../../src/lib/home.ts'
+import { startTestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
+
+/** A hook in JavaScript whose handler has this body. */
+function hook(home: HomeLayout, name: string, events: string, body: string): void {
+  const folder = join(home.hooks, name)
+  mkdirSync(folder, { recursive: true, mode: 0o755 })
+  writeFileSync(join(folder, 'HOOK.yaml'), `events: ${events}\n`)
+  writeFileSync(
+    join(folder, 'handler.js'),
+    `export const handle = async (event, context, { gateway }) => {\n${body}\n}\n`,
+  )
+}
+
+function withHook(t: TestContext, events: string, body: string, more: TestGatewayOptions = {}) {
+  return startTestGateway(t, { ...more, prepare: (home) => hook(home, 'judge', JSON.stringify(events), body) })
+}
+
+test('a hook denies a command, with its reason', async (t) => {
+  const gateway = await withHook(
+    t,
+    'command:version',
+    `return { decision: ' Deny ', message: 'Not for ' + context.user_id }`,
+  )
+  await gateway.say('/version', { user: 'ada' })
+  await gateway.reply('Not for ada')
+  await gateway.say('/whoami')
+  await gateway.until(({ text }) => text.includes('allow'))
+})
+
+test('a hook that denies without a reason: the person is told which command was blocked', async (t) => {
+  const gateway = await withHook(t, 'command:*', `return { decision: 'deny' }`)
+  await gateway.say('/reset', { user: 'ada' })
+  await gateway.reply('Command `/reset` was blocked by a hook.')
+  assert.equal(gateway.events.filter(({ name }) => name === 'session:reset').length, 0)
+  const { context } = await gateway.event('command:new')
+  assert.equal(context['raw_command'], 'reset')
+})
+
+test('a hook answers a command itself', async (t) => {
+  const gateway = await withHook(t, 'command:version', `return { decision: 'handled', message: 'mine' }`)
+  await gateway.say('/version')
+  await gateway.reply('mine')
+})
+
+test('a hook makes another command of one; its arguments stay unless it gives others', async (t) => {
+  const gateway = await withHook(
+    t,
+    'command:version',
+    `return { decision: 'rewrite', command_name: '/new', ...(context.args === 'keep' ? {} : { raw_args: 'Taxes' }) }`,
+  )
+  await gateway.say('/version keep')
+  await gateway.reply('New conversation: keep')
+  await gateway.say('/version other')
+  await gateway.reply('New conversation: Taxes')
+})
+
+test('a command that a hook made up is answered as unknown', async (t) => {
+  const gateway = await withHook(t, 'command:version', `return { decision: 'rewrite', command_name: 'nonsense' }`)
+  await gateway.say('/version')
+  await gateway.reply('/nonsense')
+})
+
+test('a hook that throws, or takes for ever, lets the command through', async (t) => {
+  const gateway = await withHook(
+    t,
+    'command:*',
+    `if (context.command === 'version') throw new Error('broken')\nawait new Promise(() => undefined)`,
+    { config: { hooks: { command_timeout: 0.2, timeout: 0.5 } } },
+  )
+  await gateway.say('/version')
+  await gateway.reply('0.0.0-test')
+  await gateway.say('/help')
+  await gateway.reply('/stop')
+})
+
+test('no hook is asked about /stop, and it is told of it afterwards', async (t) => {
+  const gateway = await withHook(
+    t,
+    'command:*',
+    `await gateway.send('fake:watch', context.command)\nreturn { decision: 'deny' }`,
+    {
+      replies: [{ text: 'one two three four', hang: 'stream', hangAfter: 3 }],
+    },
+  )
+  await gateway.say('a long question')
+  await gateway.asked(0)
+  await gateway.say('/version')
+  await gateway.reply('0.0.0-test')
+  await gateway.say('/stop')
+  await gateway.reply('Stopped.')
+  await gateway.reply('version', 'watch')
+  await gateway.reply('stop', 'watch')
+})
+
+test('a hook that is still thinking cannot hold back a /stop that comes behind', async (t) => {
+  const gateway = await withHook(
+    t,
+    'command:version',
+    `await gateway.send('fake:watch', 'thinking'); await new Promise(() => undefined)`,
+    {
+      config: { hooks: { command_timeout: 60, timeout: 60 } },
+    },
+  )
+  await gateway.say('/version')
+  await gateway.reply('thinking', 'watch')
+  await gateway.say('/stop')
+  await gateway.reply('There is nothing to stop.')
+  await gateway.reply('was still waiting for a hook')
+})
