@@ -1,0 +1,201 @@
+/**
+ * The small parts of the adapter, each by itself.
+ */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createDirectory, isThread } from '../../../platforms/discord/directory.ts'
+import { createIntake } from '../../../platforms/discord/intake.ts'
+import { readOptions } from '../../../platforms/discord/options.ts'
+import { createSessionLimit } from '../../../platforms/discord/session-limit.ts'
+import { idAtTime, isNewer, newest, timeOf } from '../../../platforms/discord/snowflake.ts'
+import { readVoice } from '../../../platforms/discord/voice.ts'
+import { silentLog } from '../../../src/lib/log.ts'
+import { never, until } from './support.ts'
+
+describe('ids', () => {
+  test('an id tells its time, and a time its first id', () => {
+    // The example of Discord's reference.
+    assert.equal(timeOf('175928847299117063'), Date.parse('2016-04-30T11:18:25.796Z'))
+    assert.equal(timeOf(idAtTime(1_700_000_000_123)), 1_700_000_000_123)
+    assert.equal(idAtTime(0), '0')
+  })
+
+  test('the longer id is the newer one, of two as long the larger', () => {
+    assert.equal(isNewer('100', '99'), true)
+    assert.equal(isNewer('99', '100'), false)
+    assert.equal(isNewer('99', '99'), false)
+    assert.equal(newest(['99', '100', '98']), '100')
+    assert.equal(newest([]), undefined)
+  })
+})
+
+describe('settings', () => {
+  test('what is not set is as the manual says', () => {
+    const options = readOptions({ token: ' t ' })
+    assert.deepEqual(
+      [options.token, options.apiUrl, options.ownApi, options.requireMention, options.autoThread, options.reactions],
+      ['t', 'https://discord.com/api', false, true, true, false],
+    )
+    assert.deepEqual(options.mentions, { everyone: false, roles: false, users: true, repliedUser: true })
+    assert.equal(options.allowBots, 'none')
+  })
+
+  test('another API is the one that is asked, with or without a stroke at its end', () => {
+    assert.deepEqual(readOptions({ api_url: 'http://127.0.0.1:9/api/' }).apiUrl, 'http://127.0.0.1:9/api')
+    assert.equal(readOptions({ api_url: 'http://127.0.0.1:9/api' }).ownApi, true)
+  })
+})
+
+describe('the directory', () => {
+  const guild = {
+    id: '1',
+    roles: [{ id: '5', name: 'Hermes', tags: { bot_id: '9' } }],
+    channels: [{ id: '2', type: 0, name: 'general', last_message_id: '77' }],
+    threads: [{ id: '3', type: 11, name: 'Gears', parent_id: '2', owner_id: '8' }],
+  }
+  const known = () => {
+    const directory = createDirectory()
+    directory.ready({ user: { id: '9', username: 'Hermes' }, application: { id: '10' } })
+    directory.learn({ t: 'GUILD_CREATE', s: 1, d: guild })
+    return directory
+  }
+
+  test('it knows the bot, its role, channels and threads', () => {
+    const directory = known()
+    assert.deepEqual(directory.me(), { id: '9', name: 'Hermes', applicationId: '10' })
+    assert.equal(directory.isMyRole('5'), true)
+    assert.equal(directory.channel('2')?.name, 'general')
+    assert.equal(isThread(directory.channel('3')), true)
+    assert.deepEqual([...directory.newestMessages()], [['2', '77']])
+  })
+
+  test('the newest messages count for one session only', () => {
+    const directory = known()
+    directory.ready({ user: { id: '9', username: 'Hermes' } })
+    assert.equal(directory.newestMessages().size, 0)
+  })
+
+  test('an update changes what it names and leaves the rest', () => {
+    const directory = known()
+    directory.learn({ t: 'THREAD_MEMBERS_UPDATE', s: 2, d: { id: '3', added_members: [{ user_id: '9' }] } })
+    directory.learn({ t: 'THREAD_UPDATE', s: 3, d: { id: '3', type: 11, guild_id: '1', name: 'Cogs' } })
+    assert.deepEqual(directory.channel('3'), {
+      id: '3',
+      type: 11,
+      name: 'Cogs',
+      guildId: '1',
+      parentId: '2',
+      ownerId: '8',
+      joined: true,
+    })
+    directory.learn({ t: 'THREAD_MEMBERS_UPDATE', s: 4, d: { id: '3', removed_member_ids: ['9'] } })
+    assert.equal(directory.channel('3')?.joined, false)
+  })
+
+  test('what was deleted is forgotten, and an outage of a server is not its end', () => {
+    const directory = known()
+    directory.learn({ t: 'GUILD_DELETE', s: 2, d: { id: '1', unavailable: true } })
+    assert.notEqual(directory.channel('2'), undefined)
+    directory.learn({ t: 'THREAD_DELETE', s: 3, d: { id: '3' } })
+    directory.learn({ t: 'GUILD_ROLE_DELETE', s: 4, d: { role_id: '5', guild_id: '1' } })
+    assert.deepEqual([directory.channel('3'), directory.isMyRole('5')], [undefined, false])
+    directory.learn({ t: 'GUILD_DELETE', s: 5, d: { id: '1' } })
+    assert.equal(directory.channel('2'), undefined)
+  })
+})
+
+describe('the intake', () => {
+  test('one channel waits for its first event, others do not', async () => {
+    const done: string[] = []
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const intake = createIntake({ log: silentLog, random: () => 0, signal: never, onOverflow: () => undefined })
+    intake.push('a', async () => {
+      await promise
+      done.push('a1')
+    })
+    intake.push('a', async () => void done.push('a2'))
+    intake.push('b', async () => void done.push('b1'))
+    await intake.idle('b')
+    assert.deepEqual(done, ['b1'])
+    resolve()
+    await intake.idle('a')
+    assert.deepEqual(done, ['b1', 'a1', 'a2'])
+  })
+
+  test('more than it holds is left for the history, which is asked once there is room', async () => {
+    const done: number[] = []
+    const asked: string[] = []
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const onOverflow = (channel: string) => void asked.push(channel)
+    const intake = createIntake({ log: silentLog, random: () => 0, signal: never, onOverflow, limit: 3 })
+    for (const number of [1, 2, 3, 4, 5]) {
+      intake.push('a', async () => {
+        await promise
+        done.push(number)
+      })
+    }
+    resolve()
+    await intake.idle('a')
+    await until(() => asked.length === 1)
+    assert.deepEqual([done, asked], [[1, 2, 3], ['a']])
+  })
+
+  test('after the end nothing is begun any more', async () => {
+    const closing = new AbortController()
+    let tries = 0
+    const intake = createIntake({
+      log: silentLog,
+      random: () => 0,
+      signal: closing.signal,
+      onOverflow: () => undefined,
+    })
+    intake.push('a', async () => {
+      tries += 1
+      closing.abort()
+      throw new Error('the disk is full')
+    })
+    await intake.idle('a')
+    intake.push('a', () => Promise.reject(new Error('it was begun')))
+    assert.equal(tries, 1)
+  })
+})
+
+describe('the session limit', () => {
+  const limit = { total: 1_000, remaining: 1, reset_after: 0, max_concurrency: 1 }
+
+  test('the first session uses what is known, the next ones ask anew', async () => {
+    let asked = 0
+    const sessions = createSessionLimit({
+      limit,
+      gapMs: 0,
+      async refresh() {
+        asked += 1
+        return { ...limit, remaining: 5 }
+      },
+      onWait: () => assert.fail('it waited'),
+    })
+    await sessions.waitForIdentify(never)
+    assert.equal(asked, 0)
+    await sessions.waitForIdentify(never)
+    assert.equal(asked, 1)
+  })
+
+  test('whoever waits for a session can be called off', async () => {
+    const closing = new AbortController()
+    const sessions = createSessionLimit({
+      limit,
+      gapMs: 0,
+      refresh: async () => ({ ...limit, remaining: 0, reset_after: 3_600_000 }),
+      onWait: () => closing.abort(),
+    })
+    await sessions.waitForIdentify(closing.signal)
+    await assert.rejects(sessions.waitForIdentify(closing.signal))
+  })
+})
+
+test('what is no recording in Opus is no voice message', () => {
+  const text = (value: string) => new TextEncoder().encode(value)
+  for (const bytes of [text(''), text('OggS'), text(`OggS${'\0'.repeat(40)}vorbis`), text('RIFF....WAVE')]) {
+    assert.equal(readVoice(bytes), undefined)
+  }
+})
