@@ -49,6 +49,9 @@ export interface Flights {
   none(): Promise<void>
 }
 
+/** One for all: making an error for each call would cost more than the call. */
+const callIsOver = new DOMException('The call is over.', 'AbortError')
+
 export function createFlights(): Flights {
   const flying = new Map<number, InFlight>()
   let waiting: (() => void)[] = []
@@ -57,7 +60,7 @@ export function createFlights(): Flights {
     get: (id) => flying.get(id),
     remove(one) {
       flying.delete(one.id)
-      one.over.abort()
+      one.over.abort(callIsOver)
       if (flying.size > 0) return
       for (const tell of waiting) tell()
       waiting = []
