@@ -23,7 +23,7 @@ export function startCrowd({ stages, talk }: Pick<World, 'stages' | 'talk'>, ran
 
   async function person(stage: Stage, chat: string): Promise<void> {
     while (!home.signal.aborted) {
-      await pause(random.between(200, 600))
+      await pause(random.between(150, 450))
       if (home.signal.aborted) return
       if (talk.waiting(stage.platform).filter((one) => one.chat === chat).length >= mostWaiting) continue
       const { answered } = talk.ask(stage, chat, random.next() < wordyShare ? 'wordy' : 'plain')

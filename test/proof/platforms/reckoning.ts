@@ -7,10 +7,11 @@ import { answeredToken, isKept, type Tally, tallyOf, tokenOf } from '../tally.ts
 import { wrongRows } from './rows.ts'
 import type { Asked } from './talk.ts'
 
-/** A time in which one platform suffered, or none. ms of the clock of `Asked.at`. */
+/** A time in which a platform suffered, or the quiet just before it. ms of the clock of `Asked.at`. */
 export interface Episode {
-  readonly platform: string | undefined
-  readonly trouble: string
+  readonly platform: string
+  /** Undefined when it was quiet. */
+  readonly trouble: string | undefined
   readonly from: number
   readonly to: number
   readonly measures: 'reconnect' | 'noticed' | 'nothing'
@@ -93,18 +94,19 @@ function countsOf(rates: Rates, evidence: Evidence): PlatformCounts {
   const tally = tallyOf(asked, shown, setAside, [])
   const wrong = wrongRows(asked, shown, evidence.longChars.get(platform) ?? 0)
   const own = evidence.episodes.filter((one) => one.platform === platform)
-  const backs = own
+  const troubled = own.filter(({ trouble }) => trouble !== undefined)
+  const backs = troubled
     .filter(({ measures }) => measures === 'reconnect')
     .map(({ backMs = Number.POSITIVE_INFINITY }) => backMs)
   const reconnectP95 = quantile(backs, 0.95)
   const others = evidence.asked.filter((one) => one.platform !== platform)
   const othersQuiet = p95In(
     others,
-    evidence.episodes.filter((one) => one.platform === undefined),
+    own.filter(({ trouble }) => trouble === undefined),
   )
   const othersDuring = p95In(
     others,
-    own.filter(({ kills }) => !kills),
+    troubled.filter(({ kills }) => !kills),
   )
   const { earlyCalls, lateMs } = rates
   const kept =
@@ -123,7 +125,7 @@ function countsIn(episode: Episode, { asked, shown, setAside }: Evidence): Episo
   const during = asked.filter((one) => isIn(one, episode))
   const own = during.filter((one) => one.platform === platform)
   const tokens = new Set(own.map(tokenOf))
-  const answers = (shown.get(platform ?? '') ?? []).filter(({ text }) => tokens.has(answeredToken(text) ?? ''))
+  const answers = (shown.get(platform) ?? []).filter(({ text }) => tokens.has(answeredToken(text) ?? ''))
   const { unanswered, unlabelled, labelled } = tallyOf(own, answers, setAside, [])
   return {
     ...episode,

@@ -7,7 +7,7 @@ import { bars, type EpisodeCounts, type PlatformCounts, type PlatformsResult } f
 export function platformsReport({ episodes, platforms, deadLetters, seconds }: PlatformsResult): string[] {
   return [
     `Platforms in trouble: ${platforms.map(({ platform }) => platform).join(', ')}; ${seconds.toFixed(0)} s`,
-    ...table(episodes.filter(({ platform }) => platform !== undefined)),
+    ...table(episodes.filter(({ trouble }) => trouble !== undefined)),
     ...platforms.flatMap(totals),
     `  given up by the outbox at the end: ${counted(deadLetters)}`,
   ]
@@ -17,8 +17,8 @@ const heads = ['platform', 'trouble', 'said', 'lost', 'doubled', 'labelled', 'an
 
 function table(episodes: readonly EpisodeCounts[]): string[] {
   const lines = episodes.map((one) => [
-    one.platform ?? '',
-    one.trouble,
+    one.platform,
+    one.trouble ?? '',
     String(one.said),
     String(one.lost),
     String(one.unlabelled),

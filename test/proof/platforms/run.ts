@@ -26,9 +26,10 @@ export interface PlatformsOptions {
   progress(line: string): void
 }
 
-/** At the beginning, with nothing wrong: what the answers take otherwise. */
-const quietMs = 8_000
-const quietBetweenMs = 1_000
+/** What is loaded and compiled at the first use is, by then. */
+const warmUpMs = 3_000
+/** Before each trouble: what answers take when nothing is wrong. */
+const quietMs = 1_200
 /** For an answer after the end of a trouble. */
 const patienceMs = 45_000
 /** Without any new answer for so long, with the gateway left alone, something is lost. */
@@ -47,15 +48,16 @@ export async function runPlatforms(options: PlatformsOptions): Promise<Platforms
   const episodes: Episode[] = []
   try {
     await world.start()
+    await world.connected()
     await allAnswer(world)
     crowd.begin()
-    episodes.push(await quiet(quietMs))
+    await pause(warmUpMs)
     for (const stage of stages.filter(({ platform }) => platform === (options.platform ?? platform))) {
       const known = troublesOf(stage, windows.get(stage.platform) ?? [])
       for (const trouble of known.filter(({ name }) => name.includes(options.trouble ?? ''))) {
         options.progress(`${stage.platform}: ${trouble.name}`)
+        if (trouble.kills !== true) episodes.push(await quiet(stage, quietMs))
         episodes.push(await suffer(stage, trouble, world))
-        episodes.push(await quiet(quietBetweenMs))
       }
     }
     if (options.randomSeconds > 0) {
@@ -101,10 +103,10 @@ async function allAnswer({ stages, talk }: World): Promise<void> {
   if (!all.done) throw new Error(`the platforms did not answer: ${talk.waiting().map(({ chat }) => chat)}`)
 }
 
-async function quiet(ms: number): Promise<Episode> {
+async function quiet({ platform }: Stage, ms: number): Promise<Episode> {
   const from = performance.now()
   await pause(ms)
-  return { platform: undefined, trouble: 'none', from, to: performance.now(), measures: 'nothing', kills: false }
+  return { platform, trouble: undefined, from, to: performance.now(), measures: 'nothing', kills: false }
 }
 
 async function suffer(stage: Stage, trouble: Trouble, world: World): Promise<Episode> {

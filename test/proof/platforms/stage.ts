@@ -67,5 +67,15 @@ export function allChats({ probe, lost, busy }: StageChats): readonly string[] {
   return [probe, lost, ...busy]
 }
 
+/** Those that fit among the newest, oldest first; `last` at most. */
+export function newestOf<T>(all: readonly T[], fits: (one: T) => boolean, last = Number.POSITIVE_INFINITY): T[] {
+  const found: T[] = []
+  for (let at = all.length - 1; at >= 0 && found.length < last; at -= 1) {
+    const one = all[at]
+    if (one !== undefined && fits(one)) found.push(one)
+  }
+  return found.reverse()
+}
+
 /** What stands at the end of a reply that is still being written. */
 export const draftCursor = '▉'

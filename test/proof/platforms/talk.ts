@@ -33,11 +33,13 @@ export interface Talk {
 /** How often the chats are looked at. */
 const lookMs = 4
 /** Of a chat's newest messages; now and then all of them. */
-const newest = 30
+const newest = 8
 const looksPerFull = 200
 
 export function createTalk(stages: readonly Stage[]): Talk {
   const asked: Asked[] = []
+  /** Messages that will not change any more. */
+  const read = new Set<string>()
   const open = new Map<string, { readonly one: Asked; readonly resolve: () => void }>()
   const places = stages.flatMap((stage) =>
     allChats(stage.chats).map((chat) => ({ stage, chat, waiting: 0, numbers: 0 })),
@@ -54,12 +56,14 @@ export function createTalk(stages: readonly Stage[]): Talk {
     looks += 1
     const last = looks % looksPerFull === 0 ? undefined : newest
     for (const { stage, chat, waiting } of places) {
-      if (waiting > 0) for (const message of stage.shown(chat, last)) read(message)
+      if (waiting > 0) for (const message of stage.shown(chat, last)) take(message)
     }
   }
 
-  function read({ text, draft }: SentMessage): void {
-    const token = draft ? undefined : answeredToken(text)
+  function take({ id, text, draft }: SentMessage): void {
+    if (draft || read.has(id)) return
+    read.add(id)
+    const token = answeredToken(text)
     const found = token === undefined ? undefined : open.get(token)
     if (token === undefined || found === undefined) return
     open.delete(token)

@@ -5,7 +5,7 @@ import type { SentMessage } from '../../crash/chat-server.ts'
 import type { Said, Writing } from '../../kit/servers/telegram/bot.ts'
 import { ApiError, badRequest, refuse } from '../../kit/servers/telegram/wire.ts'
 import { startTelegramServer, type TelegramServer } from '../../kit/servers/telegram-server.ts'
-import { allChats, chatsOf, draftCursor, type Stage, type StageTrouble } from './stage.ts'
+import { allChats, chatsOf, draftCursor, newestOf, type Stage, type StageTrouble } from './stage.ts'
 
 const chats = chatsOf('t')
 /** The last of the busy ones is a group in which every message counts. */
@@ -70,15 +70,10 @@ export async function startTelegramStage(): Promise<Stage> {
   }
 }
 
-function shownIn({ bot }: TelegramServer, id: number, chat: string, last = Number.POSITIVE_INFINITY): SentMessage[] {
-  const found: SentMessage[] = []
-  const all = bot.chats.shown
-  for (let at = all.length - 1; at >= 0 && found.length < last; at -= 1) {
-    const message = all[at]
-    if (message?.chat !== id) continue
-    found.push({ id: `${chat}:${message.id}`, chat, text: message.text, draft: message.text.endsWith(draftCursor) })
-  }
-  return found.reverse()
+function shownIn({ bot }: TelegramServer, id: number, chat: string, last?: number): SentMessage[] {
+  return newestOf(bot.chats.shown, (message) => message.chat === id, last).map(({ id: message, text }) => {
+    return { id: `${chat}:${message}`, chat, text, draft: text.endsWith(draftCursor) }
+  })
 }
 
 function troublesOf(server: TelegramServer): StageTrouble[] {

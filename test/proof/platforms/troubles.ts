@@ -198,9 +198,24 @@ const messages: readonly Trouble[] = [
   },
 ]
 
+/** Whoever starts while the vendor is away has nothing to go on with. */
+const absentAtTheStart: Trouble = {
+  name: 'kill -9, nobody listens at the start',
+  lastsMs: 4_000,
+  measures: 'reconnect',
+  kills: true,
+  async begin({ faults }, world) {
+    faults.goAway('refuse')
+    await world.kill()
+    await world.start()
+    return () => faults.comeBack()
+  },
+}
+
 const killed = { lastsMs: 300, measures: 'reconnect', kills: true } as const
 
 const kills: readonly Trouble[] = [
+  absentAtTheStart,
   {
     name: 'kill -9, the model thinks',
     ...killed,

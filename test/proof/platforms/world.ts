@@ -7,6 +7,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as pause } from 'node:timers/promises'
 import { findRunningDaemon } from '../../../src/cli/daemon.ts'
 import { createHomeLayout } from '../../../src/lib/home.ts'
 import { type GatewayProcess, startDaemonProcess } from '../gateway-process.ts'
@@ -21,6 +22,8 @@ export interface World {
   readonly talk: Talk
   /** Starts the daemon; resolves when it is ready. Throws with its log when it ended instead. */
   start(): Promise<void>
+  /** Resolves when the daemon says of all platforms that they are connected. Throws when that takes too long. */
+  connected(): Promise<void>
   /** SIGKILL; resolves when it is dead. Throws when it had ended before. */
   kill(): Promise<void>
   /** SIGTERM; throws when it does not end in order. */
@@ -35,6 +38,8 @@ export interface World {
   setAside(): readonly string[]
   close(keepHome: boolean): Promise<void>
 }
+
+const connectTries = 400
 
 export async function createWorld(stages: readonly Stage[]): Promise<World> {
   const home = await mkdtemp(join(tmpdir(), 'hermes-proof-'))
@@ -79,6 +84,14 @@ export async function createWorld(stages: readonly Stage[]): Promise<World> {
     }
   }
 
+  async function asked() {
+    const layout = createHomeLayout(home)
+    const token = () => readFileSync(layout.tokenFile, 'utf8').trim()
+    const found = await findRunningDaemon({ home: layout, token, fetch })
+    if (found === undefined) throw new Error('the daemon does not answer')
+    return found
+  }
+
   function deadLetters() {
     const dead = query("select id, platform, text from outbox where state = 'dead' order by id")
     return dead.map(({ id, platform, text }) => ({ id: Number(id), platform: String(platform), text: String(text) }))
@@ -111,11 +124,16 @@ export async function createWorld(stages: readonly Stage[]): Promise<World> {
       running().signal('SIGHUP')
     },
     deadLetters,
+    async connected() {
+      for (let tries = 0; tries < connectTries; tries += 1) {
+        const { report } = await asked()
+        if (stages.every(({ platform }) => report.platforms[platform]?.state === 'connected')) return
+        await pause(50)
+      }
+      throw new Error(`not all platforms are connected: ${running().log()}`)
+    },
     async retryDead() {
-      const layout = createHomeLayout(home)
-      const token = () => readFileSync(layout.tokenFile, 'utf8').trim()
-      const found = await findRunningDaemon({ home: layout, token, fetch })
-      if (found === undefined) throw new Error('the daemon does not answer')
+      const found = await asked()
       for (const { id } of deadLetters()) await found.post('/api/outbox/retry', { id })
     },
     setAside: () =>

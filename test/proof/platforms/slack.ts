@@ -1,0 +1,134 @@
+/**
+ * Slack for the proof: direct chats with several people, and a thread of a channel in which replies are streamed.
+ */
+import type { SentMessage } from '../../crash/chat-server.ts'
+import { isJson } from '../../kit/servers/slack/call.ts'
+import { type SlackServer, startSlackServer } from '../../kit/servers/slack/slack-server.ts'
+import type { Message } from '../../kit/servers/slack/workspace.ts'
+import { allChats, chatsOf, draftCursor, newestOf, type Stage, type StageTrouble } from './stage.ts'
+
+const chats = chatsOf('s')
+const general = 'C0GENERAL'
+
+interface Place {
+  readonly channel: string
+  readonly user: string
+  readonly thread?: string
+}
+
+export async function startSlackStage(): Promise<Stage> {
+  const server = await startSlackServer({ streaming: 'everywhere' })
+  const { workspace, delivery, faults } = server
+  const places = new Map<string, Place>()
+  const names = allChats(chats)
+  workspace.addChannel(general, 'channel')
+  for (const [index, name] of names.entries()) {
+    const user = `U0PERSON${index + 1}`
+    workspace.addUser(user, `Person ${index + 1}`)
+    const channel = `D0PERSON${index + 1}`
+    workspace.addChannel(channel, 'im')
+    places.set(name, { channel, user })
+    if (index < names.length - 1) continue
+    // The last of the busy ones: everything in one thread, so that it is one conversation.
+    const { ts } = workspace.post(general, { user, text: 'A thread', subtype: 'hidden' })
+    places.set(name, { channel: general, user, thread: ts })
+  }
+  const newest = new Map<string, string>()
+  const placeOf = (chat: string) => {
+    const place = places.get(chat)
+    if (place === undefined) throw new Error(`Slack has no chat ${chat}`)
+    return place
+  }
+  const say = (chat: string, text: string) => {
+    const { channel, user, thread } = placeOf(chat)
+    const ts = workspace.nextTs()
+    newest.set(chat, ts)
+    void server.say(channel, user, text, { ts, ...(thread === undefined ? {} : { thread_ts: thread }) })
+  }
+
+  return {
+    platform: 'slack',
+    config: {
+      bot_token: server.botToken,
+      app_token: server.appToken,
+      api_url: server.apiUrl,
+      mode: 'socket',
+      allow_from: ['*'],
+      free_response_channels: [general],
+    },
+    chats,
+    faults,
+    calls: { send: /^chat\.(postMessage|startStream)$/, edit: /^chat\.(update|stopStream)$/, counted },
+    answers: {
+      broken: { status: 503, body: 'upstream connect error' },
+      unauthorised: { status: 200, body: { ok: false, error: 'invalid_auth' } },
+    },
+    tellsScope: false,
+    longChars: 45_000,
+    nameOf: (chat) => placeOf(chat).channel,
+    say,
+    repeat(chat) {
+      const ts = newest.get(chat)
+      if (ts !== undefined) void server.repeat(ts)
+    },
+    sayReordered(chat, first, second) {
+      const release = delivery.holdBack()
+      say(chat, second)
+      say(chat, first)
+      release()
+    },
+    lose(chat) {
+      const channel = workspace.channel(placeOf(chat).channel)
+      if (channel === undefined) throw new Error(`Slack has no channel for ${chat}`)
+      channel.archived = true
+      return () => {
+        channel.archived = false
+      }
+    },
+    shown: (chat, last) => shownIn(server, placeOf(chat).channel, chat, last),
+    own: troublesOf(server),
+    close: server.close,
+  }
+}
+
+/** Streams have limits of their own, and a reply that may not be streamed is posted. */
+const counted = /^chat\.(postMessage|update)$/
+
+function shownIn({ workspace }: SlackServer, id: string, chat: string, last?: number): SentMessage[] {
+  const isOurs = ({ bot_id, deleted }: Message) => bot_id === workspace.bot.botId && deleted !== true
+  return newestOf(workspace.channel(id)?.messages ?? [], isOurs, last).map((message) => {
+    const text = textOf(message)
+    const draft = message.streaming_state === 'in_progress' || text.endsWith(draftCursor)
+    return { id: `${chat}:${message.ts}`, chat, text, draft }
+  })
+}
+
+/** Where there are blocks, people read them instead of the text. */
+function textOf({ text, blocks = [] }: Message): string {
+  const sections = blocks.flatMap(({ type, text: inner }) =>
+    type === 'section' && isJson(inner) ? [String(inner['text'])] : [],
+  )
+  return sections.length > 0 ? sections.join('\n') : text
+}
+
+function troublesOf({ delivery }: SlackServer): StageTrouble[] {
+  const passing = (name: string, lastsMs: number, act: () => () => void): StageTrouble => ({
+    name,
+    lastsMs,
+    begin: async () => act(),
+  })
+  return [
+    passing('socket to be refreshed', 0, () => {
+      delivery.warn('refresh_requested')
+      return () => undefined
+    }),
+    passing('sockets cut', 0, () => {
+      delivery.cut()
+      return () => undefined
+    }),
+    passing('each envelope twice', 1_500, () => {
+      delivery.double(true)
+      return () => delivery.double(false)
+    }),
+  ]
+}
