@@ -26,6 +26,12 @@ export interface Upload {
   readonly content: Blob
 }
 
+const fixed = {
+  gatewayBot: '/gateway/bot',
+  currentUser: '/users/@me',
+  application: '/applications/@me',
+} as const
+
 export type Api = ReturnType<typeof createApi>
 
 export function createApi(rest: Rest) {
@@ -34,9 +40,9 @@ export function createApi(rest: Rest) {
     `/channels/${channel}/messages/${message}/reactions/${encodeURIComponent(emoji)}/@me`
 
   return {
-    gatewayBot: (signal: AbortSignal) => rest.get('/gateway/bot', { signal }),
-    currentUser: (signal: AbortSignal) => rest.get('/users/@me', { signal }),
-    application: (signal: AbortSignal) => rest.get('/applications/@me', { signal }),
+    gatewayBot: (signal: AbortSignal) => rest.get(fixed.gatewayBot, { signal }),
+    currentUser: (signal: AbortSignal) => rest.get(fixed.currentUser, { signal }),
+    application: (signal: AbortSignal) => rest.get(fixed.application, { signal }),
 
     channel: (id: string, signal: AbortSignal) => rest.get(`/channels/${id}`, { signal }),
     member: (guild: string, user: string, signal: AbortSignal) =>

@@ -37,6 +37,8 @@ const lookBack = 100
 const echoLimit = 500
 const channelGone = 10003
 const cannotSee = 50001
+/** Voice messages are not allowed here, or not in this form. */
+const noVoiceHere: ReadonlySet<number | undefined> = new Set([50013, 50159, 50160, 50161, 50173])
 /** What a bot may upload where nobody pays for more, for the words of a refusal. */
 const usualUploadMb = 10
 
@@ -54,9 +56,7 @@ export function createSending({ api, threads, options, me }: SendingDeps): Sendi
         return rejected('the message is empty')
       }
       return await attempt(true, file, async () => {
-        const sent = await threads.within(message.target, signal, async (place) =>
-          api.createMessage(place, await renderMessage(message, place, options.mentions, file), upload(file), signal),
-        )
+        const sent = await threads.within(message.target, signal, (place) => post(message, place, file, signal))
         const messageId = idAt(asObject(sent), 'id')
         return { success: true, ...(messageId === undefined ? {} : { messageId }) }
       })
@@ -108,6 +108,22 @@ export function createSending({ api, threads, options, me }: SendingDeps): Sendi
       if (echoes.size > echoLimit)
         for (const oldest of [...echoes.keys()].slice(0, echoLimit / 5)) echoes.delete(oldest)
     },
+  }
+
+  async function post(
+    message: OutboundMessage,
+    place: string,
+    file: File | undefined,
+    signal: AbortSignal,
+  ): Promise<unknown> {
+    try {
+      const body = await renderMessage(message, place, options.mentions, file)
+      return await api.createMessage(place, body, upload(file), signal)
+    } catch (error) {
+      if (file?.voice === undefined || !noVoiceHere.has(codeOf(error))) throw error
+      // The recording can still be heard as a file.
+      return await post(message, place, { name: file.name, content: file.content }, signal)
+    }
   }
 
   /** The id of the message; 'unsure' where one of ours reads the same, or where the look did not reach far enough. */

@@ -175,18 +175,26 @@ test('a file that is too large is final, and says how large it is', async (t) =>
 
 test('a recording in Opus is a voice message, with its length; any other is a file', async (t) => {
   const { discord, adapter, dm, at } = await onDiscord(t)
-  const attachment = (bytes: Uint8Array<ArrayBuffer>) => ({
-    kind: 'voice' as const,
-    fileName: 'answer.ogg',
-    mimeType: 'audio/ogg',
-    source: { kind: 'file' as const, bytes: bytes.length, open: async () => new Blob([bytes]) },
-  })
-  await adapter.send(messageTo(at(dm.id), '', { attachment: attachment(opus(2.5)) }), never)
-  await adapter.send(messageTo(at(dm.id), '', { attachment: attachment(new Uint8Array(100)) }), never)
+  await adapter.send(messageTo(at(dm.id), '', { attachment: recording(opus(2.5)) }), never)
+  await adapter.send(messageTo(at(dm.id), '', { attachment: recording(new Uint8Array(100)) }), never)
   const [voice, file] = discord.sent(dm.id)
   assert.deepEqual([voice?.flags, voice?.attachments[0]?.['duration_secs']], [8192, 2.5])
   assert.equal(file?.flags, 0)
 })
+
+test('where voice messages are not allowed a recording is a file', async (t) => {
+  const { discord, adapter, dm, at } = await onDiscord(t)
+  const message = 'You cannot send voice messages in this channel'
+  discord.faults.answer(create, { status: 403, body: { message, code: 50173 } })
+  const result = await adapter.send(messageTo(at(dm.id), '', { attachment: recording(opus(2.5)) }), never)
+  assert.equal(result.success, true)
+  assert.deepEqual([discord.sent()[0]?.flags, discord.sent()[0]?.attachments[0]?.['filename']], [0, 'answer.ogg'])
+})
+
+function recording(bytes: Uint8Array<ArrayBuffer>) {
+  const source = { kind: 'file' as const, bytes: bytes.length, open: async () => new Blob([bytes]) }
+  return { kind: 'voice' as const, fileName: 'answer.ogg', mimeType: 'audio/ogg', source }
+}
 
 /** The first and the last page of an Ogg file, with nothing between. */
 function opus(seconds: number): Uint8Array<ArrayBuffer> {
