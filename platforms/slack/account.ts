@@ -11,6 +11,7 @@ import type { View } from './incoming.ts'
 import { locateFile } from './locate.ts'
 import { createNames } from './names.ts'
 import type { SlackOptions } from './options.ts'
+import { createPace } from './pace.ts'
 import { createReceiver, type Receiver } from './receive.ts'
 import { renderLine } from './render.ts'
 import { createSender } from './sender.ts'
@@ -29,8 +30,6 @@ export interface Network {
   readonly upload: Upload
 }
 
-/** `chat.update` is counted by workspace: fifty a minute. */
-const draftIntervalMs = 1_200
 const retryHistoryMs = 10_000
 
 export function createAccount(context: PlatformContext, options: SlackOptions, network: Network): PlatformAdapter {
@@ -45,11 +44,13 @@ export function createAccount(context: PlatformContext, options: SlackOptions, n
   /** Runs that fetch what was missed; while there is one, live messages mark nothing as read. */
   let catching = 0
 
+  const pace = createPace(clock)
   const streams = createStreams({
     call,
     clock,
     log,
     teamId: () => identity?.teamId ?? '',
+    grew: (ts) => pace.changed(ts, 'frame'),
     askedBy: (channel, threadTs) => threads?.askedBy(channel, threadTs),
   })
   const sender = createSender({
@@ -58,6 +59,7 @@ export function createAccount(context: PlatformContext, options: SlackOptions, n
     richBlocks: options.richBlocks,
     upload: network.upload,
     clock,
+    grew: (ts) => pace.changed(ts, 'edit'),
     posted(channel, threadTs) {
       threads?.posted(channel, threadTs)
       status.posted(channel, threadTs)
@@ -66,7 +68,9 @@ export function createAccount(context: PlatformContext, options: SlackOptions, n
 
   return {
     ...sender,
-    draftIntervalMs,
+    get draftIntervalMs() {
+      return pace.intervalMs()
+    },
     drawsCursor: true,
     sendsAttachments: true,
     showsButtons: true,

@@ -16,9 +16,11 @@ export interface EditDeps {
   readonly call: SlackCall
   readonly streams: Streams
   readonly richBlocks: boolean
+  /** A growing reply has been edited. */
+  grew(ts: string): void
 }
 
-export function createEdits({ call, streams, richBlocks }: EditDeps): Edits {
+export function createEdits({ call, streams, richBlocks, grew }: EditDeps): Edits {
   /** Slack has said that the text of an edit was too long; before that it is tried. */
   let editsAreShort = false
 
@@ -42,6 +44,7 @@ export function createEdits({ call, streams, richBlocks }: EditDeps): Edits {
     message: OutboundMessage,
     signal: AbortSignal,
   ): Promise<SendResult> {
+    grew(ts)
     const post = await renderDraft(message)
     if (!editsAreShort || !isLongEdit(post)) {
       const answer = await update(channel, ts, post, signal)

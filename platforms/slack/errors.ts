@@ -16,7 +16,7 @@ export interface Failure {
   /** Only with `rate-limited`. */
   readonly retryAfterMs?: number
   /** Only with `rate-limited`. */
-  readonly scope?: 'chat' | 'account'
+  readonly scope?: 'chat'
   /** Slack may have done what it was asked. */
   readonly maybeSent?: boolean
 }
@@ -63,8 +63,9 @@ function tooMany(method: string, retryAfter: number | undefined): Failure {
     problem: 'rate-limited',
     error: `Slack limits the rate of ${method}`,
     ...(retryAfter === undefined ? {} : { retryAfterMs: retryAfter * 1_000 }),
-    // Posts are counted by channel, everything else by workspace.
-    scope: method === 'chat.postMessage' ? 'chat' : 'account',
+    // Posts are counted by channel, everything else by method: web.ts holds the method back for every chat, and the
+    // others may go on with what is not limited.
+    scope: 'chat',
   }
 }
 

@@ -17,6 +17,8 @@ export interface SenderDeps {
   readonly richBlocks: boolean
   readonly upload: Upload
   readonly clock: () => number
+  /** A growing reply has been edited. */
+  grew(ts: string): void
   /** A message of ours stands in this thread now. */
   posted(channel: string, threadTs: string | undefined): void
 }
@@ -24,8 +26,8 @@ export interface SenderDeps {
 export type Sender = Required<Pick<PlatformAdapter, 'send' | 'edit' | 'remove' | 'resolveUnknown'>>
 
 export function createSender(deps: SenderDeps): Sender {
-  const { call, streams, richBlocks, clock, upload, posted } = deps
-  const edits = createEdits({ call, streams, richBlocks })
+  const { call, streams, richBlocks, clock, upload, grew, posted } = deps
+  const edits = createEdits({ call, streams, richBlocks, grew })
   /** Direct chats by the person they are with. */
   const directChats = createRecent<string>(500)
   /** When a delivery was first tried in this life, ms. */
@@ -128,11 +130,14 @@ export function createSender(deps: SenderDeps): Sender {
       channel,
       text,
       ...(blocks === undefined ? {} : { blocks }),
-      ...(target.threadId === undefined ? {} : { thread_ts: target.threadId }),
       ...(kind === 'notice' ? { unfurl_links: false, unfurl_media: false } : {}),
       metadata: { event_type: deliveryEvent, event_payload: { id: deliveryId } },
     }
-    return sentAs(await call('chat.postMessage', args, signal))
+    if (target.threadId === undefined) return sentAs(await call('chat.postMessage', args, signal))
+    const answer = await call('chat.postMessage', { ...args, thread_ts: target.threadId }, signal)
+    // Somebody has deleted the message that the thread hangs on; nothing was posted, so this is no second post.
+    const isGone = !answer.ok && goneThread.has(answer.failure.code ?? '')
+    return sentAs(isGone ? await call('chat.postMessage', args, signal) : answer)
   }
 
   function isDelivery(stored: Fields, { attachment, deliveryId, kind }: OutboundMessage, channel: string): boolean {
@@ -146,3 +151,5 @@ export function createSender(deps: SenderDeps): Sender {
     return kind === 'draft' && ts !== undefined && isStreaming(stored) && !streams.isOpen(ts, channel)
   }
 }
+
+const goneThread: ReadonlySet<string> = new Set(['thread_not_found', 'cannot_reply_to_message', 'invalid_thread_ts'])

@@ -30,6 +30,8 @@ export interface StreamDeps {
   readonly clock: () => number
   readonly log: Logger
   readonly teamId: () => string
+  /** A stream has got a frame. */
+  grew(ts: string): void
   /** Who wrote last in a thread: a stream in a channel is addressed to a person. */
   askedBy(channel: string, threadTs: string): string | undefined
 }
@@ -43,7 +45,7 @@ interface Stream {
 /** What one call takes. */
 const frameChars = 12_000
 
-export function createStreams({ call, clock, log, teamId, askedBy }: StreamDeps): Streams {
+export function createStreams({ call, clock, log, teamId, grew, askedBy }: StreamDeps): Streams {
   const streams = createRecent<Stream>(500)
   /** Whether Slack streams here at all, and in channels. */
   let anywhere = true
@@ -58,6 +60,7 @@ export function createStreams({ call, clock, log, teamId, askedBy }: StreamDeps)
       const userId = askedBy(channel, threadId)
       if (!direct && userId === undefined) return undefined
       const frame = frameOf(message).slice(0, frameChars)
+      if (frame === '') return undefined
       const to = userId === undefined ? {} : { recipient_user_id: userId, recipient_team_id: teamId() }
       const args = { channel, thread_ts: threadId, markdown_text: frame, ...to }
       const answer = await call('chat.startStream', args, signal)
@@ -65,12 +68,14 @@ export function createStreams({ call, clock, log, teamId, askedBy }: StreamDeps)
       const ts = tsIn(answer.data)
       if (ts === undefined) return { success: true }
       streams.set(keyOf(channel, ts), { shown: frame, open: true })
+      grew(ts)
       return { success: true, messageId: ts }
     },
 
     async grow(ts, message, channel, signal) {
       const stream = streams.get(keyOf(channel, ts))
       if (stream === undefined || !stream.open) return 'edit'
+      grew(ts)
       return await append(stream, ts, frameOf(message), channel, signal)
     },
 

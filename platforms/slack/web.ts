@@ -60,9 +60,8 @@ export function createWeb({ call, clock, ended }: WebDeps): SlackCall {
 }
 
 function held(method: string, waitMs: number): Answer {
-  const scope = method === 'chat.postMessage' ? 'chat' : 'account'
   const error = `Slack limits the rate of ${method}`
-  return { ok: false, failure: { problem: 'rate-limited', error, retryAfterMs: waitMs, scope } }
+  return { ok: false, failure: { problem: 'rate-limited', error, retryAfterMs: waitMs, scope: 'chat' } }
 }
 
 function calledOff(method: string): Answer {

@@ -54,11 +54,10 @@ describe('the words of Slack', () => {
     assert.equal(broken.maybeSent, true)
   })
 
-  test('a limit of posts stops the channel, any other the account', () => {
+  test('a limit stops the chat that met it, for as long as Slack says', () => {
     const limited = { code: 'slack_webapi_rate_limited_error', retryAfter: 3 }
-    assert.deepEqual(failureOf(limited, 'chat.postMessage').scope, 'chat')
     const { scope, retryAfterMs } = failureOf(limited, 'chat.update')
-    assert.deepEqual([scope, retryAfterMs], ['account', 3_000])
+    assert.deepEqual([scope, retryAfterMs], ['chat', 3_000])
   })
 })
 
@@ -67,14 +66,47 @@ test('no method is called before the time is over that Slack asked to wait, whoe
   const { server, adapter } = await stage(t, { clock: () => now })
   server.faults.limit({ on: 'chat.postMessage', ms: 2_000, chat: direct })
   const first = await adapter.send(reply('one'), never)
-  assert.ok(!first.success && first.retryAfterMs === 2_000)
+  assert.ok(!first.success && first.retryAfterMs !== undefined && first.retryAfterMs >= 2_000)
   const before = server.faults.calls('chat.postMessage')
-  now += 1_500
+  now += first.retryAfterMs - 500
   const early = await adapter.send(reply('one'), never)
   assert.ok(!early.success && early.problem === 'rate-limited' && early.retryAfterMs === 500, JSON.stringify(early))
   assert.equal(server.faults.calls('chat.postMessage'), before)
   // Another channel has a budget of its own.
   assert.equal((await adapter.send(reply('two', channel), never)).success, true)
+})
+
+test('a limit of edits holds back the edits of all chats, and no post', async (t) => {
+  let now = 1_000_000
+  const { server, adapter } = await stage(t, { clock: () => now })
+  const one = await adapter.send(reply('one', direct), never)
+  const other = await adapter.send(reply('two', channel, { deliveryId: 'other' }), never)
+  assert.ok(one.success && other.success)
+  server.faults.limit({ on: 'chat.update', ms: 1_000 })
+  const edit = async (ts = '', chat = direct) => await adapter.edit?.(ts, reply('edited', chat), true, never)
+  assert.equal((await edit(one.messageId))?.success, false)
+  const held = await edit(other.messageId, channel)
+  assert.ok(held !== undefined && !held.success && held.problem === 'rate-limited')
+  assert.equal(server.faults.calls('chat.update'), 1)
+  assert.equal((await adapter.send(reply('three', channel, { deliveryId: 'third' }), never)).success, true)
+  now += 1_000
+  server.faults.clear()
+  assert.equal((await edit(other.messageId, channel))?.success, true)
+})
+
+test('the more replies grow at once, the slower each of them does', async (t) => {
+  let now = 1_000_000
+  const { adapter } = await stage(t, { clock: () => now })
+  assert.equal(adapter.draftIntervalMs, 800)
+  for (const deliveryId of ['one', 'two', 'three']) {
+    const draft = reply('The', direct, { kind: 'draft', deliveryId })
+    const sent = await adapter.send(draft, never)
+    assert.ok(sent.success && sent.messageId !== undefined)
+    await adapter.edit?.(sent.messageId, { ...draft, text: 'The quick' }, false, never)
+  }
+  assert.equal(adapter.draftIntervalMs, 3_600)
+  now += 11_000
+  assert.equal(adapter.draftIntervalMs, 800)
 })
 
 test('a server that never answers is not waited for without end', async (t) => {

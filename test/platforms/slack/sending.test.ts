@@ -21,6 +21,15 @@ test('what the gateway itself says shows no previews of links', async (t) => {
   assert.equal(displayed(server.posts(direct)[0] ?? { text: '' }), 'see <https://example.org>')
 })
 
+test('where the message of a thread is gone, the answer stands in the channel', async (t) => {
+  const { server, adapter } = await stage(t)
+  const { ts } = await server.say(channel, ada, '<@U0BOT0001> hello')
+  server.workspace.remove(channel, ts)
+  assert.equal((await adapter.send(reply('Here I am.', channel, { thread: ts }), never)).success, true)
+  const [post] = server.posts(channel)
+  assert.deepEqual([post?.text, post?.thread_ts], ['Here I am.', undefined])
+})
+
 test('a text that outgrew a message goes out as several, all of it, and only once when it is tried again', async (t) => {
   const { server, adapter } = await stage(t)
   const line = 'if (a < b && c > d) {}\n'
