@@ -51,6 +51,7 @@ export function createPlatformContext(
     commands: () => deps.commands().map(({ name, description, argsHint }) => ({ name, description, argsHint })),
     paced: deps.outbox.paced,
     received: life.received,
+    refused: life.refused,
     outcome: (seq, signal) => deps.outcomes.wait(seq, signal),
     stop: (seq) => deps.sessions.stopEvent(seq),
     history: (chatId, query) => deps.store.run(() => chatHistory(chatName(chatId), query)),

@@ -99,6 +99,7 @@ export function createAdapter(context: PlatformContext, timing: Partial<AdapterT
     onDispatch: incoming.onEvent,
     onSign: context.received,
     onHealth: context.health,
+    onRefused: context.refused,
   })
   const react = createReactions({ api, paced: context.paced, signal: closing.signal, log })
 
@@ -144,7 +145,7 @@ export function createAdapter(context: PlatformContext, timing: Partial<AdapterT
   async function locate({ ref, url }: Attachment, signal: AbortSignal) {
     const known = ref ?? url
     if (known === undefined) throw new HermesError('http/not-found', 'The file has no address.')
-    const address = isFresh(known, context.clock()) ? known : String((await api.freshUrl(known, signal)) ?? known)
+    const address = isFresh(known, context.clock()) ? known : ((await api.freshUrl(known, signal)) ?? known)
     return { url: address, ...(options.ownApi ? { trusted: new URL(options.apiUrl).origin } : {}) }
   }
 }

@@ -73,6 +73,8 @@ export interface GatewayDeps {
   /** Something came in, whatever it was. */
   onSign(): void
   onHealth(state: 'connected' | 'degraded', reason?: string): void
+  /** Discord will not have this bot again as it is set up. */
+  onRefused(reason: string): void
 }
 
 export interface Gateway {
@@ -191,7 +193,10 @@ export function createGateway(deps: GatewayDeps): Gateway {
         return own().alive && !closing.signal.aborted ? session : unanswered()
       },
       updateSessionInfo(_shard, info) {
-        if (own().alive) session = info
+        // A shard that is given an address it cannot use would end the process.
+        const usable =
+          info === null || isGatewayUrl(info.resumeURL) ? info : { ...info, resumeURL: information?.url ?? '' }
+        if (own().alive) session = usable
       },
       waitForIdentify: (_shard, signal) => waitForIdentify(AbortSignal.any([signal, closing.signal])),
     }
@@ -206,7 +211,12 @@ export function createGateway(deps: GatewayDeps): Gateway {
     const whileAlive = (act: () => void) => {
       if (!own().alive) return
       hearSomething()
-      act()
+      try {
+        act()
+      } catch (error) {
+        // What is thrown into the shard would end the process.
+        log.error({ error }, 'an event of Discord could not be handled')
+      }
     }
     return {
       onHello() {
@@ -275,7 +285,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     isReady = false
     opened.reject(error)
     trouble = error.message
-    if (wasReady) tell()
+    if (wasReady && !closing.signal.aborted) deps.onRefused(trouble)
   }
 
   function tell(): void {
@@ -329,7 +339,7 @@ function readInformation(answer: unknown): GatewayInformation {
   const data = asObject(answer)
   const url = textAt(data, 'url')
   const limit = asObject(data['session_start_limit'])
-  if (url === undefined || !/^wss?:\/\//.test(url)) {
+  if (url === undefined || !isGatewayUrl(url)) {
     throw new HermesError('platform/connect-failed', 'The address of the gateway is missing: is api_url right?')
   }
   return {
@@ -342,6 +352,12 @@ function readInformation(answer: unknown): GatewayInformation {
       max_concurrency: numberAt(limit, 'max_concurrency') ?? 1,
     },
   }
+}
+
+function isGatewayUrl(url: unknown): boolean {
+  if (typeof url !== 'string' || !URL.canParse(url)) return false
+  const { protocol, hash } = new URL(url)
+  return (protocol === 'wss:' || protocol === 'ws:') && hash === ''
 }
 
 function readDispatch(payload: unknown): Dispatch | undefined {

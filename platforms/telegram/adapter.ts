@@ -97,6 +97,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
         api.call('getUpdates', { ...question, limit: 100, allowed_updates: allowedUpdates }, signal),
       handIn,
       health: context.health,
+      refused: context.refused,
       received: context.received,
       pause,
       now,

@@ -14,6 +14,8 @@ export interface PollDeps {
   /** Resolves when all of them are on disk. */
   handIn(updates: readonly unknown[]): Promise<void>
   health(state: 'connected' | 'degraded', reason?: string): void
+  /** Telegram does not know the token any more: asking again would change nothing. */
+  refused(reason: string): void
   /** An answer came. */
   received(): void
   /** Resolves after `ms` or when the signal aborts. */
@@ -79,6 +81,7 @@ export function createPoll(deps: PollDeps): Poll {
         ill = false
       } catch (error) {
         if (stopping.signal.aborted) return
+        if (isRefusal(error)) return deps.refused(reasonOf(error))
         given = undefined
         failures += 1
         // An idle connection is closed now and then: only what fails twice, or for a reason, is told.
@@ -157,6 +160,10 @@ function isConflict(error: unknown): boolean {
   return error instanceof ApiFault && error.facts.code === 409
 }
 
+function isRefusal(error: unknown): boolean {
+  return error instanceof ApiFault && error.facts.code === 401
+}
+
 /** The network, or Telegram's own trouble. */
 function isPassing(error: unknown): boolean {
   if (!(error instanceof ApiFault)) return true
@@ -167,7 +174,7 @@ function isPassing(error: unknown): boolean {
 /** Stable for the same trouble, so that it is logged once. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof ApiFault)) return `messages cannot be stored: ${messageOf(error)}`
-  if (error.facts.code === 401) return 'Telegram refuses the token; check it with @BotFather'
+  if (isRefusal(error)) return 'Telegram refuses the token; check it with @BotFather'
   if (!isConflict(error)) return error.message
   if (error.says(/webhook is active/)) {
     return 'a webhook is set for this bot, so nothing can be asked for; set mode: webhook, or remove it (how-to/connect-telegram)'

@@ -227,6 +227,8 @@ export interface PlatformContext<Options = Readonly<Record<string, unknown>>> {
   route(route: HttpRoute): void
   /** Reports health between connects: `connected` again, or what is wrong. */
   health(state: 'connected' | 'degraded', reason?: string): void
+  /** The platform has refused the account for good, in the middle of its life: it is ended until its config changes. */
+  refused(reason: string): void
   /** Something came in from the platform just now: an event, an answered poll, a heartbeat. Health says `receiving` by it. */
   received(): void
   /** Daemon facts a page may show. */

@@ -26,6 +26,8 @@ export interface AdapterLife {
   health(state: 'connected' | 'degraded', reason?: string): void
   /** For `PlatformContext.received`. */
   received(): void
+  /** For `PlatformContext.refused`. */
+  refused(reason: string): void
 }
 
 export interface ConnectionDeps {
@@ -57,9 +59,9 @@ export interface Connection {
 
 const connectLimitMs = 60_000
 const disconnectLimitMs = 5_000
-/** The first and the longest pause between two attempts. */
+/** The first pause between two attempts, and the longest: an attempt costs little, and an outage may end any moment. */
 const firstPauseMs = 1_000
-const longestPauseMs = 300_000
+const longestPauseMs = 8_000
 /** A connection that held this long begins with short pauses again. */
 const heldMs = 60_000
 /** Adapters mend short interruptions themselves; one that has not by then gets replaced. */
@@ -108,8 +110,10 @@ export function createConnection(account: PlatformAccount, deps: ConnectionDeps)
       if (ending.kind !== 'lost' || stopping.signal.aborted) return
       if (heldForMs >= heldMs) attempt = 1
       const pauseMs = backoffMs(attempt, firstPauseMs, longestPauseMs, deps.random)
-      log.warn({ reason: ending.reason, attempt, pauseMs }, 'platform not connected, trying again')
-      set({ state: 'connecting', reason: ending.reason })
+      const isNews = set({ state: 'connecting', reason: ending.reason })
+      // A long outage is not told every few seconds: at the first, second, fourth, eighth … attempt.
+      const level = isNews || Number.isInteger(Math.log2(attempt)) ? 'warn' : 'debug'
+      log[level]({ reason: ending.reason, attempt, pauseMs }, 'platform not connected, trying again')
       await deps.pause(pauseMs, stopping.signal)
       if (stopping.signal.aborted) return
     }
@@ -207,6 +211,9 @@ export function createConnection(account: PlatformAccount, deps: ConnectionDeps)
       },
       received() {
         if (!signal.aborted) receivedAt = deps.clock()
+      },
+      refused(reason) {
+        if (!signal.aborted) lose({ kind: 'refused', reason })
       },
     }
   }

@@ -56,6 +56,8 @@ export interface RecordingContext {
   readonly marks: Map<string, string>
   /** The slash commands the gateway knows; tests may change them. */
   readonly commands: CommandEntry[]
+  /** What the adapter said when its platform had refused the account for good. */
+  readonly refusals: readonly string[]
   /** How often the adapter said that something came in. */
   received(): number
   /** What the adapter has logged, as JSON, before the gateway takes secrets out. */
@@ -85,6 +87,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
   const changes: MessageChange[] = []
   const changeKeys = new Set<string>()
   const presses: ButtonPress[] = []
+  const refusals: string[] = []
   const marks = new Map<string, string>()
   const commands: CommandEntry[] = [
     { name: 'new', description: 'Begins a new conversation.', argsHint: '[name]' },
@@ -150,6 +153,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     received() {
       received += 1
     },
+    refused: (reason) => void refusals.push(reason),
     health: (state, reason) => void healths.push({ state, reason }),
     info: () => ({ version: '0.0.0', model: 'test', provider: 'test', degraded: [] }),
   }
@@ -201,6 +205,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     },
     marks,
     commands,
+    refusals,
     received: () => received,
     logLines,
   }

@@ -171,7 +171,7 @@ test('adapters are imported one after another and connect side by side', async (
   assert.deepEqual(order, ['import a', 'connect a', 'import b', 'connect b'])
 })
 
-test('a platform that cannot connect is tried again with growing pauses of at most five minutes', async (t) => {
+test('a platform that cannot be reached is tried again with growing pauses of at most eight seconds', async (t) => {
   const { supervisor, time, attempts } = supervise(t, [accountOf('irc'), accountOf('web')], {
     irc: { connect: () => Promise.reject(new Error('no route to host')) },
   })
@@ -186,9 +186,19 @@ test('a platform that cannot connect is tried again with growing pauses of at mo
     await time.advance(pauseMs)
   }
   assert.deepEqual(pauses.slice(0, 4), [1_000, 2_000, 4_000, 8_000])
-  assert.deepEqual(pauses.slice(-2), [300_000, 300_000])
+  assert.deepEqual(pauses.slice(-2), [8_000, 8_000])
   assert.deepEqual(supervisor.health()['irc'], { state: 'connecting', reason: 'no route to host' })
   assert.deepEqual(supervisor.health()['web'], { state: 'connected' })
+})
+
+test('an account that its platform refuses in the middle of its life is ended until its config changes', async (t) => {
+  const { supervisor, time, lives, attempts } = supervise(t, [accountOf('irc')], {})
+  supervisor.start()
+  await time.rest()
+  lives[0]?.refused('the token was revoked')
+  await time.advance(1_000_000)
+  assert.equal(attempts.get('irc'), 1)
+  assert.deepEqual(supervisor.health()['irc'], { state: 'failed', reason: 'the token was revoked' })
 })
 
 test('pauses are spread, so that many gateways do not come back in the same instant', async (t) => {

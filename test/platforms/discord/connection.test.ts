@@ -96,9 +96,8 @@ for (const [code, words] of [
   test(`closed with ${code} in the middle of the work, the account says why, and does not try again`, async (t) => {
     const { discord, gateway } = await onDiscord(t)
     discord.gateway.close(code)
-    await until(() => gateway.healths.length > 0)
-    assert.equal(gateway.healths[0]?.state, 'degraded')
-    assert.match(gateway.healths[0]?.reason ?? '', words)
+    await until(() => gateway.refusals.length > 0)
+    assert.match(gateway.refusals[0] ?? '', words)
     assert.equal(discord.gateway.counts.identified, 1)
   })
 }
@@ -142,4 +141,12 @@ test('signs of life are passed on', async (t) => {
   const before = gateway.received()
   await until(() => gateway.received() >= before + 3)
   assert.ok(discord.gateway.counts.heartbeats >= 3)
+})
+
+test('an address to resume at that cannot be used is not used', async (t) => {
+  const { discord, gateway, ada, dm } = await onDiscord(t, { server: { resumeUrl: 'not an address' } })
+  discord.gateway.cut()
+  discord.say(ada, dm, 'meanwhile')
+  await heard(gateway, 'meanwhile')
+  assert.equal(discord.gateway.counts.resumed, 1)
 })

@@ -15,6 +15,7 @@ function setUp(t: TestContext, answers: Answer[], deps: Partial<PollDeps> = {}) 
   const questions: { offset: number; timeout: number; at: number }[] = []
   const taken: (readonly unknown[])[] = []
   const healths: string[] = []
+  const refusals: string[] = []
   const poll = createPoll({
     async getUpdates(question, over) {
       questions.push({ ...question, at: time.clock() })
@@ -30,6 +31,7 @@ function setUp(t: TestContext, answers: Answer[], deps: Partial<PollDeps> = {}) 
       taken.push(updates)
     },
     health: (state, reason) => void healths.push(reason === undefined ? state : `${state}: ${reason}`),
+    refused: (reason) => void refusals.push(reason),
     received: () => undefined,
     pause: time.pause,
     now: time.clock,
@@ -38,7 +40,7 @@ function setUp(t: TestContext, answers: Answer[], deps: Partial<PollDeps> = {}) 
     ...deps,
   })
   t.after(() => poll.stop())
-  return { poll, time, questions, taken, healths }
+  return { poll, time, questions, taken, healths, refusals }
 }
 
 const update = (id: number, message: Readonly<Record<string, unknown>> = {}) => ({ update_id: id, message })
@@ -156,11 +158,12 @@ test('a webhook that is in the way is named as such', async (t) => {
   assert.match(healths[0] ?? '', /a webhook is set for this bot.*mode: webhook/)
 })
 
-test('a token that is refused later is said once in words that help', async (t) => {
-  const { poll, time, healths } = setUp(t, [[], refusal(401, 'Unauthorized'), refusal(401, 'Unauthorized')])
+test('a token that is refused later ends the questions, and is said in words that help', async (t) => {
+  const { poll, time, questions, refusals } = setUp(t, [[], refusal(401, 'Unauthorized'), refusal(401, 'Unauthorized')])
   await poll.start(signal)
-  await time.rest()
-  assert.deepEqual([...new Set(healths)], ['degraded: Telegram refuses the token; check it with @BotFather'])
+  await time.advance(60_000)
+  assert.deepEqual(refusals, ['Telegram refuses the token; check it with @BotFather'])
+  assert.equal(questions.length, 2)
 })
 
 test('too many questions: not one before the time is over', async (t) => {
