@@ -9,7 +9,7 @@ import type { Logger } from '../lib/log.ts'
 import type { HooksConfig } from './config.ts'
 import { type Discovery, discoverHooks, type FoundHook, type HookFolder } from './discovery.ts'
 import { environmentOf, groupKeyOf } from './groups.ts'
-import { createHosting, type HostGroup, type Placement } from './hosting.ts'
+import { createHosting, type HostGroup, type Placement, type Surroundings } from './hosting.ts'
 import { createListener, type Listener } from './listener.ts'
 import type { Subscription } from './matching.ts'
 import { type HookReport, noCounts } from './report.ts'
@@ -79,7 +79,7 @@ export function createFolderHooks(deps: FolderHooksDeps): FolderHooks {
   const hosting = createHosting({
     createHost: hostFor,
     keyOf: (hook) => groupKeyOf(hook, { isLoner }),
-    environmentOf: (hook) => environmentOf(hook, { env: settings().env, environment: environment(), home, isLoner }),
+    surroundingsOf,
     noteFiles: (id, found) => noteFiles(id, found),
     drainMs: () => Math.max(1_000, ...[...entries.values()].map(({ found }) => deadlineOf(found))) + 500,
   })
@@ -91,18 +91,14 @@ export function createFolderHooks(deps: FolderHooksDeps): FolderHooks {
   let watching: ReturnType<typeof watchHooks> | undefined
   let ended = false
 
-  function hostFor({ name, language, modules, env }: HostGroup): Host {
-    return deps.createHost({
-      name,
-      language,
-      modules,
-      env,
-      cwd: home,
-      cacheFolder: deps.cacheFolder,
-      log,
-      onRequest,
-      ...(language === 'python' ? { command: settings().python } : {}),
-    })
+  function surroundingsOf(hook: FoundHook): Surroundings {
+    const { env, python } = settings()
+    const rules = { env, environment: environment(), home, isLoner }
+    return { env: environmentOf(hook, rules), ...(hook.language === 'python' ? { command: python } : {}) }
+  }
+
+  function hostFor(group: HostGroup): Host {
+    return deps.createHost({ ...group, cwd: home, cacheFolder: deps.cacheFolder, log, onRequest })
   }
 
   function deadlineOf({ manifest }: FoundHook): number {

@@ -10,18 +10,24 @@ import { failed, type HookCall, type Outcome, outcomeOf } from './outcome.ts'
 export interface HostingDeps {
   createHost(group: HostGroup): Host
   keyOf(hook: FoundHook): string
-  environmentOf(hook: FoundHook): Readonly<Record<string, string>>
+  surroundingsOf(hook: FoundHook): Surroundings
   /** Which files a hook consists of, told when it was loaded or could not be. */
   noteFiles(id: string, files: readonly string[]): void
   /** How long calls in flight may take when their process is replaced, ms. */
   drainMs(): number
 }
 
-export interface HostGroup {
+/** Those of one group are the same for all its hooks. */
+export interface Surroundings {
+  readonly env: Readonly<Record<string, string>>
+  /** The program that runs handlers; the usual one if left out. */
+  readonly command?: string
+}
+
+export interface HostGroup extends Surroundings {
   readonly name: string
   readonly language: FoundHook['language']
   readonly modules: readonly HostModule[]
-  readonly env: Readonly<Record<string, string>>
 }
 
 export interface Hosting {
@@ -50,7 +56,7 @@ export interface Placement {
 interface Generation {
   readonly key: string
   readonly host: Host
-  readonly env: Readonly<Record<string, string>>
+  readonly surroundings: Surroundings
   readonly members: ReadonlySet<string>
   /** Hooks that have been loaded in it. */
   readonly working: Set<string>
@@ -67,14 +73,14 @@ export function createHosting(deps: HostingDeps): Hosting {
 
   function generationOf(key: string, members: readonly [FoundHook, ...FoundHook[]]): Generation {
     const [first] = members
-    const env = deps.environmentOf(first)
+    const surroundings = deps.surroundingsOf(first)
     const host = deps.createHost({
       name: `hooks (${key})`,
       language: first.language,
       modules: members.map(({ id, handlerFile }) => ({ name: id, path: handlerFile })),
-      env,
+      ...surroundings,
     })
-    return { key, host, env, members: new Set(members.map(({ id }) => id)), working: new Set() }
+    return { key, host, surroundings, members: new Set(members.map(({ id }) => id)), working: new Set() }
   }
 
   /** What is to be new: undefined where everything can stay. */
@@ -86,7 +92,7 @@ export function createHosting(deps: HostingDeps): Hosting {
       current !== undefined &&
       members.length === current.members.size &&
       members.every(({ id }) => current.members.has(id) && !changed.has(id)) &&
-      isDeepStrictEqual(deps.environmentOf(first), current.env)
+      isDeepStrictEqual(deps.surroundingsOf(first), current.surroundings)
     return isSame ? undefined : generationOf(key, [first, ...others])
   }
 

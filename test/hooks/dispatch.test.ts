@@ -1,9 +1,9 @@
 /**
- * Events reach the hooks that want them, in both languages, in order, and nobody waits.
+ * Events reach the hooks that want them, in both languages, in order, and whoever emits does not wait.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { agentStart, hooksWith, hookYaml, pythonTeller, teller, withoutPython } from './support.ts'
+import { agentStart, command, hooksWith, hookYaml, pythonTeller, teller, withoutPython } from './support.ts'
 
 test('a handler in JavaScript hears the events it asked for and no others', async (t) => {
   const hooks = hooksWith(t, {
@@ -17,11 +17,255 @@ test('a handler in JavaScript hears the events it asked for and no others', asyn
   assert.equal(hooks.report('a').fired, 1)
 })
 
-test('a handler in Python hears the events it asked for', { skip: withoutPython }, async (t) => {
+test('a handler in TypeScript, as the default export and not asynchronous', async (t) => {
   const hooks = hooksWith(t, {
-    files: { 'a/HOOK.yaml': hookYaml(['agent:start']), 'a/handler.py': pythonTeller() },
+    files: {
+      'a/HOOK.yaml': hookYaml(['agent:start']),
+      'a/handler.ts': `import type { HookEvents } from '#sdk'
+        export default function handle(event: string, context: HookEvents['agent:start'], services: { gateway: { send(target: string, text: string): Promise<void> } }): void {
+          void services.gateway.send('there', \`\${event} \${context.message}\`)
+        }`,
+    },
   })
   hooks.registry.discoverAndLoad()
   hooks.registry.emit('agent:start', agentStart('hello'))
   assert.deepEqual(await hooks.sentAfter(1), [{ hook: 'a', target: 'there', text: 'agent:start hello' }])
+})
+
+test('handlers in Python, plain and asynchronous, with two arguments and with three', {
+  skip: withoutPython,
+}, async (t) => {
+  const hooks = hooksWith(t, {
+    files: {
+      'a/HOOK.yaml': hookYaml(['agent:start']),
+      'a/handler.py': pythonTeller(),
+      'b/HOOK.yaml': hookYaml(['agent:start']),
+      'b/handler.py':
+        'def handle(event_type, context, services):\n    services.gateway.send("b", context["message"])\n',
+      'c/HOOK.yaml': hookYaml(['command:new']),
+      'c/handler.py': 'def handle(event_type, context):\n    return {"decision": "deny", "message": context["args"]}\n',
+    },
+  })
+  hooks.registry.discoverAndLoad()
+  hooks.registry.emit('agent:start', agentStart('hello'))
+  const sent = await hooks.sentAfter(2)
+  assert.deepEqual(sent.map(({ hook, text }) => `${hook} ${text}`).sort(), ['a agent:start hello', 'b hello'])
+  assert.deepEqual(await hooks.registry.emitCollect('command:new', command('new', 'why'), 5_000), [
+    { decision: 'deny', message: 'why' },
+  ])
+})
+
+test('one hook hears its events in their order, one at a time, whatever they take', async (t) => {
+  const hooks = hooksWith(t, {
+    files: {
+      'a/HOOK.yaml': hookYaml(['agent:start']),
+      'a/handler.js': `let busy = false
+        export async function handle(event, { message }, { gateway }) {
+          if (busy) await gateway.send('there', 'two at once')
+          busy = true
+          await new Promise((resolve) => setTimeout(resolve, message % 3))
+          busy = false
+          await gateway.send('there', message)
+        }`,
+    },
+  })
+  hooks.registry.discoverAndLoad()
+  const numbers = Array.from({ length: 100 }, (_, index) => String(index))
+  for (const number of numbers) hooks.registry.emit('agent:start', agentStart(number))
+  assert.deepEqual(
+    (await hooks.sentAfter(100)).map(({ text }) => text),
+    numbers,
+  )
+})
+
+test('a hook that is slow delays no other one', async (t) => {
+  const hooks = hooksWith(t, {
+    files: {
+      'slow/HOOK.yaml': hookYaml(['agent:start'], 'timeout_ms: 60000\n'),
+      'slow/handler.js': 'export const handle = () => new Promise(() => undefined)',
+      'quick/HOOK.yaml': hookYaml(['agent:start']),
+      'quick/handler.js': teller(),
+    },
+  })
+  hooks.registry.discoverAndLoad()
+  for (let count = 0; count < 20; count++) hooks.registry.emit('agent:start', agentStart(`${count}`))
+  await hooks.sentAfter(20)
+  assert.equal(hooks.report('slow').waiting, 19)
+})
+
+test('each handler gets a copy of its own', async (t) => {
+  const spoil = `export const handle = async (event, context, { gateway }) => {
+    await gateway.send('there', context.message)
+    context.message = 'spoilt'
+    context.tools?.push('spoilt')
+  }`
+  const hooks = hooksWith(t, {
+    files: {
+      'a/HOOK.yaml': hookYaml(['agent:start']),
+      'a/handler.js': spoil,
+      'b/HOOK.yaml': hookYaml(['agent:start']),
+      'b/handler.js': spoil,
+    },
+  })
+  hooks.registry.discoverAndLoad()
+  const context = agentStart('clean')
+  hooks.registry.emit('agent:start', context)
+  assert.deepEqual(
+    (await hooks.sentAfter(2)).map(({ text }) => text),
+    ['clean', 'clean'],
+  )
+  assert.deepEqual(context, agentStart('clean'))
+})
+
+test('when a line is full, further events are dropped and counted, and it is said once', async (t) => {
+  const hooks = hooksWith(t, {
+    files: {
+      'a/HOOK.yaml': hookYaml(['agent:start'], 'timeout_ms: 60000\n'),
+      'a/handler.js': 'export const handle = () => new Promise(() => undefined)',
+    },
+  })
+  hooks.registry.discoverAndLoad()
+  for (let count = 0; count < 1_500; count++) hooks.registry.emit('agent:start', agentStart(`${count}`))
+  assert.equal(hooks.report('a').dropped, 500)
+  assert.equal(hooks.report('a').waiting, 1_000)
+  assert.equal(hooks.log.records.filter(({ text }) => text.includes('is too slow')).length, 1)
+})
+
+test('what handlers return is collected in their order, without nothings', async (t) => {
+  const files = Object.fromEntries(
+    ['null', '7', 'undefined', '{ decision: "allow" }', '"last"'].flatMap((value, index) => [
+      [`h${index}/HOOK.yaml`, hookYaml([index === 1 ? 'command:*' : 'command:new'])],
+      [`h${index}/handler.js`, `export const handle = async () => (${value})`],
+    ]),
+  )
+  const hooks = hooksWith(t, { files })
+  hooks.registry.discoverAndLoad()
+  const answers = await hooks.registry.emitCollect('command:new', command('new'), 5_000)
+  assert.deepEqual(answers, [{ decision: 'allow' }, 'last', 7])
+  assert.deepEqual(await hooks.registry.emitCollect('agent:start', agentStart(''), 5_000), [])
+})
+
+test('whoever is late when answers are collected has no say, and still hears the event', async (t) => {
+  const hooks = hooksWith(t, {
+    files: {
+      'late/HOOK.yaml': hookYaml(['command:new']),
+      'late/handler.js': `export const handle = async (event, context, { gateway, signal }) => {
+        await new Promise((resolve) => setTimeout(resolve, 300))
+        await gateway.send('there', 'heard')
+        return { decision: 'deny' }
+      }`,
+      'quick/HOOK.yaml': hookYaml(['command:new']),
+      'quick/handler.js': 'export const handle = () => "quick"',
+    },
+  })
+  hooks.registry.discoverAndLoad()
+  // Both are loaded by now, so that the time is the handler's own.
+  await hooks.registry.emitCollect('command:new', command('new'), 5_000)
+  assert.deepEqual(await hooks.registry.emitCollect('command:new', command('new'), 50), ['quick'])
+  await hooks.sentAfter(2)
+})
+
+test('a subscription to an alias hears the command, by whatever name it was typed', async (t) => {
+  const hooks = hooksWith(t, {
+    files: { 'a/HOOK.yaml': hookYaml(['command:reset']), 'a/handler.js': teller() },
+  })
+  hooks.registry.discoverAndLoad()
+  hooks.registry.emit('command:new', command('new', '', 'reset'))
+  hooks.registry.emit('command:new', command('new'))
+  await hooks.sentAfter(2)
+  assert.equal(hooks.sent[0]?.text, 'command:new new')
+})
+
+test('without a hook for an event no process starts', async (t) => {
+  const hooks = hooksWith(t, {
+    files: {
+      'a/HOOK.yaml': hookYaml(['agent:end']),
+      'a/handler.js': teller(),
+      'b/HOOK.yaml': hookYaml(['agent:start'], 'requires_file: BOOT.md\n'),
+      'b/handler.js': teller(),
+    },
+  })
+  hooks.registry.discoverAndLoad()
+  hooks.registry.emit('agent:start', agentStart('x'))
+  await hooks.registry.settled(5_000)
+  assert.deepEqual(
+    hooks.registry.processes().map(({ state }) => state),
+    ['idle'],
+  )
+  assert.equal(hooks.report('b').dropped, 0)
+})
+
+test('a hook that needs a file hears events as soon as the file is there', async (t) => {
+  const hooks = hooksWith(t, {
+    files: { 'a/HOOK.yaml': hookYaml(['agent:start'], 'requires_file: hooks/BOOT.md\n'), 'a/handler.js': teller() },
+  })
+  hooks.registry.discoverAndLoad()
+  hooks.registry.emit('agent:start', agentStart('before'))
+  hooks.write({ 'BOOT.md': 'boot' })
+  hooks.registry.emit('agent:start', agentStart('after'))
+  assert.deepEqual(
+    (await hooks.sentAfter(1)).map(({ text }) => text),
+    ['agent:start after'],
+  )
+})
+
+test('a hook that is switched off is listed and hears nothing', async (t) => {
+  const hooks = hooksWith(t, {
+    files: { 'a/HOOK.yaml': hookYaml(['agent:start'], 'enabled: false\n'), 'a/handler.js': teller() },
+  })
+  hooks.registry.discoverAndLoad()
+  hooks.registry.emit('agent:start', agentStart('x'))
+  assert.ok(await hooks.registry.settled(1_000))
+  assert.deepEqual([hooks.report('a').state, hooks.hosts.length], ['disabled', 0])
+})
+
+test('a hook that is paused hears nothing until it is resumed, also after a restart', async (t) => {
+  const hooks = hooksWith(t, { files: { 'a/HOOK.yaml': hookYaml(['agent:start']), 'a/handler.js': teller() } })
+  hooks.registry.discoverAndLoad()
+  assert.equal(hooks.registry.pause('nobody'), false)
+  assert.equal(hooks.registry.pause('a'), true)
+  hooks.registry.emit('agent:start', agentStart('one'))
+  assert.equal(hooks.report('a').state, 'paused')
+  const again = hooksWith(t, { files: { 'a/HOOK.yaml': hookYaml(['agent:start']), 'a/handler.js': teller() } })
+  again.write({ '.state.json': '{"paused":["a"]}' })
+  assert.equal(hooks.registry.resume('a'), true)
+  hooks.registry.emit('agent:start', agentStart('two'))
+  assert.deepEqual(
+    (await hooks.sentAfter(1)).map(({ text }) => text),
+    ['agent:start two'],
+  )
+})
+
+test('what a handler asks for in a wrong way is refused with a sentence it can read', async (t) => {
+  const hooks = hooksWith(t, {
+    files: {
+      'a/HOOK.yaml': hookYaml(['agent:start']),
+      'a/handler.js': `export const handle = async (event, context, { gateway }) => {
+        for (const attempt of [
+          () => gateway.send('there', ''),
+          () => gateway.send(7, 'x'),
+          () => gateway.startAgent('x', { maxIterations: -1 }),
+          () => gateway.startAgent('do it'),
+        ]) await attempt().catch((error) => gateway.send('said', error.message))
+      }`,
+    },
+  })
+  hooks.registry.discoverAndLoad()
+  hooks.registry.emit('agent:start', agentStart('x'))
+  const said = (await hooks.sentAfter(4)).map(({ text }) => text)
+  assert.match(said[0] ?? '', /^send: expected a text as text, found an empty one$/)
+  assert.match(said[1] ?? '', /^send: expected a text as target, found number$/)
+  assert.match(said[2] ?? '', /^startAgent: maxIterations: /)
+  assert.match(said[3] ?? '', /not available yet/)
+})
+
+test('everything is heard before the gateway stops, as far as there is time', async (t) => {
+  const hooks = hooksWith(t, { files: { 'a/HOOK.yaml': hookYaml(['agent:start']), 'a/handler.js': teller() } })
+  hooks.registry.discoverAndLoad()
+  for (let count = 0; count < 50; count++) hooks.registry.emit('agent:start', agentStart(`${count}`))
+  assert.equal(await hooks.registry.settled(10_000), true)
+  await hooks.registry.stop(0)
+  assert.equal(hooks.sent.length, 50)
+  hooks.registry.emit('agent:start', agentStart('too late'))
+  assert.deepEqual(hooks.registry.processes(), [])
 })

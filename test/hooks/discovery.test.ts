@@ -1,0 +1,203 @@
+/**
+ * Which folders are hooks, in which order, and what is said of those that cannot be used.
+ */
+import assert from 'node:assert/strict'
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { discoverHooks } from '../../src/hooks/discovery.ts'
+import { type Files, writeFiles } from '../hosts/support.ts'
+import { tempHome } from '../kit/temp-home.ts'
+
+const yaml = 'events: [agent:end]\n'
+const handler = 'def handle(event_type, context):\n    pass\n'
+
+function discover(
+  t: TestContext,
+  files: Files,
+  prepare: (root: string) => void = () => undefined,
+  shipped: Files = {},
+) {
+  const home = tempHome(t)
+  const root = join(home, 'hooks')
+  const own = join(home, 'shipped')
+  mkdirSync(root)
+  writeFiles(root, files)
+  writeFiles(own, shipped)
+  prepare(root)
+  const found = discoverHooks({
+    roots: [
+      { path: own, origin: 'shipped' },
+      { path: root, origin: 'home' },
+    ],
+    doubtAbout: () => undefined,
+  })
+  return { ...found, root }
+}
+
+/** The reason why the only folder cannot be used. */
+function reason(t: TestContext, files: Files, prepare?: (root: string) => void): string {
+  const { hooks, unusable, root } = discover(t, files, prepare)
+  assert.deepEqual(hooks, [])
+  assert.equal(unusable.length, 1)
+  return unusable[0]?.reason.replaceAll(root, '<root>') ?? ''
+}
+
+test('a folder with HOOK.yaml and a handler is a hook; the shipped ones come first, then by path', (t) => {
+  const { hooks, unusable } = discover(
+    t,
+    {
+      'b/HOOK.yaml': yaml,
+      'b/handler.py': handler,
+      'a/HOOK.yaml': yaml,
+      'a/handler.ts': 'export const handle = () => {}',
+      'no-hook/readme.txt': 'hello',
+      'file.txt': 'hello',
+      '.hidden/HOOK.yaml': yaml,
+      '__pycache__/HOOK.yaml': yaml,
+    },
+    undefined,
+    { 'z/HOOK.yaml': yaml, 'z/handler.mjs': '' },
+  )
+  assert.deepEqual(
+    hooks.map(({ id, language, origin }) => [id, language, origin]),
+    [
+      ['z', 'node', 'shipped'],
+      ['a', 'node', 'home'],
+      ['b', 'python', 'home'],
+    ],
+  )
+  assert.deepEqual(unusable, [])
+})
+
+test('no folder of hooks at all is as good as an empty one', () => {
+  const roots = [{ path: '/nowhere/hooks', origin: 'home' as const }]
+  assert.deepEqual(discoverHooks({ roots, doubtAbout: () => undefined }), {
+    hooks: [],
+    unusable: [],
+    warnings: [],
+    folders: [],
+  })
+})
+
+test('priority goes before the path', (t) => {
+  const { hooks } = discover(t, {
+    'a/HOOK.yaml': yaml,
+    'a/handler.py': handler,
+    'b/HOOK.yaml': `${yaml}priority: 5\n`,
+    'b/handler.py': handler,
+    'c/HOOK.yaml': `${yaml}priority: -5\n`,
+    'c/handler.py': handler,
+  })
+  assert.deepEqual(
+    hooks.map(({ id }) => id),
+    ['c', 'a', 'b'],
+  )
+})
+
+test('a hook of the user takes the place of a shipped one of the same folder name', (t) => {
+  const shipped = { 'boot-md/HOOK.yaml': yaml, 'boot-md/handler.js': '' }
+  const { hooks } = discover(
+    t,
+    { 'boot-md/HOOK.yaml': `${yaml}enabled: false\n`, 'boot-md/handler.py': handler },
+    undefined,
+    shipped,
+  )
+  assert.deepEqual(
+    hooks.map(({ id, origin, manifest }) => [id, origin, manifest.enabled]),
+    [['boot-md', 'home', false]],
+  )
+})
+
+test('two hooks of one name both run; the second is called by its folder', (t) => {
+  const named = `name: same\n${yaml}`
+  const { hooks, warnings } = discover(t, {
+    'a/HOOK.yaml': named,
+    'a/handler.py': handler,
+    'b/HOOK.yaml': named,
+    'b/handler.py': handler,
+  })
+  assert.deepEqual(
+    hooks.map(({ id }) => id),
+    ['same', 'b'],
+  )
+  assert.match(warnings.join(), /the name same is taken; this hook is called b$/)
+})
+
+test('two handlers, none, a binary one and a huge one are named', (t) => {
+  assert.equal(
+    reason(t, { 'a/HOOK.yaml': yaml, 'a/handler.py': handler, 'a/handler.ts': '' }),
+    '<root>/a: expected one handler, found handler.py and handler.ts',
+  )
+  assert.equal(reason(t, { 'a/HOOK.yaml': yaml }), '<root>/a: expected a file handler.ts, .js or .py, found none')
+  assert.match(
+    reason(t, { 'a/HOOK.yaml': yaml, 'a/handler.py': Buffer.from([1, 0, 2]) }),
+    /found something that is no text/,
+  )
+  assert.match(
+    reason(t, { 'a/HOOK.yaml': yaml, 'a/handler.js': ' '.repeat(5_300_000) }),
+    /expected at most 5242880 bytes/,
+  )
+  assert.match(
+    reason(t, { 'a/HOOK.yaml': yaml }, (root) => mkdirSync(join(root, 'a/handler.py'))),
+    /handler\.py: expected a file/,
+  )
+})
+
+test('manifests that are too large, no text or no file are named', (t) => {
+  const files = { 'a/handler.py': handler }
+  assert.match(
+    reason(t, { ...files, 'a/HOOK.yaml': '#'.repeat(10_000_000) }),
+    /HOOK\.yaml: expected at most 1048576 bytes/,
+  )
+  assert.match(reason(t, { ...files, 'a/HOOK.yaml': Buffer.from([0xff, 0xfe, 0x41]) }), /expected UTF-8 text/)
+  assert.match(
+    reason(t, files, (root) => mkdirSync(join(root, 'a/HOOK.yaml'))),
+    /HOOK\.yaml: expected a file/,
+  )
+})
+
+test('links that lead out of the folder of hooks are refused, links within are fine', (t) => {
+  const outside = tempHome(t)
+  writeFiles(outside, { 'evil/HOOK.yaml': yaml, 'evil/handler.py': handler })
+  const link = (target: string, name: string) => (root: string) => symlinkSync(join(outside, target), join(root, name))
+  assert.match(reason(t, {}, link('evil', 'a')), /outside of <root>; copy it instead$/)
+  assert.match(
+    reason(t, { 'a/HOOK.yaml': yaml }, link('evil/handler.py', 'a/handler.py')),
+    /handler\.py: it is linked to/,
+  )
+  assert.match(
+    reason(t, { 'a/handler.py': handler }, link('evil/HOOK.yaml', 'a/HOOK.yaml')),
+    /HOOK\.yaml: it is linked to/,
+  )
+  const within = discover(t, { 'a/HOOK.yaml': yaml, '.shared/handler.py': handler }, (root) =>
+    symlinkSync(join(root, '.shared/handler.py'), join(root, 'a/handler.py')),
+  )
+  assert.equal(within.hooks.length, 1)
+})
+
+test('a folder or a file that everybody can write is refused, with what to do', (t) => {
+  const files = { 'a/HOOK.yaml': yaml, 'a/handler.py': handler }
+  for (const open of ['a', 'a/handler.py', 'a/HOOK.yaml', '.']) {
+    assert.match(
+      reason(t, files, (root) => chmodSync(join(root, open), 0o777)),
+      /everybody on this machine can write here; run: chmod o-w /,
+      open,
+    )
+  }
+})
+
+test('links that lead nowhere or in circles, and files that cannot be read, harm nobody', (t) => {
+  const { hooks, unusable } = discover(t, { 'good/HOOK.yaml': yaml, 'good/handler.py': handler }, (root) => {
+    symlinkSync(join(root, 'nothing'), join(root, 'dangling'))
+    symlinkSync(join(root, 'round'), join(root, 'round'))
+    mkdirSync(join(root, 'half'))
+    writeFileSync(join(root, 'half/HOOK.yaml'), yaml)
+    symlinkSync(join(root, 'nothing.py'), join(root, 'half/handler.py'))
+  })
+  assert.deepEqual(
+    hooks.map(({ id }) => id),
+    ['good'],
+  )
+  assert.deepEqual(unusable.map(({ id }) => id).sort(), ['half', 'round'])
+})

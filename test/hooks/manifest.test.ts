@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseHookManifest } from '../../src/hooks/manifest.ts'
+
+function parse(text: string) {
+  return parseHookManifest(text, 'HOOK.yaml', {
+    folder: 'my-hook',
+    doubtAbout: (event) => (event === 'agent:ended' ? 'no such event' : undefined),
+  })
+}
+
+function problems(text: string): readonly string[] {
+  const check = parse(text)
+  assert.ok(!check.ok, 'it was accepted')
+  return check.problems
+}
+
+test('what a manifest leaves out has its default; its name is that of the folder', () => {
+  const check = parse('events: [agent:start]\n')
+  assert.deepEqual(check, {
+    ok: true,
+    manifest: { name: 'my-hook', description: '', events: ['agent:start'], enabled: true, priority: 0 },
+    warnings: [],
+  })
+})
+
+test('every key is read; unknown ones are left alone', () => {
+  const check = parse(
+    'name: Long Task\ndescription: d\nevents: agent:end\nenabled: false\ntimeout_ms: 250\nenv: SLACK_URL\npriority: -3\nrequires_file: notes/BOOT.md\nauthor: me\n',
+  )
+  assert.deepEqual(check.ok && check.manifest, {
+    name: 'Long Task',
+    description: 'd',
+    events: ['agent:end'],
+    enabled: false,
+    priority: -3,
+    timeoutMs: 250,
+    env: ['SLACK_URL'],
+    requiresFile: 'notes/BOOT.md',
+  })
+})
+
+test('all problems are told at once, each with its line and column, in the order of the file', () => {
+  assert.deepEqual(
+    problems('name: a/b\nevents:\n  - agent:start\n  - 7\nenabled: maybe\ntimeout_ms: 0\nenv: [A-B]\n'),
+    [
+      'HOOK.yaml:1:7: name: expected a name of at most 64 letters, digits, spaces and . _ - without / or \\, found "a/b"',
+      'HOOK.yaml:4:5: events.1: expected a text, found 7',
+      'HOOK.yaml:5:10: enabled: expected true or false, found "maybe"',
+      'HOOK.yaml:6:13: timeout_ms: expected a number above 0, found 0',
+      'HOOK.yaml:7:7: env.0: expected the name of a variable, found "A-B"',
+    ],
+  )
+})
+
+test('a manifest without events, or that is no mapping, says what was expected', () => {
+  assert.match(String(problems('name: x\n')), /^HOOK\.yaml:1:1: events: expected a list of events, .* found nothing$/)
+  assert.match(String(problems('name: x\nevents: []\n')), /^HOOK\.yaml:2:9: events: expected at least one event/)
+  assert.match(String(problems('- a\n')), /expected the keys name, description and events, found a list$/)
+  assert.match(String(problems('')), /expected the keys name, description and events, found nothing$/)
+})
+
+test('names that are paths, and files outside of the home, are refused', () => {
+  for (const name of ['..', '.', '../x', 'a\\b', '/etc', '"a\\0b"', "''"]) {
+    assert.match(String(problems(`name: ${name}\nevents: [x:y]\n`)), /name: expected a name/, name)
+  }
+  for (const file of ['/etc/passwd', '../secrets', 'a/../../b', '..']) {
+    assert.match(String(problems(`events: [x:y]\nrequires_file: ${file}\n`)), /expected a path within the home/, file)
+  }
+})
+
+test('broken YAML and YAML bombs are named with their place', () => {
+  assert.match(String(problems('events: [a\nname: b: c\n')), /^HOOK\.yaml:\d+:\d+: /)
+  const bomb = ['a0: &a0 [x, x, x, x, x, x, x, x, x]']
+  for (let level = 1; level < 9; level++) bomb.push(`a${level}: &a${level} [${`*a${level - 1}, `.repeat(9)}]`)
+  assert.match(String(problems(`${bomb.join('\n')}\nevents: [a:b]\n`)), /too many values/)
+  assert.match(String(problems(`events: ${'['.repeat(100)}`)), /nested deeper/)
+})
+
+test('an event that nobody emits, and one that stands there twice, are warned of', () => {
+  const check = parse('events:\n  - agent:ended\n  - agent:end\n  - agent:end\n')
+  assert.deepEqual(check.ok && check.warnings, [
+    'HOOK.yaml:2:5: no such event',
+    'HOOK.yaml:4:5: agent:end stands here twice and is handled twice',
+  ])
+})

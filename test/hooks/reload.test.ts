@@ -1,0 +1,266 @@
+/**
+ * Hooks that come, change and go while the gateway runs take effect without a restart and without losing an event.
+ */
+import assert from 'node:assert/strict'
+import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { writeFiles } from '../hosts/support.ts'
+import {
+  agentStart,
+  command,
+  type HooksSetup,
+  type HooksUnderTest,
+  hooksWith,
+  hookYaml,
+  pythonTeller,
+  teller,
+  withoutPython,
+} from './support.ts'
+
+const start = hookYaml(['agent:start'])
+
+/** Discovered and watched. */
+function watched(t: TestContext, setup: HooksSetup): HooksUnderTest {
+  const hooks = hooksWith(t, setup)
+  hooks.registry.discoverAndLoad()
+  hooks.registry.watch()
+  return hooks
+}
+
+function emit({ registry }: HooksUnderTest, message: string): void {
+  registry.emit('agent:start', agentStart(message))
+}
+
+test('a hook that is added hears the next event; one that is removed hears none', async (t) => {
+  const hooks = watched(t, {})
+  hooks.write({ 'a/HOOK.yaml': start, 'a/handler.js': teller() })
+  await hooks.log.line(/^Loaded hook 'a' for events: agent:start/)
+  emit(hooks, 'one')
+  await hooks.sentAfter(1)
+  hooks.remove('a')
+  await hooks.log.line(/hook a is gone/)
+  emit(hooks, 'two')
+  await hooks.registry.settled(5_000)
+  assert.deepEqual(
+    hooks.sent.map(({ text }) => text),
+    ['agent:start one'],
+  )
+})
+
+test('a handler that is edited is loaded anew: TypeScript, and a file it imports', async (t) => {
+  const hooks = watched(t, {
+    files: {
+      'a/HOOK.yaml': start,
+      'a/handler.ts': `import { word } from './word.ts'
+        export const handle = async (_event: string, _context: object, { gateway }: any) => gateway.send('there', word)`,
+      'a/word.ts': `export const word: string = 'first'`,
+    },
+  })
+  emit(hooks, 'x')
+  await hooks.sentAfter(1)
+  hooks.write({ 'a/word.ts': `export const word: string = 'second'` })
+  await hooks.log.line(/Loaded anew: hook 'a'/)
+  emit(hooks, 'x')
+  assert.deepEqual(
+    (await hooks.sentAfter(2)).map(({ text }) => text),
+    ['first', 'second'],
+  )
+})
+
+test('a handler in Python that is edited is loaded anew', { skip: withoutPython }, async (t) => {
+  const hooks = watched(t, { files: { 'a/HOOK.yaml': start, 'a/handler.py': pythonTeller('first') } })
+  emit(hooks, 'x')
+  await hooks.sentAfter(1)
+  hooks.write({ 'a/handler.py': pythonTeller('second') })
+  await hooks.log.line(/Loaded anew/)
+  emit(hooks, 'x')
+  assert.deepEqual(
+    (await hooks.sentAfter(2)).map(({ text }) => text),
+    ['agent:start x first', 'agent:start x second'],
+  )
+})
+
+test('another list of events counts from then on', async (t) => {
+  const hooks = watched(t, { files: { 'a/HOOK.yaml': start, 'a/handler.js': teller() } })
+  hooks.write({ 'a/HOOK.yaml': hookYaml(['command:new']) })
+  await hooks.log.line(/for events: command:new/)
+  emit(hooks, 'nobody listens')
+  hooks.registry.emit('command:new', command('new'))
+  assert.equal((await hooks.sentAfter(1))[0]?.text, 'command:new new')
+})
+
+test('a folder that is renamed is the same hook in another place', async (t) => {
+  const hooks = watched(t, { files: { 'a/HOOK.yaml': `name: same\n${start}`, 'a/handler.js': teller() } })
+  emit(hooks, 'one')
+  await hooks.sentAfter(1)
+  renameSync(join(hooks.folder, 'a'), join(hooks.folder, 'b'))
+  await hooks.log.line(/Loaded anew: hook 'same'/)
+  emit(hooks, 'two')
+  await hooks.sentAfter(2)
+  assert.deepEqual(
+    hooks.registry.list().map(({ name, folder }) => [name, folder]),
+    [['same', join(hooks.folder, 'b')]],
+  )
+})
+
+test('a version that cannot be loaded leaves the one before at work, and says so', async (t) => {
+  const hooks = watched(t, {
+    files: {
+      'a/HOOK.yaml': start,
+      'a/handler.ts': teller('first')
+        .replace('async (event, context', 'async (event: string, context: any')
+        .replace('{ gateway })', '{ gateway }: any)'),
+    },
+  })
+  emit(hooks, 'x')
+  await hooks.sentAfter(1)
+  hooks.write({ 'a/handler.ts': 'export const handle = (' })
+  await hooks.log.line(/hook a goes on as it was: its newest version cannot be loaded/)
+  emit(hooks, 'x')
+  await hooks.sentAfter(2)
+  assert.equal(hooks.report('a').state, 'ready')
+  assert.match(hooks.report('a').problem, /handler\.ts/)
+  hooks.write({
+    'a/handler.ts':
+      'export const handle = async (_: string, __: object, { gateway }: any) => gateway.send("there", "third")',
+  })
+  await hooks.log.line(/Loaded anew/)
+  emit(hooks, 'x')
+  assert.equal((await hooks.sentAfter(3))[2]?.text, 'third')
+  assert.equal(hooks.report('a').problem, '')
+})
+
+test('a manifest that becomes unusable leaves the hook at work, and says so', async (t) => {
+  const hooks = watched(t, { files: { 'a/HOOK.yaml': start, 'a/handler.js': teller() } })
+  hooks.write({ 'a/HOOK.yaml': 'events: [' })
+  await hooks.log.line(/hook a goes on as it was/)
+  emit(hooks, 'x')
+  await hooks.sentAfter(1)
+  assert.match(hooks.report('a').problem, /HOOK\.yaml:1/)
+  assert.equal(hooks.registry.list().length, 1)
+})
+
+test('another hook of the same process works on while its neighbour is edited into ruins', async (t) => {
+  const hooks = watched(t, {
+    files: { 'a/HOOK.yaml': start, 'a/handler.js': teller('a'), 'b/HOOK.yaml': start, 'b/handler.js': teller('b') },
+  })
+  emit(hooks, 'one')
+  await hooks.sentAfter(2)
+  hooks.write({ 'a/handler.js': 'this is no code' })
+  await hooks.log.line(/hook a goes on as it was/)
+  hooks.write({ 'b/handler.js': teller('b2') })
+  await hooks.log.line(/Loaded anew: hook 'b'/)
+  emit(hooks, 'two')
+  await hooks.sentAfter(4)
+  assert.deepEqual(hooks.sent.map(({ text }) => text).sort(), [
+    'agent:start one a',
+    'agent:start one b',
+    'agent:start two a',
+    'agent:start two b2',
+  ])
+})
+
+test('a hook that was set aside is resumed when its files change', async (t) => {
+  const hooks = watched(t, {
+    files: { 'a/HOOK.yaml': start, 'a/handler.js': 'export const handle = () => { throw new Error("broken") }' },
+  })
+  for (let count = 0; count < 3; count++) emit(hooks, 'x')
+  await hooks.log.line(/set aside/)
+  hooks.write({ 'a/handler.js': teller() })
+  await hooks.log.line(/Loaded anew/)
+  emit(hooks, 'mended')
+  await hooks.sentAfter(1)
+  assert.equal(hooks.report('a').state, 'ready')
+})
+
+test('a new hook that cannot be loaded says so at once, and works when it is mended', async (t) => {
+  const hooks = watched(t, {})
+  hooks.write({ 'a/HOOK.yaml': start, 'a/handler.js': `import './missing.js'\n${teller()}` })
+  await hooks.log.line(/hook a cannot be loaded/)
+  assert.equal(hooks.report('a').state, 'set-aside')
+  hooks.write({ 'a/handler.js': teller() })
+  await hooks.log.line(/Loaded anew|Loaded hook/)
+  emit(hooks, 'x')
+  await hooks.sentAfter(1)
+})
+
+test('no event is lost, doubled or heard out of order while a handler is written anew again and again', async (t) => {
+  const hooks = watched(t, { files: { 'a/HOOK.yaml': start, 'a/handler.js': teller() } })
+  let next = 0
+  for (let edit = 0; edit < 6; edit++) {
+    for (let count = 0; count < 50; count++) emit(hooks, String(next++))
+    hooks.write({ 'a/handler.js': `${teller()}// ${edit}\n` })
+    for (let count = 0; count < 50; count++) emit(hooks, String(next++))
+    await hooks.sentAfter(next - 20)
+    emit(hooks, String(next++))
+  }
+  await hooks.sentAfter(next)
+  await hooks.registry.settled(10_000)
+  assert.deepEqual(
+    hooks.sent.map(({ text }) => text),
+    Array.from({ length: next }, (_, index) => `agent:start ${index}`),
+  )
+})
+
+test('a hook that writes its log into its own folder is never loaded anew', async (t) => {
+  const hooks = watched(t, {
+    files: {
+      'a/HOOK.yaml': start,
+      'a/handler.js': `import { appendFileSync } from 'node:fs'
+        export const handle = async (event, context, { gateway }) => {
+          appendFileSync(new URL('./activity.log', import.meta.url), event + '\\n')
+          await gateway.send('there', 'logged')
+        }`,
+      'b/HOOK.yaml': start,
+      'b/handler.js': teller(),
+    },
+  })
+  for (let count = 1; count <= 30; count++) {
+    emit(hooks, 'x')
+    await hooks.sentAfter(count * 2)
+  }
+  appendFileSync(join(hooks.folder, 'a', 'activity.log'), 'more\n')
+  // A change that is seen proves that the earlier ones would have been.
+  hooks.write({ 'c/HOOK.yaml': start, 'c/handler.js': teller() })
+  await hooks.log.line(/Loaded hook 'c'/)
+  assert.equal(hooks.log.records.filter(({ text }) => text.startsWith('Loaded anew')).length, 0)
+})
+
+test('the folder of hooks may come, go and come again', async (t) => {
+  const hooks = hooksWith(t, {})
+  rmSync(hooks.folder, { recursive: true })
+  hooks.registry.discoverAndLoad()
+  hooks.registry.watch()
+  hooks.write({ 'a/HOOK.yaml': start, 'a/handler.js': teller() })
+  await hooks.log.line(/Loaded hook 'a'/)
+  rmSync(hooks.folder, { recursive: true })
+  await hooks.log.line(/hook a is gone/)
+  const elsewhere = join(hooks.home, 'elsewhere')
+  mkdirSync(elsewhere)
+  writeFiles(elsewhere, { 'b/HOOK.yaml': start, 'b/handler.js': teller() })
+  renameSync(elsewhere, hooks.folder)
+  await hooks.log.line(/Loaded hook 'b'/)
+  writeFileSync(join(hooks.folder, 'b', 'HOOK.yaml'), hookYaml(['agent:end']))
+  await hooks.log.line(/for events: agent:end/)
+})
+
+test('other variables of the environment reach the handlers without a restart', async (t) => {
+  const hooks = hooksWith(t, {
+    environment: { WORD: 'first' },
+    files: {
+      'a/HOOK.yaml': start,
+      'a/handler.js': `export const handle = async (e, c, { gateway }) => gateway.send('there', process.env.WORD)`,
+    },
+  })
+  hooks.registry.discoverAndLoad()
+  emit(hooks, 'x')
+  await hooks.sentAfter(1)
+  hooks.settings.environment['WORD'] = 'second'
+  hooks.registry.reconfigured()
+  emit(hooks, 'x')
+  assert.deepEqual(
+    (await hooks.sentAfter(2)).map(({ text }) => text),
+    ['first', 'second'],
+  )
+})
