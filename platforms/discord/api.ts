@@ -1,7 +1,7 @@
 /**
  * The calls of Discord's REST API that we make. Answers come back as they arrived; errors are those of discord.js.
  */
-import { type Json, objectAt } from './wire.ts'
+import { asObject, type Json, objectsAt, wordsAt } from './wire.ts'
 
 /** What is needed of discord.js' `REST`. */
 export interface Rest {
@@ -80,11 +80,11 @@ export function createApi(rest: Rest) {
     followUp: (application: string, token: string, body: Json, signal: AbortSignal) =>
       rest.post(`/webhooks/${application}/${token}`, { body, auth: false, signal }),
 
-    /** Addresses of files lose their validity after a day. */
-    async freshUrl(url: string, signal: AbortSignal): Promise<unknown> {
+    /** Addresses of files lose their validity after a day. Undefined where Discord knows none for this one. */
+    async freshUrl(url: string, signal: AbortSignal): Promise<string | undefined> {
       const answer = await rest.post('/attachments/refresh-urls', { body: { attachment_urls: [url] }, signal })
-      const list = objectAt({ answer }, 'answer')?.['refreshed_urls']
-      return Array.isArray(list) ? list[0] : undefined
+      const [first] = objectsAt(asObject(answer), 'refreshed_urls')
+      return wordsAt(first, 'refreshed')
     },
   }
 }

@@ -114,7 +114,7 @@ export function createIncoming(deps: IncomingDeps): Incoming {
   }
 
   async function handIn(inbound: Inbound): Promise<void> {
-    if (inbound.kind === 'change') return void (await context.change(inbound.change, inbound.keys))
+    if (inbound.kind === 'change') return await handInChange(inbound)
     const { event, keys, mark } = inbound
     const { prospectiveThreadId } = event.source
     try {
@@ -124,6 +124,16 @@ export function createIncoming(deps: IncomingDeps): Incoming {
     } catch (error) {
       if (!isHermesError(error, 'inbox/too-large')) throw error
       await refuse(inbound, error)
+    }
+  }
+
+  async function handInChange({ change, keys }: Extract<Inbound, { kind: 'change' }>): Promise<void> {
+    try {
+      await context.change(change, keys)
+    } catch (error) {
+      // The message stays as it was taken in.
+      if (!isHermesError(error, 'inbox/too-large')) throw error
+      log.warn({ change: change.kind, reason: error.message }, 'a change of a message is too large')
     }
   }
 

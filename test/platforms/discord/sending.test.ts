@@ -230,7 +230,9 @@ test('the address of a file that has ended is renewed, and a local Discord may b
   const { discord, adapter } = await onDiscord(t)
   const old = 'https://cdn.discordapp.com/attachments/1/2/a.png?ex=5f000000&is=1&hm=2'
   const renewed = await adapter.locate?.({ kind: 'photo', ref: old }, never)
-  assert.notEqual(renewed?.url, old)
+  const { origin, pathname, searchParams } = new URL(renewed?.url ?? '')
+  assert.equal(`${origin}${pathname}`, 'https://cdn.discordapp.com/attachments/1/2/a.png')
+  assert.ok(Number.parseInt(searchParams.get('ex') ?? '', 16) * 1_000 > Date.now())
   assert.equal(renewed?.trusted, new URL(discord.apiUrl).origin)
   const fresh = 'https://cdn.discordapp.com/attachments/1/2/a.png?ex=7fffffff&is=1&hm=2'
   assert.equal((await adapter.locate?.({ kind: 'photo', ref: fresh }, never))?.url, fresh)

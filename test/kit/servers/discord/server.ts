@@ -23,6 +23,8 @@ export interface DiscordServerOptions {
   readonly bots?: readonly string[]
   /** Whether Message Content Intent is switched on; true. */
   readonly messageContent?: boolean
+  /** Where clients are told to resume, if not where they began. */
+  readonly resumeUrl?: string
   /** How many sessions a bot may begin in five seconds; 1. */
   readonly sessionsAtOnce?: number
   /** So long a nonce is remembered, ms; five minutes. */
@@ -91,7 +93,7 @@ export async function startDiscordServer(options: DiscordServerOptions = {}): Pr
     heartbeatMs: options.heartbeatMs ?? 41_250,
     world,
     bots: [...bots.values()],
-    url: () => `ws://127.0.0.1:${port}/gateway`,
+    url: () => options.resumeUrl ?? `ws://127.0.0.1:${port}/gateway`,
   })
   gateway.limit.max_concurrency = options.sessionsAtOnce ?? 1
   const deps: RestDeps = {
