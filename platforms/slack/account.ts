@@ -35,7 +35,15 @@ const retryHistoryMs = 10_000
 export function createAccount(context: PlatformContext, options: SlackOptions, network: Network): PlatformAdapter {
   const { log, clock } = context
   const ended = new AbortController()
-  const call = createWeb({ call: network.call, clock, ended: ended.signal })
+  const call = createWeb({
+    call: network.call,
+    clock,
+    ended: ended.signal,
+    onRefused(error) {
+      // While it connects, the connect says it itself.
+      if (identity !== undefined) context.refused(`bot_token: ${error}`)
+    },
+  })
   const names = createNames({ call, log, signal: ended.signal })
   const status = createStatus({ call, text: options.typingText, clock, signal: ended.signal })
   let identity: Identity | undefined
@@ -127,7 +135,8 @@ export function createAccount(context: PlatformContext, options: SlackOptions, n
   async function openFirstSocket(receiver: Receiver, regained: () => void, signal: AbortSignal): Promise<void> {
     const events = { alive: () => context.received(), envelope: (envelope: Envelope) => take(envelope, receiver) }
     const health: PlatformContext['health'] = (state, reason) => context.health(state, reason)
-    socket = createSocket({ open: network.openSocket, events, health, regained, pause, clock, log })
+    const refused = (error: string) => context.refused(`app_token: ${error}`)
+    socket = createSocket({ open: network.openSocket, events, health, refused, regained, pause, clock, log })
     if (ended.signal.aborted) await socket.stop()
     try {
       await socket.connect(signal)

@@ -52,10 +52,15 @@ function refusal(data: Fields, method: string): Failure {
   const needed = textIn(data, 'needed')
   const advice = code === 'missing_scope' && needed !== undefined ? `the app lacks the scope ${needed}` : words[code]
   const error = advice === undefined ? `Slack refused ${method}: ${code}` : `${advice} (${code})`
-  if (unauthorised.has(code)) return { problem: 'unauthorised', error, code }
+  if (isUnauthorised(code, method)) return { problem: 'unauthorised', error, code }
   // As documented, some of it may have been done before the error.
   if (failing.has(code)) return { problem: 'temporary', error, code, maybeSent: true }
   return { problem: 'rejected', error, code }
+}
+
+/** A method that is not for bots says of the token what else is said of a wrong one. */
+function isUnauthorised(code: string, method: string): boolean {
+  return unauthorised.has(code) || (code === 'not_allowed_token_type' && forEveryBot.has(method))
 }
 
 function tooMany(method: string, retryAfter: number | undefined): Failure {
@@ -105,10 +110,11 @@ const unauthorised: ReadonlySet<string> = new Set([
   'account_inactive',
   'token_revoked',
   'token_expired',
-  'not_allowed_token_type',
   'org_login_required',
   'team_access_not_granted',
 ])
+
+const forEveryBot: ReadonlySet<string> = new Set(['auth.test', 'apps.connections.open', 'chat.postMessage'])
 
 const failing: ReadonlySet<string> = new Set([
   'fatal_error',

@@ -53,6 +53,8 @@ export interface SocketDeps {
   readonly open: OpenSocket
   readonly events: Omit<SocketEvents, 'leaving'>
   readonly health: (state: 'connected' | 'degraded', reason?: string) => void
+  /** Slack does not accept the token any more. */
+  readonly refused: (error: string) => void
   /** There was a time without a socket, and it is over. */
   readonly regained: () => void
   /** Resolves after `ms` or when the signal aborts, never rejects. */
@@ -88,7 +90,7 @@ interface Live {
 }
 
 export function createSocket(deps: SocketDeps): Socket {
-  const { open, events, health, regained, pause, clock, log } = deps
+  const { open, events, health, refused, regained, pause, clock, log } = deps
   const stopping = new AbortController()
   const all = new Set<Live>()
   let current: Live | undefined
@@ -195,6 +197,13 @@ export function createSocket(deps: SocketDeps): Socket {
     })
   }
 
+  function tell(error: unknown): void {
+    const reason = messageOf(error)
+    if (error instanceof SocketFailure && error.failure.problem === 'unauthorised') refused(reason)
+    else if (current === undefined) health('degraded', `no connection to Slack: ${reason}`)
+    else log.debug({ error: reason }, 'the next socket could not be opened')
+  }
+
   async function search(): Promise<void> {
     short = clock() - openedAt < heldMs ? short + 1 : 0
     // The first cut is mended at once; sockets that close as soon as they are open must not become a storm.
@@ -208,8 +217,7 @@ export function createSocket(deps: SocketDeps): Socket {
         return
       } catch (error) {
         if (stopping.signal.aborted) return
-        if (current === undefined) health('degraded', `no connection to Slack: ${messageOf(error)}`)
-        else log.debug({ error: messageOf(error) }, 'the next socket could not be opened')
+        tell(error)
         await pause(pauseAfter(error, attempt), stopping.signal)
       }
     }

@@ -18,6 +18,8 @@ export interface WebDeps {
   readonly clock: () => number
   /** Aborts when the adapter ends: every call ends then. */
   readonly ended: AbortSignal
+  /** The token is not accepted, whatever was asked. */
+  onRefused?(error: string): void
 }
 
 /** Longer than Slack ever takes; a server that has gone silent must not hold up a chat. */
@@ -25,7 +27,7 @@ const callLimitMs = 20_000
 /** Where Slack limits the rate without saying for how long. */
 const defaultRetryMs = 5_000
 
-export function createWeb({ call, clock, ended }: WebDeps): SlackCall {
+export function createWeb({ call, clock, ended, onRefused }: WebDeps): SlackCall {
   /** Until when a method (for posts: in a channel) may not be called, ms. */
   const holds = new Map<string, number>()
 
@@ -39,6 +41,7 @@ export function createWeb({ call, clock, ended }: WebDeps): SlackCall {
       return { ok: true, data: fieldsOf(await bounded(method, args, signal)) }
     } catch (thrown) {
       const failure = failureOf(thrown, method)
+      if (failure.problem === 'unauthorised') onRefused?.(failure.error)
       if (failure.problem === 'rate-limited') holds.set(key, clock() + (failure.retryAfterMs ?? defaultRetryMs))
       return { ok: false, failure }
     }

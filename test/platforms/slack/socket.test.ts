@@ -112,6 +112,7 @@ test('sockets that close as soon as they are open do not become a storm', async 
     },
     events: { envelope: async () => undefined, alive: () => undefined },
     health: () => undefined,
+    refused: () => undefined,
     regained: () => undefined,
     async pause(ms, signal) {
       if (signal !== undefined && ms > 60_000) return await new Promise(() => undefined)
@@ -162,6 +163,14 @@ test('a stop in the middle of a reconnect leaves no rejection and no socket behi
   await adapter.disconnect()
   await server.until(() => (server.delivery.sockets() === 0 ? true : undefined), 20)
   assert.deepEqual(unhandled, [])
+})
+
+test('a token that is revoked while it runs ends the account, and says which', async (t) => {
+  const { server, gateway } = await stage(t)
+  server.refuseTokens()
+  await cutAll(server)
+  const told = await server.until(() => gateway.refusals[0], 10)
+  assert.match(told, /app_token: Slack does not know the token/)
 })
 
 test('frames that cannot be read are survived', async (t) => {
