@@ -77,6 +77,9 @@ interface AgentContext {
 
 export type HookEventName = keyof HookEvents & string
 
+/** What a handler of any event gets. */
+export type HookContext = HookEvents[HookEventName]
+
 type FixedEventName = Exclude<HookEventName, `command:${string}`>
 
 /** A record, so that one that is missing does not compile. */

@@ -15,7 +15,7 @@ import { type HookEventName, type HookEvents, hookEventNames } from '../../src/m
 import { createRecordingLog, type Files, path, python, type RecordingLog, writeFiles } from '../hosts/support.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
-export { python, withoutPython } from '../hosts/support.ts'
+export { path, python, withoutPython } from '../hosts/support.ts'
 
 export interface HooksSetup {
   /** By path within the folder of hooks: `greeter/HOOK.yaml`. */
