@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import type { HostRequest } from '../../src/hosts/contract.ts'
 import { HermesError } from '../../src/lib/errors.ts'
-import { failureOf, hostWith, sharedHost, valueIn, withoutPython } from './support.ts'
+import { failureOf, hostWith, sharedHost, timeout, valueIn, withoutPython } from './support.ts'
 
 const twins = {
   node: {
@@ -98,7 +98,7 @@ for (const language of ['node', 'python'] as const) {
   const { skip, ...texts } = twin
   const files = Object.fromEntries(Object.entries(texts).map(([name, text]) => [`${name}.${extension(name)}`, text]))
 
-  describe(`a handler in ${language}`, { skip }, () => {
+  describe(`a handler in ${language}`, { skip, timeout }, () => {
     const shared = sharedHost({ files })
 
     it('gets the event and its context, and its result comes back; the first call starts the process', async (t) => {
@@ -218,7 +218,7 @@ for (const language of ['node', 'python'] as const) {
     })
   })
 
-  describe(`middleware in ${language}`, { skip }, () => {
+  describe(`middleware in ${language}`, { skip, timeout }, () => {
     const shared = sharedHost({ files })
 
     const response = { choices: [{ text: 'ok' }] }
@@ -279,7 +279,7 @@ for (const language of ['node', 'python'] as const) {
   })
 }
 
-describe('a handler in JavaScript', () => {
+describe('a handler in JavaScript', { timeout }, () => {
   it('may be the default export, or live in CommonJS', async (t) => {
     const { host } = hostWith(t, {
       files: {
@@ -304,7 +304,7 @@ describe('a handler in JavaScript', () => {
   })
 })
 
-describe('a handler in Python', { skip: withoutPython }, () => {
+describe('a handler in Python', { skip: withoutPython, timeout }, () => {
   it('gets a third argument only where it names one', async (t) => {
     const { host } = hostWith(t, {
       files: {

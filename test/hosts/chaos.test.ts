@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { hostWith, isAlive, withoutPython } from './support.ts'
+import { hostWith, isAlive, timeout, withoutPython } from './support.ts'
 
 const twins = {
   node: {
@@ -47,7 +47,10 @@ def handle(file, id, deed):
 }
 
 for (const [language, { skip, file, text }] of Object.entries(twins)) {
-  test(`a host in ${language} that handlers keep pulling down gives each call one outcome`, { skip }, async (t) => {
+  test(`a host in ${language} that handlers keep pulling down gives each call one outcome`, {
+    skip,
+    timeout,
+  }, async (t) => {
     const { host, folder } = hostWith(t, { files: { [file]: text }, limits: { graceMs: 20 } })
     const notes = join(folder, 'notes')
     const pids: number[] = []

@@ -10,7 +10,18 @@ import { fileURLToPath } from 'node:url'
 import { createHost } from '../../src/hosts/host.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { tempHome } from '../kit/temp-home.ts'
-import { failureOf, gone, hostWith, isAlive, path, python, valueIn, withoutPython, writeFiles } from './support.ts'
+import {
+  failureOf,
+  gone,
+  hostWith,
+  isAlive,
+  path,
+  python,
+  timeout,
+  valueIn,
+  withoutPython,
+  writeFiles,
+} from './support.ts'
 
 const twins = {
   node: {
@@ -53,7 +64,7 @@ for (const [language, { skip, file, text }] of Object.entries(twins)) {
     return { call, asked: asked.promise, answer: () => answer.resolve('answered') }
   }
 
-  describe(`a host in ${language}`, { skip }, () => {
+  describe(`a host in ${language}`, { skip, timeout }, () => {
     it('sees exactly the variables it was given, and its folder', async (t) => {
       // Python itself sets LC_CTYPE where no language is given.
       const given = { LANG: 'C.UTF-8', BOT_TOKEN: 'a b "c"', EMPTY: '' }
@@ -170,7 +181,7 @@ import subprocess
 def child():
     return subprocess.Popen(["sleep", "1000"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL).pid`
 
-describe('a host that cannot start', () => {
+describe('a host that cannot start', { timeout }, () => {
   const starting = (t: TestContext, command: string) =>
     hostWith(t, { files: { 'a.py': 'def handle(): pass' }, command, limits: { startMs: 100 } })
 

@@ -6,7 +6,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import type { Host } from '../../src/hosts/contract.ts'
-import { failureOf, hostWith, valueIn, withoutPython } from './support.ts'
+import { failureOf, hostWith, timeout, valueIn, withoutPython } from './support.ts'
 
 async function reasonOf(host: Host, module: string): Promise<string> {
   const failure = failureOf(await host.load(module))
@@ -20,7 +20,7 @@ async function filesOf(host: Host, module: string, folder: string): Promise<stri
   return files.map((file) => file.replace(`${folder}/`, '')).sort()
 }
 
-describe('a module in JavaScript or TypeScript', () => {
+describe('a module in JavaScript or TypeScript', { timeout }, () => {
   it('that cannot be used says why, with file and line, and harms no other', async (t) => {
     const { host, folder } = hostWith(t, {
       files: {
@@ -106,7 +106,7 @@ describe('a module in JavaScript or TypeScript', () => {
   })
 })
 
-describe('a module in Python', { skip: withoutPython }, () => {
+describe('a module in Python', { skip: withoutPython, timeout }, () => {
   it('that cannot be used says why, with file and line, and harms no other', async (t) => {
     const { host, folder } = hostWith(t, {
       files: {
@@ -178,7 +178,7 @@ const hanging = {
 }
 
 for (const [language, twin] of Object.entries(hanging)) {
-  describe(`a module in ${language}`, { skip: twin.skip }, () => {
+  describe(`a module in ${language}`, { skip: twin.skip, timeout }, () => {
     it('that never finishes loading is cut off, and what waits behind it goes on without it', async (t) => {
       const files = { [twin.bad]: twin.hangs, [twin.good]: twin.text }
       const { host } = hostWith(t, { files, limits: { loadMs: 150 } })

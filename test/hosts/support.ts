@@ -20,6 +20,9 @@ const asked = spawnSync('python3', ['-c', 'import sys; print(sys.executable)'], 
 export const python = asked.status === 0 ? asked.stdout.trim() : undefined
 export const withoutPython = python === undefined ? 'there is no python3' : false
 
+/** Far more than any test here takes: one that hangs shall be named. */
+export const timeout = 120_000
+
 export interface LogRecord {
   readonly level: LogLevel
   readonly fields: LogFields

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import type { Host } from '../../src/hosts/contract.ts'
-import { failureOf, gone, hostWith, isAlive, valueIn, withoutPython } from './support.ts'
+import { failureOf, gone, hostWith, isAlive, sharedHost, timeout, valueIn, withoutPython } from './support.ts'
 
 const node = {
   skip: false as const,
@@ -112,16 +112,18 @@ for (const [language, twin] of Object.entries({ node, python })) {
     host.call({ module: 'bad', function: fn, args: [], deadlineMs: 20_000, ...more })
   const stillWorks = async (host: Host) => assert.equal(valueIn(await run(host, 'handle')), 'still here')
 
-  describe(`a handler in ${language} that`, { skip: twin.skip }, () => {
-    it('throws is reported with its message and the line, and the process lives on', async (t) => {
-      const { host } = hostWith(t, { files })
+  describe(`a handler in ${language} that`, { skip: twin.skip, timeout }, () => {
+    /** For those that do no harm; it has all the patience in the world. */
+    const shared = sharedHost({ files, limits: { graceMs: 60_000, maxFrameBytes: 100_000 } })
+
+    it('throws is reported with its message and the line, and the process lives on', async () => {
+      const { host } = shared()
       const failure = failureOf(await run(host, 'throws'))
       assert.deepEqual([failure.kind, failure.killed, failure.begun, failure.fault], ['threw', false, true, 'own'])
       assert.equal(failure.error.message, 'A handler failed. bad.throws: TypeError: no such chat')
       assert.match(failure.stack, twin.place)
       assert.equal(failureOf(await run(host, 'strange')).kind, 'threw')
       await stillWorks(host)
-      assert.equal(host.status().starts, 1)
     })
 
     it('waits for ever and ignores that it should end is cut off at its deadline', async (t) => {
@@ -132,8 +134,8 @@ for (const [language, twin] of Object.entries({ node, python })) {
       assert.deepEqual([host.status().starts, host.status().kills], [2, 1])
     })
 
-    it('ends when it is asked to has failed, but takes nobody along', async (t) => {
-      const { host } = hostWith(t, { files, limits: { graceMs: 10_000 } })
+    it('ends when it is asked to has failed, but takes nobody along', async () => {
+      const { host } = shared()
       const late = failureOf(await run(host, 'obeys', { deadlineMs: 40, services: true }))
       assert.deepEqual([late.kind, late.killed], ['timeout', false])
       const stop = new AbortController()
@@ -142,13 +144,12 @@ for (const [language, twin] of Object.entries({ node, python })) {
       stop.abort()
       const stopped = failureOf(await call)
       assert.deepEqual([stopped.kind, stopped.killed], ['aborted', false])
-      assert.equal(host.status().starts, 1)
     })
 
-    it('waits for the gateway is woken when it should end', async (t) => {
+    it('waits for the gateway is woken when it should end', async () => {
       const onRequest = () => new Promise(() => undefined)
-      const { host } = hostWith(t, { files, onRequest, limits: { graceMs: 10_000 } })
-      const call = { module: 'good', function: 'wait', args: [0], services: true, deadlineMs: 40 }
+      const { host } = shared()
+      const call = { module: 'good', function: 'wait', args: [0], services: true, deadlineMs: 40, onRequest }
       const failure = failureOf(await host.call(call))
       assert.deepEqual([failure.kind, failure.killed], ['timeout', false])
     })
@@ -169,7 +170,6 @@ for (const [language, twin] of Object.entries({ node, python })) {
       const other = failureOf(await bystander)
       assert.deepEqual([other.kind, other.begun, other.killed], ['died', true, true])
       assert.match(other.error.message, /bad\.spin did not end/)
-      await stillWorks(host)
       assert.equal(served, 1)
     })
 
@@ -186,7 +186,6 @@ for (const [language, twin] of Object.entries({ node, python })) {
       const failure = failureOf(await run(host, 'killed'))
       assert.deepEqual([failure.kind, failure.fault], ['died', 'own'])
       assert.match(failure.error.message, /was ended by SIGKILL/)
-      await stillWorks(host)
     })
 
     it('prints 10 MB returns all the same; the log keeps the beginning and says how much it dropped', async (t) => {
@@ -200,30 +199,30 @@ for (const [language, twin] of Object.entries({ node, python })) {
       assert.deepEqual(lines[0]?.fields, { host: 'hooks', stream: 'stdout' })
     })
 
-    it('prints one endless line has it cut', async (t) => {
-      const { host, log } = hostWith(t, { files })
+    it('prints one endless line has it cut', async () => {
+      const { host, log } = shared()
       await run(host, 'longLine')
-      await host.stop()
       const { level, text } = await log.line(/^yyy/)
       assert.equal(level, 'warn')
       assert.ok(text.length < 2_100, `${text.length} characters were kept`)
     })
 
-    it('logs without end has the rest dropped', async (t) => {
-      const { host, log } = hostWith(t, { files })
+    it('logs without end has the rest dropped', async () => {
+      const { host, log } = shared()
       await run(host, 'logs', { services: true })
       assert.ok(log.records.filter(({ text }) => text === 'again').length <= 200)
     })
 
-    it('returns what is no JSON, or too much of it, fails alone', async (t) => {
-      const { host } = hostWith(t, { files, limits: { maxFrameBytes: 100_000 } })
+    it('returns what is no JSON, or too much of it, fails alone', async () => {
+      const { host } = shared()
       const ring = failureOf(await run(host, 'unsendable'))
       assert.equal(ring.kind, 'unserialisable')
       const endless = failureOf(await run(host, 'endless'))
       assert.equal(endless.kind, 'unserialisable')
       assert.match(endless.error.message, /longer than 100000 bytes/)
       await stillWorks(host)
-      assert.equal(host.status().starts, 1)
+      const { starts, kills } = host.status()
+      assert.deepEqual({ starts, kills }, { starts: 1, kills: 0 }, 'somebody was taken along')
     })
 
     it('writes into the pipe of the protocol loses its process', async (t) => {
@@ -231,8 +230,8 @@ for (const [language, twin] of Object.entries({ node, python })) {
       for (const fn of ['garbage', 'forged', 'flood']) {
         const failure = failureOf(await run(host, fn))
         assert.deepEqual([fn, failure.kind, failure.killed, failure.fault], [fn, 'garbled', true, 'own'])
-        await stillWorks(host)
       }
+      await stillWorks(host)
       await log.line(/broke the protocol/)
       assert.equal(host.status().kills, 3)
     })
@@ -255,7 +254,7 @@ for (const [language, twin] of Object.entries({ node, python })) {
   })
 }
 
-describe('a handler in JavaScript that', () => {
+describe('a handler in JavaScript that', { timeout }, () => {
   it('fills the heap loses its process', async (t) => {
     const { host, log } = hostWith(t, { files: { [node.file]: node.text }, limits: { memoryMb: 24 } })
     const failure = failureOf(await host.call({ module: 'bad', function: 'exhaust', args: [] }))
@@ -297,7 +296,7 @@ describe('a handler in JavaScript that', () => {
   })
 })
 
-describe('a handler in Python that', { skip: withoutPython }, () => {
+describe('a handler in Python that', { skip: withoutPython, timeout }, () => {
   it('calls sys.exit has failed, and takes nobody along', async (t) => {
     const { host } = hostWith(t, {
       files: {
