@@ -2,6 +2,7 @@
  * The outbox: replies are on disk before they are sent, go out in the order of their chat, and are neither lost nor
  * repeated silently. Live drafts and typing are its fleeting half.
  */
+import { messageOf } from '../lib/errors.ts'
 import { pause as realPause, within } from '../lib/wait.ts'
 import type { SendResult } from '../message/outbound.ts'
 import type { Target } from '../message/source.ts'
@@ -12,7 +13,7 @@ import type { Draft, DraftAddress, DraftOptions } from './draft.ts'
 import { readDrafts } from './draft-rows.ts'
 import { createDrafts } from './drafts.ts'
 import { callPaced, type PacedCall } from './paced.ts'
-import { recoverRows, sweepOutbox } from './queries.ts'
+import { hurryRows, recoverRows, sweepOutbox } from './queries.ts'
 import { type PreparedReply, prepareReply, type Reply } from './reply.ts'
 import { createRoom, type OutboxDeps } from './room.ts'
 import { keepTyping } from './typing.ts'
@@ -45,7 +46,7 @@ export interface Outbox {
   paced(target: Target, signal: AbortSignal, call: PacedCall): Promise<SendResult>
   /** After a start: settles what a crash left in flight and delivers what waits. Rejects `store/…`. */
   recover(): Promise<{ openChats: number }>
-  /** An account has connected (again): what waits for it is sent. */
+  /** An account has connected (again), or works again: what waits for it is sent. */
   platformConnected(platform: string, account: string): void
   /** Replies given up, the newest first. Rejects `store/…`. */
   list(limit?: number): Promise<readonly DeadLetter[]>
@@ -64,6 +65,8 @@ export interface Outbox {
   stop(withinMs: number): Promise<void>
 }
 
+/** A platform that comes and goes must not use up the tries of a reply: waits as short as this stay as they are. */
+const shortWaitMs = 5_000
 /** How long calls may take to end after their signal has been aborted. */
 const graceMs = 1_000
 
@@ -76,6 +79,7 @@ export function createOutbox(given: Given): Outbox {
   const room = createRoom(deps, quit.signal, halt.signal)
   const delivery = createDelivery(room)
   const drafts = createDrafts(room, delivery.busy)
+  const begunAt = room.clock()
   let stopped: Promise<void> | undefined
 
   async function quiet(withinMs: number): Promise<boolean> {
@@ -88,6 +92,17 @@ export function createOutbox(given: Given): Outbox {
     if (await quiet(withinMs)) return
     halt.abort()
     if (!(await quiet(graceMs))) room.log.warn({}, 'the outbox stops with calls in flight')
+  }
+
+  /** What waited for an outage to end goes now, not when its pause is over. Limits still hold: the budget knows them. */
+  async function hurried(platform: string, account: string): Promise<void> {
+    const now = room.clock()
+    const of = { platform, account, from: now + shortWaitMs, since: begunAt }
+    try {
+      await room.store.run(() => hurryRows(of, now))
+    } catch (error) {
+      room.log.warn({ error, platform, account }, `replies wait longer than they must: ${messageOf(error)}`)
+    }
   }
 
   return {
@@ -109,7 +124,7 @@ export function createOutbox(given: Given): Outbox {
     },
     platformConnected(platform, account) {
       room.unblock(platform, account)
-      delivery.wake(platform, account)
+      void hurried(platform, account).finally(() => delivery.wake(platform, account))
     },
     list: (limit = 100) => room.store.run(() => listDead(limit)),
     async retry(id) {

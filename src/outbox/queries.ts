@@ -173,6 +173,29 @@ const openChats = query((db, _: Record<never, never>) =>
   db.selectFrom('outbox').select(['platform', 'account', 'chat_id']).distinct().where(open),
 )
 
+const hurry = query((db, p: { platform: string; account: string; now: number; from: number; since: number }) =>
+  db
+    .updateTable('outbox')
+    .set({ due_at: p.now })
+    .where('platform', '=', p.platform)
+    .where('account', '=', p.account)
+    .where(open)
+    .where('state', '!=', 'sending')
+    .where('due_at', '>', p.from)
+    .where('updated_at', '>=', p.since),
+)
+
+/**
+ * Rows of an account that would wait beyond `from` (ms) become due now, if their last try was not before `since`: a limit
+ * that was told before a restart is known by the row alone.
+ */
+export function* hurryRows(
+  of: { platform: string; account: string; from: number; since: number },
+  now: number,
+): UseCase<void> {
+  yield* exec(hurry, { ...of, now })
+}
+
 /** After a crash: rows left in flight become `unknown` (a try each), and every chat with open rows is returned. */
 export function* recoverRows(maxTries: number, now: number): UseCase<readonly Chat[]> {
   yield* exec(orphan, { max_tries: maxTries, now })

@@ -11,7 +11,7 @@ import { forgetDraft } from './draft-rows.ts'
 import type { Drafts } from './drafts.ts'
 import { extractMedia } from './media.ts'
 import { headOfChat, insertRow, type NewRow, type OutboxRow } from './queries.ts'
-import type { Room } from './room.ts'
+import { type Room, sentMessage } from './room.ts'
 import { bounded, chatOf } from './sender.ts'
 import { splitMessage } from './split.ts'
 import { lineFor, storeAttachment } from './stored-attachment.ts'
@@ -50,6 +50,8 @@ export function prepareReply(room: Room, delivery: Delivery, drafts: Drafts, rep
   const takesDraft = rows[0]?.op === 'edit'
   /** The row that this reply's own transaction claims, so that no other lies before the call. */
   let claimed: OutboxRow | undefined
+  /** Stood there word for word before it was finished. */
+  let shown: NewRow | undefined
 
   return {
     *write(now) {
@@ -60,6 +62,7 @@ export function prepareReply(room: Room, delivery: Delivery, drafts: Drafts, rep
       for (const row of rows) {
         if (row.op === 'edit' && isShown(room, reply, row)) {
           yield* insertRow({ ...row, state: 'sent', platform_id: row.target }, now)
+          shown = row
           continue
         }
         const id = yield* insertRow(mayClaim ? { ...row, state: 'sending' } : row, now)
@@ -72,6 +75,8 @@ export function prepareReply(room: Room, delivery: Delivery, drafts: Drafts, rep
     },
     committed() {
       if (reply.draft !== undefined && reply.turnId !== undefined) drafts.forget(reply.turnId)
+      const message = shown === undefined ? undefined : sentMessage(shown, shown.target)
+      if (message !== undefined) room.onSettled?.(message)
       if (rows.length > 0) delivery.start(chat, claimed)
       if (reply.draft !== undefined && !takesDraft) void removeDraft(room, reply.target, reply.draft)
     },

@@ -9,7 +9,7 @@ import type { Store } from '../store/store.ts'
 import { type Budget, createBudget } from './budget.ts'
 import type { OutboxConfig } from './config.ts'
 import type { FileRules } from './outgoing-file.ts'
-import type { Chat } from './queries.ts'
+import type { Chat, OutboxRow } from './queries.ts'
 import { accountKey, defaultLimits, type Sender } from './sender.ts'
 
 export interface OutboxDeps {
@@ -30,8 +30,50 @@ export interface OutboxDeps {
   manner?(of: Pick<Target, 'platform' | 'account'>): Manner
   /** A platform has refused the credentials of an account: trying again changes nothing. */
   onRefused?(platform: string, account: string): void
+  /** A message has reached its platform, or was given up; told once it is on disk. Must neither throw nor wait. */
+  onSettled?(message: SettledMessage): void
   /** Named points for crash tests; does nothing in production. */
   readonly probe: (point: string) => void
+}
+
+/** What became of a message in the end. */
+export interface SettledMessage {
+  readonly target: Target
+  readonly sessionKey: string | null
+  readonly kind: 'reply' | 'notice'
+  readonly text: string
+  /** The platform's id of it. Absent where it was given up. */
+  readonly messageId?: string
+  /** Why it was given up. */
+  readonly error?: string
+}
+
+/** Of a row that a platform has taken. Undefined for an edit of what people have read already. */
+export function sentMessage(
+  row: Pick<
+    OutboxRow,
+    'platform' | 'account' | 'chat_id' | 'thread_id' | 'session_key' | 'turn_id' | 'kind' | 'op' | 'text'
+  >,
+  messageId: string | null,
+): SettledMessage | undefined {
+  if (row.op === 'edit' && row.turn_id === null) return undefined
+  return { ...settledMessage(row), messageId: messageId ?? '' }
+}
+
+export function settledMessage({
+  platform,
+  account,
+  chat_id: chatId,
+  thread_id: threadId,
+  session_key: sessionKey,
+  kind,
+  text,
+}: Pick<
+  OutboxRow,
+  'platform' | 'account' | 'chat_id' | 'thread_id' | 'session_key' | 'kind' | 'text'
+>): SettledMessage {
+  const target = { platform, account, chatId, ...(threadId === '' || threadId === null ? {} : { threadId }) }
+  return { target, sessionKey, kind, text }
 }
 
 export type Manner = Pick<AccountManner, 'replyTo' | 'typing'>

@@ -5,8 +5,10 @@ import { messageOf } from '../lib/errors.ts'
 import type { Target } from '../message/source.ts'
 import { eitherOf } from './either.ts'
 import type { Room } from './room.ts'
-import { bounded, chatOf } from './sender.ts'
+import { bounded, chatOf, type Sender } from './sender.ts'
 
+/** Nobody misses it for so long, and an answer that is there by then has cost no call. */
+const firstAfterMs = 250
 /** Platforms forget it after a few seconds. */
 const refreshMs = 2_000
 /** An answer waits for a call in flight, so this one may not take long. */
@@ -26,10 +28,13 @@ export async function keepTyping(room: Room, target: Target, signal: AbortSignal
 async function refresh(room: Room, target: Target, over: AbortSignal): Promise<void> {
   const chat = chatOf(target)
   let told = false
-  while (!over.aborted) {
+  for (let waitMs = firstAfterMs; !over.aborted; waitMs = refreshMs) {
+    if (cannotType(room.open(chat))) return
+    await room.pause(waitMs, over)
+    if (over.aborted) return
     const sender = room.open(chat)
     const type = sender?.typing?.bind(sender)
-    if (sender !== undefined && type === undefined) return
+    if (cannotType(sender)) return
     // Whatever else is under way shows more than typing does.
     const slot = type === undefined ? undefined : room.budget.take(chat, 'typing')
     try {
@@ -43,6 +48,10 @@ async function refresh(room: Room, target: Target, over: AbortSignal): Promise<v
     } finally {
       slot?.free()
     }
-    await room.pause(refreshMs, over)
   }
+}
+
+/** Connected, and without that ability. One that is away is waited for. */
+function cannotType(sender: Sender | undefined): boolean {
+  return sender !== undefined && sender.typing === undefined
 }

@@ -8,7 +8,7 @@ import { attemptRow } from './attempt.ts'
 import type { Slot } from './budget.ts'
 import { bytesPerMb } from './outgoing-file.ts'
 import { type Chat, claimRow, headOfChat, type OutboxRow, type Settlement, settleRow } from './queries.ts'
-import type { Room } from './room.ts'
+import { type Room, sentMessage, settledMessage } from './room.ts'
 import { releaseOf, settlementOf } from './settle.ts'
 
 export interface Worker {
@@ -171,10 +171,15 @@ function* settleAndClaim(
 function report(room: Room, { row, settlement }: Delivered, now: number): void {
   const { state, tries, error, due_at, instead } = settlement
   const fields = { outbox: row.id, key: row.key, session: row.session_key, turn: row.turn_id }
-  if (state === 'sent') room.log.info(fields, 'reply delivered')
-  else if (state === 'dead')
+  if (state === 'sent') {
+    room.log.info(fields, 'reply delivered')
+    const message = sentMessage(row, settlement.platform_id)
+    if (message !== undefined) room.onSettled?.(message)
+  } else if (state === 'dead') {
     room.log.error({ ...fields, tries, error }, 'reply given up; `hermes outbox list` shows it')
-  else if (instead !== undefined) room.log.warn({ ...fields, error }, 'a file is not sent; a line says so in its place')
+    room.onSettled?.({ ...settledMessage(row), error: error ?? '' })
+  } else if (instead !== undefined)
+    room.log.warn({ ...fields, error }, 'a file is not sent; a line says so in its place')
   else if (state === 'sending') room.log.info(fields, 'the draft is gone; the reply is sent as a new message')
   else room.log.warn({ ...fields, state, tries, error, waitMs: due_at - now }, 'reply waits to be sent again')
 }

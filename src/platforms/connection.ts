@@ -37,6 +37,7 @@ export interface ConnectionDeps {
   /** Resolves after `ms` or when the signal aborts, never rejects. */
   pause(ms: number, signal?: AbortSignal): Promise<void>
   readonly log: Logger
+  /** Connected, or working again after difficulties. */
   onConnected(account: PlatformAccount, adapter: PlatformAdapter): void
   /** Told of every change of state. Must not throw. */
   onHealth?(account: PlatformAccount, health: Health): void
@@ -197,8 +198,9 @@ export function createConnection(account: PlatformAccount, deps: ConnectionDeps)
         if (signal.aborted) return
         if (state === 'connected') {
           recovered()
-          if (connected !== undefined && set({ state: 'connected' })) log.info({}, 'platform works again')
-          return
+          if (connected === undefined || !set({ state: 'connected' })) return
+          log.info({}, 'platform works again')
+          return deps.onConnected(account, connected)
         }
         const changed = set({ state: connected === undefined ? 'connecting' : 'connected', reason })
         if (changed) log.warn({ reason }, 'platform works with difficulty')

@@ -103,6 +103,8 @@ test('a limit that typing runs into holds back the answer too', async (t) => {
   sender.script.push(limited(3_000))
   outbox.typing(chat, forever())
   await round()
+  time.advance(250)
+  await round()
   await say('the answer')
   await outbox.settled()
   time.advance(3_000)

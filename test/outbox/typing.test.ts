@@ -9,6 +9,8 @@ test('typing is shown again every two seconds until the turn ends', async (t) =>
   const turn = new AbortController()
   outbox.typing(target, turn.signal)
   await round()
+  time.advance(250)
+  await round()
   time.advance(2_000)
   await round()
   assert.equal(sender.calls.length, 2)
@@ -20,11 +22,24 @@ test('typing is shown again every two seconds until the turn ends', async (t) =>
   assert.equal(sender.calls.length, 2)
 })
 
+test('a turn that is answered at once costs no call for typing', async (t) => {
+  const { outbox, sender, time } = openOutbox(t, { typing: true })
+  const turn = new AbortController()
+  outbox.typing(target, turn.signal)
+  await round()
+  turn.abort()
+  time.advance(10_000)
+  await round()
+  assert.equal(sender.calls.length, 0)
+})
+
 test('a platform that fails to show typing is asked again and disturbs nobody', async (t) => {
   const { outbox, sender, time } = openOutbox(t, { typing: true })
   sender.script.push(new Error('no such chat'))
   const turn = new AbortController()
   outbox.typing(target, turn.signal)
+  await round()
+  time.advance(250)
   await round()
   time.advance(2_000)
   await round()
@@ -42,6 +57,8 @@ test('a platform that cannot show typing costs no timer, one that is away is wai
   away.connected = false
   const turn = new AbortController()
   away.outbox.typing(target, turn.signal)
+  await round()
+  away.time.advance(250)
   await round()
   away.connected = true
   away.time.advance(2_000)
