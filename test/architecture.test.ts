@@ -100,7 +100,8 @@ const doors: Readonly<Record<string, RegExp>> = {
   'node:sqlite': /^src\/store\//,
   commander: /^src\/cli\//,
   telegraf: /^platforms\/telegram\//,
-  'discord.js': /^platforms\/discord\//,
+  '@discordjs/rest': /^platforms\/discord\//,
+  '@discordjs/ws': /^platforms\/discord\//,
   '@slack/bolt': /^platforms\/slack\//,
   esbuild: /^src\/packages\//,
 }

@@ -15,7 +15,8 @@ export const bundled = [
   'unbash',
   'openai',
   '@anthropic-ai/sdk',
-  'discord.js',
+  '@discordjs/rest',
+  '@discordjs/ws',
   '@slack/bolt',
 ]
 
