@@ -34,6 +34,8 @@ export interface Sending {
 
 /** So many messages are looked through for one whose answer was lost. */
 const lookBack = 100
+/** Drafts of other conversations in the same chat may have come after it. */
+const newestOnes = 5
 const echoLimit = 500
 const channelGone = 10003
 const cannotSee = 50001
@@ -126,7 +128,10 @@ export function createSending({ api, threads, options, me }: SendingDeps): Sendi
     }
   }
 
-  /** The id of the message; 'unsure' where one of ours reads the same, or where the look did not reach far enough. */
+  /**
+   * The id of the message; 'unsure' where one of our newest reads the same, or where the look did not reach any of ours.
+   * Messages of one chat go out one after the other: one whose answer was lost is followed by none.
+   */
   async function lookIn(
     place: string,
     message: OutboundMessage,
@@ -138,8 +143,10 @@ export function createSending({ api, threads, options, me }: SendingDeps): Sendi
     const marked = own.find((one) => textAt(one, 'nonce') === nonce)
     if (marked !== undefined) return idAt(marked, 'id')
     const content = textAt(await renderMessage(message, place, options.mentions), 'content')?.trim()
-    const isAlike = own.some((one) => one['nonce'] === undefined && textAt(one, 'content')?.trim() === content)
-    return isAlike || recent.length >= lookBack ? 'unsure' : undefined
+    const isAlike = own.slice(0, newestOnes).some((one) => {
+      return one['nonce'] === undefined && textAt(one, 'content')?.trim() === content
+    })
+    return isAlike || (own.length === 0 && recent.length >= lookBack) ? 'unsure' : undefined
   }
 
   async function newestMessages(place: string, signal: AbortSignal): Promise<readonly Json[]> {

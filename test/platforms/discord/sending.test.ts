@@ -62,10 +62,25 @@ test('in the next life a message that never arrived is known not to have', async
   assert.deepEqual(await next.resolveUnknown?.(message, never), { sent: false })
 })
 
-test('where the look back does not reach, nothing is claimed', async (t) => {
+test('in a busy chat a message that never arrived is known not to have, as long as one of ours is in sight', async (t) => {
   const { discord, adapter, ada, dm, at } = await onDiscord(t)
-  for (let number = 0; number < 100; number += 1) discord.world.post(dm, ada, { content: String(number) })
-  assert.equal(await adapter.resolveUnknown?.(messageTo(at(dm.id), 'long ago'), never), 'unknown')
+  await adapter.send(messageTo(at(dm.id), 'an earlier answer'), never)
+  for (let number = 0; number < 98; number += 1) discord.world.post(dm, ada, { content: String(number) })
+  const missing = messageTo(at(dm.id), 'never arrived')
+  assert.deepEqual(await adapter.resolveUnknown?.(missing, never), { sent: false })
+  for (let number = 0; number < 2; number += 1) discord.world.post(dm, ada, { content: String(number) })
+  assert.equal(await adapter.resolveUnknown?.(missing, never), 'unknown')
+})
+
+test('an answer that reads like a much earlier one is not taken for it', async (t) => {
+  const { adapter, dm, at, again } = await onDiscord(t)
+  for (const text of ['Done.', 'one', 'two', 'three', 'four', 'five'])
+    await adapter.send(messageTo(at(dm.id), text), never)
+  await adapter.disconnect()
+  const next = again()
+  await next.connect(never)
+  assert.deepEqual(await next.resolveUnknown?.(messageTo(at(dm.id), 'Done.'), never), { sent: false })
+  assert.equal(await next.resolveUnknown?.(messageTo(at(dm.id), 'five'), never), 'unknown')
 })
 
 test('a message that could not be sent because nobody listened has not arrived', async (t) => {
