@@ -13,8 +13,9 @@ import { HermesError } from './lib/errors.ts'
 import type { HomeLayout } from './lib/home.ts'
 import { uuid7 } from './lib/ids.ts'
 import type { Logger } from './lib/log.ts'
-import { hookEventNames } from './message/hook-events.ts'
+import { cutForHooks, type EventListener, hookEventNames } from './message/hook-events.ts'
 import type { Outbox } from './outbox/outbox.ts'
+import type { SettledMessage } from './outbox/room.ts'
 import type { Store } from './store/store.ts'
 import { parseTarget } from './target-text.ts'
 
@@ -75,4 +76,20 @@ export function createGatewayHooks(deps: GatewayHooksDeps): HookRegistry {
 /** Every event there is, also those of commands. */
 export function emittedEvents(commands: Pick<CommandRegistry, 'list'>): string[] {
   return [...hookEventNames, ...commands.list().map(({ name }) => `command:${name}`)]
+}
+
+/** What became of a message of ours, as a gateway event. */
+export function tellSettled(message: SettledMessage, emit: EventListener): void {
+  const { target, sessionKey, kind, text, messageId, error } = message
+  const context = {
+    platform: target.platform,
+    chat_id: target.chatId,
+    thread_id: target.threadId ?? '',
+    session_key: sessionKey ?? '',
+    kind,
+    message: cutForHooks(text),
+    message_full: text,
+  }
+  if (error === undefined) emit('message:sent', { ...context, message_id: messageId ?? '' })
+  else emit('message:failed', { ...context, error })
 }

@@ -24,7 +24,7 @@ export interface People {
   /** Several people talk in the session of this source. */
   isShared(source: SessionSource): boolean
   /** Whether what happens there is a gateway event. */
-  watched(source: SessionSource): boolean
+  watched(source: Pick<SessionSource, 'platform'>): boolean
 }
 
 export interface PeopleDeps {

@@ -12,6 +12,7 @@ import { packEvent } from './inbox/stored-event.ts'
 import { uuid7 } from './lib/ids.ts'
 import type { Logger } from './lib/log.ts'
 import { pause } from './lib/wait.ts'
+import type { EventListener } from './message/hook-events.ts'
 import type { SessionSource, Target } from './message/source.ts'
 import { buttonsSentAs } from './outbox/buttons-sent.ts'
 import type { Outbox } from './outbox/outbox.ts'
@@ -27,6 +28,7 @@ export interface AskingDeps {
   readonly log: Logger
   readonly settings: () => ConfigOf<GatewayShapes>
   adapter(target: Target): PlatformAdapter | undefined
+  readonly emit: EventListener
   open(): boolean
   probe(point: string): void
 }
@@ -37,7 +39,7 @@ export interface Asking {
 }
 
 export function createAsking(deps: AskingDeps): Asking {
-  const { store, outbox, engine, people, clock, log, settings, open, probe } = deps
+  const { store, outbox, engine, people, clock, log, settings, emit, open, probe } = deps
   const questions = createQuestions({
     store,
     outbox,
@@ -46,6 +48,8 @@ export function createAsking(deps: AskingDeps): Asking {
     log,
     newId: uuid7,
     open,
+    emit,
+    watched: people.watched,
     access: (source: SessionSource) => people.access({ source }),
     isShared: people.isShared,
     showsButtons: (target) => deps.adapter(target)?.showsButtons === true,

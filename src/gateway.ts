@@ -10,7 +10,7 @@ import type { CommandServices } from './commands/command.ts'
 import { createCommandRegistry } from './commands/registry.ts'
 import { createEmbeddedEngine } from './engine/embedded.ts'
 import { type Ground, openGround } from './gateway-ground.ts'
-import { createGatewayHooks } from './gateway-hooks.ts'
+import { createGatewayHooks, tellSettled } from './gateway-hooks.ts'
 import { announceDaemon, withdrawDaemon } from './gateway-lifecycle.ts'
 import type { Gateway, GatewayOptions, GatewayStatusReport } from './gateway-options.ts'
 import { createPeople } from './gateway-people.ts'
@@ -113,6 +113,9 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     manner: people.manner,
     files: createOutgoingFiles({ home, environment: config.environment, log }),
     onRefused: (platform, account) => supervisor.refuse(platform, account, 'the platform refused the credentials'),
+    onSettled: (message) => {
+      if (people.watched(message.target)) tellSettled(message, emit)
+    },
     clock,
     random,
     log,
@@ -157,6 +160,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     clock,
     log,
     settings,
+    emit,
     adapter: ({ platform, account }) => supervisor.adapter(platform, account),
     open: () => phase === 'ready',
     probe,

@@ -204,7 +204,8 @@ function endWithoutModel(claim: Exclude<Claim, { kind: 'run' }>): TurnEnding {
     provider: '',
     iterations: 0,
     notice: true,
-    announced: false,
+    // An earlier life has told of its start.
+    announced: claim.kind !== 'unknown-command',
     reason: null,
   }
   switch (claim.kind) {

@@ -34,6 +34,7 @@ export function* answerQuestion(
   const user = by.userId ?? ''
   if (!(yield* settleQuestion(question.id, { choice: choice.answer, by: user }, now))) return false
   after.answered()
+  tellResolved(question, after, 'answered', choice.answer, user)
   const { grant } = choice.effect
   if (grant !== undefined) yield* grantInSession(question.sessionKey, grant, user, now)
   yield* follow(deps, question, choice.effect, reason, after, now)
@@ -52,6 +53,7 @@ export function* expireQuestion(
   messageId?: string,
 ): UseCase<void> {
   if (!(yield* settleQuestion(question.id, null, now))) return
+  tellResolved(question, after, 'expired')
   yield* follow(deps, question, question.unanswered, undefined, after, now)
   const ending = { kind: 'unanswered', says: question.unanswered.says } as const
   if (yield* takeButtons(deps, question, ending, messageId, after, now)) return
@@ -67,6 +69,7 @@ export function* replaceQuestion(
   now: number,
 ): UseCase<void> {
   if (!(yield* settleQuestion(question.id, null, now))) return
+  tellResolved(question, after, 'replaced')
   yield* takeButtons(deps, question, { kind: 'replaced' }, undefined, after, now)
 }
 
@@ -104,4 +107,32 @@ function* follow(
 
 function addressOf({ source, sessionKey }: StoredQuestion) {
   return { target: targetOf(source), sessionKey, kind: 'notice' as const }
+}
+
+function tellResolved(
+  question: StoredQuestion,
+  { tell }: Aftermath,
+  outcome: 'answered' | 'expired' | 'replaced',
+  answer = '',
+  by = '',
+): void {
+  tell(question.source, 'approval:resolved', { ...approvalContext(question), outcome, answer, resolved_by: by })
+}
+
+/** What events of a question have in common. */
+export function approvalContext({
+  id,
+  kind,
+  source,
+  sessionKey,
+}: Pick<StoredQuestion, 'id' | 'kind' | 'source' | 'sessionKey'>) {
+  return {
+    platform: source.platform,
+    user_id: source.userId ?? '',
+    chat_id: source.chatId,
+    thread_id: source.threadId ?? '',
+    session_key: sessionKey,
+    approval_id: id,
+    kind,
+  }
 }

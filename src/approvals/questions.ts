@@ -9,7 +9,7 @@ import { type SessionSource, targetOf } from '../message/source.ts'
 import type { PressAnswer } from '../platforms/adapter.ts'
 import type { UseCase } from '../store/query.ts'
 import { keepTime } from './clock.ts'
-import { answerQuestion, expireQuestion, replaceQuestion, replyKeyOf, takeButtons } from './ending.ts'
+import { answerQuestion, approvalContext, expireQuestion, replaceQuestion, replyKeyOf, takeButtons } from './ending.ts'
 import { findQuestion, insertQuestion, type StoredQuestion, waitingQuestions } from './queries.ts'
 import { buttonsOf, type Question, questionIdIn } from './question.ts'
 import { type Aftermath, createAftermath, type QuestionsDeps } from './room.ts'
@@ -87,6 +87,12 @@ export function createQuestions(deps: QuestionsDeps): Questions {
         }
       }
       yield* insertQuestion(id, question, showsButtons, now)
+      const choices = question.choices.map(({ answer }) => answer)
+      after.tell(question.source, 'approval:requested', {
+        ...approvalContext({ id, ...question }),
+        message: question.text,
+        choices,
+      })
       yield* after.send(message, now)
       return text
     })

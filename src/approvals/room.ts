@@ -3,6 +3,7 @@
  */
 import type { Logger } from '../lib/log.ts'
 import type { MessageEvent } from '../message/event.ts'
+import type { EventListener, HookEvents } from '../message/hook-events.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource, Target } from '../message/source.ts'
 import type { Outbox, PreparedReply, Reply } from '../outbox/outbox.ts'
@@ -34,9 +35,16 @@ export interface QuestionsDeps {
   sentAs(replyKey: string): UseCase<string | undefined>
   /** There is work in the control lane of this session. Told after it is on disk. */
   wake(sessionKey: SessionKey): void
+  readonly emit: EventListener
+  /** Whether what happens there is a gateway event. */
+  watched(source: SessionSource): boolean
   /** Named points for crash tests; does nothing in production. */
   probe(point: string): void
 }
+
+type ApprovalEvent = {
+  [Name in 'approval:requested' | 'approval:resolved']: [name: Name, context: HookEvents[Name]]
+}['approval:requested' | 'approval:resolved']
 
 /** What one transaction leaves to be done, or to be taken back. */
 export interface Aftermath {
@@ -45,6 +53,8 @@ export interface Aftermath {
   wake(sessionKey: SessionKey): void
   /** A question got its answer. */
   answered(): void
+  /** A gateway event of this source. */
+  readonly tell: (source: SessionSource, ...event: ApprovalEvent) => void
   /** The transaction begins, maybe once more: what an earlier try left is void. */
   begin(): void
   committed(): void
@@ -55,12 +65,14 @@ export function createAftermath(deps: QuestionsDeps): Aftermath {
   let replies: PreparedReply[] = []
   let lanes = new Set<SessionKey>()
   let answered = false
+  let events: ApprovalEvent[] = []
 
   function abandoned(): void {
     for (const reply of replies) reply.abandoned()
     replies = []
     lanes = new Set()
     answered = false
+    events = []
   }
 
   return {
@@ -73,10 +85,14 @@ export function createAftermath(deps: QuestionsDeps): Aftermath {
     answered() {
       answered = true
     },
+    tell(source, ...event) {
+      if (deps.watched(source)) events.push(event)
+    },
     begin: abandoned,
     committed() {
       if (answered) deps.probe('question:answered')
       for (const reply of replies) reply.committed()
+      for (const [name, context] of events) deps.emit(name, context)
       for (const sessionKey of lanes) deps.wake(sessionKey)
     },
     abandoned,

@@ -5,7 +5,7 @@ import { HermesError } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import type { MessageChange } from '../message/change.ts'
 import type { MessageEvent } from '../message/event.ts'
-import type { EventListener } from '../message/hook-events.ts'
+import { cutForHooks, type EventListener } from '../message/hook-events.ts'
 import type { EventKey, SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 import type { Accepted, ReadMark, TurnOutcome } from '../platforms/adapter.ts'
@@ -66,6 +66,7 @@ export function createInbox(deps: InboxDeps): Inbox {
       if (!verdict.allowed) {
         log.info({ platform, chat: chatId, user: userId ?? '', reason: verdict.reason }, 'message refused')
         await moveOn(event, mark)
+        tellRefused(event, verdict.reason)
         return { status: 'refused', reason: verdict.reason }
       }
       const payload = await packed(event, mark)
@@ -81,11 +82,21 @@ export function createInbox(deps: InboxDeps): Inbox {
       deps.probe('inbox:committed')
       if (duplicate) return { status: 'duplicate', seq }
       log.info({ session: sessionKey, seq, lane }, 'message accepted')
+      tellReceived(event, sessionKey)
       deps.wake(sessionKey, lane, event)
       return { status: 'accepted', seq }
     },
 
     change: createChanges(deps),
+  }
+
+  function tellReceived(event: MessageEvent, sessionKey: SessionKey): void {
+    if (event.internal === true || !deps.watched(event.source)) return
+    deps.emit('message:received', { ...messageContext(event), session_key: sessionKey })
+  }
+
+  function tellRefused(event: MessageEvent, reason: string): void {
+    if (deps.watched(event.source)) deps.emit('message:refused', { ...messageContext(event), reason })
   }
 
   /** For what is not kept: read is read, or it would be fetched after every outage. */
@@ -100,5 +111,18 @@ export function createInbox(deps: InboxDeps): Inbox {
       await moveOn(event, mark)
       throw error
     }
+  }
+}
+
+function messageContext({ source, text, messageId }: MessageEvent) {
+  return {
+    platform: source.platform,
+    user_id: source.userId ?? '',
+    chat_id: source.chatId,
+    thread_id: source.threadId ?? '',
+    chat_type: source.chatType,
+    message_id: messageId ?? '',
+    message: cutForHooks(text),
+    message_full: text,
   }
 }

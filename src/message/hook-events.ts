@@ -35,6 +35,18 @@ export interface HookEvents {
     raw_command: string
     raw_args: string
   }
+  /** Somebody's message was taken in, commands included. It may wait for its turn. */
+  'message:received': MessageContext & { session_key: string; message_id: string }
+  /** Somebody wrote who may not. */
+  'message:refused': MessageContext & { reason: string; message_id: string }
+  /** The platform has taken a message of ours: an answer, a notice, or what a hook sent. A long answer is several. */
+  'message:sent': SentContext & { message_id: string }
+  /** A message of ours was given up. */
+  'message:failed': SentContext & { error: string }
+  /** Somebody is asked: whether a command may run, or whether `/new` is meant. */
+  'approval:requested': ApprovalContext & { message: string; choices: string[] }
+  /** A question has its answer, or nobody answered in time. */
+  'approval:resolved': ApprovalContext & { outcome: string; answer: string; resolved_by: string }
   /** Somebody reacted to a message with an emoji. `reaction` is the emoji, or the platform's name of it. */
   'reaction:added': ReactionContext
   /** Somebody took a reaction back. */
@@ -59,6 +71,46 @@ interface ReactionContext {
   event_ts: string
   /** What the platform sent. */
   raw_event: Readonly<Record<string, unknown>>
+}
+
+interface MessageContext {
+  platform: string
+  user_id: string
+  chat_id: string
+  /** '' where there is none. */
+  thread_id: string
+  /** `dm`, `group`, `channel`, `thread` or `forum`. */
+  chat_type: string
+  /** Cut to 500 code points. */
+  message: string
+  message_full: string
+}
+
+interface SentContext {
+  platform: string
+  chat_id: string
+  /** '' where there is none. */
+  thread_id: string
+  /** '' where it belongs to no session. */
+  session_key: string
+  /** `reply`: the agent's words. `notice`: those of the gateway or of a hook. */
+  kind: string
+  /** Cut to 500 code points. */
+  message: string
+  message_full: string
+}
+
+interface ApprovalContext {
+  platform: string
+  /** Whose action waits. */
+  user_id: string
+  chat_id: string
+  /** '' where there is none. */
+  thread_id: string
+  session_key: string
+  approval_id: string
+  /** `approval`, `slash-confirm` or `clarify`. */
+  kind: string
 }
 
 interface AgentContext {
@@ -92,6 +144,12 @@ const fixedEvents: Readonly<Record<FixedEventName, true>> = {
   'agent:start': true,
   'agent:step': true,
   'agent:end': true,
+  'message:received': true,
+  'message:refused': true,
+  'message:sent': true,
+  'message:failed': true,
+  'approval:requested': true,
+  'approval:resolved': true,
   'reaction:added': true,
   'reaction:removed': true,
 }

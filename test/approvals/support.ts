@@ -100,6 +100,8 @@ export function room(t: TestContext, change: Partial<QuestionsDeps> = {}) {
       return platformIds.get(replyKey)
     },
     wake: (sessionKey) => void woken.push(sessionKey),
+    emit: () => undefined,
+    watched: () => true,
     probe: (point) => void points.push(point),
     ...change,
   }

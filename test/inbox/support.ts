@@ -19,7 +19,9 @@ export function inboxFor(t: TestContext, overrides: Partial<InboxDeps> = {}) {
   const stored = () => reader.rows(listOpenEvents, { limit: 100 })
   const woken: string[] = []
   const settled: string[] = []
+  /** Without those of messages that were taken in or refused. */
   const emitted: { name: string; context: unknown }[] = []
+  const told: { name: string; context: unknown }[] = []
   const inbox = createInbox({
     store,
     clock: createManualClock().now,
@@ -32,12 +34,12 @@ export function inboxFor(t: TestContext, overrides: Partial<InboxDeps> = {}) {
     laneOf: ({ text }) => (text.startsWith('/') ? 'control' : 'turn'),
     wake: (key, lane) => woken.push(`${key} ${lane} ${stored().length}`),
     settled: (seq, { status }) => settled.push(`${seq} ${status}`),
-    emit: (name, context) => emitted.push({ name, context }),
+    emit: (name, context) => (name.startsWith('message:') ? told : emitted).push({ name, context }),
     watched: () => true,
     probe: () => undefined,
     ...overrides,
   })
-  return { inbox, stored, woken, settled, emitted, store, path }
+  return { inbox, stored, woken, settled, emitted, told, store, path }
 }
 
 export function message(text: string, more: Partial<MessageEvent> = {}): MessageEvent {

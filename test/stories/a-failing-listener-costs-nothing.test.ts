@@ -14,7 +14,8 @@ test('a listener that fails costs nothing: the message is answered once, and the
   await gateway.say('hello')
   await gateway.reply('the answer')
   await gateway.stop()
-  assert.deepEqual(heard, [
+  const turns = heard.filter((name) => !name.startsWith('message:'))
+  assert.deepEqual(turns, [
     'gateway:startup',
     'session:start',
     'agent:start',

@@ -27,6 +27,8 @@ test('a message that breaks the gateway three times is set aside with its reason
   }
   const notice = await gateway.reply('Sorry, I could not answer this message')
   assert.match(notice.text, /set aside.*number 1.*hermes inbox list/s)
+  // Whoever was told that it began is told that it ended.
+  await gateway.event('agent:end', { message: 'poison' })
   await gateway.reply('You said: last')
   assert.deepEqual(gateway.replies('chat').slice(1), ['You said: and', 'You said: then', 'You said: last'])
   assert.deepEqual(conversation(gateway.model.requests.at(-1))[0], 'user: and')
