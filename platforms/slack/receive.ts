@@ -2,6 +2,7 @@
  * Takes what came from Slack to the gateway, in the order it came, and says whether Slack may be told "got it".
  */
 import {
+  type Accepted,
   HermesError,
   isHermesError,
   type Logger,
@@ -75,8 +76,8 @@ export function createReceiver(deps: ReceiverDeps): Receiver {
     if (thread !== undefined) await threads.ask(thread.channel, thread.ts)
     const incoming = normalize(payload, view)
     if (incoming.kind !== 'message') return
-    const { status } = await gateway.accept(incoming.event, incoming.keys, incoming.mark)
-    if (status !== 'refused') threads.took(incoming.event.source)
+    const { event: said, keys, mark } = incoming
+    const status = await accept(said.source, () => gateway.accept(said, keys, mark))
     const place = placeOf(event)
     const editedTs = tsIn(fieldsIn(message, 'edited'))
     if (status !== 'duplicate' || place === undefined || editedTs === undefined) return
@@ -105,7 +106,8 @@ export function createReceiver(deps: ReceiverDeps): Receiver {
       case 'message': {
         const { keys, mark } = incoming
         const event = await deps.withEarlier(incoming.event)
-        return await accept(event.source, () => gateway.accept(event, keys, markNow(mark)))
+        await accept(event.source, () => gateway.accept(event, keys, markNow(mark)))
+        return taken
       }
       case 'slash':
         return await acceptSlash(incoming)
@@ -121,16 +123,20 @@ export function createReceiver(deps: ReceiverDeps): Receiver {
     return deps.marksHeld() ? undefined : mark
   }
 
-  async function accept(source: SessionSource, call: () => Promise<{ status: string }>): Promise<Receipt> {
+  /** Rejects where it was not stored and may be next time. */
+  async function accept(
+    source: SessionSource,
+    call: () => Promise<Accepted>,
+  ): Promise<Accepted['status'] | 'too large'> {
     try {
       const { status } = await call()
       if (status !== 'refused') threads.took(source)
-      return taken
+      return status
     } catch (error) {
       if (!isHermesError(error, 'inbox/too-large')) throw error
       // It will never fit: delivering it again would change nothing.
       void tell(source, `${error.meaning} ${error.hint}`)
-      return taken
+      return 'too large'
     }
   }
 

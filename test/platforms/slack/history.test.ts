@@ -136,6 +136,18 @@ test('what could not be stored is fetched again', { timeout: 20_000 }, async (t)
   assert.equal(gateway.marks.get(direct)?.includes('.'), true)
 })
 
+test('what will never fit is not fetched for ever, and its writer is told', async (t) => {
+  const { say, nextLife, heard, gateway, server } = await earlierLife(t)
+  say(direct, 'too much')
+  say(direct, 'small')
+  gateway.failNextAccept(new HermesError('inbox/too-large'))
+  // The overlap brings what was read before once more: that is the one that is refused here.
+  await nextLife()
+  await heard(3)
+  await server.until(() => server.ephemerals.find(({ text }) => /larger/.test(String(text))))
+  assert.ok(!gateway.logLines.join('').includes('trying again'))
+})
+
 test('places: channels are read on from the newest mark of theirs, threads from their own, the newest first', () => {
   const marks = new Map([
     ['C1', '0000000100.000000'],
