@@ -46,6 +46,8 @@ export function beginLife(options: LifeOptions): Life {
   let refusal: string | undefined
   let lastCall: number | undefined
 
+  /** The log of a host with one module names it anyway. */
+  const nameIn = (module: string | undefined) => (options.modules.length === 1 ? {} : { module })
   const output = createOutput({ log, pause })
   const child = startChild({
     ...hostCommands[options.language]({ command: options.command, cacheFolder: options.cacheFolder, ...limits }),
@@ -69,7 +71,7 @@ export function beginLife(options: LifeOptions): Life {
     ...options,
     send: child.send,
     onStuck(one) {
-      log.warn({ module: one.module, stack: one.stack }, `${one.title} does not end; the host is killed`)
+      log.warn({ ...nameIn(one.module), stack: one.stack }, `${one.title} does not end; the host is killed`)
       killFor({ kind: 'cut-off', by: one })
     },
   })
@@ -94,7 +96,7 @@ export function beginLife(options: LifeOptions): Life {
         lastCall = frame.call
         return true
       case 'log':
-        output.line(frame.level, { ...frame.fields, module: frame.module }, frame.message)
+        output.line(frame.level, { ...frame.fields, ...nameIn(frame.module) }, frame.message)
         return true
       default:
         return conversation.hear(frame)

@@ -72,12 +72,19 @@ export function createOutput({ log, pause }: OutputOptions): Output {
     }
     const reader = createLineReader(maxLineChars * 4, show, (beginning) => show(`${beginning} …`))
     const breathe = createBreath(stream, pause, over.signal)
+    /** The beginning of the line that is being read was dropped. */
+    let midLine = false
     stream.on('data', (chunk: Buffer) => {
       if (over.signal.aborted) return
       breathe(chunk.length)
       // Cutting lines out of what is dropped anyway would cost more than all the rest.
-      if (room === 0) droppedBytes += chunk.length
-      else reader.add(chunk)
+      const from = room === 0 ? chunk.length : midLine ? chunk.indexOf(10) + 1 || chunk.length : 0
+      droppedBytes += from
+      if (from > 0) {
+        reader.rest()
+        midLine = chunk[from - 1] !== 10
+      }
+      reader.add(chunk.subarray(from))
     })
     stream.once('end', () => show(reader.rest()))
     stream.once('error', (error) => line('warn', { stream: name, err: error }, 'the output of the host broke off'))

@@ -35,14 +35,16 @@ test('what is printed comes line by line, empty lines left out, the last one eve
 test('a flood is dropped until its time is over, then said once, then heard again', async () => {
   const { print, pauses, texts } = printing()
   await print('line\n'.repeat(200))
-  await print('more\n'.repeat(1_000))
+  await print(`${'more\n'.repeat(1_000)}half a`)
+  await print(' li')
   assert.equal(texts().length, 200)
   const [window] = pauses
   window?.go()
   await new Promise(setImmediate)
   assert.match(texts().at(-1) ?? '', /printed too much/)
-  await print('heard\n')
+  await print('ne\nheard\n')
   assert.equal(texts().at(-1), 'heard')
+  assert.equal(texts().length, 202)
 })
 
 test('one that prints without end has to wait', async () => {
