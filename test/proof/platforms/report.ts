@@ -25,7 +25,7 @@ function table(episodes: readonly EpisodeCounts[]): string[] {
     String(one.labelled),
     `${inMs(one.backMs)}${one.measures === 'nothing' ? '' : one.measures === 'noticed' ? ' (noticed)' : ' *'}`,
     inMs(one.caughtUpMs),
-    Number.isNaN(one.othersP95) ? '–' : inMs(one.othersP95),
+    inMs(one.othersP95),
   ])
   const widths = heads.map((head, at) => Math.max(head.length, ...lines.map((line) => line[at]?.length ?? 0)))
   const row = (cells: readonly string[]) =>
@@ -43,12 +43,13 @@ function totals(one: PlatformCounts): string[] {
     `    out of order: ${counted(one.inversions)}; rows of long answers: ${counted(one.wrongRows)}`,
     `    set aside after three crashes, and told so: ${one.setAside}; drafts left behind: ${one.leftDrafts}`,
     `    reconnect p95: ${inMs(one.reconnectP95)} of ${one.reconnects} (bar ${bars.reconnectMs} ms)`,
-    `    p95 of the others: ${inMs(one.othersQuiet)} when quiet, ${inMs(one.othersDuring)} during its troubles: ${rise >= 0 ? '+' : ''}${rise.toFixed(0)} ms (bar ${bars.othersMs} ms)`,
+    `    p95 of the others: ${inMs(one.othersQuiet)} when quiet, ${inMs(one.othersDuring)} during its troubles: ${rise >= 0 ? '+' : ''}${inMs(rise)} (bar ${bars.othersMs} ms)`,
     `    limits of the rate: ${one.earlyCalls} calls too early (${one.earlyAfterKills} more with kills); ${lateMs.length} ended, the next call ${inMs(quantile(lateMs, 0.5))} after it in the middle, ${inMs(Math.max(0, ...lateMs))} at most (bar ${bars.lateMs} ms)`,
   ]
 }
 
 function inMs(ms: number | undefined): string {
+  if (Number.isNaN(ms)) return '–'
   return ms === undefined || ms === Number.POSITIVE_INFINITY ? 'never' : `${ms.toFixed(0)} ms`
 }
 

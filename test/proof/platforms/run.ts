@@ -9,6 +9,7 @@ import { createRandom, type Random } from '../random.ts'
 import { startCrowd } from './crowd.ts'
 import { type Episode, type PlatformsResult, reckon } from './reckoning.ts'
 import { allChats, type Stage } from './stage.ts'
+import type { Asked, Talk } from './talk.ts'
 import { type Trouble, troublesOf } from './troubles.ts'
 import { createWorld, type World } from './world.ts'
 
@@ -30,6 +31,7 @@ export interface PlatformsOptions {
 const warmUpMs = 3_000
 /** Before each trouble: what answers take when nothing is wrong. */
 const quietMs = 1_200
+const longOutageMs = 15_000
 /** For an answer after the end of a trouble. */
 const patienceMs = 45_000
 /** Without any new answer for so long, with the gateway left alone, something is lost. */
@@ -59,6 +61,16 @@ export async function runPlatforms(options: PlatformsOptions): Promise<Platforms
         if (trouble.kills !== true) episodes.push(await quiet(stage, quietMs))
         episodes.push(await suffer(stage, trouble, world))
       }
+    }
+    if ('long outage of all'.includes(options.trouble ?? '')) {
+      options.progress('a long outage of all')
+      episodes.push(...(await sufferTogether(world, 'a long outage of all', async () => undefined)))
+      options.progress('a long outage of all, with a start in it')
+      const startAnew = async () => {
+        await world.kill()
+        await world.start()
+      }
+      episodes.push(...(await sufferTogether(world, 'a start in a long outage of all', startAnew)))
     }
     if (options.randomSeconds > 0) {
       options.progress(`at random for ${options.randomSeconds} s`)
@@ -110,29 +122,56 @@ async function quiet({ platform }: Stage, ms: number): Promise<Episode> {
 }
 
 async function suffer(stage: Stage, trouble: Trouble, world: World): Promise<Episode> {
-  const { platform, chats } = stage
-  const { measures } = trouble
+  const { name, lastsMs, measures, kills = false } = trouble
   const from = performance.now()
   const end = await trouble.begin(stage, world)
-  await pause(trouble.lastsMs)
-  const over = performance.now()
-  const before = world.talk.waiting(platform)
+  await pause(lastsMs)
+  const whenOver = { stage, talk: world.talk, over: performance.now(), before: world.talk.waiting(stage.platform) }
   if (measures !== 'noticed') await end()
-  const probe = world.talk.ask(stage, chats.probe, 'plain')
-  const answered = await within(probe.answered, patienceMs)
-  const answeredAt = performance.now()
+  const times = await recovery(whenOver)
   if (measures === 'noticed') await end()
-  const caughtUp = await within(Promise.all(before.map((one) => one.answered)), patienceMs)
-  return {
-    platform,
-    trouble: trouble.name,
-    from,
-    to: performance.now(),
-    measures,
-    kills: trouble.kills === true,
-    ...(answered.done ? { backMs: answeredAt - over } : {}),
-    ...(caughtUp.done ? { caughtUpMs: performance.now() - over } : {}),
+  return { platform: stage.platform, trouble: name, from, to: performance.now(), measures, kills, ...times }
+}
+
+interface WhenOver {
+  readonly stage: Stage
+  readonly talk: Talk
+  readonly over: number
+  /** Who waited for an answer at that moment. */
+  readonly before: readonly Asked[]
+}
+
+/** Somebody asks; resolves when they and all who had asked before have an answer, or patience ends. */
+async function recovery({ stage, talk, over, before }: WhenOver): Promise<Pick<Episode, 'backMs' | 'caughtUpMs'>> {
+  const { answered } = talk.ask(stage, stage.chats.probe, 'plain')
+  const sinceThen = async (all: Promise<unknown>) => {
+    const { done } = await within(all, patienceMs)
+    return done ? performance.now() - over : undefined
   }
+  const [backMs, caughtUpMs] = await Promise.all([
+    sinceThen(answered),
+    sinceThen(Promise.all([answered, ...before.map((one) => one.answered)])),
+  ])
+  return { ...(backMs === undefined ? {} : { backMs }), ...(caughtUpMs === undefined ? {} : { caughtUpMs }) }
+}
+
+/** Nobody listens for long: pauses between tries have grown by then. */
+async function sufferTogether(world: World, trouble: string, during: () => Promise<void>): Promise<Episode[]> {
+  const { stages, talk } = world
+  const from = performance.now()
+  for (const { faults } of stages) faults.goAway('refuse')
+  await during()
+  await pause(longOutageMs)
+  const over = performance.now()
+  const all = stages.map((stage) => ({ stage, talk, over, before: talk.waiting(stage.platform) }))
+  for (const { faults } of stages) await faults.comeBack()
+  return await Promise.all(
+    all.map(async (one): Promise<Episode> => {
+      const times = await recovery(one)
+      const { platform } = one.stage
+      return { platform, trouble, from, to: performance.now(), measures: 'reconnect', kills: true, ...times }
+    }),
+  )
 }
 
 /** On each stage one trouble after the other, whatever befalls the other stages; and kills. */
