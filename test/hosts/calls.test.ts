@@ -375,6 +375,27 @@ async def handle(event_type, context):
     assert.equal(valueIn(result), 'the task went on after its call')
   })
 
+  it('may be plain and run a loop of its own, beside one that is a coroutine', async (t) => {
+    const { host } = hostWith(t, {
+      files: {
+        'a.py': `
+import asyncio, sys
+async def handle(event_type, context):
+    async def leave():
+        sys.exit(1)
+    context["task"] = asyncio.create_task(leave())
+    await asyncio.sleep(0)
+    return "coroutine"
+def plain():
+    return asyncio.run(asyncio.sleep(0, "loop of its own"))`,
+      },
+    })
+    for (let round = 0; round < 2; round++) {
+      assert.equal(valueIn(await host.call({ module: 'a', args: ['x', {}], deadlineMs: 20_000 })), 'coroutine')
+      assert.equal(valueIn(await host.call({ module: 'a', function: 'plain', args: [] })), 'loop of its own')
+    }
+  })
+
   it('imports helpers of its own folder and packages of PYTHONPATH, and two may have helpers of one name', async (t) => {
     const { host } = hostWith(t, {
       env: (folder) => ({ PYTHONPATH: join(folder, 'stand-ins') }),

@@ -318,6 +318,32 @@ def fine():
     assert.equal(host.status().starts, 1)
   })
 
+  it('leaves a thread or a task behind that fails is seen in the log, and takes nobody along', async (t) => {
+    const { host, log } = hostWith(t, {
+      files: {
+        'leaky.py': `
+import asyncio, gc, threading
+def fail():
+    raise RuntimeError("left alone")
+async def stray():
+    raise RuntimeError("nobody awaits")
+async def handle():
+    threading.Thread(target=fail).start()
+    task = asyncio.create_task(stray())
+    await asyncio.sleep(0.01)
+    del task
+    gc.collect()
+    return "fine"`,
+      },
+    })
+    assert.equal(valueIn(await host.call({ module: 'leaky', args: [] })), 'fine')
+    await log.line(/RuntimeError: left alone/)
+    const { level, fields } = await log.line(/RuntimeError: nobody awaits/)
+    assert.deepEqual([level, fields], ['warn', { host: 'hooks', module: 'leaky', stream: 'stderr' }])
+    assert.equal(valueIn(await host.call({ module: 'leaky', args: [] })), 'fine')
+    assert.equal(host.status().starts, 1)
+  })
+
   it('blocks its thread says where it was when its time was over, and holds nobody up', async (t) => {
     const { host, log } = hostWith(t, {
       limits: { graceMs: 300 },

@@ -55,7 +55,7 @@ class Call:
             self._ended(self)
             return
         self._worker = self.module.place.take(handler.is_async)
-        self._worker.post(lambda worker: self._run(worker, handler))
+        self._worker.post(lambda worker: self._run(worker, handler), handler.is_async)
 
     def cancel(self):
         """Asks it to end, and says where it is. On the thread that reads."""

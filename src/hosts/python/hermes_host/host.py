@@ -27,7 +27,7 @@ class Host:
         module = Module(frame["module"], frame["path"], frame["entry"], frame["importAs"])
         self._modules[module.name] = module
         self._loads[frame["id"]] = module
-        module.place.home.post(lambda worker: self._load(frame["id"], module, worker))
+        module.place.home.post(lambda worker: self._load(frame["id"], module, worker), False)
 
     def _load(self, number, module, worker):
         try:

@@ -21,17 +21,25 @@ class Worker:
     def __init__(self, name):
         self.loop = None
         self._jobs = SimpleQueue()
+        self._aside = []
         self._lock = threading.Lock()
         self.thread = threading.Thread(target=self._run, name=name, daemon=True)
         self.thread.start()
 
-    def post(self, job):
-        """Runs a job on this thread, after those before it."""
+    def post(self, job, is_async):
+        """Runs a job on this thread. One that is plain runs beside the loop: it may use a loop of its own."""
         with self._lock:
             if self.loop is None:
                 self._jobs.put(job)
             else:
-                self.loop.call_soon_threadsafe(job, self)
+                self.loop.call_soon_threadsafe(job if is_async else self._step_aside(job), self)
+
+    def _step_aside(self, job):
+        def stop(worker):
+            worker._aside.append(job)
+            worker.loop.stop()
+
+        return stop
 
     def ensure_loop(self):
         """The event loop of this thread, made at its first use (it costs 50 ms and 10 MB). Call it on this thread."""
@@ -43,13 +51,15 @@ class Worker:
             with self._lock:
                 self.loop = loop
                 while not self._jobs.empty():
-                    loop.call_soon(self._jobs.get(), self)
+                    self._aside.append(self._jobs.get())
         return self.loop
 
     def _run(self):
         while True:
             try:
-                if self.loop is None:
+                if self._aside:
+                    self._aside.pop(0)(self)
+                elif self.loop is None:
                     self._jobs.get()(self)
                 else:
                     self.loop.run_forever()
