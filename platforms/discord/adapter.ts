@@ -19,14 +19,7 @@ import { look } from './diagnose.ts'
 import { createDirectory } from './directory.ts'
 import { connectError, explain } from './errors.ts'
 import { isFresh } from './file-address.ts'
-import {
-  createGateway,
-  type GatewayTiming,
-  gatewayTiming,
-  type Shard,
-  type ShardListener,
-  type ShardStrategy,
-} from './gateway.ts'
+import { createGateway, type GatewayTiming, gatewayTiming } from './gateway.ts'
 import { createIncoming } from './incoming.ts'
 import { intents } from './intents.ts'
 import { type Options, readOptions } from './options.ts'
@@ -34,6 +27,7 @@ import { patiently } from './patience.ts'
 import { createReactions } from './reactions.ts'
 import { maxChars } from './render.ts'
 import { createSending } from './sending.ts'
+import type { Shard, ShardListener, ShardStrategy } from './shard.ts'
 import { createThreads } from './threads.ts'
 import { asObject } from './wire.ts'
 

@@ -2,38 +2,15 @@
  * One lasting connection to Discord's gateway, made of discord.js' shards: a shard reconnects and resumes by itself, and
  * is replaced when it hears nothing any more. Opens no connection itself: `createShard` does.
  */
-import type { IContextFetchingStrategy, SessionInfo } from '@discordjs/ws'
+import type { SessionInfo } from '@discordjs/ws'
 import { HermesError, type Logger, messageOf, pause, within } from '#sdk'
 import { closeText, fatalClose } from './close-codes.ts'
+import { type GatewayInformation, isGatewayUrl, readInformation } from './gateway-information.ts'
+import { createOutage } from './outage.ts'
 import { createSessionLimit, type SessionLimit } from './session-limit.ts'
-import { asObject, type Dispatch, isObject, type Json, numberAt, textAt } from './wire.ts'
-
-type GatewayInformation = IContextFetchingStrategy['options']['gatewayInformation']
-
-/** What discord.js' shard asks its owner for, but for the encoding, which is a value of the package. */
-export type ShardStrategy = Omit<IContextFetchingStrategy, 'options'> & {
-  readonly options: Omit<IContextFetchingStrategy['options'], 'encoding'>
-}
-
-/** A shard of discord.js, as far as it is used. */
-export interface Shard {
-  /** Begins to connect, and stays at it. */
-  connect(): void
-  /** A heartbeat out of turn. */
-  beat(sequence: number | null): void
-  /** Ends it for good. May wait long for a peer that does not answer. */
-  destroy(code: number): Promise<void>
-}
-
-export interface ShardListener {
-  onHello(): void
-  onBeat(): void
-  onReady(data: unknown): void
-  onResumed(): void
-  onDispatch(payload: unknown): void
-  onClosed(code: number): void
-  onError(error: Error): void
-}
+import type { Shard, ShardListener, ShardStrategy } from './shard.ts'
+import { createWatchdog } from './watchdog.ts'
+import { asObject, type Dispatch, isObject, type Json } from './wire.ts'
 
 export interface GatewayTiming {
   /** A shard that heard nothing for so long is asked for a sign of life. Discord wants heartbeats out of turn to be rare. */
@@ -113,10 +90,13 @@ export function createGateway(deps: GatewayDeps): Gateway {
   let failures = 0
   /** What the last error said. */
   let lastReason = ''
-  let trouble = ''
-  let isTold = false
-  let grace: NodeJS.Timeout | undefined
-  let watch: NodeJS.Timeout | undefined
+  const outage = createOutage(timing.graceMs, deps.onHealth)
+  // A connection that is still there answers a heartbeat at once.
+  const watchdog = createWatchdog({
+    ...timing,
+    ask: () => (isReady ? link?.shard.beat(session?.sequence ?? null) : undefined),
+    onSilence: replace,
+  })
 
   return {
     async open(signal) {
@@ -142,8 +122,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
     async close() {
       if (closing.signal.aborted) return
       closing.abort()
-      clearTimeout(grace)
-      clearTimeout(watch)
+      outage.stop()
+      watchdog.stop()
       const last = link
       link = undefined
       if (last !== undefined) await within(leave(last, normalClosure), goodbyeMs)
@@ -161,7 +141,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     }
     link = own
     own.shard.connect()
-    hearSomething()
+    watchdog.heard()
   }
 
   /** What the shard asks for. A shard that is done with gets no answer any more, and so ends. */
@@ -193,7 +173,6 @@ export function createGateway(deps: GatewayDeps): Gateway {
         return own().alive && !closing.signal.aborted ? session : unanswered()
       },
       updateSessionInfo(_shard, info) {
-        // A shard that is given an address it cannot use would end the process.
         const usable =
           info === null || isGatewayUrl(info.resumeURL) ? info : { ...info, resumeURL: information?.url ?? '' }
         if (own().alive) session = usable
@@ -255,11 +234,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
     isReady = true
     wasReady = true
     failures = 0
-    clearTimeout(grace)
-    grace = undefined
     opened.resolve()
-    if (isTold) deps.onHealth('connected')
-    isTold = false
+    outage.end()
   }
 
   /** The connection is gone; the shard is trying again already. */
@@ -269,55 +245,28 @@ export function createGateway(deps: GatewayDeps): Gateway {
     const said = lastReason === '' ? reason : `${reason}: ${lastReason}`
     lastReason = ''
     if (!wasReady) opened.reject(new HermesError('platform/connect-failed', `${capital(said)}.`))
-    else tellLater(said)
-  }
-
-  /** An interruption that ends soon is nobody's concern; of a longer one the newest reason counts. */
-  function tellLater(said: string): void {
-    trouble = said
-    if (isTold) tell()
-    if (grace !== undefined || closing.signal.aborted) return
-    grace = setTimeout(tell, timing.graceMs)
-    grace.unref()
+    else if (!closing.signal.aborted) outage.begin(said)
   }
 
   function endFor(error: HermesError): void {
     isReady = false
     opened.reject(error)
-    trouble = error.message
-    if (wasReady && !closing.signal.aborted) deps.onRefused(trouble)
-  }
-
-  function tell(): void {
-    if (isReady || closing.signal.aborted) return
-    isTold = true
-    deps.onHealth('degraded', trouble)
+    outage.stop()
+    watchdog.stop()
+    if (wasReady && !closing.signal.aborted) deps.onRefused(error.message)
   }
 
   function hearSomething(): void {
     deps.onSign()
-    clearTimeout(watch)
-    if (closing.signal.aborted) return
-    watch = setTimeout(ask, timing.quietMs)
-    watch.unref()
-  }
-
-  /** Nothing was heard for long: a connection that is still there answers a heartbeat at once. */
-  function ask(): void {
-    const asked = link
-    if (asked === undefined || !asked.alive) return
-    if (asked.greeted && isReady) asked.shard.beat(session?.sequence ?? null)
-    watch = setTimeout(() => replace(asked), timing.answerMs)
-    watch.unref()
+    watchdog.heard()
   }
 
   /** Waiting for a peer that is gone to say goodbye would take half a minute, so the old shard is left to itself. */
-  function replace(silent: Link): void {
-    if (!silent.alive || closing.signal.aborted) return
+  function replace(): void {
+    if (link === undefined || closing.signal.aborted) return
     log.info({}, 'nothing was heard from Discord for long; connecting anew')
-    silent.alive = false
     fail('nothing was heard from Discord for long')
-    void leave(silent, leaveSession)
+    void leave(link, leaveSession)
     startShard()
   }
 
@@ -333,31 +282,6 @@ export function createGateway(deps: GatewayDeps): Gateway {
       log.debug({ reason: messageOf(error) }, 'a connection to Discord did not end in order')
     }
   }
-}
-
-function readInformation(answer: unknown): GatewayInformation {
-  const data = asObject(answer)
-  const url = textAt(data, 'url')
-  const limit = asObject(data['session_start_limit'])
-  if (url === undefined || !isGatewayUrl(url)) {
-    throw new HermesError('platform/connect-failed', 'The address of the gateway is missing: is api_url right?')
-  }
-  return {
-    url: url.replace(/\/$/, ''),
-    shards: numberAt(data, 'shards') ?? 1,
-    session_start_limit: {
-      total: numberAt(limit, 'total') ?? 1_000,
-      remaining: numberAt(limit, 'remaining') ?? 1,
-      reset_after: numberAt(limit, 'reset_after') ?? 0,
-      max_concurrency: numberAt(limit, 'max_concurrency') ?? 1,
-    },
-  }
-}
-
-function isGatewayUrl(url: unknown): boolean {
-  if (typeof url !== 'string' || !URL.canParse(url)) return false
-  const { protocol, hash } = new URL(url)
-  return (protocol === 'wss:' || protocol === 'ws:') && hash === ''
 }
 
 function readDispatch(payload: unknown): Dispatch | undefined {

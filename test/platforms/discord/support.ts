@@ -120,9 +120,9 @@ export function texts({ handedIn }: RecordingContext): string[] {
   return handedIn.flatMap(({ event, accepted }) => (accepted.status === 'accepted' ? [event.text] : []))
 }
 
-/** Resolves when it is so. Looks each time something can have happened; rejects after ten seconds. */
-export async function until(isSo: () => boolean): Promise<void> {
-  const giveUpAt = performance.now() + 10_000
+/** Resolves when it is so; rejects after `patienceMs`. */
+export async function until(isSo: () => boolean, patienceMs = 10_000): Promise<void> {
+  const giveUpAt = performance.now() + patienceMs
   while (!isSo()) {
     if (performance.now() > giveUpAt) throw new Error(`waited in vain for ${isSo}`)
     await setTimeout(2)
