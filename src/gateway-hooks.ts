@@ -2,12 +2,15 @@
  * Joins the room of the hooks with the rooms it needs: who may be written to, which commands there are, which processes
  * run handlers.
  */
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { CommandRegistry } from './commands/registry.ts'
 import type { Config } from './config/load.ts'
 import type { GatewayShapes } from './gateway-config.ts'
 import type { People } from './gateway-people.ts'
+import type { HookFolder } from './hooks/discovery.ts'
 import { createHookRegistry, type HookRegistry } from './hooks/registry.ts'
+import type { ServicesForHooks } from './hooks/services.ts'
 import { createHost } from './hosts/host.ts'
 import { HermesError } from './lib/errors.ts'
 import type { HomeLayout } from './lib/home.ts'
@@ -23,54 +26,66 @@ export interface GatewayHooksDeps {
   readonly home: HomeLayout
   readonly config: Config<GatewayShapes>
   readonly commands: CommandRegistry
-  readonly people: People
+  readonly services: ServicesForHooks
+  readonly clock: () => number
+  readonly log: Logger
+}
+
+/** Hooks that ship with the gateway. */
+const shippedHooks = fileURLToPath(new URL('../hooks', import.meta.url))
+
+export function hookFolders(home: HomeLayout): readonly HookFolder[] {
+  return [
+    { path: shippedHooks, origin: 'shipped' },
+    { path: home.hooks, origin: 'home' },
+  ]
+}
+
+export function createGatewayHooks({ home, config, commands, services, clock, log }: GatewayHooksDeps): HookRegistry {
+  return createHookRegistry({
+    roots: hookFolders(home),
+    folder: home.hooks,
+    home: home.root,
+    cacheFolder: join(home.cache, 'handlers'),
+    settings: () => config.current().hooks,
+    environment: () => config.environment().values,
+    createHost,
+    emitted: () => emittedEvents(commands),
+    commandCalled: (name) => commands.resolve(name)?.name,
+    services,
+    clock,
+    log,
+  })
+}
+
+export interface HookServicesDeps {
+  readonly people: Pick<People, 'accounts'>
   readonly store: Store
   readonly outbox: Pick<Outbox, 'prepare'>
   readonly clock: () => number
   readonly log: Logger
 }
 
-/** Hooks that ship with the gateway. */
-export const shippedHooks = fileURLToPath(new URL('../hooks', import.meta.url))
-
-export function createGatewayHooks(deps: GatewayHooksDeps): HookRegistry {
-  const { home, config, commands, people, store, outbox, clock } = deps
-  const log = deps.log.child({ room: 'hooks' })
-
-  return createHookRegistry({
-    roots: [
-      { path: shippedHooks, origin: 'shipped' },
-      { path: home.hooks, origin: 'home' },
-    ],
-    folder: home.hooks,
-    home: home.root,
-    cacheFolder: `${home.cache}/handlers`,
-    settings: () => config.current().hooks,
-    environment: () => config.environment().values,
-    createHost,
-    emitted: () => emittedEvents(commands),
-    commandCalled: (name) => commands.resolve(name)?.name,
-    services: {
-      async send(hook, to, text) {
-        const found = parseTarget(to, people.accounts())
-        if ('problem' in found) throw new HermesError('hooks/no-target', `(${found.problem})`)
-        const now = clock()
-        // A notice names no files: what hooks pass on may be the words of strangers.
-        const message = outbox.prepare({ key: `hook:${uuid7(now)}`, target: found.target, kind: 'notice', text })
-        try {
-          await store.run(() => message.write(now))
-        } catch (error) {
-          message.abandoned()
-          throw error
-        }
-        message.committed()
-        log.info({ hook, platform: found.target.platform, chat: found.target.chatId }, 'a hook sends a message')
-      },
-      startAgent: async () => Promise.reject(new HermesError('hooks/no-agent')),
+/** What handlers may ask of a running gateway. */
+export function createHookServices({ people, store, outbox, clock, log }: HookServicesDeps): ServicesForHooks {
+  return {
+    async send(hook, to, text) {
+      const found = parseTarget(to, people.accounts())
+      if ('problem' in found) throw new HermesError('hooks/no-target', `(${found.problem})`)
+      const now = clock()
+      // A notice names no files: what hooks pass on may be the words of strangers.
+      const message = outbox.prepare({ key: `hook:${uuid7(now)}`, target: found.target, kind: 'notice', text })
+      try {
+        await store.run(() => message.write(now))
+      } catch (error) {
+        message.abandoned()
+        throw error
+      }
+      message.committed()
+      log.info({ hook, platform: found.target.platform, chat: found.target.chatId }, 'a hook sends a message')
     },
-    clock,
-    log,
-  })
+    startAgent: async () => Promise.reject(new HermesError('hooks/no-agent')),
+  }
 }
 
 /** Every event there is, also those of commands. */

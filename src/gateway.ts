@@ -10,11 +10,12 @@ import type { CommandServices } from './commands/command.ts'
 import { createCommandRegistry } from './commands/registry.ts'
 import { createEmbeddedEngine } from './engine/embedded.ts'
 import { type Ground, openGround } from './gateway-ground.ts'
-import { createGatewayHooks, tellSettled } from './gateway-hooks.ts'
+import { createGatewayHooks, createHookServices, tellSettled } from './gateway-hooks.ts'
 import { announceDaemon, withdrawDaemon } from './gateway-lifecycle.ts'
 import type { Gateway, GatewayOptions, GatewayStatusReport } from './gateway-options.ts'
 import { createPeople } from './gateway-people.ts'
 import { createAsking } from './gateway-questions.ts'
+import { hookRoutes } from './hook-routes.ts'
 import { createHttpServer } from './http/server.ts'
 import { openGatewayToken } from './http/token.ts'
 import { createInbox } from './inbox/inbox.ts'
@@ -124,7 +125,16 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
   })
   // A terminal with a gateway of its own loads no hooks (contract §1.2).
   const hooks =
-    only === undefined ? createGatewayHooks({ home, config, commands, people, store, outbox, clock, log }) : undefined
+    only === undefined
+      ? createGatewayHooks({
+          home,
+          config,
+          commands,
+          services: createHookServices({ people, store, outbox, clock, log }),
+          clock,
+          log,
+        })
+      : undefined
   const sessions = createSessionServices({ store, engine, running, outcomes, emit, clock, watched: people.watched })
   const inbox = createInbox({
     store,
@@ -279,7 +289,10 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     token,
     log,
     readiness: () => ({ status: phase, platforms: shownHealth(supervisor.health()), degraded: degraded(), settling }),
-    adminRoutes: adminRoutes({ store, engine, outbox, clock, status, shutdown: () => options.onShutdownRequest?.() }),
+    adminRoutes: [
+      ...adminRoutes({ store, engine, outbox, clock, status, shutdown: () => options.onShutdownRequest?.() }),
+      ...(hooks === undefined ? [] : hookRoutes(hooks, createRedactor({ secrets: ground.secrets.all }))),
+    ],
   })
   const info = (): GatewayInfo => ({ version, ...agents.describe(), degraded: degraded() })
   const supervisor = createSupervisor({

@@ -34,6 +34,8 @@ export interface Daemon {
   readonly report: DaemonReport
   /** Throws what the gateway says, or `cli/no-daemon` when it went away meanwhile. */
   post(path: string, body: Readonly<Record<string, unknown>>): Promise<void>
+  /** As `post`, or a GET without a body; resolves with the JSON of the answer. */
+  ask(path: string, body?: Readonly<Record<string, unknown>>): Promise<unknown>
 }
 
 export interface FindDaemonOptions {
@@ -76,6 +78,7 @@ export async function findRunningDaemon(options: FindDaemonOptions): Promise<Dae
       const response = await call(path, body)
       await response.body?.cancel()
     },
+    ask: async (path, body) => parsed(await (await call(path, body)).text()),
   }
 }
 

@@ -7,6 +7,7 @@ import { checkConfig, checkModel, checkPlatforms } from './checks/configuration.
 import { checkAttention, checkDaemon, checkPort } from './checks/daemon.ts'
 import { type Check, type Finding, type Patient, problem } from './checks/finding.ts'
 import { checkDatabase, checkHomeFolder, checkToken } from './checks/home.ts'
+import { checkHooks } from './checks/hooks.ts'
 import { checkLive } from './checks/live.ts'
 import { checkNode, checkPrograms, checkSpace, checkWorkingFolder } from './checks/machine.ts'
 import type { CliContext } from './context.ts'
@@ -25,6 +26,7 @@ const checks: readonly Check[] = [
   checkModel,
   checkPlatforms,
   checkLive,
+  checkHooks,
   checkPort,
   checkDaemon,
   checkAttention,

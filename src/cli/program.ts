@@ -160,6 +160,7 @@ function addMending(root: Command, context: CliContext): void {
     .description('forget a reply')
     .argument('<number>', 'its number in the list', numberOf)
     .action(async (id: number) => (await import('./outbox.ts')).outboxDrop(context, id))
+  addHooks(root, context)
   root.commandsGroup('More:')
   root
     .command('version')
@@ -167,6 +168,45 @@ function addMending(root: Command, context: CliContext): void {
     .action(() => {
       context.output.write(`${context.version}\n`)
     })
+}
+
+function addHooks(root: Command, context: CliContext): void {
+  root.commandsGroup('Extend:')
+  const hooks = createGroup(root, 'hooks', 'code of your own that hears what happens')
+  hooks
+    .command('list')
+    .description('which hooks there are, and how they do')
+    .option(...json)
+    .action(async (options: Json) => (await import('./hooks-list.ts')).hooksList(context, options))
+  hooks
+    .command('info <name>')
+    .description('everything about one hook')
+    .option(...json)
+    .action(async (name: string, options: Json) => (await import('./hooks-list.ts')).hooksInfo(context, name, options))
+  hooks
+    .command('test <name>')
+    .description('call one hook with a made-up event; exit code 1 when it fails')
+    .option('--event <event>', 'which event; the first that the hook wants')
+    .option('--context <file>', 'the context of the event, a JSON object')
+    .option(...json)
+    .action(async (name: string, options: Json & { readonly event?: string; readonly context?: string }) =>
+      (await import('./hooks-test.ts')).hooksTest(context, name, options),
+    )
+  hooks
+    .command('new <name>')
+    .description('write a hook that works, to be changed')
+    .option('--python', 'in Python instead of TypeScript', false)
+    .action(async (name: string, options: { readonly python: boolean }) =>
+      (await import('./hooks-new.ts')).hooksNew(context, name, options),
+    )
+  hooks
+    .command('pause <name>')
+    .description('let a hook hear nothing until it is resumed')
+    .action(async (name: string) => (await import('./hooks-pause.ts')).hooksPause(context, name))
+  hooks
+    .command('resume <name>')
+    .description('let a hook hear its events again, also one that was set aside')
+    .action(async (name: string) => (await import('./hooks-pause.ts')).hooksResume(context, name))
 }
 
 function addConfig(root: Command, context: CliContext): void {

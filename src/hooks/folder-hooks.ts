@@ -13,7 +13,7 @@ import { createHosting, type HostGroup, type Placement, type Surroundings } from
 import { createListener, type Listener } from './listener.ts'
 import type { Subscription } from './matching.ts'
 import { type HookReport, noCounts } from './report.ts'
-import { type HookServices, serveHooks } from './services.ts'
+import { type ServicesForHooks, serveHooks } from './services.ts'
 import { isChanged, type Stamps, stampsOf } from './stamp.ts'
 import { watchHooks } from './watching.ts'
 
@@ -27,7 +27,7 @@ export interface FolderHooksDeps {
   /** Where TypeScript without its types is kept. */
   readonly cacheFolder: string
   /** What handlers may ask for. */
-  readonly services: HookServices
+  readonly services: ServicesForHooks
   doubtAbout(event: string): string | undefined
   subscriptionsOf(events: readonly string[]): string[]
   isPaused(id: string): boolean

@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import type { ServeRequest } from '../hosts/contract.ts'
 
-export interface HookServices {
+export interface ServicesForHooks {
   /**
    * Stores a message; it is sent even if the gateway ends right now.
    * @param target `<platform>` for its home channel, or `<platform>:<chat_id>[:<thread_id>]`
@@ -31,7 +31,7 @@ const optionsShape = z
   .nullish()
 
 /** Refuses what is asked for in a wrong way, with a sentence for whoever wrote the hook. */
-export function serveHooks(services: HookServices): ServeRequest {
+export function serveHooks(services: ServicesForHooks): ServeRequest {
   return async ({ module, method, args }) => {
     const [first, second] = args
     switch (method) {

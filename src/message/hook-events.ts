@@ -157,6 +157,25 @@ const fixedEvents: Readonly<Record<FixedEventName, true>> = {
 /** Every event except those of commands: there is a `command:<name>` for each command. */
 export const hookEventNames: readonly string[] = Object.keys(fixedEvents)
 
+/** What a handler gets as its third argument. */
+export interface HookServices {
+  /** Aborts when the handler should end. */
+  readonly signal: AbortSignal
+  /** Lines for the log of the gateway: a text, then fields. */
+  readonly log: Readonly<
+    Record<'debug' | 'info' | 'warn' | 'error', (text: string, fields?: Readonly<Record<string, unknown>>) => void>
+  >
+  readonly gateway: {
+    /** Sends a message to `<platform>` (its home channel) or `<platform>:<chat_id>[:<thread_id>]`; resolves once it is stored. */
+    send(target: string, text: string): Promise<unknown>
+    /** Starts the agent in a session of its own; resolves at once with the id of the task. */
+    startAgent(
+      prompt: string,
+      options?: { readonly maxIterations?: number; readonly deliver?: string; readonly route?: string },
+    ): Promise<string>
+  }
+}
+
 /** Told of every event, in order. Must neither throw nor wait: a listener that has work queues it. */
 export type EventListener = <Name extends HookEventName>(name: Name, context: HookEvents[Name]) => void
 

@@ -7,7 +7,7 @@ import type { TestContext } from 'node:test'
 import { type HooksConfig, hooksConfig } from '../../src/hooks/config.ts'
 import { createHookRegistry, type HookRegistry } from '../../src/hooks/registry.ts'
 import type { HookReport } from '../../src/hooks/report.ts'
-import type { HookServices } from '../../src/hooks/services.ts'
+import type { ServicesForHooks } from '../../src/hooks/services.ts'
 import type { HostOptions } from '../../src/hosts/contract.ts'
 import { createHost } from '../../src/hosts/host.ts'
 import { within } from '../../src/lib/wait.ts'
@@ -24,7 +24,7 @@ export interface HooksSetup {
   readonly shipped?: Files
   readonly settings?: Partial<HooksConfig>
   readonly environment?: Readonly<Record<string, string>>
-  readonly services?: Partial<HookServices>
+  readonly services?: Partial<ServicesForHooks>
   readonly limits?: HostOptions['limits']
   readonly clock?: () => number
 }

@@ -1,0 +1,62 @@
+/**
+ * The hooks: which there are, which cannot be used and why, and whether Python is there for those that need it.
+ */
+import { spawnSync } from 'node:child_process'
+import { z } from 'zod'
+import { createCommandRegistry } from '../../commands/registry.ts'
+import { emittedEvents, hookFolders } from '../../gateway-hooks.ts'
+import { discoverHooks } from '../../hooks/discovery.ts'
+import { doubtAbout } from '../../hooks/matching.ts'
+import { messageOf } from '../../lib/errors.ts'
+import { type Check, type Finding, note, ok, problem } from './finding.ts'
+
+export const checkHooks: Check = async ({ context: { home }, settings: { config }, daemon }) => {
+  const commands = createCommandRegistry()
+  const emitted = emittedEvents(commands)
+  const canonical = (event: string) => {
+    const [, name] = event.split('command:')
+    const known = name === undefined ? undefined : commands.resolve(name)?.name
+    return known === undefined ? event : `command:${known}`
+  }
+  const { hooks, unusable, warnings } = discoverHooks({
+    roots: hookFolders(home),
+    doubtAbout: (event) => doubtAbout(canonical(event), emitted),
+  })
+  const findings: Finding[] = [
+    ...unusable.map(({ reason }) => problem('Hooks', reason, 'Mend it or remove the folder.')),
+    ...warnings.map((warning) => note('Hooks', warning)),
+  ]
+  if (hooks.some(({ language }) => language === 'python')) {
+    findings.push(...pythonFindings(config.current().hooks.python, config.environment().values['PATH']))
+  }
+  if (daemon !== undefined) findings.push(...(await findingsOfDaemon(() => daemon.ask('/api/hooks'))))
+  if (findings.length > 0) return findings
+  const own = hooks.filter(({ origin }) => origin === 'home')
+  return own.length === 0 ? [] : [ok('Hooks', own.map(({ id }) => id).join(', '))]
+}
+
+function pythonFindings(command: string, path = ''): Finding[] {
+  const code = 'import sys; sys.exit(0 if sys.version_info >= (3, 9) else 9)'
+  const { status, error } = spawnSync(command, ['-c', code], { env: { PATH: path }, timeout: 10_000, stdio: 'ignore' })
+  if (status === 0) return []
+  const what =
+    status === 9 ? 'it is older than 3.9' : error === undefined ? `it ended with ${status}` : messageOf(error)
+  const advice = 'Install Python 3.9 or newer, or name its program in `hooks.python`.'
+  return [problem('Hooks', `hooks in Python cannot run: ${command}: ${what}`, advice)]
+}
+
+const answerShape = z.looseObject({
+  hooks: z.array(z.looseObject({ name: z.string(), state: z.string(), reason: z.string(), problem: z.string() })),
+})
+
+async function findingsOfDaemon(ask: () => Promise<unknown>): Promise<Finding[]> {
+  const answer = answerShape.safeParse(await ask())
+  if (!answer.success) return []
+  return answer.data.hooks.flatMap(({ name, state, reason, problem: newest }) => {
+    if (state === 'set-aside') {
+      return [problem('Hooks', `${name} is set aside: ${reason}`, `Mend it, or run hermes hooks resume ${name}.`)]
+    }
+    if (newest !== '') return [problem('Hooks', `${name} runs in its old version: ${newest}`, 'Mend its files.')]
+    return state === 'paused' ? [note('Hooks', `${name} is paused`, `hermes hooks resume ${name} ends that.`)] : []
+  })
+}

@@ -1,0 +1,98 @@
+/**
+ * The hooks of this home as commands see them: from the running daemon, or without one from the folders.
+ */
+import { z } from 'zod'
+import { createCommandRegistry } from '../commands/registry.ts'
+import { createGatewayHooks } from '../gateway-hooks.ts'
+import type { HookRegistry } from '../hooks/registry.ts'
+import { HermesError } from '../lib/errors.ts'
+import { silentLog } from '../lib/log.ts'
+import type { CliContext } from './context.ts'
+import { type Daemon, findRunningDaemon, warnOfOtherVersion } from './daemon.ts'
+import { readSettings } from './settings.ts'
+
+/** As `GET /api/hooks` gives them: the daemon may be older or newer. */
+const reportShape = z.looseObject({
+  name: z.string(),
+  kind: z.string(),
+  description: z.string(),
+  events: z.array(z.string()),
+  state: z.string(),
+  reason: z.string(),
+  problem: z.string(),
+  language: z.string(),
+  origin: z.string(),
+  folder: z.string(),
+  priority: z.number(),
+  timeoutMs: z.number(),
+  waiting: z.number(),
+  fired: z.number(),
+  failed: z.number(),
+  dropped: z.number(),
+  kills: z.number(),
+  meanMs: z.number().nullable(),
+  p99Ms: z.number().nullable(),
+  lastError: z.looseObject({ at: z.number(), event: z.string(), text: z.string() }).nullable(),
+})
+export type KnownHook = z.output<typeof reportShape>
+
+const answerShape = z.looseObject({ hooks: z.array(reportShape) })
+
+export interface KnownHooks {
+  /** Undefined when none runs. */
+  readonly daemon: Daemon | undefined
+  readonly hooks: readonly KnownHook[]
+  /** The hooks of this home without a daemon. End it with `stop`. Nothing is sent from within. */
+  own(): HookRegistry
+}
+
+/** Throws what `findRunningDaemon` throws, and `home/unusable`. */
+export async function knownHooks(context: CliContext): Promise<KnownHooks> {
+  const { home } = context
+  const settings = await readSettings(context)
+  const daemon = await findRunningDaemon({ home, token: settings.token, fetch })
+  const own = () => {
+    const registry = createGatewayHooks({
+      home,
+      config: settings.config,
+      commands: createCommandRegistry(),
+      services: {
+        send: async () => Promise.reject(new HermesError('cli/no-daemon')),
+        startAgent: async () => Promise.reject(new HermesError('cli/no-daemon')),
+      },
+      clock: Date.now,
+      log: silentLog,
+    })
+    registry.discoverAndLoad()
+    return registry
+  }
+  if (daemon === undefined) {
+    const registry = own()
+    const hooks = registry.list().map((hook) => reportShape.parse(hook))
+    await registry.stop(0)
+    return { daemon, hooks, own }
+  }
+  warnOfOtherVersion(context, daemon)
+  const answer = answerShape.safeParse(await daemon.ask('/api/hooks'))
+  if (!answer.success) {
+    throw new HermesError('cli/failed', 'The gateway answers in a form that this version does not know.', {
+      hint: 'It may be another version: restart it, then try again.',
+      cause: answer.error,
+    })
+  }
+  return { daemon, hooks: answer.data.hooks, own }
+}
+
+/** The hook of this name. Throws `cli/not-found`. */
+export function hookCalled(name: string, hooks: readonly KnownHook[]): KnownHook {
+  const found = hooks.find((hook) => hook.name === name)
+  if (found !== undefined) return found
+  const names = hooks.map((hook) => hook.name).join(', ')
+  throw new HermesError(
+    'cli/not-found',
+    `No hook is called ${JSON.stringify(name)}${names === '' ? '' : `; there are ${names}`}.`,
+    {
+      hint: '`hermes hooks list` shows what there is.',
+    },
+  )
+}

@@ -1,0 +1,84 @@
+/**
+ * `hermes hooks list` and `hermes hooks info`: which hooks there are, and how they do.
+ */
+import type { CliContext } from './context.ts'
+import { type Cell, createDisplay, type Display } from './display.ts'
+import { hookCalled, type KnownHook, knownHooks } from './hooks-known.ts'
+
+export async function hooksList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
+  const { daemon, hooks } = await knownHooks(context)
+  const display = createDisplay(context.output, context.environment)
+  if (json) return display.json(hooks)
+  if (hooks.length === 0) {
+    return display.terminal
+      ? display.line(`No hook is there. \`hermes hooks new <name>\` writes one into ${context.home.hooks}.`)
+      : undefined
+  }
+  display.table(
+    ['HOOK', 'STATE', 'EVENTS', 'LANGUAGE', 'FIRED', 'FAILED', 'MEAN', 'P99', 'LAST ERROR'],
+    hooks.map((hook) => [
+      hook.name,
+      stateCell(hook),
+      hook.events.join(' '),
+      hook.language === '' ? hook.kind : hook.language,
+      String(hook.fired),
+      String(hook.failed + hook.dropped),
+      milliseconds(hook.meanMs),
+      milliseconds(hook.p99Ms),
+      lastError(hook),
+    ]),
+  )
+  if (daemon === undefined && display.terminal) display.line('\nNo gateway is running: nothing was fired yet.')
+}
+
+export async function hooksInfo(
+  context: CliContext,
+  name: string,
+  { json }: { readonly json: boolean },
+): Promise<void> {
+  const { hooks } = await knownHooks(context)
+  const hook = hookCalled(name, hooks)
+  const display = createDisplay(context.output, context.environment)
+  if (json) return display.json(hook)
+  display.facts(factsOf(hook, display).filter(([, value]) => value !== ''))
+}
+
+function factsOf(hook: KnownHook, display: Display): (readonly [string, Cell])[] {
+  const { lastError: last } = hook
+  return [
+    ['Hook', hook.name],
+    ['About', hook.description],
+    ['State', stateCell(hook)],
+    ['Why', hook.reason],
+    ['Newest version', hook.problem === '' ? '' : { text: `not in use: ${hook.problem}`, tone: 'warn' }],
+    ['Events', hook.events.join(', ')],
+    ['Language', hook.language],
+    ['Folder', hook.folder],
+    ['From', hook.origin],
+    ['Time limit', hook.timeoutMs === 0 ? '' : `${hook.timeoutMs} ms`],
+    ['Priority', String(hook.priority)],
+    ['Fired', `${hook.fired} (${hook.failed} failed, ${hook.dropped} dropped, ${hook.waiting} waiting)`],
+    ['Kills', hook.kills === 0 ? '' : { text: `its process ended ${hook.kills} times because of it`, tone: 'warn' }],
+    [
+      'Takes',
+      hook.meanMs === null ? '' : `${milliseconds(hook.meanMs)} on average, ${milliseconds(hook.p99Ms)} at worst (p99)`,
+    ],
+    ['Last error', last === null ? '' : { text: `${display.time(last.at)} ${last.event} ${last.text}`, tone: 'bad' }],
+  ]
+}
+
+const tones = { ready: 'good', paused: 'warn', disabled: 'dim', unavailable: 'warn' } as const
+
+function stateCell({ state, problem }: KnownHook): Cell {
+  const tone = Object.entries(tones).find(([name]) => name === state)?.[1] ?? 'bad'
+  return problem === '' ? { text: state, tone } : { text: `${state} (old version)`, tone: 'warn' }
+}
+
+function lastError({ reason, problem, lastError: last }: KnownHook): string {
+  if (problem !== '') return problem
+  return last === null ? reason : last.text
+}
+
+function milliseconds(ms: number | null): string {
+  return ms === null ? '' : `${ms < 10 ? ms.toFixed(2) : Math.round(ms)} ms`
+}

@@ -1,0 +1,143 @@
+/**
+ * `hermes hooks`: without a daemon from the folders, with one through its API.
+ */
+import assert from 'node:assert/strict'
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { startTestGateway } from '../kit/start-gateway.ts'
+import { homeWith, runHere } from './support.ts'
+
+const path = process.env['PATH'] ?? ''
+
+function put(folder: string, manifest: string, handler: string, name = 'handler.js'): void {
+  mkdirSync(folder, { recursive: true, mode: 0o755 })
+  writeFileSync(join(folder, 'HOOK.yaml'), manifest)
+  writeFileSync(join(folder, name), handler)
+}
+
+test('a new hook works as it is written, is listed, and can be tried without a daemon', async (t) => {
+  const { root, hooks } = homeWith(t)
+  const environment = { PATH: path }
+  const made = await runHere(root, ['hooks', 'new', 'my-hook'])
+  assert.deepEqual([made.code, made.stderr], [0, ''])
+  assert.match(made.stdout, /hermes hooks test my-hook/)
+  assert.equal((await runHere(root, ['hooks', 'new', 'my-hook'])).code, 2)
+  assert.equal((await runHere(root, ['hooks', 'new', '../evil'])).code, 2)
+  assert.ok(existsSync(join(hooks, 'my-hook', 'handler.ts')))
+
+  const listed = await runHere(root, ['hooks', 'list'])
+  assert.match(listed.stdout, /^my-hook {2}ready {2}agent:end {2}typescript {2}0 {2}0 /m)
+  const tried = await runHere(root, ['hooks', 'test', 'my-hook'], { environment })
+  assert.deepEqual([tried.code, tried.stderr], [0, ''])
+  assert.match(tried.stdout, /✓ my-hook handled agent:end in [\d.]+ ms/)
+  const info = await runHere(root, ['hooks', 'info', 'my-hook'])
+  assert.match(info.stdout, /Writes the length of every answer/)
+})
+
+test('an example in Python, too', async (t) => {
+  const { root } = homeWith(t)
+  await runHere(root, ['hooks', 'new', 'mine', '--python'])
+  const { stdout } = await runHere(root, ['hooks', 'test', 'mine', '--json'], { environment: { PATH: path } })
+  assert.equal(JSON.parse(stdout).ok, true)
+})
+
+test('trying a hook shows what it returns, and what went wrong and where; the event and its context are chosen', async (t) => {
+  const { root, hooks } = homeWith(t)
+  put(
+    join(hooks, 'judge'),
+    'events: [command:*]\n',
+    `export const handle = (event, context) => { if (context.args === 'bad') throw new Error('broken'); return { event, args: context.args } }`,
+  )
+  const file = join(root, 'context.json')
+  writeFileSync(file, '{"args":"good"}')
+  const environment = { PATH: path }
+  const good = await runHere(root, ['hooks', 'test', 'judge', '--event', 'command:new', '--context', file], {
+    environment,
+  })
+  assert.match(good.stdout, /returned {"event":"command:new","args":"good"}/)
+  writeFileSync(file, '{"args":"bad"}')
+  const bad = await runHere(root, ['hooks', 'test', 'judge', '--event', 'command:new', '--context', file], {
+    environment,
+  })
+  assert.equal(bad.code, 1)
+  assert.match(bad.stdout, /✗ judge failed at command:new after .* broken/)
+  assert.match(bad.stdout, /handler\.js:1/)
+  assert.equal((await runHere(root, ['hooks', 'test', 'judge', '--event', 'nonsense'])).code, 2)
+  assert.equal((await runHere(root, ['hooks', 'test', 'judge', '--context', '/nowhere'])).code, 2)
+  const unknown = await runHere(root, ['hooks', 'test', 'jugde'])
+  assert.equal(unknown.code, 1)
+  assert.match(unknown.stderr, /No hook is called "jugde"; there are .*judge/)
+})
+
+test('a hook that is paused while no daemon runs stays paused when one starts', async (t) => {
+  const gateway = await startTestGateway(t, { startNow: false })
+  const { root, hooks } = gateway.home
+  const heard = join(root, 'heard')
+  put(
+    join(hooks, 'writer'),
+    'events: [agent:end]\n',
+    `import { appendFileSync } from 'node:fs'\nexport const handle = (e, { message }) => appendFileSync(${JSON.stringify(heard)}, message)`,
+  )
+  assert.equal((await runHere(root, ['hooks', 'pause', 'writer'])).code, 0)
+  assert.match((await runHere(root, ['hooks', 'list'])).stdout, /^writer {2}paused/m)
+  await (await gateway.start()).settled()
+  await gateway.say('one')
+  await gateway.reply('You said: one')
+  assert.match((await runHere(root, ['hooks', 'list'])).stdout, /^writer {2}paused/m)
+  assert.equal((await runHere(root, ['hooks', 'resume', 'writer'])).code, 0)
+  await gateway.say('two')
+  await gateway.reply('You said: two')
+  const tried = await runHere(root, ['hooks', 'test', 'writer'])
+  assert.match(tried.stdout, /✓ writer handled agent:end/)
+  await gateway.stop()
+  assert.match(readFileSync(heard, 'utf8'), /^(two.*|.*two)$/)
+  assert.ok(!readFileSync(heard, 'utf8').includes('one'))
+})
+
+test('the daemon tells what its hooks do, without secrets', async (t) => {
+  const gateway = await startTestGateway(t, {
+    prepare: (home) => {
+      appendFileSync(home.envFile, 'MY_TOKEN=super-secret-value-0123\n', { mode: 0o600 })
+      put(
+        join(home.hooks, 'leaky'),
+        'events: [agent:start]\n',
+        'export const handle = () => { throw new Error(process.env.MY_TOKEN) }',
+      )
+    },
+  })
+  await gateway.say('hello')
+  await gateway.logged('hook leaky failed')
+  const { stdout } = await runHere(gateway.home.root, ['hooks', 'list', '--json'])
+  const [leaky] = JSON.parse(stdout).filter((hook: { name: string }) => hook.name === 'leaky')
+  assert.deepEqual([leaky.fired, leaky.failed, leaky.state], [1, 1, 'ready'])
+  assert.doesNotMatch(stdout, /super-secret-value/)
+  const doctor = await runHere(gateway.home.root, ['hooks', 'test', 'leaky'])
+  assert.doesNotMatch(doctor.stdout, /super-secret-value/)
+})
+
+test('requests about hooks that make no sense are refused', async (t) => {
+  const gateway = await startTestGateway(t)
+  for (const [where, body, status] of [
+    ['pause', '{"name":"nobody"}', 404],
+    ['pause', '{}', 400],
+    ['test', '{"name":"nobody","event":"agent:end"}', 404],
+    ['test', '{"name":"x","event":"nonsense"}', 400],
+    ['test', 'no JSON', 400],
+  ] as const) {
+    assert.equal((await gateway.post(`/api/hooks/${where}`, body)).status, status, body)
+  }
+})
+
+test('doctor names hooks that cannot be used, and Python that is not there', async (t) => {
+  const { root, hooks } = homeWith(t, 'http: {port: 0}\nhooks: {python: /nowhere/python3}\n')
+  put(join(hooks, 'broken'), 'events: []\n', '')
+  put(join(hooks, 'odd'), 'events: [agent:ends]\n', 'def handle(event_type, context):\n    pass\n', 'handler.py')
+  const { stdout } = await runHere(root, ['doctor', '--offline', '--json'], { environment: { PATH: path } })
+  const texts = JSON.parse(stdout)
+    .findings.filter(({ subject }: { subject: string }) => subject === 'Hooks')
+    .map(({ text }: { text: string }) => text)
+  assert.match(texts[0], /broken.HOOK\.yaml:1:9: events: expected at least one event/)
+  assert.match(texts[1], /no event is called "agent:ends"; did you mean agent:end\?/)
+  assert.match(texts[2], /hooks in Python cannot run: \/nowhere\/python3/)
+})
