@@ -23,7 +23,7 @@ export interface People {
   sessionKey(source: SessionSource): SessionKey
   /** Several people talk in the session of this source. */
   isShared(source: SessionSource): boolean
-  /** Whether what happens there is a gateway event. */
+  /** Whether what happens there is a gateway event. What happens in the background is none. */
   watched(source: Pick<SessionSource, 'platform'>): boolean
 }
 
@@ -83,9 +83,9 @@ export function createPeople({ catalogue, config, log, only }: PeopleDeps): Peop
       if (known === undefined) return { allowed: false, reason: 'the account is not configured' }
       return decideAccess(source, { internal }, known.access)
     },
-    manner: (of) => accountOf(of)?.manner ?? { edits: 'amend', replyTo: 'first', typing: true },
+    manner: (of) => accountOf(of)?.manner ?? { edits: 'amend', replyTo: 'first', typing: false },
     sessionKey: (source) => sessionKeyOf(source, keyRules(source)),
     isShared: (source) => isSharedSession(source, keyRules(source)),
-    watched: (source) => installed.get(source.platform)?.gatewayEvents !== false,
+    watched: (source) => installed.get(source.platform)?.gatewayEvents === true,
   }
 }

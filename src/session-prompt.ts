@@ -10,7 +10,7 @@ import { messageOf } from './lib/errors.ts'
 import { readTextIfExists } from './lib/files.ts'
 import type { HomeLayout } from './lib/home.ts'
 import type { Logger } from './lib/log.ts'
-import type { SessionSource } from './message/source.ts'
+import type { Target } from './message/source.ts'
 import { freezePrompt } from './sessions/transcript.ts'
 import type { Store } from './store/store.ts'
 import type { Turn } from './turn-journal.ts'
@@ -23,23 +23,24 @@ export interface SessionPromptDeps {
   readonly agents: AgentServices
   readonly log: Logger
   readonly clock: () => number
-  /** Whether the platform of a source can send files. */
-  sendsFiles(source: SessionSource): boolean
+  /** Whether the platform to which an answer goes can send files. */
+  sendsFiles(target: Pick<Target, 'platform' | 'account'>): boolean
 }
 
 /** Resolves with the prompt that is on disk. Rejects `store/…`. */
 export function createPromptFreezer(deps: SessionPromptDeps): (turn: Turn) => Promise<string> {
   const { store, people, agents, clock } = deps
-  return async ({ sessionId, event: { source, seed } }) => {
+  return async ({ sessionId, event: { source, seed, task } }) => {
     const text = buildSystemPrompt({
       persona: readPersona(deps),
       instructions: seed?.instructions ?? '',
       platform: people.platform(source.platform)?.label ?? source.platform,
       chatName: source.chatType === 'dm' ? '' : (source.chatName ?? ''),
+      background: task !== undefined,
       shared: people.isShared(source),
       cwd: agents.cwd(),
       hasTools: (await agents.tools()).schemas().length > 0,
-      sendsFiles: deps.sendsFiles(source),
+      sendsFiles: deps.sendsFiles(task?.deliver ?? source),
       today: new Date(clock()).toISOString().slice(0, 10),
     })
     await store.run(() => freezePrompt(sessionId, text))

@@ -37,6 +37,21 @@ export function parseTarget(text: string, accounts: readonly PlatformAccount[]):
   return { target: targetOf(first, chatId, thread.length === 0 ? undefined : thread.join(':')) }
 }
 
+/** Where the answer of a background task goes; null: it stays in the session of the task. */
+export type Delivery = { readonly target: Target | null } | { readonly problem: string }
+
+/**
+ * As `parseTarget`, and `local` for nowhere. Left out, or `home`: the first home channel that is set, nowhere where none
+ * is. `origin`, the chat that asked, means the same for who has none.
+ */
+export function parseDelivery(text: string | undefined, accounts: readonly PlatformAccount[]): Delivery {
+  const word = text?.trim().toLowerCase() ?? 'home'
+  if (word === 'local') return { target: null }
+  if (text !== undefined && word !== 'home' && word !== 'origin') return parseTarget(text, accounts)
+  const first = accounts.find(({ home, blocked }) => home !== undefined && blocked === undefined)
+  return { target: first?.home === undefined ? null : targetOf(first, first.home.chatId, first.home.threadId) }
+}
+
 function targetOf({ platform, account }: PlatformAccount, chatId: string, threadId: string | undefined): Target {
   return { platform: platform.name, account, chatId, ...(threadId === undefined ? {} : { threadId }) }
 }

@@ -14,11 +14,11 @@ import { backoffMs } from './lib/wait.ts'
 import type { Attachment, MessageEvent } from './message/event.ts'
 import { cutForHooks, type EventListener } from './message/hook-events.ts'
 import type { SessionKey } from './message/ids.ts'
-import { targetOf } from './message/source.ts'
 import { noUsage, type ToolCall } from './message/transcript.ts'
 import type { Outbox } from './outbox/outbox.ts'
 import { type RunningTurn, type RunningTurns, StopRequested } from './sessions/running-turns.ts'
 import type { Claim, FilesFirst, Finish, Turn, TurnJournal } from './turn-journal.ts'
+import { type Answer, replyOf } from './turn-reply.ts'
 import { openTurnView, type TurnView, type TurnViewDeps } from './turn-view.ts'
 
 export interface TurnDeps extends TurnViewDeps {
@@ -108,11 +108,11 @@ async function takeTurn(deps: TurnDeps, claim: Claim, laneSignal: AbortSignal): 
   }
 }
 
-type TurnEnding = Omit<Finish, 'writeReply'> & {
-  readonly iterations: number
-  readonly notice: boolean
-  readonly announced: boolean
-}
+type TurnEnding = Omit<Finish, 'writeReply'> &
+  Answer & {
+    readonly iterations: number
+    readonly announced: boolean
+  }
 
 /** Runs the agent. Resolves with how the turn ends; rejects when it must be tried again. */
 async function answer(
@@ -146,6 +146,7 @@ async function answer(
       system,
       transcript: turn.lines.map((line) => line.message),
       turnStart: startOf(turn),
+      maxIterations: turn.event.task?.maxIterations,
       journal,
       watcher: view.watcher,
       signal: running.signal,
@@ -228,16 +229,7 @@ function unknownCommand(name: string): string {
 /** The reply and the end of the turn reach the disk together; only then is anything sent. */
 async function settle(deps: TurnDeps, turn: Turn, end: TurnEnding, view: TurnView, signal: AbortSignal): Promise<void> {
   const draft = await view.closeDraft()
-  const reply = deps.outbox.prepare({
-    key: `turn:${turn.id}`,
-    target: targetOf(turn.event.source),
-    sessionKey: turn.sessionKey,
-    turnId: turn.id,
-    kind: end.notice ? 'notice' : 'reply',
-    text: end.text,
-    ...(turn.event.messageId === undefined ? {} : { replyTo: turn.event.messageId }),
-    ...(draft === null ? {} : { draft }),
-  })
+  const reply = deps.outbox.prepare(replyOf(turn, end, draft))
   deps.probe('turn:before-finish')
   try {
     const outcome = await untilStored(deps, signal, () =>

@@ -36,6 +36,8 @@ export interface AgentRun {
   readonly transcript: readonly ChatMessage[]
   /** Where this turn begins in it. */
   readonly turnStart: number
+  /** Model calls, at most. Undefined: as many as the configuration allows, which is never exceeded. */
+  readonly maxIterations?: number | undefined
   readonly journal: Journal
   readonly watcher: AgentWatcher
   readonly signal: AbortSignal
@@ -66,7 +68,7 @@ export function createAgent(deps: AgentDeps): Agent {
 async function runLoop(deps: AgentDeps, run: AgentRun): Promise<AgentResult> {
   const progress = resumeFrom(run)
   const { max_iterations, agent } = deps.settings()
-  const budget = agent.max_turns ?? max_iterations
+  const budget = Math.min(agent.max_turns ?? max_iterations, run.maxIterations ?? Number.POSITIVE_INFINITY)
   for (;;) {
     if (progress.open.length > 0) await runTools(deps, run, progress, budget)
     progress.iteration += 1

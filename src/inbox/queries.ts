@@ -179,6 +179,15 @@ export function* openLanes(): UseCase<readonly { session_key: string; lane: 'tur
   return yield* rows(openSessions, {})
 }
 
+const openOfPlatform = query((db, p: { platform: string }) =>
+  db.selectFrom('inbox').select(['seq', 'payload']).where('platform', '=', p.platform).where(open).orderBy('seq'),
+)
+
+/** What waits or is worked on of a platform, the oldest first. */
+export function* openEventsOf(platform: string): UseCase<readonly { seq: number; payload: string }[]> {
+  return yield* rows(openOfPlatform, { platform })
+}
+
 const countQueued = query((db, p: { session_key: string }) =>
   db
     .selectFrom('inbox')

@@ -1,7 +1,7 @@
 /**
  * A message as every platform hands it in (contract §3.1, `MessageEvent`), and how a command is read from it.
  */
-import type { SessionSource } from './source.ts'
+import type { SessionSource, Target } from './source.ts'
 import type { ChatMessage } from './transcript.ts'
 
 export type MessageType =
@@ -57,6 +57,20 @@ export interface MessageEvent {
     readonly instructions?: string
   }
   readonly metadata?: Readonly<Record<string, string>>
+  /** Present where no chat waits for the answer: the event is a task that the gateway works on in the background. */
+  readonly task?: Task
+}
+
+/** What a background task is given along. Its `source` says who asked for it. */
+export interface Task {
+  /** `bg_HHMMSS_<hex>` (contract §3.12). */
+  readonly id: string
+  /** Where the answer goes; null: it stays in the session of the task. */
+  readonly deliver: Target | null
+  /** Model calls, at most; never more than the configuration allows. */
+  readonly maxIterations?: number
+  /** What the turn is marked with, for whoever tells turns apart by their kind. */
+  readonly route: string
 }
 
 export interface ParsedCommand {

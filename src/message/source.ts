@@ -30,6 +30,9 @@ export interface SessionSource {
   readonly prospectiveThreadId?: string
 }
 
+/** Stands where others have their platform, for what the gateway does by itself. No platform may be called so. */
+export const backgroundPlatform = 'background'
+
 /** The address of an answer. */
 export interface Target {
   readonly platform: string

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import { type ParsedYaml, type PathPart, parseYaml } from '../lib/yaml.ts'
+import { backgroundPlatform } from '../message/source.ts'
 import type { MessageLimits } from './adapter.ts'
 
 export interface PlatformManifest {
@@ -118,9 +119,13 @@ const optionSchema = z.looseObject(
 
 const fileSchema = z.looseObject(
   {
-    name: text.regex(/^[a-z][a-z0-9_-]{0,31}$/, {
-      error: 'expected a name of at most 32 small letters, digits, - and _ that begins with a letter',
-    }),
+    name: text
+      .regex(/^[a-z][a-z0-9_-]{0,31}$/, {
+        error: 'expected a name of at most 32 small letters, digits, - and _ that begins with a letter',
+      })
+      .refine((name) => name !== backgroundPlatform, {
+        error: 'expected another name: the gateway itself is called so',
+      }),
     kind: z.literal('platform', { error: 'expected kind: platform' }),
     label: text.optional(),
     description: text.default(''),

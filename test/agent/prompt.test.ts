@@ -6,6 +6,7 @@ const parts: PromptParts = {
   persona: '',
   instructions: '',
   platform: 'Web',
+  background: false,
   chatName: '',
   shared: false,
   cwd: '/home/ada',
