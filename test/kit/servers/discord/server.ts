@@ -10,10 +10,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createFaults, type Faults } from '../faults.ts'
 import { readBody } from './body.ts'
 import { createBuckets, tooMany } from './buckets.ts'
+import { announce, type RestDeps } from './call.ts'
 import { refusals } from './errors.ts'
 import { attachGateway, type Bot, type DiscordGateway, intentBits } from './gateway.ts'
 import { createInteractions } from './interactions.ts'
-import { announce, answerCall, findRoute, type RestDeps } from './rest.ts'
+import { answerCall, findRoute } from './rest.ts'
 import { type Channel, createWorld, type Message, type NewMessage, type User, type World } from './world.ts'
 
 export interface DiscordServerOptions {
