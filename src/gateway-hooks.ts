@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Background } from './background.ts'
 import type { CommandRegistry } from './commands/registry.ts'
 import type { Config } from './config/load.ts'
 import type { GatewayShapes } from './gateway-config.ts'
@@ -17,10 +18,12 @@ import type { HomeLayout } from './lib/home.ts'
 import { uuid7 } from './lib/ids.ts'
 import type { Logger } from './lib/log.ts'
 import { cutForHooks, type EventListener, hookEventNames } from './message/hook-events.ts'
+import { backgroundPlatform } from './message/source.ts'
 import type { Outbox } from './outbox/outbox.ts'
 import type { SettledMessage } from './outbox/room.ts'
+import { platformOf } from './sessions/session-key.ts'
 import type { Store } from './store/store.ts'
-import { parseTarget } from './target-text.ts'
+import { parseDelivery, parseTarget } from './target-text.ts'
 
 export interface GatewayHooksDeps {
   readonly home: HomeLayout
@@ -62,12 +65,20 @@ export interface HookServicesDeps {
   readonly people: Pick<People, 'accounts'>
   readonly store: Store
   readonly outbox: Pick<Outbox, 'prepare'>
+  readonly startTask: Background['start']
   readonly clock: () => number
   readonly log: Logger
 }
 
 /** What handlers may ask of a running gateway. */
-export function createHookServices({ people, store, outbox, clock, log }: HookServicesDeps): ServicesForHooks {
+export function createHookServices({
+  people,
+  store,
+  outbox,
+  startTask,
+  clock,
+  log,
+}: HookServicesDeps): ServicesForHooks {
   return {
     async send(hook, to, text) {
       const found = parseTarget(to, people.accounts())
@@ -84,7 +95,12 @@ export function createHookServices({ people, store, outbox, clock, log }: HookSe
       message.committed()
       log.info({ hook, platform: found.target.platform, chat: found.target.chatId }, 'a hook sends a message')
     },
-    startAgent: async () => Promise.reject(new HermesError('hooks/no-agent')),
+    async startAgent(hook, prompt, { deliver, maxIterations, route }) {
+      const found = parseDelivery(deliver, people.accounts())
+      if ('problem' in found) throw new HermesError('hooks/no-target', `(${found.problem})`)
+      const by = { id: `hook:${hook}`, name: `hook ${hook}` }
+      return await startTask({ prompt, by, deliver: found.target, maxIterations, route })
+    },
   }
 }
 
@@ -93,9 +109,10 @@ export function emittedEvents(commands: Pick<CommandRegistry, 'list'>): string[]
   return [...hookEventNames, ...commands.list().map(({ name }) => `command:${name}`)]
 }
 
-/** What became of a message of ours, as a gateway event. */
+/** What became of a message of ours, as a gateway event. Answers of background tasks are none (src/background.ts). */
 export function tellSettled(message: SettledMessage, emit: EventListener): void {
   const { target, sessionKey, kind, text, messageId, error } = message
+  if (sessionKey !== null && platformOf(sessionKey) === backgroundPlatform) return
   const context = {
     platform: target.platform,
     chat_id: target.chatId,

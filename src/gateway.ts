@@ -4,6 +4,7 @@
 import { adminRoutes } from './admin-routes.ts'
 import { createAgent } from './agent/loop.ts'
 import { createAgentServices } from './agent-services.ts'
+import { createBackground } from './background.ts'
 import { createCommandDecisions } from './command-decision.ts'
 import { createCommandLane } from './command-lane.ts'
 import type { CommandServices } from './commands/command.ts'
@@ -130,7 +131,14 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
           home,
           config,
           commands,
-          services: createHookServices({ people, store, outbox, clock, log }),
+          services: createHookServices({
+            people,
+            store,
+            outbox,
+            startTask: (order) => background.start(order),
+            clock,
+            log,
+          }),
           clock,
           log,
         })
@@ -162,6 +170,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
       engine.wake(key, lane)
     },
   })
+  const background = createBackground({ store, inbox, outcomes, clock, log })
   const { questions, confirm } = createAsking({
     store,
     outbox,
@@ -228,7 +237,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
       store,
       clock,
       isShared: ({ source }) => people.isShared(source),
-      routeOf: ({ source }) => `${source.platform}_${source.chatType}`,
+      routeOf: ({ source, task }) => task?.route ?? `${source.platform}_${source.chatType}`,
     }),
     agent: createAgent({ managed: createManagedCalls(), log, random, pause, settings, probe }),
     outbox,
@@ -336,6 +345,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     const ours = (key: string) => only === undefined || only.includes(platformOf(key))
     for (const { session_key, lane } of open) if (ours(session_key)) engine.wake(brand<SessionKey>(session_key), lane)
     for (const key of cutOff) if (ours(key)) engine.wake(brand<SessionKey>(key), 'turn')
+    if (only === undefined) await background.recover()
     probe('recovery:done')
     url = (await http.start()).url
     if (only === undefined) announceDaemon(home, { pid: process.pid, url })

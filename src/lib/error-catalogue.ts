@@ -232,10 +232,6 @@ export const errorCatalogue = {
     meaning: 'A hook wants to send a message to a place that is not there.',
     hint: 'Write `<platform>` for its home channel, or `<platform>:<chat_id>[:<thread_id>]`.',
   },
-  'hooks/no-agent': {
-    meaning: 'Hooks cannot start the agent yet.',
-    hint: 'Use `gateway.send` meanwhile; a later version of the gateway brings `startAgent`.',
-  },
   'outbox/dead': {
     meaning: 'A reply could not be delivered and will not be tried again by itself.',
     hint: '`hermes outbox list` shows it with the reason; `hermes outbox retry <id>` tries again.',
