@@ -11,9 +11,9 @@ export type { MarkedToken } from 'marked'
  * back as one plain paragraph, so that it is at least readable.
  */
 export async function parseMarkdown(text: string): Promise<readonly MarkedToken[]> {
-  const { Lexer } = await import('marked')
+  const { lexMarkdown } = await import('./markdown-lexer.ts')
   try {
-    return new Lexer({ gfm: true }).lex(text).filter(isKnown)
+    return lexMarkdown(text).filter(isKnown)
   } catch {
     return [{ type: 'paragraph', raw: text, text, tokens: [{ type: 'text', raw: text, text, escaped: false }] }]
   }

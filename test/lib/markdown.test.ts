@@ -22,3 +22,31 @@ test('a text that no parser survives is at least readable', async () => {
 test('an empty text has no blocks', async () => {
   assert.deepEqual(await parseMarkdown(''), [])
 })
+
+test('few characters cannot name a table of many cells: it stays text, and what stands around it keeps its form', async () => {
+  const table = `${'|a'.repeat(400)}|\n${'|-'.repeat(400)}|\n${'x\n'.repeat(400)}`
+  const tokens = await parseMarkdown(`# Title\n\n${table}\n**bold**\n`)
+  assert.equal(tokens[0]?.type, 'heading')
+  assert.ok(tokens.every(({ type }) => type !== 'table'))
+  assert.ok(tokens.some((token) => token.type === 'paragraph' && token.tokens[0]?.type === 'strong'))
+  assert.equal(tokens.map(({ raw }) => raw).join(''), `# Title\n\n${table}\n**bold**\n`)
+})
+
+test('marks of emphasis that never find each other are not searched for without end', async () => {
+  const text = '*a **a'.repeat(2_000)
+  const [paragraph, ...more] = await parseMarkdown(text)
+  assert.equal(more.length, 0)
+  assert.ok(paragraph?.type === 'paragraph')
+  assert.deepEqual(
+    paragraph.tokens.map(({ type, raw }) => [type, raw]),
+    [['text', text]],
+  )
+})
+
+test('long texts and tables that people mean are drawn as ever', async () => {
+  const words = 'Some **bold** and _slanted_ words in `code_with_marks`, and more. '.repeat(100)
+  const table = `| a | b | c |\n|---|---|---|\n${'| 1 | *2* | 3 |\n'.repeat(500)}`
+  const [paragraph, , drawn] = await parseMarkdown(`${words}\n\n${table}`)
+  assert.equal(paragraph?.type === 'paragraph' && paragraph.tokens.filter(({ type }) => type === 'strong').length, 100)
+  assert.equal(drawn?.type === 'table' && drawn.rows.length, 500)
+})
