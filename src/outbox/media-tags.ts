@@ -74,8 +74,9 @@ function pathAlone(line: string): Tag | undefined {
   return source && { start, end: start + path.length, meaning: item(source) }
 }
 
-const quoted = /MEDIA:[ \t]*(?:"([^"]+)"|'([^']+)'|`([^`]+)`)/y
-const unquoted = /MEDIA:[ \t]*([^\s`"'<>]+)/y
+// Bounded by what an address may have: a line of nothing but tags is looked at once for each of them.
+const quoted = /MEDIA:[ \t]{0,100}(?:"([^"]{1,2001})"|'([^']{1,2001})'|`([^`]{1,2001})`)/y
+const unquoted = /MEDIA:[ \t]{0,100}([^\s`"'<>]{1,2001})/y
 /** Belongs to the sentence around a path, not to the path. */
 const punctuation = /[.,;:!?)\]}*_|]+$/
 
@@ -86,7 +87,7 @@ function mediaTag(line: string, start: number): Tag | undefined {
     return source && { start, end: start + between[0].length, meaning: item(source) }
   }
   const [whole, word] = matchAt(unquoted, line, start) ?? []
-  if (whole === undefined || word === undefined) return undefined
+  if (whole === undefined || word === undefined || word.length > longestAddress) return undefined
   const path = word.replace(punctuation, '')
   const withBlanks = mediaKindOf(path) === undefined ? restOfLine(line, start) : undefined
   const source = sourceOf(withBlanks ?? path)

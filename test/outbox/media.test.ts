@@ -170,3 +170,12 @@ test('a tag after an open backtick is held back until it is known whether it is 
   assert.equal(textSoFar('a `b\nMEDIA:/tmp/a.png\nmore`\n'), 'a `b\nMEDIA:/tmp/a.png\nmore`')
   assert.equal(textSoFar('a `b\nMEDIA:/tmp/a.png\nmore\n\nand'), 'a `b\nmore\n\nand')
 })
+
+test('a path that is too long to be one stays whole in the text, and so do tags without one', () => {
+  for (const end of ['', '.', '.png', '!']) {
+    const text = `MEDIA:/${'a'.repeat(1_999)}${end}${'b'.repeat(10)}`
+    assert.deepEqual(extractMedia(text), { text, items: [] })
+  }
+  const tags = 'MEDIA:'.repeat(2_000)
+  assert.deepEqual(extractMedia(tags), { text: tags, items: [] })
+})
