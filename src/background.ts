@@ -37,8 +37,8 @@ export interface TaskOrder extends Pick<Task, 'deliver'> {
 export interface OpenTask {
   readonly id: string
   readonly by: string
-  /** ms since 1970. */
-  readonly since: number
+  /** Since it was asked for. */
+  readonly ageMs: number
 }
 
 export interface Background {
@@ -50,14 +50,14 @@ export interface Background {
 }
 
 export function createBackground({ store, inbox, outcomes, clock, log }: BackgroundDeps): Background {
-  const open = new Map<string, OpenTask>()
+  const open = new Map<string, { readonly by: string; readonly since: number }>()
   /** Who waits for a task waits as long as this process lives. */
   const never = new AbortController().signal
 
   function follow(seq: number, { source, timestamp, task }: MessageEvent): void {
     if (task === undefined) return
     const { id } = task
-    open.set(id, { id, by: source.userName ?? '', since: timestamp })
+    open.set(id, { by: source.userName ?? '', since: timestamp })
     outcomes
       .wait(seq, never)
       .then(
@@ -85,7 +85,7 @@ export function createBackground({ store, inbox, outcomes, clock, log }: Backgro
         follow(seq, storedEvent(payload))
     },
 
-    open: () => [...open.values()],
+    open: () => [...open].map(([id, { by, since }]) => ({ id, by, ageMs: clock() - since })),
   }
 }
 

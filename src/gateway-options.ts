@@ -1,6 +1,7 @@
 /**
  * What a gateway is built from, and what its owner can do with it.
  */
+import type { OpenTask } from './background.ts'
 import type { ProcessEnvironment } from './config/environment.ts'
 import type { Config } from './config/load.ts'
 import type { GatewayShapes } from './gateway-config.ts'
@@ -66,4 +67,5 @@ export interface GatewayStatusReport {
   readonly degraded: readonly string[]
   readonly pendingRestart: readonly string[]
   readonly turns: { readonly running: number; readonly waiting: number }
+  readonly background: readonly OpenTask[]
 }

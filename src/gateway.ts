@@ -195,6 +195,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
       uptimeMs: clock() - startedAt,
       platforms: supervisor.health(),
       degraded: degraded(),
+      background: background.open(),
     }),
     accessReason: (source) => people.access({ source }).reason,
   }
@@ -292,6 +293,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     degraded: degraded(),
     pendingRestart: config.state().pendingRestart,
     turns: engine.load(),
+    background: background.open(),
   })
   const http = createHttpServer({
     settings: { ...settings().http, ...(only === undefined ? {} : { host: '127.0.0.1', port: 0 }) },

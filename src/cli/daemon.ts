@@ -23,6 +23,7 @@ const reportShape = z.looseObject({
   degraded: z.array(z.string()),
   pendingRestart: z.array(z.string()),
   turns: z.object({ running: z.number(), waiting: z.number() }),
+  background: z.array(z.looseObject({ id: z.string(), by: z.string(), ageMs: z.number() })).default([]),
 })
 export type DaemonReport = z.output<typeof reportShape>
 

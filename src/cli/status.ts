@@ -51,6 +51,9 @@ function factsOf({ report, url }: Daemon): Fact[] {
     ['Model', modelText(report)],
     ['Home', report.home],
     ['Turns', `${running} running, ${waiting} waiting`],
+    ...report.background.map(
+      ({ id, by, ageMs }): Fact => ['Background', `${oneLine(id)}  ${oneLine(by)}, for ${duration(ageMs)}`],
+    ),
     ...platforms.map(([name, health]): Fact => ['Platforms', platformCell(name, health)]),
     ...report.degraded.map((reason): Fact => ['Degraded', { text: reason, tone: 'warn' }]),
     ...report.pendingRestart.map((path): Fact => ['After a restart', { text: `${path} was changed`, tone: 'warn' }]),

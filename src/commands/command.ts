@@ -74,6 +74,8 @@ export interface GatewayStatus {
     Record<string, { readonly state: string; readonly reason?: string; readonly receiving?: boolean }>
   >
   readonly degraded: readonly string[]
+  /** What the agent works on without a chat. */
+  readonly background: readonly { readonly id: string; readonly by: string; readonly ageMs: number }[]
 }
 
 export interface CommandDefinition {

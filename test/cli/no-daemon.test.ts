@@ -159,6 +159,13 @@ test('a daemon of another version is understood as far as possible, and named', 
   assert.match(stderr, /running gateway is version 9\.9\.9, this command is 0\.1\.0/)
 })
 
+test('status names what the agent works on in the background', async (t) => {
+  const background = [{ id: 'bg_120000_0a1b2c3d', by: 'hook boot-md', ageMs: 61_000 }]
+  const home = await daemonThatSays(t, JSON.stringify({ ...report, background }))
+  const { stdout } = await runHere(home.root, ['status'])
+  assert.match(stdout, /^Background {2}bg_120000_0a1b2c3d hook boot-md, for 1 min$/m)
+})
+
 test('status says whether anything comes in, of platforms that can tell', async (t) => {
   const platforms = {
     chat: { state: 'connected', receiving: true },

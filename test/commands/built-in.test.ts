@@ -31,6 +31,7 @@ const gateway: GatewayStatus = {
   uptimeMs: 125_000,
   platforms: { web: { state: 'connected' }, chat: { state: 'failed', reason: 'no token' } },
   degraded: [],
+  background: [],
 }
 const unused: SessionStatus = {
   sessionId: null,
@@ -216,6 +217,13 @@ test('/status says whether anything comes in, of platforms that can tell', async
   const text = await say('/status', services({ gatewayStatus: () => ({ ...gateway, platforms }) }))
   const expected = 'chat (connected, receiving), deaf (connected, nothing comes in), gone (failed), web (connected)'
   assert.ok(text.includes(expected), text)
+})
+
+test('/status names what the agent works on in the background', async () => {
+  assert.doesNotMatch(await say('/status'), /Background/)
+  const background = [{ id: 'bg_120000_0a1b2c3d', by: 'hook boot-md', ageMs: 1_000 }]
+  const text = await say('/status', services({ gatewayStatus: () => ({ ...gateway, background }) }))
+  assert.match(text, /\*\*Background\*\* hook boot-md \(`bg_120000_0a1b2c3d`\)/)
 })
 
 test('/status before the first message and without a model is no error', async () => {

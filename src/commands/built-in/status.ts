@@ -19,6 +19,9 @@ export const statusCommand: CommandDefinition = {
       `**Messages** ${session.messages} · **tokens** ${session.inputTokens} in, ${session.outputTokens} out`,
       `**Model** ${gateway.model === '' ? gateway.provider : `${gateway.model} (${gateway.provider})`}`,
       `**Platforms** ${platforms.length === 0 ? 'none' : platforms.join(', ')} · **up** ${duration(gateway.uptimeMs)}`,
+      ...(gateway.background.length === 0
+        ? []
+        : [`**Background** ${gateway.background.map(({ id, by }) => `${by} (\`${id}\`)`).join(', ')}`]),
       ...gateway.degraded.map((reason) => `⚠️ ${reason}`),
     ]
     return lines.join('  \n')
