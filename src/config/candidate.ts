@@ -58,7 +58,13 @@ export function readCandidate<Shape extends ConfigShape>(input: CandidateInput<S
     const type = typeAt(shapes, path)
     return type !== undefined && isWriteOnly(type)
   }
-  const secrets = [...fromEnvironment, ...secretsIn(resolved, isHidden), ...secretsIn(overridden.tree, isHidden)]
+  // What nothing was put in for is a name, and the one that people have to read.
+  const unset = new Set(undefinedNames.map(({ name }) => `\${${name}}`))
+  const secrets = [
+    ...fromEnvironment,
+    ...secretsIn(resolved, isHidden),
+    ...secretsIn(overridden.tree, isHidden),
+  ].filter((secret) => !unset.has(secret))
   const fromSecrets = [
     ...references.filter(({ names }) => names.some(isSecretName)),
     ...overridden.overrides.filter(({ variable }) => isSecretName(variable)),

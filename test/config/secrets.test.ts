@@ -191,6 +191,19 @@ describe('twenty-four canaries', () => {
     }
   })
 
+  it('that are not there leave the name of their variable readable', (t) => {
+    const { config: write, load } = home(t)
+    write(
+      `platforms: {chat: {accounts: {work: {token: "\${WORK_BOT_TOKEN}"}, play: {token: "${first}\${PLAY_TOKEN}"}}}}`,
+    )
+    const secrets = createSecrets()
+    const { config } = load({}, { secrets })
+    const redact = createRedactor({ secrets: secrets.all })
+    const said = sentences(config.state().problems).map(redact).join('\n')
+    assert.match(said, /token: \$\{WORK_BOT_TOKEN\} is not set/)
+    assert.equal(redact(`${first}\${PLAY_TOKEN}`), '[redacted]')
+  })
+
   it('replaced while the process runs stay hidden, old and new', (t) => {
     const { env, load } = home(t)
     const secrets = createSecrets()
