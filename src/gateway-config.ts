@@ -61,7 +61,6 @@ export const acceptedKeys = [
   'fallback_model',
   'fallback_providers',
   'gateway',
-  'hooks_auto_accept',
   'mcp_servers',
   'memory',
   'profile',

@@ -30,6 +30,8 @@ export interface GatewayHooksDeps {
   readonly config: Config<GatewayShapes>
   readonly commands: CommandRegistry
   readonly services: ServicesForHooks
+  /** Runs the programs of the configuration although nobody has accepted them. */
+  readonly acceptsAll?: boolean
   readonly clock: () => number
   readonly log: Logger
 }
@@ -44,7 +46,8 @@ export function hookFolders(home: HomeLayout): readonly HookFolder[] {
   ]
 }
 
-export function createGatewayHooks({ home, config, commands, services, clock, log }: GatewayHooksDeps): HookRegistry {
+export function createGatewayHooks(deps: GatewayHooksDeps): HookRegistry {
+  const { home, config, commands, services, acceptsAll = false, clock, log } = deps
   return createHookRegistry({
     roots: hookFolders(home),
     folder: home.hooks,
@@ -56,9 +59,16 @@ export function createGatewayHooks({ home, config, commands, services, clock, lo
     emitted: () => emittedEvents(commands),
     commandCalled: (name) => commands.resolve(name)?.name,
     services,
+    acceptsAll: () => acceptsAll || config.current().hooks_auto_accept || isOn(config.environment().values),
+    fetch,
+    newId: () => uuid7(clock()),
     clock,
     log,
   })
+}
+
+function isOn({ HERMES_ACCEPT_HOOKS = '' }: Readonly<Record<string, string>>): boolean {
+  return /^(1|true|yes|on)$/i.test(HERMES_ACCEPT_HOOKS)
 }
 
 export interface HookServicesDeps {

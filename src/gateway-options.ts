@@ -25,6 +25,8 @@ export interface GatewayOptions {
   }
   /** A configuration that cannot be used ends the start (`config/invalid`) instead of degrading it. */
   readonly strict?: boolean
+  /** Runs the programs that `hooks` of the configuration names, although nobody has accepted them. */
+  readonly acceptHooks?: boolean
   /** Only these platforms, and any free port: a terminal that talks to a gateway of its own. */
   readonly only?: readonly string[]
   /** Told of every gateway event. */

@@ -131,6 +131,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
           home,
           config,
           commands,
+          acceptsAll: options.acceptHooks === true,
           services: createHookServices({
             people,
             store,

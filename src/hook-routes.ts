@@ -8,7 +8,7 @@ import { HermesError } from './lib/errors.ts'
 import type { Redactor } from './lib/redact.ts'
 import type { HttpRoute } from './platforms/adapter.ts'
 
-type Hooks = Pick<HookRegistry, 'list' | 'processes' | 'tryOut' | 'pause' | 'resume'>
+type Hooks = Pick<HookRegistry, 'list' | 'processes' | 'tryOut' | 'pause' | 'resume' | 'reconfigured'>
 
 const named = z.object({ name: z.string() })
 const trial = z.object({
@@ -38,6 +38,10 @@ export function hookRoutes(hooks: Hooks, redact: Redactor): HttpRoute[] {
       handle: () =>
         new Response(redact(JSON.stringify({ hooks: hooks.list(), processes: hooks.processes() })), jsonType),
     },
+    post('/api/hooks/reload', async () => {
+      hooks.reconfigured()
+      return { ok: true }
+    }),
     post('/api/hooks/pause', byName(hooks.pause)),
     post('/api/hooks/resume', byName(hooks.resume)),
     post('/api/hooks/test', async (body) => {

@@ -13,10 +13,14 @@ import { followSignals } from './signals.ts'
 
 export interface GatewayRunOptions {
   readonly strict: boolean
+  readonly acceptHooks?: boolean
 }
 
 /** Resolves when the daemon has stopped. Throws when it could not start. */
-export async function gatewayRun(context: CliContext, { strict }: GatewayRunOptions): Promise<void> {
+export async function gatewayRun(
+  context: CliContext,
+  { strict, acceptHooks = false }: GatewayRunOptions,
+): Promise<void> {
   const { home } = context
   const stopping = Promise.withResolvers<void>()
   let gateway: Gateway | undefined
@@ -41,6 +45,7 @@ export async function gatewayRun(context: CliContext, { strict }: GatewayRunOpti
       platformFolders: context.platformFolders,
       program: context.program,
       strict,
+      acceptHooks,
       log: { stream: context.errors, pretty: context.errors.isTTY === true },
       onShutdownRequest: stopping.resolve,
     }).catch((error: unknown) => {

@@ -36,7 +36,8 @@ function addDaemon(root: Command, context: CliContext): void {
       'Runs the daemon in the foreground. SIGTERM or Ctrl-C ends it in order, a second one at once; SIGHUP reads the configuration again.',
     )
     .option('--strict', 'end with exit code 78 when the configuration cannot be used', false)
-    .action(async (options: { strict: boolean }) => {
+    .option('--accept-hooks', 'run the programs under `hooks` of config.yaml although nobody has accepted them', false)
+    .action(async (options: { strict: boolean; acceptHooks: boolean }) => {
       const { gatewayRun } = await import('./gateway-run.ts')
       await gatewayRun(context, options)
     })
@@ -199,6 +200,14 @@ function addHooks(root: Command, context: CliContext): void {
     .action(async (name: string, options: { readonly python: boolean }) =>
       (await import('./hooks-new.ts')).hooksNew(context, name, options),
     )
+  hooks
+    .command('accept <name>')
+    .description('let a program that config.yaml names run')
+    .action(async (name: string) => (await import('./hooks-accept.ts')).hooksAccept(context, name))
+  hooks
+    .command('revoke <name>')
+    .description('let a program that config.yaml names run no more')
+    .action(async (name: string) => (await import('./hooks-accept.ts')).hooksRevoke(context, name))
   hooks
     .command('pause <name>')
     .description('let a hook hear nothing until it is resumed')

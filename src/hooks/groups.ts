@@ -32,9 +32,17 @@ export function environmentOf({ manifest }: Member, rules: GroupRules): Readonly
   const own = { HERMES_HOME: home }
   const names = manifest.env ?? (rules.env === 'declared' ? [] : undefined)
   if (names === undefined) return { ...environment, ...own }
+  return { ...basicsOf(environment, names), ...own }
+}
+
+/** What a program needs, and the variables of these names. */
+export function basicsOf(
+  environment: Readonly<Record<string, string>>,
+  names: readonly string[] = [],
+): Readonly<Record<string, string>> {
   const wanted = [...basics, ...names].flatMap((name): [string, string][] => {
     const value = environment[name]
     return value === undefined ? [] : [[name, value]]
   })
-  return { ...Object.fromEntries(wanted), ...own }
+  return Object.fromEntries(wanted)
 }

@@ -4,6 +4,7 @@
  */
 import { within } from '../lib/wait.ts'
 import type { EventListener, HookEventName, HookEvents } from '../message/hook-events.ts'
+import { type ConfigHooksDeps, createConfigHooks } from './config-hooks.ts'
 import { createFolderHooks, type FolderHooksDeps } from './folder-hooks.ts'
 import type { Listener } from './listener.ts'
 import { createMatcher, doubtAbout, subscriptionsOf } from './matching.ts'
@@ -13,7 +14,9 @@ import type { HookReport } from './report.ts'
 
 type Ours = 'doubtAbout' | 'subscriptionsOf' | 'isPaused' | 'onChange'
 
-export interface HookRegistryDeps extends Omit<FolderHooksDeps, Ours> {
+export interface HookRegistryDeps
+  extends Omit<FolderHooksDeps, Ours>,
+    Pick<ConfigHooksDeps, 'fetch' | 'newId' | 'acceptsAll'> {
   /** The user's folder of hooks. */
   readonly folder: string
   /** Every event that is emitted, also those of commands. */
@@ -70,15 +73,25 @@ export function createHookRegistry(deps: HookRegistryDeps): HookRegistry {
     return name === undefined ? event : `${commandPrefix}${name}`
   }
 
-  const folders = createFolderHooks({
+  const common = {
     ...deps,
-    doubtAbout: (event) => doubtAbout(canonical(event), deps.emitted()),
-    subscriptionsOf: (events) => subscriptionsOf(events, canonical),
-    isPaused: (id) => paused.has(id),
-    onChange: () => {
-      match = createMatcher(folders.subscriptions())
+    doubtAbout: (event: string) => doubtAbout(canonical(event), deps.emitted()),
+    subscriptionsOf: (events: readonly string[]) => subscriptionsOf(events, canonical),
+    isPaused: (id: string) => paused.has(id),
+    onChange() {
+      match = createMatcher(subscriptions())
     },
-  })
+  }
+  const folders = createFolderHooks(common)
+  const configured = createConfigHooks(common)
+
+  function subscriptions() {
+    return [...folders.subscriptions(), ...configured.subscriptions()]
+  }
+
+  function find(name: string): Listener | undefined {
+    return folders.find(name) ?? configured.find(name)
+  }
 
   function readPausedOrNone(): Set<string> {
     try {
@@ -90,11 +103,14 @@ export function createHookRegistry(deps: HookRegistryDeps): HookRegistry {
   }
 
   function listeners(): Listener[] {
-    return [...new Set(folders.subscriptions().map(({ listener }) => listener))]
+    return [...new Set(subscriptions().map(({ listener }) => listener))]
   }
 
   return {
-    discoverAndLoad: folders.discover,
+    discoverAndLoad() {
+      folders.discover()
+      configured.refresh()
+    },
     watch: folders.watch,
 
     emit(name, context) {
@@ -115,12 +131,12 @@ export function createHookRegistry(deps: HookRegistryDeps): HookRegistry {
     },
 
     hears: (name) => match(name).length > 0,
-    list: folders.reports,
+    list: () => [...folders.reports(), ...configured.reports()],
     processes: folders.processes,
-    tryOut: async (name, event, context) => await folders.find(name)?.tryOut(event, context),
+    tryOut: async (name, event, context) => await find(name)?.tryOut(event, context),
 
     pause(name) {
-      const listener = folders.find(name)
+      const listener = find(name)
       if (listener === undefined) return false
       paused.add(name)
       writePaused(folder, paused)
@@ -128,14 +144,17 @@ export function createHookRegistry(deps: HookRegistryDeps): HookRegistry {
       return true
     },
     resume(name) {
-      const listener = folders.find(name)
+      const listener = find(name)
       if (listener === undefined) return false
       if (paused.delete(name)) writePaused(folder, paused)
       listener.resume()
       return true
     },
 
-    reconfigured: folders.reconfigured,
+    reconfigured() {
+      folders.reconfigured()
+      configured.refresh()
+    },
 
     async settled(withinMs) {
       const { done } = await within(Promise.all(listeners().map((listener) => listener.idle())), withinMs)
@@ -144,6 +163,7 @@ export function createHookRegistry(deps: HookRegistryDeps): HookRegistry {
 
     stop(drainMs) {
       match = createMatcher([])
+      configured.end()
       stopped ??= folders.stop(drainMs)
       return stopped
     },

@@ -11,8 +11,8 @@ export interface HookReport extends HookCounts {
   readonly description: string
   /** As they were written. */
   readonly events: readonly string[]
-  /** `disabled`: by its manifest. `invalid`: cannot be used as it is. */
-  readonly state: ListenerState | 'disabled' | 'invalid'
+  /** `disabled`: by its manifest. `invalid`: cannot be used as it is. `not-accepted`: nobody has allowed it to run. */
+  readonly state: ListenerState | 'disabled' | 'invalid' | 'not-accepted'
   /** Why it is not `ready`; '' when it is. */
   readonly reason: string
   /** Why its newest version is not in use; '' when it is. */

@@ -141,3 +141,29 @@ test('doctor names hooks that cannot be used, and Python that is not there', asy
   assert.match(texts[1], /no event is called "agent:ends"; did you mean agent:end\?/)
   assert.match(texts[2], /hooks in Python cannot run: \/nowhere\/python3/)
 })
+
+test('a program that config.yaml names runs once it is accepted, and no more when that is taken back', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: {
+      hooks: {
+        'command:version': [{ command: 'sh -c \'echo "{\\"decision\\":\\"handled\\",\\"message\\":\\"mine\\"}"\'' }],
+      },
+    },
+  })
+  const { root } = gateway.home
+  const name = 'command:version/sh'
+  assert.match((await runHere(root, ['hooks', 'list'])).stdout, /^command:version\/sh {2}not-accepted/m)
+  assert.match((await runHere(root, ['hooks', 'accept', name])).stdout, /^command:version may run: sh -c/)
+  await gateway.say('/version')
+  await gateway.reply('mine')
+  assert.equal((await runHere(root, ['hooks', 'revoke', name])).code, 0)
+  await gateway.say('/version')
+  await gateway.reply('0.0.0-test')
+})
+
+test('a mistake among the programs of config.yaml is named with its line', async (t) => {
+  const { root } = homeWith(t, 'hooks:\n  agent:end:\n    - command: echo "hello\n      timeout: 10\n')
+  const { code, stdout } = await runHere(root, ['config', 'check'])
+  assert.equal(code, 78)
+  assert.match(stdout, /config\.yaml:3:\d+ .*command: .*quotes closed/)
+})

@@ -22,11 +22,13 @@ export interface HooksSetup {
   readonly files?: Files
   /** Hooks that ship with the gateway. */
   readonly shipped?: Files
-  readonly settings?: Partial<HooksConfig>
+  readonly settings?: Readonly<Record<string, unknown>>
   readonly environment?: Readonly<Record<string, string>>
   readonly services?: Partial<ServicesForHooks>
   readonly limits?: HostOptions['limits']
   readonly clock?: () => number
+  /** Programs of the configuration run without having been accepted; true if left out. */
+  readonly acceptsAll?: boolean
 }
 
 export interface Sent {
@@ -71,7 +73,7 @@ export function hooksWith(t: TestContext, setup: HooksSetup = {}): HooksUnderTes
   const hosts: HostOptions[] = []
   const watchers = new Set<() => void>()
   const settings = {
-    hooks: { ...hooksConfig.hooks.parse({}), python: python ?? 'python3', ...setup.settings },
+    hooks: hooksConfig.hooks.parse({ python: python ?? 'python3', ...setup.settings }),
     environment: { PATH: path, HOME: home, ...setup.environment },
   }
   const registry = createHookRegistry({
@@ -99,6 +101,9 @@ export function hooksWith(t: TestContext, setup: HooksSetup = {}): HooksUnderTes
       ...setup.services,
     },
     clock: setup.clock ?? Date.now,
+    fetch,
+    newId: () => 'd1',
+    acceptsAll: () => setup.acceptsAll ?? true,
     log,
   })
   t.after(() => registry.stop(0))

@@ -1,0 +1,39 @@
+/**
+ * What programs and addresses are told of an event (contract §2.7): one form for all events, those of tools included.
+ */
+export interface HookPayload {
+  readonly hook_event_name: string
+  /** Null for events of the gateway: they concern no tool. */
+  readonly tool_name: string | null
+  readonly tool_input: Readonly<Record<string, unknown>> | null
+  readonly session_id: string
+  readonly cwd: string
+  readonly profile: string
+  /** The context of the event. */
+  readonly extra: unknown
+}
+
+export function payloadOf(event: string, context: unknown, cwd: string): HookPayload {
+  const session = valueIn(context, 'session_id')
+  return {
+    hook_event_name: event,
+    tool_name: null,
+    tool_input: null,
+    session_id: typeof session === 'string' ? session : '',
+    cwd,
+    profile: 'default',
+    extra: context,
+  }
+}
+
+/** What a `matcher` is held against: the command of an event, or else its platform. */
+export function fits(matcher: string | undefined, context: unknown): boolean {
+  if (matcher === undefined || matcher === '' || matcher === '*') return true
+  const subject = valueIn(context, 'command') ?? valueIn(context, 'platform') ?? ''
+  return new RegExp(`^(?:${matcher})$`).test(String(subject))
+}
+
+function valueIn(context: unknown, key: string): unknown {
+  if (typeof context !== 'object' || context === null) return undefined
+  return Object.entries(context).find(([name]) => name === key)?.[1]
+}

@@ -1,0 +1,32 @@
+/**
+ * Splits a command line into words as a shell does, with quotes and backslashes and nothing else: no variable, no pipe and
+ * no pattern means anything, because no shell runs it.
+ */
+
+const piece =
+  /\\(?<escaped>[\s\S])|"(?<double>(?:[^"\\]|\\[\s\S])*)"|'(?<single>[^']*)'|(?<plain>[^\s"'\\]+)|(?<space>\s+)/y
+
+/** Undefined when a quote is not closed, or there is no word at all. */
+export function shellWords(text: string): [string, ...string[]] | undefined {
+  const pieces = new RegExp(piece)
+  const words: string[] = []
+  let word: string | undefined
+  while (pieces.lastIndex < text.length) {
+    const groups = pieces.exec(text)?.groups
+    if (groups === undefined) return undefined
+    const { escaped, double, single, plain, space } = groups
+    if (space === undefined) word = `${word ?? ''}${escaped ?? unescaped(double) ?? single ?? plain ?? ''}`
+    else if (word !== undefined) {
+      words.push(word)
+      word = undefined
+    }
+  }
+  if (word !== undefined) words.push(word)
+  const [first, ...rest] = words
+  return first === undefined || first === '' ? undefined : [first, ...rest]
+}
+
+/** Between double quotes a backslash stands for itself, except before another one and before a quote. */
+function unescaped(text: string | undefined): string | undefined {
+  return text?.replace(/\\(["\\])/g, '$1')
+}
