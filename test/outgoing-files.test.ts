@@ -2,7 +2,7 @@
  * Which files of this machine may go to a chat.
  */
 import assert from 'node:assert/strict'
-import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createHomeLayout } from '../src/lib/home.ts'
@@ -18,9 +18,9 @@ function rulesFor(t: TestContext) {
     environment: () => ({ values: { HOME: userHome } }),
     log: silentLog,
   })
-  const write = (path: string) => {
+  const write = (path: string, content = 'content') => {
     mkdirSync(dirname(path), { recursive: true })
-    writeFileSync(path, 'content')
+    writeFileSync(path, content)
     return path
   }
   return { rules, userHome, home, write }
@@ -47,6 +47,30 @@ test('no file that holds secrets leaves the machine', async (t) => {
   }
 })
 
+test('copies and other names of secrets, keys, histories and the log stay here', async (t) => {
+  const { rules, userHome, home, write } = rulesFor(t)
+  const linked = join(userHome, 'project/harmless.txt')
+  write(linked)
+  write(home.envFile)
+  mkdirSync(join(userHome, 'links'))
+  linkSync(home.envFile, join(userHome, 'links/harmless.txt'))
+  const key = `-----BEGIN ${'OPENSSH'} PRIVATE KEY-----\nAAAA\n`
+  for (const path of [
+    join(userHome, 'links/harmless.txt'),
+    write(`${home.databaseFile}-journal`),
+    write(`${home.databaseFile}.bak`),
+    write(`${home.configFile}.old`),
+    write(join(home.logs, 'gateway.log')),
+    write(join(userHome, '.bash_history')),
+    write(join(userHome, 'project/production.env')),
+    write(join(userHome, '.config/rclone/rclone.conf')),
+    write(join(userHome, 'project/deploy'), key),
+  ]) {
+    assert.equal(await rules.mayRead(path), 'it may hold secrets', path)
+  }
+  assert.equal(await rules.mayRead(linked), undefined)
+})
+
 test('what the agent has made may go out', async (t) => {
   const { rules, userHome, home, write } = rulesFor(t)
   for (const path of [
@@ -54,6 +78,8 @@ test('what the agent has made may go out', async (t) => {
     join(userHome, 'project/.env.example'),
     join(home.media, 'voice.ogg'),
     join(home.root, 'notes.md'),
+    join(userHome, '.cache/pictures/chart.png'),
+    join(userHome, 'project/.hidden/chart.png'),
   ]) {
     assert.equal(await rules.mayRead(write(path)), undefined, path)
   }
