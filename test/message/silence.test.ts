@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isSilence } from '../../src/message/silence.ts'
+
+test('an answer that is nothing but the token is silence, however it is written', () => {
+  for (const text of [
+    '[SILENT]',
+    ' [silent]\n',
+    '[ Silent ]',
+    'SILENT',
+    'silent',
+    'NO_REPLY',
+    'no_reply\n',
+    'NO REPLY',
+    'No\n reply',
+  ]) {
+    assert.equal(isSilence(text), true, JSON.stringify(text))
+  }
+})
+
+test('an answer that says anything else is no silence', () => {
+  for (const text of [
+    '',
+    ' ',
+    'All is well. [SILENT]',
+    '[SILENT] The disk is full.',
+    '[SILENT][SILENT]',
+    'silently',
+    'NOREPLY',
+    'no-reply',
+    '[NO_REPLY]',
+    '[SILENT',
+    'SILENT]',
+    '`[SILENT]`',
+  ]) {
+    assert.equal(isSilence(text), false, JSON.stringify(text))
+  }
+})

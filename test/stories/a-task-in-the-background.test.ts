@@ -1,0 +1,253 @@
+/**
+ * Hooks start the agent in the background: the gateway waits for it, keeps it over a stop and delivers its answer.
+ */
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { HomeLayout } from '../../src/lib/home.ts'
+import type { ModelReply } from '../kit/servers/script.ts'
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
+import { at, conversation, hasResult, rowsIn, terminalCall } from './support.ts'
+
+interface Story extends TestGatewayOptions {
+  readonly events?: string
+  /** What the hook does with `start(prompt, options)`, in JavaScript. */
+  readonly body: string
+}
+
+/** A gateway with a home channel and a hook; what the hook is told goes into the log. */
+function withHook(t: TestContext, { events = '[gateway:startup]', body, ...options }: Story): Promise<TestGateway> {
+  return startTestGateway(t, {
+    config: { platforms: { fake: { home_channel: 'home' } } },
+    prepare: (home) => hook(home, events, body),
+    ...options,
+  })
+}
+
+function hook(home: HomeLayout, events: string, body: string): void {
+  const folder = join(home.hooks, 'starter')
+  mkdirSync(folder, { recursive: true, mode: 0o755 })
+  writeFileSync(join(folder, 'HOOK.yaml'), `events: ${events}\n`)
+  writeFileSync(
+    join(folder, 'handler.js'),
+    `export async function handle(event, context, { gateway, log }) {
+       const start = (...given) => gateway.startAgent(...given).then(
+         (task) => log.info('began ' + task),
+         (error) => log.info('refused: ' + error.message),
+       )
+       ${body}
+     }\n`,
+  )
+}
+
+const taskOf = (line: string) => /bg_\d{6}_[0-9a-f]{8}/.exec(line)?.[0] ?? assert.fail(`no task is named in ${line}`)
+
+function transcripts(home: HomeLayout): string[] {
+  const rows = rowsIn(
+    home,
+    `select role, content from messages join sessions on sessions.id = session_id
+    where platform = 'background' order by messages.id`,
+  )
+  return rows.map(({ role, content }) => `${role}: ${content}`)
+}
+
+test('a hook gets the id of its task at once; the answer goes to the home channel', async (t) => {
+  const gate = Promise.withResolvers<void>()
+  const gateway = await withHook(t, {
+    body: `await start('look after it')`,
+    model: () => ({ text: 'looked after it', gate: () => gate.promise }),
+  })
+  const id = taskOf(await gateway.logged('began bg_'))
+  const { body } = await gateway.asked(0)
+  assert.match(String(at(body, 'messages', 0, 'content')), /You work in the background/)
+  const status: unknown = await (await gateway.http('/api/status')).json()
+  assert.equal(at(status, 'background', 0, 'id'), id)
+  assert.equal(at(status, 'background', 0, 'by'), 'hook starter')
+  await gateway.say('/status')
+  await gateway.reply(id, 'chat')
+  gate.resolve()
+  await gateway.reply('looked after it', 'home')
+  assert.match(await gateway.logged('background task ended'), /looked after it/)
+  assert.deepEqual(gateway.current().status().background, [])
+})
+
+test('each task has a session of its own, which knows nothing of any chat', async (t) => {
+  const gateway = await withHook(t, {
+    events: '[message:received]',
+    body: `await start('/new task after ' + context.message)`,
+    model: ({ lastUserText }) => ({ text: `answer to ${lastUserText}` }),
+  })
+  await gateway.say('one', { chat: 'home' })
+  await gateway.reply('answer to /new task after one', 'home')
+  await gateway.say('two', { chat: 'home' })
+  await gateway.reply('answer to /new task after two', 'home')
+  await gateway.reply(/^answer to two$/, 'home')
+  const requests = await Promise.all([0, 1, 2, 3].map((number) => gateway.asked(number)))
+  const tasks = requests.map(conversation).filter((lines) => lines.some((line) => line.includes('task after')))
+  assert.deepEqual(tasks.sort(), [['user: /new task after one'], ['user: /new task after two']])
+})
+
+test('a task that has nothing to report is silent, and its session remembers it', async (t) => {
+  const gateway = await withHook(t, {
+    body: `await start('one'); await start('two'); await start('three')`,
+    model(request) {
+      if (request.lastUserText === 'one') return { text: ' [silent] ' }
+      if (request.lastUserText === 'three') return { text: 'Nothing new, so: [SILENT]' }
+      return hasResult(request) ? { text: 'NO_REPLY' } : { text: 'I look first.', ...terminalCall('true') }
+    },
+  })
+  await gateway.reply('Nothing new, so: [SILENT]', 'home')
+  await gateway.logged(/background task ended: .*silent/)
+  await gateway.logged(/background task ended: .*NO_REPLY/)
+  await gateway.stop()
+  assert.deepEqual(gateway.replies(), ['Nothing new, so: [SILENT]'])
+  assert.ok(transcripts(gateway.home).includes('assistant:  [silent] '))
+  assert.ok(transcripts(gateway.home).includes('assistant: NO_REPLY'))
+})
+
+test('of a task only the last answer is passed on, not what the model said on the way', async (t) => {
+  const gateway = await withHook(t, {
+    body: `await start('check the disk')`,
+    model: (request) =>
+      hasResult(request) ? { text: 'The disk is full.' } : { text: 'I look first.', ...terminalCall('true') },
+  })
+  await gateway.reply('The disk is full.', 'home')
+  assert.deepEqual(gateway.replies(), ['The disk is full.'])
+})
+
+test('a person who is answered [SILENT] reads it', async (t) => {
+  const gateway = await startTestGateway(t, { model: () => ({ text: '[SILENT]' }) })
+  await gateway.say('hello')
+  await gateway.reply('[SILENT]', 'chat')
+})
+
+test('a task that fails is told of, with its name', async (t) => {
+  const error = { status: 401, body: { error: { message: 'no such key' } } }
+  const gateway = await withHook(t, { body: `await start('look after it')`, model: () => ({ error }) })
+  const { text } = await gateway.reply('did not come to its end', 'home')
+  assert.match(text, /^⚠️ A background task \(hook starter, bg_\d{6}_[0-9a-f]{8}\)/)
+  assert.match(text, /provider\/auth/)
+})
+
+test('a task that ends with an empty answer is told of', async (t) => {
+  const gateway = await withHook(t, { body: `await start('look after it')`, model: () => ({ text: '' }) })
+  const { text } = await gateway.reply('did not come to its end', 'home')
+  assert.match(text, /The model answered with nothing\.$/)
+})
+
+test('the hook says where the answer goes', async (t) => {
+  const gateway = await withHook(t, {
+    body: `for (const deliver of ['fake:ops', 'FAKE:ops:7', 'fake', 'home', 'origin'])
+             await start('to ' + deliver, { deliver })`,
+  })
+  await gateway.reply('to fake:ops', 'ops')
+  const { thread } = await gateway.reply('to FAKE:ops:7', 'ops')
+  assert.equal(thread, '7')
+  await gateway.reply(/to fake$/, 'home')
+  await gateway.reply('to home', 'home')
+  await gateway.reply('to origin', 'home')
+})
+
+test('an answer that goes nowhere stays in the session of its task, and its beginning in the log', async (t) => {
+  const gateway = await withHook(t, {
+    config: {},
+    body: `await start('no home', {}); await start('local', { deliver: 'local' })`,
+    model: ({ lastUserText }) => ({ text: `answer to ${lastUserText} ${'x'.repeat(300)}` }),
+  })
+  const line = await gateway.logged('background task ended: answer to no home')
+  await gateway.logged('background task ended: answer to local')
+  assert.ok(line.includes('x'.repeat(180)) && !line.includes('x'.repeat(200)))
+  await gateway.stop()
+  assert.deepEqual(gateway.replies(), [])
+  assert.equal(transcripts(gateway.home).filter((text) => text.startsWith('assistant: answer to')).length, 2)
+})
+
+test('a place that is not there is refused before anything begins', async (t) => {
+  const gateway = await withHook(t, { body: `await start('look after it', { deliver: 'pigeon:7' })` })
+  assert.match(await gateway.logged('refused: '), /no platform is called \\"pigeon\\"/)
+  assert.deepEqual(rowsIn(gateway.home, 'select * from inbox'), [])
+})
+
+test('a task gets as many steps as it was given, and never more than the configuration allows', async (t) => {
+  const gateway = await withHook(t, {
+    config: { max_iterations: 3, platforms: { fake: { home_channel: 'home' } } },
+    body: `await start('two', { maxIterations: 2, deliver: 'fake:two' })
+           await start('many', { maxIterations: 20, deliver: 'fake:many' })`,
+    model: ({ lastUserText }) =>
+      lastUserText.startsWith('The budget') ? { text: 'That is all.' } : terminalCall('true'),
+  })
+  await gateway.reply('That is all.', 'two')
+  await gateway.reply('That is all.', 'many')
+  await gateway.stop()
+  const answers = rowsIn(
+    gateway.home,
+    `select count(*) as answers from messages where role = 'assistant' group by session_id`,
+  )
+  assert.deepEqual(answers.map((row) => row['answers']).sort(), [3, 4])
+})
+
+test('a hook that starts the agent whenever the agent has answered is not called by its own task', async (t) => {
+  const gateway = await withHook(t, {
+    events: '["session:*", "agent:*", "message:*"]',
+    body: `if (event === 'agent:end' || event === 'message:sent') await start('after ' + event)`,
+    model: ({ lastUserText }) => ({ text: `answer to ${lastUserText}` }),
+  })
+  await gateway.say('hello')
+  await gateway.reply('answer to after agent:end', 'home')
+  await gateway.reply('answer to after message:sent', 'home')
+  await gateway.stop()
+  assert.equal(rowsIn(gateway.home, `select * from sessions where platform = 'background'`).length, 2)
+  const told = gateway.events.filter(({ context }) => JSON.stringify(context).includes('answer to after'))
+  assert.deepEqual(told, [])
+})
+
+test('a task that a stop cuts off goes on at the next start, and is answered once', async (t) => {
+  let asked = 0
+  const gateway = await withHook(t, {
+    body: `if (context.platforms.length > 0) await start('look after it')`,
+    model: (): ModelReply => (asked++ === 0 ? { hang: 'headers' } : { text: 'looked after it' }),
+  })
+  const id = taskOf(await gateway.logged('began bg_'))
+  await gateway.asked(0)
+  await gateway.stop(AbortSignal.abort())
+  hook(gateway.home, '[gateway:startup]', '')
+  await gateway.start()
+  await gateway.reply('looked after it', 'home')
+  assert.equal(taskOf(await gateway.logged('background task ended')), id)
+  await gateway.stop()
+  assert.deepEqual(gateway.replies(), ['looked after it'])
+})
+
+test('a person who says /stop stops the answer that is on its way, not the task behind it', async (t) => {
+  const gate = Promise.withResolvers<void>()
+  const gateway = await withHook(t, {
+    body: `await start('look after it')`,
+    model: () => ({ text: 'looked after it', gate: () => gate.promise }),
+  })
+  await gateway.asked(0)
+  await gateway.say('/stop', { chat: 'home' })
+  await gateway.reply('There is nothing to stop.', 'home')
+  gate.resolve()
+  await gateway.reply('looked after it', 'home')
+})
+
+test('a hook in Python starts the agent, too', async (t) => {
+  const gateway = await withHook(t, {
+    body: '',
+    prepare(home) {
+      const folder = join(home.hooks, 'snake')
+      mkdirSync(folder, { recursive: true, mode: 0o755 })
+      writeFileSync(join(folder, 'HOOK.yaml'), 'events: gateway:startup\n')
+      writeFileSync(
+        join(folder, 'handler.py'),
+        'async def handle(event_type, context, services):\n' +
+          '    task = await services.gateway.start_agent("look after it", max_iterations=5, deliver="fake:ops")\n' +
+          '    services.log.info("began " + task)\n',
+      )
+    },
+    model: () => ({ text: 'looked after it' }),
+  })
+  taskOf(await gateway.logged('began bg_'))
+  await gateway.reply('looked after it', 'ops')
+})
