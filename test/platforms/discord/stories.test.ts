@@ -67,7 +67,15 @@ describe('Discord and the whole gateway', { concurrency: 4 }, () => {
     assert.equal(reply.message_reference?.['message_id'], asked.id)
     assert.match(JSON.stringify((await gateway.asked(0)).body), /What time is it\?/)
     assert.deepEqual(await health(gateway), { state: 'connected', receiving: true })
-    assert.ok(discord.typing.includes(dm.id))
+  })
+
+  test('the bot is typing as long as it works', async (t) => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const { discord, ada, dm } = await story(t, {}, { replies: [{ text: 'done', gate: () => promise }] })
+    discord.say(ada, dm, 'think')
+    await until(() => discord.typing.includes(dm.id))
+    resolve()
+    await shown(discord, says('done'))
   })
 
   test('a stranger is not answered', async (t) => {
