@@ -33,6 +33,7 @@ const statuses: Partial<Record<ErrorCode, number>> = {
   'http/too-large': 413,
   'inbox/too-large': 413,
   'http/starting': 503,
+  'http/busy': 503,
   'store/locked': 503,
   'store/replaced': 503,
   'store/full': 507,

@@ -36,7 +36,7 @@ export function createListener(maxBodyMb: number, limits: ServerLimits): Fastify
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     exposeHeadRoutes: false,
     rewriteUrl: () => '/',
-    bodyLimit: Math.floor(maxBodyMb * 1024 * 1024),
+    bodyLimit: bodyBytes(maxBodyMb),
     requestTimeout: limits.requestTimeoutMs,
     http: { headersTimeout: limits.headersTimeoutMs, connectionsCheckingInterval: limits.checkMs },
     // Readiness says it in our own words.
@@ -46,6 +46,11 @@ export function createListener(maxBodyMb: number, limits: ServerLimits): Fastify
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   return app
+}
+
+/** `http.max_body_mb` in bytes. */
+export function bodyBytes(maxBodyMb: number): number {
+  return Math.floor(maxBodyMb * 1024 * 1024)
 }
 
 function noSchemas(): never {

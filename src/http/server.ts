@@ -3,15 +3,24 @@
  * platforms bring their routes after the server runs.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { messageOf } from '../lib/errors.ts'
+import { HermesError, messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import type { HttpRoute } from '../platforms/adapter.ts'
 import { createAddressCheck, isBearer } from './access.ts'
-import { type Answer, defaultHeaders, failureAnswer } from './answer.ts'
+import { type Answer, defaultHeaders, errorAnswer, failureAnswer } from './answer.ts'
+import { createBodyRoom } from './body-room.ts'
 import type { HttpSettings } from './config.ts'
 import { trackConnections } from './connections.ts'
 import { guard, type Verdict } from './guard.ts'
-import { close, createListener, framingError, type ListeningAddress, listen, type ServerLimits } from './listener.ts'
+import {
+  bodyBytes,
+  close,
+  createListener,
+  framingError,
+  type ListeningAddress,
+  listen,
+  type ServerLimits,
+} from './listener.ts'
 import type { Readiness } from './readiness.ts'
 import { createRouteTable } from './route-table.ts'
 import { sendResponse, toRequest } from './web.ts'
@@ -63,13 +72,14 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
 
   const app = createListener(settings.max_body_mb, limits)
   const connections = trackConnections(app.server)
+  const room = createBodyRoom(bodyBytes(settings.max_body_mb))
   app.decorateRequest('verdict', null)
 
   // Without `done` the request ends here: its body is never read.
   app.addHook('onRequest', (request, reply, done) => {
     const { host, origin, authorization } = request.headers
     const arrival = { method: request.method, target: request.originalUrl, host, origin, authorization }
-    const verdict = guard(arrival, guardDeps)
+    const verdict = withRoom(guard(arrival, guardDeps), request, reply)
     if (verdict.admitted) {
       request.verdict = verdict
       done()
@@ -78,6 +88,17 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     log.debug({ method: request.method, status: verdict.answer.status }, 'http request answered by the gateway')
     sendAnswer(request, reply, verdict.answer)
   })
+
+  /** Who shows the token may fill the memory; strangers share what there is for them. */
+  function withRoom(verdict: Verdict, request: FastifyRequest, reply: FastifyReply): Verdict {
+    if (!verdict.admitted || verdict.route.access === 'token') return verdict
+    const leave = room.enter(request.headers)
+    if (leave === undefined) {
+      return { admitted: false, answer: errorAnswer(new HermesError('http/busy'), { 'retry-after': '5' }) }
+    }
+    reply.raw.once('close', leave)
+    return verdict
+  }
 
   const serve = async (request: FastifyRequest, reply: FastifyReply) => {
     if (request.verdict !== null) await serveRoute(request, reply, request.verdict, log)

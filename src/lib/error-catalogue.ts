@@ -108,6 +108,10 @@ export const errorCatalogue = {
     meaning: 'The gateway is starting or stopping and takes no work right now.',
     hint: 'Try again in a moment; /readyz says when it is ready.',
   },
+  'http/busy': {
+    meaning: 'Too many large requests are being read at the moment.',
+    hint: 'Try again in a moment; requests with the bearer token are always read.',
+  },
   'inbox/too-large': {
     meaning: 'The message is larger than the gateway accepts.',
     hint: 'Send it as a file or in parts; the limit is `inbox.max_message_kb`.',

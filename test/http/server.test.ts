@@ -200,6 +200,23 @@ describe('bad input', () => {
     assert.match(answer, /connection: close/i)
   })
 
+  it('strangers cannot fill the memory with large bodies; small ones and those with the token come in all the same', async (t) => {
+    const { port } = await runServer(t, { max_body_mb: 1 })
+    const unfinished = (headers: string) => sendRaw(port, `POST /own HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n\r\n`)
+    const heads = ['Content-Length: 1048576', 'Transfer-Encoding: chunked', 'Content-Length: 1048576']
+    const open = await Promise.all([...heads, ...heads].map(unfinished))
+    const refused = await Promise.any(open.map(async ({ reply }) => await reply))
+    assert.match(refused, /^HTTP\/1\.1 503 [\s\S]*http\/busy/)
+    const large = { method: 'POST', body: Buffer.alloc(1_000_000) }
+    assert.equal((await ask(port, { ...large, path: '/own' })).code, 'http/busy')
+    assert.equal((await ask(port, { method: 'POST', path: '/own', body: Buffer.alloc(60_000) })).status, 200)
+    assert.equal((await ask(port, { ...large, path: '/token', headers: withToken() })).status, 200)
+    for (const { socket } of open) socket.destroy()
+    let status = 503
+    while (status === 503) ({ status } = await ask(port, { ...large, path: '/own' }))
+    assert.equal(status, 200)
+  })
+
   const malformed: [string, string, RegExp][] = [
     ['no HTTP at all', 'hello\r\n\r\n', /^HTTP\/1\.1 400 [\s\S]*http\/bad-request/],
     ['a TLS greeting', '\x16\x03\x01\x02\x00\x01\x00\x01', /^HTTP\/1\.1 400 /],
