@@ -1,0 +1,59 @@
+/**
+ * The hooks of the pages: taken from them, put into an empty home, and run.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { parseHookManifest } from '../../src/hooks/manifest.ts'
+import { ensureDirectory } from '../../src/lib/files.ts'
+import { startTestGateway } from '../kit/start-gateway.ts'
+import { readPage } from './pages.ts'
+import { textOf } from './repository.ts'
+
+test('the tutorial of the hook goes as it is written', async (t) => {
+  const path = 'docs/tutorial/your-first-hook.md'
+  const { blocks } = await readPage(path, textOf(path))
+  const manifest = blocks.find(({ file }) => file === 'diary/HOOK.yaml')?.text ?? ''
+  const [first = '', second = '', third = ''] = blocks
+    .filter(({ file }) => file === 'diary/handler.ts')
+    .map(({ text }) => text)
+  const gateway = await startTestGateway(t)
+  const folder = join(gateway.home.hooks, 'diary')
+  const handler = join(folder, 'handler.ts')
+  ensureDirectory(folder)
+  writeFileSync(join(folder, 'HOOK.yaml'), manifest)
+  writeFileSync(handler, first)
+  await gateway.logged("Loaded hook 'diary' for events: agent:start, agent:end")
+  await gateway.say('hello')
+  await gateway.reply('You said: hello')
+
+  writeFileSync(handler, second)
+  await gateway.logged("Loaded anew: hook 'diary'")
+  writeFileSync(handler, second.trimEnd().slice(0, -1))
+  await gateway.logged('hook diary goes on as it was')
+  await gateway.say('again')
+  await gateway.reply('You said: again')
+
+  writeFileSync(join(folder, 'HOOK.yaml'), manifest.replace(/events:[\s\S]*/, 'events: command:version\n'))
+  writeFileSync(handler, third)
+  await gateway.logged('for events: command:version')
+  await gateway.say('/version')
+  await gateway.reply('That is a secret.')
+  await gateway.stop()
+  const lines = readFileSync(join(folder, 'diary.txt'), 'utf8').trim().split('\n')
+  assert.deepEqual(lines.slice(0, 2), ['agent:start: hello', 'agent:end: hello'])
+  assert.match(lines.slice(2).join('\n'), /^\d{4}-\S+Z agent:start: again\n\d{4}-\S+Z agent:end: again$/)
+})
+
+test('the manifests of the pages are manifests', async () => {
+  for (const path of ['docs/how-to/write-a-hook.md', 'docs/tutorial/your-first-hook.md']) {
+    const { blocks } = await readPage(path, textOf(path))
+    const manifests = blocks.filter(({ file }) => file?.endsWith('HOOK.yaml'))
+    assert.ok(manifests.length > 0, path)
+    for (const { text } of manifests) {
+      const check = parseHookManifest(text, 'HOOK.yaml', { folder: 'x', doubtAbout: () => undefined })
+      assert.ok(check.ok, JSON.stringify(check))
+    }
+  }
+})
