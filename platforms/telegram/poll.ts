@@ -70,15 +70,16 @@ export function createPoll(deps: PollDeps): Poll {
   async function loop(first: readonly unknown[]): Promise<void> {
     let given: readonly unknown[] | undefined = first
     let failures = 0
-    let ill = false
+    /** What was told of the trouble there is. */
+    let ill: { readonly kind: string; readonly reason: string } | undefined
     while (!stopping.signal.aborted) {
       try {
         const updates: readonly unknown[] = given ?? (await ask(timeoutSeconds, stopping.signal))
         given = undefined
         if (updates.length > 0) await take(updates)
         failures = 0
-        if (ill) deps.health('connected')
-        ill = false
+        if (ill !== undefined) deps.health('connected')
+        ill = undefined
       } catch (error) {
         if (stopping.signal.aborted) return
         if (isRefusal(error)) return deps.refused(reasonOf(error))
@@ -86,8 +87,10 @@ export function createPoll(deps: PollDeps): Poll {
         failures += 1
         // An idle connection is closed now and then: only what fails twice, or for a reason, is told.
         if (failures > 1 || !isPassing(error)) {
-          ill = true
-          deps.health('degraded', reasonOf(error))
+          // A network that is away fails in changing words: those of its first failure stand for all.
+          const kind = kindOf(error)
+          if (ill?.kind !== kind) ill = { kind, reason: reasonOf(error) }
+          deps.health('degraded', ill.reason)
         }
         deps.log.debug({ error, failures }, `the question for updates failed: ${messageOf(error)}`)
         await deps.pause(waitMs(error, failures), stopping.signal)
@@ -171,7 +174,11 @@ function isPassing(error: unknown): boolean {
   return code === undefined || code >= 500 || code === 429
 }
 
-/** Stable for the same trouble, so that it is logged once. */
+/** The same for the same trouble, so that it is told once. */
+function kindOf(error: unknown): string {
+  return error instanceof ApiFault && error.facts.code === undefined ? 'unreachable' : reasonOf(error)
+}
+
 function reasonOf(error: unknown): string {
   if (!(error instanceof ApiFault)) return `messages cannot be stored: ${messageOf(error)}`
   if (isRefusal(error)) return 'Telegram refuses the token; check it with @BotFather'

@@ -66,6 +66,9 @@ function modelText({ model, provider }: { readonly model: string; readonly provi
 }
 
 function platformCell(name: string, { state, reason, receiving }: DaemonReport['platforms'][string]): Cell {
+  // Connected, and in trouble: "receiving" beside it would contradict the reason.
+  if (state === 'connected' && reason !== undefined)
+    return { text: `${name}  works with difficulty: ${reason}`, tone: 'warn' }
   const known = state === 'connected' && typeof receiving === 'boolean'
   const flow = known ? `, ${receiving ? 'receiving' : 'nothing comes in'}` : ''
   const text = `${name}  ${state}${flow}${reason === undefined ? '' : `: ${reason}`}`

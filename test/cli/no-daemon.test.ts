@@ -171,16 +171,23 @@ test('status says whether anything comes in, of platforms that can tell', async 
     chat: { state: 'connected', receiving: true },
     deaf: { state: 'connected', receiving: false },
     gone: { state: 'failed', reason: 'wrong token', receiving: false },
+    torn: { state: 'connected', reason: 'another program asks', receiving: true },
     web: { state: 'connected' },
   }
   const home = await daemonThatSays(t, JSON.stringify({ ...report, platforms }))
   const { stdout } = await runHere(home.root, ['status'])
+  const doctor = await runHere(home.root, ['doctor', '--offline'])
+  assert.deepEqual(
+    doctor.stdout.split('\n').filter((line) => /^. Gateway: (?:chat|deaf|gone|torn|web) /.test(line)),
+    ['! Gateway: gone failed: wrong token', '! Gateway: torn works with difficulty: another program asks'],
+  )
   assert.deepEqual(
     stdout.split('\n').filter((line) => line.startsWith('Platforms')),
     [
       'Platforms  chat connected, receiving',
       'Platforms  deaf connected, nothing comes in',
       'Platforms  gone failed: wrong token',
+      'Platforms  torn works with difficulty: another program asks',
       'Platforms  web connected',
     ],
   )

@@ -16,8 +16,11 @@ export const checkDaemon: Check = ({ daemon, context: { version } }) => {
     report.status === 'ready' ? ok('Gateway', `ready, ${at}`) : note('Gateway', `${report.status}, ${at}`),
     ...report.degraded.map((reason) => note('Gateway', `degraded: ${reason}`)),
     ...Object.entries(report.platforms)
-      .filter(([, { state }]) => state === 'failed' || state === 'degraded')
-      .map(([name, { state, reason }]) => note('Gateway', `${name} ${state}: ${reason ?? 'its log says why'}`)),
+      .filter(([, { state, reason }]) => state === 'failed' || (state === 'connected' && reason !== undefined))
+      .map(([name, { state, reason }]) => {
+        const how = state === 'failed' ? state : 'works with difficulty'
+        return note('Gateway', `${name} ${how}: ${reason ?? 'its log says why'}`)
+      }),
     ...report.pendingRestart.map((path) => note('Gateway', `${path} was changed`, 'It counts after a restart.')),
   ]
   if (report.version !== version) {

@@ -113,6 +113,14 @@ test('one lost connection is nothing to tell of, two are, and the pauses stay be
   assert.deepEqual(gaps.slice(3, 12), [300, 600, 1_200, 2_400, 4_800, 8_000, 8_000, 8_000, 8_000])
 })
 
+test('a network that is away is told of once, in whatever words each try fails', async (t) => {
+  const unmade = () => new ApiFault('Telegram could not be reached: connect ECONNREFUSED', { unsent: true })
+  const { poll, time, healths } = setUp(t, [[], lost(), lost(), unmade(), lost(), unmade(), []])
+  await poll.start(signal)
+  await time.advance(60_000)
+  assert.deepEqual([...new Set(healths)], ['degraded: Telegram could not be reached: read ECONNRESET', 'connected'])
+})
+
 test('a connection that has died without a word is given up and made anew', async (t) => {
   const { poll, time, taken, healths } = setUp(t, [[], 'hang', [update(1)]])
   await poll.start(signal)
