@@ -114,7 +114,8 @@ export async function live(point: KillPoint, seed: number): Promise<void> {
   }
 }
 
-async function prepareHome(home: string, chatUrl: string, modelUrl: string, point?: KillPoint): Promise<void> {
+/** A home whose platform speaks to this chat server; `home` is its home channel. */
+export async function prepareHome(home: string, chatUrl: string, modelUrl: string, point?: KillPoint): Promise<void> {
   const wire = join(home, 'platforms', 'wire')
   await mkdir(wire, { recursive: true, mode: 0o700 })
   await cp(fileURLToPath(new URL('./wire/', import.meta.url)), wire, { recursive: true })
@@ -130,13 +131,17 @@ streaming: { edit_interval: 0.005, buffer_threshold: 8 }
 agent: { drain_timeout: 5 }
 approvals: { destructive_slash_confirm: true }
 platforms:
-  wire: { enabled: true, url: "${chatUrl}"${killAt} }
+  wire: { enabled: true, url: "${chatUrl}", home_channel: home${killAt} }
 `,
     { mode: 0o600 },
   )
 }
 
-function start(home: string, kill: { killAt?: string; killHit?: number }, children: Set<ChildProcess>): ChildProcess {
+export function start(
+  home: string,
+  kill: { killAt?: string; killHit?: number },
+  children: Set<ChildProcess>,
+): ChildProcess {
   const cache = join(tmpdir(), `hermes-crash-cache-${process.getuid?.() ?? 0}`)
   const child = spawn(
     process.execPath,
@@ -160,11 +165,11 @@ function start(home: string, kill: { killAt?: string; killHit?: number }, childr
 }
 
 /** Resolves when the process has died at its point; rejects when it lives on without having passed there. */
-async function liveUntilKilled(
+export async function liveUntilKilled(
   home: string,
   kill: { name: string; hit: number },
   children: Set<ChildProcess>,
-  drained: ChatServer | undefined,
+  drained?: ChatServer,
 ): Promise<void> {
   const child = start(home, { killAt: kill.name, killHit: kill.hit }, children)
   if (drained !== undefined) drained.until((messages) => messages.length > 0, limitMs).then(() => child.kill('SIGTERM'))
@@ -172,13 +177,13 @@ async function liveUntilKilled(
   assert.equal(ended, 'SIGKILL', `the story never came to ${kill.name} (${kill.hit})`)
 }
 
-async function stop(child: ChildProcess): Promise<void> {
+export async function stop(child: ChildProcess): Promise<void> {
   child.kill('SIGTERM')
   assert.equal(await exitOf(child, limitMs), 0, 'the survivor did not stop cleanly')
 }
 
 /** Resolves when the gateway has said that it is ready. */
-function readyOf(child: ChildProcess): Promise<void> {
+export function readyOf(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`the survivor was not ready within ${limitMs} ms`)), limitMs)
     const end = (settle: () => void) => () => {
