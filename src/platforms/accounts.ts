@@ -16,8 +16,11 @@ export interface PlatformAccount {
   readonly manner: AccountManner
   /** Where messages go that belong to no chat. */
   readonly home?: { readonly chatId: string; readonly name?: string; readonly threadId?: string }
-  /** `off`: not wanted. `unusable`: wanted, but something it needs is missing. Absent: to be connected. */
-  readonly blocked?: { readonly kind: 'off' | 'unusable'; readonly reason: string }
+  /**
+   * `off`: not wanted; `begun` where somebody has set a part of what it needs. `unusable`: wanted, but something it needs
+   * is missing. Absent: to be connected.
+   */
+  readonly blocked?: { readonly kind: 'off' | 'unusable'; readonly reason: string; readonly begun?: true }
 }
 
 /** How the gateway behaves on an account, whatever its platform. */
@@ -108,9 +111,16 @@ function blockedBy(
   const absent = missing(platform.required, settings)
   const hasCredentials = platform.required.length > 0 && absent.length === 0
   const wanted = settings.enabled ?? (own !== undefined || platform.defaultEnabled || hasCredentials)
+  const notSet = `not set: ${absent.map((key) => nameOf(platform, key)).join(', ')}`
+  if (!wanted && isBegun(platform, settings)) return { kind: 'off', reason: `off, ${notSet}`, begun: true }
   if (!wanted) return { kind: 'off', reason: 'not configured' }
-  if (absent.length === 0) return undefined
-  return { kind: 'unusable', reason: `not set: ${absent.map((key) => nameOf(platform, key)).join(', ')}` }
+  return absent.length === 0 ? undefined : { kind: 'unusable', reason: notSet }
+}
+
+/** A second token or a list of people is set, so the first token was forgotten, or its name is not the right one. */
+function isBegun({ options, required }: InstalledPlatform, settings: AccountSettings): boolean {
+  const telling = ['allow_from', ...options.filter(({ secret }) => secret).map(({ key }) => key)]
+  return required.length > 0 && missing(telling, settings).length < telling.length
 }
 
 function missing(required: readonly string[], settings: AccountSettings): string[] {

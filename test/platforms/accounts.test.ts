@@ -50,6 +50,13 @@ test('a platform is on when its credentials are there, or when it is on by defau
   assert.equal(only({ platforms: { 'my-irc': { enabled: true } } }, irc).blocked, undefined)
 })
 
+test('a platform that somebody has begun to set up stays off and says what is missing', () => {
+  const reason = 'off, not set: platforms.telegram.token (or TELEGRAM_BOT_TOKEN)'
+  const { blocked } = only({ platforms: { telegram: { allow_from: [42] } } })
+  assert.deepEqual(blocked, { kind: 'off', reason, begun: true })
+  assert.equal(only({ platforms: { telegram: { mode: 'polling' } } }).blocked?.begun, undefined)
+})
+
 test('switching a platform off beats credentials and defaults', () => {
   const off = { kind: 'off', reason: 'switched off in the config' }
   assert.deepEqual(only({ platforms: { telegram: { enabled: false, token: 'a' } } }).blocked, off)

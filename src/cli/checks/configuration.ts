@@ -53,6 +53,7 @@ export const checkPlatforms: Check = ({ settings: { config, catalogue } }) => {
 
 function findingsOf({ platform, account, blocked, access }: PlatformAccount): Finding[] {
   const name = account === 'default' ? platform.name : `${platform.name}/${account}`
+  if (blocked?.begun) return [note('Platforms', `${name}: ${blocked.reason}`, 'Set it, or leave the platform off.')]
   if (blocked?.kind === 'off') return [ok('Platforms', `${name}: ${blocked.reason}`)]
   if (blocked !== undefined) {
     return [problem('Platforms', `${name}: ${blocked.reason}`, 'Set what is missing, or switch the platform off.')]
