@@ -102,6 +102,12 @@ config_schema:
   ])
 })
 
+test('a platform cannot be called as what the gateway does by itself', () => {
+  assert.deepEqual(problemsOf('name: background\nkind: platform\n'), [
+    'plugin.yaml:1:7: name: expected another name: the gateway itself is called so, found "background"',
+  ])
+})
+
 test('fields that contradict each other are named where they stand', () => {
   const problems = problemsOf(`name: irc
 kind: platform

@@ -18,7 +18,7 @@ import { applyDeletion, applyEdit } from '../../src/inbox/change-rows.ts'
 import { dropEvent, listOpenEvents, retryEvent } from '../../src/inbox/letters.ts'
 import { marksOf, moveMark } from '../../src/inbox/marks.ts'
 import { createOutcomes } from '../../src/inbox/outcomes.ts'
-import { acceptEvent, openLanes, parkEvent, queuedEvents, sweepInbox } from '../../src/inbox/queries.ts'
+import { acceptEvent, openEventsOf, openLanes, parkEvent, queuedEvents, sweepInbox } from '../../src/inbox/queries.ts'
 import { brand } from '../../src/lib/brand.ts'
 import type { SessionKey } from '../../src/message/ids.ts'
 import type { SessionSource } from '../../src/message/source.ts'
@@ -123,6 +123,7 @@ async function liveThrough(t: TestContext): Promise<{ queries: Set<AnyQuery>; pa
   await watched.run(() => dropEvent(1))
   await watched.run(() => queuedEvents(key))
   await watched.run(openLanes)
+  await watched.run(() => openEventsOf('background'))
   await watched.run(sessionsWithOpenTurns)
   for (const span of [{}, { after: '1-i1' }, { before: '1-i1' }]) {
     await watched.run(() => chatHistory(source, { ...span, limit: 10 }))

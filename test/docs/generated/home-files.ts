@@ -34,7 +34,7 @@ const places: Readonly<Record<Place, readonly ['you' | 'gateway', string]>> = {
     'Compiled code, the `hermes` that commands of the agent find, where the daemon listens. May be deleted while the gateway is stopped.',
   ],
   lastGoodConfigFile: ['gateway', 'The last configuration that could be used, for the day `config.yaml` cannot.'],
-  bootFile: ['you', 'Not read yet.'],
+  bootFile: ['you', 'What the agent does at every start, in your words.'],
   hooks: ['you', 'Not read yet.'],
   skills: ['you', 'Not read yet.'],
   memories: ['you', 'Not read yet.'],

@@ -1,7 +1,7 @@
 /**
  * Examples of session keys, each worked out by the code itself.
  */
-import type { SessionSource } from '../../../src/message/source.ts'
+import { backgroundPlatform, type SessionSource } from '../../../src/message/source.ts'
 import { isSharedSession, type SessionKeyRules, sessionKeyOf } from '../../../src/sessions/session-key.ts'
 import { table } from './table.ts'
 
@@ -41,6 +41,10 @@ const examples: readonly Example[] = [
     rules: { scoped: true },
   },
   { situation: 'A direct chat of the profile `work`', source: { profile: 'work' } },
+  {
+    situation: 'A task in the background',
+    source: { platform: backgroundPlatform, chatId: 'bg_130324_bb646a47', userId: 'hook:boot-md' },
+  },
   { situation: 'A profile that is really called `main`', source: { profile: 'main' } },
 ]
 
