@@ -197,9 +197,12 @@ function linkHtml({ href, text, tokens, autolink }: Of<'link'>): string {
   return anchor(href, label === '' ? escapeHtml(href) : label)
 }
 
-/** Only addresses that Telegram opens become links; others are shown for what they are. */
+/**
+ * Only addresses that Telegram opens become links; others are shown for what they are. Of its own only people are among
+ * them: the rest do things (set a proxy, sign in, join) that should not hide behind words.
+ */
 function anchor(href: string, label: string): string {
-  if (/^(?:https?|tg):\/\/\S/i.test(href)) return `<a href="${escapeHtml(href)}">${label}</a>`
+  if (/^https?:\/\/\S|^tg:\/\/user\?id=\d+$/i.test(href)) return `<a href="${escapeHtml(href)}">${label}</a>`
   const address = href.replace(/^mailto:/i, '')
   return plainOf(label) === address || address === '' ? label : `${label} (${escapeHtml(address)})`
 }

@@ -33,6 +33,11 @@ describe('Markdown on Telegram', () => {
     ['links', '[a & b](https://e.org/?x=1&y="2")', '<a href="https://e.org/?x=1&amp;y=&quot;2&quot;">a &amp; b</a>'],
     ['a link to a person', '[Ada](tg://user?id=42)', '<a href="tg://user?id=42">Ada</a>'],
     [
+      'an address that changes the app of its reader is shown',
+      '[Free](tg://proxy?server=x)',
+      'Free (tg://proxy?server=x)',
+    ],
+    [
       'bare addresses are left to Telegram',
       'https://e.org/a_b_c and *www.e.org*',
       'https://e.org/a_b_c and <i>www.e.org</i>',
