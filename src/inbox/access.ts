@@ -55,7 +55,14 @@ export function decideAccess(source: SessionSource, facts: EventFacts, rules: Ac
   if (inGroup && listsAny(rules.groupAllowFrom, user)) return allow('the user is on the allow list for groups')
   if (listsAny(rules.gatewayAllowedUsers, user)) return allow('the user is on the allow list of the gateway')
   if (rules.gatewayAllowAllUsers) return allow('the gateway is open to all users')
-  return deny(letsNobodyIn(rules) ? 'no allow list is set, so nobody may come in' : 'the user is on no allow list')
+  if (letsNobodyIn(rules)) return deny('no allow list is set, so nobody may come in')
+  return deny(`the user is on no allow list${hasNames(source, rules) ? '; it holds names, and only ids count' : ''}`)
+}
+
+/** No platform has ids that begin with an @. Tells whoever made the list what is wrong with it; lets nobody in. */
+function hasNames({ userName }: SessionSource, rules: AccessRules): boolean {
+  const listed = [...rules.allowFrom, ...rules.groupAllowFrom, ...rules.gatewayAllowedUsers]
+  return listed.some((entry) => entry.startsWith('@') || (entry !== '' && entry === userName))
 }
 
 /** True where the rules refuse everybody but holders of a role: worth a warning when the platform starts. */

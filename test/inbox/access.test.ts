@@ -119,3 +119,13 @@ test('rules that let nobody in are recognised, so that somebody can be warned', 
   ]
   for (const opening of openings) assert.equal(letsNobodyIn({ ...closed, ...opening }), false, JSON.stringify(opening))
 })
+
+test('a name on the list lets nobody in, and the reason says that it is the id that counts', () => {
+  const ann = { ...sources['ann alone'], userName: 'Ann' }
+  for (const entry of ['Ann', '@ann_of_telegram']) {
+    const verdict = decideAccess(ann, {}, { ...closed, allowFrom: [entry] })
+    assert.equal(verdict.allowed, false)
+    assert.match(verdict.reason, /only ids count/)
+  }
+  assert.doesNotMatch(decideAccess(ann, {}, { ...closed, allowFrom: ['bob'] }).reason, /ids count/)
+})
