@@ -171,12 +171,27 @@ function asText(head: Uint8Array, claimed: string, fileName: string): string | u
   const start = Buffer.from(head.subarray(0, 1_024))
     .toString('latin1')
     .replace(/^\xef\xbb\xbf/, '')
-  if (/^\s*(<!--[\s\S]*?-->\s*)*<(!doctype html|html)\b/i.test(start)) return 'text/html'
-  if (/^\s*(<\?xml[\s\S]*?\?>\s*)?(<!--[\s\S]*?-->\s*|<!doctype svg[\s\S]*?>\s*)*<svg[\s>]/i.test(start)) {
-    return 'image/svg+xml'
-  }
+  const markup = markupIn(start)
+  if (markup !== undefined) return markup
   if (saysText && claimed !== 'text/plain' && claimed !== 'text/html') return claimed
   return namedTexts[/\.(?<ending>[a-z]{1,5})$/i.exec(fileName)?.groups?.['ending']?.toLowerCase() ?? ''] ?? 'text/plain'
+}
+
+/**
+ * What the first element says, behind comments and declarations. Step by step and by no pattern: one that may end a comment
+ * here or there tries all of them, and a file of a thousand signs would never be done.
+ */
+function markupIn(start: string): string | undefined {
+  let rest = start.trimStart()
+  while (rest !== '') {
+    if (/^<(?:!doctype html|html)\b/i.test(rest)) return 'text/html'
+    if (/^<svg[\s>]/i.test(rest)) return 'image/svg+xml'
+    const closing = rest.startsWith('<!--') ? '-->' : /^<(?:\?xml|!doctype svg)/i.test(rest) ? '>' : undefined
+    const end = closing === undefined ? -1 : rest.indexOf(closing, '<!--'.length)
+    if (closing === undefined || end === -1) return undefined
+    rest = rest.slice(end + closing.length).trimStart()
+  }
+  return undefined
 }
 
 /** Bytes that no text holds; tab, line ends, form feed and escape are none of them. */

@@ -113,3 +113,13 @@ test('a page, a sound or a document that was called a picture is told apart from
   assert.equal(kind('document', 'image/png'), 'photo')
   assert.equal(kind('document', 'image/png', 'image/png'), 'document')
 })
+
+test('a file that consists of comments is looked at step by step: it cannot hold up the gateway', () => {
+  // A pattern that may end a comment here or there would have 2 ** 140 ways to try.
+  const comments = '<!---->'.repeat(140)
+  assert.equal(typeOf(bytes(`${comments}x`)), 'text/plain')
+  assert.equal(typeOf(bytes(`${'<!doctype svg>'.repeat(70)}x`)), 'text/plain')
+  assert.equal(typeOf(bytes(`${comments}<html>`)), 'text/html')
+  assert.equal(typeOf(bytes('<?xml version="1.0"?>\n<!DOCTYPE svg PUBLIC "x">\n<!-- a --> <svg>')), 'image/svg+xml')
+  assert.equal(typeOf(bytes('<!-- never closed <html>')), 'text/plain')
+})
