@@ -3,12 +3,13 @@
  * random kills while people write, strange payloads for every platform, and adapters with a defect against the platform
  * contract. Prints what was counted; exits 1 when a promise was broken.
  *
- *     --only points|monkey|payloads|contract   one part
+ *     --only points|monkey|payloads|contract|hooks   one part
  *     --point NAME           this kill point alone
  *     --seed N               this seed alone (points), or the seed of the other parts
  *     --seeds N              seeds per kill point; 20
  *     --messages N           what the people of the monkey write; 300, or 5,000 with --full
  *     --payloads N           strange payloads per platform; 10,000
+ *     --events N             events that hooks hear; 50,000
  *     --platform NAME        troubles of this platform alone, the others only look on
  *     --trouble WORDS        troubles with these words in their name alone
  *     --random N             seconds in which troubles come at random, with kills; 45
@@ -17,6 +18,7 @@
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { killPoints } from './crash/life.ts'
+import { isSound, type SoakResult, soakHooks } from './hooks/soak.ts'
 import { proveContract } from './proof/contract.ts'
 import { type MonkeyResult, runMonkey } from './proof/monkey.ts'
 import { provePayloads } from './proof/payloads.ts'
@@ -34,6 +36,7 @@ const { values } = parseArgs({
     seeds: { type: 'string', default: '20' },
     messages: { type: 'string' },
     payloads: { type: 'string', default: '10000' },
+    events: { type: 'string', default: '50000' },
     platform: { type: 'string' },
     trouble: { type: 'string' },
     random: { type: 'string', default: '45' },
@@ -41,6 +44,9 @@ const { values } = parseArgs({
     full: { type: 'boolean', default: false },
   },
 })
+/** Of the heap while hooks hear all those events. */
+const maxHeapGrowthMb = 5
+
 const progress = (line: string) => process.stderr.write(`${line}\n`)
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
@@ -57,6 +63,7 @@ if (wanted('monkey')) kept = (await proveMonkey()) && kept
 if (wanted('payloads')) kept = (await proveAllPayloads()) && kept
 if (wanted('platforms')) kept = (await provePlatforms()) && kept
 if (wanted('contract')) kept = (await proveDefects()) && kept
+if (wanted('hooks')) kept = (await proveHooks()) && kept
 print(kept ? 'Every promise was kept.' : 'A PROMISE WAS BROKEN.')
 process.exitCode = kept ? 0 : 1
 
@@ -143,6 +150,32 @@ async function provePlatforms(): Promise<boolean> {
   for (const line of platformsReport(result)) print(line)
   if (!result.kept) print(`  again: npm run proof -- --only platforms --seed ${seed}`)
   return result.kept
+}
+
+async function proveHooks(): Promise<boolean> {
+  const seed = Number(values.seed ?? Date.now() % 1_000_000)
+  const events = Number(values.events)
+  const told = (line: string) => progress(`hooks: ${line}`)
+  progress(`hooks: ${events} events, seed ${seed}`)
+  const edited = await soakHooks({ events, edits: 200, kills: 0, seed, progress: told })
+  const killed = await soakHooks({ events: Math.ceil(events / 5), edits: 20, kills: 100, seed, progress: told })
+  print(`Hooks, seed ${seed}: ${events} events, ${edited.edits} edits, ${edited.seconds.toFixed(0)} s`)
+  printHooks(edited)
+  print(`  heap after collection: ${edited.heapGrowthMb.toFixed(1)} MB more at the end than after a fifth`)
+  print(
+    `Hooks whose processes are killed: ${killed.kills} kills, ${killed.edits} edits, ${killed.seconds.toFixed(0)} s`,
+  )
+  printHooks(killed)
+  const kept = isSound(edited) && isSound(killed) && edited.hooks.every(({ failed }) => failed === 0)
+  return kept && edited.heapGrowthMb < maxHeapGrowthMb
+}
+
+function printHooks({ hooks }: SoakResult): void {
+  for (const { name, handled, failed, dropped, doubled, outOfOrder, lost } of hooks) {
+    print(
+      `  ${name}: handled ${handled}, failed ${failed}, doubled ${doubled}, out of order ${outOfOrder}, lost ${lost + dropped}`,
+    )
+  }
 }
 
 function counted(items: readonly string[]): string {

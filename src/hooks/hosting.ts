@@ -189,8 +189,10 @@ export function createHosting(deps: HostingDeps): Hosting {
         const result = await callIn(seat, id, call)
         if (result.ok) return result
         const { kind, begun } = result.failure
-        const isReplaced = kind === 'stopped' && !begun && seats.get(id) !== seat
-        if (!isReplaced || attempt === maxProcesses) return outcomeOf(result)
+        const isReplaced = kind === 'stopped' && seats.get(id) !== seat
+        // A process that did not come up may have been killed by somebody else.
+        const mayRetry = !begun && (isReplaced || kind === 'unavailable')
+        if (!mayRetry || attempt === maxProcesses) return outcomeOf(result)
       }
     },
 

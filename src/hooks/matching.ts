@@ -64,14 +64,15 @@ export function createMatcher<Listener>(subscriptions: readonly Subscription<Lis
   }
 }
 
-/** What is odd about a subscription, as a sentence; undefined when there is such an event. */
-export function doubtAbout(event: string, emitted: readonly string[]): string | undefined {
-  const known = new Set(emitted)
-  if (known.has(event)) return undefined
+/** Says what is odd about a subscription; undefined when there is such an event, or a family of them. */
+export function createDoubts(emitted: readonly string[]): (event: string) => string | undefined {
   const families = new Set(emitted.map((name) => wildcardOf(name) ?? name))
-  if (families.has(event)) return undefined
-  const whole = `${event}:*`
-  const meant = families.has(whole) ? whole : nearest(event, [...known, ...families])
-  const advice = meant === null ? '' : `; did you mean ${meant}?`
-  return `no event is called ${JSON.stringify(event)}${advice}`
+  const known = new Set([...emitted, ...families])
+  return (event) => {
+    if (known.has(event)) return undefined
+    const whole = `${event}:*`
+    const meant = families.has(whole) ? whole : nearest(event, known)
+    const advice = meant === null ? '' : `; did you mean ${meant}?`
+    return `no event is called ${JSON.stringify(event)}${advice}`
+  }
 }

@@ -7,7 +7,7 @@ import type { EventListener, HookEventName, HookEvents } from '../message/hook-e
 import { type ConfigHooksDeps, createConfigHooks } from './config-hooks.ts'
 import { createFolderHooks, type FolderHooksDeps } from './folder-hooks.ts'
 import type { Listener } from './listener.ts'
-import { createMatcher, doubtAbout, subscriptionsOf } from './matching.ts'
+import { createDoubts, createMatcher, subscriptionsOf } from './matching.ts'
 import type { Outcome } from './outcome.ts'
 import { readPaused, writePaused } from './paused.ts'
 import type { HookReport } from './report.ts'
@@ -73,9 +73,10 @@ export function createHookRegistry(deps: HookRegistryDeps): HookRegistry {
     return name === undefined ? event : `${commandPrefix}${name}`
   }
 
+  const doubts = createDoubts(deps.emitted())
   const common = {
     ...deps,
-    doubtAbout: (event: string) => doubtAbout(canonical(event), deps.emitted()),
+    doubtAbout: (event: string) => doubts(canonical(event)),
     subscriptionsOf: (events: readonly string[]) => subscriptionsOf(events, canonical),
     isPaused: (id: string) => paused.has(id),
     onChange() {

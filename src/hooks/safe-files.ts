@@ -2,7 +2,7 @@
  * Whether the files of a hook are its owner's alone: a hook runs with all rights of the gateway, so nobody else may be
  * able to write one, and no link may lead to code elsewhere.
  */
-import { readFileSync, realpathSync, statSync } from 'node:fs'
+import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { sep } from 'node:path'
 import { systemCode } from '../lib/errors.ts'
 
@@ -12,7 +12,7 @@ const maxManifestBytes = 1_048_576
 
 /** The real place of a folder of hooks, which may itself be linked. Throws the system's error. */
 export function rootOf(path: string): string {
-  return realpathSync(path)
+  return realpathSync.native(path)
 }
 
 /**
@@ -54,9 +54,11 @@ export function isHarmless(paths: readonly string[], root: string): Verdict {
   return { ok: true }
 }
 
+/** What lies in the folder of hooks and is no link cannot lead anywhere else. */
 function isInside(paths: readonly string[], root: string): Verdict {
   for (const path of paths) {
-    const real = realpathSync(path)
+    if (!lstatSync(path).isSymbolicLink()) continue
+    const real = realpathSync.native(path)
     if (real.startsWith(`${root}${sep}`)) continue
     return { ok: false, reason: `${path}: it is linked to ${real}, outside of ${root}; copy it instead` }
   }

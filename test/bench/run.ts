@@ -7,6 +7,7 @@ import process from 'node:process'
 import { parseArgs } from 'node:util'
 import type { Figure, Row } from './figure.ts'
 import { connect } from './figures/connect.ts'
+import { hooks } from './figures/hooks.ts'
 import { hosts } from './figures/hosts.ts'
 import { load } from './figures/load.ts'
 import { managed } from './figures/managed.ts'
@@ -31,6 +32,7 @@ const figures: readonly Figure[] = [
   store,
   managed,
   hosts,
+  hooks,
   request,
   memory,
   soak,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createMatcher, doubtAbout, subscriptionsOf } from '../../src/hooks/matching.ts'
+import { createDoubts, createMatcher, subscriptionsOf } from '../../src/hooks/matching.ts'
 
 const aliases = new Map([['command:reset', 'command:new']])
 const canonical = (event: string) => aliases.get(event) ?? event
@@ -42,11 +42,11 @@ test('a subscription to an alias is one to the command, once', () => {
 })
 
 test('names that are no one’s lead to the nearest that is', () => {
-  const emitted = ['agent:start', 'agent:end', 'session:start', 'command:new']
-  assert.equal(doubtAbout('agent:end', emitted), undefined)
-  assert.equal(doubtAbout('command:*', emitted), undefined)
-  assert.equal(doubtAbout('agent:ends', emitted), 'no event is called "agent:ends"; did you mean agent:end?')
-  assert.equal(doubtAbout('agent', emitted), 'no event is called "agent"; did you mean agent:*?')
-  assert.equal(doubtAbout('agents:*', emitted), 'no event is called "agents:*"; did you mean agent:*?')
-  assert.equal(doubtAbout('on_message', emitted), 'no event is called "on_message"')
+  const doubtAbout = createDoubts(['agent:start', 'agent:end', 'session:start', 'command:new'])
+  assert.equal(doubtAbout('agent:end'), undefined)
+  assert.equal(doubtAbout('command:*'), undefined)
+  assert.equal(doubtAbout('agent:ends'), 'no event is called "agent:ends"; did you mean agent:end?')
+  assert.equal(doubtAbout('agent'), 'no event is called "agent"; did you mean agent:*?')
+  assert.equal(doubtAbout('agents:*'), 'no event is called "agents:*"; did you mean agent:*?')
+  assert.equal(doubtAbout('on_message'), 'no event is called "on_message"')
 })

@@ -6,13 +6,13 @@ import { z } from 'zod'
 import { createCommandRegistry } from '../../commands/registry.ts'
 import { emittedEvents, hookFolders } from '../../gateway-hooks.ts'
 import { discoverHooks } from '../../hooks/discovery.ts'
-import { doubtAbout } from '../../hooks/matching.ts'
+import { createDoubts } from '../../hooks/matching.ts'
 import { messageOf } from '../../lib/errors.ts'
 import { type Check, type Finding, note, ok, problem } from './finding.ts'
 
 export const checkHooks: Check = async ({ context: { home }, settings: { config }, daemon }) => {
   const commands = createCommandRegistry()
-  const emitted = emittedEvents(commands)
+  const doubts = createDoubts(emittedEvents(commands))
   const canonical = (event: string) => {
     const [, name] = event.split('command:')
     const known = name === undefined ? undefined : commands.resolve(name)?.name
@@ -20,7 +20,7 @@ export const checkHooks: Check = async ({ context: { home }, settings: { config 
   }
   const { hooks, unusable, warnings } = discoverHooks({
     roots: hookFolders(home),
-    doubtAbout: (event) => doubtAbout(canonical(event), emitted),
+    doubtAbout: (event) => doubts(canonical(event)),
   })
   const findings: Finding[] = [
     ...unusable.map(({ reason }) => problem('Hooks', reason, 'Mend it or remove the folder.')),
