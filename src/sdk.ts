@@ -3,6 +3,7 @@
  */
 export * from './lib/brand.ts'
 export { assertNever, HermesError, isHermesError, messageOf, systemCode, toError } from './lib/errors.ts'
+export { type Following, follow } from './lib/follow.ts'
 export type { Logger } from './lib/log.ts'
 export { type MarkedToken, parseMarkdown } from './lib/markdown.ts'
 export { backoffMs, pause, within } from './lib/wait.ts'

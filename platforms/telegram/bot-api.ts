@@ -1,7 +1,7 @@
 /**
  * The Bot API as the rest of this folder sees it: methods with plain payloads, and one kind of error.
  */
-
+import { follow } from '#sdk'
 import { ApiFault, faultOf, refusalOf } from './fault.ts'
 import { type Fields, isFields } from './fields.ts'
 
@@ -52,11 +52,8 @@ export function createBotApi(deps: BotApiDeps): BotApi {
   return {
     async call(method, payload, signal) {
       refuseWhenOff(signal)
-      const limit = new AbortController()
-      const end = () => limit.abort()
-      // Not AbortSignal.any: some signals live as long as the account and would collect an entry per call.
-      signal.addEventListener('abort', end, { once: true })
-      const timer = setTimeout(end, callLimitMs)
+      const limit = follow(signal)
+      const timer = setTimeout(limit.abort, callLimitMs)
       try {
         return await client.callApi(method, payload, { signal: limit.signal })
       } catch (error) {
@@ -64,7 +61,7 @@ export function createBotApi(deps: BotApiDeps): BotApi {
         throw faultOf(error, redact)
       } finally {
         clearTimeout(timer)
-        signal.removeEventListener('abort', end)
+        limit.release()
       }
     },
     async upload(method, payload, { field, name, blob }, signal) {

@@ -3,7 +3,7 @@
  * so it is handed in first; a failure of any kind is waited out and asked again. (telegraf's own loop confirms updates
  * whose handler failed, and ends at a 409.)
  */
-import { backoffMs, type Logger, messageOf } from '#sdk'
+import { backoffMs, follow, type Logger, messageOf } from '#sdk'
 import { ApiFault } from './fault.ts'
 import { fieldsOf, numberOf } from './fields.ts'
 import { endsInAlbum } from './normalize/album.ts'
@@ -70,28 +70,21 @@ export function createPoll(deps: PollDeps): Poll {
   async function loop(first: readonly unknown[]): Promise<void> {
     let given: readonly unknown[] | undefined = first
     let failures = 0
-    /** What was told of the trouble there is. */
-    let ill: { readonly kind: string; readonly reason: string } | undefined
+    const trouble = createTrouble(deps.health)
     while (!stopping.signal.aborted) {
       try {
         const updates: readonly unknown[] = given ?? (await ask(timeoutSeconds, stopping.signal))
         given = undefined
         if (updates.length > 0) await take(updates)
         failures = 0
-        if (ill !== undefined) deps.health('connected')
-        ill = undefined
+        trouble.over()
       } catch (error) {
         if (stopping.signal.aborted) return
         if (isRefusal(error)) return deps.refused(reasonOf(error))
         given = undefined
         failures += 1
         // An idle connection is closed now and then: only what fails twice, or for a reason, is told.
-        if (failures > 1 || !isPassing(error)) {
-          // A network that is away fails in changing words: those of its first failure stand for all.
-          const kind = kindOf(error)
-          if (ill?.kind !== kind) ill = { kind, reason: reasonOf(error) }
-          deps.health('degraded', ill.reason)
-        }
+        if (failures > 1 || !isPassing(error)) trouble.tell(error)
         deps.log.debug({ error, failures }, `the question for updates failed: ${messageOf(error)}`)
         await deps.pause(waitMs(error, failures), stopping.signal)
       }
@@ -122,11 +115,7 @@ export function createPoll(deps: PollDeps): Poll {
   async function askOnce(timeout: number, signal: AbortSignal): Promise<readonly unknown[]> {
     const heldMs = timeout * 1_000
     const began = deps.now()
-    const call = new AbortController()
-    const end = () => call.abort()
-    // Not AbortSignal.any: a signal that lives as long as the account would collect an entry per question.
-    signal.addEventListener('abort', end, { once: true })
-    if (signal.aborted) end()
+    const call = follow(signal)
     const answer = deps.getUpdates({ offset, timeout }, call.signal)
     try {
       const patienceMs = Math.min(largestMarginMs, marginMs * 2 ** Math.max(0, unanswered - 1))
@@ -146,8 +135,8 @@ export function createPoll(deps: PollDeps): Poll {
       deps.received()
       return updates
     } finally {
-      signal.removeEventListener('abort', end)
-      end()
+      call.release()
+      call.abort()
       // A question that was given up fails later, when nobody waits for it any more.
       answer.catch(() => undefined)
     }
@@ -156,6 +145,23 @@ export function createPoll(deps: PollDeps): Poll {
   function waitMs(error: unknown, failures: number): number {
     const told = error instanceof ApiFault ? error.facts.retryAfterMs : undefined
     return told ?? backoffMs(failures, firstPauseMs, longestPauseMs, deps.random)
+  }
+}
+
+/** What is told of a trouble, from its first failure until it is over. */
+function createTrouble(health: PollDeps['health']) {
+  let told: { readonly kind: string; readonly reason: string } | undefined
+  return {
+    /** A network that is away fails in changing words: those of its first failure stand for all. */
+    tell(error: unknown): void {
+      const kind = kindOf(error)
+      if (told?.kind !== kind) told = { kind, reason: reasonOf(error) }
+      health('degraded', told.reason)
+    },
+    over(): void {
+      if (told !== undefined) health('connected')
+      told = undefined
+    },
   }
 }
 

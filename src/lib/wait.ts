@@ -1,6 +1,7 @@
 /**
  * Waiting that can be called off.
  */
+import { follow } from './follow.ts'
 
 /** Resolves after `ms` milliseconds, or at once when the signal aborts. Never rejects: look at the signal afterwards. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
@@ -31,14 +32,14 @@ export async function within<T>(
   ms: number,
   signal?: AbortSignal,
 ): Promise<{ done: true; value: T } | { done: false }> {
-  const over = new AbortController()
-  const limit = signal === undefined ? over.signal : AbortSignal.any([over.signal, signal])
+  const over = signal === undefined ? follow() : follow(signal)
   try {
     return await Promise.race([
       work.then((value) => ({ done: true as const, value })),
-      pause(ms, limit).then(() => ({ done: false as const })),
+      pause(ms, over.signal).then(() => ({ done: false as const })),
     ])
   } finally {
+    over.release()
     over.abort()
   }
 }

@@ -1,9 +1,9 @@
 /**
  * The adapters' own calls (a reaction, a deletion), made within the budget that answers, drafts and typing share.
  */
+import { follow } from '../lib/follow.ts'
 import type { SendResult } from '../message/outbound.ts'
 import type { Target } from '../message/source.ts'
-import { eitherOf } from './either.ts'
 import type { Room } from './room.ts'
 import { bounded, chatOf } from './sender.ts'
 
@@ -18,7 +18,7 @@ export type PacedCall = (signal: AbortSignal) => Promise<SendResult>
  */
 export async function callPaced(room: Room, target: Target, signal: AbortSignal, call: PacedCall): Promise<SendResult> {
   const chat = chatOf(target)
-  const ended = eitherOf(signal, room.quit)
+  const ended = follow(signal, room.quit)
   try {
     ended.signal.throwIfAborted()
     const slot = room.budget.take(chat, 'own') ?? (await room.budget.wait(chat, 'own', ended.signal))

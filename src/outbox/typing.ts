@@ -2,8 +2,8 @@
  * Shows that the agent is at work, for as long as it is.
  */
 import { messageOf } from '../lib/errors.ts'
+import { follow } from '../lib/follow.ts'
 import type { Target } from '../message/source.ts'
-import { eitherOf } from './either.ts'
 import type { Room } from './room.ts'
 import { bounded, chatOf, type Sender } from './sender.ts'
 
@@ -17,7 +17,7 @@ const callTimeoutMs = 2_000
 /** Resolves when the signal aborts, or at once where it cannot be shown or is not wanted. Never rejects. */
 export async function keepTyping(room: Room, target: Target, signal: AbortSignal): Promise<void> {
   if (!room.manner(target).typing) return
-  const ended = eitherOf(signal, room.quit)
+  const ended = follow(signal, room.quit)
   try {
     await refresh(room, target, ended.signal)
   } finally {
