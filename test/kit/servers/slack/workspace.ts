@@ -67,17 +67,12 @@ export function createWorkspace({ teamId = 'T0TEAM001', botUserId = 'U0BOT0001' 
   const users = new Map<string, string>()
   const listeners: ((event: Json, channel: string) => void)[] = []
   const watchers: (() => void)[] = []
-  // Now, so that what is a day old is told from what is not.
-  let seconds = Math.floor(Date.now() / 1_000)
-  let micros = 0
+  let lastMicros = 0
 
+  /** By the clock, so that what is new is told from what is old; no two are alike. */
   const nextTs = () => {
-    micros += 100
-    if (micros >= 1_000_000) {
-      micros = 100
-      seconds += 1
-    }
-    return `${seconds}.${String(micros).padStart(6, '0')}`
+    lastMicros = Math.max(lastMicros + 100, Date.now() * 1_000)
+    return `${Math.floor(lastMicros / 1_000_000)}.${String(lastMicros % 1_000_000).padStart(6, '0')}`
   }
   const tell = (event: Json, channel: string) => {
     for (const listener of listeners) listener(event, channel)
