@@ -33,7 +33,9 @@ export interface RateWindow {
 const flightMs = 25
 
 /** `refuse` and `passed` are for the server: a call that met the window, and one that did not. */
-export function createWindow(options: RateWindowOptions, unitMs: number, now: () => number) {
+export function createWindow(options: RateWindowOptions, unitMs: number, clock: () => number) {
+  /** Whole milliseconds: fractions would add up to one more unit of waiting than was meant. */
+  const now = () => Math.floor(clock())
   let left = options.windows ?? 1
   let endsAt: number | undefined
   let told: { readonly at: number; until: number } | undefined
