@@ -12,7 +12,7 @@
  *     --events N             events that hooks hear; 50,000
  *     --platform NAME        troubles of this platform alone, the others only look on
  *     --trouble WORDS        troubles with these words in their name alone
- *     --random N             seconds in which troubles come at random, with kills; 45
+ *     --random N             seconds in which troubles come at random, with kills; 30
  *     --keep                 the home of the daemon that met the troubles is left where it is
  */
 import process from 'node:process'
@@ -39,7 +39,7 @@ const { values } = parseArgs({
     events: { type: 'string', default: '50000' },
     platform: { type: 'string' },
     trouble: { type: 'string' },
-    random: { type: 'string', default: '45' },
+    random: { type: 'string', default: '30' },
     keep: { type: 'boolean', default: false },
     full: { type: 'boolean', default: false },
   },

@@ -30,10 +30,11 @@ export interface PlatformsOptions {
 /** What is loaded and compiled at the first use is, by then. */
 const warmUpMs = 3_000
 /** Before each trouble: what answers take when nothing is wrong. */
-const quietMs = 1_200
-const longOutageMs = 15_000
-/** For an answer after the end of a trouble. */
-const patienceMs = 45_000
+const quietMs = 1_000
+const longOutageMs = 12_000
+/** For an answer after the end of a trouble; where nobody says that it has ended, connections are given up later. */
+const patienceMs = 20_000
+const longPatienceMs = 60_000
 /** Without any new answer for so long, with the gateway left alone, something is lost. */
 const silenceMs = 60_000
 
@@ -126,7 +127,13 @@ async function suffer(stage: Stage, trouble: Trouble, world: World): Promise<Epi
   const from = performance.now()
   const end = await trouble.begin(stage, world)
   await pause(lastsMs)
-  const whenOver = { stage, talk: world.talk, over: performance.now(), before: world.talk.waiting(stage.platform) }
+  const whenOver = {
+    stage,
+    talk: world.talk,
+    over: performance.now(),
+    before: world.talk.waiting(stage.platform),
+    patienceMs: measures === 'noticed' ? longPatienceMs : patienceMs,
+  }
   if (measures !== 'noticed') await end()
   const times = await recovery(whenOver)
   if (measures === 'noticed') await end()
@@ -139,10 +146,12 @@ interface WhenOver {
   readonly over: number
   /** Who waited for an answer at that moment. */
   readonly before: readonly Asked[]
+  readonly patienceMs: number
 }
 
 /** Somebody asks; resolves when they and all who had asked before have an answer, or patience ends. */
-async function recovery({ stage, talk, over, before }: WhenOver): Promise<Pick<Episode, 'backMs' | 'caughtUpMs'>> {
+async function recovery(whenOver: WhenOver): Promise<Pick<Episode, 'backMs' | 'caughtUpMs'>> {
+  const { stage, talk, over, before, patienceMs } = whenOver
   const { answered } = talk.ask(stage, stage.chats.probe, 'plain')
   const sinceThen = async (all: Promise<unknown>) => {
     const { done } = await within(all, patienceMs)
@@ -163,7 +172,7 @@ async function sufferTogether(world: World, trouble: string, during: () => Promi
   await during()
   await pause(longOutageMs)
   const over = performance.now()
-  const all = stages.map((stage) => ({ stage, talk, over, before: talk.waiting(stage.platform) }))
+  const all = stages.map((stage) => ({ stage, talk, over, before: talk.waiting(stage.platform), patienceMs }))
   for (const { faults } of stages) await faults.comeBack()
   return await Promise.all(
     all.map(async (one): Promise<Episode> => {

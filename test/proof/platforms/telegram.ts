@@ -93,12 +93,12 @@ function troublesOf(server: TelegramServer): StageTrouble[] {
     },
     {
       name: 'parse errors',
-      lastsMs: 1_000,
+      lastsMs: 700,
       begin: async () => refuseHtml(bot, 'can\'t parse entities: Can\'t find end tag corresponding to start tag "b"'),
     },
     {
       name: 'called too long',
-      lastsMs: 1_000,
+      lastsMs: 700,
       begin: async () => refuseHtml(bot, 'message is too long'),
     },
   ]

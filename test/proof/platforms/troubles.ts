@@ -44,7 +44,7 @@ const forever = Number.POSITIVE_INFINITY
 const absences: readonly Trouble[] = [
   away('connection reset', 'cut', 2_000),
   away('nobody listens', 'refuse', 2_000),
-  away('half-open, then reset', 'silent', 3_000),
+  away('half-open, then reset', 'silent', 2_500),
   {
     name: 'half-open for good',
     lastsMs: 0,
