@@ -95,7 +95,7 @@ export function createHookServices({
       if ('problem' in found) throw new HermesError('hooks/no-target', `(${found.problem})`)
       const now = clock()
       // A notice names no files: what hooks pass on may be the words of strangers.
-      const message = outbox.prepare({ key: `hook:${uuid7(now)}`, target: found.target, kind: 'notice', text })
+      const message = outbox.prepare({ key: `${hookPrefix}${uuid7(now)}`, target: found.target, kind: 'notice', text })
       try {
         await store.run(() => message.write(now))
       } catch (error) {
@@ -119,9 +119,16 @@ export function emittedEvents(commands: Pick<CommandRegistry, 'list'>): string[]
   return [...hookEventNames, ...commands.list().map(({ name }) => `command:${name}`)]
 }
 
-/** What became of a message of ours, as a gateway event. Answers of background tasks are none (src/background.ts). */
+/** How the keys of messages begin that hooks send. */
+const hookPrefix = 'hook:'
+
+/**
+ * What became of a message of ours, as a gateway event. Nothing is told of what hooks send: two that answer each other would
+ * never end. Answers of background tasks are no events either (src/background.ts).
+ */
 export function tellSettled(message: SettledMessage, emit: EventListener): void {
-  const { target, sessionKey, kind, text, messageId, error } = message
+  const { key, target, sessionKey, kind, text, messageId, error } = message
+  if (key.startsWith(hookPrefix)) return
   if (sessionKey !== null && platformOf(sessionKey) === backgroundPlatform) return
   const context = {
     platform: target.platform,

@@ -2,17 +2,18 @@
  * The hooks that lie in folders: found at the start, followed while the gateway runs, loaded anew when their files change.
  */
 import { existsSync } from 'node:fs'
-import { dirname, extname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Host, HostOptions } from '../hosts/contract.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import type { HooksConfig } from './config.ts'
 import { type Discovery, discoverHooks, type FoundHook, type HookFolder } from './discovery.ts'
+import { folderReport, unusableReport } from './folder-report.ts'
 import { environmentOf, groupKeyOf } from './groups.ts'
 import { createHosting, type HostGroup, type Placement, type Surroundings } from './hosting.ts'
 import { createListener, type Listener } from './listener.ts'
 import type { Subscription } from './matching.ts'
-import { type HookReport, noCounts } from './report.ts'
+import type { HookReport } from './report.ts'
 import { type ServicesForHooks, serveHooks } from './services.ts'
 import { isChanged, type Stamps, stampsOf } from './stamp.ts'
 import { watchHooks } from './watching.ts'
@@ -187,7 +188,9 @@ export function createFolderHooks(deps: FolderHooksDeps): FolderHooks {
         changed.set(found.id, found)
       }
     }
-    for (const entry of entries.values()) keepAbsent(entry, next)
+    // Where another one has come, the absent one was renamed: both would hear the same event.
+    const isRenamed = [...changed.keys()].some((id) => !entries.has(id))
+    for (const entry of entries.values()) keepAbsent(entry, next, isRenamed)
     const before = entries
     const isSame = changed.size === 0 && next.size === before.size
     // Seen by the calls that loading leads to; who hears what is told when loading is over.
@@ -201,7 +204,7 @@ export function createFolderHooks(deps: FolderHooksDeps): FolderHooks {
   }
 
   /** A hook that is not found any more stays as long as its folder does, and for a moment longer. */
-  function keepAbsent(entry: Entry, next: Map<string, Entry>): void {
+  function keepAbsent(entry: Entry, next: Map<string, Entry>, isRenamed: boolean): void {
     const { id, folder } = entry.found
     if (next.has(id)) return
     const broken = unusable.find((one) => one.folder === folder)
@@ -209,7 +212,7 @@ export function createFolderHooks(deps: FolderHooksDeps): FolderHooks {
       if (entry.problem !== broken.reason)
         log.warn({ hook: id }, `hook ${id} goes on as it was: its newest version cannot be used`)
       next.set(id, { ...entry, problem: broken.reason })
-    } else if (!missing.has(id)) {
+    } else if (!isRenamed && !missing.has(id)) {
       missing.add(id)
       next.set(id, entry)
       watching?.again(absenceMs)
@@ -266,7 +269,7 @@ export function createFolderHooks(deps: FolderHooksDeps): FolderHooks {
         .map(({ found, listener }) => ({ listener, events: deps.subscriptionsOf(found.manifest.events) })),
     find: (name) => entries.get(name)?.listener,
     reports: () => [
-      ...[...entries.values()].map((entry) => reportOf(entry, deadlineOf(entry.found))),
+      ...[...entries.values()].map((entry) => folderReport(entry, deadlineOf(entry.found))),
       ...unusable
         .filter(({ folder }) => ![...entries.values()].some(({ found }) => found.folder === folder))
         .map((one) => unusableReport(one)),
@@ -294,48 +297,5 @@ export function createFolderHooks(deps: FolderHooksDeps): FolderHooks {
       await hosting.stop(drainMs)
       await last
     },
-  }
-}
-
-function languageOf(file: string): string {
-  const extension = extname(file)
-  if (extension === '.py') return 'python'
-  return extension === '.ts' || extension === '.mts' ? 'typescript' : 'javascript'
-}
-
-function reportOf({ found, listener, problem }: Entry, timeoutMs: number): HookReport {
-  const { id, manifest, origin, folder, handlerFile } = found
-  const state = manifest.enabled ? listener.state() : { state: 'disabled' as const, reason: 'enabled: false' }
-  return {
-    name: id,
-    kind: 'folder',
-    description: manifest.description,
-    events: manifest.events,
-    ...state,
-    problem,
-    language: languageOf(handlerFile),
-    origin,
-    folder,
-    priority: manifest.priority,
-    timeoutMs,
-    ...listener.counts(),
-  }
-}
-
-function unusableReport({ id, folder, reason }: Discovery['unusable'][number]): HookReport {
-  return {
-    ...noCounts,
-    name: id,
-    kind: 'folder',
-    description: '',
-    events: [],
-    state: 'invalid',
-    reason,
-    problem: '',
-    language: '',
-    origin: 'home',
-    folder,
-    priority: 0,
-    timeoutMs: 0,
   }
 }

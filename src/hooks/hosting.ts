@@ -185,7 +185,7 @@ export function createHosting(deps: HostingDeps): Hosting {
     async call(id, call) {
       for (let attempt = 1; ; attempt++) {
         const seat = seats.get(id)
-        if (seat === undefined) return failed('The hook is gone.', { blamed: false })
+        if (seat === undefined) return failed('It does not run: it is switched off, or gone.', { blamed: false })
         const result = await callIn(seat, id, call)
         if (result.ok) return result
         const { kind, begun } = result.failure

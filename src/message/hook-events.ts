@@ -39,7 +39,7 @@ export interface HookEvents {
   'message:received': MessageContext & { session_key: string; message_id: string }
   /** Somebody wrote who may not. */
   'message:refused': MessageContext & { reason: string; message_id: string }
-  /** The platform has taken a message of ours: an answer, a notice, or what a hook sent. A long answer is several. */
+  /** The platform has taken a message of ours: an answer or a notice; what hooks send is not told of. A long answer is several. */
   'message:sent': SentContext & { message_id: string }
   /** A message of ours was given up. */
   'message:failed': SentContext & { error: string }
@@ -93,7 +93,7 @@ interface SentContext {
   thread_id: string
   /** '' where it belongs to no session. */
   session_key: string
-  /** `reply`: the agent's words. `notice`: those of the gateway or of a hook. */
+  /** `reply`: the agent's words. `notice`: those of the gateway. */
   kind: string
   /** Cut to 500 code points. */
   message: string

@@ -38,6 +38,8 @@ export interface OutboxDeps {
 
 /** What became of a message in the end. */
 export interface SettledMessage {
+  /** Begins with the key of the reply that it is a part of. */
+  readonly key: string
   readonly target: Target
   readonly sessionKey: string | null
   readonly kind: 'reply' | 'notice'
@@ -52,7 +54,7 @@ export interface SettledMessage {
 export function sentMessage(
   row: Pick<
     OutboxRow,
-    'platform' | 'account' | 'chat_id' | 'thread_id' | 'session_key' | 'turn_id' | 'kind' | 'op' | 'text'
+    'key' | 'platform' | 'account' | 'chat_id' | 'thread_id' | 'session_key' | 'turn_id' | 'kind' | 'op' | 'text'
   >,
   messageId: string | null,
 ): SettledMessage | undefined {
@@ -61,6 +63,7 @@ export function sentMessage(
 }
 
 export function settledMessage({
+  key,
   platform,
   account,
   chat_id: chatId,
@@ -70,10 +73,10 @@ export function settledMessage({
   text,
 }: Pick<
   OutboxRow,
-  'platform' | 'account' | 'chat_id' | 'thread_id' | 'session_key' | 'kind' | 'text'
+  'key' | 'platform' | 'account' | 'chat_id' | 'thread_id' | 'session_key' | 'kind' | 'text'
 >): SettledMessage {
   const target = { platform, account, chatId, ...(threadId === '' || threadId === null ? {} : { threadId }) }
-  return { target, sessionKey, kind, text }
+  return { key, target, sessionKey, kind, text }
 }
 
 export type Manner = Pick<AccountManner, 'replyTo' | 'typing'>

@@ -264,3 +264,31 @@ test('other variables of the environment reach the handlers without a restart', 
     ['first', 'second'],
   )
 })
+
+test('a folder that is renamed, and has no other name, is heard once in its new place', async (t) => {
+  const hooks = watched(t, { files: { 'a/HOOK.yaml': start, 'a/handler.js': teller() } })
+  emit(hooks, 'one')
+  await hooks.sentAfter(1)
+  renameSync(join(hooks.folder, 'a'), join(hooks.folder, 'b'))
+  await hooks.log.line(/Loaded hook 'b'/)
+  emit(hooks, 'two')
+  await hooks.sentAfter(2)
+  await hooks.registry.settled(5_000)
+  assert.deepEqual(
+    hooks.sent.map(({ hook, text }) => `${hook} ${text}`),
+    ['a agent:start one', 'b agent:start two'],
+  )
+})
+
+test('a hook that is away for a moment, as when it is copied anew, misses nothing', async (t) => {
+  const hooks = watched(t, { files: { 'a/HOOK.yaml': start, 'a/handler.js': teller() } })
+  hooks.remove('a')
+  emit(hooks, 'meanwhile')
+  hooks.write({ 'a/HOOK.yaml': start, 'a/handler.js': teller('new') })
+  await hooks.log.line(/Loaded anew: hook 'a'/)
+  emit(hooks, 'after')
+  assert.deepEqual(
+    (await hooks.sentAfter(2)).map(({ text }) => text.replace(/^agent:start /, '').replace(' new', '')),
+    ['meanwhile', 'after'],
+  )
+})

@@ -1,0 +1,117 @@
+/**
+ * Hooks in a whole gateway: what they send goes out like any answer, what they do costs no conversation anything, and they
+ * are heard at the end.
+ */
+import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { HomeLayout } from '../../src/lib/home.ts'
+import { startTestGateway } from '../kit/start-gateway.ts'
+
+function hook(home: HomeLayout, name: string, events: string, body: string): void {
+  const folder = join(home.hooks, name)
+  mkdirSync(folder, { recursive: true, mode: 0o755 })
+  writeFileSync(join(folder, 'HOOK.yaml'), `events: ${events}\n`)
+  writeFileSync(
+    join(folder, 'handler.js'),
+    `import { appendFileSync } from 'node:fs'\nexport const handle = async (event, context, { gateway }) => {\n${body}\n}\n`,
+  )
+}
+
+test('a hook sends to the home channel, to a chat and to a thread; a wrong target is an error it can read', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { platforms: { fake: { home_channel: 'home' } } },
+    prepare: (home) =>
+      hook(
+        home,
+        'herald',
+        '[agent:start]',
+        `await gateway.send('fake', 'to the home channel')
+         await gateway.send('FAKE:Chat-7:t1', 'to a thread')
+         for (const target of ['nowhere', 'cli', 'fake::x'])
+           await gateway.send(target, 'x').catch((error) => gateway.send('fake:errors', error.code + ' ' + error.message))`,
+      ),
+  })
+  await gateway.say('hello')
+  await gateway.reply('to the home channel', 'home')
+  await gateway.reply('to a thread', 'Chat-7')
+  await gateway.reply(/hooks\/no-target.*no platform is called "nowhere"/, 'errors')
+  await gateway.reply(/cli has no home channel/, 'errors')
+  await gateway.reply(/expected fake:<chat_id>/, 'errors')
+  await gateway.reply('You said: hello')
+})
+
+test('what a hook sends names no file, whatever it passes on', async (t) => {
+  const gateway = await startTestGateway(t, {
+    abilities: ['files'],
+    prepare: (home) => hook(home, 'parrot', '[agent:start]', `await gateway.send('fake:there', context.message)`),
+  })
+  const words = `MEDIA:${gateway.home.configFile}`
+  await gateway.say(words)
+  await gateway.reply(words, 'there')
+})
+
+test('a hook that answers every message that was sent does not answer itself', async (t) => {
+  const gateway = await startTestGateway(t, {
+    prepare: (home) =>
+      hook(home, 'echo', '[message:sent]', `await gateway.send('fake:there', 'seen: ' + context.message)`),
+  })
+  await gateway.say('hello')
+  await gateway.reply('seen: You said: hello', 'there')
+  await gateway.say('again')
+  await gateway.reply('seen: You said: again', 'there')
+  assert.equal(gateway.replies('there').length, 2)
+})
+
+test('a hook that hangs delays neither answers nor, beyond its time, the end of the gateway', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { agent: { drain_timeout: 0.5 } },
+    prepare: (home) => hook(home, 'stuck', '[agent:start, gateway:shutdown]', 'await new Promise(() => undefined)'),
+  })
+  await gateway.say('one')
+  await gateway.reply('You said: one')
+  await gateway.say('two')
+  await gateway.reply('You said: two')
+  await gateway.stop()
+})
+
+test('at the end hooks hear what is left, and their farewell still goes out', async (t) => {
+  const gateway = await startTestGateway(t, {
+    prepare(home) {
+      hook(home, 'farewell', '[gateway:shutdown]', `await gateway.send('fake:there', 'good night')`)
+      hook(home, 'writer', '[session:end, gateway:shutdown]', `appendFileSync('heard.txt', event + '\\n')`)
+    },
+  })
+  await gateway.say('hello')
+  await gateway.reply('You said: hello')
+  await gateway.say('/new')
+  await gateway.reply('New conversation')
+  await gateway.stop()
+  assert.deepEqual(gateway.replies('there'), ['good night'])
+  assert.equal(readFileSync(join(gateway.home.root, 'heard.txt'), 'utf8'), 'session:end\ngateway:shutdown\n')
+})
+
+test('a broken hook never keeps the gateway from starting', async (t) => {
+  const gateway = await startTestGateway(t, {
+    prepare(home) {
+      hook(home, 'broken', '[', 'return')
+      hook(home, 'works', '[agent:end]', `await gateway.send('fake:there', 'works')`)
+      writeFileSync(join(home.hooks, '.state.json'), 'no JSON')
+    },
+  })
+  await gateway.logged(/a hook cannot be used: .*HOOK\.yaml:2/)
+  await gateway.say('hello')
+  await gateway.reply('works', 'there')
+})
+
+test('a terminal with a gateway of its own loads no hooks', async (t) => {
+  const gateway = await startTestGateway(t, {
+    gateway: { only: ['fake'] },
+    prepare: (home) => hook(home, 'any', '[agent:end]', `await gateway.send('fake:there', 'heard')`),
+  })
+  await gateway.say('hello')
+  await gateway.reply('You said: hello')
+  assert.equal((await gateway.http('/api/hooks')).status, 404)
+  assert.deepEqual(gateway.replies('there'), [])
+})
