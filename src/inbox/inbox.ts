@@ -11,7 +11,7 @@ import type { SessionSource } from '../message/source.ts'
 import type { Accepted, ReadMark, TurnOutcome } from '../platforms/adapter.ts'
 import type { Store } from '../store/store.ts'
 import { createChanges } from './changes.ts'
-import { moveMark } from './marks.ts'
+import { moveKnownMark, moveMark } from './marks.ts'
 import { acceptEvent } from './queries.ts'
 import { packEvent } from './stored-event.ts'
 
@@ -46,6 +46,7 @@ export interface Inbox {
   /**
    * Never keeps half an event. Throws `inbox/too-large` or `store/…`: then the platform must not be acknowledged.
    * A mark moves with the event, also where it is known already, refused or too large: it will not be fetched again.
+   * What is refused begins none.
    */
   accept(event: MessageEvent, keys: readonly [EventKey, ...EventKey[]], mark?: ReadMark): Promise<Accepted>
   /**
@@ -65,7 +66,8 @@ export function createInbox(deps: InboxDeps): Inbox {
       const { platform, account, chatId, userId } = event.source
       if (!verdict.allowed) {
         log.info({ platform, chat: chatId, user: userId ?? '', reason: verdict.reason }, 'message refused')
-        await moveOn(event, mark)
+        // A stranger must not decide in which places the agent takes part, nor fill the list of those that are read again.
+        await moveOn(event, mark, moveKnownMark)
         tellRefused(event, verdict.reason)
         return { status: 'refused', reason: verdict.reason }
       }
@@ -100,8 +102,8 @@ export function createInbox(deps: InboxDeps): Inbox {
   }
 
   /** For what is not kept: read is read, or it would be fetched after every outage. */
-  async function moveOn({ source }: MessageEvent, mark: ReadMark | undefined): Promise<void> {
-    if (mark !== undefined) await store.run(() => moveMark(source, mark, clock()))
+  async function moveOn({ source }: MessageEvent, mark: ReadMark | undefined, move = moveMark): Promise<void> {
+    if (mark !== undefined) await store.run(() => move(source, mark, clock()))
   }
 
   async function packed(event: MessageEvent, mark: ReadMark | undefined): Promise<string> {

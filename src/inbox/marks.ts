@@ -29,9 +29,18 @@ const writeMark = query((db, p: { platform: string; account: string; place: stri
 )
 
 /** Moves a mark on, never back: what arrives late must not bring back what came after it. */
-export function* moveMark({ platform, account }: MarkOwner, { place, id }: ReadMark, now: number): UseCase<void> {
+export function* moveMark(owner: MarkOwner, mark: ReadMark, now: number): UseCase<void> {
+  yield* move(owner, mark, now, true)
+}
+
+/** Moves a mark that is there already, and begins none. */
+export function* moveKnownMark(owner: MarkOwner, mark: ReadMark, now: number): UseCase<void> {
+  yield* move(owner, mark, now, false)
+}
+
+function* move({ platform, account }: MarkOwner, { place, id }: ReadMark, now: number, begins: boolean): UseCase<void> {
   const known = yield* row(findMark, { platform, account, place })
-  if (known !== undefined && !isNewer(id, known.last_id)) return
+  if (known === undefined ? !begins : !isNewer(id, known.last_id)) return
   yield* exec(writeMark, { platform, account, place, last_id: id, now })
 }
 

@@ -52,6 +52,12 @@ test('a mark moves with a message: accepted, known already, from a stranger or t
   assert.equal(await mark(), '4')
 })
 
+test('a stranger opens no place: where nobody was let in, nothing is marked as read', async (t) => {
+  const { inbox, store } = inboxFor(t, { access: () => ({ allowed: false, reason: 'a stranger' }) })
+  for (const place of ['c', 'c:1', 'c:2']) await inbox.accept(message('no'), keys(place), { place, id: '3' })
+  assert.equal((await store.run(() => marksOf(bot))).size, 0)
+})
+
 test('where the message cannot be stored its mark stays, too', async (t) => {
   const { inbox, store } = inboxFor(t, { sessionKey: () => JSON.parse('null') })
   await assert.rejects(inbox.accept(message('one'), keys('k1'), { place: 'c', id: '1' }))
