@@ -2,7 +2,6 @@
  * One try to deliver one row, and what must be done first where an earlier try may have arrived.
  */
 import { messageOf } from '../lib/errors.ts'
-import type { Logger } from '../lib/log.ts'
 import type { OutboundMessage, SendResult } from '../message/outbound.ts'
 import type { MessageLimits } from '../platforms/adapter.ts'
 import { measureOf } from './measure.ts'
@@ -20,6 +19,8 @@ export interface Attempt {
   readonly doubt: boolean
   /** Only with `rejected`: why the file of the row does not go out, in a few words for people. */
   readonly refusal?: string
+  /** What the adapter threw instead of a result. */
+  readonly thrown?: unknown
 }
 
 interface Line {
@@ -27,7 +28,6 @@ interface Line {
   readonly limits: MessageLimits
   /** Aborts at the hard end of a stop. */
   readonly halt: AbortSignal
-  readonly log: Logger
   readonly files: FileLimits
 }
 
@@ -50,9 +50,8 @@ export async function attemptRow(row: OutboxRow, line: Line): Promise<Attempt> {
   } catch (error) {
     const reason = file !== undefined && 'problem' in file ? file.problem() : undefined
     if (reason !== undefined) return refused(row, reason)
-    line.log.warn({ error, outbox: row.id }, `the platform failed while taking a message: ${messageOf(error)}`)
     const doubt = row.op === 'send' && !free
-    return { result: { success: false, problem: 'temporary', error: messageOf(error) }, doubt }
+    return { result: { success: false, problem: 'temporary', error: messageOf(error) }, doubt, thrown: error }
   }
 }
 

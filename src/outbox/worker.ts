@@ -28,6 +28,8 @@ export interface Worker {
 interface Delivered {
   readonly row: OutboxRow
   readonly settlement: Settlement
+  /** What the adapter threw. */
+  readonly thrown?: unknown
 }
 
 /** Where the work on a chat stands. */
@@ -38,12 +40,14 @@ interface Work {
   delivered: Delivered | undefined
   /** How often in a row the store did not answer. */
   failures: number
+  /** The row whose failure was told, and what it became: an outage of an hour is one line of the log, not hundreds. */
+  told: { readonly id: number; readonly state: Settlement['state'] } | undefined
 }
 
 /** Resolves when the chat has no open row left, or when a stop is on. `handed` is a row that is claimed already. */
 export async function workChat(room: Room, worker: Worker, handed: OutboxRow | undefined): Promise<void> {
   const { chat } = worker
-  const work: Work = { slot: room.budget.take(chat, 'final'), delivered: undefined, failures: 0 }
+  const work: Work = { slot: room.budget.take(chat, 'final'), delivered: undefined, failures: 0, told: undefined }
   try {
     if (handed !== undefined) work.delivered = await deliver(room, chat, handed, work.slot)
     // Someone may have called for more after the last look.
@@ -115,7 +119,6 @@ async function deliver(room: Room, chat: Chat, row: OutboxRow, slot: Slot | unde
     sender,
     limits: room.limits(chat),
     halt: room.halt,
-    log: room.log,
     files: { rules: room.files, maxBytes: maxMb * bytesPerMb },
   })
   const { result } = attempt
@@ -124,7 +127,7 @@ async function deliver(room: Room, chat: Chat, row: OutboxRow, slot: Slot | unde
   const now = room.clock()
   slot.heard(result, now)
   const rules = { maxTries, maxBackoffMs: maxBackoff * 1_000, random: room.random }
-  return { row, settlement: settlementOf(row, attempt, now, rules) }
+  return { row, settlement: settlementOf(row, attempt, now, rules), thrown: attempt.thrown }
 }
 
 /** `failed`: the store did not answer. */
@@ -134,14 +137,15 @@ type Next = 'done' | 'failed' | { readonly waitMs: number } | OutboxRow
  * Stores what became of the last row and claims the next, in one transaction. After `failed` it must be asked again
  * until it answers: the platform has the message already, so forgetting the receipt would send it twice.
  */
-async function advance(room: Room, { chat }: Worker, { delivered, slot }: Work): Promise<Next> {
+async function advance(room: Room, { chat }: Worker, work: Work): Promise<Next> {
+  const { delivered, slot } = work
   const now = room.clock()
   const mayClaim = slot !== undefined && room.open(chat) !== undefined
   try {
     const next = await room.store.run(() => settleAndClaim(chat, delivered?.settlement, now, mayClaim))
     if (delivered !== undefined) {
       room.probe('outbox:settled')
-      report(room, delivered, now)
+      report(room, work, delivered, now)
     }
     return next
   } catch (error) {
@@ -167,9 +171,9 @@ function* settleAndClaim(
   return head
 }
 
-/** One line per change of state. */
-function report(room: Room, { row, settlement }: Delivered, now: number): void {
-  const { state, tries, error, due_at, instead } = settlement
+/** One line per try: a warning where it changed how the row stands, else for those who look closely. */
+function report(room: Room, work: Work, { row, settlement, thrown }: Delivered, now: number): void {
+  const { id, state, tries, error, due_at, instead } = settlement
   const fields = { outbox: row.id, key: row.key, session: row.session_key, turn: row.turn_id }
   if (state === 'sent') {
     room.log.info(fields, 'reply delivered')
@@ -181,5 +185,14 @@ function report(room: Room, { row, settlement }: Delivered, now: number): void {
   } else if (instead !== undefined)
     room.log.warn({ ...fields, error }, 'a file is not sent; a line says so in its place')
   else if (state === 'sending') room.log.info(fields, 'the draft is gone; the reply is sent as a new message')
-  else room.log.warn({ ...fields, state, tries, error, waitMs: due_at - now }, 'reply waits to be sent again')
+  else {
+    // Without an error it was not tried.
+    const isNews = error !== null && (work.told?.id !== id || work.told.state !== state)
+    if (isNews) work.told = { id, state }
+    const cause = thrown ?? error
+    room.log[isNews ? 'warn' : 'debug'](
+      { ...fields, state, tries, error: cause, waitMs: due_at - now },
+      'reply waits to be sent again',
+    )
+  }
 }

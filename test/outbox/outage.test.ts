@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limited, openOutbox, round, temporary } from './support.ts'
+import { recordingLog } from '../config/support.ts'
+import { limited, lost, openOutbox, round, temporary } from './support.ts'
 
 test('what waited for an outage to end goes as soon as the platform works again', async (t) => {
   const { outbox, sender, time, say } = openOutbox(t)
@@ -60,4 +61,73 @@ test('another account waits on', async (t) => {
   await round()
   await outbox.settled()
   assert.equal(sender.calls.length, 5)
+})
+
+/** What the log tells a person who does not look closely: the level, and what the row has become. */
+function warnings(lines: ReturnType<typeof recordingLog>['lines']) {
+  return lines.filter(({ level }) => level !== 'debug' && level !== 'info').map(({ level, state }) => [level, state])
+}
+
+test('an outage is one warning for each reply that it stops, however often it is tried', async (t) => {
+  const { log, lines } = recordingLog()
+  const { outbox, sender, time, say } = openOutbox(t, { log })
+  sender.script.push(...Array.from({ length: 15 }, () => temporary))
+  for (const chatId of ['a', 'b', 'c']) await say('the answer', { chatId })
+  await outbox.settled()
+  for (const seconds of [1, 2, 4, 8]) {
+    time.advance(seconds * 1_000)
+    await outbox.settled()
+  }
+  assert.equal(sender.calls.length, 15)
+  assert.deepEqual(
+    warnings(lines),
+    Array.from({ length: 3 }, () => ['warn', 'queued']),
+  )
+  const tries = lines.filter(({ message }) => message === 'reply waits to be sent again')
+  assert.equal(tries.length, 15, 'the further tries are there for those who look closely')
+})
+
+test('patience that a platform asks for again and again is one warning', async (t) => {
+  const { log, lines } = recordingLog()
+  const { outbox, sender, time, say } = openOutbox(t, { log })
+  sender.script.push(limited(1_000), limited(1_000), limited(1_000))
+  await say('the answer')
+  await outbox.settled()
+  for (let turn = 0; turn < 3; turn += 1) {
+    time.advance(1_001)
+    await round()
+    await outbox.settled()
+  }
+  assert.deepEqual(sender.texts().length, 4)
+  assert.deepEqual(warnings(lines), [['warn', 'queued']])
+})
+
+test('a reply that may have arrived, and one that is given up, are told when they become so', async (t) => {
+  const { log, lines } = recordingLog()
+  const { outbox, sender, time, say } = openOutbox(t, { log, settings: { outbox: { max_tries: 4 } } })
+  sender.script.push(temporary, lost, lost, lost)
+  await say('the answer')
+  await outbox.settled()
+  for (const seconds of [1, 2, 4]) {
+    time.advance(seconds * 1_000)
+    await outbox.settled()
+  }
+  assert.deepEqual(warnings(lines), [
+    ['warn', 'queued'],
+    ['warn', 'unknown'],
+    ['error', undefined],
+  ])
+})
+
+test('what an adapter throws is told in one line, with the error itself', async (t) => {
+  const { log, lines } = recordingLog()
+  const { outbox, sender, say } = openOutbox(t, { log })
+  const thrown = new Error('socket hang up')
+  sender.script.push(thrown)
+  await say('the answer')
+  await outbox.settled()
+  assert.deepEqual(
+    lines.map(({ level, error }) => [level, error]),
+    [['warn', thrown]],
+  )
 })
