@@ -5,7 +5,7 @@
 import { lstat, readlink, realpath, stat } from 'node:fs/promises'
 import { basename, delimiter, dirname, join, resolve, sep } from 'node:path'
 import { systemCode } from '../../lib/errors.ts'
-import { secretFiles, settingFiles } from './places.ts'
+import { codeFolders, secretFiles, settingFiles } from './places.ts'
 
 type GuardedPath =
   /** `path` is the real one: work with it, so that a link changed meanwhile leads nowhere else. */
@@ -56,6 +56,8 @@ export function createFileGuard({ home, userHome, writeSafeRoot = '' }: FileGuar
     if (name !== undefined && [...secretFiles, ...settingFiles].some((file) => file === name)) {
       return 'it belongs to the gateway'
     }
+    if (codeFolders.some((folder) => isWithin(path, join(gatewayHome, folder))))
+      return 'the gateway runs what lies there'
     const personal = relativeTo(path, personHome)
     if (personal === undefined) return undefined
     const isPrivate =

@@ -49,7 +49,9 @@ export const secretFiles = [
   'cache/config.last-good.yaml',
 ] as const
 /** Files of the home that decide how the gateway works. */
-export const settingFiles = ['config.yaml', 'gateway.pid'] as const
+export const settingFiles = ['config.yaml', 'gateway.pid', 'shell-hooks-allowlist.json'] as const
+/** Folders of the home with code that the gateway runs by itself, with its own rights and secrets. */
+export const codeFolders = ['hooks', 'platforms', 'plugins', 'cache'] as const
 
 const blockDevice =
   /^(?:[shv]d[a-z]|xvd|nvme|mmcblk|r?disk\d|dm-|md\d|mapper$|disk$|loop\d|sr\d|nbd|zram|ram\d|mem$|kmem$|port$)/
@@ -91,7 +93,8 @@ export function createPlaces(home: string, userHome: string): Places {
   const homePath = components(home)
   const vital = [[], ...systemFolders, components(userHome), components(dirname(userHome))]
   const secrets = secretFiles.map((file) => [...homePath, ...file.split('/')])
-  const guardedTrees = [['etc'], [...components(userHome), '.ssh'], ['root', '.ssh']]
+  const code = codeFolders.map((folder) => [...homePath, folder])
+  const guardedTrees = [['etc'], [...components(userHome), '.ssh'], ['root', '.ssh'], ...code]
   const guardedFiles = [...secrets, ...settingFiles.map((file) => [...homePath, file])]
   return {
     home,

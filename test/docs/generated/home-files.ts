@@ -35,7 +35,10 @@ const places: Readonly<Record<Place, readonly ['you' | 'gateway', string]>> = {
   ],
   lastGoodConfigFile: ['gateway', 'The last configuration that could be used, for the day `config.yaml` cannot.'],
   bootFile: ['you', 'What the agent does at every start, in your words.'],
-  hooks: ['you', 'Not read yet.'],
+  hooks: [
+    'you',
+    'Your hooks, a folder each; followed while the gateway runs. `.state.json` in it says which are paused.',
+  ],
   skills: ['you', 'Not read yet.'],
   memories: ['you', 'Not read yet.'],
   cron: ['you', 'Not read yet.'],
