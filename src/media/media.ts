@@ -44,6 +44,7 @@ const sideBySide = 4
 const connectLimitMs = 10_000
 const connectLookMs = 100
 const locateLimitMs = 30_000
+const maxProblemChars = 300
 const fetchLimits = { idleMs: 15_000, totalMs: 60_000 }
 
 /** It lies somewhere else, and nobody has tried yet to get it. */
@@ -68,11 +69,25 @@ export function createMedia(deps: MediaDeps): Media {
         } catch (error) {
           if (signal.aborted) return file
           const problem = wordsFor(error)
-          deps.log.warn({ platform: source.platform, file: fileName, error }, `a file was not fetched: ${problem}`)
+          const more = beyond(problem, error)
+          deps.log.warn(
+            { platform: source.platform, file: fileName, error: more },
+            `a file was not fetched: ${problem}`,
+          )
           return { ...file, problem }
         }
       }
     },
+  }
+
+  /** What an error, or what caused it, says that the problem does not say already. */
+  function beyond(problem: string, error: unknown): unknown {
+    const cause = error instanceof Error ? error.cause : undefined
+    return [error, cause].find((one) => one !== undefined && !problem.includes(wordsOf(one)))
+  }
+
+  function wordsOf(error: unknown): string {
+    return deps.redact(messageOf(error)).slice(0, maxProblemChars).toWellFormed()
   }
 
   /** Waits for the adapter to be connected. Undefined where it hands out no files; a problem where it stays away. */
@@ -130,7 +145,7 @@ export function createMedia(deps: MediaDeps): Media {
       const found = await within(locate(file, limit), locateLimitMs, signal)
       if (found.done) return found.value
     } catch (cause) {
-      throw new FileProblem(deps.redact(messageOf(cause)).slice(0, 300).toWellFormed(), { cause })
+      throw new FileProblem(wordsOf(cause), { cause })
     }
     throw new FileProblem('the platform did not say in time where it is')
   }

@@ -19,7 +19,7 @@ export function userText(event: MessageEvent, shared: boolean): string {
 function fileLine(file: Attachment): string {
   const { kind, path, fileName = '', mimeType, bytes, problem, url } = file
   const what = kind === 'voice' ? 'The user sent a voice message' : `Attached ${kind}`
-  const name = oneLine(fileName, 200)
+  const name = oneLine(baseName(fileName), 200)
   if (path === undefined) {
     const why = problem === undefined ? '' : ` (could not be fetched: ${oneLine(problem, 300)})`
     return `[${what}: ${name || oneLine(url ?? '', 2_000) || 'no name'}${why}]`
@@ -29,6 +29,11 @@ function fileLine(file: Attachment): string {
   )
   // The form that voice messages have had from the first day: scripts look for it.
   return `[${what}: ${path}${kind === 'voice' || facts.length === 0 ? '' : ` (${facts.join(', ')})`}]`
+}
+
+/** Without folders: nobody, the model included, shall take a name for a path that leads somewhere. */
+function baseName(name: string): string {
+  return name.split(/[\\/]/).findLast((part) => !/^[\s.]*$/.test(part)) ?? ''
 }
 
 function sizeOf(bytes: number): string {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { silentLog } from '../../src/lib/log.ts'
+import { createLog, silentLog } from '../../src/lib/log.ts'
 import { createMedia, isToFetch, type MediaDeps } from '../../src/media/media.ts'
 import type { Attachment, MessageEvent } from '../../src/message/event.ts'
 import type { PlatformAdapter } from '../../src/platforms/adapter.ts'
@@ -225,4 +225,25 @@ test('a disk that takes nothing is a problem of the file, not of the message', a
   writeFileSync(join(folder, '2026-01-02'), 'in the way')
   const [file] = await fetched({ kind: 'photo', ref: 'f1' })
   assert.match(file?.problem ?? '', /^it could not be stored \(E[A-Z]+\)$/)
+})
+
+test('the log says once why a file was not fetched, and what else is known of it', async (t) => {
+  const lines: string[] = []
+  const stream = { write: (line: string) => lines.push(line) }
+  const log = createLog({ level: 'warn', pretty: false, stream, redactor: (line) => line })
+  const failing = async (error: Error) => {
+    const { fetched } = mediaFor(t, { log, adapter: () => ({ locate: () => Promise.reject(error) }) })
+    const [file] = await fetched({ kind: 'photo', ref: 'f1' })
+    assert.equal(file?.problem, 'the platform has lost [redacted] files')
+    const line = lines.pop() ?? ''
+    assert.equal(lines.length, 0)
+    assert.equal(line.split('the platform has lost').length - 1, 1, line)
+    return line
+  }
+  await failing(new Error('the platform has lost secret files'))
+
+  const server = await startFileServer(t, (response) => response.destroy())
+  const { fetched } = mediaFor(t, { log, adapter: () => finder(server) })
+  await fetched({ kind: 'photo', ref: 'f1' })
+  assert.match(lines[0] ?? '', /"message":"socket hang up".*a file was not fetched: the server cannot be reached/)
 })

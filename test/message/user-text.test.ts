@@ -82,6 +82,16 @@ test('the name of a file, or what is said of its failure, cannot close the brack
   )
 })
 
+test('the name of a file leads the model nowhere: its folders are left out', () => {
+  const read = (fileName: string) =>
+    userText(message({ text: '', attachments: [{ kind: 'document', path: '/media/1.txt', fileName }] }), false)
+  for (const name of ['../../evil.txt', '/etc/evil.txt', 'C:\\Temp\\evil.txt', 'evil.txt/', 'evil.txt/..']) {
+    assert.equal(read(name), '[Attached document: /media/1.txt (evil.txt)]', name)
+  }
+  for (const nameless of ['../..', '/', '..']) assert.equal(read(nameless), '[Attached document: /media/1.txt]')
+  assert.equal(read('.profile'), '[Attached document: /media/1.txt (.profile)]')
+})
+
 test('an attachment without words is a message, too', () => {
   const event = message({ text: '', attachments: [{ kind: 'photo', path: '/media/1.jpg' }] })
   assert.equal(userText(event, false), '[Attached photo: /media/1.jpg]')
