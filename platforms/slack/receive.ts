@@ -18,6 +18,7 @@ import { normalize } from './normalize.ts'
 import { editOf } from './normalize-change.ts'
 import { placeOf } from './normalize-message.ts'
 import { type Fields, fieldsIn, fieldsOf, textIn, tsIn } from './payload.ts'
+import { createRecent } from './recent.ts'
 import type { Threads } from './threads.ts'
 
 export interface Receipt {
@@ -30,7 +31,10 @@ export interface Receipt {
 export interface Receiver {
   /** Resolves when what the payload says is on disk, or when it says nothing to us. Never rejects. */
   receive(payload: unknown): Promise<Receipt>
-  /** A message from the history of a channel. Rejects when it could not be stored. */
+  /**
+   * A message from the history of a channel. Rejects where nothing can be stored at present; one that cannot be taken for
+   * a reason of its own is left out, so that it does not hold up all those behind it.
+   */
   takeStored(channel: string, message: Fields): Promise<void>
 }
 
@@ -53,6 +57,8 @@ export function createReceiver(deps: ReceiverDeps): Receiver {
   const { gateway, view, threads, log, tell } = deps
   /** What is being taken in a channel: the next of the channel comes after it. */
   const lanes = new Map<string, Promise<unknown>>()
+  /** Messages of the history that were left out: while the disk is full they come by again and again. */
+  const leftOut = createRecent<true>(200)
 
   return {
     takeStored,
@@ -69,6 +75,22 @@ export function createReceiver(deps: ReceiverDeps): Receiver {
   }
 
   async function takeStored(channel: string, message: Fields): Promise<void> {
+    try {
+      await takeFromHistory(channel, message)
+    } catch (error) {
+      if (isOfTheStore(error)) throw error
+      const ts = tsIn(message) ?? ''
+      const name = `${channel}:${ts}`
+      if (leftOut.has(name)) return
+      leftOut.set(name, true)
+      log.error(
+        { error, channel, ts },
+        `a message of the history could not be taken, it is left out: ${messageOf(error)}`,
+      )
+    }
+  }
+
+  async function takeFromHistory(channel: string, message: Fields): Promise<void> {
     const direct = isDirect({ channel }) ? { channel_type: 'im' } : {}
     const event = { ...message, ...direct, channel, type: 'message' }
     const payload = { type: 'event_callback', team_id: view.identity.teamId, event }
@@ -83,7 +105,7 @@ export function createReceiver(deps: ReceiverDeps): Receiver {
     if (status !== 'duplicate' || place === undefined || editedTs === undefined) return
     // It was taken before, and may have been edited while nobody listened.
     const edit = editOf(event, place, editedTs, view)
-    if (edit.kind === 'change') await gateway.change(edit.change, edit.keys)
+    if (edit.kind === 'change') await change(edit)
   }
 
   /** Never rejects. */
@@ -112,7 +134,7 @@ export function createReceiver(deps: ReceiverDeps): Receiver {
       case 'slash':
         return await acceptSlash(incoming)
       case 'change':
-        await gateway.change(incoming.change, incoming.keys)
+        await change(incoming)
         return taken
       case 'press':
         return await press(incoming)
@@ -140,6 +162,17 @@ export function createReceiver(deps: ReceiverDeps): Receiver {
     }
   }
 
+  /** Rejects where it was not stored and may be next time. */
+  async function change({ change: changed, keys }: Extract<Incoming, { kind: 'change' }>): Promise<void> {
+    try {
+      await gateway.change(changed, keys)
+    } catch (error) {
+      if (!isHermesError(error, 'inbox/too-large')) throw error
+      // The message stays as it was taken in.
+      log.warn({ change: changed.kind, reason: error.message }, 'a change of a message is too large')
+    }
+  }
+
   async function acceptSlash({ event, keys }: Extract<Incoming, { kind: 'slash' }>): Promise<Receipt> {
     try {
       const { status } = await gateway.accept(event, keys)
@@ -164,6 +197,11 @@ export function createReceiver(deps: ReceiverDeps): Receiver {
     }
     return taken
   }
+}
+
+/** Nothing can be stored now (a full disk, a gateway that starts or stops), whatever it is. */
+function isOfTheStore(error: unknown): boolean {
+  return isHermesError(error) && (error.code.startsWith('store/') || error.code === 'http/starting')
 }
 
 /** What belongs to one channel is taken in its order. */

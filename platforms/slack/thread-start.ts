@@ -18,6 +18,8 @@ export interface ThreadStartDeps {
 
 const maxMessages = 30
 const maxChars = 8_000
+/** Of one message. */
+const maxLineChars = 4_000
 const maxPictures = 4
 /** Slack wants to hear within three seconds that the mention has arrived. */
 const patienceMs = 1_500
@@ -30,8 +32,8 @@ export async function withEarlier(event: MessageEvent, deps: ThreadStartDeps): P
   if (event.messageType === 'command' || deps.view.participates(chatId, threadId)) return event
   const earlier = await readThread(deps, chatId, threadId, messageId)
   if (earlier.length === 0) return event
-  const lines = earlier.map((message) => lineOf(message, deps.view))
-  const content = `Said in this thread before:\n${lines.join('\n')}`.slice(-maxChars).toWellFormed()
+  const lines = newest(earlier.map((message) => lineOf(message, deps.view)))
+  const content = `Said in this thread before:\n${lines.join('\n')}`
   const pictures = rootPictures(earlier, threadId)
   const attachments: readonly Attachment[] = [...(event.attachments ?? []), ...pictures]
   return {
@@ -64,7 +66,19 @@ async function readThread(
   }
 }
 
-/** Names come from people: they cannot begin a line of their own. */
+/** The last ones that fit, each whole: half of one could be taken for the words of somebody else. */
+function newest(lines: readonly string[]): string[] {
+  const kept: string[] = []
+  let room = maxChars
+  for (const line of lines.toReversed()) {
+    room -= line.length + 1
+    if (room < 0) break
+    kept.unshift(line)
+  }
+  return kept
+}
+
+/** Names and words come from people: only a line of ours begins at the margin with somebody's name. */
 function lineOf(message: Fields, view: View): string {
   const userId = textIn(message, 'user') ?? textIn(message, 'bot_id') ?? 'somebody'
   const name = view.nameOf(userId) ?? textIn(message, 'username') ?? userId
@@ -72,7 +86,11 @@ function lineOf(message: Fields, view: View): string {
   const files = readFiles(message).map(({ kind, fileName = 'no name' }) => {
     return `[${kind === 'photo' ? 'image' : kind}: ${plain(fileName)}]`
   })
-  return [`[${plain(name)}]`, text, ...files].filter((part) => part !== '').join(' ')
+  const own = text
+    .slice(0, maxLineChars)
+    .toWellFormed()
+    .replace(/\r\n?|[\n\v\f\u0085\u2028\u2029]/g, '\n    ')
+  return [`[${plain(name)}]`, own, ...files].filter((part) => part !== '').join(' ')
 }
 
 function rootPictures(earlier: readonly Fields[], threadTs: string): Attachment[] {

@@ -172,6 +172,19 @@ describe('beside messages', () => {
     await server.until(() => server.ephemerals.find(({ text }) => /press the button again/.test(String(text))))
   })
 
+  test('an edit that is too large is acknowledged, and the next one is heard', async (t) => {
+    const { server, gateway } = await stage(t)
+    const { ts } = await server.say(direct, ada, 'one')
+    gateway.failNextAccept(new HermesError('inbox/too-large'))
+    assert.equal(await server.outcomeOf(server.workspace.edit(direct, ts, { text: 'far too much' }, ada)), true)
+    assert.equal(gateway.changes.length, 0)
+    await server.outcomeOf(server.workspace.edit(direct, ts, { text: 'two' }, ada))
+    assert.deepEqual(
+      gateway.changes.map((change) => change.kind === 'edited' && change.event.text),
+      ['two'],
+    )
+  })
+
   test('events of one channel are handed in in their order, however long one takes', async (t) => {
     const { server, gateway } = await stage(t, { server: { redeliverMs: 5_000 } })
     const release = gateway.holdAccepts()

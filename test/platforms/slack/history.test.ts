@@ -16,7 +16,7 @@ function accepted({ handedIn }: RecordingContext): string[] {
 
 /** A life that has read something; then the adapter is down. */
 async function earlierLife(...given: Parameters<typeof stage>) {
-  const all = await stage(given[0], { ...given[1], server: { maxTries: 0, redeliverMs: 20, ...given[1]?.server } })
+  const all = await stage(given[0], { ...given[1], server: { maxTries: 0, redeliverMs: 60_000, ...given[1]?.server } })
   const { server, gateway, adapter } = all
   await server.say(direct, ada, 'before')
   const { ts: thread } = await server.say(channel, ada, `${mention} thread`)
@@ -145,6 +145,35 @@ test('what will never fit is not fetched for ever, and its writer is told', asyn
   await nextLife()
   await heard(3)
   await server.until(() => server.ephemerals.find(({ text }) => /larger/.test(String(text))))
+  assert.ok(!gateway.logLines.join('').includes('trying again'))
+})
+
+test('one message that can never be taken is left out once, and those behind it and the other chats are read', async (t) => {
+  const { say, nextLife, heard, gateway } = await earlierLife(t)
+  say(direct, 'behind it')
+  say(channel, `${mention} elsewhere`)
+  gateway.failNextAccept(new TypeError('a message in a shape that nobody thought of'))
+  await nextLife()
+  await heard(4)
+  assert.deepEqual(accepted(gateway).slice(2).toSorted(), ['behind it', 'elsewhere'])
+  const lines = gateway.logLines.filter((line) => line.includes('a shape that nobody thought of'))
+  assert.equal(lines.length, 1)
+  assert.match(lines[0] ?? '', /left out/)
+  assert.ok(!gateway.logLines.join('').includes('trying again'))
+})
+
+test('a missed edit that is too large does not hold up what was written after it', async (t) => {
+  const { server, say, nextLife, heard, gateway } = await earlierLife(t)
+  const [before] = server.workspace.channel(direct)?.messages ?? []
+  assert.ok(before)
+  server.workspace.edit(direct, before.ts, { text: 'far too much' }, ada)
+  say(direct, 'after')
+  // The message is known, its edit is not.
+  const known = gateway.next().then(() => gateway.failNextAccept(new HermesError('inbox/too-large')))
+  await nextLife()
+  await known
+  await heard(3)
+  assert.deepEqual(gateway.changes, [])
   assert.ok(!gateway.logLines.join('').includes('trying again'))
 })
 
