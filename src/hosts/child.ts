@@ -5,11 +5,11 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { toError } from '../lib/errors.ts'
+import { signalGroup } from '../lib/process-group.ts'
 import { within } from '../lib/wait.ts'
 import type { HostCommand } from './languages.ts'
 import { createLineReader } from './lines.ts'
 import type { Output } from './output.ts'
-import { killGroup } from './process-group.ts'
 import { postWatchman } from './watchman.ts'
 
 /**
@@ -74,7 +74,7 @@ function living(pid: number, pipes: Pipes, exit: Promise<Ending>, options: Child
   for (const pipe of [toHost, fromHost]) pipe.on('error', () => undefined)
   let gone = false
   const kill = () => {
-    if (!gone) killGroup(pid)
+    if (!gone) signalGroup(pid, 'SIGKILL')
   }
   const ended = exit.then(async (ending) => {
     // Before it is called gone: grandchildren are still in its group.

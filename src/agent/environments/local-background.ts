@@ -3,9 +3,9 @@
  */
 import { StringDecoder } from 'node:string_decoder'
 import { messageOf } from '../../lib/errors.ts'
+import { endGroup, signalGroup } from '../../lib/process-group.ts'
 import { within } from '../../lib/wait.ts'
 import type { BackgroundCommand } from './environment.ts'
-import { endGroup, signalGroup } from './process-group.ts'
 import type { ShellProcess } from './shell-process.ts'
 
 /** `graceMs`: from SIGTERM to SIGKILL; `drainMs`: how long output is awaited after the shell's end. */

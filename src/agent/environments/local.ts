@@ -6,12 +6,12 @@
 import { Socket } from 'node:net'
 import { isAbsolute } from 'node:path'
 import { HermesError, messageOf } from '../../lib/errors.ts'
+import { endGroup, signalGroup } from '../../lib/process-group.ts'
 import { within } from '../../lib/wait.ts'
 import type { Environment, ExecuteOptions, ExecuteResult } from './environment.ts'
 import { startBackground } from './local-background.ts'
 import { createOutputBuffer } from './output-buffer.ts'
 import { plainEnvironment, type Variables } from './plain-environment.ts'
-import { endGroup, signalGroup } from './process-group.ts'
 import { findShell, folderFor, type ShellProcess, startShell } from './shell-process.ts'
 
 /** After the shell's end, how long to wait for a pipe that something else may hold open. */

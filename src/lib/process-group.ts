@@ -1,8 +1,8 @@
 /**
- * Ending a command together with everything it started: signals go to its process group.
+ * Ending a program together with everything it started: signals go to its process group.
  */
 import { setTimeout as wait } from 'node:timers/promises'
-import { systemCode } from '../../lib/errors.ts'
+import { systemCode } from './errors.ts'
 
 /** How often a group that was asked to end is looked at. */
 const lookEveryMs = 20
