@@ -26,6 +26,8 @@ export interface CliContext {
   readonly errors: Output
   /** What the process ends with; commands set it. */
   exitCode: number
+  /** The process ends with its command, whatever the code of others that it ran has left open. False if left out. */
+  endsWithCommand?: boolean
 }
 
 export function createContext(version: string): CliContext {

@@ -42,6 +42,8 @@ export interface DoctorOptions {
 
 /** Exit code 1 when something is wrong. Throws `home/unusable` when there is nothing to look at. */
 export async function doctor(context: CliContext, { json, offline }: DoctorOptions): Promise<void> {
+  // Adapters are looked at with their own code: sockets that one of them keeps must not keep this process.
+  context.endsWithCommand = true
   const settings = await readSettings(context)
   const redact = createRedactor({ secrets: settings.secrets.all })
   const search = await findDaemonOrReason(context, settings.token)

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import type { CliContext } from './context.ts'
 
-type Process = Pick<NodeJS.Process, 'argv' | 'stdout' | 'stderr' | 'env'> & {
+type Process = Pick<NodeJS.Process, 'argv' | 'stdout' | 'stderr' | 'env' | 'exit'> & {
   exitCode?: number | string | null | undefined
 }
 
@@ -27,6 +27,14 @@ export async function main(process: Process): Promise<void> {
   survive(process.stderr, () => undefined)
   const code = await runCommand(words, context)
   process.exitCode = code === 0 ? lost : code
+  if (context.endsWithCommand !== true) return
+  await Promise.all([written(process.stdout), written(process.stderr)])
+  process.exit()
+}
+
+/** Resolves when all that was given to it is out, or cannot be: an exit would cut off what a pipe has not taken yet. */
+function written(output: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => output.write('', () => resolve()))
 }
 
 /** Runs the command that the words name and resolves with its exit code. Never rejects. */

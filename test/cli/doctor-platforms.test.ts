@@ -6,8 +6,9 @@ import { pathToFileURL } from 'node:url'
 import { lookAtPlatforms } from '../../src/cli/checks/live.ts'
 import { readSettings } from '../../src/cli/settings.ts'
 import type { HomeLayout } from '../../src/lib/home.ts'
+import { within } from '../../src/lib/wait.ts'
 import { type PlatformAccount, platformAccounts } from '../../src/platforms/accounts.ts'
-import { homeWith, quietConfig, runHere } from './support.ts'
+import { homeWith, quietConfig, runHere, startHermes } from './support.ts'
 
 /** A home with a platform `chat` whose adapter looks at an account with this body of a function. */
 function homeWithPlatform(t: TestContext, diagnose: string, section = '{token: s3cret-t0ken-of-a-test}'): HomeLayout {
@@ -140,4 +141,20 @@ test('an adapter is told where the running gateway is', async (t) => {
   const home = homeWithPlatform(t, `return [{ state: 'ok', text: 'the gateway is at ' + gatewayUrl }]`)
   const [finding] = await lookAtPlatforms(await accountsOf(home), 'http://127.0.0.1:1234')
   assert.equal(finding?.text, 'chat: the gateway is at http://127.0.0.1:1234')
+})
+
+test('doctor ends with its exit code and its whole output although an adapter keeps sockets and timers', async (t) => {
+  const home = homeWithPlatform(
+    t,
+    `const { createServer } = await import('node:net')
+     await new Promise((resolve) => createServer().listen(0, '127.0.0.1', resolve))
+     setInterval(() => undefined, 1_000)
+     return [{ state: 'problem', text: 'a long story ' + 'x'.repeat(300_000) }]`,
+  )
+  const ended = await within(startHermes(t, ['doctor', '--json'], { home: home.root }).ended, 20_000)
+  assert.ok(ended.done, 'the process did not end')
+  const { code, stdout, stderr } = ended.value
+  assert.equal(code, 1, stderr)
+  const { findings } = JSON.parse(stdout)
+  assert.ok(findings.some(({ text }: { text: string }) => text.endsWith(`a long story ${'x'.repeat(300_000)}`)))
 })
