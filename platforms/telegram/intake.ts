@@ -77,7 +77,8 @@ export function createIntake(deps: IntakeDeps): HandIn {
     const accepted = await unlessTooLarge(context.accept(event, keys))
     if (accepted === 'too-large') void explain(event.source)
     // Some parts of the album came in before the others: those are not known yet.
-    else if (accepted.status === 'duplicate') for (const part of parts) await context.accept(part.event, part.keys)
+    else if (accepted.status === 'duplicate')
+      for (const part of parts) await unlessTooLarge(context.accept(part.event, part.keys))
   }
 
   async function unlessTooLarge<T>(work: Promise<T>): Promise<T | 'too-large'> {

@@ -48,6 +48,34 @@ test('a part of an album that came in before the others is not taken for the who
   )
 })
 
+test('a part of an album that will never fit holds up nothing when the album comes again', async () => {
+  const { context, handedIn, failNextAccept } = createRecordingContext({ platform: 'telegram' })
+  const nothing = async () => ({ success: true as const })
+  const handIn = createIntake({ context, view, answerPress: nothing, tell: nothing, signal })
+  const part = (id: number) => ({
+    update_id: id,
+    message: { message_id: id, from: ada, chat, date: 1, media_group_id: 'm', ...photo(`file-${id}`) },
+  })
+  await handIn([part(1)])
+  let calls = 0
+  const accept = context.accept
+  const strict = {
+    ...context,
+    accept: (...given: Parameters<typeof accept>) => {
+      calls += 1
+      // The album itself is known; its second part is too large.
+      if (calls === 3) failNextAccept(new HermesError('inbox/too-large'))
+      return accept(...given)
+    },
+  }
+  await createIntake({ context: strict, view, answerPress: nothing, tell: nothing, signal })([
+    part(1),
+    part(2),
+    part(3),
+  ])
+  assert.equal(handedIn.at(-1)?.event.attachments?.[0]?.ref, 'file-3')
+})
+
 test('one chat whose message cannot be stored yet does not hold up the others', async (t) => {
   const { server, gateway } = await connectedChat(t)
   server.bot.chats.add({ id: 77, type: 'private' })

@@ -38,7 +38,7 @@ export const subject: ReplaySubject = {
   ],
 }
 
-function viewOf(account: Readonly<Record<string, unknown>>): View {
+export function viewOf(account: Readonly<Record<string, unknown>>): View {
   return {
     platform: 'slack',
     account: 'default',
