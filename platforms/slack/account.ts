@@ -128,8 +128,8 @@ export function createAccount(context: PlatformContext, options: SlackOptions, n
   }
 
   function openRoute(receiver: Receiver, signingSecret: string): void {
-    const { account, received: alive } = context
-    context.route(createHttpEvents({ account, signingSecret, receiver, clock, log, alive, ephemeral }))
+    const { account, received: alive, health } = context
+    context.route(createHttpEvents({ account, signingSecret, receiver, clock, log, health, alive, ephemeral }))
   }
 
   async function openFirstSocket(receiver: Receiver, regained: () => void, signal: AbortSignal): Promise<void> {

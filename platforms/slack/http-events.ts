@@ -3,10 +3,11 @@
  *
  * Slack hears 200 when what it sent is on disk. Anything else, or nothing within three seconds, and it sends it again.
  */
-import type { HttpRoute, Logger } from '#sdk'
+import type { HttpRoute, Logger, PlatformContext } from '#sdk'
 import { fieldsOf, isFields, textIn } from './payload.ts'
 import type { Receiver } from './receive.ts'
 import { isFromSlack } from './signature.ts'
+import { createWrongSignatures } from './wrong-signatures.ts'
 
 export interface HttpEventsDeps {
   readonly account: string
@@ -14,6 +15,7 @@ export interface HttpEventsDeps {
   readonly receiver: Receiver
   readonly clock: () => number
   readonly log: Logger
+  readonly health: PlatformContext['health']
   /** A request of Slack's came in. */
   alive(): void
   /** The answer to a slash command. */
@@ -22,6 +24,7 @@ export interface HttpEventsDeps {
 
 export function createHttpEvents(deps: HttpEventsDeps): HttpRoute {
   const { account, signingSecret, receiver, clock, log, alive, ephemeral } = deps
+  const wrongSignatures = createWrongSignatures(deps)
   const path = account === 'default' ? '/webhooks/slack' : `/webhooks/slack/${account}`
   return { method: 'POST', path, access: 'own', handle }
 
@@ -33,9 +36,10 @@ export function createHttpEvents(deps: HttpEventsDeps): HttpRoute {
       body,
     }
     if (!isFromSlack(signed, signingSecret, clock())) {
-      log.warn({}, 'a request without a valid signature of Slack was refused: is signing_secret right?')
+      wrongSignatures.refused(/^v0=[0-9a-f]{64}$/.test(signed.signature ?? ''))
       return new Response('the signature is not valid', { status: 401 })
     }
+    wrongSignatures.right()
     const payload = readBody(body.toString('utf8'), request.headers.get('content-type') ?? '')
     if (payload === undefined) return new Response('expected JSON or a form', { status: 400 })
     if (payload['type'] === 'url_verification') return new Response(textIn(payload, 'challenge') ?? '')

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test'
 import { createHttpEvents } from '../../../platforms/slack/http-events.ts'
 import type { Receipt } from '../../../platforms/slack/receive.ts'
 import { isFromSlack } from '../../../platforms/slack/signature.ts'
-import { silentLog } from '../../../src/lib/log.ts'
+import { createLog, silentLog } from '../../../src/lib/log.ts'
 import { signatureOf } from '../../kit/servers/slack/delivery.ts'
 
 const secret = '8f742231b10e8888abcd99yyyzzz85a5'
@@ -62,6 +62,7 @@ describe('the route', () => {
       },
       clock: () => now,
       log: silentLog,
+      health: () => undefined,
       alive: () => undefined,
       ephemeral: (text) => ({ response_type: 'ephemeral', text }),
     })
@@ -112,5 +113,76 @@ describe('the route', () => {
   test('refuses a body that is nothing it knows', async () => {
     assert.equal((await ask('not json')).status, 400)
     assert.equal((await ask('[1]')).status, 400)
+  })
+})
+
+describe('requests with a wrong signature', () => {
+  const reason = 'requests with a wrong signature arrive; check signing_secret'
+
+  function open() {
+    const lines: string[] = []
+    const healths: string[] = []
+    let at = now
+    const log = createLog({
+      level: 'debug',
+      pretty: false,
+      stream: { write: (line: string) => lines.push(line) },
+      redactor: (line) => line,
+    })
+    const route = createHttpEvents({
+      account: 'default',
+      signingSecret: secret,
+      receiver: { receive: async () => ({ acknowledge: true }), takeStored: async () => undefined },
+      clock: () => at,
+      log,
+      health: (state, why = '') => void healths.push(`${state} ${why}`.trim()),
+      alive: () => undefined,
+      ephemeral: (text) => ({ text }),
+    })
+    const post = async (headers: Readonly<Record<string, string>>) => {
+      const body = '{"type":"event_callback"}'
+      return await route.handle(new Request('http://gateway.test/webhooks/slack', { method: 'POST', body, headers }))
+    }
+    return {
+      lines,
+      healths,
+      later(ms: number) {
+        at += ms
+      },
+      right: () => post(signatureOf('{"type":"event_callback"}', secret, at / 1_000)),
+      wrong: () => post(signatureOf('{"type":"event_callback"}', 'another secret', at / 1_000)),
+      unsigned: () => post({}),
+    }
+  }
+
+  test('a flood of them is one line an hour, with their number', async () => {
+    const { lines, later, wrong, unsigned } = open()
+    for (let sent = 0; sent < 100; sent += 1) await unsigned()
+    assert.equal(lines.length, 1)
+    later(3_600_000)
+    await wrong()
+    await wrong()
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line).requests),
+      [1, 100],
+    )
+  })
+
+  test('a wrong signing secret shows in the health, until it is right', async () => {
+    const { healths, right, wrong } = open()
+    await wrong()
+    assert.deepEqual(healths, [`degraded ${reason}`])
+    await right()
+    await right()
+    assert.deepEqual(healths, [`degraded ${reason}`, 'connected'])
+  })
+
+  test('a stranger cannot make an account look ill that Slack has reached, nor one with unsigned requests', async () => {
+    const { healths, right, wrong, unsigned } = open()
+    await unsigned()
+    await right()
+    await wrong()
+    await unsigned()
+    assert.deepEqual(healths, [])
   })
 })
