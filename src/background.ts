@@ -61,11 +61,16 @@ export function createBackground({ store, inbox, outcomes, clock, log }: Backgro
     outcomes
       .wait(seq, never)
       .then(
-        (outcome) => log.info({ task: id, state: outcome.status }, `background task ended: ${beginningOf(outcome)}`),
+        (outcome) => tellEnd(id, outcome),
         (error: unknown) =>
           log.warn({ task: id, error }, `how a background task ended is not known: ${messageOf(error)}`),
       )
       .finally(() => open.delete(id))
+  }
+
+  function tellEnd(task: string, outcome: TurnOutcome): void {
+    const { status: state } = outcome
+    log[state === 'done' ? 'info' : 'warn']({ task, state }, `background task ended: ${beginningOf(outcome)}`)
   }
 
   return {
