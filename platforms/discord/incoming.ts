@@ -26,7 +26,7 @@ import { type Dispatch, idAt, type Json, objectAt, objectsAt } from './wire.ts'
 export interface IncomingDeps {
   readonly context: Pick<
     PlatformContext,
-    'platform' | 'account' | 'accept' | 'change' | 'marks' | 'clock' | 'log' | 'received'
+    'platform' | 'account' | 'accept' | 'change' | 'paced' | 'marks' | 'clock' | 'log' | 'received'
   >
   readonly api: Api
   readonly directory: Directory
@@ -123,7 +123,7 @@ export function createIncoming(deps: IncomingDeps): Incoming {
         deps.threads.expect(prospectiveThreadId, event.text)
     } catch (error) {
       if (!isHermesError(error, 'inbox/too-large')) throw error
-      await refuse(inbound, error)
+      void refuse(inbound, error)
     }
   }
 
@@ -137,17 +137,20 @@ export function createIncoming(deps: IncomingDeps): Incoming {
     }
   }
 
-  /** It will never fit, so the person has to know. */
+  /** It will never fit, so the person has to know. Never rejects, and nothing waits for it. */
   async function refuse({ event, keys }: Extract<Inbound, { kind: 'message' }>, error: HermesError): Promise<void> {
     const { platform, account, chatId, threadId } = event.source
+    // Not one that is still to be opened: the refusal stands beside what it refuses.
     const target = { platform, account, chatId, ...(threadId === undefined ? {} : { threadId }) }
     const text = `${error.message} ${error.hint}`
     const reference = event.messageId === undefined ? {} : { replyTo: event.messageId }
-    const result = await deps.send(
-      { deliveryId: `${keys[0]}:too-large`, target, text, kind: 'notice', ...reference },
-      signal,
-    )
-    if (!result.success) log.warn({ reason: result.error }, 'nobody could be told that a message is too large')
+    const notice: OutboundMessage = { deliveryId: `${keys[0]}:too-large`, target, text, kind: 'notice', ...reference }
+    try {
+      const result = await context.paced(target, signal, (call) => deps.send(notice, call))
+      if (!result.success) log.warn({ reason: result.error }, 'nobody could be told that a message is too large')
+    } catch (error) {
+      log.debug({ reason: messageOf(error) }, 'nobody could be told that a message is too large')
+    }
   }
 
   /** A channel that the gateway did not tell of (an archived thread) is looked at once. */

@@ -45,7 +45,8 @@ export function createAccount(context: PlatformContext, options: SlackOptions, n
     },
   })
   const names = createNames({ call, log, signal: ended.signal })
-  const status = createStatus({ call, text: options.typingText, clock, signal: ended.signal })
+  const { paced } = context
+  const status = createStatus({ call, text: options.typingText, clock, paced, log, signal: ended.signal })
   let identity: Identity | undefined
   let threads: Threads | undefined
   let socket: Socket | undefined

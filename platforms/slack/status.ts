@@ -2,9 +2,9 @@
  * "is thinking..." beside the name of the bot. Slack shows that in some threads only, for two minutes, and until the bot
  * writes there; where it says no it is not asked again.
  */
-import type { SendResult, Target, TurnActivity } from '#sdk'
+import { type Logger, messageOf, type PlatformContext, type SendResult, type Target, type TurnActivity } from '#sdk'
 import { createRecent } from './recent.ts'
-import { resultOf, type SlackCall } from './web.ts'
+import { resultOf, type SlackCall, sentAs } from './web.ts'
 
 export interface Status {
   typing(target: Target, signal: AbortSignal): Promise<SendResult>
@@ -18,13 +18,15 @@ export interface StatusDeps {
   readonly call: SlackCall
   readonly text: string
   readonly clock: () => number
+  readonly paced: PlatformContext['paced']
+  readonly log: Logger
   readonly signal: AbortSignal
 }
 
 /** Slack forgets a status after two minutes. */
 const refreshMs = 60_000
 
-export function createStatus({ call, text, clock, signal: ended }: StatusDeps): Status {
+export function createStatus({ call, text, clock, paced, log, signal: ended }: StatusDeps): Status {
   /** When a thread got its status, ms; Infinity where Slack shows none. */
   const shownAt = createRecent<number>(1_000)
   let offered = true
@@ -45,18 +47,33 @@ export function createStatus({ call, text, clock, signal: ended }: StatusDeps): 
       if (nowhere.has(code)) offered = false
       return nothing
     },
-    activity({ chatId, threadId }, { kind }) {
+    activity(target, { kind }) {
+      const { chatId, threadId } = target
       if (kind !== 'turn-ended' || threadId === undefined) return
       const key = keyOf(chatId, threadId)
       if (!Number.isFinite(shownAt.get(key))) return
       shownAt.delete(key)
-      void set(chatId, threadId, '', ended)
+      void clear(target, threadId)
     },
     posted(channel, threadTs) {
       if (threadTs === undefined) return
       const key = keyOf(channel, threadTs)
       if (Number.isFinite(shownAt.get(key))) shownAt.delete(key)
     },
+  }
+
+  /** Never rejects: Slack itself takes a status away after two minutes. */
+  async function clear(target: Target, threadId: string): Promise<void> {
+    const { chatId } = target
+    try {
+      await paced(target, ended, async (signal) => {
+        // The next turn may have begun while this waited.
+        if (shownAt.has(keyOf(chatId, threadId))) return nothing
+        return sentAs(await set(chatId, threadId, '', signal))
+      })
+    } catch (error) {
+      log.debug({ error: messageOf(error) }, 'a status was not taken away')
+    }
   }
 
   function set(channel: string, threadTs: string, status: string, signal: AbortSignal) {

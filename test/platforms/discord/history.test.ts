@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { HermesError } from '../../../src/lib/errors.ts'
+import type { Target } from '../../../src/message/source.ts'
 import { heard, never, type OnDiscord, onDiscord, texts, until } from './support.ts'
 
 /** Ends the session so that nothing can be resumed, lets people write, and brings Discord back. */
@@ -205,6 +206,29 @@ describe('what was missed', { concurrency: 8 }, () => {
     discord.gateway.dispatchMessage('MESSAGE_CREATE', early)
     await heard(gateway, 'one')
     assert.deepEqual(texts(gateway), ['two', 'one'])
+  })
+
+  test('who wrote too much is told within the rate budget, and what they write next does not wait for it', async (t) => {
+    const turn = Promise.withResolvers<void>()
+    const asked: Target[] = []
+    const { discord, gateway, ada, dm } = await onDiscord(t, {
+      async paced(target, signal, call) {
+        asked.push(target)
+        await turn.promise
+        return await call(signal)
+      },
+    })
+    gateway.failNextAccept(new HermesError('inbox/too-large'))
+    const { id } = discord.say(ada, dm, 'far too much')
+    discord.say(ada, dm, 'small')
+    await heard(gateway, 'small')
+    assert.deepEqual(
+      asked.map(({ chatId }) => chatId),
+      [dm.id],
+    )
+    assert.equal(discord.sent(dm.id).length, 0)
+    turn.resolve()
+    await discord.until((message) => message.message_reference?.['message_id'] === id)
   })
 
   test('an edit that is too large leaves the message as it was, and its chat goes on', async (t) => {

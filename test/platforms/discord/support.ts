@@ -7,7 +7,7 @@ import { type AdapterTiming, createAdapter } from '../../../platforms/discord/ad
 import { within } from '../../../src/lib/wait.ts'
 import type { OutboundMessage } from '../../../src/message/outbound.ts'
 import type { Target } from '../../../src/message/source.ts'
-import type { PlatformAdapter } from '../../../src/platforms/adapter.ts'
+import type { PlatformAdapter, PlatformContext } from '../../../src/platforms/adapter.ts'
 import { createRecordingContext, type HandedIn, type RecordingContext } from '../../kit/recording-context.ts'
 import type { Bot } from '../../kit/servers/discord/gateway.ts'
 import { type DiscordServer, type DiscordServerOptions, startDiscordServer } from '../../kit/servers/discord/server.ts'
@@ -41,6 +41,8 @@ export interface OnDiscordOptions {
   readonly options?: Readonly<Record<string, unknown>>
   readonly timing?: Partial<AdapterTiming>
   readonly clock?: () => number
+  /** The rate budget of the gateway; without it everything goes at once. */
+  readonly paced?: PlatformContext['paced']
   /** After so long an interaction is announced before it is answered. */
   readonly promptMs?: number
   /** False: the test connects it. */
@@ -59,10 +61,10 @@ export async function onDiscord(t: TestContext, given: OnDiscordOptions = {}): P
     platform: 'discord',
     options: optionsFor(discord, discord.bot, given.options),
   })
-  const clock = given.clock === undefined ? {} : { clock: given.clock }
+  const { clock, paced } = { ...gateway.context, ...given }
   const make = (options: Readonly<Record<string, unknown>> = gateway.context.options) => {
     const adapter = createAdapter(
-      { ...gateway.context, ...clock, options },
+      { ...gateway.context, clock, paced, options },
       {
         ...briskly,
         ...given.timing,

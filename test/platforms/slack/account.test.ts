@@ -8,6 +8,7 @@ import slack from '../../../platforms/slack/adapter.ts'
 import { rights } from '../../../platforms/slack/needed-rights.ts'
 import { readOptions } from '../../../platforms/slack/options.ts'
 import { HermesError } from '../../../src/lib/errors.ts'
+import type { SendResult } from '../../../src/message/outbound.ts'
 import { startSlackServer } from '../../kit/servers/slack/slack-server.ts'
 import { ada, channel, direct, never, reply, stage, tokensOf } from './support.ts'
 
@@ -151,6 +152,29 @@ describe('beside messages', () => {
     const { threadId: _none, ...flat } = target
     await adapter.typing?.(flat, never)
     assert.equal(server.statuses.length, 3)
+  })
+
+  test('a status is taken away within the rate budget, and not that of the next turn', async (t) => {
+    const waiting: (() => Promise<unknown>)[] = []
+    const { server, adapter } = await stage(t, {
+      paced(_target, signal, call) {
+        const { promise, resolve } = Promise.withResolvers<SendResult>()
+        waiting.push(async () => resolve(await call(signal)))
+        return promise
+      },
+    })
+    const shown = () => server.statuses.map(({ status }) => status)
+    const target = { platform: 'slack', account: 'default', chatId: channel, threadId: '1.1' }
+    const ended = { kind: 'turn-ended', turnId: 't', status: 'stopped' } as const
+    await adapter.typing?.(target, never)
+    adapter.activity?.(target, ended)
+    await adapter.typing?.(target, never)
+    await waiting.shift()?.()
+    assert.deepEqual(shown(), ['is thinking...', 'is thinking...'])
+    adapter.activity?.(target, ended)
+    assert.equal(shown().length, 2)
+    await waiting.shift()?.()
+    assert.deepEqual(shown(), ['is thinking...', 'is thinking...', ''])
   })
 
   test('where Slack does not show a status it is asked once', async (t) => {

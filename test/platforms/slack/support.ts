@@ -31,6 +31,8 @@ export interface StageOptions {
   readonly connect?: boolean
   /** The clock of the gateway; the real one if left out. */
   readonly clock?: () => number
+  /** The rate budget of the gateway; without it everything goes at once. */
+  readonly paced?: PlatformContext['paced']
 }
 
 /** A workspace with Ada, Bob, a channel and Ada's direct chat. Everything is taken down when the test ends. */
@@ -47,6 +49,7 @@ export async function stage(t: TestContext, given: StageOptions = {}): Promise<S
   const context: PlatformContext = {
     ...gateway.context,
     clock: given.clock ?? Date.now,
+    paced: given.paced ?? gateway.context.paced,
     change(what, keys) {
       changeKeys.push(keys[0])
       return change(what, keys)
