@@ -51,6 +51,9 @@ import { createTurnJournal } from './turn-journal.ts'
 
 export type { Gateway, GatewayOptions } from './gateway-options.ts'
 
+/** What hooks are given at the end, ms, also when turns have used up the time of the drain. */
+const farewellMs = 1_000
+
 /** Starts a gateway. Rejects `home/…`, `store/…`, `http/…` or `config/…`, with everything it had opened closed again. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   prepareHome(options.home)
@@ -398,13 +401,13 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     ended.abort()
     const platforms = connectedNames()
     const graceMs = settings().agent.drain_timeout * 1_000
+    const until = clock() + graceMs
     await engine.stop(graceMs, hurry)
     if (only === undefined) emit('gateway:shutdown', { platforms })
     // Before the outbox stops: what hooks send in farewell still goes out.
-    const drainMs = hurry?.aborted === true ? Math.min(graceMs, 1_000) : graceMs
-    await hooks?.settled(drainMs)
+    await hooks?.settled(Math.max(until - clock(), farewellMs), hurry)
     await outbox.stop(Math.min(graceMs, 5_000))
-    await hooks?.settled(Math.min(drainMs, 1_000))
+    await hooks?.settled(farewellMs, hurry)
     await hooks?.stop(0)
     await supervisor.stop()
     await Promise.all([http.stop(), config.stop(), agents.close()])

@@ -53,8 +53,8 @@ export interface HookRegistry {
   resume(name: string): boolean
   /** The configuration or the environment is another one. */
   reconfigured(): void
-  /** Resolves when every event was handled, or after `withinMs`; tells which. */
-  settled(withinMs: number): Promise<boolean>
+  /** Resolves when every event was handled, after `withinMs`, or when the signal aborts; tells whether all were. */
+  settled(withinMs: number, signal?: AbortSignal): Promise<boolean>
   /** Hears nothing more, lets what runs end for at most `drainMs`, and ends all processes. May be called twice. */
   stop(drainMs: number): Promise<void>
 }
@@ -157,8 +157,8 @@ export function createHookRegistry(deps: HookRegistryDeps): HookRegistry {
       configured.refresh()
     },
 
-    async settled(withinMs) {
-      const { done } = await within(Promise.all(listeners().map((listener) => listener.idle())), withinMs)
+    async settled(withinMs, signal) {
+      const { done } = await within(Promise.all(listeners().map((listener) => listener.idle())), withinMs, signal)
       return done
     },
 
