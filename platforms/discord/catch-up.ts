@@ -17,8 +17,8 @@ export interface CatchUpDeps {
   readonly intake: Intake
   /** By channel: the last message that was handed in, in this life or an earlier one. */
   marks(): Promise<ReadonlyMap<string, string>>
-  /** Hands in a message as if the gateway had sent it. */
-  handIn(message: Json): Promise<void>
+  /** Hands in a message as if the gateway had sent it. False: there was nothing new in it. */
+  handIn(message: Json): Promise<boolean>
   /** Whether somebody's roles decide who may come in: a fetched message does not tell them. */
   readonly needsRoles: boolean
   readonly clock: () => number
@@ -139,14 +139,21 @@ export function createCatchUp(deps: CatchUpDeps): CatchUp {
   async function fetchSince(channel: string, after: string | undefined): Promise<void> {
     if (after === undefined) return
     try {
-      const messages = await slots(() => missed(channel, after))
-      if (messages.length > 0)
-        log.info({ channel, messages: messages.length }, 'messages since the last one were fetched')
-      for (const message of messages) await deps.handIn(message)
+      await handInAll(channel, await slots(() => missed(channel, after)))
     } catch (error) {
       if (!isRefusal(error)) throw error
       // The channel is gone, or the bot no longer sees it: there is nothing to answer.
       log.debug({ channel, reason: explain(error) }, 'what was missed in a channel cannot be fetched')
+    }
+  }
+
+  /** What was fetched holds the bot's own messages and known ones, too: only those that were missed are told of. */
+  async function handInAll(channel: string, messages: readonly Json[]): Promise<void> {
+    let taken = 0
+    try {
+      for (const message of messages) if (await deps.handIn(message)) taken += 1
+    } finally {
+      if (taken > 0) log.info({ channel, messages: taken }, 'messages that were missed have been fetched')
     }
   }
 

@@ -86,7 +86,7 @@ export function createIncoming(deps: IncomingDeps): Incoming {
       const channel = idAt(d, 'channel_id')
       if (channel === undefined) return
       catchUp.ahead(channel)
-      intake.push(channel, () => takeIn(event, session))
+      intake.push(channel, async () => void (await takeIn(event, session)))
     },
   }
 
@@ -107,13 +107,15 @@ export function createIncoming(deps: IncomingDeps): Incoming {
     }
   }
 
-  /** Rejects when something was not stored. */
-  async function takeIn(event: Dispatch, session: string): Promise<void> {
+  /** Rejects when something was not stored. False: nothing of it was new. */
+  async function takeIn(event: Dispatch, session: string): Promise<boolean> {
     await know(event.d)
-    for (const inbound of normalize(event, viewIn(session))) await handIn(inbound)
+    let isNew = false
+    for (const inbound of normalize(event, viewIn(session))) isNew = (await handIn(inbound)) || isNew
+    return isNew
   }
 
-  async function handIn(inbound: Inbound): Promise<void> {
+  async function handIn(inbound: Inbound): Promise<boolean> {
     if (inbound.kind === 'change') return await handInChange(inbound)
     const { event, keys, mark } = inbound
     const { prospectiveThreadId } = event.source
@@ -121,19 +123,23 @@ export function createIncoming(deps: IncomingDeps): Incoming {
       const { status } = await context.accept(event, keys, mark)
       if (status === 'accepted' && prospectiveThreadId !== undefined)
         deps.threads.expect(prospectiveThreadId, event.text)
+      return status === 'accepted'
     } catch (error) {
       if (!isHermesError(error, 'inbox/too-large')) throw error
       void refuse(inbound, error)
+      return false
     }
   }
 
-  async function handInChange({ change, keys }: Extract<Inbound, { kind: 'change' }>): Promise<void> {
+  async function handInChange({ change, keys }: Extract<Inbound, { kind: 'change' }>): Promise<boolean> {
     try {
-      await context.change(change, keys)
+      const { status } = await context.change(change, keys)
+      return status === 'accepted'
     } catch (error) {
       // The message stays as it was taken in.
       if (!isHermesError(error, 'inbox/too-large')) throw error
       log.warn({ change: change.kind, reason: error.message }, 'a change of a message is too large')
+      return false
     }
   }
 

@@ -4,7 +4,7 @@
 import type { OutboundMessage, SendResult, Target } from '#sdk'
 import { messageOf } from '#sdk'
 import type { Api } from './api.ts'
-import { codeOf, resultOf } from './errors.ts'
+import { codeOf, explain, resultOf } from './errors.ts'
 import type { Options } from './options.ts'
 import { type File, nonceOf, renderEdit, renderMessage } from './render.ts'
 import type { Threads } from './threads.ts'
@@ -26,7 +26,7 @@ export interface Sending {
   edit(messageId: string, message: OutboundMessage, signal: AbortSignal): Promise<SendResult>
   remove(target: Target, messageId: string, signal: AbortSignal): Promise<SendResult>
   typing(target: Target, signal: AbortSignal): Promise<SendResult>
-  /** Rejects where Discord cannot be asked. */
+  /** Rejects, in words for people, where Discord cannot be asked now: then nothing is known yet. */
   resolveUnknown(message: OutboundMessage, signal: AbortSignal): Promise<Resolution>
   /** A message of ours was seen on the gateway, with its nonce. */
   echoed(message: Json): void
@@ -157,7 +157,7 @@ export function createSending({ api, threads, options, me }: SendingDeps): Sendi
       const code = codeOf(error)
       // A thread that was never opened, or a place that the bot cannot have written in.
       if (code === channelGone || code === cannotSee) return []
-      throw error
+      throw new Error(`whether the message has arrived cannot be looked up: ${explain(error)}`, { cause: error })
     }
   }
 }

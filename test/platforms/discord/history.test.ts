@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { HermesError } from '../../../src/lib/errors.ts'
 import type { Target } from '../../../src/message/source.ts'
-import { heard, never, type OnDiscord, onDiscord, texts, until } from './support.ts'
+import { heard, messageTo, never, type OnDiscord, onDiscord, texts, until } from './support.ts'
 
 /** Ends the session so that nothing can be resumed, lets people write, and brings Discord back. */
 async function outage({ discord }: OnDiscord, meanwhile: () => void): Promise<void> {
@@ -31,6 +31,32 @@ describe('what was missed', { concurrency: 8 }, () => {
     discord.say(ada, dm, 'after')
     await heard(gateway, 'after')
     assert.deepEqual(texts(gateway), ['before', 'one', 'two', 'three', 'after'])
+  })
+
+  test('after a reconnect the log tells only of messages that were missed', async (t) => {
+    const on = await onDiscord(t)
+    const { discord, gateway, adapter, at, ada, dm } = on
+    const told = () =>
+      gateway.logLines.flatMap((line) => {
+        const { msg, messages } = JSON.parse(line)
+        return /missed have been fetched/.test(msg) ? [messages] : []
+      })
+    discord.say(ada, dm, 'before')
+    await heard(gateway, 'before')
+    await adapter.send(messageTo(at(dm.id), 'the answer'), never)
+    const reads = () => discord.faults.calls('GET /channels/:id/messages')
+    await outage(on, () => undefined)
+    await until(() => gateway.handedIn.length === 2)
+    discord.say(ada, dm, 'between')
+    await heard(gateway, 'between')
+    assert.deepEqual([reads() > 0, told()], [true, []])
+    await outage(on, () => {
+      for (const text of ['one', 'two']) discord.say(ada, dm, text)
+    })
+    await heard(gateway, 'two')
+    discord.say(ada, dm, 'after')
+    await heard(gateway, 'after')
+    assert.deepEqual(told(), [2])
   })
 
   test('what comes in live waits for what was missed in its channel', async (t) => {

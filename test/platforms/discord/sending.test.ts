@@ -83,6 +83,15 @@ test('an answer that reads like a much earlier one is not taken for it', async (
   assert.equal(await next.resolveUnknown?.(messageTo(at(dm.id), 'five'), never), 'unknown')
 })
 
+test('while Discord cannot be asked whether a message has arrived, that is said in words, without what the program threw', async (t) => {
+  const { discord, adapter, dm, at } = await onDiscord(t)
+  discord.faults.goAway('refuse')
+  await assert.rejects(
+    adapter.resolveUnknown?.(messageTo(at(dm.id), 'x'), never) ?? Promise.resolve(),
+    ({ message }: Error) => /Discord could not be reached: ECONNREFUSED/.test(message) && !/fetch failed/.test(message),
+  )
+})
+
 test('a message that could not be sent because nobody listened has not arrived', async (t) => {
   const { discord, adapter, dm, at } = await onDiscord(t)
   discord.faults.goAway('refuse')
