@@ -2,6 +2,7 @@
  * From the checked config to the accounts that the supervisor connects: which are on, which are off and why, and who
  * may reach each.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { AccessRules } from '../inbox/access.ts'
 import { type AccountSettings, gatewaySettings, platformSettings } from './config.ts'
 import type { InstalledPlatform } from './registry.ts'
@@ -18,7 +19,7 @@ export interface PlatformAccount {
   readonly home?: { readonly chatId: string; readonly name?: string; readonly threadId?: string }
   /**
    * `off`: not wanted; `begun` where somebody has set a part of what it needs. `unusable`: wanted, but something it needs
-   * is missing. Absent: to be connected.
+   * is missing or taken. Absent: to be connected.
    */
   readonly blocked?: { readonly kind: 'off' | 'unusable'; readonly reason: string; readonly begun?: true }
 }
@@ -41,8 +42,29 @@ export function platformAccounts(platforms: readonly InstalledPlatform[], config
   const gateway = gatewaySettings.parse(config.gateway ?? {})
   return platforms.flatMap((platform) => {
     const base = platformSettings.parse(config.platforms[platform.name] ?? {})
-    return accountNames(platform, base).map((account) => toAccount(platform, account, base, gateway))
+    const all = accountNames(platform, base).map((account) => toAccount(platform, account, base, gateway))
+    return all.map((account, place) => withoutTwin(account, all.slice(0, place)))
   })
+}
+
+/** Two connections with one token would fight over the messages: the first account keeps it. */
+function withoutTwin(account: PlatformAccount, earlier: readonly PlatformAccount[]): PlatformAccount {
+  if (account.blocked !== undefined) return account
+  for (const other of earlier) {
+    const key = other.blocked === undefined ? sharedSecret(account, other) : undefined
+    if (key === undefined) continue
+    const reason = `the same ${key} as account ${other.account}; each account needs its own`
+    return { ...account, blocked: { kind: 'unusable', reason } }
+  }
+  return account
+}
+
+/** A required secret that both have. With different names beside it (a number, a login) they are two identities. */
+function sharedSecret({ platform, options }: PlatformAccount, other: PlatformAccount): string | undefined {
+  const same = ({ key }: { readonly key: string }) => isDeepStrictEqual(options[key], other.options[key])
+  const needed = platform.options.filter(({ key }) => platform.required.includes(key))
+  if (!needed.filter(({ secret }) => !secret).every(same)) return undefined
+  return needed.filter(({ secret }) => secret).find(same)?.key
 }
 
 type PlatformSettings = ReturnType<typeof platformSettings.parse>

@@ -187,3 +187,59 @@ test('variables of the environment follow from the name of a platform and from i
     [],
   )
 })
+
+test('one token connects one account: a second one that has it is told whose it is', () => {
+  const stand = (section: unknown, platform = telegram) =>
+    accounts({ platforms: { [platform.name]: section } }, [platform]).map(({ account, blocked }) => [
+      account,
+      blocked?.kind,
+      blocked?.reason,
+    ])
+  const twin = 'the same token as account default; each account needs its own'
+  assert.deepEqual(
+    stand({ token: 'a', accounts: { work: { token: 'a' }, home: { token: 'b' }, third: { token: 'b' } } }),
+    [
+      ['default', undefined, undefined],
+      ['work', 'unusable', twin],
+      ['home', undefined, undefined],
+      ['third', 'unusable', twin.replace('default', 'home')],
+    ],
+  )
+  assert.deepEqual(
+    stand({ accounts: { old: { token: 'a', enabled: false }, now: { token: 'a' } } }).at(-1),
+    ['now', undefined, undefined],
+    'an account that is off holds no token',
+  )
+})
+
+test('one half of the credentials twice is a quarrel, too; one password for two numbers is none', () => {
+  const slack = installed(`
+name: slack
+kind: platform
+accounts: true
+config_schema:
+  bot: {type: string, required: true, secret: true}
+  app: {type: string, required: true, secret: true}
+`)
+  const half = accounts(
+    { platforms: { slack: { accounts: { one: { bot: 'a', app: 'x' }, two: { bot: 'b', app: 'x' } } } } },
+    [slack],
+  )
+  assert.match(half[1]?.blocked?.reason ?? '', /^the same app as account one/)
+  const sms = installed(`
+name: sms
+kind: platform
+accounts: true
+config_schema:
+  number: {type: string, required: true}
+  password: {type: string, required: true, secret: true}
+`)
+  const numbers = accounts(
+    { platforms: { sms: { accounts: { one: { number: '1', password: 'x' }, two: { number: '2', password: 'x' } } } } },
+    [sms],
+  )
+  assert.deepEqual(
+    numbers.map(({ blocked }) => blocked),
+    [undefined, undefined],
+  )
+})

@@ -56,7 +56,7 @@ function findingsOf({ platform, account, blocked, access }: PlatformAccount): Fi
   if (blocked?.begun) return [note('Platforms', `${name}: ${blocked.reason}`, 'Set it, or leave the platform off.')]
   if (blocked?.kind === 'off') return [ok('Platforms', `${name}: ${blocked.reason}`)]
   if (blocked !== undefined) {
-    return [problem('Platforms', `${name}: ${blocked.reason}`, 'Set what is missing, or switch the platform off.')]
+    return [problem('Platforms', `${name}: ${blocked.reason}`, 'Set what it needs, or switch it off.')]
   }
   const isClosed =
     access.access === 'allowlist' &&
