@@ -3,7 +3,8 @@
  * place in the file.
  */
 import { z } from 'zod'
-import { type ParsedYaml, type PathPart, parseYaml } from '../lib/yaml.ts'
+import { type ParsedYaml, parseYaml } from '../lib/yaml.ts'
+import { sentencesAbout } from '../lib/yaml-report.ts'
 
 export interface HookManifest {
   readonly name: string
@@ -46,7 +47,7 @@ export function parseHookManifest(text: string, file: string, rules: ManifestRul
     }
   }
   const parsed = manifestSchema.safeParse(yaml.value)
-  if (!parsed.success) return { ok: false, problems: sentences(yaml, parsed.error.issues) }
+  if (!parsed.success) return { ok: false, problems: sentencesAbout(yaml, parsed.error.issues) }
   const { name, description, events, enabled, timeout_ms, env, priority, requires_file } = parsed.data
   const manifest: HookManifest = {
     name: name ?? rules.folder,
@@ -110,40 +111,4 @@ function warningsOf(yaml: ParsedYaml, events: readonly string[], rules: Manifest
     const { line, column } = yaml.positionOf(['events', index])
     return [`${yaml.file}:${line}:${column}: ${doubt}`]
   })
-}
-
-interface Issue {
-  readonly path: readonly PropertyKey[]
-  /** What was expected. */
-  readonly message: string
-}
-
-/** One sentence each, in the order of the file. */
-function sentences(yaml: ParsedYaml, issues: readonly Issue[]): string[] {
-  return issues
-    .map(({ path, message }) => {
-      const parts = path.filter((part) => typeof part !== 'symbol')
-      const field = parts.length === 0 ? '' : `${parts.join('.')}: `
-      return { ...yaml.positionOf(parts), sentence: `${field}${message}, found ${shown(valueAt(yaml.value, parts))}` }
-    })
-    .sort((one, other) => one.line - other.line || one.column - other.column)
-    .map(({ line, column, sentence }) => `${yaml.file}:${line}:${column}: ${sentence}`)
-}
-
-function valueAt(value: unknown, path: readonly PathPart[]): unknown {
-  let found = value
-  for (const part of path) {
-    if (typeof found !== 'object' || found === null) return found
-    found = Object.entries(found).find(([key]) => key === String(part))?.[1]
-  }
-  return found
-}
-
-/** Short, and without the content of lists and mappings. */
-function shown(value: unknown): string {
-  if (value === undefined || value === null) return 'nothing'
-  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list'
-  if (typeof value === 'object') return 'a mapping'
-  const quoted = JSON.stringify(value)
-  return quoted.length > 60 ? `${quoted.slice(0, 60)}…` : quoted
 }

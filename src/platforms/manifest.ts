@@ -3,7 +3,8 @@
  * Nothing in `src/` names a platform; whatever differs between two of them is said here.
  */
 import { z } from 'zod'
-import { type ParsedYaml, type PathPart, parseYaml } from '../lib/yaml.ts'
+import { parseYaml } from '../lib/yaml.ts'
+import { sentencesAbout, type ValueProblem } from '../lib/yaml-report.ts'
 import { backgroundPlatform } from '../message/source.ts'
 import type { MessageLimits } from './adapter.ts'
 
@@ -84,10 +85,10 @@ export function parseManifest(text: string, file: string): ManifestCheck {
   if (isOfAnotherKind(yaml.value)) return { kind: 'other' }
   const parsed = fileSchema.safeParse(yaml.value)
   if (!parsed.success) {
-    return { kind: 'invalid', problems: problemsAt(yaml, parsed.error.issues) }
+    return { kind: 'invalid', problems: sentencesAbout(yaml, parsed.error.issues) }
   }
   const contradictions = contradictionsOf(parsed.data)
-  if (contradictions.length > 0) return { kind: 'invalid', problems: problemsAt(yaml, contradictions) }
+  if (contradictions.length > 0) return { kind: 'invalid', problems: sentencesAbout(yaml, contradictions) }
   return { kind: 'platform', manifest: toManifest(parsed.data) }
 }
 
@@ -173,16 +174,9 @@ const fileSchema = z.looseObject(
 type ManifestFile = z.output<typeof fileSchema>
 type OptionFile = z.output<typeof optionSchema>
 
-/** As zod has it. */
-interface Problem {
-  readonly path: readonly PropertyKey[]
-  /** What was expected. */
-  readonly message: string
-}
-
 /** What each field allows but all of them together do not. */
-function contradictionsOf(file: ManifestFile): Problem[] {
-  const found: Problem[] = []
+function contradictionsOf(file: ManifestFile): ValueProblem[] {
+  const found: ValueProblem[] = []
   const known = new Set(Object.keys(file.config_schema))
   const options = `an option of config_schema (${[...known].join(', ') || 'it has none'})`
   for (const [key, option] of Object.entries(file.config_schema)) {
@@ -251,34 +245,4 @@ function toOption(key: string, option: OptionFile): PlatformOption {
 function isOfAnotherKind(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || !('kind' in value)) return false
   return typeof value.kind === 'string' && value.kind !== 'platform'
-}
-
-/** One sentence each, in the order of the file. */
-function problemsAt(yaml: ParsedYaml, problems: readonly Problem[]): string[] {
-  return problems
-    .map(({ path, message }) => {
-      const parts = path.filter((part) => typeof part !== 'symbol')
-      const field = parts.length === 0 ? '' : `${parts.join('.')}: `
-      return { ...yaml.positionOf(parts), text: `${field}${message}, found ${shown(valueAt(yaml.value, parts))}` }
-    })
-    .sort((one, other) => one.line - other.line || one.column - other.column)
-    .map(({ line, column, text }) => `${yaml.file}:${line}:${column}: ${text}`)
-}
-
-function valueAt(value: unknown, path: readonly PathPart[]): unknown {
-  let found = value
-  for (const part of path) {
-    if (typeof found !== 'object' || found === null) return undefined
-    found = Object.entries(found).find(([key]) => key === String(part))?.[1]
-  }
-  return found
-}
-
-/** Short, and without the content of lists and mappings. */
-function shown(value: unknown): string {
-  if (value === undefined || value === null) return 'nothing'
-  if (Array.isArray(value)) return 'a list'
-  if (typeof value === 'object') return 'a mapping'
-  const shortened = JSON.stringify(value)
-  return shortened.length > 60 ? `${shortened.slice(0, 60)}…` : shortened
 }

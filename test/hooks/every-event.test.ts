@@ -34,6 +34,10 @@ test('the life of a gateway, a session and a turn', async (t) => {
   assert.deepEqual([sent.context['kind'], sent.context['session_key']], ['reply', received.context['session_key']])
   assert.notEqual(sent.context['message_id'], '')
   await gateway.event('message:sent', { kind: 'notice' })
+  assert.equal(
+    gateway.events.filter(({ context }) => context['message'] === 'You said: hello' && 'kind' in context).length,
+    1,
+  )
   await gateway.stop()
   note(gateway)
 })

@@ -1,0 +1,41 @@
+/**
+ * Says what is wrong with the values of a YAML file, each with its place: `file:line:column: key: expected …, found …`.
+ */
+import type { ParsedYaml, PathPart } from './yaml.ts'
+
+/** As zod has it. */
+export interface ValueProblem {
+  readonly path: readonly PropertyKey[]
+  /** What was expected. */
+  readonly message: string
+}
+
+/** One sentence each, in the order of the file. */
+export function sentencesAbout(yaml: ParsedYaml, problems: readonly ValueProblem[]): string[] {
+  return problems
+    .map(({ path, message }) => {
+      const parts = path.filter((part) => typeof part !== 'symbol')
+      const field = parts.length === 0 ? '' : `${parts.join('.')}: `
+      return { ...yaml.positionOf(parts), text: `${field}${message}, found ${shown(valueAt(yaml.value, parts))}` }
+    })
+    .sort((one, other) => one.line - other.line || one.column - other.column)
+    .map(({ line, column, text }) => `${yaml.file}:${line}:${column}: ${text}`)
+}
+
+function valueAt(value: unknown, path: readonly PathPart[]): unknown {
+  let found = value
+  for (const part of path) {
+    if (typeof found !== 'object' || found === null) return undefined
+    found = Object.entries(found).find(([key]) => key === String(part))?.[1]
+  }
+  return found
+}
+
+/** Short, and without the content of lists and mappings. */
+function shown(value: unknown): string {
+  if (value === undefined || value === null) return 'nothing'
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list'
+  if (typeof value === 'object') return 'a mapping'
+  const shortened = JSON.stringify(value)
+  return shortened.length > 60 ? `${shortened.slice(0, 60)}…` : shortened
+}

@@ -1,0 +1,42 @@
+/**
+ * Whatever a HOOK.yaml holds, reading it ends with a manifest or with sentences that name the place.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { parseHookManifest } from '../../src/hooks/manifest.ts'
+import { shellWords } from '../../src/hooks/shell-words.ts'
+
+const keys = ['name', 'description', 'events', 'enabled', 'timeout_ms', 'env', 'priority', 'requires_file', 'other']
+const rules = { folder: 'x', doubtAbout: () => 'odd' }
+
+function check(text: string): void {
+  const found = parseHookManifest(text, 'HOOK.yaml', rules)
+  const sentences = found.ok ? found.warnings : found.problems
+  if (!found.ok) assert.ok(sentences.length > 0)
+  for (const sentence of sentences) assert.match(sentence, /^HOOK\.yaml:\d+:\d+: \S/)
+  if (found.ok) assert.doesNotMatch(found.manifest.name, /[/\\\0]/)
+}
+
+test('any text', () => {
+  fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 200 }), check), { seed: 41, numRuns: 300 })
+})
+
+test('any values under the keys of a manifest', () => {
+  const values = fc.dictionary(fc.constantFrom(...keys), fc.jsonValue({ maxDepth: 2 }))
+  fc.assert(
+    fc.property(values, (value) => check(JSON.stringify(value))),
+    { seed: 42, numRuns: 500 },
+  )
+})
+
+test('words that are quoted come back as they were', () => {
+  const words = fc.array(fc.string({ unit: 'grapheme' }), { minLength: 1, maxLength: 5 })
+  fc.assert(
+    fc.property(words, (all) => {
+      const line = all.map((word) => `'${word.replaceAll("'", `'"'"'`)}'`).join(' ')
+      assert.deepEqual(shellWords(line), all[0] === '' ? undefined : all)
+    }),
+    { seed: 43, numRuns: 300 },
+  )
+})
