@@ -2,7 +2,7 @@
  * What Discord's refusals mean: for the sender what to do next, for people what to change.
  */
 import { DiscordAPIError, HTTPError, RateLimitError } from '@discordjs/rest'
-import { HermesError, messageOf, type SendResult, systemCode } from '#sdk'
+import { HermesError, messageOf, neverArrived, type SendResult, systemCode } from '#sdk'
 
 type Failure = Extract<SendResult, { success: false }>
 
@@ -86,15 +86,6 @@ export function explain(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined
   const code = systemCode(error) ?? systemCode(cause)
   return `Discord could not be reached: ${code ?? messageOf(error)}`
-}
-
-/** The connection was never there, so that nothing was sent. */
-function neverArrived(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined
-  const code = systemCode(error) ?? systemCode(cause) ?? ''
-  return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'].includes(
-    code,
-  )
 }
 
 /** For `connect`: an error that says whether trying again can help. */

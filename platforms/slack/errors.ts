@@ -4,7 +4,7 @@
  * Slack answers with a word (`channel_not_found`), a status (5xx), "too many" (429) or not at all; the SDK throws a class
  * for each, told apart by its `code`.
  */
-import { messageOf, type SendProblem } from '#sdk'
+import { messageOf, neverArrived, type SendProblem } from '#sdk'
 import { type Fields, fieldsIn, fieldsOf, numberIn, textIn } from './payload.ts'
 
 export interface Failure {
@@ -79,7 +79,7 @@ function lostCall(thrown: unknown, method: string): Failure {
   const reason = messageOf(thrown)
   if (reason.includes('Retry header')) return tooMany(method, undefined)
   const codes = codesIn(thrown)
-  const never = codes.some((code) => unconnected.has(code))
+  const never = neverArrived(thrown)
   const detail = codes.length > 0 ? codes.join(', ') : reason.replace(/^A request error occurred: /, '')
   const error = never ? `Slack could not be reached (${detail})` : `Slack did not answer ${method} (${detail})`
   return { problem: 'temporary', error, ...(never ? {} : { maybeSent: true }) }
@@ -94,15 +94,6 @@ function codesIn(thrown: unknown, depth = 0): string[] {
   const below = [thrown.cause ?? original, ...several].flatMap((one) => codesIn(one, depth + 1))
   return [...new Set([...own, ...below])]
 }
-
-const unconnected: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-])
 
 const unauthorised: ReadonlySet<string> = new Set([
   'not_authed',

@@ -2,7 +2,7 @@
  * What went wrong with a call of the Bot API, and what the sender should do about it. Whatever telegraf or fetch threw ends
  * here: their messages hold the address of the call, and the address holds the token.
  */
-import { messageOf, type SendResult, systemCode } from '#sdk'
+import { messageOf, neverArrived, type SendResult, systemCode } from '#sdk'
 import { type Fields, fieldsOf, idOf, isFields, numberOf, textOf } from './fields.ts'
 
 export interface FaultFacts {
@@ -37,7 +37,7 @@ export function faultOf(thrown: unknown, redact: (text: string) => string): ApiF
   const answer = isFields(thrown) ? thrown['response'] : undefined
   if (isFields(answer) && 'error_code' in answer) return refusalOf(answer, redact)
   const reason = redact(reasonOf(thrown))
-  return new ApiFault(`Telegram could not be reached: ${reason}`, { unsent: neverArrived(thrown, reason) })
+  return new ApiFault(`Telegram could not be reached: ${reason}`, { unsent: neverArrived(thrown) })
 }
 
 /** An answer that is not `{"ok": true}`. */
@@ -86,12 +86,3 @@ function reasonOf(thrown: unknown): string {
 function codeOf(thrown: unknown): string | undefined {
   return systemCode(thrown) ?? (thrown instanceof Error ? systemCode(thrown.cause) : undefined)
 }
-
-/** The connection was never made: nothing can have been carried out. */
-function neverArrived(thrown: unknown, reason: string): boolean {
-  if (/\bconnect E[A-Z]+\b/.test(reason)) return true
-  const code = codeOf(thrown) ?? ''
-  return unmade.has(code) || /CERT|UNABLE_TO_VERIFY/.test(code)
-}
-
-const unmade: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'])
