@@ -1,6 +1,7 @@
 /**
  * The settings of one account, read from what the gateway has checked against plugin.yaml.
  */
+import { HermesError } from '#sdk'
 import { asObject, isObject, type Json } from './wire.ts'
 
 export interface Options {
@@ -31,12 +32,18 @@ export interface AllowedMentions {
 
 const discordApi = 'https://discord.com/api'
 
-/** Never throws: what is not set has its default. */
+/** What is not set has its default. Throws `config/invalid` for a token that cannot be one. */
 export function readOptions(given: Json): Options {
+  const token = String(given['token'] ?? '').trim()
+  if (/^Bot\s/i.test(token)) {
+    const told =
+      'platforms.discord.token: it begins with "Bot "; give the token alone, as the Developer Portal shows it.'
+    throw new HermesError('config/invalid', told)
+  }
   const mentions = asObject(given['allow_mentions'])
   const apiUrl = String(given['api_url'] ?? '').replace(/\/+$/, '')
   return {
-    token: String(given['token'] ?? '').trim(),
+    token,
     apiUrl: apiUrl === '' ? discordApi : apiUrl,
     ownApi: apiUrl !== '' && apiUrl !== discordApi,
     requireMention: flag(given, 'require_mention', true),

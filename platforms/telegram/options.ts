@@ -33,12 +33,12 @@ export interface GroupRules {
 
 const telegramRoot = 'https://api.telegram.org/'
 
-/** Throws `config/invalid` or `platform/unauthorised`, in words that repeat no secret. */
+/** Throws `config/invalid`, in words that repeat no secret. */
 export function parseOptions(options: Readonly<Record<string, unknown>>, account: string): TelegramOptions {
   const token = textOf(options['token'])
   const botId = /^(\d+):[\w-]+$/.exec(token)?.[1]
   if (botId === undefined) {
-    throw new HermesError('platform/unauthorised', 'The token is not one that @BotFather gives (123456:ABC…).')
+    throw invalid('token', 'it has not the form <digits>:<letters> of the tokens that @BotFather gives (123456:ABC…)')
   }
   const root = textOf(options['api_root'])
   const words = listOf(options['mention_patterns'])

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { z } from 'zod'
-import { platformAccounts } from '../../src/platforms/accounts.ts'
+import { type AccountsConfig, platformAccounts } from '../../src/platforms/accounts.ts'
 import { platformConfig, platformVariables } from '../../src/platforms/config.ts'
 import { parseManifest } from '../../src/platforms/manifest.ts'
 import type { InstalledPlatform } from '../../src/platforms/registry.ts'
@@ -29,9 +29,13 @@ function installed(text: string): InstalledPlatform {
 }
 
 /** As the gateway does it: checked by the shape, then resolved. */
-function accounts(config: unknown, platforms: readonly InstalledPlatform[] = [telegram]) {
+function accounts(
+  config: unknown,
+  platforms: readonly InstalledPlatform[] = [telegram],
+  gaps: NonNullable<AccountsConfig['gaps']> = [],
+) {
   const { platforms: sections, gateway } = z.object(platformConfig(platforms)).parse(config)
-  return platformAccounts(platforms, { platforms: sections, gateway })
+  return platformAccounts(platforms, { platforms: sections, gateway, gaps })
 }
 
 function only(config: unknown, platform: InstalledPlatform = telegram) {
@@ -242,4 +246,29 @@ config_schema:
     numbers.map(({ blocked }) => blocked),
     [undefined, undefined],
   )
+})
+
+test('a variable that is not set makes the account unusable that asks for it, and says which and where', () => {
+  const reason = `\${X} is not set (config.yaml:4:12)`
+  const gap = (...path: string[]) => ({ path: ['platforms', 'telegram', ...path], reason })
+  const stand = (section: unknown, ...path: string[]) =>
+    accounts({ platforms: { telegram: section } }, [telegram], [gap(...path)]).map(({ account, blocked }) => [
+      account,
+      blocked?.kind,
+      blocked?.reason,
+    ])
+  const on = (account: string) => [account, undefined, undefined]
+  const lacking = (account: string) => [account, 'unusable', reason]
+
+  assert.deepEqual(stand({}, 'token'), [lacking('default')])
+  assert.deepEqual(stand({ token: 'a' }, 'allow_from'), [lacking('default')], 'without the list it would be another')
+  const named = { token: 'a', accounts: { family: {}, work: { token: 'b' } } }
+  const family = stand(named, 'accounts', 'family', 'token')
+  assert.deepEqual(family, [on('default'), lacking('family'), on('work')])
+  const { token: _, ...rest } = { ...named, accounts: { work: { token: 'b' } } }
+  assert.deepEqual(stand(rest, 'token'), [lacking('default'), on('work')], 'credentials are not inherited')
+  const inherits = { token: 'a', accounts: { heir: { token: 'b' }, own: { token: 'c', allow_from: ['ann'] } } }
+  assert.deepEqual(stand(inherits, 'allow_from'), [lacking('default'), lacking('heir'), on('own')])
+  const off = { enabled: false, token: 'a' }
+  assert.deepEqual(stand(off, 'allow_from')[0]?.[1], 'off')
 })

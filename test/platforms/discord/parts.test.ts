@@ -9,6 +9,7 @@ import { readOptions } from '../../../platforms/discord/options.ts'
 import { createSessionLimit } from '../../../platforms/discord/session-limit.ts'
 import { idAtTime, isNewer, newest, timeOf } from '../../../platforms/discord/snowflake.ts'
 import { readVoice } from '../../../platforms/discord/voice.ts'
+import { isHermesError } from '../../../src/lib/errors.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { never, until } from './support.ts'
 
@@ -38,6 +39,16 @@ describe('settings', () => {
     )
     assert.deepEqual(options.mentions, { everyone: false, roles: false, users: true, repliedUser: true })
     assert.equal(options.allowBots, 'none')
+  })
+
+  test('a token with the word that stands before it in requests is named, and not repeated', () => {
+    assert.throws(
+      () => readOptions({ token: 'Bot secret-of-the-bot' }),
+      (error) =>
+        isHermesError(error, 'config/invalid') &&
+        /discord\.token: it begins with "Bot "/.test(error.message) &&
+        !/secret-of/.test(error.message),
+    )
   })
 
   test('another API is the one that is asked, with or without a stroke at its end', () => {

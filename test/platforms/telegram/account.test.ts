@@ -28,7 +28,7 @@ test('an address alone means mode webhook, and mode: polling wins over it', () =
 
 test('options that cannot work are refused in words, and no secret is repeated', () => {
   const cases: readonly (readonly [Readonly<Record<string, unknown>>, string, RegExp])[] = [
-    [{ token: 'secret words' }, 'platform/unauthorised', /not one that @BotFather gives/],
+    [{ token: 'secret words' }, 'config/invalid', /telegram\.token: it has not the form <digits>:<letters>/],
     [{ token, mode: 'webhook' }, 'config/invalid', /webhook_secret: mode webhook needs/],
     [{ token, mode: 'webhook', webhook_secret: 'secret words' }, 'config/invalid', /1 to 256 letters/],
     [{ token, mode: 'webhook', webhook_secret: 's' }, 'config/invalid', /webhook_url: mode webhook needs/],
