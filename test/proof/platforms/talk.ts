@@ -38,7 +38,7 @@ const looksPerFull = 200
 
 export function createTalk(stages: readonly Stage[]): Talk {
   const asked: Asked[] = []
-  /** Messages that will not change any more. */
+  /** Messages with an answer: they will not change any more. */
   const read = new Set<string>()
   const open = new Map<string, { readonly one: Asked; readonly resolve: () => void }>()
   const places = stages.flatMap((stage) =>
@@ -61,11 +61,11 @@ export function createTalk(stages: readonly Stage[]): Talk {
   }
 
   function take({ id, text, draft }: SentMessage): void {
-    if (draft || read.has(id)) return
+    const token = draft || read.has(id) ? undefined : answeredToken(text)
+    if (token === undefined) return
     read.add(id)
-    const token = answeredToken(text)
-    const found = token === undefined ? undefined : open.get(token)
-    if (token === undefined || found === undefined) return
+    const found = open.get(token)
+    if (found === undefined) return
     open.delete(token)
     placeOf(found.one.chat).waiting -= 1
     found.one.tookMs = performance.now() - found.one.at

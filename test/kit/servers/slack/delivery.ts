@@ -55,6 +55,9 @@ interface Pending {
   settle(result: Delivered): void
 }
 
+/** Pings in a row. */
+const mostUnanswered = 5
+
 export function createDelivery(options: DeliveryOptions): Delivery {
   const { redeliverMs, maxTries, hook, pingMs, hello } = options
   const sockets: WebSocket[] = []
@@ -111,7 +114,16 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   function attach(socket: WebSocket): void {
     sockets.push(socket)
     socket.send(JSON.stringify({ type: 'hello', num_connections: sockets.length, ...hello }))
-    const beat = setInterval(() => socket.ping('ping'), pingMs)
+    let unanswered = 0
+    const beat = setInterval(() => {
+      unanswered += 1
+      // Nobody is there any more: what waits for an acknowledgement goes another way.
+      if (unanswered > mostUnanswered) socket.terminate()
+      else socket.ping('ping')
+    }, pingMs)
+    socket.on('pong', () => {
+      unanswered = 0
+    })
     socket.on('message', (data) => acknowledge(String(data)))
     // A reset is what these servers are for.
     socket.on('error', () => undefined)
