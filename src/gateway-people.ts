@@ -43,7 +43,7 @@ export function createPeople({ catalogue, config, log, only }: PeopleDeps): Peop
   function read(): PlatformAccount[] {
     const { platforms, gateway } = config.current()
     const chosen = catalogue.platforms.filter(({ name }) => only === undefined || only.includes(name))
-    const all = platformAccounts(chosen, { platforms, gateway })
+    const all = platformAccounts(chosen, { platforms, gateway, gaps: config.gaps() })
     // A configuration that cannot be used opens no door to the outside; the page and the terminal stay, to mend it.
     const unusable = config.state().source === 'defaults' && config.state().problems.length > 0
     return unusable ? all.filter(({ platform }) => platform.access === 'token') : all

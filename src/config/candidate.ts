@@ -4,13 +4,14 @@
 import { createRedactor } from '../lib/redact.ts'
 import { type ParsedYaml, type PathPart, type Position, parseYaml } from '../lib/yaml.ts'
 import type { Environment } from './environment.ts'
+import { accountKeyOf, type Gap } from './gaps.ts'
 import { applyOverrides, type EnvironmentName, kindAt, type Override, readText, typeAt } from './overrides.ts'
 import { type ConfigProblem, dotted } from './problem.ts'
 import { resolveReferences } from './references.ts'
 import { isWriteOnly } from './schema-view.ts'
 import { isSecretName, secretsIn, secretsOfEnvironment } from './secrets.ts'
 import type { ConfigOf, ConfigShape } from './section.ts'
-import { isTree, valueAt, withValue } from './tree.ts'
+import { isTree, valueAt, withoutKey, withValue } from './tree.ts'
 import { separateUnknown, type UnknownKey } from './unknown-keys.ts'
 import { validate } from './validate.ts'
 
@@ -26,8 +27,10 @@ export interface CandidateInput<Shape extends ConfigShape> {
 }
 
 export interface Candidate<Shape extends ConfigShape> {
-  /** Absent when there are problems. */
+  /** Absent when there are problems other than gaps. */
   readonly value?: ConfigOf<Shape>
+  /** What the value lacks; each is among the problems, too. */
+  readonly gaps: readonly Gap[]
   readonly problems: readonly ConfigProblem[]
   readonly warnings: readonly ConfigProblem[]
   /** What must not be shown, whether the value can be used or not. */
@@ -52,6 +55,17 @@ export function readCandidate<Shape extends ConfigShape>(input: CandidateInput<S
     const value = valueAt(tree, path)
     if (kind !== undefined && typeof value === 'string') tree = withValue(tree, path, readText(value, kind))
   }
+  // In a key that no room reads, ${X} may be meant for somebody else: a shell command, a template.
+  const isRead = ({ path }: { path: readonly PathPart[] }) => typeAt(shapes, path) !== undefined
+  const unread = undefinedNames.filter((reference) => !isRead(reference))
+  const missing = undefinedNames
+    .filter(isRead)
+    .map(({ path, name }) => ({ path, name, problem: undefinedProblem(yaml, path, name) }))
+  const bearable = missing.flatMap(({ path, name, problem }): Gap[] => {
+    const key = accountKeyOf(path)
+    return key === undefined ? [] : [{ path: key, reason: unsetReason(problem, name), problem }]
+  })
+  for (const { path } of bearable) tree = withoutKey(tree, path)
   const separated = separateUnknown(tree, shapes, acceptedKeys)
   const overridden = applyOverrides(separated.tree, environmentNames, environment, shapes)
   const isHidden = (path: readonly string[]) => {
@@ -76,11 +90,8 @@ export function readCandidate<Shape extends ConfigShape>(input: CandidateInput<S
   // A reference without a variable already says what is wrong with the value.
   const reported = new Set(undefinedNames.map(({ path }) => dotted(path)))
   const misfits = checked.ok ? [] : checked.misfits.filter(({ path }) => !reported.has(dotted(path)))
-  // In a key that no room reads, ${X} may be meant for somebody else: a shell command, a template.
-  const isRead = ({ path }: { path: readonly PathPart[] }) => typeAt(shapes, path) !== undefined
-  const unread = undefinedNames.filter((reference) => !isRead(reference))
   const problems = [
-    ...undefinedNames.filter(isRead).map(({ path, name }) => undefinedProblem(yaml, path, name)),
+    ...missing.map(({ problem }) => problem),
     ...misfits.map(({ path, expected, found }) => ({
       ...placeOf(yaml, overridden.overrides, path),
       path: dotted(path),
@@ -90,7 +101,9 @@ export function readCandidate<Shape extends ConfigShape>(input: CandidateInput<S
     })),
   ]
   return {
-    ...(checked.ok && problems.length === 0 ? { value: checked.value } : {}),
+    ...(checked.ok && problems.length === bearable.length ? { value: checked.value } : {}),
+    // What a variable of the environment has set is there, whatever the file says.
+    gaps: bearable.filter(({ path }) => valueAt(overridden.tree, path) === undefined),
     problems: problems.sort(byPlace),
     warnings: [
       ...unread.map(({ path, name }) => undefinedProblem(yaml, path, name)),
@@ -102,7 +115,7 @@ export function readCandidate<Shape extends ConfigShape>(input: CandidateInput<S
 }
 
 function unusable<Shape extends ConfigShape>(problems: ConfigProblem[], secrets: readonly string[]): Candidate<Shape> {
-  return { problems, warnings: [], secrets, holdsSecrets: false }
+  return { gaps: [], problems, warnings: [], secrets, holdsSecrets: false }
 }
 
 function syntaxProblem({ file, line, column, message }: ParsedYaml['problems'][number]): ConfigProblem {
@@ -126,6 +139,10 @@ function undefinedProblem(yaml: ParsedYaml, path: readonly PathPart[], name: str
   const expected = `the variable ${name} to be set`
   const message = `\${${name}} is not set in the environment or in .env; set it, or write \${${name}:-default}`
   return { file: yaml.file, ...yaml.positionOf(path), path: dotted(path), expected, found: 'nothing', message }
+}
+
+function unsetReason({ file, line, column }: ConfigProblem, name: string): string {
+  return `\${${name}} is not set (${[file, line, column].filter((part) => part !== undefined).join(':')})`
 }
 
 function unknownWarning(yaml: ParsedYaml, { path, key, meant }: UnknownKey): ConfigProblem {

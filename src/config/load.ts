@@ -6,8 +6,9 @@ import type { HomeLayout } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
 import { type Watch, watchFiles } from '../lib/watch.ts'
 import type { Environment } from './environment.ts'
+import type { Gap } from './gaps.ts'
 import type { EnvironmentName } from './overrides.ts'
-import { type ConfigProblem, formatProblem } from './problem.ts'
+import { type ConfigProblem, dotted, formatProblem } from './problem.ts'
 import { type ConfigInput, fallBack, readConfig } from './resolve.ts'
 import type { Secrets } from './secrets.ts'
 import type { ConfigOf, ConfigShape } from './section.ts'
@@ -51,6 +52,8 @@ export interface Config<Shape extends ConfigShape> {
   current(): ConfigOf<Shape>
   /** The environment that belongs to `current`. */
   environment(): Environment
+  /** What `current` lacks because a variable is not set: keys of chat accounts, which cannot be used without. */
+  gaps(): readonly Gap[]
   state(): ConfigState
   /** Calls the listener after each change that was applied. Returns what ends it. What a listener throws is logged. */
   onChange(listener: ConfigListener<Shape>): () => void
@@ -78,9 +81,10 @@ export function createConfig<Shape extends ConfigShape>(options: ConfigOptions<S
 
   const atStart = start()
   let value = atStart.value
+  let gaps = atStart.gaps
   let state = atStart.state
 
-  function start(): { value: ConfigOf<Shape>; state: ConfigState } {
+  function start(): { value: ConfigOf<Shape>; gaps: readonly Gap[]; state: ConfigState } {
     const input = inputWith(environment)
     const reading = readConfig(input)
     const { problems, warnings, ignored, text } = reading
@@ -89,12 +93,16 @@ export function createConfig<Shape extends ConfigShape>(options: ConfigOptions<S
     if (reading.value !== undefined) {
       if (text !== undefined) keepLastGood(text)
       const source = text === undefined ? 'defaults' : 'file'
-      return { value: reading.value, state: report({ ...found, source, degraded: ignored }) }
+      return { value: reading.value, gaps: reading.gaps, state: report({ ...found, source, degraded: ignored }) }
     }
     const fallback = fallBack(input)
     secrets?.set('config', [...reading.secrets, ...fallback.secrets])
     const degraded = [...new Set([`${reading.reason}; ${fallback.instead}`, ...ignored, ...fallback.ignored])]
-    return { value: fallback.value, state: report({ ...found, source: fallback.source, degraded }) }
+    return {
+      value: fallback.value,
+      gaps: fallback.gaps,
+      state: report({ ...found, source: fallback.source, degraded }),
+    }
   }
 
   function reload(): ConfigState {
@@ -110,15 +118,16 @@ export function createConfig<Shape extends ConfigShape>(options: ConfigOptions<S
       return state
     }
     const wasDegraded = state.degraded.length > 0
-    const before = { value, environment }
+    const before = { value, gaps, environment }
     value = reading.value
+    gaps = reading.gaps
     environment = nextEnvironment
     if (text !== undefined) keepLastGood(text)
     const source = text === undefined ? 'defaults' : 'file'
     state = report({ source, problems, warnings, degraded: ignored, pendingRestart: waiting(atStart.value, value) })
     if (wasDegraded && ignored.length === 0) log.info({}, 'the configuration is in order again')
     tell([
-      ...changedPaths(before.value, value),
+      ...new Set([...changedPaths(before.value, value), ...changedGaps(before.gaps, gaps)]),
       ...changedPaths(before.environment.values, environment.values, 'environment'),
     ])
     return state
@@ -168,6 +177,7 @@ export function createConfig<Shape extends ConfigShape>(options: ConfigOptions<S
   return {
     current: () => value,
     environment: () => environment,
+    gaps: () => gaps,
     state: () => state,
     onChange: (listener) => {
       listeners.add(listener)
@@ -184,4 +194,11 @@ export function createConfig<Shape extends ConfigShape>(options: ConfigOptions<S
       await watching?.close()
     },
   }
+}
+
+/** Dotted paths of keys that came to lack something, or lack it no more: a value they never had has not changed. */
+function changedGaps(before: readonly Gap[], after: readonly Gap[]): string[] {
+  const pathsOf = (gaps: readonly Gap[]) => gaps.map(({ path }) => dotted(path))
+  const [one, other] = [pathsOf(before), pathsOf(after)]
+  return [...one.filter((path) => !other.includes(path)), ...other.filter((path) => !one.includes(path))]
 }

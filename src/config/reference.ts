@@ -114,6 +114,7 @@ const introduction = [
   '',
   // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the notation that is explained
   'In texts, `${NAME}` stands for a variable, `${NAME:-default}` for a variable with a default, and `$${` for `${` itself.',
+  'A variable that is not set makes the file unusable; in a key of a chat account only that account, and all else goes on.',
   'Unknown keys are reported and ignored. `hermes config check` shows every problem with its line and column.',
   'While the gateway runs, changes of both files are applied at once; what needs a restart is named in the log and in `hermes status`.',
 ]

@@ -8,6 +8,7 @@ import { readTextIfExists } from '../lib/files.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import { type Candidate, readCandidate } from './candidate.ts'
 import { type Environment, openToOthers } from './environment.ts'
+import type { Gap } from './gaps.ts'
 import { type EnvironmentName, pathOf } from './overrides.ts'
 import { type ConfigProblem, formatProblem, formatProblems } from './problem.ts'
 import type { ConfigOf, ConfigShape } from './section.ts'
@@ -24,6 +25,8 @@ export interface ConfigInput<Shape extends ConfigShape> {
 export interface Reading<Shape extends ConfigShape> {
   /** Absent when they cannot be used. */
   readonly value?: ConfigOf<Shape>
+  /** What the value lacks. */
+  readonly gaps: readonly Gap[]
   /** Text of config.yaml; absent when there is none or it cannot be read. */
   readonly text?: string
   /** Why there is no value, as the beginning of a sentence; '' when there is one. */
@@ -49,8 +52,9 @@ export function readConfig<Shape extends ConfigShape>(input: ConfigInput<Shape>)
   const usable = file.problems.length === 0 && asked.value !== undefined
   return {
     ...(usable ? { value: asked.value } : {}),
+    gaps: asked.gaps,
     ...(file.text === undefined ? {} : { text: file.text }),
-    reason: usable ? '' : reasonOf([...file.problems, ...asked.problems]),
+    reason: usable ? '' : reasonOf([...file.problems, ...asked.problems], asked.gaps),
     problems: [...environment.problems, ...file.problems, ...asked.problems],
     warnings,
     ignored: [...environment.problems.map(formatProblem), ...asked.ignored],
@@ -60,6 +64,7 @@ export function readConfig<Shape extends ConfigShape>(input: ConfigInput<Shape>)
 
 export interface Fallback<Shape extends ConfigShape> {
   readonly value: ConfigOf<Shape>
+  readonly gaps: readonly Gap[]
   readonly source: 'last-good' | 'defaults'
   /** What is used instead, as the end of a sentence. */
   readonly instead: string
@@ -75,7 +80,7 @@ export function fallBack<Shape extends ConfigShape>(input: ConfigInput<Shape>): 
   const { home, environmentNames } = input
   const copy = readFile(home.lastGoodConfigFile)
   if (copy.text !== undefined) {
-    const { value, secrets, ignored } = readWithEnvironment(
+    const { value, gaps, secrets, ignored } = readWithEnvironment(
       input,
       copy.text,
       basename(home.lastGoodConfigFile),
@@ -83,18 +88,27 @@ export function fallBack<Shape extends ConfigShape>(input: ConfigInput<Shape>): 
     )
     const since = statSync(home.lastGoodConfigFile, { throwIfNoEntry: false })?.mtime.toISOString() ?? 'earlier'
     if (value !== undefined) {
-      return { value, secrets, ignored, source: 'last-good', instead: `the last good copy, of ${since}, is in use` }
+      return {
+        value,
+        gaps,
+        secrets,
+        ignored,
+        source: 'last-good',
+        instead: `the last good copy, of ${since}, is in use`,
+      }
     }
   }
   const withoutPlatforms = environmentNames.filter((name) => pathOf(name)[0] !== 'platforms')
-  const { value, secrets, ignored, problems } = readWithEnvironment(input, '', 'defaults', withoutPlatforms)
+  const { value, gaps, secrets, ignored, problems } = readWithEnvironment(input, '', 'defaults', withoutPlatforms)
   if (value === undefined) throw new HermesError('config/invalid', formatProblems(problems))
   const instead = 'there is no good copy, so defaults are in use and no chat platform is connected'
-  return { value, secrets, ignored, source: 'defaults', instead }
+  return { value, gaps, secrets, ignored, source: 'defaults', instead }
 }
 
-function reasonOf(problems: readonly ConfigProblem[]): string {
-  const [first, ...more] = problems.filter(({ variable }) => variable === undefined)
+function reasonOf(problems: readonly ConfigProblem[], gaps: readonly Gap[]): string {
+  const isBearable = (problem: ConfigProblem) =>
+    problem.variable !== undefined || gaps.some((gap) => gap.problem === problem)
+  const [first, ...more] = problems.filter((problem) => !isBearable(problem))
   const others = more.length === 0 ? '' : ` (and ${more.length} more)`
   return `the configuration cannot be used: ${first === undefined ? 'the reason is not known' : formatProblem(first)}${others}`
 }

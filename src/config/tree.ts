@@ -30,6 +30,14 @@ export function withValue(tree: unknown, path: readonly PathPart[], value: unkno
   return { ...tree, [part]: withValue(inner, rest, value) }
 }
 
+/** A copy without the key at the path. What is not there, or not below keys, stays as it is. */
+export function withoutKey(tree: unknown, path: readonly PathPart[]): unknown {
+  const [part, ...rest] = path
+  if (part === undefined || !isTree(tree) || !Object.hasOwn(tree, part)) return tree
+  if (rest.length > 0) return { ...tree, [part]: withoutKey(tree[part], rest) }
+  return Object.fromEntries(Object.entries(tree).filter(([key]) => key !== String(part)))
+}
+
 /** Dotted paths of what differs, as deep as both sides are objects; lists count as one value. Sorted. */
 export function changedPaths(one: unknown, other: unknown, path = ''): string[] {
   if (!isTree(one) || !isTree(other)) return isDeepStrictEqual(one, other) ? [] : [path]

@@ -35,6 +35,14 @@ export interface AccountsConfig {
   /** Sections by platform name, as `platformConfig` checked them. */
   readonly platforms: Readonly<Record<string, unknown>>
   readonly gateway: unknown
+  /** Keys of accounts that are not there because a variable is not set. None if left out. */
+  readonly gaps?: readonly AccountGap[]
+}
+
+interface AccountGap {
+  /** `platforms`, the platform, perhaps `accounts` and a name, and the key. */
+  readonly path: readonly (string | number)[]
+  readonly reason: string
 }
 
 /** Every account of every platform, those that are off too. Throws (ZodError) only for a config that was not checked. */
@@ -42,7 +50,9 @@ export function platformAccounts(platforms: readonly InstalledPlatform[], config
   const gateway = gatewaySettings.parse(config.gateway ?? {})
   return platforms.flatMap((platform) => {
     const base = platformSettings.parse(config.platforms[platform.name] ?? {})
-    const all = accountNames(platform, base).map((account) => toAccount(platform, account, base, gateway))
+    const gaps = (config.gaps ?? []).filter(({ path }) => path[1] === platform.name)
+    const names = accountNames(platform, base, gaps)
+    const all = names.map((account) => toAccount(platform, account, base, gateway, gaps))
     return all.map((account, place) => withoutTwin(account, all.slice(0, place)))
   })
 }
@@ -76,9 +86,14 @@ type HomeSetting = {
 type GatewaySettings = ReturnType<typeof gatewaySettings.parse>
 
 /** The platform's own keys make the account `default`; beside named accounts it exists when it has credentials. */
-function accountNames({ accounts, required }: InstalledPlatform, base: PlatformSettings): string[] {
+function accountNames(
+  { accounts, required }: InstalledPlatform,
+  base: PlatformSettings,
+  gaps: readonly AccountGap[],
+): string[] {
   const named = accounts ? Object.keys(base.accounts ?? {}) : []
-  const complete = required.length > 0 && missing(required, base).length === 0
+  const absent = missing(required, base).filter((key) => gaps.every(({ path }) => path[2] !== key))
+  const complete = required.length > 0 && absent.length === 0
   return named.length === 0 || (complete && !named.includes('default')) ? ['default', ...named] : named
 }
 
@@ -87,11 +102,13 @@ function toAccount(
   account: string,
   base: PlatformSettings,
   gateway: GatewaySettings,
+  gaps: readonly AccountGap[],
 ): PlatformAccount {
   const own: AccountSettings | undefined = base.accounts?.[account]
   const settings = { ...inherited(platform, account, base), ...own }
   const home = settings.home_channel
-  const blocked = blockedBy(platform, base, own, settings)
+  const lacks = gaps.filter(({ path }) => concerns(path, platform, account, own))
+  const blocked = blockedBy(platform, base, own, settings, lacks)
   return {
     platform,
     account,
@@ -122,20 +139,37 @@ function inherited(platform: InstalledPlatform, account: string, base: PlatformS
   return Object.fromEntries(Object.entries(base).filter(([key]) => !platform.required.includes(key)))
 }
 
+/** A key of the account itself, or one of its platform that it would inherit. */
+function concerns(
+  path: AccountGap['path'],
+  { required }: InstalledPlatform,
+  account: string,
+  own: AccountSettings | undefined,
+): boolean {
+  const key = String(path[2])
+  if (key === 'accounts') return path[3] === account
+  return own?.[key] === undefined && (account === 'default' || !required.includes(key))
+}
+
 /** An explicit `false` beats credentials; credentials beat silence. */
 function blockedBy(
   platform: InstalledPlatform,
   base: PlatformSettings,
   own: AccountSettings | undefined,
   settings: AccountSettings,
+  gaps: readonly AccountGap[],
 ): PlatformAccount['blocked'] {
   if (base.enabled === false || own?.enabled === false) return { kind: 'off', reason: 'switched off in the config' }
   const absent = missing(platform.required, settings)
   const hasCredentials = platform.required.length > 0 && absent.length === 0
-  const wanted = settings.enabled ?? (own !== undefined || platform.defaultEnabled || hasCredentials)
+  // Somebody meant to switch it on, or to give it its credentials.
+  const isMeant = gaps.some(({ path }) => ['enabled', ...platform.required].includes(String(path.at(-1))))
+  const wanted = settings.enabled ?? (own !== undefined || platform.defaultEnabled || hasCredentials || isMeant)
   const notSet = `not set: ${absent.map((key) => nameOf(platform, key)).join(', ')}`
   if (!wanted && isBegun(platform, settings)) return { kind: 'off', reason: `off, ${notSet}`, begun: true }
   if (!wanted) return { kind: 'off', reason: 'not configured' }
+  // Also where it could do without the key: a list of people or a proxy that is left out makes it another account.
+  if (gaps.length > 0) return { kind: 'unusable', reason: gaps.map(({ reason }) => reason).join('; ') }
   return absent.length === 0 ? undefined : { kind: 'unusable', reason: notSet }
 }
 

@@ -158,3 +158,23 @@ test('doctor ends with its exit code and its whole output although an adapter ke
   const { findings } = JSON.parse(stdout)
   assert.ok(findings.some(({ text }: { text: string }) => text.endsWith(`a long story ${'x'.repeat(300_000)}`)))
 })
+
+test('an account whose variable is not set is a problem with its place, and the others are looked at', async (t) => {
+  const section = `{token: one-of-two-tokens, allow_from: ["*"], accounts: {family: {token: "\${FAMILY_TOKEN}"}}}`
+  const home = homeWithPlatform(t, `return [{ state: 'ok', text: 'met ' + account }]`, section)
+  const place = /config\.yaml:\d+:\d+/
+  const { code, lines } = await linesOf(home)
+  assert.equal(code, 1)
+  assert.equal(lines[0], '✓ Platforms: chat: on')
+  assert.match(lines[1] ?? '', /^✗ Platforms: chat\/family: \$\{FAMILY_TOKEN\} is not set \(config\.yaml:\d+:\d+\)$/)
+  assert.deepEqual(lines.slice(3), ['✓ Platforms: chat: met default'])
+
+  const check = await runHere(home.root, ['config', 'check'])
+  assert.equal(check.code, 78)
+  assert.match(check.stdout, place)
+  assert.match(check.stdout, /platforms\.chat\.accounts\.family\.token: \$\{FAMILY_TOKEN\} is not set/)
+
+  const strict = await within(startHermes(t, ['gateway', 'run', '--strict'], { home: home.root }).ended, 20_000)
+  assert.ok(strict.done && strict.value.code === 78)
+  assert.match(strict.value.stderr, place)
+})

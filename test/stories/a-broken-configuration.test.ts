@@ -107,3 +107,17 @@ async function firstLineOf(response: Response): Promise<string> {
   }
   return text.split('\n')[0] ?? ''
 }
+
+test('an account whose variable is not set fails alone: the others chat on, through a restart too', async (t) => {
+  const family = { url: 'http://127.0.0.1:9', token: `\${FAMILY_BOT_TOKEN}` }
+  const gateway = await startTestGateway(t, { config: { platforms: { fake: { accounts: { family } } } } })
+  await gateway.say('hello')
+  await gateway.reply('You said: hello')
+  await gateway.stop()
+  await gateway.start()
+  await gateway.say('still there?')
+  await gateway.reply('You said: still there?')
+  const { fake } = gateway.current().status().platforms
+  assert.equal(fake?.state, 'failed')
+  assert.match(fake?.reason ?? '', /family: \$\{FAMILY_BOT_TOKEN\} is not set \(config\.yaml:\d+:\d+\)/)
+})

@@ -45,7 +45,9 @@ export const checkModel: Check = ({ settings: { config } }) => {
 
 export const checkPlatforms: Check = ({ settings: { config, catalogue } }) => {
   const { platforms, gateway } = config.current()
-  const findings = platformAccounts(catalogue.platforms, { platforms, gateway }).flatMap(findingsOf)
+  const findings = platformAccounts(catalogue.platforms, { platforms, gateway, gaps: config.gaps() }).flatMap(
+    findingsOf,
+  )
   return findings.length > 0
     ? findings
     : [problem('Platforms', 'none is installed', 'Check the installation: platforms/ is empty.')]

@@ -18,7 +18,7 @@ const diagnosesShape = z.array(
 
 export const checkLive: Check = ({ settings: { config, catalogue }, daemon }) => {
   const { platforms, gateway } = config.current()
-  const accounts = platformAccounts(catalogue.platforms, { platforms, gateway })
+  const accounts = platformAccounts(catalogue.platforms, { platforms, gateway, gaps: config.gaps() })
   return lookAtPlatforms(accounts, daemon?.url)
 }
 
