@@ -62,6 +62,8 @@ export interface RecordingContext {
   received(): number
   /** What the adapter has logged, as JSON, before the gateway takes secrets out. */
   readonly logLines: readonly string[]
+  /** Calls `look` after everything that is remembered here. Call what it returns to end that. */
+  onChange(look: () => void): () => void
 }
 
 export interface RecordingOptions {
@@ -82,7 +84,15 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
   const waiting = new Map<number, ((outcome: TurnOutcome) => void)[]>()
   const listeners: ((record: HandedIn) => void)[] = []
   const logLines: string[] = []
-  const stream = { write: (line: string) => logLines.push(line) }
+  const observers = new Set<() => void>()
+  const note = <T>(into: T[], what: T) => {
+    into.push(what)
+    changed()
+  }
+  const changed = () => {
+    for (const look of [...observers]) look()
+  }
+  const stream = { write: (line: string) => note(logLines, line) }
   const log = createLog({ level: 'debug', pretty: false, stream, redactor: (line) => line })
   const changes: MessageChange[] = []
   const changeKeys = new Set<string>()
@@ -115,6 +125,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
       const record = { event, keys, ...(mark === undefined ? {} : { mark }), accepted }
       handedIn.push(record)
       for (const tell of listeners.splice(0)) tell(record)
+      changed()
       return accepted
     },
     outcome(seq, signal) {
@@ -138,12 +149,12 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
       if (refusal !== undefined) return { status: 'refused', reason: refusal }
       if (keys.some((key) => changeKeys.has(key))) return { status: 'duplicate', seq: 0 }
       for (const key of keys) changeKeys.add(key)
-      changes.push(change)
+      note(changes, change)
       return { status: 'accepted', seq: changes.length }
     },
     async press(press) {
       await stored()
-      presses.push(press)
+      note(presses, press)
       return pressAnswer
     },
     marks: async () => new Map(marks),
@@ -152,9 +163,10 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     route: (route) => void routes.push(route),
     received() {
       received += 1
+      changed()
     },
-    refused: (reason) => void refusals.push(reason),
-    health: (state, reason) => void healths.push({ state, reason }),
+    refused: (reason) => note(refusals, reason),
+    health: (state, reason) => note(healths, { state, reason }),
     info: () => ({ version: '0.0.0', model: 'test', provider: 'test', degraded: [] }),
   }
 
@@ -208,6 +220,10 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     refusals,
     received: () => received,
     logLines,
+    onChange(look) {
+      observers.add(look)
+      return () => void observers.delete(look)
+    },
   }
 
   /** Resolves when the event would be on disk. */
@@ -215,6 +231,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     attempts += 1
     for (const watcher of watchers) watcher()
     watchers = []
+    changed()
     await held
     if (failure === undefined) return
     const error = failure

@@ -27,7 +27,7 @@ describe('a connection to Discord', { concurrency: 8 }, () => {
 
   test('a quiet connection is asked for a sign of life, and stays when it gives one', async (t) => {
     const { discord, gateway, ada, dm } = await onDiscord(t, { timing: alert })
-    await until(() => discord.gateway.counts.heartbeats >= 3)
+    await until(() => discord.gateway.counts.heartbeats >= 3, discord)
     discord.say(ada, dm, 'still there')
     await heard(gateway, 'still there')
     assert.deepEqual([discord.gateway.counts.identified, discord.gateway.counts.resumed], [1, 0])
@@ -36,7 +36,7 @@ describe('a connection to Discord', { concurrency: 8 }, () => {
   test('when Discord asks for a new connection the session goes on', async (t) => {
     const { discord, gateway, ada, dm } = await onDiscord(t)
     discord.gateway.askReconnect()
-    await until(() => discord.gateway.connections() === 0)
+    await until(() => discord.gateway.connections() === 0, discord)
     discord.say(ada, dm, 'meanwhile')
     await heard(gateway, 'meanwhile')
     assert.deepEqual([discord.gateway.counts.identified, discord.gateway.counts.resumed], [1, 1])
@@ -98,7 +98,7 @@ describe('a connection to Discord', { concurrency: 8 }, () => {
     test(`closed with ${code} in the middle of the work, the account says why, and does not try again`, async (t) => {
       const { discord, gateway } = await onDiscord(t)
       discord.gateway.close(code)
-      await until(() => gateway.refusals.length > 0)
+      await until(() => gateway.refusals.length > 0, gateway)
       assert.match(gateway.refusals[0] ?? '', words)
       assert.equal(discord.gateway.counts.identified, 1)
     })
@@ -108,12 +108,12 @@ describe('a connection to Discord', { concurrency: 8 }, () => {
     const { discord, gateway, ada, dm } = await onDiscord(t)
     discord.gateway.turnAway(503)
     discord.gateway.cut()
-    await until(() => gateway.healths.length > 0)
+    await until(() => gateway.healths.length > 0, gateway)
     assert.deepEqual(gateway.healths[0], { state: 'degraded', reason: 'the connection to Discord was lost' })
     discord.gateway.turnAway(0)
     discord.say(ada, dm, 'again')
     await heard(gateway, 'again')
-    await until(() => gateway.healths.length > 1)
+    await until(() => gateway.healths.length > 1, gateway)
     assert.deepEqual(gateway.healths.at(-1), { state: 'connected', reason: undefined })
   })
 
@@ -128,7 +128,7 @@ describe('a connection to Discord', { concurrency: 8 }, () => {
     const { discord, gateway } = await onDiscord(t)
     Object.assign(discord.gateway.limit, { remaining: 0, reset_after: 7_200_000 })
     discord.gateway.invalidate(false)
-    await until(() => gateway.healths.some(({ reason = '' }) => reason.includes('all 1000 sessions')))
+    await until(() => gateway.healths.some(({ reason = '' }) => reason.includes('all 1000 sessions')), gateway)
     assert.equal(discord.gateway.counts.identified, 1)
   })
 
@@ -141,7 +141,7 @@ describe('a connection to Discord', { concurrency: 8 }, () => {
   test('signs of life are passed on', async (t) => {
     const { discord, gateway } = await onDiscord(t, { server: { heartbeatMs: 20 } })
     const before = gateway.received()
-    await until(() => gateway.received() >= before + 3)
+    await until(() => gateway.received() >= before + 3, gateway)
     assert.ok(discord.gateway.counts.heartbeats >= 3)
   })
 

@@ -10,7 +10,7 @@ import { heard, messageTo, never, onDiscord, until } from './support.ts'
 
 test('the slash commands are registered once, and again only when they changed', async (t) => {
   const { discord, gateway, again } = await onDiscord(t)
-  await until(() => discord.counts.commandPuts === 1)
+  await until(() => discord.counts.commandPuts === 1, discord)
   assert.deepEqual(
     discord.commandsOf().map(({ name, description }) => [name, description]),
     [
@@ -20,11 +20,11 @@ test('the slash commands are registered once, and again only when they changed',
   )
   const reads = () => discord.faults.calls('GET /applications/:id/commands')
   await again().connect(never)
-  await until(() => reads() === 2)
+  await until(() => reads() === 2, discord)
   assert.equal(discord.counts.commandPuts, 1)
   gateway.commands.push({ name: 'status', description: 'Shows what it does.', argsHint: '' })
   await again().connect(never)
-  await until(() => discord.counts.commandPuts === 2)
+  await until(() => discord.counts.commandPuts === 2, discord)
   assert.equal(discord.commandsOf().length, 3)
 })
 
@@ -35,7 +35,7 @@ test('commands that cannot be registered do not keep the bot from working', asyn
     body: { message: 'Missing Access', code: 50001 },
   })
   await adapter.connect(never)
-  await until(() => gateway.logLines.some((line) => line.includes('could not be registered')))
+  await until(() => gateway.logLines.some((line) => line.includes('could not be registered')), gateway)
   discord.say(ada, dm, 'hello')
   await heard(gateway, 'hello')
 })
@@ -88,7 +88,7 @@ test('a command that takes long to store is announced in time and answered later
   const { discord, gateway, ada, dm } = await onDiscord(t, { promptMs: 20 })
   const release = gateway.holdAccepts()
   const telling = discord.choose(ada, dm, 'new')
-  await until(() => discord.faults.calls('POST /interactions/:id/:token/callback') === 1)
+  await until(() => discord.faults.calls('POST /interactions/:id/:token/callback') === 1, discord)
   release()
   assert.equal(await telling, 'On it: `/new`')
   assert.equal(discord.faults.calls('PATCH /webhooks/:id/:token/messages/@original'), 1)
@@ -146,6 +146,6 @@ test('an answer that comes too late, or twice, disturbs nobody', async (t) => {
     discord.faults.answer('POST /interactions/:id/:token/callback', { status: 404, body: { message: 'late', code } })
     void discord.choose(ada, dm, 'new')
   }
-  await until(() => gateway.logLines.filter((line) => line.includes('answered too late')).length === 2)
+  await until(() => gateway.logLines.filter((line) => line.includes('answered too late')).length === 2, gateway)
   assert.ok(gateway.logLines.every((line) => !line.includes('"level":"warn"') && !line.includes('"level":40')))
 })

@@ -83,7 +83,7 @@ describe('killed between two steps, the gateway answers once', { concurrency: 2 
         assert.ok(found.done, `waited in vain for ${text}`)
       }
       const killed = endOf(live(children, home, at, hit))
-      await until(() => discord.gateway.counts.identified === 1, 30_000)
+      await until(() => discord.gateway.counts.identified === 1, discord)
       discord.say(ada, dm, 'Are you there?')
       await shown('You said: Are you there?')
       discord.say(ada, dm, 'Hello')

@@ -28,7 +28,7 @@ test('a message whose answer is lost is found by what the gateway told of it', a
   const message = messageTo(at(dm.id), 'once')
   await adapter.send(message, never)
   const reads = () => discord.faults.calls('GET /channels/:id/messages')
-  await until(() => discord.sent(dm.id).length === 1)
+  await until(() => discord.sent(dm.id).length === 1, discord)
   const found = await adapter.resolveUnknown?.(message, never)
   assert.deepEqual(found, { sent: true, messageId: discord.sent(dm.id)[0]?.id })
   assert.equal(reads(), 0)

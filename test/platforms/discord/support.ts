@@ -2,7 +2,6 @@
  * The adapter against a Discord on this machine, in front of a gateway that only remembers.
  */
 import type { TestContext } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { type AdapterTiming, createAdapter } from '../../../platforms/discord/adapter.ts'
 import { within } from '../../../src/lib/wait.ts'
 import type { OutboundMessage } from '../../../src/message/outbound.ts'
@@ -100,6 +99,9 @@ export function optionsFor(discord: DiscordServer, bot: Bot, more: Readonly<Reco
 
 export const never = new AbortController().signal
 
+/** Nothing takes so long: whoever waits in vain shall say for what. */
+const patienceMs = 60_000
+
 let deliveries = 0
 
 export function messageTo(target: Target, text: string, more: Partial<OutboundMessage> = {}): OutboundMessage {
@@ -113,7 +115,7 @@ export async function heard({ handedIn, next }: RecordingContext, text: string):
   for (;;) {
     const known = find()
     if (known !== undefined) return known
-    const { done } = await within(next(), 10_000)
+    const { done } = await within(next(), patienceMs)
     if (!done && find() === undefined) throw new Error(`waited in vain for "${text}"`)
   }
 }
@@ -122,11 +124,20 @@ export function texts({ handedIn }: RecordingContext): string[] {
   return handedIn.flatMap(({ event, accepted }) => (accepted.status === 'accepted' ? [event.text] : []))
 }
 
-/** Resolves when it is so; rejects after `patienceMs`. */
-export async function until(isSo: () => boolean, patienceMs = 10_000): Promise<void> {
-  const giveUpAt = performance.now() + patienceMs
-  while (!isSo()) {
-    if (performance.now() > giveUpAt) throw new Error(`waited in vain for ${isSo}`)
-    await setTimeout(2)
+/** What tells of its changes: the local Discord, the gateway that remembers. */
+export interface Observed {
+  onChange(look: () => void): () => void
+}
+
+/** Resolves when it is so; looks now, and after every change of what it is about. */
+export async function until(isSo: () => boolean, ...about: readonly Observed[]): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const look = () => {
+    if (isSo()) resolve()
   }
+  const ends = about.map((one) => one.onChange(look))
+  look()
+  const { done } = await within(promise, patienceMs)
+  for (const end of ends) end()
+  if (!done) throw new Error(`waited in vain for ${isSo}`)
 }

@@ -67,7 +67,7 @@ for (const life of ['the same life', 'the next life']) {
     assert.equal((await last.edit?.(sent.messageId, messageTo(target, 'This.'), true, never))?.success, true)
     const [shown] = discord.sent(discord.general.id)
     assert.deepEqual([shown?.content, shown?.message_reference?.['message_id']], ['This.', id])
-    await until(() => gateway.logLines.some((line) => line.includes('no thread could be opened')))
+    await until(() => gateway.logLines.some((line) => line.includes('no thread could be opened')), gateway)
   })
 }
 

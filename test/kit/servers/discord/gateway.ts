@@ -41,6 +41,8 @@ export interface GatewayOptions {
   readonly heartbeatMs: number
   readonly world: World
   readonly bots: readonly Bot[]
+  /** Called after a connection was opened, heard from or closed. */
+  changed(): void
   /** Where clients resume; known once the server listens. */
   url(): string
 }
@@ -171,11 +173,14 @@ export function attachGateway(server: Server, options: GatewayOptions): DiscordG
     socket.on('error', () => undefined)
     socket.on('close', (code) => {
       sockets.delete(socket)
-      if (session?.socket !== socket) return
-      session.socket = undefined
-      // A client that says goodbye ends its session.
-      if (code === 1000 || code === 1001) sessions.delete(session.id)
+      if (session?.socket === socket) {
+        session.socket = undefined
+        // A client that says goodbye ends its session.
+        if (code === 1000 || code === 1001) sessions.delete(session.id)
+      }
+      options.changed()
     })
+    options.changed()
     tell(socket, { op: 10, d: { heartbeat_interval: options.heartbeatMs } })
     socket.on('message', (data) => {
       received = [...received.filter((at) => at > Date.now() - 60_000), Date.now()]
@@ -191,6 +196,7 @@ export function attachGateway(server: Server, options: GatewayOptions): DiscordG
       if (session !== undefined) return socket.close(4005, 'Already authenticated.')
       session = op === 2 ? identify(socket, d) : resume(socket, d)
     })
+    socket.on('message', () => options.changed())
   }
 
   function identify(socket: WebSocket, d: Record<string, unknown>): Session | undefined {

@@ -64,6 +64,8 @@ export interface DiscordServer {
   sent(channel?: string): Message[]
   /** Resolves with the first message of a bot that fits, now or later. */
   until(fits: (message: Message) => boolean): Promise<Message>
+  /** Calls `look` whenever a call came or was answered, and whenever a bot's connection was opened, heard from or closed. */
+  onChange(look: () => void): () => void
   /** Where somebody was shown typing, in order. */
   readonly typing: readonly string[]
   commandsOf(bot?: Bot): readonly Readonly<Record<string, unknown>>[]
@@ -84,15 +86,20 @@ export async function startDiscordServer(options: DiscordServerOptions = {}): Pr
   if (bot === undefined) throw new Error('there is no bot')
   const general = world.channel('general', 0, { topic: 'Everything' })
   const watchers = new Set<() => void>()
+  const changed = () => {
+    for (const look of [...watchers]) look()
+  }
   let port = 0
 
   const server = createServer((request, response) => {
     answer(request, response).catch((error) => response.destroy(error))
   })
   faults.watch(server)
+  faults.onCall(changed)
   const gateway = attachGateway(server, {
     heartbeatMs: options.heartbeatMs ?? 41_250,
     world,
+    changed,
     bots: [...bots.values()],
     url: () => options.resumeUrl ?? `ws://127.0.0.1:${port}/gateway`,
   })
@@ -136,7 +143,7 @@ export async function startDiscordServer(options: DiscordServerOptions = {}): Pr
     const { status, body: said } = answerCall({ route, params, query: searchParams, body, bot: caller }, deps)
     if (met === 'lose-answer') faults.cut(response)
     else reply(response, status, said, headers)
-    for (const look of watchers) look()
+    changed()
   }
 
   const own = new Set([...bots.values()].map(({ user }) => user.id))
@@ -261,6 +268,10 @@ export async function startDiscordServer(options: DiscordServerOptions = {}): Pr
       watchers.add(look)
       look()
       return promise
+    },
+    onChange(look) {
+      watchers.add(look)
+      return () => void watchers.delete(look)
     },
     commandsOf: (whose = bot) => deps.commands.get(whose.applicationId) ?? [],
     fileOf: (url) => deps.files.get(new URL(url).pathname),
