@@ -343,6 +343,8 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
   // — Start: recovery, then HTTP, then the platforms
   let url = ''
   try {
+    // Recovery has things to tell.
+    hooks?.discoverAndLoad()
     probe('recovery:begun')
     await outbox.recover()
     const open = await store.run(openLanes)
@@ -356,10 +358,9 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     url = (await http.start()).url
     if (only === undefined) announceDaemon(home, { pid: process.pid, url })
   } catch (error) {
-    await Promise.allSettled([http.stop(), outbox.stop(0)])
+    await Promise.allSettled([http.stop(), outbox.stop(0), hooks?.stop(0)])
     throw error
   }
-  hooks?.discoverAndLoad()
   engine.start((key, lane, signal) => (lane === 'turn' ? runTurn(key, signal) : runCommand(key, signal)))
   phase = 'ready'
   log.info({ url, ms: clock() - startedAt, home: home.root }, 'ready')

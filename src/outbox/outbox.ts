@@ -15,7 +15,7 @@ import { createDrafts } from './drafts.ts'
 import { callPaced, type PacedCall } from './paced.ts'
 import { hurryRows, recoverRows, sweepOutbox } from './queries.ts'
 import { type PreparedReply, prepareReply, type Reply } from './reply.ts'
-import { createRoom, type OutboxDeps } from './room.ts'
+import { createRoom, type OutboxDeps, settledMessage } from './room.ts'
 import { keepTyping } from './typing.ts'
 
 export type { DeadLetter } from './dead-letters.ts'
@@ -113,11 +113,12 @@ export function createOutbox(given: Given): Outbox {
     paced: (target, signal, call) => callPaced(room, target, signal, call),
     async recover() {
       const now = room.clock()
-      const { chats, stored } = await room.store.run(function* () {
-        const open = yield* recoverRows(room.settings().outbox.max_tries, now)
-        return { chats: open, stored: yield* readDrafts() }
+      const { chats, givenUp, stored } = await room.store.run(function* () {
+        const recovered = yield* recoverRows(room.settings().outbox.max_tries, now)
+        return { ...recovered, stored: yield* readDrafts() }
       })
       room.probe('outbox:recovering')
+      for (const row of givenUp) room.onSettled?.({ ...settledMessage(row), error: row.error ?? '' })
       drafts.restore(stored)
       for (const chat of chats) delivery.start(chat)
       return { openChats: chats.length }

@@ -166,7 +166,8 @@ const orphan = query((db, p: { max_tries: number; now: number }) =>
       updated_at: p.now,
     })
     .where(open)
-    .where('state', '=', 'sending'),
+    .where('state', '=', 'sending')
+    .returning(['key', 'platform', 'account', 'chat_id', 'thread_id', 'session_key', 'kind', 'text', 'error', 'state']),
 )
 
 const openChats = query((db, _: Record<never, never>) =>
@@ -196,11 +197,17 @@ export function* hurryRows(
   yield* exec(hurry, { ...of, now })
 }
 
-/** After a crash: rows left in flight become `unknown` (a try each), and every chat with open rows is returned. */
-export function* recoverRows(maxTries: number, now: number): UseCase<readonly Chat[]> {
-  yield* exec(orphan, { max_tries: maxTries, now })
+/**
+ * After a crash: rows left in flight become `unknown` (a try each) or are given up. Returns every chat with open rows, and
+ * what was given up.
+ */
+export function* recoverRows(maxTries: number, now: number) {
+  const orphans = yield* rows(orphan, { max_tries: maxTries, now })
   const found = yield* rows(openChats, {})
-  return found.map(({ platform, account, chat_id }) => ({ platform, account, chatId: chat_id }))
+  return {
+    chats: found.map(({ platform, account, chat_id }): Chat => ({ platform, account, chatId: chat_id })),
+    givenUp: orphans.filter(({ state }) => state === 'dead'),
+  }
 }
 
 const sweepRows = query((db, p: { before: number; limit: number }) =>

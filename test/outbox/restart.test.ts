@@ -34,6 +34,7 @@ test('what was stored and not sent is sent after a restart, in order', async (t)
   assert.deepEqual(await second.outbox.recover(), { openChats: 1 })
   await second.outbox.settled()
   assert.deepEqual(second.sender.texts(), ['one', 'two', 'three'])
+  assert.deepEqual(second.settled, ['sent one', 'sent two', 'sent three'])
 })
 
 test('a crash before the call leads to a labelled reply: nobody can know that it was not sent', async (t) => {
@@ -148,6 +149,7 @@ test('a reply that was in flight at every crash is given up in the end, and seen
   }
   const last = openOutbox(t, { settings, path: first.path, sender: first.sender })
   assert.deepEqual(await last.outbox.recover(), { openChats: 0 })
+  assert.deepEqual(last.settled, ['given up poison: the gateway ended while it was being sent'])
   const [letter] = await last.outbox.list()
   assert.deepEqual([letter?.text, letter?.tries, letter?.doubt], ['poison', 3, 1])
 })

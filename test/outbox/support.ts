@@ -222,6 +222,8 @@ export interface Bench {
   transactions(): number
   /** Disconnected: the outbox finds no sender. */
   connected: boolean
+  /** What became of messages in the end, as it was told: `sent <text>`, `given up <text>: <why>`. */
+  readonly settled: string[]
   /** Runs at every named point. */
   onPoint: (point: string) => void
   /** From now on nothing of this outbox reaches disk or platform, as after `kill -9`. */
@@ -275,6 +277,8 @@ export function openOutbox(t: TestContext, options: BenchOptions = {}): Bench {
     pause: time.pause,
     log: options.log ?? silentLog,
     settings: () => settings,
+    onSettled: ({ text, error }) =>
+      void bench.settled.push(error === undefined ? `sent ${text}` : `given up ${text}: ${error}`),
     probe(point) {
       bench.points.push(point)
       bench.onPoint(point)
@@ -289,6 +293,7 @@ export function openOutbox(t: TestContext, options: BenchOptions = {}): Bench {
     time,
     path,
     points: [],
+    settled: [],
     connected: true,
     onPoint: () => undefined,
     transactions: () => transactions,
