@@ -18,10 +18,12 @@ export interface HookCounts {
 }
 
 export interface Health {
+  /** Sorts what was measured: for people, not for each event. */
   counts(): HookCounts
   /** Why it hears nothing; undefined while it does. */
   setAside(): string | undefined
   note(event: string, outcome: Outcome, ms: number, now: number): void
+  kills(): number
   /** It cannot be loaded, as was found out without an event. */
   unloadable(text: string, now: number): void
   dropped(): void
@@ -76,6 +78,7 @@ export function createHealth(): Health {
       cannotLoad = true
       lastError = { at: now, event: '', text }
     },
+    kills: () => kills,
     dropped() {
       dropped += 1
     },

@@ -75,7 +75,7 @@ export function createListener({ id, run, deadlineMs, wantsToHear, onKill, clock
   }
 
   function note(event: string, outcome: Outcome, ms: number): void {
-    const { kills } = health.counts()
+    const killsBefore = health.kills()
     health.note(event, outcome, ms, clock())
     if (outcome.ok) {
       unavailable = undefined
@@ -87,7 +87,7 @@ export function createListener({ id, run, deadlineMs, wantsToHear, onKill, clock
     const setAside = health.setAside()
     if (setAside !== undefined)
       log.error({}, `hook ${id} is set aside: ${setAside}; mend its files, or \`hermes hooks resume\``)
-    if (health.counts().kills > kills) onKill?.(health.counts().kills)
+    if (health.kills() > killsBefore) onKill?.(health.kills())
   }
 
   function isOpen(): boolean {
