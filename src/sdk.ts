@@ -6,6 +6,7 @@ export { assertNever, HermesError, isHermesError, messageOf, systemCode, toError
 export { type Following, follow } from './lib/follow.ts'
 export type { Logger } from './lib/log.ts'
 export { type MarkedToken, parseMarkdown } from './lib/markdown.ts'
+export { createRecent, type Recent } from './lib/recent.ts'
 export { neverArrived } from './lib/unreached.ts'
 export { backoffMs, pause, within } from './lib/wait.ts'
 export * from './message/change.ts'

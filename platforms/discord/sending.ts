@@ -1,8 +1,7 @@
 /**
  * The sending half of the adapter: each call says what became of it, and none is repeated here.
  */
-import type { OutboundMessage, SendResult, Target } from '#sdk'
-import { messageOf } from '#sdk'
+import { createRecent, messageOf, type OutboundMessage, type SendResult, type Target } from '#sdk'
 import type { Api } from './api.ts'
 import { codeOf, explain, resultOf } from './errors.ts'
 import type { Options } from './options.ts'
@@ -46,7 +45,7 @@ const usualUploadMb = 10
 
 export function createSending({ api, threads, options, me }: SendingDeps): Sending {
   /** By nonce: the id of the message. */
-  const echoes = new Map<string, string>()
+  const echoes = createRecent<string>(echoLimit)
 
   return {
     async send(message, signal) {
@@ -107,8 +106,6 @@ export function createSending({ api, threads, options, me }: SendingDeps): Sendi
       const id = idAt(message, 'id')
       if (nonce === undefined || id === undefined) return
       echoes.set(nonce, id)
-      if (echoes.size > echoLimit)
-        for (const oldest of [...echoes.keys()].slice(0, echoLimit / 5)) echoes.delete(oldest)
     },
   }
 

@@ -2,7 +2,7 @@
  * Threads that open with the first message of ours: the address of an answer names the channel and the thread, and the
  * thread has the id of the message it is opened from, so that nothing has to be remembered over a restart.
  */
-import type { Target } from '#sdk'
+import { createRecent, type Target } from '#sdk'
 import type { Api } from './api.ts'
 import { codeOf, isRefusal } from './errors.ts'
 import { cut } from './render.ts'
@@ -39,13 +39,13 @@ const memory = 1_000
 
 export function createThreads({ api, onOpened, onRefused }: ThreadDeps): Threads {
   /** Thread id → the text that names it. */
-  const expected = new Map<string, string>()
+  const expected = createRecent<string>(memory)
   /** Threads that Discord does not let the bot open. */
-  const refused = new Set<string>()
+  const refused = createRecent<true>(memory)
 
   return {
     expect(threadId, text) {
-      remember(expected, threadId, text)
+      expected.set(threadId, text)
     },
     placeNow: ({ chatId, threadId }) =>
       threadId === undefined || expected.has(threadId) || refused.has(threadId) ? chatId : threadId,
@@ -78,7 +78,7 @@ export function createThreads({ api, onOpened, onRefused }: ThreadDeps): Threads
         if (lost !== undefined && (code === unknownMessage || code === unknownChannel)) throw lost
         onRefused(error)
         expected.delete(threadId)
-        remember(refused, threadId)
+        refused.set(threadId, true)
         return false
       }
     }
@@ -103,16 +103,4 @@ export function threadName(text: string): string {
       .trim(),
   )
   return cut(words.find((line) => line !== '') ?? 'Conversation', nameLimit)
-}
-
-function remember(into: Map<string, string>, key: string, value: string): void
-function remember(into: Set<string>, key: string): void
-function remember(into: Map<string, string> | Set<string>, key: string, value = ''): void {
-  if (into instanceof Map) into.set(key, value)
-  else into.add(key)
-  if (into.size <= memory) return
-  for (const oldest of into.keys()) {
-    into.delete(oldest)
-    return
-  }
 }

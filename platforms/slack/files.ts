@@ -1,9 +1,8 @@
 /**
  * Files that go out: an address for the upload, the bytes, and the message that shows the file.
  */
-import { messageOf, type OutboundAttachment, type OutboundMessage, type SendResult } from '#sdk'
+import { messageOf, type OutboundAttachment, type OutboundMessage, type Recent, type SendResult } from '#sdk'
 import { type Fields, listIn, textIn } from './payload.ts'
-import type { Recent } from './recent.ts'
 import { type Post, renderCaption, renderLink, renderPicture } from './render.ts'
 import { resultOf, type SlackCall } from './web.ts'
 

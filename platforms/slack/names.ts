@@ -1,9 +1,8 @@
 /**
  * Names of people, looked up behind the scenes: a message never waits for one, the next of the same person has it.
  */
-import type { Logger } from '#sdk'
+import { createRecent, type Logger } from '#sdk'
 import { fieldsIn, textIn } from './payload.ts'
-import { createRecent } from './recent.ts'
 import type { SlackCall } from './web.ts'
 
 export interface Names {

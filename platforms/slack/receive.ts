@@ -3,6 +3,7 @@
  */
 import {
   type Accepted,
+  createRecent,
   HermesError,
   isHermesError,
   type Logger,
@@ -18,7 +19,6 @@ import { normalize } from './normalize.ts'
 import { editOf } from './normalize-change.ts'
 import { placeOf } from './normalize-message.ts'
 import { type Fields, fieldsIn, fieldsOf, textIn, tsIn } from './payload.ts'
-import { createRecent } from './recent.ts'
 import type { Threads } from './threads.ts'
 
 export interface Receipt {

@@ -1,11 +1,10 @@
 /**
  * Messages of ours: posting them, and finding out whether one arrived whose answer was lost.
  */
-import type { OutboundMessage, PlatformAdapter, SendResult, Target } from '#sdk'
+import { createRecent, type OutboundMessage, type PlatformAdapter, type SendResult, type Target } from '#sdk'
 import { createEdits } from './edits.ts'
 import { holdsFile, sendFile, type Upload } from './files.ts'
 import { type Fields, fieldsIn, textIn, tsIn } from './payload.ts'
-import { createRecent } from './recent.ts'
 import { type Post, renderDraft, renderPosts } from './render.ts'
 import { findDelivery } from './resolve.ts'
 import { deliveryEvent, isStreaming, type Streams } from './stream.ts'

@@ -5,7 +5,7 @@
  *
  * How a socket is opened is a parameter: here is only when.
  */
-import { type Logger, messageOf } from '#sdk'
+import { follow, type Logger, messageOf } from '#sdk'
 import type { Failure } from './errors.ts'
 
 /** Something that Slack sent and wants acknowledged. */
@@ -113,15 +113,10 @@ export function createSocket(deps: SocketDeps): Socket {
 
   /** One attempt, bounded in time. */
   async function openOne(signal: AbortSignal): Promise<Live> {
-    const limit = new AbortController()
-    const end = () => limit.abort()
+    const limit = follow(signal, stopping.signal)
     const busy = new Set<Promise<void>>()
     let live: Live | undefined
-    for (const one of [signal, stopping.signal]) {
-      if (one.aborted) end()
-      one.addEventListener('abort', end, { once: true })
-    }
-    const timer = setTimeout(end, openLimitMs)
+    const timer = setTimeout(limit.abort, openLimitMs)
     try {
       const socket = await open(
         {
@@ -143,7 +138,7 @@ export function createSocket(deps: SocketDeps): Socket {
       return live
     } finally {
       clearTimeout(timer)
-      for (const one of [signal, stopping.signal]) one.removeEventListener('abort', end)
+      limit.release()
     }
   }
 

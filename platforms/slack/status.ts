@@ -2,8 +2,15 @@
  * "is thinking..." beside the name of the bot. Slack shows that in some threads only, for two minutes, and until the bot
  * writes there; where it says no it is not asked again.
  */
-import { type Logger, messageOf, type PlatformContext, type SendResult, type Target, type TurnActivity } from '#sdk'
-import { createRecent } from './recent.ts'
+import {
+  createRecent,
+  type Logger,
+  messageOf,
+  type PlatformContext,
+  type SendResult,
+  type Target,
+  type TurnActivity,
+} from '#sdk'
 import { resultOf, type SlackCall, sentAs } from './web.ts'
 
 export interface Status {

@@ -5,11 +5,10 @@
  * Slack offers it in threads only, not in every workspace and channel, and closes a stream by itself after some minutes.
  * Wherever it says no, the caller goes on with posts and edits.
  */
-import type { Logger, OutboundMessage, SendResult } from '#sdk'
+import { createRecent, type Logger, type OutboundMessage, type SendResult } from '#sdk'
 import { isDirect } from './address.ts'
 import { neutralMarkdown, streamable } from './neutral-markdown.ts'
 import { type Fields, textIn, tsIn } from './payload.ts'
-import { createRecent } from './recent.ts'
 import { type Answer, resultOf, type SlackCall } from './web.ts'
 
 export interface Streams {

@@ -2,8 +2,7 @@
  * Which threads the bot has taken part in, and who wrote there last: in the first nobody needs to mention it, and a
  * stream is addressed to the second.
  */
-import { type ChatEntry, messageOf, type SessionSource } from '#sdk'
-import { createRecent } from './recent.ts'
+import { type ChatEntry, createRecent, messageOf, type SessionSource } from '#sdk'
 
 export interface Threads {
   /** What is known without asking. */

@@ -1,7 +1,7 @@
 /**
  * Calls of Slack's Web API as data: an answer or a failure, never a throw; none before the time that Slack asked to wait.
  */
-import type { SendResult } from '#sdk'
+import { follow, type SendResult } from '#sdk'
 import { type Failure, failureOf } from './errors.ts'
 import { type Fields, fieldsOf, textIn, tsIn } from './payload.ts'
 
@@ -47,17 +47,14 @@ export function createWeb({ call, clock, ended, onRefused }: WebDeps): SlackCall
     }
   }
 
-  /** Not AbortSignal.any: the adapter's own signal lives for weeks and would collect an entry for each call. */
   async function bounded(method: string, args: Fields, signal: AbortSignal): Promise<unknown> {
-    const limit = new AbortController()
-    const end = () => limit.abort()
-    const timer = setTimeout(end, callLimitMs)
-    for (const one of [signal, ended]) one.addEventListener('abort', end, { once: true })
+    const limit = follow(signal, ended)
+    const timer = setTimeout(limit.abort, callLimitMs)
     try {
       return await call(method, args, limit.signal)
     } finally {
       clearTimeout(timer)
-      for (const one of [signal, ended]) one.removeEventListener('abort', end)
+      limit.release()
     }
   }
 }
