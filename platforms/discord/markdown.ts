@@ -2,7 +2,7 @@
  * From the markdown that models write to the one that Discord shows: tables become blocks of fixed width, deep headings
  * bold lines, pictures links. Everything else is the same and stays as it is. Pure.
  */
-import { type MarkedToken, parseMarkdown } from '#sdk'
+import { drawTable, type MarkedToken, parseMarkdown, type TableStyle } from '#sdk'
 
 /** What Discord does not show; without any of it the text is not even parsed. */
 const foreign =
@@ -79,13 +79,11 @@ interface Cell {
   readonly text: string
 }
 
+const tableStyle: TableStyle = { between: '  ', rule: '─', crossing: '  ', leastWidth: 1 }
+
 function tableText(table: { readonly header: readonly Cell[]; readonly rows: readonly (readonly Cell[])[] }): string {
   const rows = [table.header, ...table.rows].map((row) => row.map(({ text }) => cellText(text)))
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(1, ...rows.map((row) => widthOf(row[column] ?? ''))))
-  const line = (row: readonly string[]) => widths.map((width, column) => padded(row[column] ?? '', width)).join('  ')
-  const [header = [], ...body] = rows
-  const rule = widths.map((width) => '─'.repeat(width)).join('  ')
-  return ['```', line(header).trimEnd(), rule, ...body.map((row) => line(row).trimEnd()), '```'].join('\n')
+  return ['```', ...drawTable(rows, [], tableStyle), '```'].join('\n')
 }
 
 /** A block of fixed width shows every sign as it is, and must not be ended from within. */
@@ -94,17 +92,4 @@ function cellText(text: string): string {
     .replace(/(\*\*|__|~~)(.*?)\1/g, '$2')
     .replace(/`+/g, '')
     .trim()
-}
-
-function padded(text: string, width: number): string {
-  return `${text}${' '.repeat(width - widthOf(text))}`
-}
-
-const wide = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}]/u
-
-/** How many columns a text takes in a font of fixed width. */
-function widthOf(text: string): number {
-  let width = 0
-  for (const character of text) width += wide.test(character) ? 2 : 1
-  return width
 }

@@ -2,8 +2,10 @@
  * Markdown as Slack's own markup (mrkdwn). Whatever the model wrote, `<!channel>` and `<@U…>` of its text reach nobody:
  * every `<`, `>` and `&` that is not ours is escaped.
  */
-import type { MarkedToken } from '#sdk'
-import { drawTable } from './mrkdwn-table.ts'
+import { drawTable, type MarkedToken, type TableStyle } from '#sdk'
+
+/** Slack's text has no tables: they are code blocks (contract §3.15). */
+const tableStyle: TableStyle = { between: ' | ', rule: '-', crossing: '-|-', leastWidth: 3 }
 
 /** The blocks of a message, as `parseMarkdown` gives them. */
 export function toMrkdwn(tokens: readonly MarkedToken[]): string {
@@ -66,9 +68,10 @@ function drawBlock(token: MarkedToken, depth: number): string {
     case 'table':
       return fence(
         drawTable(
-          [token.header, ...token.rows].map((row) => row.map((cell) => plain(inner(cell.tokens)))),
+          [token.header, ...token.rows].map((row) => row.map((cell) => oneLine(plain(inner(cell.tokens))))),
           token.align,
-        ),
+          tableStyle,
+        ).join('\n'),
       )
     case 'hr':
       return '──────────'
@@ -207,4 +210,8 @@ function inner(tokens: readonly unknown[] | undefined): MarkedToken[] {
 
 function isToken(value: unknown): value is MarkedToken {
   return typeof value === 'object' && value !== null && 'type' in value && 'raw' in value
+}
+
+function oneLine(cell: string): string {
+  return cell.replace(/\s+/g, ' ').trim()
 }

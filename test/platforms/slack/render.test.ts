@@ -4,7 +4,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { displayWidth } from '../../../platforms/slack/display-width.ts'
 import { toMrkdwn } from '../../../platforms/slack/mrkdwn.ts'
 import { neutralMarkdown, streamable } from '../../../platforms/slack/neutral-markdown.ts'
 import { clip, cutPieces } from '../../../platforms/slack/pieces.ts'
@@ -54,8 +53,6 @@ describe('markdown becomes the markup of Slack', () => {
       await render(table.replace('a|b', 'a\\|b')),
       '```\nName | Größe\n-----|------\n日本 |     1\na|b  |    22\n```',
     )
-    assert.equal(displayWidth('日本'), 4)
-    assert.equal(displayWidth('e\u0301👍'), 3)
   })
 
   test('a block inside another ends neither', async () => {
