@@ -31,12 +31,16 @@ export function runProgram({ words, input, env, cwd, timeoutMs }: Program): Prom
     const child = spawn(program, args, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] })
     const outputs = { stdout: collector(), stderr: collector() }
     let problem = ''
+    let isOver = false
     const timer = setTimeout(() => {
       problem = `it was not done after ${timeoutMs} ms`
       killAll(child.pid)
     }, timeoutMs)
     const end = (code: number | null, why: string) => {
+      if (isOver) return
+      isOver = true
       clearTimeout(timer)
+      // Before its number can be somebody else's.
       killAll(child.pid)
       resolve({ code, problem: why, stdout: outputs.stdout.text(), stderr: outputs.stderr.text() })
     }
