@@ -2,9 +2,10 @@
  * One hook as the registry sees it, of whatever kind: it hears events one after the other, in the order they came, is
  * counted, and is set aside when it fails too often.
  */
+import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { createHealth, type HookCounts } from './health.ts'
-import type { Outcome, RunHook } from './outcome.ts'
+import { failed, type Outcome, type RunHook } from './outcome.ts'
 import { createQueue } from './queue.ts'
 
 export interface ListenerDeps {
@@ -69,9 +70,18 @@ export function createListener({ id, run, deadlineMs, wantsToHear, onKill, clock
       return
     }
     const began = performance.now()
-    const outcome = await run({ event, context, wanted: answer !== undefined, deadlineMs: deadlineMs() })
+    const outcome = await attempt(event, context, answer !== undefined)
     note(event, outcome, performance.now() - began)
     answer?.(outcome.ok ? outcome.value : undefined)
+  }
+
+  /** An event that cannot even be written down must not stop the line. */
+  async function attempt(event: string, context: unknown, wanted: boolean): Promise<Outcome> {
+    try {
+      return await run({ event, context, wanted, deadlineMs: deadlineMs() })
+    } catch (error) {
+      return failed(`The hook could not be called: ${messageOf(error)}`, { blamed: false })
+    }
   }
 
   function note(event: string, outcome: Outcome, ms: number): void {
@@ -118,7 +128,7 @@ export function createListener({ id, run, deadlineMs, wantsToHear, onKill, clock
     ask: (event, context) => new Promise((answer) => take({ event, context, answer })),
     async tryOut(event, context) {
       const began = performance.now()
-      const outcome = await run({ event, context, wanted: true, deadlineMs: deadlineMs() })
+      const outcome = await attempt(event, context, true)
       return { outcome, ms: performance.now() - began }
     },
     state() {

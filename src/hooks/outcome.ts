@@ -29,7 +29,7 @@ export interface HookCall {
   readonly deadlineMs: number
 }
 
-/** Runs the handler. Never rejects. */
+/** Runs the handler. Should not reject: that counts as nobody's fault. */
 export type RunHook = (call: HookCall) => Promise<Outcome>
 
 export function failed(text: string, more: Partial<Omit<Failure, 'ok' | 'text'>> = {}): Failure {

@@ -100,6 +100,21 @@ test('a program that is not there is reported and set aside in the end', async (
   assert.match(lastError?.text ?? '', /ENOENT/)
 })
 
+test('an event that cannot be written down costs that event alone', async (t) => {
+  const { url, deliveries } = await receiver(t)
+  const hooks = hooksWith(t, {
+    settings: { 'agent:start': [{ command: 'true' }], outbound: [{ url, events: 'agent:start' }] },
+  })
+  hooks.registry.discoverAndLoad()
+  const raw_event: Record<string, unknown> = {}
+  raw_event['self'] = raw_event
+  hooks.registry.emit('agent:start', Object.assign(agentStart('x'), { raw_event }))
+  hooks.registry.emit('agent:start', agentStart('y'))
+  assert.ok(await hooks.registry.settled(10_000))
+  assert.equal(deliveries.length, 1)
+  assert.deepEqual([hooks.report('agent:start/true').failed, hooks.report('agent:start/true').fired], [1, 2])
+})
+
 test('a matcher chooses: the command, or else the platform, as a whole', async (t) => {
   const hooks = withCommand(t, 'command:*', 'console.log(JSON.stringify({ decision: "handled" }))', {
     matcher: 'new|st.*',
