@@ -1,12 +1,15 @@
 /**
  * The proof of the platforms as a table: what befell whom, and what became of it.
  */
+import { availableParallelism, loadavg } from 'node:os'
 import { quantile } from '../../bench/kit/stats.ts'
 import { bars, type EpisodeCounts, type PlatformCounts, type PlatformsResult } from './reckoning.ts'
 
 export function platformsReport({ episodes, platforms, deadLetters, seconds }: PlatformsResult): string[] {
+  // Times mean little where others need the processor, too.
+  const load = `${loadavg()[1]?.toFixed(1)} on ${availableParallelism()} processors`
   return [
-    `Platforms in trouble: ${platforms.map(({ platform }) => platform).join(', ')}; ${seconds.toFixed(0)} s`,
+    `Platforms in trouble: ${platforms.map(({ platform }) => platform).join(', ')}; ${seconds.toFixed(0)} s; load of the machine ${load}`,
     ...table(episodes.filter(({ trouble }) => trouble !== undefined)),
     ...platforms.flatMap(totals),
     `  given up by the outbox at the end: ${counted(deadLetters)}`,
