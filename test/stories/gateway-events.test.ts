@@ -48,16 +48,7 @@ const keys: Readonly<Record<string, readonly string[]>> = {
     'thread_id',
     'user_id',
   ],
-  'message:sent': [
-    'chat_id',
-    'kind',
-    'message',
-    'message_full',
-    'message_id',
-    'platform',
-    'session_key',
-    'thread_id',
-  ],
+  'message:sent': ['chat_id', 'kind', 'message', 'message_full', 'message_id', 'platform', 'session_key', 'thread_id'],
   'command:new': ['args', 'command', 'platform', 'raw_args', 'raw_command', 'user_id'],
   'command:stop': ['args', 'command', 'platform', 'raw_args', 'raw_command', 'user_id'],
 }
