@@ -183,6 +183,12 @@ async function sufferTogether(world: World, trouble: string, during: () => Promi
   )
 }
 
+/**
+ * Not at random: what waits for something that a killed daemon does not do, and events whose order is another one when
+ * they are fetched later.
+ */
+const needsDaemon: ReadonlySet<string> = new Set(['chat gone', '401', 'reordered events'])
+
 /** On each stage one trouble after the other, whatever befalls the other stages; and kills. */
 async function atRandom(
   world: World,
@@ -193,10 +199,9 @@ async function atRandom(
   const until = performance.now() + ms
   const isOver = () => performance.now() >= until
   async function befall(stage: Stage): Promise<void> {
-    const known = troublesOf(stage, windows.get(stage.platform) ?? []).filter(({ kills, name }) => {
-      // Those that begin with a question and wait for what becomes of it need a daemon that lives.
-      return kills !== true && name !== 'chat gone' && name !== '401'
-    })
+    const known = troublesOf(stage, windows.get(stage.platform) ?? []).filter(
+      ({ kills, name }) => kills !== true && !needsDaemon.has(name),
+    )
     while (!isOver()) {
       await pause(random.between(200, 1_500))
       const trouble = known[random.between(0, known.length - 1)]
