@@ -59,3 +59,7 @@ export function failureOf(kind: FailureKind, detail: string, details: FailureDet
     error: new HermesError(`hosts/${kind}`, detail, cause === undefined ? {} : { cause }),
   }
 }
+
+export function stopped(host: string): HostFailure {
+  return failureOf('stopped', `${host}.`, { fault: 'other', begun: false })
+}

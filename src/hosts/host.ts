@@ -3,8 +3,8 @@
  */
 import { pause } from '../lib/wait.ts'
 import type { Host, HostCall, HostLimits, HostModule, HostOptions, HostResult, HostStatus } from './contract.ts'
-import { failureOf, type HostFailure } from './failure.ts'
-import { beginLife, type Life, stopped } from './life.ts'
+import { failureOf, type HostFailure, stopped } from './failure.ts'
+import type { beginLife, Life } from './life.ts'
 
 export const defaultLimits: HostLimits = {
   startMs: 10_000,
@@ -31,9 +31,9 @@ export function createHost(options: HostOptions): Host {
   let kills = 0
   let stopping: Promise<void> | undefined
 
-  const alive = () => {
+  const alive = (begin: typeof beginLife) => {
     if (life !== undefined) return life
-    const begun = beginLife({ pause, ...options, log, limits })
+    const begun = begin({ pause, ...options, log, limits })
     starts += 1
     life = begun
     void begun.over.then(({ killed }) => {
@@ -54,9 +54,11 @@ export function createHost(options: HostOptions): Host {
     if (found === undefined) {
       return { ok: false, failure: failureOf('unloadable', `${name} has no module ${module}.`, { begun: false }) }
     }
+    // A gateway whose hooks never hear anything does not pay for what runs them.
+    const { beginLife } = await import('./life.ts')
     for (let attempt = 1; ; attempt++) {
       if (stopping !== undefined) return { ok: false, failure: stopped(name) }
-      const current = alive()
+      const current = alive(beginLife)
       const result = await run(current, found)
       if (result.ok || attempt === maxAttempts || !isUntouched(result.failure)) return result
       await current.over

@@ -6,7 +6,7 @@ import { type Ending, startChild } from './child.ts'
 import type { HostCall, HostLimits, HostModule, HostOptions, HostResult, LoadedModule } from './contract.ts'
 import { createConversation, titleOf } from './conversation.ts'
 import type { Cause } from './endings.ts'
-import { failureOf, type HostFailure } from './failure.ts'
+import { failureOf, type HostFailure, stopped } from './failure.ts'
 import { entryOf } from './frames.ts'
 import { hostCommands } from './languages.ts'
 import { createOutput } from './output.ts'
@@ -174,8 +174,4 @@ export function beginLife(options: LifeOptions): Life {
 
 function howItEnded({ code, signal }: Ending): string {
   return signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`
-}
-
-export function stopped(host: string): HostFailure {
-  return failureOf('stopped', `${host}.`, { fault: 'other', begun: false })
 }
