@@ -131,12 +131,14 @@ async function suffer(stage: Stage, trouble: Trouble, world: World): Promise<Epi
     stage,
     talk: world.talk,
     over: performance.now(),
-    before: world.talk.waiting(stage.platform),
+    // Whoever is still at work on another platform must not be killed at the same work again and again.
+    before: world.talk.waiting(kills ? undefined : stage.platform),
     patienceMs: measures === 'noticed' ? longPatienceMs : patienceMs,
   }
   if (measures !== 'noticed') await end()
   const times = await recovery(whenOver)
   if (measures === 'noticed') await end()
+  if (kills) world.talk.giveUp(world.setAside())
   return { platform: stage.platform, trouble: name, from, to: performance.now(), measures, kills, ...times }
 }
 
@@ -223,12 +225,14 @@ async function atRandom(
 }
 
 /** The gateway is left alone until all is answered, or nothing has moved for too long. */
-async function lastAnswers({ talk, stages }: World, progress: (line: string) => void): Promise<void> {
+async function lastAnswers({ talk, stages, setAside }: World, progress: (line: string) => void): Promise<void> {
   for (const { faults } of stages) faults.clear()
+  talk.giveUp(setAside())
   let before = talk.waiting().length
   let movedAt = performance.now()
   while (before > 0 && performance.now() - movedAt < silenceMs) {
-    await pause(100)
+    await pause(200)
+    talk.giveUp(setAside())
     const now = talk.waiting().length
     if (now !== before) movedAt = performance.now()
     before = now

@@ -13,7 +13,7 @@ export interface Asked extends Said {
   readonly alone: boolean
   /** From the moment it was written to the moment its final answer stood there, ms. */
   tookMs: number | undefined
-  /** Resolves then. */
+  /** Resolves then, or when it was given up. */
   readonly answered: Promise<void>
 }
 
@@ -25,6 +25,8 @@ export interface Talk {
   ask(stage: Stage, chat: string, kind: Kind): Asked
   /** Two messages of which the second that was written arrives first. */
   askReordered(stage: Stage, chat: string): readonly [Asked, Asked]
+  /** These texts will not be answered, and their writers were told so: nobody waits for them any more. */
+  giveUp(texts: readonly string[]): void
   /** Messages without an answer. */
   waiting(platform?: string): readonly Asked[]
   close(): void
@@ -106,6 +108,14 @@ export function createTalk(stages: readonly Stage[]): Talk {
       const second = note(stage, chat, 'plain')
       stage.sayReordered(chat, textOf(first), textOf(second))
       return [first, second]
+    },
+    giveUp(texts) {
+      for (const [token, { one, resolve }] of open) {
+        if (!texts.includes(textOf(one))) continue
+        open.delete(token)
+        placeOf(one.chat).waiting -= 1
+        resolve()
+      }
     },
     waiting: (platform) =>
       [...open.values()].flatMap(({ one }) => (platform === undefined || one.platform === platform ? one : [])),
