@@ -4,13 +4,12 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { within } from '../../../src/lib/wait.ts'
-import type { RateWindow } from '../../kit/servers/rate-window.ts'
 import { createRandom, type Random } from '../random.ts'
 import { startCrowd } from './crowd.ts'
 import { type Episode, type PlatformsResult, reckon } from './reckoning.ts'
 import { allChats, type Stage } from './stage.ts'
 import type { Asked, Talk } from './talk.ts'
-import { type Trouble, troublesOf } from './troubles.ts'
+import { type Limit, type Trouble, troublesOf } from './troubles.ts'
 import { createWorld, type World } from './world.ts'
 
 export interface PlatformsOptions {
@@ -44,8 +43,8 @@ export async function runPlatforms(options: PlatformsOptions): Promise<Platforms
   const random = createRandom(options.seed)
   const stages = await Promise.all(options.stages.map((start) => start()))
   const world = await createWorld(stages)
-  const windows = new Map<string, RateWindow[]>(stages.map(({ platform }) => [platform, []]))
-  const afterKills = new Map<string, RateWindow[]>(stages.map(({ platform }) => [platform, []]))
+  const limits = new Map<string, Limit[]>(stages.map(({ platform }) => [platform, []]))
+  const afterKills = new Map<string, Limit[]>(stages.map(({ platform }) => [platform, []]))
   if (options.keepHome === true) options.progress(`the home is ${world.home}`)
   const crowd = startCrowd(world, createRandom(options.seed + 1))
   const episodes: Episode[] = []
@@ -56,7 +55,7 @@ export async function runPlatforms(options: PlatformsOptions): Promise<Platforms
     crowd.begin()
     await pause(warmUpMs)
     for (const stage of stages.filter(({ platform }) => platform === (options.platform ?? platform))) {
-      const known = troublesOf(stage, windows.get(stage.platform) ?? [])
+      const known = troublesOf(stage, limits.get(stage.platform) ?? [])
       for (const trouble of known.filter(({ name }) => name.includes(options.trouble ?? ''))) {
         options.progress(`${stage.platform}: ${trouble.name}`)
         if (trouble.kills !== true) episodes.push(await quiet(stage, quietMs))
@@ -89,9 +88,9 @@ export async function runPlatforms(options: PlatformsOptions): Promise<Platforms
       episodes,
       rates: stages.map(({ platform }) => ({
         platform,
-        earlyCalls: earlyIn(windows.get(platform)),
+        earlyCalls: earlyIn(limits.get(platform)),
         earlyAfterKills: earlyIn(afterKills.get(platform)),
-        lateMs: (windows.get(platform) ?? []).flatMap((window) => window.lateMs()),
+        lateMs: (limits.get(platform) ?? []).flatMap((limit) => limit.lateMs()),
       })),
       seconds: (performance.now() - begun) / 1_000,
     })
@@ -105,8 +104,8 @@ function allShown(stage: Stage) {
   return allChats(stage.chats).flatMap((chat) => stage.shown(chat))
 }
 
-function earlyIn(windows: readonly RateWindow[] = []): number {
-  return windows.reduce((sum, window) => sum + window.earlyCalls(), 0)
+function earlyIn(limits: readonly Limit[] = []): number {
+  return limits.reduce((sum, limit) => sum + limit.earlyCalls(), 0)
 }
 
 /** Every chat has been heard of before anything goes wrong: what was never seen cannot be fetched later. */
@@ -192,16 +191,11 @@ async function sufferTogether(world: World, trouble: string, during: () => Promi
 const needsDaemon: ReadonlySet<string> = new Set(['chat gone', '401', 'reordered events'])
 
 /** On each stage one trouble after the other, whatever befalls the other stages; and kills. */
-async function atRandom(
-  world: World,
-  windows: ReadonlyMap<string, RateWindow[]>,
-  random: Random,
-  ms: number,
-): Promise<void> {
+async function atRandom(world: World, limits: ReadonlyMap<string, Limit[]>, random: Random, ms: number): Promise<void> {
   const until = performance.now() + ms
   const isOver = () => performance.now() >= until
   async function befall(stage: Stage): Promise<void> {
-    const known = troublesOf(stage, windows.get(stage.platform) ?? []).filter(
+    const known = troublesOf(stage, limits.get(stage.platform) ?? []).filter(
       ({ kills, name }) => kills !== true && !needsDaemon.has(name),
     )
     while (!isOver()) {

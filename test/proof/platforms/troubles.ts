@@ -24,14 +24,17 @@ export interface Trouble {
   begin(stage: Stage, world: World): Promise<End>
 }
 
+/** What the platform saw of a limit that it set. */
+export type Limit = Pick<RateWindow, 'earlyCalls' | 'lateMs'>
+
 export type End = () => void | Promise<void>
 
-/** All that can befall this stage. `windows` collects the limits of rate that were set. */
-export function troublesOf(stage: Stage, windows: RateWindow[]): Trouble[] {
+/** All that can befall this stage. `limits` collects those of the rate that were set. */
+export function troublesOf(stage: Stage, limits: Limit[]): Trouble[] {
   return [
     ...absences,
     ...answers,
-    ...limitsOf(windows),
+    ...limitsOf(limits),
     ...messages,
     ...stage.own.map(({ name, lastsMs, begin }) => ({ name, lastsMs, measures: 'reconnect' as const, begin })),
     ...kills,
@@ -120,7 +123,7 @@ const answers: readonly Trouble[] = [
   },
 ]
 
-function limitsOf(windows: RateWindow[]): Trouble[] {
+function limitsOf(limits: Limit[]): Trouble[] {
   const ms = 2_000
   return [
     {
@@ -128,7 +131,7 @@ function limitsOf(windows: RateWindow[]): Trouble[] {
       lastsMs: 2 * ms,
       measures: 'nothing',
       async begin({ faults, calls: { counted }, chats: { busy }, nameOf }) {
-        windows.push(faults.limit({ on: counted, chat: nameOf(busy[0] ?? ''), ms, windows: 2 }))
+        limits.push(faults.limit({ on: counted, chat: nameOf(busy[0] ?? ''), ms, windows: 2 }))
         return () => undefined
       },
     },
@@ -137,14 +140,30 @@ function limitsOf(windows: RateWindow[]): Trouble[] {
       lastsMs: 2 * ms,
       measures: 'nothing',
       async begin({ faults, calls: { counted }, chats, nameOf, tellsScope }) {
-        if (tellsScope) windows.push(faults.limit({ on: counted, ms, windows: 2, scope: 'account' }))
-        // Where nobody is told that the account is meant, each chat has to be told on its own.
-        else
-          for (const chat of chats.busy) windows.push(faults.limit({ on: counted, chat: nameOf(chat), ms, windows: 2 }))
+        const limit = (chat?: string) => {
+          const where = chat === undefined ? { scope: 'account' as const } : { chat: nameOf(chat) }
+          return faults.limit({ on: counted, ms, windows: 2, ...where })
+        }
+        limits.push(tellsScope ? limit() : together(chats.busy.map(limit)))
         return () => undefined
       },
     },
   ]
+}
+
+/**
+ * Where nobody is told that the account is meant, each chat is told on its own, and may wait for the others: what counts
+ * is how soon after the last of them somebody calls.
+ */
+function together(windows: readonly RateWindow[]): Limit {
+  return {
+    earlyCalls: () => windows.reduce((sum, window) => sum + window.earlyCalls(), 0),
+    lateMs() {
+      const all = windows.map((window) => window.lateMs())
+      const rounds = Math.min(...all.map(({ length }) => length))
+      return Array.from({ length: rounds }, (_, round) => Math.min(...all.map((late) => late[round] ?? Number.NaN)))
+    },
+  }
 }
 
 const messages: readonly Trouble[] = [
