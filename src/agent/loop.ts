@@ -114,9 +114,20 @@ function resumeFrom(run: AgentRun): Progress {
     messages: [...run.transcript],
     texts: answers.map((answer) => answer.content).filter((text) => text !== ''),
     open,
-    lastTools: [],
+    lastTools: lastToolsOf(own),
     iteration: answers.length,
   }
+}
+
+/** What the tools of the last answer gave, in the order in which it asked for them: also those that an earlier try ran. */
+function lastToolsOf(messages: readonly ChatMessage[]): Progress['lastTools'] {
+  const at = messages.findLastIndex((message) => message.role === 'assistant')
+  const answer = messages[at]
+  if (answer?.role !== 'assistant') return []
+  const results = messages.slice(at + 1).filter((message) => message.role === 'tool')
+  return (answer.toolCalls ?? []).flatMap((call) =>
+    results.filter(({ toolCallId }) => toolCallId === call.id).map(({ name, content }) => ({ name, result: content })),
+  )
 }
 
 async function runTools(deps: AgentDeps, run: AgentRun, progress: Progress, budget: number): Promise<void> {
@@ -137,7 +148,7 @@ async function runTools(deps: AgentDeps, run: AgentRun, progress: Progress, budg
   )
   run.signal.throwIfAborted()
   progress.open = []
-  progress.lastTools = results.map((result) => ({ name: result.name, result: result.content }))
+  progress.lastTools = lastToolsOf([...progress.messages, ...results])
   progress.messages.push(...withBudgetNote(results, progress.iteration, budget))
 }
 

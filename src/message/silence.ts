@@ -2,7 +2,8 @@
  * `[SILENT]`: how the agent says that there is nothing to say (contract §3.11).
  */
 
-const token = /^\s*(?:\[\s*silent\s*\]|silent|no(?:_|\s+)reply)\s*$/i
+/** In Chinese, too: models that think in it translate the token. */
+const token = /^\s*(?:\[\s*(?:silent|静默|沉默)\s*\]|silent|no(?:_|\s+)reply|静默|沉默)\s*$/i
 
 /**
  * Whether an answer is nothing but that. Asked of what the gateway began by itself: a person who is answered so reads

@@ -311,7 +311,7 @@ test('a turn that was cut off goes on with the calls that have no result, before
   assert.deepEqual(journal.events.toSorted(), ['end a done', 'end c done', 'start a', 'start c'])
   assert.equal(provider.calls(), 1)
   assert.deepEqual(shape(provider.asked[0]?.messages).slice(4).toSorted(), ['a=seen a', 'b=seen b', 'c=seen c'])
-  assert.deepEqual(watcher.steps, [{ iteration: 2, tools: ['look', 'look'] }])
+  assert.deepEqual(watcher.steps, [{ iteration: 2, tools: ['look', 'look', 'look'] }])
 })
 
 test('an effect that was begun before the crash is reported as unknown instead of being repeated', async () => {
@@ -342,9 +342,10 @@ test('a turn that was cut off after its last result asks the model and runs noth
     { role: 'assistant', content: '', toolCalls: [call('a', 'look')] },
     { role: 'tool', toolCallId: 'a', name: 'look', content: 'seen' },
   ]
-  const { result, journal } = agentRun([{ chunks: ['done'] }], {}, { transcript })
+  const { result, journal, watcher } = agentRun([{ chunks: ['done'] }], {}, { transcript })
   assert.equal((await result).text, 'done')
   assert.deepEqual(journal.events, [])
+  assert.deepEqual(watcher.steps, [{ iteration: 2, tools: ['look'] }])
 })
 
 test('steps taken before a crash count: a turn cannot outlive its budget by crashing', async () => {

@@ -13,6 +13,10 @@ test('an answer that is nothing but the token is silence, however it is written'
     'no_reply\n',
     'NO REPLY',
     'No\n reply',
+    '[静默]',
+    '沉默',
+    ' [ 沉默 ]\n',
+    '静默',
   ]) {
     assert.equal(isSilence(text), true, JSON.stringify(text))
   }
@@ -32,6 +36,9 @@ test('an answer that says anything else is no silence', () => {
     '[SILENT',
     'SILENT]',
     '`[SILENT]`',
+    '保持沉默',
+    '[静默',
+    '今天没有变化。[静默]',
   ]) {
     assert.equal(isSilence(text), false, JSON.stringify(text))
   }
