@@ -5,6 +5,7 @@ import type { OpenTask } from './background.ts'
 import type { ProcessEnvironment } from './config/environment.ts'
 import type { Config } from './config/load.ts'
 import type { GatewayShapes } from './gateway-config.ts'
+import type { HookTrouble } from './hooks/report.ts'
 import type { HomeLayout } from './lib/home.ts'
 import type { Log, LogLevel, LogStream } from './lib/log.ts'
 import type { EventListener } from './message/hook-events.ts'
@@ -70,4 +71,6 @@ export interface GatewayStatusReport {
   readonly pendingRestart: readonly string[]
   readonly turns: { readonly running: number; readonly waiting: number }
   readonly background: readonly OpenTask[]
+  /** Those that do not do what they should. */
+  readonly hooks: readonly HookTrouble[]
 }

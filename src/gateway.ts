@@ -17,6 +17,7 @@ import type { Gateway, GatewayOptions, GatewayStatusReport } from './gateway-opt
 import { createPeople } from './gateway-people.ts'
 import { createAsking } from './gateway-questions.ts'
 import { hookRoutes } from './hook-routes.ts'
+import { troublesOf } from './hooks/report.ts'
 import { createHttpServer } from './http/server.ts'
 import { openGatewayToken } from './http/token.ts'
 import { createInbox } from './inbox/inbox.ts'
@@ -285,6 +286,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
   const token = openGatewayToken({ home: home.root, configured: settings().http.token, log })
   ground.secrets.set('token', [token()])
   let settling = true
+  const redact = createRedactor({ secrets: ground.secrets.all })
   const status = (): GatewayStatusReport => ({
     version,
     pid: process.pid,
@@ -298,6 +300,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     pendingRestart: config.state().pendingRestart,
     turns: engine.load(),
     background: background.open(),
+    hooks: troublesOf(hooks?.list() ?? []).map((one) => ({ ...one, reason: redact(one.reason) })),
   })
   const http = createHttpServer({
     settings: { ...settings().http, ...(only === undefined ? {} : { host: '127.0.0.1', port: 0 }) },
@@ -306,7 +309,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     readiness: () => ({ status: phase, platforms: shownHealth(supervisor.health()), degraded: degraded(), settling }),
     adminRoutes: [
       ...adminRoutes({ store, engine, outbox, clock, status, shutdown: () => options.onShutdownRequest?.() }),
-      ...(hooks === undefined ? [] : hookRoutes(hooks, createRedactor({ secrets: ground.secrets.all }))),
+      ...(hooks === undefined ? [] : hookRoutes(hooks, redact)),
     ],
   })
   const info = (): GatewayInfo => ({ version, ...agents.describe(), degraded: degraded() })

@@ -24,6 +24,7 @@ const reportShape = z.looseObject({
   pendingRestart: z.array(z.string()),
   turns: z.object({ running: z.number(), waiting: z.number() }),
   background: z.array(z.looseObject({ id: z.string(), by: z.string(), ageMs: z.number() })).default([]),
+  hooks: z.array(z.looseObject({ name: z.string(), state: z.string(), reason: z.string() })).default([]),
 })
 export type DaemonReport = z.output<typeof reportShape>
 

@@ -55,6 +55,7 @@ function factsOf({ report, url }: Daemon): Fact[] {
       ({ id, by, ageMs }): Fact => ['Background', `${oneLine(id)}  ${oneLine(by)}, for ${duration(ageMs)}`],
     ),
     ...platforms.map(([name, health]): Fact => ['Platforms', platformCell(name, health)]),
+    ...report.hooks.map((hook): Fact => ['Hooks', { text: hookText(hook), tone: 'warn' }]),
     ...report.degraded.map((reason): Fact => ['Degraded', { text: reason, tone: 'warn' }]),
     ...report.pendingRestart.map((path): Fact => ['After a restart', { text: `${path} was changed`, tone: 'warn' }]),
   ]
@@ -63,6 +64,10 @@ function factsOf({ report, url }: Daemon): Fact[] {
 function modelText({ model, provider }: { readonly model: string; readonly provider: string }): string {
   if (provider === 'demo') return 'none: the offline demonstration answers'
   return `${model === '' ? 'none is named' : model} (${provider})`
+}
+
+function hookText({ name, state, reason }: DaemonReport['hooks'][number]): string {
+  return `${name} ${state}${reason === '' ? '' : `: ${reason}`}`
 }
 
 function platformCell(name: string, { state, reason, receiving }: DaemonReport['platforms'][string]): Cell {

@@ -39,3 +39,19 @@ export const noCounts: HookCounts & { readonly waiting: number } = {
   lastError: null,
   waiting: 0,
 }
+
+/** A hook that does not do what its owner wants of it, in one line. */
+export interface HookTrouble {
+  readonly name: string
+  /** As in its report, or `old version`: it works, but its newest files are not in use. */
+  readonly state: string
+  readonly reason: string
+}
+
+/** What `hermes status` says of hooks: nothing of those that work, nor of those that are switched off in their manifest. */
+export function troublesOf(reports: readonly HookReport[]): HookTrouble[] {
+  return reports.flatMap(({ name, state, reason, problem }) => {
+    if (state !== 'ready' && state !== 'disabled') return [{ name, state, reason }]
+    return problem === '' ? [] : [{ name, state: 'old version', reason: problem }]
+  })
+}

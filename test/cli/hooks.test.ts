@@ -116,6 +116,37 @@ test('the daemon tells what its hooks do, without secrets', async (t) => {
   assert.doesNotMatch(doctor.stdout, /super-secret-value/)
 })
 
+test('hooks that do not do what they should stand in hermes status, with the reason, until they are resumed', async (t) => {
+  const gateway = await startTestGateway(t, {
+    prepare: (home) => {
+      put(join(home.hooks, 'good'), 'events: [agent:end]\n', 'export const handle = () => undefined')
+      put(join(home.hooks, 'off'), 'events: [agent:end]\nenabled: false\n', 'export const handle = () => undefined')
+      put(join(home.hooks, 'bad'), 'events: [agent:start]\n', 'export const handle = () => { throw new Error("no") }')
+      put(join(home.hooks, 'broken'), 'events: []\n', 'export const handle = () => undefined')
+    },
+  })
+  const { root } = gateway.home
+  for (const text of ['one', 'two', 'three']) {
+    await gateway.say(text)
+    await gateway.reply(`You said: ${text}`)
+  }
+  await gateway.logged('hook bad is set aside')
+  const before = await runHere(root, ['status'])
+  assert.match(before.stdout, /^Hooks {2}bad set-aside: it failed 3 times in a row$/m)
+  assert.match(before.stdout, /^Hooks {2}broken invalid: .*expected at least one event/m)
+  assert.doesNotMatch(before.stdout, /^Hooks {2}(?:good|off|boot-md)/m)
+  const states = JSON.parse((await runHere(root, ['status', '--json'])).stdout).hooks
+  assert.deepEqual(
+    states.map(({ name, state }: { name: string; state: string }) => `${name} ${state}`),
+    ['bad set-aside', 'broken invalid'],
+  )
+  await runHere(root, ['hooks', 'resume', 'bad'])
+  await runHere(root, ['hooks', 'pause', 'good'])
+  const after = await runHere(root, ['status'])
+  assert.doesNotMatch(after.stdout, /^Hooks {2}bad/m)
+  assert.match(after.stdout, /^Hooks {2}good paused: paused by hand$/m)
+})
+
 test('requests about hooks that make no sense are refused', async (t) => {
   const gateway = await startTestGateway(t)
   for (const [where, body, status] of [
