@@ -6,7 +6,7 @@ import { createCommandRegistry } from '../commands/registry.ts'
 import { createGatewayHooks } from '../gateway-hooks.ts'
 import type { HookRegistry } from '../hooks/registry.ts'
 import { HermesError } from '../lib/errors.ts'
-import { silentLog } from '../lib/log.ts'
+import { type Logger, silentLog } from '../lib/log.ts'
 import type { CliContext } from './context.ts'
 import { type Daemon, findRunningDaemon, warnOfOtherVersion } from './daemon.ts'
 import { readSettings } from './settings.ts'
@@ -42,8 +42,8 @@ export interface KnownHooks {
   /** Undefined when none runs. */
   readonly daemon: Daemon | undefined
   readonly hooks: readonly KnownHook[]
-  /** The hooks of this home without a daemon. End it with `stop`. Nothing is sent from within. */
-  own(): HookRegistry
+  /** The hooks of this home without a daemon. End it with `stop`. Nothing is sent from within. `log` hears what they print. */
+  own(log?: Logger): HookRegistry
 }
 
 /** Throws what `findRunningDaemon` throws, and `home/unusable`. */
@@ -51,7 +51,7 @@ export async function knownHooks(context: CliContext): Promise<KnownHooks> {
   const { home } = context
   const settings = await readSettings(context)
   const daemon = await findRunningDaemon({ home, token: settings.token, fetch })
-  const own = () => {
+  const own = (log = silentLog) => {
     const registry = createGatewayHooks({
       home,
       config: settings.config,
@@ -61,7 +61,7 @@ export async function knownHooks(context: CliContext): Promise<KnownHooks> {
         startAgent: async () => Promise.reject(new HermesError('cli/no-daemon')),
       },
       clock: Date.now,
-      log: silentLog,
+      log,
     })
     registry.discoverAndLoad()
     return registry
@@ -95,4 +95,14 @@ export function hookCalled(name: string, hooks: readonly KnownHook[]): KnownHook
       hint: '`hermes hooks list` shows what there is.',
     },
   )
+}
+
+/** As `hookCalled`, for what only a hook that can run is good for. Throws `cli/failed` with what keeps it from that. */
+export function runnableHook(name: string, hooks: readonly KnownHook[]): KnownHook {
+  const hook = hookCalled(name, hooks)
+  if (hook.state === 'invalid') throw new HermesError('cli/failed', `${name} cannot be used as it is: ${hook.reason}`)
+  if (hook.state !== 'not-accepted') return hook
+  throw new HermesError('cli/failed', `${name} does not run: nobody has accepted it.`, {
+    hint: `\`hermes hooks accept ${name}\` does.`,
+  })
 }

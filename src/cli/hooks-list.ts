@@ -15,14 +15,15 @@ export async function hooksList(context: CliContext, { json }: { readonly json: 
       : undefined
   }
   display.table(
-    ['HOOK', 'STATE', 'EVENTS', 'LANGUAGE', 'FIRED', 'FAILED', 'MEAN', 'P99', 'LAST ERROR'],
+    ['HOOK', 'STATE', 'EVENTS', 'LANGUAGE', 'FIRED', 'FAILED', 'DROPPED', 'MEAN', 'P99', 'LAST ERROR'],
     hooks.map((hook) => [
       hook.name,
       stateCell(hook),
       hook.events.join(' '),
       hook.language === '' ? hook.kind : hook.language,
       String(hook.fired),
-      String(hook.failed + hook.dropped),
+      String(hook.failed),
+      String(hook.dropped),
       milliseconds(hook.meanMs),
       milliseconds(hook.p99Ms),
       lastError(hook),

@@ -3,7 +3,7 @@
  */
 import { readPaused, writePaused } from '../hooks/paused.ts'
 import type { CliContext } from './context.ts'
-import { hookCalled, knownHooks } from './hooks-known.ts'
+import { knownHooks, runnableHook } from './hooks-known.ts'
 
 export async function hooksPause(context: CliContext, name: string): Promise<void> {
   await change(context, name, 'pause')
@@ -17,7 +17,7 @@ export async function hooksResume(context: CliContext, name: string): Promise<vo
 
 async function change({ home, ...rest }: CliContext, name: string, how: 'pause' | 'resume'): Promise<void> {
   const { daemon, hooks } = await knownHooks({ home, ...rest })
-  hookCalled(name, hooks)
+  runnableHook(name, hooks)
   if (daemon !== undefined) return await daemon.post(`/api/hooks/${how}`, { name })
   const paused = readPaused(home.hooks)
   if (how === 'pause') paused.add(name)

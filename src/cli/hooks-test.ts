@@ -5,10 +5,12 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { sampleOf } from '../hooks/samples.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
+import type { LogFields, Logger } from '../lib/log.ts'
+import { hookEventNames } from '../message/hook-events.ts'
 import type { CliContext } from './context.ts'
 import { createDisplay, oneLine } from './display.ts'
 import { exitCodes } from './failure.ts'
-import { hookCalled, type KnownHooks, knownHooks } from './hooks-known.ts'
+import { type KnownHooks, knownHooks, runnableHook } from './hooks-known.ts'
 
 export interface HooksTestOptions {
   readonly event?: string
@@ -23,14 +25,16 @@ const answerShape = z.looseObject({
   value: z.unknown().optional(),
   error: z.string().default(''),
   stack: z.string().default(''),
+  /** What it printed and logged. A daemon has that in its log. */
+  said: z.array(z.string()).default([]),
 })
 type Answer = z.output<typeof answerShape>
 
 /** Exit code 1 when the handler failed. Throws `cli/not-found`, `cli/usage`. */
 export async function hooksTest(context: CliContext, name: string, options: HooksTestOptions): Promise<void> {
   const known = await knownHooks(context)
-  const hook = hookCalled(name, known.hooks)
-  const event = options.event ?? hook.events.find((one) => !one.endsWith('*')) ?? 'agent:end'
+  const hook = runnableHook(name, known.hooks)
+  const event = options.event ?? eventFor(hook.events)
   const given = options.context === undefined ? sampleOf(event) : contextIn(options.context)
   if (!/^[^\s:]+:\S+$/.test(event))
     throw new HermesError('cli/usage', `Expected an event such as agent:end, found ${JSON.stringify(event)}.`)
@@ -38,6 +42,7 @@ export async function hooksTest(context: CliContext, name: string, options: Hook
   if (!answer.ok) context.exitCode = exitCodes.failed
   const display = createDisplay(context.output, context.environment)
   if (options.json) return display.json({ event, ...answer })
+  for (const line of answer.said) display.line(oneLine(line))
   const took = `${answer.ms.toFixed(1)} ms`
   if (answer.ok) {
     display.line(`${display.tone('good', '✓')} ${name} handled ${event} in ${took}`)
@@ -49,20 +54,42 @@ export async function hooksTest(context: CliContext, name: string, options: Hook
   for (const line of answer.stack.split('\n').slice(0, 20)) if (line !== '') display.line(`  ${oneLine(line)}`)
 }
 
+/** One that it hears: the first that it names, or else one of the first family. */
+function eventFor(events: readonly string[]): string {
+  const named = events.find((event) => !event.endsWith(':*'))
+  if (named !== undefined) return named
+  const families = events.map((event) => event.slice(0, -1))
+  return (
+    [...hookEventNames, 'command:status'].find((event) => families.some((of) => event.startsWith(of))) ?? 'agent:end'
+  )
+}
+
 async function tryOut({ daemon, own }: KnownHooks, name: string, event: string, context: unknown): Promise<Answer> {
   if (daemon !== undefined) return answerShape.parse(await daemon.ask('/api/hooks/test', { name, event, context }))
-  const registry = own()
+  const said: string[] = []
+  const registry = own(logInto(said))
   try {
     const result = await registry.tryOut(name, event, context)
+    // What it printed has arrived when its process has ended.
+    await registry.stop(0)
     if (result === undefined)
       throw new HermesError('cli/failed', `${name} cannot be used as it is.`, { hint: '`hermes hooks list` says why.' })
     const { outcome, ms } = result
     return outcome.ok
-      ? { ok: true, ms, value: outcome.value ?? null, error: '', stack: '' }
-      : { ok: false, ms, error: outcome.text, stack: outcome.stack }
+      ? { ok: true, ms, value: outcome.value ?? null, error: '', stack: '', said }
+      : { ok: false, ms, error: outcome.text, stack: outcome.stack, said }
   } finally {
     await registry.stop(0)
   }
+}
+
+/** Keeps what comes from a process of handlers, the gateway's own words left out. */
+function logInto(said: string[], isHost = false): Logger {
+  const add = (_fields: LogFields, message: string) => {
+    if (isHost) said.push(message)
+  }
+  const child = (fields: LogFields) => logInto(said, isHost || fields['host'] !== undefined)
+  return { debug: () => undefined, info: add, warn: add, error: add, child }
 }
 
 function contextIn(file: string): unknown {

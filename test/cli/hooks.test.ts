@@ -30,7 +30,7 @@ test('a new hook works as it is written, is listed, and can be tried without a d
   assert.match(listed.stdout, /^my-hook {2}ready {2}agent:end {2}typescript {2}0 {2}0 /m)
   const tried = await runHere(root, ['hooks', 'test', 'my-hook'], { environment })
   assert.deepEqual([tried.code, tried.stderr], [0, ''])
-  assert.match(tried.stdout, /✓ my-hook handled agent:end in [\d.]+ ms/)
+  assert.match(tried.stdout, /^agent:end: 12 characters for 1001\n✓ my-hook handled agent:end in [\d.]+ ms/)
   const info = await runHere(root, ['hooks', 'info', 'my-hook'])
   assert.match(info.stdout, /Writes the length of every answer/)
 })
@@ -68,6 +68,41 @@ test('trying a hook shows what it returns, and what went wrong and where; the ev
   const unknown = await runHere(root, ['hooks', 'test', 'jugde'])
   assert.equal(unknown.code, 1)
   assert.match(unknown.stderr, /No hook is called "jugde"; there are .*judge/)
+})
+
+test('trying a hook fires an event that it hears, and shows what it prints', async (t) => {
+  const { root, hooks } = homeWith(t)
+  const handler = `export const handle = (event) => { console.log('heard ' + event); console.error('and more') }`
+  const environment = { PATH: path }
+  for (const [family, event] of Object.entries({
+    'command:*': 'command:status',
+    'session:*': 'session:start',
+    'approval:*': 'approval:requested',
+  })) {
+    const name = family.slice(0, -2)
+    put(join(hooks, name), `events: ${JSON.stringify(family)}\n`, handler)
+    const { stdout } = await runHere(root, ['hooks', 'test', name], { environment })
+    const lines = stdout.split('\n')
+    assert.deepEqual(lines.slice(0, 2).toSorted(), ['and more', `heard ${event}`])
+    assert.match(lines[2] ?? '', new RegExp(`✓ ${name} handled ${event} in`))
+  }
+})
+
+test('what cannot run is neither tried nor paused, and the reason is said', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { hooks: { 'agent:end': [{ command: '/bin/true' }] } },
+    prepare: (home) => put(join(home.hooks, 'broken'), 'events: []\n', 'export const handle = () => undefined'),
+  })
+  const { root } = gateway.home
+  for (const [word, name, expected] of [
+    ['pause', 'broken', /broken cannot be used as it is: .*expected at least one event/],
+    ['test', 'broken', /broken cannot be used as it is: .*expected at least one event/],
+    ['resume', 'agent:end/true', /nobody has accepted it/],
+  ] as const) {
+    const { code, stderr } = await runHere(root, ['hooks', word, name])
+    assert.equal(code, 1)
+    assert.match(stderr, expected)
+  }
 })
 
 test('a hook that is paused while no daemon runs stays paused when one starts', async (t) => {
