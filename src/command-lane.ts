@@ -70,6 +70,8 @@ function* claimCommand(key: SessionKey) {
 /** How a command ends. A question that was asked first is a message already. */
 interface Ending extends CommandEnding {
   readonly isMessage?: boolean
+  /** Tells of the command, once what it did is on disk: no watcher can hold back `/stop`. */
+  readonly tell?: () => void
 }
 
 function reply(text: string): Ending {
@@ -109,22 +111,26 @@ async function run(deps: CommandLaneDeps, key: SessionKey, event: MessageEvent, 
   const typed = calledBy(deps, key, event, signal)
   if (typed === undefined) return reply('')
   const { name, typed: word } = typed.context
+  const tell = () => announce(deps.emit, deps, event, typed.context)
+  let told = false
   deps.log.info({ session: key, command: name }, 'command')
   try {
     const question = await asksFirst(deps, typed, key)
     if (question !== undefined) return question
     const decided = await decide(deps, key, typed, signal)
     if ('reply' in decided) return reply(decided.reply)
+    told = decided.told
     const { definition, context } = decided.called
     const another = decided.called === typed ? undefined : await asksFirst(deps, decided.called, key)
     if (another !== undefined) return another
     const result = await definition.run(context, deps.services)
-    if (!decided.told) announce(deps.emit, deps, event, typed.context)
-    return typeof result === 'string' ? reply(result) : result
+    const ending = typeof result === 'string' ? reply(result) : result
+    return told ? ending : { ...ending, tell }
   } catch (error) {
     deps.log.error({ session: key, command: name, error }, `a command failed: ${messageOf(error)}`)
     const hint = error instanceof HermesError ? ` ${error.hint}` : ''
-    return reply(`\`/${word}\` failed: ${messageOf(error)}${hint}`)
+    const ending = reply(`\`/${word}\` failed: ${messageOf(error)}${hint}`)
+    return told ? ending : { ...ending, tell }
   }
 }
 
@@ -169,7 +175,6 @@ async function asksFirst(
   return question === undefined ? undefined : { ...question, isMessage: true }
 }
 
-/** Commands that act at once are observed after they took effect: no watcher can hold back `/stop`. */
 function announce(tell: EventListener, deps: CommandLaneDeps, event: MessageEvent, context: CommandContext): void {
   if (deps.watched(event)) tell(`command:${context.name}`, commandEvent(event, context))
 }
@@ -202,6 +207,7 @@ async function settle(
       return ended
     })
     ending.committed()
+    ending.tell?.()
     message?.committed()
     deps.outcomes.settle(head.seq, outcome)
   } catch (error) {

@@ -21,7 +21,11 @@ type Keys = readonly [EventKey, ...EventKey[]]
  * taken in (it was not addressed to the agent, or is too old) is `refused`: nothing of it is kept.
  * Throws `http/starting`, `inbox/too-large` or `store/…`, as `accept` does.
  */
-export function createChanges(deps: InboxDeps): (change: MessageChange, keys: Keys) => Promise<Accepted> {
+export function createChanges(
+  deps: InboxDeps,
+  /** A message has been taken in. */
+  tellReceived: (event: MessageEvent, sessionKey: SessionKey) => void,
+): (change: MessageChange, keys: Keys) => Promise<Accepted> {
   const { store, clock, log } = deps
 
   return async (change, keys) => {
@@ -66,7 +70,9 @@ export function createChanges(deps: InboxDeps): (change: MessageChange, keys: Ke
     log.info({ seq: result.seq, how: result.kind }, 'message edited')
     if (result.kind === 'appended') {
       if (result.withdrawn !== undefined) deps.settled(result.withdrawn, notAnswered)
-      deps.wake(brand<SessionKey>(result.sessionKey), result.lane)
+      const sessionKey = brand<SessionKey>(result.sessionKey)
+      tellReceived(event, sessionKey)
+      deps.wake(sessionKey, result.lane)
     }
     return { status: 'accepted', seq: result.seq }
   }

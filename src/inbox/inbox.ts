@@ -89,7 +89,7 @@ export function createInbox(deps: InboxDeps): Inbox {
       return { status: 'accepted', seq }
     },
 
-    change: createChanges(deps),
+    change: createChanges(deps, tellReceived),
   }
 
   function tellReceived(event: MessageEvent, sessionKey: SessionKey): void {

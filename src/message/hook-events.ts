@@ -35,7 +35,7 @@ export interface HookEvents {
     raw_command: string
     raw_args: string
   }
-  /** Somebody's message was taken in, commands included. It may wait for its turn. */
+  /** Somebody's message was taken in, commands included, or anew after an edit. It may wait for its turn. */
   'message:received': MessageContext & { session_key: string; message_id: string }
   /** Somebody wrote who may not. */
   'message:refused': MessageContext & { reason: string; message_id: string }

@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { sampleOf } from '../../src/hooks/samples.ts'
 import { brand } from '../../src/lib/brand.ts'
 import { hookEventNames } from '../../src/message/hook-events.ts'
 import { inboxFor } from '../inbox/support.ts'
@@ -10,12 +11,22 @@ import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 
 const seen = new Set<string>()
 
-/** Notes what was emitted, and that no name is unknown. */
+/** Notes what was emitted: no name is unknown, and each event has the keys that hooks are promised, no more and no less. */
 function note({ events }: Pick<TestGateway, 'events'>): void {
-  for (const { name } of events) {
+  for (const { name, context } of events) {
     seen.add(name)
     assert.ok(name.startsWith('command:') || hookEventNames.includes(name), name)
+    assert.deepEqual(keysOf(context), keysOf(sampleOf(name)), name)
   }
+}
+
+function keysOf(context: unknown): string[] {
+  return typeof context === 'object' && context !== null ? Object.keys(context).sort() : []
+}
+
+/** What was told of one message or command, in order. */
+function told({ events }: Pick<TestGateway, 'events'>, ...families: string[]): string[] {
+  return events.map(({ name }) => name).filter((name) => families.some((family) => name.startsWith(family)))
 }
 
 function start(t: TestContext, options: Parameters<typeof startTestGateway>[1] = {}) {
@@ -57,6 +68,92 @@ test('a message that is delivered twice by its platform is told of once', async 
   await gateway.say('once', { id: 'm1' })
   await gateway.reply('You said: once')
   assert.equal(gateway.events.filter(({ name }) => name === 'message:received').length, 1)
+})
+
+test('a message that is edited and answered anew is told of once more', async (t) => {
+  const gateway = await start(t, { config: { platforms: { fake: { edits: 'rerun' } } } })
+  await gateway.say('one', { id: 'm1', user: 'ada' })
+  await gateway.reply('You said: one')
+  await gateway.platform.edit('m1', 'two', { user: 'ada' })
+  await gateway.reply('You said: two')
+  const received = gateway.events.filter(({ name }) => name === 'message:received')
+  assert.deepEqual(
+    received.map(({ context }) => [context['message'], context['user_id']]),
+    [
+      ['one', 'ada'],
+      ['two', 'ada'],
+    ],
+  )
+  assert.equal(received[0]?.context['session_key'], received[1]?.context['session_key'])
+  note(gateway)
+})
+
+test('steps are counted on after a stop of the gateway, with the tools of the one before', async (t) => {
+  const gateway = await start(t, {
+    replies: [
+      { toolCalls: [{ name: 'terminal', arguments: { command: 'echo one' } }] },
+      { toolCalls: [{ name: 'terminal', arguments: { command: 'echo two' } }] },
+      { text: 'cut off here', hang: 'stream', hangAfter: 1 },
+    ],
+    model: () => ({ text: 'done' }),
+  })
+  await gateway.say('work')
+  await gateway.asked(2)
+  await gateway.stop(AbortSignal.abort())
+  await gateway.start()
+  await gateway.reply('done')
+  const steps = gateway.events.filter(({ name }) => name === 'agent:step').map(({ context }) => context)
+  assert.deepEqual(
+    steps.map(({ iteration, tool_names }) => [iteration, tool_names]),
+    [
+      [1, []],
+      [2, ['terminal']],
+      [3, ['terminal']],
+      [3, ['terminal']],
+    ],
+  )
+  assert.deepEqual(steps[3]?.['tools'], steps[2]?.['tools'])
+  assert.match(JSON.stringify(steps[3]?.['tools']), /two/)
+  assert.equal(new Set(steps.map(({ session_id }) => session_id)).size, 1)
+  note(gateway)
+})
+
+test('a streamed answer and one in pieces are told of as people see them', async (t) => {
+  const long = `${'word '.repeat(1_500)}end`
+  const gateway = await start(t, { abilities: ['edit'], replies: [{ text: 'in a draft' }, { text: long }] })
+  await gateway.say('one')
+  await gateway.event('message:sent', { message_full: 'in a draft', kind: 'reply' })
+  await gateway.say('two')
+  await gateway.reply(/word end/)
+  await gateway.stop()
+  const sent = gateway.events.filter(({ name, context }) => name === 'message:sent' && context['kind'] === 'reply')
+  const texts = sent.map(({ context }) => String(context['message_full']))
+  assert.deepEqual(texts, ['in a draft', ...gateway.replies().slice(1)])
+  assert.ok(texts.length > 2, 'it was to be cut into pieces')
+  for (const { context } of sent) assert.ok([...String(context['message'])].length <= 500)
+  note(gateway)
+})
+
+test('an unknown command is a message and no command; no agent begins', async (t) => {
+  const gateway = await start(t)
+  await gateway.say('/nonsense')
+  await gateway.reply('Unknown command')
+  await gateway.stop()
+  assert.deepEqual(told(gateway, 'message:received', 'command:', 'agent:'), ['message:received'])
+})
+
+test('an answer to a question is told of before the command that gave it', async (t) => {
+  const gateway = await start(t, { config: { approvals: { destructive_slash_confirm: true } } })
+  for (const answer of ['deny', 'approve']) {
+    await gateway.say('/new')
+    await gateway.event('approval:requested')
+    await gateway.say(`/${answer}`)
+    await gateway.event(`command:${answer}`)
+    const names = told(gateway, 'approval:resolved', `command:${answer}`)
+    assert.deepEqual(names.slice(-2), ['approval:resolved', `command:${answer}`])
+  }
+  await gateway.event('session:reset')
+  note(gateway)
 })
 
 test('an answer that the platform never takes', async (t) => {
