@@ -4,9 +4,9 @@
  */
 import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
+import { createQueue } from '../lib/queue.ts'
 import { createHealth, type HookCounts } from './health.ts'
 import { failed, type Outcome, type RunHook } from './outcome.ts'
-import { createQueue } from './queue.ts'
 
 export interface ListenerDeps {
   readonly id: string

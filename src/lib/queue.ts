@@ -1,5 +1,5 @@
 /**
- * The line in which events wait for one hook: handled one after the other, in the order they came, and bounded.
+ * A line in which things wait for one who hears them: handled one after the other, in the order they came, and bounded.
  */
 export interface Queue<Item> {
   /** False when the line is full: the item is dropped. */
