@@ -7,6 +7,7 @@ import { Socket } from 'node:net'
 import { toError } from '../lib/errors.ts'
 import { signalGroup } from '../lib/process-group.ts'
 import { within } from '../lib/wait.ts'
+import { readFairly } from './fair-share.ts'
 import type { HostCommand } from './languages.ts'
 import { createLineReader } from './lines.ts'
 import type { Output } from './output.ts'
@@ -31,6 +32,8 @@ export interface ChildOptions extends HostCommand {
   onLine(line: string): void
   /** The host sent a line beyond `maxFrameBytes`; this is how it begins. */
   onTooLong(beginning: string): void
+  /** A pipe of the protocol broke; the end of the process follows, unless a handler has closed the pipe. */
+  onBroken(): void
 }
 
 export interface Ending {
@@ -45,6 +48,8 @@ export interface HostChild {
   readonly pid: number | undefined
   /** `line` without its break. Lost when the process is gone. */
   send(line: string): void
+  /** How much of what was sent the host has not taken yet, in bytes or nearly so. */
+  unread(): number
   /** Closes the pipe to the host, upon which it ends in its own time. */
   close(): void
   /** Ends it by force, with everything it started. */
@@ -69,9 +74,10 @@ function living(pid: number, pipes: Pipes, exit: Promise<Ending>, options: Child
   options.output.follow('stdout', stdout)
   options.output.follow('stderr', stderr)
   const reader = createLineReader(options.maxFrameBytes, options.onLine, options.onTooLong)
-  fromHost.on('data', (chunk) => reader.add(chunk))
-  // That a pipe broke is told by the end of the process, which follows.
-  for (const pipe of [toHost, fromHost]) pipe.on('error', () => undefined)
+  const over = new AbortController()
+  readFairly(fromHost, reader.add, over.signal)
+  for (const pipe of [toHost, fromHost]) pipe.on('error', options.onBroken)
+  fromHost.once('end', options.onBroken)
   let gone = false
   const kill = () => {
     if (!gone) signalGroup(pid, 'SIGKILL')
@@ -82,19 +88,20 @@ function living(pid: number, pipes: Pipes, exit: Promise<Ending>, options: Child
     gone = true
     watchman.dismiss()
     await within(Promise.all([closeOf(fromHost), closeOf(stdout), closeOf(stderr)]), drainMs)
+    over.abort()
     for (const pipe of Object.values(pipes)) pipe.destroy()
     return ending
   })
-  const { send, flush } = createSender(toHost)
+  const { send, flush, unread } = createSender(toHost)
   const close = () => {
     flush()
     toHost.end()
   }
-  return { pid, send, close, kill, ended }
+  return { pid, send, unread, close, kill, ended }
 }
 
 /** Lines of one turn of the event loop go out together: in a burst writing costs more than all the rest. */
-function createSender(pipe: Socket): { send(line: string): void; flush(): void } {
+function createSender(pipe: Socket): { send(line: string): void; flush(): void; unread(): number } {
   let waiting = ''
   const flush = () => {
     if (waiting !== '') pipe.write(waiting)
@@ -104,13 +111,13 @@ function createSender(pipe: Socket): { send(line: string): void; flush(): void }
     if (waiting === '') process.nextTick(flush)
     waiting += `${line}\n`
   }
-  return { send, flush }
+  return { send, flush, unread: () => pipe.writableLength + waiting.length }
 }
 
 /** One that never ran. */
 function stillborn(ended: Promise<Ending>): HostChild {
   const nothing = () => undefined
-  return { pid: undefined, send: nothing, close: nothing, kill: nothing, ended }
+  return { pid: undefined, send: nothing, unread: () => 0, close: nothing, kill: nothing, ended }
 }
 
 type Launched =

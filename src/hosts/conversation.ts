@@ -28,6 +28,10 @@ export interface ConversationOptions extends Pick<HostOptions, 'log' | 'onReques
   readonly limits: HostLimits
   readonly pause: (ms: number, signal?: AbortSignal) => Promise<void>
   send(line: string): void
+  /** Bytes that were sent and not taken yet. */
+  unread(): number
+  /** It asks and does not read what it is answered; nothing helps but to end the process. */
+  onDeaf(): void
   /** It did not end when it was asked to; nothing helps but to end the process. */
   onStuck(one: InFlight): void
 }
@@ -54,6 +58,8 @@ export function createConversation({
   log,
   pause,
   send,
+  unread,
+  onDeaf,
   onStuck,
   ...options
 }: ConversationOptions): Conversation {
@@ -73,6 +79,11 @@ export function createConversation({
     await cancel(one, 'timeout')
   }
 
+  /** Answers nobody reads would pile up here. */
+  const answer = (line: string) => {
+    if (unread() > 2 * limits.maxFrameBytes) onDeaf()
+    else send(line)
+  }
   const serve = async (frame: Extract<FromHost, { t: 'request' }>) => {
     const found = flights.get(frame.call)
     const one = found?.what === 'call' ? found : undefined
@@ -82,12 +93,12 @@ export function createConversation({
       one.requests += 1
       try {
         const value = await one.serve(frame.method, argumentsOf(frame, one))
-        send(answerFrame(frame.id, value, one))
+        answer(answerFrame(frame.id, value, one))
       } finally {
         one.requests -= 1
       }
     } catch (error) {
-      send(refusalFrame(frame.id, error, one))
+      answer(refusalFrame(frame.id, error, one))
     }
   }
 

@@ -57,10 +57,18 @@ export function beginLife(options: LifeOptions): Life {
     output,
     onLine: (line) => read(line),
     onTooLong: (beginning) => garbled(`a line above ${limits.maxFrameBytes} bytes`, beginning),
+    onBroken: () => void awaitEnd(),
   })
   const killFor = (why: Cause) => {
     cause ??= why
     child.kill()
+  }
+  /** A process that ends closes its pipes first; one that goes on without them was deprived of them by a handler. */
+  const awaitEnd = async () => {
+    await pause(limits.exitMs, gone.signal)
+    if (gone.signal.aborted) return
+    log.warn({}, 'the host lives on without its pipes; it is killed')
+    killFor({ kind: 'garbled', detail: 'it closed that pipe' })
   }
   const garbled = (what: string, sample: string) => {
     log.warn({ sample: sample.slice(0, 200) }, `the host broke the protocol: ${what}`)
@@ -70,6 +78,11 @@ export function beginLife(options: LifeOptions): Life {
   const conversation = createConversation({
     ...options,
     send: child.send,
+    unread: child.unread,
+    onDeaf() {
+      log.warn({}, 'the host asks on and on and reads no answer; it is killed')
+      killFor({ kind: 'garbled', detail: 'it asked on and on and read no answer' })
+    },
     onStuck(one) {
       log.warn({ ...nameIn(one.module), stack: one.stack }, `${one.title} does not end; the host is killed`)
       killFor({ kind: 'cut-off', by: one })
@@ -96,7 +109,8 @@ export function beginLife(options: LifeOptions): Life {
         lastCall = frame.call
         return true
       case 'log':
-        output.line(frame.level, { ...frame.fields, ...nameIn(frame.module) }, frame.message)
+        // First, because there may be too many fields.
+        output.line(frame.level, { ...nameIn(frame.module), ...frame.fields, ...nameIn(frame.module) }, frame.message)
         return true
       default:
         return conversation.hear(frame)

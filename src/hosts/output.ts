@@ -7,6 +7,9 @@ import type { Logger, LogLevel } from '../lib/log.ts'
 import { createLineReader } from './lines.ts'
 
 const maxLineChars = 2_000
+/** Of one field; fields beyond `maxFields` are left out. */
+const maxFieldChars = 8_000
+const maxFields = 20
 /** Beyond this many lines in a window the rest of the window is dropped. */
 const windowMs = 10_000
 const linesPerWindow = 200
@@ -60,7 +63,7 @@ export function createOutput({ log, pause }: OutputOptions): Output {
       return
     }
     room -= 1
-    log[level](fields, cut(text))
+    log[level](bounded(fields), cut(text))
   }
 
   const follow: Output['follow'] = (name, stream) => {
@@ -105,6 +108,27 @@ export function createOutput({ log, pause }: OutputOptions): Output {
 function cut(text: string): string {
   if (text.length <= maxLineChars) return text
   return `${text.slice(0, maxLineChars)}… (${text.length} characters)`
+}
+
+/** The log would show them up to several megabytes. */
+function bounded(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(fields)
+      .slice(0, maxFields)
+      .map(([name, value]) => [cut(name), boundedValue(value)]),
+  )
+}
+
+function boundedValue(value: unknown): unknown {
+  if (typeof value === 'string') return cut(value)
+  if (typeof value !== 'object' || value === null || value instanceof Error) return value
+  try {
+    const text = JSON.stringify(value)
+    return text.length <= maxFieldChars ? value : `${text.slice(0, maxFieldChars)}… (${text.length} characters)`
+  } catch {
+    // Brackets within brackets, deeper than anybody could follow.
+    return '(too deep)'
+  }
 }
 
 function keepWords(words: string[], text: string): void {

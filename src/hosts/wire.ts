@@ -46,41 +46,47 @@ export interface RequestError {
 }
 
 const id = z.int().nonnegative()
-const text = z.string()
+/** Names of ours: a host that sends longer ones is none. */
+const name = z.string().max(1_000)
+/** What a handler says and what is said about it, for people: nobody reads more, and logs and lists keep it. */
+const said = z.string().transform(beginning)
+const maxSaidChars = 10_000
+/** Each may be watched. */
+const files = z.array(z.string()).transform((paths) => paths.slice(0, 1_000))
 
 const fromHost = z.discriminatedUnion('t', [
   /** The first word. */
-  z.object({ t: z.literal('hello'), runtime: text }),
+  z.object({ t: z.literal('hello'), runtime: name }),
   /** The only word of a runtime that is too old. */
-  z.object({ t: z.literal('refused'), reason: text }),
-  z.object({ t: z.literal('loaded'), id, files: z.array(text) }),
-  z.object({ t: z.literal('unloadable'), id, message: text, stack: text, files: z.array(text) }),
+  z.object({ t: z.literal('refused'), reason: said }),
+  z.object({ t: z.literal('loaded'), id, files }),
+  z.object({ t: z.literal('unloadable'), id, message: said, stack: said, files }),
   /** A call ended well. `ref` takes the place of a value. */
   z.object({ t: z.literal('done'), id, value: z.unknown().optional(), ref: id.optional() }),
   z.object({
     t: z.literal('failed'),
     id,
     kind: z.enum(['threw', 'unserialisable', 'unloadable']),
-    message: text,
-    stack: text,
+    message: said,
+    stack: said,
     ref: id.optional(),
   }),
   /** A cancel arrived; `stack` says where the handler is. */
-  z.object({ t: z.literal('where'), id, stack: text }),
+  z.object({ t: z.literal('where'), id, stack: said }),
   z.object({
     t: z.literal('request'),
     id,
     call: id,
-    method: text,
+    method: name,
     args: z.array(z.unknown()),
     refs: z.array(z.tuple([id, id])).optional(),
   }),
   z.object({
     t: z.literal('log'),
-    module: text.optional(),
+    module: name.optional(),
     level: z.enum(['debug', 'info', 'warn', 'error']),
-    message: text,
-    fields: z.record(text, z.unknown()).optional(),
+    message: said,
+    fields: z.record(z.string(), z.unknown()).optional(),
   }),
   /** Last words of a process that ends itself; `call` is the one that made it do so. */
   z.object({ t: z.literal('bye'), call: id.optional() }),
@@ -97,4 +103,9 @@ export function parseFrame(line: string): FromHost | undefined {
     return undefined
   }
   return fromHost.safeParse(value).data
+}
+
+/** A copy: a piece of a text keeps the whole of it in memory. */
+function beginning(text: string): string {
+  return text.length <= maxSaidChars ? text : Buffer.from(text.slice(0, maxSaidChars)).toString()
 }

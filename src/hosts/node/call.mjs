@@ -1,6 +1,7 @@
 /**
  * One call of a handler: its arguments, what it may ask of the gateway, how it ends.
  */
+import { messageOf, stackOf } from './thrown.mjs'
 
 /** What a handler gets as its last argument. Made on demand: most handlers look at none of it. */
 class Services {
@@ -129,18 +130,7 @@ function createCopies() {
 }
 
 function fail(wire, id, kind, thrown, ref) {
-  const message = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : messageOf(thrown)
-  const stack = thrown instanceof Error ? String(thrown.stack) : ''
-  wire.send({ t: 'failed', id, kind, message: message.slice(0, 10_000), stack: stack.slice(0, 10_000), ref })
-}
-
-/** Never throws, whatever was thrown. */
-function messageOf(thrown) {
-  try {
-    return thrown instanceof Error ? thrown.message : `it threw ${JSON.stringify(thrown) ?? typeof thrown}`
-  } catch {
-    return `it threw something of type ${typeof thrown}`
-  }
+  wire.send({ t: 'failed', id, kind, message: messageOf(thrown), stack: stackOf(thrown), ref })
 }
 
 /** `log.info('text')`, `log.info('text', fields)` or `log.info(fields, 'text')`. */
@@ -149,10 +139,15 @@ function spoken([first, second]) {
   return [String(text ?? ''), plain(fields)]
 }
 
+/** Fields of a line that are longer than this become the beginning of their text. */
+const maxFieldChars = 8_000
+
 function plain(fields) {
   if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return undefined
   try {
-    return JSON.parse(JSON.stringify(fields))
+    const text = JSON.stringify(fields)
+    if (text.length <= maxFieldChars) return JSON.parse(text)
+    return { cut: `${text.slice(0, maxFieldChars)}… (${text.length} characters)` }
   } catch (error) {
     return { unreadable: messageOf(error) }
   }

@@ -9,6 +9,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { Socket } from 'node:net'
 import { createCall } from './call.mjs'
 import { createModules } from './modules.mjs'
+import { messageOf, stackOf } from './thrown.mjs'
 import { createWire } from './wire.mjs'
 
 const { cacheFolder, maxFrameBytes } = JSON.parse(process.argv[2] ?? '{}')
@@ -60,8 +61,7 @@ input.on('close', () => process.exit(0))
 
 const stray = (what) => (error) => {
   const { module } = running.getStore() ?? {}
-  const stack = error instanceof Error ? error.stack : String(error)
-  wire.log(module, 'error', `${what}: ${stack}`)
+  wire.log(module, 'error', `${what}: ${stackOf(error) || messageOf(error)}`)
 }
 process.on('unhandledRejection', stray('a rejection that nobody handled'))
 process.on('uncaughtException', stray('an error that nobody caught'))

@@ -5,6 +5,7 @@ import { registerHooks } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { packedPackages } from '../../packages/bundled.mjs'
 import { createResolver } from '../../packages/resolver.mjs'
+import { messageOf } from './thrown.mjs'
 import { createStripper } from './typescript.mjs'
 import { whereOf } from './where.mjs'
 
@@ -46,7 +47,12 @@ export function createModules(cacheFolder) {
         return { problem, files: filesOf(href) }
       } catch (error) {
         const files = filesOf(href)
-        return { problem: await whereOf(error, path, files), files }
+        // What was thrown may be made to resist being looked at.
+        const problem = await whereOf(error, path, files).catch(() => ({
+          message: `${path}: ${messageOf(error)}`,
+          stack: '',
+        }))
+        return { problem, files }
       }
     },
     find: (module, name) => exported.get(module)?.get(name),

@@ -3,15 +3,16 @@
  */
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { messageOf, stackOf } from './thrown.mjs'
 
 /** How many files are looked through for a syntax error. */
 const maxChecks = 20
 
 /** @param files those the module consists of, in the order they were found */
 export async function whereOf(thrown, path, files) {
-  if (!(thrown instanceof Error)) return { message: `${path}: loading it threw ${String(thrown)}`, stack: '' }
-  const stack = String(thrown.stack)
-  const said = `${thrown.name}: ${thrown.message}`
+  const stack = stackOf(thrown)
+  const said = messageOf(thrown)
+  if (stack === '') return { message: `${path}: ${said}`, stack }
   if (thrown.placed === true) return { message: thrown.message, stack: '' }
   const place =
     atTop(stack) ?? inFrames(stack, files) ?? (thrown instanceof SyntaxError ? await byChecking(files) : undefined)

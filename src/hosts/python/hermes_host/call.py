@@ -115,10 +115,10 @@ class Call:
         if self._frame.get("discard"):
             self._wire.send({"t": "done", "id": self.id})
             return
-        ref = self.copies.unchanged(value)
         try:
+            ref = self.copies.unchanged(value)
             self._wire.send({"t": "done", "id": self.id, **({"value": value} if ref is None else {"ref": ref})})
-        except (TypeError, ValueError, RecursionError) as error:
+        except Exception as error:  # dictionaries of its own making may raise anything
             self._send_failure("unserialisable", f"its result cannot be sent: {message_of(error)}", "")
 
     def _fail(self, error):

@@ -8,11 +8,11 @@ LIMIT = 10_000
 
 def message_of(error):
     """`ValueError: no such chat`. Never raises."""
-    if isinstance(error, SystemExit):
-        return f"sys.exit({error.code!r}) was called"[:LIMIT]
     try:
+        if isinstance(error, SystemExit):
+            return f"sys.exit({error.code!r}) was called"[:LIMIT]
         text = str(error)
-    except Exception:
+    except BaseException:  # whatever its message is made of
         text = "(its message cannot be read)"
     name = type(error).__name__
     return (f"{name}: {text}" if text else name)[:LIMIT]
@@ -27,7 +27,7 @@ def stack_of(error):
         trace = trace.tb_next
     try:
         return "".join(traceback.format_exception(type(error), error, trace))[-LIMIT:]
-    except Exception:
+    except BaseException:
         return ""
 
 

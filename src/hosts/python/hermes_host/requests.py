@@ -35,7 +35,7 @@ class Requests:
             self._waiting[number] = waiter
         try:
             self._wire.send({"t": "request", "id": number, "call": call.id, "method": method, "args": args, "refs": refs})
-        except (TypeError, ValueError):
+        except BaseException:
             self._waiting.pop(number, None)
             raise
         return waiter.wait()

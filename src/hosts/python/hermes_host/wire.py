@@ -6,6 +6,8 @@ import time
 
 IN, OUT = 3, 4
 LINES_PER_SECOND = 100
+# Of one field of a line of the log.
+FIELD_CHARS = 8_000
 
 
 class TooLong(ValueError):
@@ -70,8 +72,12 @@ class Wire:
 
 
 def _plain(value):
+    """A field of a line of the log; what is too long is cut. Never raises."""
     try:
-        encode(value)
-        return value
-    except (TypeError, ValueError):
-        return str(value)
+        text = encode(value)
+        return value if len(text) <= FIELD_CHARS else text[:FIELD_CHARS]
+    except Exception:  # whatever the value is made of
+        try:
+            return str(value)[:FIELD_CHARS]
+        except Exception:
+            return "(cannot be read)"
