@@ -5,6 +5,7 @@
  * knows how to read both. The loop, the middleware and the tests see only these plain values.
  */
 import type { ChatMessage, ToolCall, Usage } from '../message/transcript.ts'
+import type { ChunkCollector } from '../middleware/contract.ts'
 
 export type ApiMode = 'chat_completions' | 'codex_responses' | 'anthropic_messages'
 
@@ -67,6 +68,8 @@ export interface Provider {
    * Throws `ModelError`; an aborted signal always throws (never a silent half answer) and closes the connection.
    */
   stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<JsonObject, JsonObject, void>
+  /** Aggregates chunks that plugins have changed into the same final JSON. Throws `ModelError` (`bad-response`). */
+  collector(): ChunkCollector<JsonObject, JsonObject>
   /** What a chunk shows; null for chunks without text. Pure. */
   readDelta(chunk: JsonObject): Delta | null
   /** Reads a final response. Throws `ModelError` (`bad-response`) when it is not one. Pure. */

@@ -2,15 +2,17 @@
  * A model whose answers are written down beforehand. It honours the provider contract: it streams, aborts by throwing
  * and remembers what it was asked.
  */
+import { z } from 'zod'
 import {
   type Delta,
   type JsonObject,
-  type ModelAnswer,
   ModelError,
+  type ModelRequest,
   type Provider,
   type RequestInput,
 } from '../../src/agent/provider.ts'
 import type { ToolCall } from '../../src/message/transcript.ts'
+import type { ChunkCollector } from '../../src/middleware/contract.ts'
 
 /** One answer: `chunks` are streamed in this order; `calls` are the tools it asks for. */
 export interface ScriptedAnswer {
@@ -26,6 +28,8 @@ export type ScriptStep = ScriptedAnswer | { readonly chunks?: readonly string[];
 export interface ScriptedProvider extends Provider {
   /** What each call was built from, in order. */
   readonly asked: readonly RequestInput[]
+  /** What reached the wire, in order. */
+  readonly sent: readonly ModelRequest[]
   /** Calls that reached the wire, failed ones too. */
   calls(): number
   /** Resolves when the step that hangs has streamed its chunks. */
@@ -41,16 +45,19 @@ export function call(id: string, name: string, args: unknown = {}): ToolCall {
 /** Answers the script step by step; asking for more than the script holds is an error of the test. */
 export function scriptedProvider(script: readonly ScriptStep[]): ScriptedProvider {
   const asked: RequestInput[] = []
+  const sent: ModelRequest[] = []
   const hanging = Promise.withResolvers<void>()
-  const answers: ModelAnswer[] = []
   let next = 0
 
-  async function* stream(_request: unknown, signal: AbortSignal): AsyncGenerator<JsonObject, JsonObject, void> {
+  async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<JsonObject, JsonObject, void> {
     signal.throwIfAborted()
+    sent.push(request)
     const step = script[next++]
     if (step === undefined) throw new Error(`the script has no answer for call ${next}`)
     if (step instanceof Error) throw step
+    const whole = collector()
     for (const text of step.chunks ?? []) {
+      whole.add({ text })
       yield { text }
       signal.throwIfAborted()
     }
@@ -58,8 +65,11 @@ export function scriptedProvider(script: readonly ScriptStep[]): ScriptedProvide
       hanging.resolve()
       await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
     }
-    answers.push(answerOf(step))
-    return { answer: answers.length - 1 }
+    const { calls = [], finishReason, providerItems } = 'hang' in step ? {} : step
+    const end = { end: { calls, finishReason, providerItems } }
+    whole.add(end)
+    yield end
+    return whole.finish()
   }
 
   return {
@@ -68,28 +78,53 @@ export function scriptedProvider(script: readonly ScriptStep[]): ScriptedProvide
     baseUrl: 'http://127.0.0.1',
     buildRequest(input) {
       asked.push({ ...input, messages: [...input.messages] })
-      return { model: input.model, stream: true }
+      const { model, system, messages, tools } = input
+      return {
+        model,
+        stream: true,
+        system,
+        messages: [...messages],
+        ...(tools.length === 0 ? {} : { tools: [...tools] }),
+      }
     },
     stream,
+    collector,
     readDelta: ({ text }): Delta | null => (typeof text === 'string' ? { kind: 'text', text } : null),
-    readAnswer({ answer }) {
-      const found = typeof answer === 'number' ? answers[answer] : undefined
-      if (found === undefined) throw new ModelError('bad-response', 'this is not an answer of the script')
-      return found
+    readAnswer(response) {
+      const parsed = scriptedResponse.safeParse(response)
+      if (!parsed.success) throw new ModelError('bad-response', 'this is not an answer of the script')
+      const { text, calls, finishReason, providerItems } = parsed.data
+      return {
+        text,
+        toolCalls: calls,
+        usage: usagePerCall,
+        finishReason: finishReason ?? (calls.length === 0 ? 'stop' : 'tool_calls'),
+        ...(providerItems === undefined ? {} : { providerItems }),
+      }
     },
     asked,
+    sent,
     calls: () => next,
     hanging: hanging.promise,
   }
 }
 
-function answerOf(step: ScriptedAnswer): ModelAnswer {
-  const { chunks = [], calls = [], providerItems } = step
+/** What the script's vendor answers with. */
+const scriptedResponse = z.object({
+  text: z.string(),
+  calls: z.array(z.object({ id: z.string(), name: z.string(), arguments: z.string() })).default([]),
+  finishReason: z.string().optional(),
+  providerItems: z.array(z.unknown()).optional(),
+})
+
+function collector(): ChunkCollector<JsonObject, JsonObject> {
+  let text = ''
+  let end: object = {}
   return {
-    text: chunks.join(''),
-    toolCalls: calls,
-    usage: usagePerCall,
-    finishReason: step.finishReason ?? (calls.length === 0 ? 'stop' : 'tool_calls'),
-    ...(providerItems === undefined ? {} : { providerItems }),
+    add(chunk) {
+      if (typeof chunk['text'] === 'string') text += chunk['text']
+      if (typeof chunk['end'] === 'object' && chunk['end'] !== null) end = chunk['end']
+    },
+    finish: () => ({ text, ...end }),
   }
 }

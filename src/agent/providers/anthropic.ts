@@ -6,12 +6,14 @@ import { createAnthropicAggregate } from './anthropic-aggregate.ts'
 import { readAnthropicAnswer, readAnthropicDelta } from './anthropic-answer.ts'
 import { buildAnthropicRequest } from './anthropic-request.ts'
 import { createAnthropicCall } from './anthropic-sdk.ts'
+import { collectorOf } from './collector.ts'
 import { faultContext, type ProviderOptions } from './options.ts'
 import { streamCall } from './stream-call.ts'
 
 export function createAnthropic(options: ProviderOptions): Provider {
   const open = createAnthropicCall(options)
   const context = faultContext(options)
+  const aggregate = () => createAnthropicAggregate(options.limits.maxChars)
   return {
     name: 'anthropic',
     apiMode: 'anthropic_messages',
@@ -23,9 +25,10 @@ export function createAnthropic(options: ProviderOptions): Provider {
         request,
         signal,
         limits: options.limits,
-        aggregate: createAnthropicAggregate(options.limits.maxChars),
+        aggregate: aggregate(),
         context,
       }),
+    collector: () => collectorOf(aggregate()),
     readDelta: readAnthropicDelta,
     readAnswer: readAnthropicAnswer,
   }

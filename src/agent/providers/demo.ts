@@ -7,6 +7,7 @@ import { abortReason } from './call-watch.ts'
 import { createChatAggregate } from './chat-aggregate.ts'
 import { readChatAnswer, readChatDelta } from './chat-answer.ts'
 import { buildChatRequest } from './chat-request.ts'
+import { collectorOf } from './collector.ts'
 import { demoReply } from './demo-script.ts'
 import { defaultLimits } from './stream-call.ts'
 
@@ -28,6 +29,7 @@ export function createDemo(deps: DemoDeps = {}): Provider {
     baseUrl: '',
     buildRequest: (input) => buildChatRequest({ ...input, model: input.model || DEMO_MODEL }, true),
     stream: (request, signal) => play(request, signal, deps),
+    collector: () => collectorOf(createChatAggregate(defaultLimits.maxChars)),
     readDelta: readChatDelta,
     readAnswer: readChatAnswer,
   }

@@ -5,6 +5,7 @@ import type { Provider } from '../provider.ts'
 import { createChatAggregate } from './chat-aggregate.ts'
 import { readChatAnswer, readChatDelta } from './chat-answer.ts'
 import { buildChatRequest } from './chat-request.ts'
+import { collectorOf } from './collector.ts'
 import { createOpenAiCall } from './openai-sdk.ts'
 import { faultContext, type ProviderOptions } from './options.ts'
 import { streamCall } from './stream-call.ts'
@@ -14,6 +15,7 @@ export const OPENAI_URL = 'https://api.openai.com/v1'
 export function createOpenAiChat(options: ProviderOptions): Provider {
   const open = createOpenAiCall(options, '/chat/completions')
   const context = faultContext(options)
+  const aggregate = () => createChatAggregate(options.limits.maxChars)
   return {
     name: 'openai',
     apiMode: 'chat_completions',
@@ -25,9 +27,10 @@ export function createOpenAiChat(options: ProviderOptions): Provider {
         request,
         signal,
         limits: options.limits,
-        aggregate: createChatAggregate(options.limits.maxChars),
+        aggregate: aggregate(),
         context,
       }),
+    collector: () => collectorOf(aggregate()),
     readDelta: readChatDelta,
     readAnswer: readChatAnswer,
   }

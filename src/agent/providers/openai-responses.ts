@@ -2,6 +2,7 @@
  * OpenAI's Responses API (the api mode `codex_responses`).
  */
 import type { Provider } from '../provider.ts'
+import { collectorOf } from './collector.ts'
 import { createOpenAiCall } from './openai-sdk.ts'
 import { faultContext, type ProviderOptions } from './options.ts'
 import { createResponsesAggregate, readResponsesAnswer, readResponsesDelta } from './responses-answer.ts'
@@ -11,6 +12,7 @@ import { streamCall } from './stream-call.ts'
 export function createOpenAiResponses(options: ProviderOptions): Provider {
   const open = createOpenAiCall(options, '/responses')
   const context = faultContext(options)
+  const aggregate = () => createResponsesAggregate(options.limits.maxChars)
   return {
     name: 'openai-responses',
     apiMode: 'codex_responses',
@@ -22,9 +24,10 @@ export function createOpenAiResponses(options: ProviderOptions): Provider {
         request,
         signal,
         limits: options.limits,
-        aggregate: createResponsesAggregate(options.limits.maxChars),
+        aggregate: aggregate(),
         context,
       }),
+    collector: () => collectorOf(aggregate()),
     readDelta: readResponsesDelta,
     readAnswer: readResponsesAnswer,
   }

@@ -3,9 +3,9 @@
  */
 import type { z } from 'zod'
 import { messageOf } from '../../lib/errors.ts'
-import type { ToolSchema } from '../provider.ts'
+import type { JsonObject, ToolSchema } from '../provider.ts'
 import type { ToolContext, ToolDefinition, ToolMode } from '../tool.ts'
-import { decodeArguments, parseArguments } from './support/arguments.ts'
+import { decodeArguments, type ParsedArguments, parseArguments } from './support/arguments.ts'
 import { cutMiddle } from './support/result.ts'
 import { toJsonSchema } from './support/schema.ts'
 
@@ -13,7 +13,8 @@ import { toJsonSchema } from './support/schema.ts'
 export interface ParsedCall {
   readonly name: string
   readonly toolset: string
-  readonly args: Readonly<Record<string, unknown>>
+  /** The arguments as JSON has them: what plugins see, and what may be parsed once more. */
+  readonly given: JsonObject
   readonly mode: ToolMode
   /** One short line for people who watch; '' when the name says it all. */
   readonly label: string
@@ -48,7 +49,7 @@ export function bindTool<Schema extends z.ZodType>(definition: ToolDefinition<Sc
       if (!decoded.ok) return decoded
       try {
         const parsed = parseArguments(name, decoded.value, type, parameters)
-        return parsed.ok ? { ok: true, call: prepare(definition, parsed.args, parsed.warnings) } : parsed
+        return parsed.ok ? { ok: true, call: prepare(definition, parsed) } : parsed
       } catch (error) {
         return { ok: false, error: `The arguments of ${name} could not be checked: ${messageOf(error)}` }
       }
@@ -58,13 +59,12 @@ export function bindTool<Schema extends z.ZodType>(definition: ToolDefinition<Sc
 
 function prepare<Schema extends z.ZodType>(
   definition: ToolDefinition<Schema>,
-  args: z.output<Schema>,
-  warnings: readonly string[],
+  { args, given, warnings }: Extract<ParsedArguments<z.output<Schema>>, { ok: true }>,
 ): ParsedCall {
   return {
     name: definition.name,
     toolset: definition.toolset,
-    args: asRecord(args),
+    given,
     mode: typeof definition.mode === 'function' ? definition.mode(args) : definition.mode,
     label: definition.label?.(args) ?? '',
     warnings,
@@ -72,8 +72,4 @@ function prepare<Schema extends z.ZodType>(
       return cutMiddle(await definition.run(args, context), context.limits.maxResultChars)
     },
   }
-}
-
-function asRecord(args: unknown): Readonly<Record<string, unknown>> {
-  return typeof args === 'object' && args !== null ? { ...args } : {}
 }

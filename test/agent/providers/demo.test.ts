@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createDemo } from '../../../src/agent/providers/demo.ts'
 import type { ChatMessage } from '../../../src/message/transcript.ts'
-import { runCall } from '../../kit/contracts/provider-run.ts'
+import { collected, runCall } from '../../kit/contracts/provider-run.ts'
 
 const provider = createDemo()
 
@@ -95,4 +95,12 @@ test('it pauses between the words through the pause it was given, and a long ans
   const long = 'word '.repeat(10_000).trim()
   assert.equal((await runCall(slow, request(`Reply exactly ${long}`))).answer.text, long)
   assert.ok(pauses.length < 200)
+})
+
+test("the chunks of the demonstration can be aggregated once more, as any vendor's", async () => {
+  const messages = [user('list the files')]
+  const tools = [{ name: 'terminal', description: '', parameters: { type: 'object' } }]
+  const request = provider.buildRequest({ model: '', system: '', messages, tools })
+  const { chunks, response } = await runCall(provider, request)
+  assert.deepEqual(collected(provider, chunks), response)
 })

@@ -66,6 +66,13 @@ export async function runCall(
   }
 }
 
+/** The final JSON of chunks that plugins have changed, as the provider aggregates it. */
+export function collected(provider: Provider, chunks: readonly JsonObject[]): JsonObject {
+  const collector = provider.collector()
+  for (const chunk of chunks) collector.add(chunk)
+  return collector.finish()
+}
+
 function deltasOf(provider: Provider, chunks: readonly JsonObject[]): Delta[] {
   return chunks.map((chunk) => provider.readDelta(chunk)).filter((delta) => delta !== null)
 }

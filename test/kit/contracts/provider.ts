@@ -9,6 +9,7 @@ import { connectionPromises } from './provider-connection.ts'
 import { failurePromises } from './provider-failures.ts'
 import {
   callOnce,
+  collected,
   contractInput,
   isProblem,
   type ProviderBench,
@@ -100,6 +101,12 @@ function generalPromises(build: () => Provider): void {
       assert.throws(() => build().readAnswer(response), isProblem('bad-response'))
     }
   })
+
+  it('says that a plugin was at work when chunks that were changed are no answer any more', () => {
+    assert.throws(() => collected(build(), []), isProblem('bad-response', undefined, /^A plugin changed/))
+    const numbers: Iterable<never> = JSON.parse('[1]')
+    assert.throws(() => collected(build(), [...numbers]), isProblem('bad-response', undefined, /not a JSON object/))
+  })
 }
 
 function answerPromises({ build, server: serverOf }: ProviderBench, reasoningMark: string): void {
@@ -129,6 +136,17 @@ function answerPromises({ build, server: serverOf }: ProviderBench, reasoningMar
     ])
     assert.equal(answer.finishReason, 'tool_calls')
     assert.equal(answer.text, 'I look.')
+  })
+
+  it('aggregates chunks once more, for plugins that change them, into the same response', async () => {
+    serverOf().enqueue({
+      text: 'I look.',
+      toolCalls: [{ id: 'a1', name: 'terminal', arguments: { command: 'ls -la' } }],
+      reasoning: 'first look',
+    })
+    const provider = build()
+    const { chunks, response } = await callOnce(provider)
+    assert.deepEqual(collected(provider, chunks), response)
   })
 
   it('keeps arguments that are not JSON, and can still send them back', async () => {

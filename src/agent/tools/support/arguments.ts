@@ -8,7 +8,14 @@ import { coerce, typeName } from './coerce.ts'
 import { isObject } from './schema.ts'
 
 export type ParsedArguments<Output> =
-  | { readonly ok: true; readonly args: Output; readonly warnings: readonly string[] }
+  | {
+      readonly ok: true
+      /** Typed, as the tool gets them. */
+      readonly args: Output
+      /** The same before they were typed: mended, without unknown keys, and good to be read once more. */
+      readonly given: JsonObject
+      readonly warnings: readonly string[]
+    }
   | { readonly ok: false; readonly error: string }
 
 export type DecodedArguments =
@@ -58,7 +65,7 @@ export function parseArguments<Schema extends z.ZodType>(
   const parsed = schema.safeParse(coerced.value)
   if (parsed.success) {
     const warnings = coerced.unknownKeys.map((key) => `${name} has no argument ${key}; it was ignored`)
-    return { ok: true, args: parsed.data, warnings }
+    return { ok: true, args: parsed.data, given: isObject(coerced.value) ? coerced.value : value, warnings }
   }
   const problems = parsed.error.issues.slice(0, 5).map((issue) => {
     const where = issue.path.join('.')
