@@ -12,6 +12,7 @@ import { mediaConfig } from './media/config.ts'
 import { outboxConfig } from './outbox/config.ts'
 import { platformConfig, platformVariables } from './platforms/config.ts'
 import type { PlatformManifest } from './platforms/manifest.ts'
+import { pluginsConfig } from './plugins/config.ts'
 import { sessionsConfig } from './sessions/config.ts'
 
 /** The sections, for the platforms that were found. */
@@ -23,6 +24,7 @@ export function gatewayShapes(platforms: readonly PlatformManifest[]) {
     ...httpConfig,
     ...inboxConfig,
     ...mediaConfig,
+    ...pluginsConfig,
     ...sessionsConfig,
     ...outboxConfig,
     ...logConfig,
@@ -48,10 +50,14 @@ export const restartPaths = ['http.host', 'http.port', 'http.token', 'http.max_b
 
 /** Keys of the seeds that no room reads yet: accepted in silence, so that a file written for Hermes loads here. */
 export const acceptedKeys = [
-  'auxiliary',
+  'auxiliary.*',
   'browser',
   'code_execution',
-  'compression',
+  'compression.min_tail_user_messages',
+  'compression.summary_base_url',
+  'compression.summary_provider',
+  'compression.tail_mode',
+  'compression.threshold_tokens',
   'context_engine',
   'credential_pool_strategies',
   'cron',
@@ -62,10 +68,8 @@ export const acceptedKeys = [
   'fallback_providers',
   'gateway',
   'mcp_servers',
-  'memory',
   'profile',
   'personalities',
-  'plugins',
   'prefill_messages_file',
   'privacy',
   'profile_routes',

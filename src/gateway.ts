@@ -41,6 +41,7 @@ import type { GatewayInfo } from './platforms/adapter.ts'
 import { loadPlatform } from './platforms/registry.ts'
 import { createSupervisor } from './platforms/supervisor.ts'
 import { keepTidy } from './retention.ts'
+import { createSessionCompression } from './session-compression.ts'
 import { createPromptFreezer } from './session-prompt.ts'
 import { createSessionServices } from './session-services.ts'
 import { createRunningTurns } from './sessions/running-turns.ts'
@@ -189,8 +190,23 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     open: () => phase === 'ready',
     probe,
   })
+  const managed = createManagedCalls()
+  const compression = createSessionCompression({
+    store,
+    engine,
+    managed,
+    clock,
+    random,
+    pause,
+    log,
+    emit,
+    settings,
+    watched: (turn) => people.watched(turn.event.source),
+    probe,
+  })
   const services: CommandServices = {
     ...sessions,
+    compressSession: compression.compressSession,
     answer: questions.typed,
     waitingQuestion: questions.waiting,
     version,
@@ -245,7 +261,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
       isShared: ({ source }) => people.isShared(source),
       routeOf: ({ source, task }) => task?.route ?? `${source.platform}_${source.chatType}`,
     }),
-    agent: createAgent({ managed: createManagedCalls(), log, random, pause, settings, probe }),
+    agent: createAgent({ managed, log, random, pause, settings, probe }),
     outbox,
     outcomes,
     running,
@@ -257,6 +273,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     draining,
     model: agents.model,
     tools: agents.tools,
+    compression,
     toolContext: agents.toolContext,
     watched: (turn) => people.watched(turn.event.source),
     activity(target, activity) {

@@ -39,6 +39,8 @@ export type Claim =
   | { readonly kind: 'run'; readonly turn: Turn }
   /** A slash word nobody knows: a notice answers it, the model never sees it. */
   | { readonly kind: 'unknown-command'; readonly turn: Turn; readonly command: string }
+  /** A person wants the conversation to be compressed. */
+  | { readonly kind: 'compress'; readonly turn: Turn; readonly focus: string }
   /** A stop was asked for before a crash. */
   | { readonly kind: 'stopped'; readonly turn: Turn }
   /** Three tries have failed. */
@@ -70,8 +72,8 @@ export function* claimNext(
 
   const event = storedEvent(head.payload)
   const { source } = event
-  const command = parseCommand(event)
-  if (command === null && event.attachments?.some(isToFetch) === true)
+  const errand = errandOf(event)
+  if (errand === null && event.attachments?.some(isToFetch) === true)
     return { kind: 'files-first', seq: head.seq, event }
   const lane = yield* enterLane({
     key,
@@ -79,7 +81,7 @@ export function* claimNext(
     platform: source.platform,
     userId: source.userId ?? '',
     newSessionId: ids.session,
-    staysFresh: command !== null,
+    staysFresh: errand !== null,
     now,
   })
   yield* claimEvent(head, ids.turn)
@@ -100,7 +102,7 @@ export function* claimNext(
   if (earlier.length === 0 && event.seed !== undefined)
     earlier.push(...(yield* plantSeed(lane.session_id, event.seed.messages, now)))
   const opened = { key, lane, id: ids.turn, seq: head.seq, event, lines: earlier, resumed: false }
-  if (command !== null) return { kind: 'unknown-command', turn: yield* openedTurn(opened), command: command.name }
+  if (errand !== null) return { ...errand, turn: yield* openedTurn(opened) }
 
   const message = { role: 'user' as const, content: userText(event, rules.isShared(event)) }
   const ord = yield* freePlace(lane.session_id)
@@ -112,14 +114,14 @@ export function* claimNext(
 /** A turn that a crash or a stop of the daemon cut off comes first: the fence moves, its tries count. */
 function* claimCutOff(key: SessionKey, found: OpenTurn, now: number): UseCase<Claim> {
   const event = storedEvent(found.payload)
-  const command = parseCommand(event)
+  const errand = errandOf(event)
   const entered = yield* enterLane({
     key,
     source: JSON.stringify(event.source),
     platform: event.source.platform,
     userId: event.source.userId ?? '',
     newSessionId: found.session_id,
-    staysFresh: command !== null,
+    staysFresh: errand !== null,
     now,
   })
   yield* resumeTurn(found.id, entered.epoch)
@@ -130,8 +132,15 @@ function* claimCutOff(key: SessionKey, found: OpenTurn, now: number): UseCase<Cl
   if (found.tries >= maxTries)
     return { kind: 'exhausted', turn, reason: found.reason ?? 'the gateway ended while it worked on it' }
   yield* claimEvent({ ...found, turn_id: found.id, state: 'claimed' }, found.id)
-  if (command !== null) return { kind: 'unknown-command', turn, command: command.name }
+  if (errand !== null) return { ...errand, turn }
   return { kind: 'run', turn }
+}
+
+/** What is not for the model; null where it is. */
+function errandOf(event: MessageEvent) {
+  if (event.compress !== undefined) return { kind: 'compress' as const, focus: event.compress.focus }
+  const command = parseCommand(event)
+  return command === null ? null : { kind: 'unknown-command' as const, command: command.name }
 }
 
 interface Opened {

@@ -16,6 +16,7 @@ import { cutForHooks, type EventListener } from './message/hook-events.ts'
 import type { SessionKey } from './message/ids.ts'
 import { noUsage, type ToolCall } from './message/transcript.ts'
 import type { Outbox } from './outbox/outbox.ts'
+import type { SessionCompression } from './session-compression.ts'
 import { type RunningTurn, type RunningTurns, StopRequested } from './sessions/running-turns.ts'
 import type { Claim, FilesFirst, Finish, Turn, TurnJournal } from './turn-journal.ts'
 import { type Answer, replyOf } from './turn-reply.ts'
@@ -37,6 +38,7 @@ export interface TurnDeps extends TurnViewDeps {
   toolContext(turn: Turn, call: ToolCall, signal: AbortSignal): ToolContext
   /** Builds the system prompt of a new session and freezes it. */
   freezePrompt(turn: Turn): Promise<string>
+  readonly compression: SessionCompression
   /** Brings the files of a message, each with its path or its problem. Rejects with the signal's reason. */
   fetchAttachments(event: MessageEvent, name: string, signal: AbortSignal): Promise<readonly Attachment[]>
   /** Takes a message back that waits. */
@@ -89,7 +91,12 @@ async function takeTurn(deps: TurnDeps, claim: Claim, laneSignal: AbortSignal): 
   const running = deps.running.begin(turn.sessionKey, turn.seq, laneSignal)
   const view = openTurnView(deps, turn, running.signal)
   try {
-    const end = claim.kind === 'run' ? await answer(deps, turn, running, view, log) : endWithoutModel(claim)
+    const end =
+      claim.kind === 'run'
+        ? await answer(deps, turn, running, view, log)
+        : claim.kind === 'compress'
+          ? await compress(deps, claim, running)
+          : endWithoutModel(claim)
     await settle(deps, turn, end, view, laneSignal)
     log.info({ state: end.state, iterations: end.iterations }, 'turn ended')
   } catch (error) {
@@ -137,6 +144,7 @@ async function answer(
   try {
     const { provider, model } = await deps.model()
     const system = turn.prompt ?? (await deps.freezePrompt(turn))
+    const lines = await deps.compression.beforeTurn(turn, { provider, model }, system, running.signal)
     const result = await deps.agent.run({
       sessionId: turn.sessionId,
       turnId: turn.id,
@@ -144,13 +152,14 @@ async function answer(
       model,
       tools: await deps.tools(),
       system,
-      transcript: turn.lines.map((line) => line.message),
-      turnStart: startOf(turn),
+      transcript: lines.map((line) => line.message),
+      turnStart: startOf(turn, lines),
       maxIterations: turn.event.task?.maxIterations,
       journal,
       watcher: view.watcher,
       signal: running.signal,
       contextFor: (call) => deps.toolContext(turn, call, running.signal),
+      compress: () => deps.compression.afterRefusal(turn, { provider, model }, running.signal),
     })
     return { ...base, ...ended(result), model, provider: provider.name, ord: journal.nextOrd() }
   } catch (error) {
@@ -169,9 +178,9 @@ function isConfigProblem(error: unknown): error is HermesError {
   return isHermesError(error) && error.code.startsWith('config/')
 }
 
-function startOf(turn: Turn): number {
-  const own = turn.lines.findIndex((line) => line.turnId === turn.id)
-  return own === -1 ? turn.lines.length : own
+function startOf(turn: Turn, lines: Turn['lines']): number {
+  const own = lines.findIndex((line) => line.turnId === turn.id)
+  return own === -1 ? lines.length : own
 }
 
 function ended(result: AgentResult) {
@@ -195,20 +204,31 @@ function failed(error: ModelError | HermesError) {
   return { state: 'failed' as const, reason: error.message, text, errorCode: known.code, notice: true }
 }
 
-/** Turns that no model sees. */
-function endWithoutModel(claim: Exclude<Claim, { kind: 'run' }>): TurnEnding {
-  const { turn } = claim
-  const base = {
-    ord: 0,
-    usage: noUsage,
-    model: '',
-    provider: '',
-    iterations: 0,
-    notice: true,
-    // An earlier life has told of its start.
-    announced: claim.kind !== 'unknown-command',
-    reason: null,
+const unasked = { ord: 0, usage: noUsage, model: '', provider: '', iterations: 0, notice: true, reason: null } as const
+
+type Ordered<Kind> = Extract<Claim, { kind: Kind }>
+
+/** A person has asked for it; what it says is all there is to answer. */
+async function compress(
+  { compression, model }: TurnDeps,
+  { turn, focus }: Ordered<'compress'>,
+  { signal }: RunningTurn,
+): Promise<TurnEnding> {
+  try {
+    const text = await compression.byHand(turn, focus, model, signal)
+    return { ...unasked, state: 'done', text, announced: false }
+  } catch (error) {
+    if (signal.reason instanceof StopRequested) return { ...unasked, ...stopped(''), announced: false }
+    throw error
   }
+}
+
+/** Turns that no model sees. */
+function endWithoutModel(claim: Ordered<'unknown-command' | 'stopped' | 'exhausted'>): TurnEnding {
+  const { turn } = claim
+  // An earlier life has told of its start.
+  const announced = claim.kind !== 'unknown-command' && turn.event.compress === undefined
+  const base = { ...unasked, announced }
   switch (claim.kind) {
     case 'unknown-command':
       return { ...base, state: 'done', text: unknownCommand(claim.command) }

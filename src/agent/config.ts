@@ -3,10 +3,12 @@
  */
 import { z } from 'zod'
 import type { ConfigOf } from '../config/section.ts'
+import { compressionConfig } from './compression/config.ts'
 
 const seconds = z.number().positive()
 
 export const agentConfig = {
+  ...compressionConfig,
   model: z
     .string()
     .default('')

@@ -8,7 +8,7 @@ import type { ManagedCalls } from '../middleware/managed.ts'
 import type { AgentConfig } from './config.ts'
 import type { AgentWatcher, Journal } from './journal.ts'
 import { callModel } from './model-call.ts'
-import type { JsonObject, ModelAnswer, ModelRequest, Provider } from './provider.ts'
+import { type JsonObject, type ModelAnswer, ModelError, type ModelRequest, type Provider } from './provider.ts'
 import type { ToolContext } from './tool.ts'
 import { runToolBatch, type ToolBox } from './tool-batch.ts'
 import { visibleSoFar, visibleText } from './visible-text.ts'
@@ -42,6 +42,8 @@ export interface AgentRun {
   readonly watcher: AgentWatcher
   readonly signal: AbortSignal
   contextFor(call: ToolCall): ToolContext
+  /** The conversation made shorter after the model found it too long; null where that is not possible. */
+  compress?(): Promise<readonly ChatMessage[] | null>
 }
 
 export interface AgentResult {
@@ -74,7 +76,9 @@ async function runLoop(deps: AgentDeps, run: AgentRun): Promise<AgentResult> {
     progress.iteration += 1
     run.watcher.step(progress.iteration, progress.lastTools)
     const last = progress.iteration > budget
-    const answer = await askModel(deps, run, progress, last)
+    const answer = await askModel(deps, run, progress, last).catch((error) =>
+      askShorter(deps, run, progress, last, error),
+    )
     const message = messageFrom(
       { ...answer, toolCalls: distinct(answer.toolCalls, progress) },
       run.provider.apiMode,
@@ -208,6 +212,15 @@ function askModel(deps: AgentDeps, run: AgentRun, progress: Progress, last: bool
       ),
   }
   return callModel(call, request, run.signal, (text) => run.watcher.text(before + visibleSoFar(text)))
+}
+
+/** Once for each call: a conversation that the model found too long is compressed, where that can be, and asked again. */
+async function askShorter(deps: AgentDeps, run: AgentRun, progress: Progress, last: boolean, error: unknown) {
+  const tooLong = error instanceof ModelError && error.problem === 'context'
+  const shorter = tooLong ? await run.compress?.() : null
+  if (!shorter) throw error
+  progress.messages.splice(0, progress.messages.length, ...shorter)
+  return askModel(deps, run, progress, last)
 }
 
 /** Some servers number their calls anew in every answer; within a turn each call needs a name of its own. */

@@ -99,10 +99,12 @@ function showSession(display: Display, session: Session, messages: readonly Stor
   for (const message of messages) showMessage(display, message)
 }
 
-function showMessage(display: Display, { role, content, tool_name, tool_calls, created_at }: StoredMessage): void {
-  const who = role === 'tool' ? `tool ${oneLine(tool_name ?? '')}` : role
+function showMessage(display: Display, message: StoredMessage): void {
+  const { role, content, tool_name, tool_calls, created_at, superseded, is_summary } = message
+  const who = role === 'tool' ? `tool ${oneLine(tool_name ?? '')}` : is_summary === 1 ? 'summary' : role
+  const note = superseded === 0 ? '' : '  (the model does not read this any more)'
   display.line()
-  display.line(`${display.tone('strong', who)}  ${display.tone('dim', display.time(created_at))}`)
+  display.line(`${display.tone('strong', who)}  ${display.tone('dim', `${display.time(created_at)}${note}`)}`)
   const text = printable(role === 'tool' ? cut(content, shownOfResult) : content).trimEnd()
   if (text !== '') display.line(role === 'tool' ? display.tone('dim', text) : text)
   for (const call of callsIn(tool_calls)) display.line(display.tone('dim', `→ ${oneLine(call)}`))

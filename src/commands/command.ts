@@ -25,6 +25,12 @@ export interface CommandServices {
   /** Stops the running turn, ends the session and begins a new one under the same key; what waits is answered there. */
   resetSession(key: SessionKey, source: SessionSource, title: string): Promise<SessionId>
   sessionStatus(key: SessionKey): Promise<SessionStatus>
+  /** Has the session compressed behind what it works on now; that turn says how it went. `says` is the reply until then. */
+  compressSession(
+    key: SessionKey,
+    source: SessionSource,
+    order: { readonly focus: string; readonly says: string },
+  ): CommandEnding
   /** Facts about the daemon for `/status` and `/version`. */
   gatewayStatus(): GatewayStatus
   /** Answers what waits for an answer in this session, the oldest first (contract §3.9). */

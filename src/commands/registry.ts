@@ -2,6 +2,7 @@
  * The commands that exist, by name and alias. Built-ins come first; plugins may add more but replace none.
  */
 import { approveCommand, denyCommand } from './built-in/answers.ts'
+import { compressCommand } from './built-in/compress.ts'
 import { commandsCommand, helpCommand } from './built-in/help.ts'
 import { newCommand } from './built-in/new.ts'
 import { statusCommand } from './built-in/status.ts'
@@ -22,6 +23,7 @@ const builtIn: readonly CommandDefinition[] = [
   stopCommand,
   approveCommand,
   denyCommand,
+  compressCommand,
   statusCommand,
   helpCommand,
   commandsCommand,

@@ -37,6 +37,13 @@ const samples: Samples = {
   'session:start': { ...someone, ...session },
   'session:end': { ...someone, session_key: session.session_key },
   'session:reset': { ...someone, session_key: session.session_key },
+  'session:compress': {
+    platform: someone.platform,
+    session_id: session.session_id,
+    old_session_id: '',
+    in_place: true,
+    compression_count: 1,
+  },
   'agent:start': agent,
   'agent:step': {
     ...someone,

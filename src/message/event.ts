@@ -59,6 +59,8 @@ export interface MessageEvent {
   readonly metadata?: Readonly<Record<string, string>>
   /** Present where no chat waits for the answer: the event is a task that the gateway works on in the background. */
   readonly task?: Task
+  /** Present where the conversation is to be compressed, and the model asked nothing. `focus`: what to keep above all. */
+  readonly compress?: { readonly focus: string }
 }
 
 /** What a background task is given along. Its `source` says who asked for it. */

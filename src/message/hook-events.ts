@@ -13,6 +13,14 @@ export interface HookEvents {
   'session:end': { platform: string; user_id: string; session_key: string }
   /** `/new` or `/reset` made a new session. */
   'session:reset': { platform: string; user_id: string; session_key: string }
+  /** The older part of a conversation has been replaced by a summary. The session keeps its id, so `old_session_id` is ''. */
+  'session:compress': {
+    platform: string
+    session_id: string
+    old_session_id: string
+    in_place: boolean
+    compression_count: number
+  }
   /** The agent begins to work on a message. `message` is cut to 500 code points, `message_full` is not. */
   'agent:start': AgentContext
   /** One model call and its tools; `iteration` counts from 1, `tool_names` are those of the iteration before. */
@@ -141,6 +149,7 @@ const fixedEvents: Readonly<Record<FixedEventName, true>> = {
   'session:start': true,
   'session:end': true,
   'session:reset': true,
+  'session:compress': true,
   'agent:start': true,
   'agent:step': true,
   'agent:end': true,

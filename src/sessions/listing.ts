@@ -32,14 +32,25 @@ export const sessionByKey = query((db, p: { key: string }) =>
   db.selectFrom('sessions').selectAll().where('session_key', '=', p.key).orderBy('created_at', 'desc').limit(1),
 )
 
+/** What the model does not read any more, too; a summary follows what it stands for. */
 export const messagesOfSession = query((db, p: { session_id: string }) =>
   db
     .selectFrom('messages')
     .leftJoin('texts', 'texts.id', 'messages.text_id')
-    .select(['ord', 'role', 'content', 'texts.body', 'tool_calls', 'tool_name', 'created_at'])
+    .select([
+      'ord',
+      'role',
+      'content',
+      'texts.body',
+      'tool_calls',
+      'tool_name',
+      'created_at',
+      'superseded',
+      'is_summary',
+    ])
     .where('session_id', '=', p.session_id)
-    .where('superseded', '=', 0)
-    .orderBy('ord'),
+    .orderBy('ord')
+    .orderBy('messages.id'),
 )
 
 export const countMessages = query((db, p: { session_id: string }) =>

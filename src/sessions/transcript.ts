@@ -22,6 +22,7 @@ const insertMessage = query(
       tool_name: string | null
       provider_data: string | null
       usage: string | null
+      is_summary: number
       now: number
     },
   ) =>
@@ -37,6 +38,7 @@ const insertMessage = query(
       tool_name: p.tool_name,
       provider_data: p.provider_data,
       usage: p.usage,
+      is_summary: p.is_summary,
       created_at: p.now,
     }),
 )
@@ -49,10 +51,13 @@ export interface Placed {
   readonly ord: number
   readonly message: ChatMessage
   readonly usage?: Usage
+  /** It stands for older lines. */
+  readonly isSummary?: boolean
 }
 
 /** Puts a message at its place. A second message at the same place is an error of the caller and throws. */
-export function* appendMessage({ sessionId, turnId, ord, message, usage }: Placed, now: number): UseCase<void> {
+export function* appendMessage(placed: Placed, now: number): UseCase<void> {
+  const { sessionId, turnId, ord, message, usage, isSummary } = placed
   const { content, text_id } = yield* keepText(message.content)
   yield* exec(insertMessage, {
     session_id: sessionId,
@@ -66,6 +71,7 @@ export function* appendMessage({ sessionId, turnId, ord, message, usage }: Place
     tool_name: message.role === 'tool' ? message.name : null,
     provider_data: message.role === 'assistant' && message.providerData ? JSON.stringify(message.providerData) : null,
     usage: usage === undefined ? null : JSON.stringify(usage),
+    is_summary: isSummary === true ? 1 : 0,
     now,
   })
 }
@@ -90,6 +96,7 @@ const readMessages = query((db, p: { session_id: string }) =>
       'tool_call_id',
       'tool_name',
       'provider_data',
+      'is_summary',
     ])
     .where('session_id', '=', p.session_id)
     .where('superseded', '=', 0)
@@ -100,12 +107,19 @@ export interface TranscriptLine {
   readonly ord: number
   readonly turnId: string | null
   readonly message: ChatMessage
+  /** It stands for older lines, which no model sees any more. */
+  readonly isSummary?: true
 }
 
 /** The whole conversation as the model sees it, in order. */
 export function* readTranscript(sessionId: string): UseCase<TranscriptLine[]> {
   const found = yield* rows(readMessages, { session_id: sessionId })
-  return found.map((line) => ({ ord: line.ord, turnId: line.turn_id, message: messageFrom(line) }))
+  return found.map((line) => ({
+    ord: line.ord,
+    turnId: line.turn_id,
+    message: messageFrom(line),
+    ...(line.is_summary === 0 ? {} : { isSummary: true as const }),
+  }))
 }
 
 const lastPlace = query((db, p: { session_id: string }) =>
@@ -120,9 +134,10 @@ export function* freePlace(sessionId: string): UseCase<number> {
 const hideTurn = query((db, p: { session_id: string; turn_id: string }) =>
   db
     .updateTable('messages')
-    .set({ superseded: 1 })
+    .set({ superseded: -1 })
     .where('session_id', '=', p.session_id)
-    .where('turn_id', '=', p.turn_id),
+    .where('turn_id', '=', p.turn_id)
+    .where('superseded', '=', 0),
 )
 
 /** Takes the lines of a turn out of the conversation; they stay on disk. What broke one turn must not break the next. */

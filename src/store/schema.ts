@@ -90,7 +90,10 @@ export interface Database {
     /** What the provider wants back, JSON. */
     provider_data: string | null
     usage: string | null
+    /** 0: the model reads it. n: the nth compression of its session took its place. -1: its turn was set aside. */
     superseded: Generated<number>
+    /** 1: written by a compression, in the place of the lines before it. */
+    is_summary: Generated<number>
     created_at: number
   }
   /** Texts above 64 kB, so that the rows people list and search stay small. */

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { CommandDefinition, CommandServices, GatewayStatus, SessionStatus } from '../../src/commands/command.ts'
+import type {
+  CommandDefinition,
+  CommandEnding,
+  CommandServices,
+  GatewayStatus,
+  SessionStatus,
+} from '../../src/commands/command.ts'
 import { createCommandRegistry } from '../../src/commands/registry.ts'
 import { createEmbeddedEngine } from '../../src/engine/embedded.ts'
 import { createOutcomes } from '../../src/inbox/outcomes.ts'
@@ -51,11 +57,23 @@ function services(more: Partial<CommandServices> = {}): CommandServices {
     stopTurn: async () => false,
     resetSession: async () => brand('s'),
     sessionStatus: async () => unused,
+    compressSession: () => assert.fail('nobody compresses here'),
     gatewayStatus: () => gateway,
     answer: () => assert.fail('nobody answers here'),
     waitingQuestion: async () => undefined,
     accessReason: () => 'the user is on the allow list',
     ...more,
+  }
+}
+
+function reply(text: string): CommandEnding {
+  return {
+    // biome-ignore lint/correctness/useYield: a use case without a query
+    *write() {
+      return text
+    },
+    committed: () => undefined,
+    abandoned: () => undefined,
   }
 }
 
@@ -118,10 +136,11 @@ async function realSession(t: TestContext) {
 test('all commands can be found by name and alias, and only by these', () => {
   assert.deepEqual(
     registry.list().map(({ name }) => name),
-    ['new', 'stop', 'approve', 'deny', 'status', 'help', 'commands', 'whoami', 'version'],
+    ['new', 'stop', 'approve', 'deny', 'compress', 'status', 'help', 'commands', 'whoami', 'version'],
   )
   assert.equal(registry.resolve('reset')?.name, 'new')
   assert.equal(registry.resolve('v')?.name, 'version')
+  assert.equal(registry.resolve('compact')?.name, 'compress')
   for (const name of ['', 'sto', 'stopp', 'toString', '__proto__', 'constructor']) {
     assert.equal(registry.resolve(name), undefined, name)
   }
@@ -129,6 +148,29 @@ test('all commands can be found by name and alias, and only by these', () => {
 
 test('every command acts at once, also while a turn runs', () => {
   for (const { name, lane } of registry.list()) assert.equal(lane, 'control', name)
+})
+
+test('/compress orders what is to be done, with what to keep, and says so where somebody has to wait', async () => {
+  const orders: unknown[] = []
+  const compressing = (status: Partial<SessionStatus>) =>
+    services({
+      sessionStatus: async () => ({ ...unused, messages: 4, ...status }),
+      compressSession: (of, from, order) => {
+        orders.push([of, from.platform, order])
+        return reply(order.says)
+      },
+    })
+  await run('/compress', compressing({}))
+  await run(`/compact ${'roses '.repeat(100)}`, compressing({ running: true }))
+  assert.deepEqual(orders, [
+    [key, 'chat', { focus: '', says: '' }],
+    [
+      key,
+      'chat',
+      { focus: 'roses '.repeat(100).slice(0, 500), says: 'I will compress this conversation as soon as I am done.' },
+    ],
+  ])
+  assert.match(await say('/compress'), /nothing to compress/)
 })
 
 test('the first to claim a name keeps it', () => {

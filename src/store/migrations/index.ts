@@ -4,5 +4,6 @@
  */
 import { route } from './001-route.ts'
 import { platforms } from './002-platforms.ts'
+import { compression } from './003-compression.ts'
 
-export const migrations: readonly string[] = [route, platforms]
+export const migrations: readonly string[] = [route, platforms, compression]

@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { tokensIn, tokensOf } from '../../../src/agent/compression/estimate.ts'
+import { groupsOf } from '../../../src/agent/compression/groups.ts'
+import {
+  clearedResult,
+  type Plan,
+  type PlanLine,
+  type PlanRules,
+  planCompression,
+} from '../../../src/agent/compression/plan.ts'
+import type { ChatMessage } from '../../../src/message/transcript.ts'
+
+const user = (content: string): ChatMessage => ({ role: 'user', content })
+const says = (content: string): ChatMessage => ({ role: 'assistant', content })
+const calls = (...ids: string[]): ChatMessage => ({
+  role: 'assistant',
+  content: '',
+  toolCalls: ids.map((id) => ({ id, name: 'read_file', arguments: '{}' })),
+})
+const result = (id: string, content = 'x'.repeat(1_000)): ChatMessage => ({
+  role: 'tool',
+  toolCallId: id,
+  name: 'read_file',
+  content,
+})
+
+/** About this many tokens. */
+const words = (tokens: number, mark = 'w') => mark.repeat(tokens * 4)
+
+/** So many exchanges of 200 tokens. */
+function talk(exchanges: number): ChatMessage[] {
+  return Array.from({ length: exchanges }, (_, at) => [user(`q${at} ${words(95)}`), says(`a${at} ${words(95)}`)]).flat()
+}
+
+function plan(messages: readonly (ChatMessage | PlanLine)[], more: Partial<PlanRules> = {}): Plan | undefined {
+  const lines = messages.map((one) => ('message' in one ? one : { message: one }))
+  return planCompression(lines, {
+    contextLength: 10_000,
+    threshold: 0.5,
+    targetRatio: 0.2,
+    protectLast: 1,
+    protectFirst: 3,
+    turnStart: lines.length,
+    minGain: 1,
+    ...more,
+  })
+}
+
+test('a token is four characters, whatever language or model; what a provider wants back counts in the place of what was read from it', () => {
+  assert.equal(tokensOf(user('12345678')), 6)
+  assert.equal(tokensOf(calls('a')), 4 + Math.ceil('read_file{}'.length / 4))
+  const withItems: ChatMessage = {
+    role: 'assistant',
+    content: 'short',
+    providerData: { apiMode: 'x', items: [{ type: 'y'.repeat(40), deep: [{ text: 'z'.repeat(40) }], n: 1, no: null }] },
+  }
+  assert.equal(tokensOf(withItems), 24)
+  assert.equal(tokensIn([user('1234'), withItems]), 29)
+})
+
+test('an answer with calls and its results are one group, with what somebody said in between', () => {
+  const messages = [user('q'), calls('a', 'b'), result('a'), user('hurry'), result('b'), user('next'), result('lost')]
+  assert.deepEqual(
+    groupsOf(messages).map(({ from, to }) => [from, to]),
+    [
+      [0, 1],
+      [1, 5],
+      [5, 6],
+      [6, 7],
+    ],
+  )
+})
+
+test('the first exchange and the newest messages that fit stay, what is between them becomes the summary', () => {
+  const messages = talk(20)
+  const made = plan(messages)
+  assert.ok(made?.middle)
+  assert.deepEqual(made.cleared, [])
+  assert.equal(made.middle.from, 2)
+  const tail = messages.slice(made.middle.to)
+  assert.ok(tokensIn(tail) >= 900 && tokensIn(tail) <= 1_200, `a fifth of the threshold stays: ${tokensIn(tail)}`)
+  // The head ends with the assistant: the summary speaks as the user, and the tail begins with the assistant.
+  assert.deepEqual([made.middle.role, tail[0]?.role], ['user', 'assistant'])
+})
+
+test('protected messages stay although they are more than their share, but never more than half of the threshold', () => {
+  const messages = talk(20)
+  const kept = (protectLast: number) => messages.length - (plan(messages, { protectLast })?.middle?.to ?? 0)
+  assert.ok(kept(16) >= 16 && kept(16) <= 17, `${kept(16)}`)
+  assert.ok(kept(38) < 27, `${kept(38)}`)
+})
+
+test('a call is never parted from its results, wherever the budget ends', () => {
+  for (let chars = 100; chars < 6_000; chars += 130) {
+    const messages = [
+      ...talk(8),
+      user('look'),
+      calls('a', 'b', 'c'),
+      result('a', words(30)),
+      result('b', 'y'.repeat(chars)),
+      result('c', words(30)),
+      says('done'),
+      ...talk(2),
+    ]
+    const middle = plan(messages)?.middle
+    assert.ok(middle)
+    for (const edge of [middle.from, middle.to]) {
+      assert.ok(
+        groupsOf(messages).some(({ from }) => from === edge),
+        `${chars} characters: cut at ${edge}`,
+      )
+    }
+  }
+})
+
+test('old results of tools are cleared outside the tail, short ones and those in the tail are not', () => {
+  const messages = [
+    user('look'),
+    calls('old', 'short'),
+    result('old'),
+    result('short', 'ok'),
+    ...talk(15),
+    user('again'),
+    calls('new'),
+    result('new'),
+    says('done'),
+  ]
+  assert.deepEqual(plan(messages)?.cleared, [2])
+  assert.ok(clearedResult.length < 200, 'what was cleared is not cleared again')
+})
+
+test('a turn at work is not summed up: it loses only results that lie before the tail, and never the newest', () => {
+  const own = Array.from({ length: 10 }, (_, at) => [calls(`c${at}`), result(`c${at}`, words(400))]).flat()
+  const alone = plan([user('a long job'), ...own], { turnStart: 0 })
+  assert.equal(alone?.middle, undefined)
+  assert.deepEqual(alone?.cleared, [2, 4, 6, 8, 10, 12, 14, 16])
+  const behind = plan([...talk(10), user('a long job'), ...own], { turnStart: 20 })
+  assert.ok(behind?.middle)
+  assert.ok(behind.middle.to <= 20)
+  assert.ok(behind.cleared.length > 0 && behind.cleared.every((at) => at > 20))
+  const last = plan([user('job'), calls('a'), result('a', words(9_000))], { turnStart: 0 })
+  assert.equal(last, undefined, 'what the model has just asked for stays')
+})
+
+test('users and the assistant take turns across the summary, whatever stands at its edges', () => {
+  const heads = [[], [user('q')], [user('q'), says('a')], [user('q'), calls('h'), result('h', 'ok')]]
+  for (const [number, head] of heads.entries()) {
+    for (const extra of [0, 1]) {
+      const messages = [...head, ...talk(15), ...(extra === 1 ? [user('and now')] : [])]
+      const made = plan(messages, { protectFirst: head.length === 0 ? 1 : Math.min(3, head.length + 1) })
+      assert.ok(made?.middle)
+      const { from, to, role } = made.middle
+      const roles = [messages[from - 1]?.role, role, messages[to]?.role]
+      assert.equal(roles.indexOf(role), 1, `head ${number}, ${extra}: ${roles}`)
+      assert.notEqual(roles[2], role, `head ${number}, ${extra}: ${roles}`)
+      if (from === 0) assert.equal(role, 'user', 'a conversation begins with the user')
+    }
+  }
+})
+
+test('where nobody but users spoke, the summary is theirs, too: providers join what they hear twice', () => {
+  const messages = Array.from({ length: 20 }, (_, at) => user(`${at} ${words(100)}`))
+  assert.equal(plan(messages, { protectFirst: 1 })?.middle?.role, 'user')
+})
+
+test('the summary of an earlier time is part of what is summed up, and the head stays the same', () => {
+  const first = plan(talk(20))
+  const [one, two, ...rest] = talk(20)
+  assert.ok(one && two)
+  const again = plan([one, two, { message: user('the record'), isSummary: true }, ...rest])
+  assert.deepEqual([again?.middle?.from, first?.middle?.from], [2, 2])
+  const early = plan([one, { message: says('the record'), isSummary: true }, ...rest], { protectFirst: 10 })
+  assert.equal(early?.middle?.from, 1, 'an earlier summary never becomes part of the head')
+})
+
+test('a first exchange longer than all that stays at the end is summed up with the rest', () => {
+  const messages = [user(words(2_000)), says('ok'), ...talk(15)]
+  assert.equal(plan(messages)?.middle?.from, 0)
+})
+
+test('what is short, has just been compressed or wins too little is left alone', () => {
+  assert.equal(plan([]), undefined)
+  assert.equal(plan(talk(3)), undefined)
+  const [one, two] = talk(1)
+  assert.ok(one && two)
+  assert.equal(plan([one, two, { message: user(words(3_000)), isSummary: true }, ...talk(4)]), undefined)
+  assert.ok(plan(talk(20)))
+  assert.equal(plan(talk(20), { minGain: 3_500 }), undefined)
+})
+
+test('the summary gets a fifth of what it replaces, within its limits', () => {
+  const tokens = (contextLength: number, exchanges: number) => plan(talk(exchanges), { contextLength })?.summaryTokens
+  assert.equal(tokens(10_000, 20), 500, 'never more than 5 % of what the model reads')
+  assert.equal(tokens(50_000, 60), 2_000, 'never less than 2,000 where that is more than a fifth')
+  const large = tokens(1_000_000, 1_500)
+  assert.equal(large, 12_000)
+})

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type AgentRun, createAgent } from '../../../src/agent/loop.ts'
+import { ModelError } from '../../../src/agent/provider.ts'
+import { silentLog } from '../../../src/lib/log.ts'
+import type { ChatMessage } from '../../../src/message/transcript.ts'
+import { createManagedCalls } from '../../../src/middleware/managed.ts'
+import { createManualClock } from '../../kit/manual-clock.ts'
+import { call, type ScriptStep, scriptedProvider } from '../../kit/scripted-provider.ts'
+import { contextFor, memoryJournal, recordingWatcher, settingsWith, toolBox } from '../memory-run.ts'
+
+const long: ChatMessage = { role: 'user', content: 'a long question' }
+const short: ChatMessage = { role: 'user', content: 'short' }
+const refusal = () => new ModelError('context', 'too many tokens')
+
+function run(script: readonly ScriptStep[], compress: AgentRun['compress']) {
+  const provider = scriptedProvider(script)
+  const clock = createManualClock()
+  const signal = new AbortController().signal
+  const settings = () => settingsWith({})
+  const deps = { managed: createManagedCalls(), log: silentLog, random: () => 1, pause: clock.pause, settings }
+  const result = createAgent({ ...deps, probe: () => undefined }).run({
+    sessionId: 's',
+    turnId: 't',
+    provider,
+    model: 'm',
+    tools: toolBox({ read: async () => 'found' }),
+    system: 'be kind',
+    transcript: [long],
+    turnStart: 0,
+    journal: memoryJournal(),
+    watcher: recordingWatcher(),
+    signal,
+    contextFor: (of) => contextFor(of, signal),
+    ...(compress === undefined ? {} : { compress }),
+  })
+  return { result, asked: provider.asked }
+}
+
+test('a conversation that the model finds too long is asked again once it is shorter, in the middle of a turn, too', async () => {
+  let times = 0
+  const compress = async () => {
+    times += 1
+    return [short]
+  }
+  const { result, asked } = run(
+    [{ calls: [call('a', 'read')] }, refusal(), { calls: [call('b', 'read')] }, refusal(), { chunks: ['done'] }],
+    compress,
+  )
+  assert.equal((await result).text, 'done')
+  assert.equal(times, 2)
+  assert.deepEqual(
+    asked.map(({ messages }) => messages.map(({ role, content }) => (role === 'assistant' ? role : content))),
+    [
+      ['a long question'],
+      ['a long question', 'assistant', 'found'],
+      ['short'],
+      ['short', 'assistant', 'found'],
+      ['short'],
+    ],
+  )
+  assert.ok(asked.every(({ system }) => system === 'be kind'))
+})
+
+test('a conversation that is still too long is not compressed again: the model has the last word', async () => {
+  let times = 0
+  const { result } = run([refusal(), refusal()], async () => {
+    times += 1
+    return [short]
+  })
+  await assert.rejects(result, (error) => error instanceof ModelError && error.problem === 'context')
+  assert.equal(times, 1)
+})
+
+test('where nothing can be made shorter, the refusal stays what it was; other failures never compress', async () => {
+  const first = refusal()
+  await assert.rejects(run([first], async () => null).result, first)
+  const second = refusal()
+  await assert.rejects(run([second], undefined).result, second)
+  const wrongKey = new ModelError('auth', 'wrong key')
+  await assert.rejects(run([wrongKey], async () => assert.fail('it has nothing to do with length')).result, wrongKey)
+})
