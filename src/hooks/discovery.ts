@@ -5,9 +5,9 @@
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { messageOf, systemCode } from '../lib/errors.ts'
+import { isHarmless, readManifest, rootOf } from '../lib/safe-files.ts'
 import { handlerIn } from './handler-file.ts'
 import { type HookManifest, type ManifestRules, parseHookManifest } from './manifest.ts'
-import { isHarmless, readManifest, rootOf } from './safe-files.ts'
 
 export interface HookFolder {
   readonly path: string

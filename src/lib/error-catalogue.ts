@@ -236,6 +236,34 @@ export const errorCatalogue = {
     meaning: 'A hook wants to send a message to a place that is not there.',
     hint: 'Write `<platform>` for its home channel, or `<platform>:<chat_id>[:<thread_id>]`.',
   },
+  'plugins/unloadable': {
+    meaning: 'A plugin cannot be loaded.',
+    hint: 'Mend what the message names, then run `hermes plugins enable <id>` once more, or restart the gateway.',
+  },
+  'plugins/unloaded': {
+    meaning: 'A plugin that is not loaded any more asks for something.',
+    hint: 'Let it end its timers and streams in `onUnload`.',
+  },
+  'plugins/invalid-registration': {
+    meaning: 'A plugin registers something that cannot be used.',
+    hint: 'The message says what was expected; docs/reference/plugins.md lists what can be registered.',
+  },
+  'plugins/tool-taken': {
+    meaning: 'A tool of this name exists already.',
+    hint: 'Give it another name, or set `override` and allow it with `plugins.entries.<id>.allow_tool_override: true`.',
+  },
+  'plugins/command-taken': {
+    meaning: 'A slash command of this name exists already.',
+    hint: 'Give it another name; /commands lists those that are taken.',
+  },
+  'plugins/not-a-platform': {
+    meaning: 'Only a plugin of kind platform registers a platform.',
+    hint: 'Write `kind: platform` into its plugin.yaml and put its folder into `platforms/`.',
+  },
+  'plugins/not-allowed': {
+    meaning: 'A plugin asks for something that the configuration does not allow it.',
+    hint: 'The message names the key of `plugins.entries` that would.',
+  },
   'outbox/dead': {
     meaning: 'A reply could not be delivered and will not be tried again by itself.',
     hint: '`hermes outbox list` shows it with the reason; `hermes outbox retry <id>` tries again.',

@@ -18,6 +18,7 @@ const areas: Readonly<Record<AreaOf<ErrorCode>, string>> = {
   terminal: 'Commands the agent runs',
   hosts: 'Handlers: hooks and Python plugins',
   hooks: 'Hooks and what they ask for',
+  plugins: 'Plugins and what they register',
   outbox: 'Replies that go out',
   cli: 'The command line',
 }

@@ -1,16 +1,16 @@
 /**
- * Whether the files of a hook are its owner's alone: a hook runs with all rights of the gateway, so nobody else may be
- * able to write one, and no link may lead to code elsewhere.
+ * Whether the files of a hook or a plugin are its owner's alone: they run with all rights of the gateway, so nobody else
+ * may be able to write one, and no link may lead to code elsewhere.
  */
 import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { sep } from 'node:path'
-import { systemCode } from '../lib/errors.ts'
+import { systemCode } from './errors.ts'
 
 export type Verdict = { readonly ok: true } | { readonly ok: false; readonly reason: string }
 
 const maxManifestBytes = 1_048_576
 
-/** The real place of a folder of hooks, which may itself be linked. Throws the system's error. */
+/** The real place of a folder of hooks or plugins, which may itself be linked. Throws the system's error. */
 export function rootOf(path: string): string {
   return realpathSync.native(path)
 }
@@ -54,7 +54,7 @@ export function isHarmless(paths: readonly string[], root: string): Verdict {
   return { ok: true }
 }
 
-/** What lies in the folder of hooks and is no link cannot lead anywhere else. */
+/** What lies in the folder and is no link cannot lead anywhere else. */
 function isInside(paths: readonly string[], root: string): Verdict {
   for (const path of paths) {
     if (!lstatSync(path).isSymbolicLink()) continue

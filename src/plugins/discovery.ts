@@ -1,0 +1,180 @@
+/**
+ * Finds the plugins that lie in the folders (contract §2.1): reads manifests, checks that nobody else could have put them
+ * there, runs nothing.
+ */
+import { readdirSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { messageOf, systemCode } from '../lib/errors.ts'
+import { isHarmless, readManifest, rootOf } from '../lib/safe-files.ts'
+import { entryIn, type PluginLanguage } from './entry-file.ts'
+import { type ManifestRules, type PluginManifest, parsePluginManifest } from './manifest.ts'
+
+export interface PluginFolder {
+  readonly path: string
+  /** `bundled` with the gateway, or the user's own. */
+  readonly origin: 'bundled' | 'home'
+}
+
+export interface FoundPlugin {
+  /** The folder's name, with its category: `otel`, `observability/otel`. */
+  readonly id: string
+  readonly origin: PluginFolder['origin']
+  /** Absolute. */
+  readonly folder: string
+  readonly manifestFile: string
+  /** The file that exports `register`. */
+  readonly entryFile: string
+  readonly language: PluginLanguage
+  readonly manifest: PluginManifest
+}
+
+/** A folder that is a plugin and cannot be used. */
+export interface UnusablePlugin {
+  readonly id: string
+  readonly origin: PluginFolder['origin']
+  readonly folder: string
+  /** What is wrong, with file and line where there is one. */
+  readonly reason: string
+}
+
+export interface PluginDiscovery {
+  /** By id. */
+  readonly plugins: readonly FoundPlugin[]
+  readonly unusable: readonly UnusablePlugin[]
+  /** What is odd but harms nothing, a sentence each. */
+  readonly warnings: readonly string[]
+}
+
+/** Platforms are found by their own registry. */
+const platformCategory = 'platforms'
+
+/** The name of a folder stands in the configuration, in commands and in names of files. */
+const usableName = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
+
+/**
+ * A folder with a manifest is a plugin; one without is looked through for one level, as a category. A later folder takes
+ * the place of an earlier one of the same id. Never throws.
+ * @param roots the bundled ones first; those that do not exist are skipped
+ */
+export function discoverPlugins(roots: readonly PluginFolder[]): PluginDiscovery {
+  const plugins = new Map<string, FoundPlugin>()
+  const unusable = new Map<string, UnusablePlugin>()
+  const warnings: string[] = []
+  for (const { path, origin } of roots) {
+    for (const { id, folder, found } of candidatesIn(path, origin)) {
+      plugins.delete(id)
+      unusable.delete(id)
+      if ('reason' in found) unusable.set(id, { id, origin, folder, reason: found.reason })
+      else {
+        plugins.set(id, found.plugin)
+        warnings.push(...found.warnings)
+      }
+    }
+  }
+  const byId = (one: { readonly id: string }, other: { readonly id: string }) => (one.id < other.id ? -1 : 1)
+  return { plugins: [...plugins.values()].sort(byId), unusable: [...unusable.values()].sort(byId), warnings }
+}
+
+type Inspected =
+  | { readonly plugin: FoundPlugin; readonly warnings: readonly string[] }
+  | { readonly reason: string }
+  | undefined
+
+interface Candidate {
+  readonly id: string
+  readonly folder: string
+  readonly found: NonNullable<Inspected>
+}
+
+function candidatesIn(path: string, origin: PluginFolder['origin']): Candidate[] {
+  const listed = namesIn(path)
+  if ('reason' in listed) return [{ id: basename(path), folder: path, found: listed }]
+  return listed.names.flatMap((name) => {
+    const folder = join(path, name)
+    const own = inspect({ root: path, origin, folder, id: name, category: undefined })
+    if (own !== undefined) return [{ id: name, folder, found: own }]
+    if (name === platformCategory) return []
+    const within = namesIn(folder)
+    // Some other folder that happens to lie here.
+    if ('reason' in within) return []
+    return within.names.flatMap((inner) => {
+      const place = { root: path, origin, folder: join(folder, inner), id: `${name}/${inner}`, category: name }
+      const found = inspect(place)
+      return found === undefined ? [] : [{ id: place.id, folder: place.folder, found }]
+    })
+  })
+}
+
+/** Linked folders count, if they lead to another place in the same folder of plugins. */
+function namesIn(path: string): { readonly names: readonly string[] } | { readonly reason: string } {
+  try {
+    const names = readdirSync(path, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
+      .map(({ name }) => name)
+      .filter((name) => !name.startsWith('.') && !/^__.*__$/.test(name) && name !== 'node_modules')
+    return { names: names.sort() }
+  } catch (error) {
+    const code = systemCode(error)
+    if (code === 'ENOENT' || code === 'ENOTDIR') return { names: [] }
+    return { reason: `the folder cannot be read: ${messageOf(error)}` }
+  }
+}
+
+interface Place {
+  readonly root: string
+  readonly origin: PluginFolder['origin']
+  readonly folder: string
+  readonly id: string
+  readonly category: string | undefined
+}
+
+/** Undefined where there is no manifest: then it is some other folder. */
+function inspect({ root, origin, folder, id, category }: Place): Inspected {
+  try {
+    const top = rootOf(root)
+    const above = category === undefined ? [] : [join(root, category)]
+    const manifest = manifestOf(folder, top)
+    if (manifest === undefined) return undefined
+    if ('reason' in manifest) return manifest
+    if (!usableName.test(basename(folder)) || (category !== undefined && !usableName.test(category))) {
+      return { reason: `${folder}: expected a folder named with at most 64 letters, digits, ., - and _` }
+    }
+    const rules: ManifestRules = {
+      folder: basename(folder),
+      ...(category === 'memory' ? { kind: 'exclusive' as const } : {}),
+    }
+    const check = parsePluginManifest(manifest.text, manifest.file, rules)
+    if (!check.ok) return { reason: check.problems.join('; ') }
+    if (check.manifest.kind === 'platform') {
+      return { reason: `${folder}: it is a platform; those are found in platforms/ and plugins/platforms/` }
+    }
+    const entry = entryIn(folder)
+    if ('reason' in entry) return entry
+    const harmless = isHarmless([...above, folder, manifest.file, entry.file], top)
+    if (!harmless.ok) return { reason: harmless.reason }
+    const plugin: FoundPlugin = {
+      id,
+      origin,
+      folder,
+      manifestFile: manifest.file,
+      entryFile: entry.file,
+      language: entry.language,
+      manifest: check.manifest,
+    }
+    return { plugin, warnings: check.warnings }
+  } catch (error) {
+    const code = systemCode(error)
+    // A link that leads nowhere, or to a file.
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    return { reason: `${folder}: ${messageOf(error)}` }
+  }
+}
+
+function manifestOf(folder: string, root: string) {
+  for (const name of ['plugin.yaml', 'plugin.yml']) {
+    const file = join(folder, name)
+    const read = readManifest(file, folder, root)
+    if (read !== undefined) return 'reason' in read ? read : { file, text: read.text }
+  }
+  return undefined
+}

@@ -1,0 +1,195 @@
+/**
+ * `plugin.yaml`: what a plugin is called, and what it needs before it can be loaded (contract §2.3). Every problem is
+ * found at once, with its place in the file.
+ */
+import { z } from 'zod'
+import { type ParsedYaml, parseYaml } from '../lib/yaml.ts'
+import { sentencesAbout } from '../lib/yaml-report.ts'
+
+export interface PluginManifest {
+  /** The name that people read. Where it lies decides its id. */
+  readonly name: string
+  readonly version: string
+  readonly description: string
+  readonly author: string
+  readonly kind: PluginKind
+  /** Variables without which it is not loaded. */
+  readonly requiresEnv: readonly string[]
+  readonly requiresPlugins: readonly PluginRequirement[]
+  /** A range of versions of the contract: `>=0.19`. */
+  readonly requiresHermes?: string
+  readonly configSchema: Readonly<Record<string, PluginOption>>
+}
+
+export type PluginKind = (typeof kinds)[number]
+
+export interface PluginRequirement {
+  readonly id: string
+  /** A range of its versions. */
+  readonly range?: string
+}
+
+export interface PluginOption {
+  /** `string`, `number`, `integer`, `boolean`, `list`, `map`, or another word, which is not checked. */
+  readonly type?: string
+  readonly default?: unknown
+  readonly description: string
+  readonly required: boolean
+}
+
+export type ManifestCheck =
+  | { readonly ok: true; readonly manifest: PluginManifest; readonly warnings: readonly string[] }
+  /** One sentence each: `file:line:column: what was expected, what was found`. */
+  | { readonly ok: false; readonly problems: readonly string[] }
+
+export interface ManifestRules {
+  /** The name of its folder, which the plugin is called by unless it says otherwise. */
+  readonly folder: string
+  /** Its kind where it names none. */
+  readonly kind?: PluginKind
+}
+
+const kinds = ['standalone', 'backend', 'exclusive', 'platform', 'model-provider'] as const
+
+/** Checks a manifest and fills in what it leaves out; fields it does not know are left alone. Never throws. */
+export function parsePluginManifest(text: string, file: string, rules: ManifestRules): ManifestCheck {
+  const yaml = parseYaml(text, file)
+  if (yaml.problems.length > 0) {
+    const problems = yaml.problems.map(({ line, column, message }) => `${file}:${line}:${column}: ${message}`)
+    return { ok: false, problems }
+  }
+  const parsed = fileSchema.safeParse(yaml.value)
+  if (!parsed.success) return { ok: false, problems: sentencesAbout(yaml, parsed.error.issues) }
+  return { ok: true, manifest: toManifest(parsed.data, rules), warnings: warningsOf(yaml, parsed.data) }
+}
+
+const text = z.string({ error: 'expected a text' })
+const version = (example: string) =>
+  z.union([z.string(), z.number()], { error: `expected a version, for example ${example}` }).transform(String)
+
+/** One value counts as a list of one. */
+function listOf<Item extends z.ZodType>(item: Item, what: string) {
+  return z.preprocess(
+    (value) => (typeof value === 'string' ? [value] : (value ?? [])),
+    z.array(item, { error: `expected ${what}` }),
+  )
+}
+
+const names = listOf(text, 'a list of names').optional()
+const variable = text.regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'expected the name of a variable' })
+const variables = listOf(
+  z.union([variable, z.looseObject({ name: variable }).transform(({ name }) => name)], {
+    error: 'expected the name of a variable',
+  }),
+  'a list of names of variables',
+).optional()
+
+const pluginId = text.regex(/^[^\s/]+(?:\/[^\s/]+)?$/, {
+  error: 'expected the name of a plugin: name, or category/name',
+})
+
+const fileSchema = z.looseObject(
+  {
+    name: text
+      .regex(/^[\p{L}\p{N}_][\p{L}\p{N}_ .:@/-]{0,63}$/u, {
+        error: 'expected a name of at most 64 letters, digits, spaces and . _ -',
+      })
+      .optional(),
+    version: version('1.0.0').default('0.0.0'),
+    description: text.nullish(),
+    author: text.nullish(),
+    kind: z.enum(kinds, { error: `expected ${kinds.join(', ')}` }).optional(),
+    manifest_version: z.literal([1, 2], { error: 'expected 1 or 2' }).default(1),
+    requires_env: variables,
+    optional_env: variables,
+    provides_tools: names,
+    provides_hooks: names,
+    requires_plugins: listOf(
+      z.union([pluginId, z.looseObject({ id: pluginId, version_range: text.optional() })], {
+        error: 'expected the name of a plugin, or id and version_range',
+      }),
+      'a list of plugins',
+    ).optional(),
+    requires_hermes: version('>=0.19').optional(),
+    config_schema: z
+      .record(
+        z.string(),
+        z.looseObject(
+          {
+            type: text.optional(),
+            default: z.unknown().optional(),
+            description: text.default(''),
+            required: z.boolean({ error: 'expected true or false' }).default(false),
+          },
+          { error: 'expected a mapping of type, default, description and required' },
+        ),
+        { error: 'expected a mapping of settings' },
+      )
+      .nullish(),
+  },
+  { error: 'expected the fields of a plugin: name, version, description …' },
+)
+
+type ManifestFile = z.output<typeof fileSchema>
+
+/** Fields of the contract that nothing here reads. */
+const otherFields = new Set([
+  'hooks',
+  'label',
+  'platforms',
+  'external_dependencies',
+  'pip_dependencies',
+  'provides_browser_providers',
+  'provides_web_providers',
+  'api_version',
+  'python_dependencies',
+  'license',
+  'homepage',
+  'tags',
+  'capabilities',
+  'emits',
+  'listens',
+  'hermes',
+  'depends',
+])
+
+function toManifest(file: ManifestFile, rules: ManifestRules): PluginManifest {
+  return {
+    name: file.name ?? rules.folder,
+    version: file.version,
+    description: file.description ?? '',
+    author: file.author ?? '',
+    kind: file.kind ?? rules.kind ?? 'standalone',
+    requiresEnv: file.requires_env ?? [],
+    requiresPlugins: (file.requires_plugins ?? []).map(toRequirement),
+    ...(file.requires_hermes === undefined ? {} : { requiresHermes: file.requires_hermes }),
+    configSchema: Object.fromEntries(
+      Object.entries(file.config_schema ?? {}).map(([key, option]) => [key, toOption(option)]),
+    ),
+  }
+}
+
+function toRequirement(given: string | { readonly id: string; readonly version_range?: string | undefined }) {
+  if (typeof given === 'string') return { id: given }
+  const { id, version_range: range } = given
+  return { id, ...(range === undefined ? {} : { range }) }
+}
+
+function toOption({ type, description, required, ...rest }: NonNullable<ManifestFile['config_schema']>[string]) {
+  return {
+    description,
+    required,
+    ...(type === undefined ? {} : { type }),
+    ...(rest.default === undefined ? {} : { default: rest.default }),
+  }
+}
+
+/** Of the second version of manifests every field is known; of the first anything may stand there. */
+function warningsOf(yaml: ParsedYaml, file: ManifestFile): string[] {
+  if (file.manifest_version === 1) return []
+  return Object.keys(file).flatMap((field) => {
+    if (Object.hasOwn(fileSchema.shape, field) || otherFields.has(field)) return []
+    const { line, column } = yaml.positionOf([field], 'key')
+    return [`${yaml.file}:${line}:${column}: ${field} is no field of a plugin; it is ignored`]
+  })
+}
