@@ -25,18 +25,19 @@ export function backoffMs(attempt: number, baseMs: number, maxMs: number, random
 
 /**
  * Waits for `work` at most `ms`, or until the signal aborts; tells whether the work came first. The work is not stopped.
- * Rejects as the work rejects.
+ * Rejects as the work rejects. `wait` is for tests that hold the time still.
  */
 export async function within<T>(
   work: Promise<T>,
   ms: number,
   signal?: AbortSignal,
+  wait = pause,
 ): Promise<{ done: true; value: T } | { done: false }> {
   const over = signal === undefined ? follow() : follow(signal)
   try {
     return await Promise.race([
       work.then((value) => ({ done: true as const, value })),
-      pause(ms, over.signal).then(() => ({ done: false as const })),
+      wait(ms, over.signal).then(() => ({ done: false as const })),
     ])
   } finally {
     over.release()

@@ -1,0 +1,136 @@
+/**
+ * One callback of a plugin: called in isolation, for a bounded time, and left alone for a while when it takes too long.
+ */
+import { messageOf } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/log.ts'
+import { createRecent } from '../../lib/recent.ts'
+import { within } from '../../lib/wait.ts'
+
+/**
+ * A callback as it is kept. Declared by way of a method, so that callbacks of every payload fit: which hook a callback
+ * belongs to is checked where it is registered.
+ */
+export type AnyCallback = { call(payload: object): unknown }['call']
+
+export interface CallbackDeps {
+  readonly owner: string
+  /** What it is called for: the hook's name. */
+  readonly point: string
+  readonly callback: AnyCallback
+  /** 0: it is never given up. */
+  timeoutMs(): number
+  readonly now: () => number
+  /** Resolves after `ms`, or when the signal aborts. */
+  readonly pause: (ms: number, signal?: AbortSignal) => Promise<void>
+  readonly log: Logger
+}
+
+/** `why` ends the sentence "it did not answer: …". */
+export type CallbackOutcome =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly why: string }
+
+export interface CallbackReport {
+  readonly owner: string
+  readonly point: string
+  readonly calls: number
+  readonly failures: number
+  /** It was not called because it had just taken too long. */
+  readonly skipped: number
+  /** Calls that were given up and have not ended. */
+  readonly abandoned: number
+  readonly lastError: { readonly at: number; readonly text: string } | null
+}
+
+export interface Callback {
+  readonly owner: string
+  readonly point: string
+  /** Synchronous callbacks have run when this returns. Never throws, never rejects. */
+  call(payload: object): Promise<CallbackOutcome>
+  report(): CallbackReport
+}
+
+/** After a call that took too long. */
+const mutedMs = 60_000
+const maxAbandoned = 3
+/** Different failures that are remembered, to be told loudly only once. */
+const maxRemembered = 50
+
+export function createCallback(deps: CallbackDeps): Callback {
+  const { owner, point, callback, now, pause, log } = deps
+  const told = createRecent<true>(maxRemembered)
+  let calls = 0
+  let failures = 0
+  let skipped = 0
+  let abandoned = 0
+  let mutedUntil = 0
+  let lastError: CallbackReport['lastError'] = null
+
+  function fail(why: string, text: string, payload: object, error?: unknown): CallbackOutcome {
+    failures += 1
+    lastError = { at: now(), text }
+    const level = told.has(text) ? 'debug' : 'warn'
+    told.set(text, true)
+    const fields = { plugin: owner, hook: point, fields: Object.keys(payload) }
+    log[level](error === undefined ? fields : { ...fields, error }, `plugin ${owner} failed at ${point}: ${text}`)
+    return { ok: false, why }
+  }
+
+  function giveUp(work: Promise<unknown>, ms: number, payload: object): CallbackOutcome {
+    abandoned += 1
+    mutedUntil = now() + mutedMs
+    void work
+      .catch((error: unknown) =>
+        log.debug(
+          { plugin: owner, hook: point, error },
+          `plugin ${owner} failed long after it was given up at ${point}`,
+        ),
+      )
+      .finally(() => {
+        abandoned -= 1
+      })
+    const text = `it took longer than ${ms} ms; it is left out for ${mutedMs / 1_000} s`
+    return fail(`it took longer than ${ms} ms`, text, payload)
+  }
+
+  async function finish(answer: unknown, payload: object): Promise<CallbackOutcome> {
+    const work = Promise.resolve(answer)
+    const limitMs = deps.timeoutMs()
+    try {
+      if (limitMs === 0) return { ok: true, value: await work }
+      const ended = await within(work, limitMs, undefined, pause)
+      return ended.done ? { ok: true, value: ended.value } : giveUp(work, limitMs, payload)
+    } catch (error) {
+      return fail('it failed', messageOf(error), payload, error)
+    }
+  }
+
+  return {
+    owner,
+    point,
+    async call(payload) {
+      const why = whyNot()
+      if (why !== undefined) {
+        skipped += 1
+        return { ok: false, why }
+      }
+      calls += 1
+      try {
+        const answer = callback(payload)
+        return isPromise(answer) ? await finish(answer, payload) : { ok: true, value: answer }
+      } catch (error) {
+        return fail('it failed', messageOf(error), payload, error)
+      }
+    },
+    report: () => ({ owner, point, calls, failures, skipped, abandoned, lastError }),
+  }
+
+  function whyNot(): string | undefined {
+    if (now() < mutedUntil) return 'it took too long a moment ago'
+    return abandoned >= maxAbandoned ? `${maxAbandoned} earlier calls of it have not ended` : undefined
+  }
+}
+
+function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+}
