@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { isHermesError } from '../../src/lib/errors.ts'
 import { messagesOfSession } from '../../src/sessions/listing.ts'
 import { appendMessage, readTranscript } from '../../src/sessions/transcript.ts'
+import { beginTurn, endTurn } from '../../src/sessions/turns.ts'
 import { openReader, type Reader } from '../../src/store/sqlite/reader.ts'
 import type { Store } from '../../src/store/store.ts'
 import { openStore } from '../kit/open-store.ts'
@@ -138,4 +140,43 @@ test('a reader makes no database where there is none', (t) => {
       (error) => isHermesError(error, 'store/failed'),
     )
   }
+})
+
+test('what a turn has written is found when the turn ends, each line once, and nothing is left over by its removal', async (t) => {
+  const { store, path } = openStore(t)
+  const reader = openReader(path)
+  t.after(() => reader.close())
+  let ord = 0
+  const say = (content: string, turnId: string | null) =>
+    store.run(() => appendMessage({ sessionId: 's', turnId, ord: ord++, message: { role: 'user', content } }, 1_000))
+  const begin = (id: string) =>
+    store.run(() =>
+      beginTurn({ id, sessionKey: id, sessionId: 's', epoch: 1, seq: 1, origin: '', authority: '', route: '' }, 1),
+    )
+  const end = (id: string) =>
+    store.run(() => endTurn(id, { state: 'failed', reason: null, model: '', provider: '' }, 2))
+  const hits = () => reader.search('apple', 10).length
+
+  await begin('one')
+  await begin('other')
+  await say('apple one', 'one')
+  await say('', 'one')
+  assert.equal(hits(), 0)
+  await end('one')
+  assert.equal(hits(), 1)
+  await say('apple two', 'other')
+  await say('apple of nobody', null)
+  assert.equal(hits(), 3)
+  await end('other')
+  assert.equal(hits(), 3)
+
+  await begin('third')
+  await say('apple three', 'third')
+  const db = new DatabaseSync(path)
+  t.after(() => db.close())
+  db.exec("delete from messages where turn_id in ('one', 'third')")
+  assert.equal(hits(), 2)
+  await say('apple four', null)
+  assert.equal(hits(), 3)
+  db.exec("insert into messages_fts (messages_fts, rank) values ('integrity-check', 1)")
 })

@@ -5,5 +5,6 @@
 import { route } from './001-route.ts'
 import { platforms } from './002-platforms.ts'
 import { compression } from './003-compression.ts'
+import { searchByTurn } from './004-search-by-turn.ts'
 
-export const migrations: readonly string[] = [route, platforms, compression]
+export const migrations: readonly string[] = [route, platforms, compression, searchByTurn]
