@@ -7,6 +7,7 @@ import type { Logger } from '../lib/log.ts'
 import { createQueue } from '../lib/queue.ts'
 import { createHealth, type HookCounts } from './health.ts'
 import { failed, type Outcome, type RunHook } from './outcome.ts'
+import { weightOf } from './weight.ts'
 
 export interface ListenerDeps {
   readonly id: string
@@ -43,8 +44,9 @@ export interface Listener {
   end(): void
 }
 
-/** Events that wait for one hook; more are dropped. */
+/** Events that wait for one hook, and what they hold in memory; more are dropped. */
 const maxWaiting = 1_000
+const maxWaitingBytes = 32 * 1024 * 1024
 /** What runs it may come back: a program that was installed meanwhile. */
 const lookAgainMs = 60_000
 
@@ -52,6 +54,7 @@ interface Waiting {
   readonly event: string
   readonly context: unknown
   readonly answer?: (value: unknown) => void
+  readonly bytes: number
 }
 
 export function createListener({ id, run, deadlineMs, wantsToHear, onKill, clock, log }: ListenerDeps): Listener {
@@ -60,9 +63,11 @@ export function createListener({ id, run, deadlineMs, wantsToHear, onKill, clock
   let paused = false
   let ended = false
   let unavailable: { readonly reason: string; readonly until: number } | undefined
+  let waitingBytes = 0
   let isFull = false
 
-  async function work({ event, context, answer }: Waiting): Promise<void> {
+  async function work({ event, context, answer, bytes }: Waiting): Promise<void> {
+    waitingBytes -= bytes
     // It may have been set aside while this one waited.
     if (!isOpen()) {
       health.dropped()
@@ -102,7 +107,14 @@ export function createListener({ id, run, deadlineMs, wantsToHear, onKill, clock
 
   function isOpen(): boolean {
     if (paused || ended || health.setAside() !== undefined) return false
-    return unavailable === undefined || clock() >= unavailable.until
+    if (unavailable === undefined) return true
+    const left = unavailable.until - clock()
+    // More than was ever to be waited: the clock was set back.
+    return left <= 0 || left > lookAgainMs
+  }
+
+  function fits({ bytes }: Waiting): boolean {
+    return queue.waiting() === 0 || waitingBytes + bytes <= maxWaitingBytes
   }
 
   function take(waiting: Waiting): void {
@@ -110,22 +122,27 @@ export function createListener({ id, run, deadlineMs, wantsToHear, onKill, clock
       waiting.answer?.(undefined)
       return
     }
-    if (isOpen() && queue.push(waiting)) {
-      isFull = false
+    // Not at every place that becomes free: that would be a line in the log for each event.
+    if (isFull && queue.waiting() < maxWaiting / 2 && waitingBytes < maxWaitingBytes / 2) isFull = false
+    if (isOpen() && fits(waiting) && queue.push(waiting)) {
+      waitingBytes += waiting.bytes
       return
     }
     if (!paused && !ended) health.dropped()
     if (isOpen() && !isFull) {
       isFull = true
-      log.warn({ event: waiting.event }, `hook ${id} is too slow: ${maxWaiting} events wait, further ones are dropped`)
+      log.warn(
+        { event: waiting.event },
+        `hook ${id} is too slow: ${queue.waiting()} events wait, further ones are dropped`,
+      )
     }
     waiting.answer?.(undefined)
   }
 
   return {
     id,
-    hear: (event, context) => take({ event, context }),
-    ask: (event, context) => new Promise((answer) => take({ event, context, answer })),
+    hear: (event, context) => take({ event, context, bytes: weightOf(context) }),
+    ask: (event, context) => new Promise((answer) => take({ event, context, answer, bytes: weightOf(context) })),
     async tryOut(event, context) {
       const began = performance.now()
       const outcome = await attempt(event, context, true)
@@ -154,6 +171,7 @@ export function createListener({ id, run, deadlineMs, wantsToHear, onKill, clock
     idle: queue.idle,
     end() {
       ended = true
+      waitingBytes = 0
       for (const { answer } of queue.clear()) answer?.(undefined)
     },
   }

@@ -39,6 +39,8 @@ for (const [what, body] of Object.entries(faults)) {
       assert.deepEqual(await hooks.registry.emitCollect('command:new', context, 60_000), [])
       hooks.registry.emit('agent:start', agentStart(`${attempt}`))
       await hooks.sentAfter(attempt)
+      // It has sent, but has it ended? What takes its process along now would count as its failure.
+      await hooks.registry.settled(20_000)
     }
     const { state, reason, fired, failed, dropped, lastError } = hooks.report('bad')
     assert.deepEqual([state, reason], ['set-aside', 'it failed 3 times in a row'])
@@ -173,6 +175,7 @@ test('handlers in Python that exit, spin or throw are set aside; their neighbour
     await hooks.registry.emitCollect('command:status', context, 60_000)
     hooks.registry.emit('agent:start', agentStart(`${attempt}`))
     await hooks.sentAfter(attempt)
+    await hooks.registry.settled(20_000)
   }
   assert.equal(hooks.report('exits').state, 'set-aside')
   assert.match(hooks.report('throws').lastError?.text ?? '', /ValueError: broken/)
