@@ -202,37 +202,34 @@ export function* queuedEvents(sessionKey: string): UseCase<number> {
   return (yield* row(countQueued, { session_key: sessionKey }))?.count ?? 0
 }
 
-const sweepKeys = query((db, p: { before: number; limit: number }) =>
+const firstFinished = query((db, p: { limit: number }) =>
+  db
+    .selectFrom('inbox')
+    .select(['seq', 'accepted_at'])
+    // Every number is above 0: a walk from the oldest on that ends at the limit.
+    .where('seq', '>', 0)
+    .where('state', 'in', ['done', 'dropped'])
+    .orderBy('seq')
+    .limit(p.limit),
+)
+
+const sweepKeys = query((db, p: { seq: number }) =>
   db
     .deleteFrom('inbox_keys')
-    .where('seq', 'in', (oldest) =>
-      oldest
-        .selectFrom('inbox')
-        .select('seq')
-        .where('accepted_at', '<', p.before)
-        .where('state', 'in', ['done', 'dropped'])
-        .orderBy('accepted_at')
-        .limit(p.limit),
+    .where('seq', 'in', (old) =>
+      old.selectFrom('inbox').select('seq').where('seq', '<=', p.seq).where('state', 'in', ['done', 'dropped']),
     ),
 )
 
-const sweepEvents = query((db, p: { before: number; limit: number }) =>
-  db
-    .deleteFrom('inbox')
-    .where('seq', 'in', (oldest) =>
-      oldest
-        .selectFrom('inbox')
-        .select('seq')
-        .where('accepted_at', '<', p.before)
-        .where('state', 'in', ['done', 'dropped'])
-        .orderBy('accepted_at')
-        .limit(p.limit),
-    )
-    .returning('seq'),
+const sweepEvents = query((db, p: { seq: number }) =>
+  db.deleteFrom('inbox').where('seq', '<=', p.seq).where('state', 'in', ['done', 'dropped']).returning('seq'),
 )
 
-/** Forgets finished events older than `before`; returns how many went. */
+/** Forgets finished events older than `before`, those that came first, at most `limit`; returns how many went. */
 export function* sweepInbox(before: number, limit: number): UseCase<number> {
-  yield* exec(sweepKeys, { before, limit })
-  return (yield* rows(sweepEvents, { before, limit })).length
+  const first = yield* rows(firstFinished, { limit })
+  const last = first.findLast(({ accepted_at }) => accepted_at < before)
+  if (last === undefined) return 0
+  yield* exec(sweepKeys, { seq: last.seq })
+  return (yield* rows(sweepEvents, { seq: last.seq })).length
 }

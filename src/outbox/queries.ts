@@ -210,25 +210,27 @@ export function* recoverRows(maxTries: number, now: number) {
   }
 }
 
-const sweepRows = query((db, p: { before: number; limit: number }) =>
+const firstFinished = query((db, p: { limit: number }) =>
   db
-    .deleteFrom('outbox')
-    .where('id', 'in', (oldest) =>
-      oldest
-        .selectFrom('outbox')
-        .select('id')
-        .where('created_at', '<', p.before)
-        .where('state', 'in', ['sent', 'dead', 'dropped'])
-        .orderBy('created_at')
-        .limit(p.limit),
-    )
-    .returning('id'),
+    .selectFrom('outbox')
+    .select(['id', 'created_at'])
+    // Every number is above 0: a walk from the oldest on that ends at the limit.
+    .where('id', '>', 0)
+    .where('state', 'in', ['sent', 'dead', 'dropped'])
+    .orderBy('id')
+    .limit(p.limit),
+)
+
+const sweepRows = query((db, p: { id: number }) =>
+  db.deleteFrom('outbox').where('id', '<=', p.id).where('state', 'in', ['sent', 'dead', 'dropped']).returning('id'),
 )
 
 const sweepDrafts = query((db, p: { before: number }) => db.deleteFrom('drafts').where('created_at', '<', p.before))
 
-/** Forgets finished rows made before `olderThan` (ms), at most `limit`; returns how many went. */
+/** Forgets finished rows made before `olderThan` (ms), those that came first, at most `limit`; returns how many went. */
 export function* sweepOutbox(olderThan: number, limit: number): UseCase<number> {
   yield* exec(sweepDrafts, { before: olderThan })
-  return (yield* rows(sweepRows, { before: olderThan, limit })).length
+  const first = yield* rows(firstFinished, { limit })
+  const last = first.findLast(({ created_at }) => created_at < olderThan)
+  return last === undefined ? 0 : (yield* rows(sweepRows, { id: last.id })).length
 }

@@ -6,5 +6,6 @@ import { route } from './001-route.ts'
 import { platforms } from './002-platforms.ts'
 import { compression } from './003-compression.ts'
 import { searchByTurn } from './004-search-by-turn.ts'
+import { ageByNumber } from './005-age-by-number.ts'
 
-export const migrations: readonly string[] = [route, platforms, compression, searchByTurn]
+export const migrations: readonly string[] = [route, platforms, compression, searchByTurn, ageByNumber]
