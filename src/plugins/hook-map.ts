@@ -8,6 +8,7 @@ type Json = Readonly<Record<string, unknown>>
 
 /** Every payload carries these beside its own keys. */
 export interface HookEnvelope {
+  /** Not in `gateway_platform_event`. */
   readonly telemetry_schema_version: 'hermes.observer.v1'
   /** `<platform>_<chat_type>`; '' on the command line (seed 003). */
   readonly route: string
@@ -254,11 +255,18 @@ export interface HookReturns {
 export type HookName = keyof HookPayloads
 
 /** What a callback gets: one object (in Python: keyword arguments). */
-export type HookPayload<Name extends HookName> = HookPayloads[Name] & HookEnvelope
+export type HookPayload<Name extends HookName> = HookPayloads[Name] &
+  (Name extends 'gateway_platform_event' ? Pick<HookEnvelope, 'route'> : HookEnvelope)
 
-/** What a callback may return. */
-export type HookReturn<Name extends HookName> = Name extends keyof HookReturns ? HookReturns[Name] : unknown
+/**
+ * What a callback may return. Not `unknown` where it is ignored: that would be the constraint of the whole, and a literal
+ * such as `{ action: 'block' }` would become a text before anybody knows which hook it is for.
+ */
+export type HookReturn<Name extends HookName> = Name extends keyof HookReturns
+  ? HookReturns[Name]
+  : NonNullable<unknown>
 
 export type HookCallback<Name extends HookName> = (
   payload: HookPayload<Name>,
-) => HookReturn<Name> | null | undefined | Promise<HookReturn<Name> | null | undefined>
+  // biome-ignore lint/suspicious/noConfusingVoidType: callbacks that only watch return nothing
+) => HookReturn<Name> | null | undefined | void | Promise<HookReturn<Name> | null | undefined | void>

@@ -44,8 +44,8 @@ function isCopied(value: unknown): value is object {
 export function copyOf(value: unknown): unknown {
   if (!isCopied(value)) return value
   if (Array.isArray(value)) return value.map(copyOf)
-  const copy = {}
-  // Not by assignment: a key `__proto__` would change the object instead of being in it.
-  for (const [key, inner] of Object.entries(value)) Object.defineProperty(copy, key, plain(copyOf(inner)))
+  // Spread first: then a key `__proto__` is one like any other.
+  const copy: Record<string, unknown> = { ...value }
+  for (const [key, inner] of Object.entries(copy)) if (isCopied(inner)) copy[key] = copyOf(inner)
   return copy
 }

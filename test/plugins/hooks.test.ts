@@ -1,0 +1,452 @@
+/**
+ * Callbacks of plugins are called alone, in order and for a bounded time, whatever they do.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { inspect } from 'node:util'
+import type { HookPayload } from '../../src/plugins/hook-map.ts'
+import { here, hooksUnderTest, never } from './support.ts'
+
+const output = { response_text: 'hello', session_id: 's1', model: 'small', platform: 'web' }
+const tool = {
+  tool_name: 'terminal',
+  args: { command: 'ls', nested: { list: [1, 2] } },
+  task_id: 's1',
+  session_id: 's1',
+  tool_call_id: 'c1',
+  turn_id: 't1',
+  api_request_id: 'r1',
+  middleware_trace: [],
+}
+const started = { session_id: 's1', model: 'small', platform: 'web' }
+
+test('answers come in the order of registration, however long each takes; nothing is no answer', async () => {
+  const { hooks, time } = hooksUnderTest()
+  hooks.register('slow', 'transform_llm_output', async () => {
+    await time.pause(1_000)
+    return 'one'
+  })
+  hooks.register('silent', 'transform_llm_output', () => null)
+  hooks.register('void', 'transform_llm_output', () => undefined)
+  hooks.register('empty', 'transform_llm_output', () => '')
+  hooks.register('quick', 'transform_llm_output', () => 'two')
+  const answers = hooks.collect('transform_llm_output', here, () => output)
+  await time.advance(1_000)
+  assert.deepEqual(await answers, [
+    { owner: 'slow', value: 'one' },
+    { owner: 'empty', value: '' },
+    { owner: 'quick', value: 'two' },
+  ])
+})
+
+test('a callback gets one object with the keys of the contract, the version and the route', async () => {
+  const { hooks } = hooksUnderTest()
+  const got: unknown[][] = []
+  hooks.register('a', 'transform_llm_output', (...args) => {
+    got.push(args)
+    return null
+  })
+  await hooks.collect('transform_llm_output', here, () => output)
+  assert.deepEqual(got, [[{ ...output, telemetry_schema_version: 'hermes.observer.v1', route: 'web_dm' }]])
+})
+
+test('the events of platforms carry no version, as in the contract', async () => {
+  const { hooks, heard } = hooksUnderTest()
+  const got: object[] = []
+  hooks.register('a', 'gateway_platform_event', (payload) => void got.push({ ...payload }))
+  hooks.tell('gateway_platform_event', here, () => ({ platform: 'web', event_type: 'reaction', payload: {} }))
+  await heard()
+  assert.deepEqual(got, [{ platform: 'web', event_type: 'reaction', payload: {}, route: 'web_dm' }])
+})
+
+test('where nobody listens no payload is built', async () => {
+  const { hooks } = hooksUnderTest()
+  const build = () => assert.fail('a payload was built for nobody')
+  assert.equal(hooks.has('transform_llm_output'), false)
+  assert.deepEqual(await hooks.collect('transform_llm_output', here, build), [])
+  hooks.tell('on_session_start', here, build)
+})
+
+test('what one callback does to its payload reaches neither the others nor the agent', async () => {
+  const { hooks } = hooksUnderTest()
+  const seen: unknown[] = []
+  hooks.register('vandal', 'pre_tool_call', (payload) => {
+    Object.assign(payload, { tool_name: 'rm' })
+    Object.assign(payload.args, { command: 'rm -rf /' })
+    const { nested } = payload.args
+    if (typeof nested === 'object' && nested !== null && 'list' in nested && Array.isArray(nested.list))
+      nested.list.push(3)
+    assert.deepEqual(payload.args, { command: 'rm -rf /', nested: { list: [1, 2, 3] } })
+    return null
+  })
+  hooks.register('next', 'pre_tool_call', ({ tool_name, args }) => {
+    seen.push(tool_name, args)
+    return null
+  })
+  await hooks.collect('pre_tool_call', here, () => tool)
+  assert.deepEqual(seen, ['terminal', { command: 'ls', nested: { list: [1, 2] } }])
+  assert.deepEqual(tool.args, { command: 'ls', nested: { list: [1, 2] } })
+})
+
+test('what a callback does not look at is not copied; what it shows, spreads, copies or writes is all there', async () => {
+  const { hooks } = hooksUnderTest()
+  let reads = 0
+  const args = new Proxy(
+    { command: 'ls' },
+    {
+      ownKeys(target) {
+        reads += 1
+        return Reflect.ownKeys(target)
+      },
+    },
+  )
+  hooks.register('blind', 'pre_tool_call', ({ tool_name }) => void tool_name)
+  await hooks.collect('pre_tool_call', here, () => ({ ...tool, args }))
+  assert.equal(reads, 0)
+
+  const shown: string[] = []
+  hooks.register('looking', 'pre_tool_call', (payload) => {
+    shown.push(inspect(payload), JSON.stringify(payload), JSON.stringify(structuredClone(payload)))
+  })
+  await hooks.collect('pre_tool_call', here, () => tool)
+  assert.equal(shown.length, 3)
+  for (const text of shown) assert.match(text, /command.+ls.+hermes\.observer\.v1/s)
+})
+
+test('a key __proto__ in arguments of a model is a key like any other', async () => {
+  const { hooks } = hooksUnderTest()
+  const args = JSON.parse('{"__proto__": {"admin": {"yes": true}}, "a": {"__proto__": 1}}')
+  const seen: unknown[] = []
+  hooks.register('a', 'pre_tool_call', (payload) => void seen.push(JSON.stringify(payload.args), payload.args['admin']))
+  await hooks.collect('pre_tool_call', here, () => ({ ...tool, args }))
+  assert.deepEqual(seen, ['{"__proto__":{"admin":{"yes":true}},"a":{"__proto__":1}}', undefined])
+})
+
+test('a callback that throws is skipped, and the others answer', async () => {
+  const { hooks, warnings } = hooksUnderTest()
+  hooks.register('broken', 'transform_llm_output', () => {
+    throw new Error('no such key')
+  })
+  hooks.register('late', 'transform_llm_output', () => Promise.reject(new Error('no network')))
+  hooks.register('odd', 'transform_llm_output', () => Promise.reject('a text'))
+  hooks.register('well', 'transform_llm_output', () => 'fine')
+  assert.deepEqual(await hooks.collect('transform_llm_output', here, () => output), [{ owner: 'well', value: 'fine' }])
+  assert.deepEqual(warnings().sort(), [
+    'plugin broken failed at transform_llm_output: no such key',
+    'plugin late failed at transform_llm_output: no network',
+    'plugin odd failed at transform_llm_output: a text',
+  ])
+})
+
+test('the first of several same failures is a warning that names the fields, the rest is for debugging', async () => {
+  const { hooks, log } = hooksUnderTest()
+  let text = 'one'
+  hooks.register('broken', 'on_session_start', () => {
+    throw new Error(text)
+  })
+  for (const next of ['one', 'one', 'two', 'one']) {
+    text = next
+    hooks.tell('on_session_start', here, () => started)
+    await hooks.settled(10_000)
+  }
+  assert.deepEqual(
+    log.records.map(({ level, text: line }) => [level, line.split(': ')[1]]),
+    [
+      ['warn', 'one'],
+      ['debug', 'one'],
+      ['warn', 'two'],
+      ['debug', 'one'],
+    ],
+  )
+  assert.deepEqual(log.records[0]?.fields['fields'], [
+    'session_id',
+    'model',
+    'platform',
+    'telemetry_schema_version',
+    'route',
+  ])
+})
+
+test('a callback that takes too long is skipped and left out for a minute; then it is asked again', async () => {
+  const { hooks, time, warnings } = hooksUnderTest()
+  let calls = 0
+  hooks.register('hanging', 'transform_llm_output', () => {
+    calls += 1
+    return calls === 1 ? never() : 'back'
+  })
+  hooks.register('well', 'transform_llm_output', () => 'fine')
+  const first = hooks.collect('transform_llm_output', here, () => output)
+  await time.advance(29_999)
+  assert.equal(calls, 1)
+  await time.advance(1)
+  assert.deepEqual(await first, [{ owner: 'well', value: 'fine' }])
+  assert.deepEqual(warnings(), [
+    'plugin hanging failed at transform_llm_output: it took longer than 30000 ms; it is left out for 60 s',
+  ])
+
+  await time.advance(59_999)
+  assert.equal((await hooks.collect('transform_llm_output', here, () => output)).length, 1)
+  assert.equal(calls, 1)
+  await time.advance(1)
+  assert.deepEqual((await hooks.collect('transform_llm_output', here, () => output))[0], {
+    owner: 'hanging',
+    value: 'back',
+  })
+})
+
+test('of one callback at most three calls are left hanging', async () => {
+  const { hooks, time } = hooksUnderTest()
+  const hanging: ((value: string) => void)[] = []
+  hooks.register('hanging', 'transform_llm_output', () => new Promise<string>((resolve) => hanging.push(resolve)))
+  for (let round = 0; round < 5; round += 1) {
+    const asked = hooks.collect('transform_llm_output', here, () => output)
+    await time.advance(30_000)
+    assert.deepEqual(await asked, [])
+    await time.advance(60_000)
+  }
+  assert.equal(hanging.length, 3)
+  assert.equal(hooks.report()[0]?.abandoned, 3)
+  hanging[0]?.('too late')
+  await time.rest()
+  const asked = hooks.collect('transform_llm_output', here, () => output)
+  await time.rest()
+  hanging[3]?.('in time')
+  assert.deepEqual(await asked, [{ owner: 'hanging', value: 'in time' }])
+})
+
+test('a failure that comes after the callback was given up is only noted', async () => {
+  const { hooks, time, log } = hooksUnderTest()
+  let fail: (error: Error) => void = () => undefined
+  hooks.register('late', 'transform_llm_output', () => new Promise<string>((_, reject) => (fail = reject)))
+  const asked = hooks.collect('transform_llm_output', here, () => output)
+  await time.advance(30_000)
+  await asked
+  fail(new Error('at last'))
+  await time.rest()
+  assert.equal(log.records.at(-1)?.level, 'debug')
+  assert.equal(log.records.at(-1)?.text, 'plugin late failed long after it was given up at transform_llm_output')
+})
+
+test('the time a callback may take can be its own, and can be without end', async () => {
+  const { hooks, time, settings } = hooksUnderTest()
+  hooks.register('hasty', 'transform_llm_output', never, { timeoutMs: 50 })
+  const hasty = hooks.collect('transform_llm_output', here, () => output)
+  await time.advance(50)
+  assert.deepEqual(await hasty, [])
+
+  settings.timeoutMs = 0
+  hooks.register('patient', 'pre_llm_call', async () => {
+    await time.pause(3_600_000)
+    return 'an hour later'
+  })
+  const patient = hooks.collect('pre_llm_call', here, () => ({
+    ...started,
+    task_id: 's1',
+    turn_id: 't1',
+    user_message: '',
+    conversation_history: [],
+    is_first_turn: true,
+    parent_session_id: '',
+    sender_id: '',
+  }))
+  await time.advance(3_600_000)
+  assert.deepEqual(await patient, [{ owner: 'patient', value: 'an hour later' }])
+})
+
+const failures = {
+  throws: () => {
+    throw new Error('broken')
+  },
+  hangs: never,
+} as const
+
+for (const [how, callback] of Object.entries(failures)) {
+  test(`a check of a tool that ${how} is skipped, unless the configuration or its registration says otherwise`, async () => {
+    const { hooks, time, settings } = hooksUnderTest()
+    const ask = async () => {
+      const asked = hooks.collect('pre_tool_call', here, () => tool)
+      await time.advance(30_000)
+      const answers = await asked
+      await time.advance(60_000)
+      return answers.map(({ owner }) => owner)
+    }
+    hooks.register('plain', 'pre_tool_call', callback)
+    hooks.register('strict', 'pre_tool_call', callback, { fails: 'closed' })
+    hooks.register('easy', 'pre_tool_call', callback, { fails: 'open' })
+    assert.deepEqual(await ask(), ['strict'])
+    settings.toolErrors = 'closed'
+    assert.deepEqual(await ask(), ['plain', 'strict'])
+  })
+}
+
+test('a check that fails closed also blocks while it is left out', async () => {
+  const { hooks, time } = hooksUnderTest()
+  hooks.register('strict', 'pre_tool_call', never, { fails: 'closed' })
+  const asked = hooks.collect('pre_tool_call', here, () => tool)
+  await time.advance(30_000)
+  await asked
+  assert.deepEqual(await hooks.collect('pre_tool_call', here, () => tool), [
+    {
+      owner: 'strict',
+      value: {
+        action: 'block',
+        message: 'Not run: the plugin strict could not check this call (it took too long a moment ago).',
+      },
+    },
+  ])
+})
+
+test('only the check of a tool can fail closed; another hook that wants to is told', async () => {
+  const { hooks, warnings } = hooksUnderTest()
+  hooks.register('keen', 'transform_llm_output', failures.throws, { fails: 'closed' })
+  assert.deepEqual(warnings(), ['plugin keen wants transform_llm_output to fail closed; only pre_tool_call can'])
+  assert.deepEqual(await hooks.collect('transform_llm_output', here, () => output), [])
+})
+
+test('a name nobody fires is kept, with the name that may have been meant', () => {
+  const { hooks, warnings } = hooksUnderTest()
+  hooks.registerNamed('a', 'pre_tol_call', () => null)
+  const odd = hooks.registerNamed('a', 'kanban_task_claimed', () => null)
+  assert.deepEqual(warnings(), [
+    'plugin a registers the hook "pre_tol_call", which nothing here fires; did you mean "pre_tool_call"?',
+    'plugin a registers the hook "kanban_task_claimed", which nothing here fires',
+  ])
+  assert.deepEqual(
+    hooks.report().map(({ point }) => point),
+    ['pre_tol_call', 'kanban_task_claimed'],
+  )
+  assert.equal(odd.remove(), true)
+  assert.equal(odd.remove(), false)
+})
+
+test('a callback that was taken away is not called any more; a call under way ends', async () => {
+  const { hooks, time } = hooksUnderTest()
+  const registration = hooks.register('a', 'transform_llm_output', async () => {
+    await time.pause(10)
+    return 'still'
+  })
+  const asked = hooks.collect('transform_llm_output', here, () => output)
+  await time.rest()
+  registration.remove()
+  await time.advance(10)
+  assert.deepEqual(await asked, [{ owner: 'a', value: 'still' }])
+  assert.equal(hooks.has('transform_llm_output'), false)
+})
+
+test('who tells of something goes on at once, and payloads are as they were at that moment', async () => {
+  const { hooks, heard } = hooksUnderTest()
+  const got: string[] = []
+  hooks.register('a', 'on_session_start', ({ session_id }) => void got.push(session_id))
+  const mutable = { ...started }
+  hooks.tell('on_session_start', here, () => mutable)
+  mutable.session_id = 'changed'
+  assert.deepEqual(got, [])
+  await heard()
+  assert.deepEqual(got, ['s1'])
+})
+
+test('a plugin hears what happens in a conversation in its order, however slow it is', async () => {
+  const { hooks, time } = hooksUnderTest()
+  const got: string[] = []
+  hooks.register('a', 'on_session_start', async () => {
+    await time.pause(500)
+    got.push('started')
+  })
+  hooks.register('a', 'on_session_reset', () => void got.push('reset'))
+  hooks.register('a', 'pre_tool_call', () => void got.push('tool'))
+  hooks.tell('on_session_start', here, () => started)
+  hooks.tell('on_session_reset', here, () => ({
+    session_id: 's2',
+    platform: 'web',
+    reason: 'new',
+    old_session_id: 's1',
+    new_session_id: 's2',
+  }))
+  const asked = hooks.collect('pre_tool_call', here, () => tool)
+  await time.advance(500)
+  await asked
+  assert.deepEqual(got, ['started', 'reset', 'tool'])
+})
+
+test('conversations and plugins do not wait for each other', async () => {
+  const { hooks, time } = hooksUnderTest()
+  const got: string[] = []
+  hooks.register('slow', 'on_session_start', async ({ session_id }) => {
+    if (session_id === 's1') await time.pause(500)
+    got.push(`slow ${session_id}`)
+  })
+  hooks.register('quick', 'on_session_start', ({ session_id }) => void got.push(`quick ${session_id}`))
+  hooks.tell('on_session_start', here, () => started)
+  hooks.tell('on_session_start', { ...here, order: 'another' }, () => ({ ...started, session_id: 's2' }))
+  await time.rest()
+  assert.deepEqual(got.sort(), ['quick s1', 'quick s2', 'slow s2'])
+  await time.advance(500)
+  assert.equal(got.at(-1), 'slow s1')
+})
+
+test('what nobody gives up holds up its own plugin for a bounded time only', async () => {
+  const { hooks, time } = hooksUnderTest()
+  const got: string[] = []
+  hooks.register('a', 'on_session_finalize', never)
+  hooks.register('a', 'on_session_start', () => void got.push('started'))
+  hooks.tell('on_session_finalize', here, () => ({
+    session_id: null,
+    platform: 'web',
+    reason: 'stop',
+    old_session_id: null,
+    new_session_id: null,
+  }))
+  hooks.tell('on_session_start', here, () => started)
+  await time.advance(30_000)
+  assert.deepEqual(got, ['started'])
+  assert.equal(hooks.report()[0]?.failures, 0)
+})
+
+test('a plugin that hears nothing for long costs a bounded line; what comes then is dropped and counted', async () => {
+  const { hooks, time, warnings } = hooksUnderTest()
+  let heard = 0
+  hooks.register('slow', 'on_stream_delta', async () => {
+    heard += 1
+    await time.pause(1_000)
+  })
+  const delta: Omit<HookPayload<'on_stream_delta'>, 'route' | 'telemetry_schema_version'> = {
+    session_id: 's1',
+    turn_id: 't1',
+    iteration: 1,
+    model: 'small',
+    provider: 'openai',
+    surface: 'gateway',
+    delta: 'a',
+    kind: 'text',
+  }
+  for (let index = 0; index < 1_500; index += 1) hooks.tell('on_stream_delta', here, () => delta)
+  await time.rest()
+  assert.equal(heard, 1)
+  assert.equal(hooks.report()[0]?.dropped, 500)
+  assert.deepEqual(warnings(), ['plugin slow is too slow for on_stream_delta: some of it is dropped'])
+  const other: string[] = []
+  hooks.register('slow', 'post_llm_call', () => void other.push('heard'))
+  hooks.tell('post_llm_call', here, () => ({
+    ...started,
+    task_id: 's1',
+    turn_id: 't1',
+    user_message: '',
+    assistant_response: '',
+    conversation_history: [],
+  }))
+  await time.rest()
+  assert.deepEqual(other, ['heard'])
+})
+
+test('whoever stops can wait until everything was heard, but not longer than it wants', async () => {
+  const { hooks, time } = hooksUnderTest()
+  hooks.register('slow', 'on_session_start', () => time.pause(1_000))
+  hooks.tell('on_session_start', here, () => started)
+  const hurry = new AbortController()
+  const unheard = hooks.settled(60_000, hurry.signal)
+  hurry.abort()
+  assert.equal(await unheard, false)
+  const heard = hooks.settled(60_000)
+  await time.advance(1_000)
+  assert.equal(await heard, true)
+})
