@@ -22,7 +22,7 @@ export interface CommandLaneDeps {
   readonly store: Store
   readonly outbox: Outbox
   readonly outcomes: Outcomes
-  readonly commands: CommandRegistry
+  readonly commands: Pick<CommandRegistry, 'resolve'>
   readonly services: CommandServices
   readonly emit: EventListener
   /** As `emit`, for those within the process alone: hooks that were asked have heard of it. */

@@ -53,6 +53,7 @@ export function createGatewayHooks(deps: GatewayHooksDeps): HookRegistry {
     folder: home.hooks,
     home: home.root,
     cacheFolder: join(home.cache, 'handlers'),
+    manifestCache: join(home.cache, 'hooks.json'),
     settings: () => config.current().hooks,
     environment: () => config.environment().values,
     createHost,

@@ -46,12 +46,14 @@ export interface Discovery {
 }
 
 export interface DiscoverHooks extends Pick<ManifestRules, 'doubtAbout'> {
+  /** `parseHookManifest`, if left out. */
+  readonly read?: typeof parseHookManifest
   /** The shipped ones first. A later folder takes the place of an earlier one of the same name. */
   readonly roots: readonly HookFolder[]
 }
 
 /** Never throws. */
-export function discoverHooks({ roots, doubtAbout }: DiscoverHooks): Discovery {
+export function discoverHooks({ roots, doubtAbout, read = parseHookManifest }: DiscoverHooks): Discovery {
   const unusable: UnusableHook[] = []
   const warnings: string[] = []
   const folders = new Map<string, { readonly root: HookFolder; readonly folder: string }>()
@@ -62,7 +64,7 @@ export function discoverHooks({ roots, doubtAbout }: DiscoverHooks): Discovery {
   const taken = new Set<string>()
   for (const { root, folder } of [...folders.values()].sort(byOrigin)) {
     const rules: ManifestRules = { folder: basename(folder), doubtAbout }
-    const found = inspect(root, folder, rules, warnings)
+    const found = inspect(root, folder, rules, { read, warnings })
     if (found === undefined) continue
     if ('reason' in found) {
       unusable.push(found)
@@ -107,7 +109,12 @@ function foldersOf(path: string, unusable: UnusableHook[]): string[] {
 type Inspected = Omit<FoundHook, 'id'> | UnusableHook | undefined
 
 /** Undefined where there is no manifest: then it is some other folder. */
-function inspect(root: HookFolder, folder: string, rules: ManifestRules, warnings: string[]): Inspected {
+function inspect(
+  root: HookFolder,
+  folder: string,
+  rules: ManifestRules,
+  { read, warnings }: { readonly read: typeof parseHookManifest; readonly warnings: string[] },
+): Inspected {
   const unusable = (reason: string): UnusableHook => ({ id: rules.folder, folder, reason })
   const manifestFile = join(folder, 'HOOK.yaml')
   try {
@@ -115,7 +122,7 @@ function inspect(root: HookFolder, folder: string, rules: ManifestRules, warning
     const text = readManifest(manifestFile, folder, top)
     if (text === undefined) return undefined
     if ('reason' in text) return unusable(text.reason)
-    const check = parseHookManifest(text.text, manifestFile, rules)
+    const check = read(text.text, manifestFile, rules)
     if (!check.ok) return unusable(check.problems.join('; '))
     const handler = handlerIn(folder)
     if ('reason' in handler) return unusable(handler.reason)

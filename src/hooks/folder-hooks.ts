@@ -12,6 +12,7 @@ import { folderReport, unusableReport } from './folder-report.ts'
 import { environmentOf, groupKeyOf } from './groups.ts'
 import { createHosting, type HostGroup, type Placement, type Surroundings } from './hosting.ts'
 import { createListener, type Listener } from './listener.ts'
+import { createManifestReader } from './manifest-cache.ts'
 import type { Subscription } from './matching.ts'
 import type { HookReport } from './report.ts'
 import { type ServicesForHooks, serveHooks } from './services.ts'
@@ -27,6 +28,8 @@ export interface FolderHooksDeps {
   createHost(options: HostOptions): Host
   /** Where TypeScript without its types is kept. */
   readonly cacheFolder: string
+  /** Where it is kept what manifests say. */
+  readonly manifestCache: string
   /** What handlers may ask for. */
   readonly services: ServicesForHooks
   doubtAbout(event: string): string | undefined
@@ -84,6 +87,7 @@ export function createFolderHooks(deps: FolderHooksDeps): FolderHooks {
     noteFiles: (id, found) => noteFiles(id, found),
     drainMs: () => Math.max(1_000, ...[...entries.values()].map(({ found }) => deadlineOf(found))) + 500,
   })
+  const manifests = createManifestReader(deps.manifestCache, log)
   let entries = new Map<string, Entry>()
   let unusable: Discovery['unusable'] = []
   let folders: readonly string[] = []
@@ -107,7 +111,7 @@ export function createFolderHooks(deps: FolderHooksDeps): FolderHooks {
   }
 
   function discover(): Discovery {
-    const discovery = discoverHooks({ roots, doubtAbout: deps.doubtAbout })
+    const discovery = discoverHooks({ roots, doubtAbout: deps.doubtAbout, read: manifests.read })
     unusable = discovery.unusable
     folders = discovery.folders
     const sentences = [...discovery.warnings, ...unusable.map(({ reason }) => `a hook cannot be used: ${reason}`)]
@@ -284,9 +288,11 @@ export function createFolderHooks(deps: FolderHooksDeps): FolderHooks {
         log,
         async onChange() {
           await queued(reload)
+          manifests.keep()
           follow()
         },
       })
+      manifests.keep()
       follow()
     },
     reconfigured: () => void queued(async () => hosting.seat(enabled())),

@@ -49,7 +49,7 @@ async function happened(t: TestContext, text: string, scene: Scene): Promise<str
       },
     },
     outcomes: createOutcomes(store),
-    commands: { list: () => commands, resolve: (name) => commands.find((one) => one.name === name) },
+    commands: { resolve: (name) => commands.find((one) => one.name === name) },
     services: {
       version: '',
       answer: unused,

@@ -113,6 +113,7 @@ function registryIn(folder: string, hooksFolder: string): HookRegistry {
     folder: hooksFolder,
     home: folder,
     cacheFolder: join(folder, 'cache'),
+    manifestCache: join(folder, 'cache', 'hooks.json'),
     settings: () => settings,
     environment: () => ({ PATH: path, HOME: folder }),
     createHost: (options) => createHost(options),

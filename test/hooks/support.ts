@@ -84,6 +84,7 @@ export function hooksWith(t: TestContext, setup: HooksSetup = {}): HooksUnderTes
     folder,
     home,
     cacheFolder: join(home, 'cache'),
+    manifestCache: join(home, 'cache', 'hooks.json'),
     settings: () => settings.hooks,
     environment: () => settings.environment,
     createHost(options) {

@@ -1,0 +1,117 @@
+/**
+ * What manifests were understood to say, kept over a restart: reading YAML costs a start more than all else about hooks.
+ * It is kept with the text and counts for that text alone, and only for the code that read it.
+ */
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { messageOf } from '../lib/errors.ts'
+import { ensureDirectory, readTextIfExists, writeFileAtomic } from '../lib/files.ts'
+import type { Logger } from '../lib/log.ts'
+import { type HookManifest, parseHookManifest } from './manifest.ts'
+import { stampsOf } from './stamp.ts'
+
+export interface ManifestReader {
+  /** As `parseHookManifest`. */
+  readonly read: typeof parseHookManifest
+  /** Writes down what was read since the last time, if that is anything new. Never throws. */
+  keep(): void
+}
+
+interface Known {
+  readonly folder: string
+  readonly text: string
+  readonly manifest: HookManifest
+}
+
+/** Whoever has another version of this reads manifests anew. */
+const readers = ['./manifest.ts', './manifest-cache.ts'].map((file) => fileURLToPath(new URL(file, import.meta.url)))
+
+/** @param file in a folder that is its owner's alone; need not exist */
+export function createManifestReader(file: string, log: Logger): ManifestReader {
+  const readBy = [...stampsOf(readers).values()].join(' ')
+  let known = new Map(knownIn(file, readBy, log).map((one) => [keyOf(one), one]))
+  let read = new Map<string, Known>()
+  let isNew = false
+
+  return {
+    read(text, path, rules) {
+      const key = keyOf({ folder: rules.folder, text })
+      const found = known.get(key) ?? read.get(key)
+      if (found?.manifest.events.every((event) => rules.doubtAbout(event) === undefined)) {
+        read.set(key, found)
+        return { ok: true, manifest: found.manifest, warnings: [] }
+      }
+      const check = parseHookManifest(text, path, rules)
+      // What is odd has its place in the file, which is not kept.
+      if (check.ok && check.warnings.length === 0) {
+        read.set(key, { folder: rules.folder, text, manifest: check.manifest })
+        isNew = true
+      }
+      return check
+    },
+    keep() {
+      if (isNew || read.size < known.size) write(file, { readBy, manifests: [...read.values()] }, log)
+      known = read
+      read = new Map()
+      isNew = false
+    },
+  }
+}
+
+/** A manifest without a name is called by its folder. */
+function keyOf({ folder, text }: Pick<Known, 'folder' | 'text'>): string {
+  return `${folder}\n${text}`
+}
+
+function write(file: string, kept: object, log: Logger): void {
+  try {
+    ensureDirectory(dirname(file))
+    writeFileAtomic(file, JSON.stringify(kept))
+  } catch (error) {
+    log.warn(
+      { file, error },
+      `what hooks say of themselves cannot be kept, so the next start reads it anew: ${messageOf(error)}`,
+    )
+  }
+}
+
+function knownIn(file: string, readBy: string, log: Logger): Known[] {
+  try {
+    const kept: unknown = JSON.parse(readTextIfExists(file) ?? '{}')
+    if (!isFields(kept) || kept['readBy'] !== readBy || !Array.isArray(kept['manifests'])) return []
+    return kept['manifests'].flatMap((one: unknown) => {
+      if (!isFields(one) || typeof one['folder'] !== 'string' || typeof one['text'] !== 'string') return []
+      const manifest = manifestIn(one['manifest'])
+      return manifest === undefined ? [] : [{ folder: one['folder'], text: one['text'], manifest }]
+    })
+  } catch (error) {
+    log.debug({ file, error }, 'manifests are read anew')
+    return []
+  }
+}
+
+/** By hand: a schema costs a start as much as it is to save. */
+function manifestIn(value: unknown): HookManifest | undefined {
+  if (!isFields(value)) return undefined
+  const { name, description, events, enabled, priority, timeoutMs, env, requiresFile } = value
+  if (typeof name !== 'string' || typeof description !== 'string' || !isTexts(events)) return undefined
+  if (typeof enabled !== 'boolean' || typeof priority !== 'number') return undefined
+  return {
+    name,
+    description,
+    events,
+    enabled,
+    priority,
+    ...(typeof timeoutMs === 'number' ? { timeoutMs } : {}),
+    ...(isTexts(env) ? { env } : {}),
+    ...(typeof requiresFile === 'string' ? { requiresFile } : {}),
+  }
+}
+
+function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string')
+}
