@@ -5,6 +5,7 @@ import type { z } from 'zod'
 import type { Logger } from '../lib/log.ts'
 import type { Environment } from './environments/environment.ts'
 import type { ProcessTable } from './environments/process-table.ts'
+import type { JsonObject } from './provider.ts'
 
 /**
  * `pure`: reads only; run again after a crash. `idempotent`: running twice equals running once.
@@ -49,6 +50,8 @@ export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
   readonly description: string
   /** Parsed arguments reach `run` typed. Unknown keys are dropped with a warning, never refused. */
   readonly parameters: Schema
+  /** What the model is shown of the arguments; made from `parameters` if left out. */
+  readonly jsonSchema?: JsonObject
   readonly mode: ToolMode | ((args: z.output<Schema>) => ToolMode)
   /** Whether the tool can work here (a program is installed, a key is set). False hides it from the model. */
   check?(): boolean | Promise<boolean>

@@ -16,6 +16,8 @@ export interface CommandRegistry {
   resolve(name: string): CommandDefinition | undefined
   /** In the order they are shown. */
   list(): readonly CommandDefinition[]
+  /** Adds one at the end; what it returns takes it away again, and says whether it was still there. Throws when a name is taken. */
+  register(definition: CommandDefinition): () => boolean
 }
 
 const builtIn: readonly CommandDefinition[] = [
@@ -33,8 +35,25 @@ const builtIn: readonly CommandDefinition[] = [
 
 export function createCommandRegistry(definitions: readonly CommandDefinition[] = builtIn): CommandRegistry {
   const byName = new Map<string, CommandDefinition>()
+  let shown = definitions
+  const namesOf = ({ name, aliases }: CommandDefinition) => [name, ...aliases]
   for (const definition of definitions) {
-    for (const name of [definition.name, ...definition.aliases]) if (!byName.has(name)) byName.set(name, definition)
+    for (const name of namesOf(definition)) if (!byName.has(name)) byName.set(name, definition)
   }
-  return { resolve: (name) => byName.get(name), list: () => definitions }
+  return {
+    resolve: (name) => byName.get(name),
+    list: () => shown,
+    register(definition) {
+      const taken = namesOf(definition).find((name) => byName.has(name))
+      if (taken !== undefined) throw new Error(`the command /${taken} exists already`)
+      for (const name of namesOf(definition)) byName.set(name, definition)
+      shown = [...shown, definition]
+      return () => {
+        if (!shown.includes(definition)) return false
+        for (const name of namesOf(definition)) byName.delete(name)
+        shown = shown.filter((one) => one !== definition)
+        return true
+      }
+    },
+  }
 }

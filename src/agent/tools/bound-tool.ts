@@ -37,8 +37,8 @@ export interface RegisteredTool {
 
 /** Throws when the arguments cannot be described in JSON Schema. */
 export function bindTool<Schema extends z.ZodType>(definition: ToolDefinition<Schema>): RegisteredTool {
-  const { name, toolset, description, parameters: type } = definition
-  const parameters = toJsonSchema(type)
+  const { name, toolset, description, parameters: type, jsonSchema } = definition
+  const parameters = jsonSchema ?? toJsonSchema(type)
   return {
     name,
     toolset,

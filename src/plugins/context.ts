@@ -1,0 +1,161 @@
+/**
+ * The `ctx` that a plugin's `register` is given: every room it may reach, and the list of what it has registered there.
+ */
+import type { z } from 'zod'
+import { HermesError } from '../lib/errors.ts'
+import type { Logger } from '../lib/log.ts'
+import type { MiddlewareRegistrar, Registration } from '../middleware/contract.ts'
+import type {
+  LlmAnswer,
+  LlmOptions,
+  MemoryProvider,
+  PluginCommand,
+  PluginConfig,
+  PluginContext,
+  PluginState,
+  PluginTool,
+} from './contract.ts'
+import type { FoundPlugin } from './discovery.ts'
+import type { Observe } from './firing.ts'
+import type { HookCallback, HookName } from './hook-map.ts'
+import type { Registrations } from './registrations.ts'
+
+type HookOptions = Parameters<PluginContext['registerHook']>[2]
+type DaemonArguments = Parameters<PluginContext['registerBackgroundDaemon']>
+type SectionArguments = Parameters<PluginContext['registerSystemPromptSection']>
+
+/** What plugins are joined with. The first argument is the plugin's id. */
+export interface PluginServices {
+  readonly middleware: { forPlugin(plugin: string): MiddlewareRegistrar }
+  readonly hooks: {
+    register<Name extends HookName>(
+      owner: string,
+      name: Name,
+      callback: HookCallback<Name>,
+      options?: HookOptions,
+    ): Registration
+  }
+  /** `run` is what is called in the place of the tool's own. */
+  readonly tools: {
+    register<Schema extends z.ZodType>(
+      owner: string,
+      tool: PluginTool<Schema>,
+      run: PluginTool<Schema>['run'],
+    ): Registration
+  }
+  readonly commands: { register(owner: string, command: PluginCommand, run: PluginCommand['run']): Registration }
+  readonly memory: { register(owner: string, provider: MemoryProvider): Registration }
+  readonly sections: { register(owner: string, ...section: SectionArguments): Registration }
+  readonly daemons: {
+    register(owner: string, ...daemon: DaemonArguments): Registration
+    /** Resolves when the daemons of a plugin that were taken away have stopped. Never rejects. */
+    stopped(owner: string): Promise<void>
+  }
+  state(owner: string): PluginState
+  /** As `PluginLlm.complete`. */
+  complete(owner: string, ...question: Parameters<PluginContext['llm']['complete']>): Promise<LlmAnswer>
+  /** As `PluginContext.injectMessage`. */
+  inject(owner: string, ...message: Parameters<PluginContext['injectMessage']>): Promise<boolean>
+  /** As `PluginContext.dispatchTool`. */
+  runTool(owner: string, ...call: Parameters<PluginContext['dispatchTool']>): Promise<string>
+}
+
+export interface PluginContextDeps {
+  readonly plugin: FoundPlugin
+  readonly services: PluginServices
+  readonly registrations: Registrations
+  readonly config: PluginConfig
+  hasPlugin(id: string): boolean
+  /** Told of each call of a callback; without it callbacks are registered as they are. */
+  readonly observe?: Observe | undefined
+  /** The plugin's own. */
+  readonly log: Logger
+}
+
+export function createPluginContext(deps: PluginContextDeps): PluginContext {
+  const { plugin, services, registrations, config, log } = deps
+  const { id } = plugin
+  const registrar = services.middleware.forPlugin(id)
+  const state = services.state(id)
+
+  /** A callback that is no function would fail much later, where nobody knows why. */
+  function checked<Fn extends (...args: never[]) => unknown>(kind: string, name: string, callback: Fn): Fn {
+    if (typeof callback !== 'function') {
+      throw new HermesError(
+        'plugins/invalid-registration',
+        `${kind} ${name}: expected a function, found ${typeof callback}`,
+      )
+    }
+    return deps.observe === undefined ? callback : deps.observe(kind, name, callback)
+  }
+
+  async function whileLoaded<Value>(act: () => Promise<Value>): Promise<Value> {
+    if (!registrations.isOpen()) throw new HermesError('plugins/unloaded', `(${id})`)
+    return await act()
+  }
+
+  const { add } = registrations
+  return {
+    pluginId: id,
+    directory: plugin.folder,
+    version: plugin.manifest.version,
+    log,
+    config,
+    state,
+    llm: { complete: (prompt, options?: LlmOptions) => whileLoaded(() => services.complete(id, prompt, options)) },
+    hasPlugin: deps.hasPlugin,
+
+    registerGuardrail: (name, on, guardrail, options) =>
+      add('guardrail', () => registrar.registerGuardrail(name, on, checked('guardrail', name, guardrail), options)),
+    registerIntercept: (name, point, intercept, options) =>
+      add('intercept', () => registrar.registerIntercept(name, point, checked('intercept', name, intercept), options)),
+    registerSanitizer: (name, point, sanitizer, options) =>
+      add('sanitizer', () => registrar.registerSanitizer(name, point, checked('sanitizer', name, sanitizer), options)),
+    registerSubscriber: (name, subscriber) =>
+      add('subscriber', () => registrar.registerSubscriber(name, checked('subscriber', name, subscriber))),
+    registerMiddleware: (kind, callback, options) =>
+      add('middleware', () => registrar.registerMiddleware(kind, checked('middleware', kind, callback), options)),
+
+    registerHook: (name, callback, options) =>
+      add('hook', () => services.hooks.register(id, name, checked('hook', name, callback), options)),
+    registerTool: (tool) =>
+      add('tool', () => {
+        const run = checked('tool', tool.name, tool.run)
+        return services.tools.register(id, tool, (args, context) => run.call(tool, args, context))
+      }),
+    registerCommand: (command) =>
+      add('command', () => {
+        const run = checked('command', command.name, command.run)
+        return services.commands.register(id, command, (args, context) => run.call(command, args, context))
+      }),
+    registerPlatform: () => {
+      throw new HermesError('plugins/not-a-platform', `(${id})`)
+    },
+    registerMemoryProvider(provider) {
+      registrations.onUnload(() => provider.shutdown?.())
+      return add('memory', () => services.memory.register(id, provider))
+    },
+    registerSystemPromptSection: (name, section) =>
+      add('section', () =>
+        services.sections.register(
+          id,
+          name,
+          typeof section === 'function' ? checked('section', name, section) : section,
+        ),
+      ),
+    registerBackgroundDaemon: (name, startup, shutdown, options) =>
+      add('daemon', () =>
+        services.daemons.register(
+          id,
+          name,
+          checked('daemon', `${name} (startup)`, startup),
+          checked('daemon', `${name} (shutdown)`, shutdown),
+          options,
+        ),
+      ),
+
+    injectMessage: (content, options) => whileLoaded(() => services.inject(id, content, options)),
+    dispatchTool: (name, args) => whileLoaded(() => services.runTool(id, name, args)),
+    onUnload: registrations.onUnload,
+  }
+}

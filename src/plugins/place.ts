@@ -1,0 +1,43 @@
+/**
+ * Where the mistake is in a plugin that cannot be loaded: `<file>:<line>`.
+ */
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import type { FoundPlugin } from './discovery.ts'
+
+/** The entry of the plugin where nothing more is known. Never rejects. */
+export async function placeOf(error: unknown, { folder, entryFile }: FoundPlugin): Promise<string> {
+  const stack = error instanceof Error ? (error.stack ?? '') : ''
+  const place = atTop(stack) ?? inFrames(stack, folder)
+  if (place !== undefined) return place
+  const mayBeChecked = error instanceof SyntaxError && !entryFile.endsWith('.ts')
+  return (mayBeChecked ? atTop(await syntaxErrorOf(entryFile)) : undefined) ?? entryFile
+}
+
+/** `<file>:<line>` stands above the code that Node shows. */
+function atTop(text: string): string | undefined {
+  const { file, line } = /^(?<file>(?:file:\/\/)?\/[^\n]*?):(?<line>\d+)\n/.exec(text)?.groups ?? {}
+  return file === undefined ? undefined : `${plainPath(file)}:${line}`
+}
+
+/** The first frame in a file of the plugin. */
+function inFrames(stack: string, folder: string): string | undefined {
+  for (const { groups = {} } of stack.matchAll(/(?<file>(?:file:\/\/)?\/[^\n()]*?):(?<line>\d+):\d+\)?$/gm)) {
+    const file = plainPath(groups['file'] ?? '')
+    if (file.startsWith(`${folder}/`)) return `${file}:${groups['line']}`
+  }
+  return undefined
+}
+
+function plainPath(file: string): string {
+  return file.startsWith('file:') ? fileURLToPath(file) : file
+}
+
+/** Node tells the place of a syntax error in a module to nobody but the terminal. */
+function syntaxErrorOf(file: string): Promise<string> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, ['--check', file], { timeout: 10_000 }, (_failed, _said, complaint) =>
+      resolve(complaint),
+    )
+  })
+}

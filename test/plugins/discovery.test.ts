@@ -1,0 +1,116 @@
+/**
+ * Which folders are plugins, and which cannot be used and why.
+ */
+import assert from 'node:assert/strict'
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { discoverPlugins } from '../../src/plugins/discovery.ts'
+import { tempHome } from '../kit/temp-home.ts'
+import { type Files, plugin, writeFiles } from './loading.ts'
+
+function found(t: TestContext, home: Files, bundled: Files = {}, prepare: (root: string) => void = () => undefined) {
+  const root = tempHome(t)
+  writeFiles(join(root, 'bundled'), bundled)
+  writeFiles(join(root, 'plugins'), home)
+  prepare(root)
+  const discovery = discoverPlugins([
+    { path: join(root, 'bundled'), origin: 'bundled' },
+    { path: join(root, 'plugins'), origin: 'home' },
+  ])
+  const reasons = Object.fromEntries(discovery.unusable.map(({ id, reason }) => [id, reason.replaceAll(root, '')]))
+  return { plugins: discovery.plugins, ids: discovery.plugins.map(({ id }) => id), reasons }
+}
+
+test('a folder with a manifest is a plugin, and so is one a level deeper; everything else is left alone', (t) => {
+  const { ids, reasons } = found(t, {
+    ...plugin('flat', ''),
+    ...plugin('observability/otel', ''),
+    ...plugin('too/deep/here', ''),
+    ...plugin('.hidden', ''),
+    ...plugin('__pycache__', ''),
+    ...plugin('node_modules/package', ''),
+    ...plugin('platforms/matrix', '', 'name: matrix\nkind: platform\n'),
+    'notes/readme.md': 'nothing',
+    'file.txt': 'nothing',
+    'second/plugin.yml': 'name: second\n',
+    'second/index.mjs': '',
+    'snake/plugin.yaml': 'name: snake\n',
+    'snake/__init__.py': '',
+  })
+  assert.deepEqual(ids, ['flat', 'observability/otel', 'second', 'snake'])
+  assert.deepEqual(reasons, {})
+})
+
+test('a folder of the user takes the place of a bundled one of the same id, also when it cannot be used', (t) => {
+  const { plugins, ids, reasons } = found(
+    t,
+    { ...plugin('mine', ''), 'broken/plugin.yaml': 'name: [\n' },
+    { ...plugin('mine', ''), ...plugin('broken', ''), ...plugin('theirs', '') },
+  )
+  assert.deepEqual(ids, ['mine', 'theirs'])
+  assert.deepEqual(
+    plugins.map(({ origin }) => origin),
+    ['home', 'bundled'],
+  )
+  assert.match(reasons['broken'] ?? '', /^\/plugins\/broken\/plugin\.yaml:\d+:\d+: /)
+})
+
+test('what cannot be used is listed with the reason', (t) => {
+  const { reasons, ids } = found(
+    t,
+    {
+      'no-entry/plugin.yaml': 'name: a\n',
+      'two-entries/plugin.yaml': 'name: a\n',
+      'two-entries/index.js': '',
+      'two-entries/index.ts': '',
+      'huge/plugin.yaml': `name: a\ndescription: ${'x'.repeat(10 * 1_048_576)}\n`,
+      'huge/index.js': '',
+      'bytes/index.js': '',
+      'a platform/plugin.yaml': 'name: a\n',
+      'a platform/index.js': '',
+      ...plugin('chat', '', 'name: chat\nkind: platform\n'),
+      ...plugin('open', ''),
+    },
+    {},
+    (root) => {
+      writeFileSync(join(root, 'plugins/bytes/plugin.yaml'), new Uint8Array([0xff, 0xfe, 0x00]))
+      mkdirSync(join(root, 'plugins/folder/plugin.yaml'), { recursive: true })
+      chmodSync(join(root, 'plugins/open'), 0o777)
+      writeFiles(join(root, 'elsewhere'), plugin('code', ''))
+      symlinkSync(join(root, 'elsewhere/code'), join(root, 'plugins/linked'))
+      symlinkSync(join(root, 'elsewhere'), join(root, 'plugins/category'))
+      symlinkSync(join(root, 'nowhere'), join(root, 'plugins/dangling'))
+    },
+  )
+  assert.deepEqual(ids, [])
+  assert.deepEqual(Object.keys(reasons).sort(), [
+    'a platform',
+    'bytes',
+    'category/code',
+    'chat',
+    'folder',
+    'huge',
+    'linked',
+    'no-entry',
+    'open',
+    'two-entries',
+  ])
+  assert.match(reasons['no-entry'] ?? '', /expected a file index\.ts, index\.js or __init__\.py, found none/)
+  assert.match(reasons['two-entries'] ?? '', /expected one entry, found index\.js and index\.ts/)
+  assert.match(reasons['huge'] ?? '', /expected at most 1048576 bytes/)
+  assert.match(reasons['bytes'] ?? '', /expected UTF-8 text/)
+  assert.match(reasons['folder'] ?? '', /expected a file/)
+  assert.match(reasons['chat'] ?? '', /it is a platform/)
+  assert.match(reasons['open'] ?? '', /everybody on this machine can write here/)
+  assert.match(reasons['linked'] ?? '', /it is linked to .*elsewhere/)
+  assert.match(reasons['category/code'] ?? '', /it is linked to .*elsewhere/)
+})
+
+test('folders that do not exist are no problem', () => {
+  assert.deepEqual(discoverPlugins([{ path: '/nowhere/at/all', origin: 'home' }]), {
+    plugins: [],
+    unusable: [],
+    warnings: [],
+  })
+})

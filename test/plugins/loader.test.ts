@@ -1,0 +1,272 @@
+/**
+ * Which plugins are loaded, and what becomes of those that cannot be.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createObserver, type Firing } from '../../src/plugins/firing.ts'
+import { loaderWith, plugin } from './loading.ts'
+
+const hook = `ctx.registerHook('pre_tool_call', () => undefined)`
+
+test('nothing is loaded that nobody has asked for, and what is disabled is not loaded by any name', async (t) => {
+  const files = { ...plugin('one', hook), ...plugin('cat/two', hook), ...plugin('cat/three', hook) }
+  const loading = loaderWith(t, { files, plugins: { enabled: ['two', 'cat/three'], disabled: 'three' } })
+  await loading.loader.sync()
+  const states = loading.loader.list().map(({ id, state }) => `${id} ${state}`)
+  assert.deepEqual(states, ['cat/three disabled', 'cat/two loaded', 'one off'])
+  assert.deepEqual(loading.happened, ['hook pre_tool_call of cat/two'])
+  assert.deepEqual(loading.loader.troubles(), [])
+})
+
+test('a provider of memory is enabled by being chosen', async (t) => {
+  const files = plugin('memory/notes', `ctx.registerMemoryProvider({ name: 'notes' })`)
+  const loading = loaderWith(t, { files, plugins: {}, memory: { provider: 'notes' } })
+  await loading.loader.sync()
+  assert.equal(loading.report('memory/notes').state, 'loaded')
+  assert.equal(loading.report('memory/notes').kind, 'exclusive')
+})
+
+test('what is asked for and not there is told, with what may have been meant', async (t) => {
+  const loading = loaderWith(t, { files: plugin('obs/metrics', ''), plugins: { enabled: ['metrcs', 'nowhere'] } })
+  await loading.loader.sync()
+  assert.deepEqual(loading.loader.troubles(), [
+    {
+      id: 'metrcs',
+      state: 'missing',
+      reason: 'plugins.enabled names it, and there is no such plugin; is metrics meant?',
+    },
+    { id: 'nowhere', state: 'missing', reason: 'plugins.enabled names it, and there is no such plugin' },
+  ])
+})
+
+test('a plugin that fails leaves nothing behind, says why and where, and harms no other', async (t) => {
+  const loading = loaderWith(t, {
+    files: {
+      ...plugin('a-good', hook),
+      ...plugin(
+        'b-throws',
+        `${hook}; ctx.registerTool({ name: 'x', description: '', parameters: {}, run() {} })\nthrow new Error('no luck')`,
+      ),
+      ...plugin('c-syntax', 'this is no program'),
+      'd-nothing/plugin.yaml': 'name: d\n',
+      'd-nothing/index.js': 'export const other = 1',
+      'e-import/plugin.yaml': 'name: e\n',
+      'e-import/index.js': "import 'nowhere-to-be-found'\nexport const register = () => undefined",
+      'f-invalid/plugin.yaml': 'name: []\n',
+      'g-python/plugin.yaml': 'name: g\n',
+      'g-python/__init__.py': '',
+      ...plugin('h-good', hook),
+      ...plugin('i-unhandled', `ctx.registerHook('pre_tool_call', undefined)`),
+    },
+  })
+  await loading.loader.sync()
+  const reason = (id: string) => loading.report(id).reason.replaceAll(loading.folder, '')
+  assert.equal(reason('b-throws'), '/b-throws/index.js:2: no luck')
+  assert.match(reason('c-syntax'), /^\/c-syntax\/index\.js:1: Unexpected/)
+  assert.equal(reason('d-nothing'), '/d-nothing/index.js: expected a function register, found none')
+  assert.match(reason('e-import'), /^\/e-import\/index\.js: Cannot find package 'nowhere-to-be-found'/)
+  assert.match(reason('f-invalid'), /plugin\.yaml:1:7: name: expected a text/)
+  assert.match(reason('g-python'), /plugins in Python cannot run yet/)
+  assert.match(reason('i-unhandled'), /hook pre_tool_call: expected a function, found undefined/)
+  const states = Object.groupBy(loading.loader.list(), ({ state }) => state)
+  assert.deepEqual(
+    states.loaded?.map(({ id }) => id),
+    ['a-good', 'h-good'],
+  )
+  assert.equal(states.failed?.length, 6)
+  assert.equal(states.invalid?.length, 1)
+  assert.equal(loading.loader.troubles().length, 7)
+  assert.deepEqual(
+    loading.happened.filter((line) => line.includes('b-throws')),
+    [
+      'hook pre_tool_call of b-throws',
+      'tool x of b-throws',
+      '-tool x of b-throws',
+      '-hook pre_tool_call of b-throws',
+      'daemons of b-throws stopped',
+    ],
+  )
+})
+
+test('register may be the default export, or a part of it', async (t) => {
+  const files = {
+    'a/plugin.yaml': 'name: a\n',
+    'a/index.mjs': `export default (ctx) => { ${hook} }`,
+    'b/plugin.yaml': 'name: b\n',
+    'b/index.ts': `import type { Register } from '#sdk'\nconst register: Register = (ctx) => { ${hook} }\nexport default { register }`,
+  }
+  const loading = loaderWith(t, { files })
+  await loading.loader.sync()
+  assert.deepEqual(loading.happened, ['hook pre_tool_call of a', 'hook pre_tool_call of b'])
+  assert.equal(loading.report('b').language, 'typescript')
+})
+
+test('register that never ends is given up, and what it registers afterwards is refused', async (t) => {
+  const body = `globalThis.laterRegistered = new Promise((resolve) => ctx.onUnload(() => setImmediate(() => {
+    try { ctx.registerHook('pre_tool_call', () => undefined); resolve('taken') } catch (error) { resolve(error.code) }
+  }))); await new Promise(() => undefined)`
+  const loading = loaderWith(t, { files: plugin('slow', body), registerMs: 20 })
+  await loading.loader.sync()
+  assert.match(loading.report('slow').reason, /register did not end within 20 ms/)
+  assert.equal(await Reflect.get(globalThis, 'laterRegistered'), 'plugins/unloaded')
+  Reflect.deleteProperty(globalThis, 'laterRegistered')
+})
+
+test('a plugin waits for its variables, and for a Hermes that is new enough', async (t) => {
+  const environment: Record<string, string> = { SET: 'x', EMPTY: '' }
+  const loading = loaderWith(t, {
+    files: {
+      ...plugin('env', hook, 'name: env\nrequires_env: [SET, EMPTY, UNSET]\n'),
+      ...plugin('new', hook, 'name: new\nrequires_hermes: ">=0.30"\n'),
+      ...plugin('odd', hook, 'name: odd\nrequires_hermes: soon\n'),
+      ...plugin('fits', hook, 'name: fits\nrequires_hermes: ">=0.19 <1"\n'),
+      ...plugin('model', hook, 'name: model\nkind: model-provider\n'),
+    },
+    environment,
+  })
+  await loading.loader.sync()
+  assert.equal(loading.report('env').reason, 'it requires EMPTY, UNSET, which are not set')
+  assert.equal(loading.report('new').reason, 'it requires Hermes >=0.30; this gateway implements 0.21.3')
+  assert.match(loading.report('odd').reason, /requires_hermes: soon is no range of versions/)
+  assert.match(loading.report('model').reason, /model-provider cannot be used here/)
+  assert.deepEqual(loading.happened, ['hook pre_tool_call of fits'])
+  Object.assign(environment, { EMPTY: 'y', UNSET: 'z' })
+  await loading.loader.sync()
+  assert.equal(loading.report('env').state, 'loaded')
+})
+
+test('plugins are loaded after those they require, and say what they lack', async (t) => {
+  const loading = loaderWith(t, {
+    files: {
+      ...plugin('a', hook, 'name: a\nversion: 1.4.0\nrequires_plugins: [c]\n'),
+      ...plugin('b', hook, "name: b\nrequires_plugins: [{id: a, version_range: '>=2'}, gone, off]\n"),
+      ...plugin('c', `if (ctx.hasPlugin('a')) throw new Error('too early'); ${hook}`),
+      ...plugin('off', ''),
+    },
+    plugins: { enabled: ['a', 'b', 'c'] },
+  })
+  await loading.loader.sync()
+  assert.deepEqual(loading.happened, ['hook pre_tool_call of c', 'hook pre_tool_call of a', 'hook pre_tool_call of b'])
+  assert.deepEqual(loading.report('b').warnings, [
+    'it requires a >=2, and 1.4.0 is there',
+    'it requires the plugin gone, which is not enabled',
+    'it requires the plugin off, which is not enabled',
+  ])
+  assert.deepEqual(loading.report('b').requires, ['a', 'gone', 'off'])
+})
+
+test('plugins that require each other are loaded all the same, with a warning', async (t) => {
+  const files = {
+    ...plugin('b', hook, 'name: b\nrequires_plugins: a\n'),
+    ...plugin('a', hook, 'name: a\nrequires_plugins: b\n'),
+  }
+  const loading = loaderWith(t, { files })
+  await loading.loader.sync()
+  assert.deepEqual(loading.happened, ['hook pre_tool_call of a', 'hook pre_tool_call of b'])
+  assert.deepEqual(loading.report('a').warnings, ['a, b require each other; they are loaded by their names'])
+})
+
+test('stopping takes everything back in reverse order, having said goodbye first', async (t) => {
+  const loading = loaderWith(t, {
+    files: {
+      ...plugin('a', `${hook}; ctx.registerMiddleware('tool_request', () => null)`),
+      ...plugin(
+        'b',
+        `ctx.onUnload(() => ctx.log.info({}, 'first')); ctx.onUnload(() => { ctx.log.info({}, 'second'); throw new Error('oh') })
+         ctx.registerCommand({ name: 'x', description: '', run: () => '' })
+         ctx.registerBackgroundDaemon('d', () => undefined, () => undefined)`,
+      ),
+    },
+  })
+  await loading.loader.sync()
+  loading.happened.length = 0
+  await loading.loader.stop()
+  await loading.loader.stop()
+  assert.deepEqual(loading.happened, [
+    '-daemon d of b',
+    '-command x of b',
+    'daemons of b stopped',
+    '-middleware tool_request of a',
+    '-hook pre_tool_call of a',
+    'daemons of a stopped',
+  ])
+  const said = loading.log.records
+    .map(({ text }) => text)
+    .filter((text) => /^(first|second|plugin b failed)/.test(text))
+  assert.deepEqual(said, ['second', 'plugin b failed while it ended: oh', 'first'])
+})
+
+test('a change of the configuration loads what is new and unloads what is gone; the others stay as they are', async (t) => {
+  const files = { ...plugin('a', hook), ...plugin('b', hook), ...plugin('c', hook) }
+  const loading = loaderWith(t, { files, plugins: { enabled: ['a', 'b'] } })
+  await loading.loader.sync()
+  loading.happened.length = 0
+  loading.configure({ enabled: ['b', 'c'] })
+  await Promise.all([loading.loader.sync(), loading.loader.sync()])
+  assert.deepEqual(loading.happened, ['-hook pre_tool_call of a', 'daemons of a stopped', 'hook pre_tool_call of c'])
+  loading.configure({ enabled: ['b', 'c', 'a'] })
+  await loading.loader.sync()
+  assert.equal(loading.happened.at(-1), 'hook pre_tool_call of a')
+})
+
+test('a plugin that failed is tried again with the next change, also where the runtime would not import it twice', async (t) => {
+  const loading = loaderWith(t, { files: plugin('mended', 'still wrong') })
+  await loading.loader.sync()
+  assert.equal(loading.report('mended').state, 'failed')
+  loading.write(plugin('mended', hook))
+  await loading.loader.sync()
+  assert.deepEqual([loading.report('mended').state, loading.report('mended').reason], ['loaded', ''])
+})
+
+test('code that was changed after it was imported is said to count after a restart', async (t) => {
+  const loading = loaderWith(t, { files: plugin('old', hook) })
+  await loading.loader.sync()
+  loading.configure({})
+  await loading.loader.sync()
+  loading.write(plugin('old', `${hook}; ${hook}`))
+  loading.configure({ enabled: ['old'] })
+  await loading.loader.sync()
+  assert.match(loading.report('old').warnings.join(), /the new one counts after a restart/)
+  assert.equal(loading.report('old').registered.length, 1)
+})
+
+test('a plugin in Python is handed to whoever can run it, with the same context', async (t) => {
+  const loading = loaderWith(t, {
+    files: { 'snake/plugin.yaml': 'name: snake\n', 'snake/__init__.py': '' },
+    loadPython: async ({ entryFile }, ctx) => {
+      assert.match(entryFile, /snake\/__init__\.py$/)
+      ctx.registerHook('post_tool_call', () => undefined)
+    },
+  })
+  await loading.loader.sync()
+  assert.deepEqual(loading.report('snake').registered, [{ kind: 'hook', name: 'post_tool_call' }])
+  assert.equal(loading.report('snake').language, 'python')
+})
+
+test('every call of a callback can be watched, with its time and its error, and does what it does otherwise', async (t) => {
+  const firings: Firing[] = []
+  let now = 0
+  const loading = loaderWith(t, {
+    files: plugin(
+      'busy',
+      `ctx.registerHook('pre_llm_call', ({ text }) => text)
+       ctx.registerCommand({ name: 'sum', description: '', total: 2, async run(args) { return String(Number(args) + this.total) } })
+       ctx.registerMiddleware('tool_request', () => { throw new Error('broken') })`,
+    ),
+    observe: createObserver(
+      (firing) => firings.push(firing),
+      () => now++,
+    ),
+  })
+  await loading.loader.sync()
+  const call = (name: string, ...args: unknown[]): unknown =>
+    Reflect.apply(loading.callbacks.get(name) ?? assert.fail(name), undefined, args)
+  assert.equal(call('hook pre_llm_call', { text: 'x' }), 'x')
+  assert.equal(await call('command sum', '40', {}), '42')
+  assert.throws(() => call('middleware tool_request', {}), { message: 'broken' })
+  assert.deepEqual(firings, [
+    { kind: 'hook', name: 'pre_llm_call', ms: 1, error: null },
+    { kind: 'command', name: 'sum', ms: 1, error: null },
+    { kind: 'middleware', name: 'tool_request', ms: 1, error: 'broken' },
+  ])
+})

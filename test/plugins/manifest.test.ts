@@ -1,0 +1,98 @@
+/**
+ * plugin.yaml: what is understood, what is refused and where, what is only remarked on.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parsePluginManifest } from '../../src/plugins/manifest.ts'
+
+const rules = { folder: 'mine' }
+
+test('a manifest with every field of the contract is understood', () => {
+  const check = parsePluginManifest(
+    `name: Router
+version: 1.2
+description: Sends hard questions to a large model
+author: somebody
+manifest_version: 2
+kind: backend
+requires_env: [API_KEY, {name: OTHER_KEY, description: why}]
+optional_env: MORE
+provides_tools: [ask]
+provides_hooks: pre_llm_call
+requires_plugins: [otel, {id: observability/metrics, version_range: '>=2'}]
+requires_hermes: '>=0.19'
+python_dependencies: [requests]
+tags: [a, b]
+license: MIT
+emits: []
+depends: {}
+config_schema:
+  threshold: {type: number, default: 0.5, description: when}
+  key: {type: string, required: true}
+`,
+    'plugin.yaml',
+    rules,
+  )
+  assert.ok(check.ok)
+  assert.deepEqual(check.warnings, [])
+  assert.deepEqual(check.manifest, {
+    name: 'Router',
+    version: '1.2',
+    description: 'Sends hard questions to a large model',
+    author: 'somebody',
+    kind: 'backend',
+    requiresEnv: ['API_KEY', 'OTHER_KEY'],
+    requiresPlugins: [{ id: 'otel' }, { id: 'observability/metrics', range: '>=2' }],
+    requiresHermes: '>=0.19',
+    configSchema: {
+      threshold: { type: 'number', default: 0.5, description: 'when', required: false },
+      key: { type: 'string', description: '', required: true },
+    },
+  })
+})
+
+test('a manifest that says next to nothing is called after its folder', () => {
+  const check = parsePluginManifest('description:\n', 'plugin.yaml', rules)
+  assert.ok(check.ok)
+  assert.deepEqual([check.manifest.name, check.manifest.version, check.manifest.kind], ['mine', '0.0.0', 'standalone'])
+})
+
+test('every problem is told at once, with file, line and column', () => {
+  const text =
+    'name: [x]\nversion: {}\nkind: strange\nrequires_env: ["no good"]\nrequires_plugins: [{version_range: 1}]\n'
+  const check = parsePluginManifest(text, '/p/plugin.yaml', rules)
+  assert.ok(!check.ok)
+  assert.deepEqual(check.problems, [
+    '/p/plugin.yaml:1:7: name: expected a text, found a list',
+    '/p/plugin.yaml:2:10: version: expected a version, for example 1.0.0, found a mapping',
+    '/p/plugin.yaml:3:7: kind: expected standalone, backend, exclusive, platform, model-provider, found "strange"',
+    '/p/plugin.yaml:4:16: requires_env.0: expected the name of a variable, found "no good"',
+    '/p/plugin.yaml:5:20: requires_plugins.0: expected the name of a plugin, or id and version_range, found a mapping',
+  ])
+})
+
+test('what is no YAML, or no mapping, is refused', () => {
+  for (const text of ['- a\n', '', 'name: x\n  bad: [', 'text']) {
+    const check = parsePluginManifest(text, 'plugin.yaml', rules)
+    assert.equal(check.ok, false, JSON.stringify(text))
+  }
+})
+
+test('a bomb of aliases and a text that is endlessly deep cost nothing', () => {
+  const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]
+d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n`
+  for (const text of [bomb, '['.repeat(50_000)]) {
+    const check = parsePluginManifest(text, 'plugin.yaml', rules)
+    assert.ok(!check.ok)
+    assert.match(check.problems.join(), /aliases unfold|nested deeper/)
+  }
+})
+
+test('fields that nobody knows are remarked on in the second version of manifests, and ignored in the first', () => {
+  const first = parsePluginManifest('name: a\nstrange: 1\n', 'plugin.yaml', rules)
+  assert.ok(first.ok)
+  assert.deepEqual(first.warnings, [])
+  const second = parsePluginManifest('name: a\nmanifest_version: 2\nstrange: 1\n', 'plugin.yaml', rules)
+  assert.ok(second.ok)
+  assert.deepEqual(second.warnings, ['plugin.yaml:3:1: strange is no field of a plugin; it is ignored'])
+})
