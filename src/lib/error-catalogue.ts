@@ -256,6 +256,10 @@ export const errorCatalogue = {
     meaning: 'A slash command of this name exists already.',
     hint: 'Give it another name; /commands lists those that are taken.',
   },
+  'plugins/daemon-taken': {
+    meaning: 'A plugin registers a background daemon under a name that another one has.',
+    hint: 'Give the daemon another name, best one that begins with the name of the plugin.',
+  },
   'plugins/not-a-platform': {
     meaning: 'Only a plugin of kind platform registers a platform.',
     hint: 'Write `kind: platform` into its plugin.yaml and put its folder into `platforms/`.',

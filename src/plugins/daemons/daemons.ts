@@ -1,0 +1,82 @@
+/**
+ * The daemons of all plugins (seed 003): started in the order of registration, stopped in reverse, by the life of the
+ * gateway. Where nobody calls `start`, as on the command line, none of them runs.
+ */
+import { HermesError } from '../../lib/errors.ts'
+import type { Awaitable, Registration } from '../../middleware/contract.ts'
+import type { DaemonOptions } from '../contract.ts'
+import { createDaemon, type Daemon, type DaemonDeps, type DaemonStatus } from './daemon.ts'
+
+export type { DaemonDeps, DaemonStatus } from './daemon.ts'
+
+export interface Daemons {
+  /** Throws `plugins/daemon-taken`. Once the gateway runs it is started at once; taken away, it is stopped. */
+  register(
+    owner: string,
+    name: string,
+    startup: () => Awaitable<unknown>,
+    shutdown: () => Awaitable<unknown>,
+    options?: DaemonOptions,
+  ): Registration
+  /** Resolves when the daemons of a plugin that were taken away have stopped. Never rejects. */
+  stopped(owner: string): Promise<void>
+  /** Resolves when each has been started or has failed to start. Never rejects. */
+  start(): Promise<void>
+  /** Resolves when each has stopped or has taken its time. May be called twice. Never rejects. */
+  stop(): Promise<void>
+  /** In the order of registration. */
+  status(): readonly DaemonStatus[]
+}
+
+export function createDaemons(deps: DaemonDeps): Daemons {
+  const daemons = new Map<string, Daemon>()
+  /** Taken away, and not stopped yet. */
+  const leaving = new Set<{ readonly owner: string; readonly gone: Promise<void> }>()
+  let phase: 'before' | 'running' | 'over' = 'before'
+  /** The next one begins when the one before it is up. */
+  let starting = Promise.resolve()
+
+  function startInTurn(daemon: Daemon): void {
+    starting = starting.then(() => daemon.start())
+  }
+
+  function takeAway(daemon: Daemon): boolean {
+    if (daemons.get(daemon.name) !== daemon) return false
+    daemons.delete(daemon.name)
+    const entry = { owner: daemon.owner, gone: daemon.stop() }
+    leaving.add(entry)
+    void entry.gone.then(() => leaving.delete(entry))
+    return true
+  }
+
+  return {
+    register(owner, name, startup, shutdown, options = {}) {
+      const taken = daemons.get(name)
+      if (taken !== undefined)
+        throw new HermesError('plugins/daemon-taken', `"${name}" is registered by the plugin ${taken.owner}.`)
+      const daemon = createDaemon({ ...options, owner, name, startup, shutdown }, deps)
+      daemons.set(name, daemon)
+      if (phase === 'running') startInTurn(daemon)
+      return { name, remove: () => takeAway(daemon) }
+    },
+
+    async stopped(owner) {
+      await Promise.all([...leaving].filter((entry) => entry.owner === owner).map(({ gone }) => gone))
+    },
+
+    async start() {
+      if (phase !== 'before') return
+      phase = 'running'
+      for (const daemon of daemons.values()) startInTurn(daemon)
+      await starting
+    },
+
+    async stop() {
+      phase = 'over'
+      for (const daemon of [...daemons.values()].reverse()) await daemon.stop()
+      await Promise.all([...leaving].map(({ gone }) => gone))
+    },
+
+    status: () => [...daemons.values()].map((daemon) => daemon.status()),
+  }
+}

@@ -1,0 +1,315 @@
+/**
+ * Daemons of plugins run beside the conversations, come back after a failure, and stop in time.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isHermesError } from '../../src/lib/errors.ts'
+import { createDaemons, type Daemons } from '../../src/plugins/daemons/daemons.ts'
+import { createRecordingLog, type RecordingLog } from '../hosts/support.ts'
+import { type StoppedTime, stopTime } from '../platforms/stopped-time.ts'
+import { never } from './support.ts'
+
+interface DaemonsUnderTest {
+  readonly daemons: Daemons
+  readonly time: StoppedTime
+  readonly log: RecordingLog
+  /** What daemons have done, in its order. */
+  readonly done: string[]
+  /** Registers a daemon that notes what it does. */
+  add(name: string, does?: { startup?: () => unknown; shutdown?: () => unknown }): ReturnType<Daemons['register']>
+  stateOf(name: string): string | undefined
+}
+
+function daemonsUnderTest(): DaemonsUnderTest {
+  const time = stopTime()
+  const log = createRecordingLog()
+  const done: string[] = []
+  const daemons = createDaemons({ log, clock: time.clock, pause: time.pause, random: () => 1 })
+  return {
+    daemons,
+    time,
+    log,
+    done,
+    add(name, { startup, shutdown } = {}) {
+      const noted = (what: string, act: (() => unknown) | undefined) => () => {
+        done.push(`${what} ${name}`)
+        return act?.()
+      }
+      return daemons.register('demo', name, noted('start', startup), noted('stop', shutdown))
+    },
+    stateOf: (name) => daemons.status().find((one) => one.name === name)?.state,
+  }
+}
+
+test('daemons start in the order of registration, each when the one before is up, and stop in reverse', async () => {
+  const { daemons, time, done, add, stateOf } = daemonsUnderTest()
+  add('one', { startup: () => time.pause(100), shutdown: () => time.pause(100) })
+  add('two')
+  add('three')
+  assert.deepEqual(done, [])
+  assert.equal(stateOf('one'), 'waiting')
+  const started = daemons.start()
+  await time.rest()
+  assert.deepEqual(done, ['start one'])
+  assert.equal(stateOf('one'), 'starting')
+  await time.advance(100)
+  await started
+  assert.deepEqual(done.splice(0), ['start one', 'start two', 'start three'])
+  assert.deepEqual(
+    daemons.status().map(({ state }) => state),
+    ['running', 'running', 'running'],
+  )
+  const stopped = daemons.stop()
+  await time.advance(100)
+  await stopped
+  assert.deepEqual(done, ['stop three', 'stop two', 'stop one'])
+  assert.equal(stateOf('one'), 'stopped')
+})
+
+test('where nobody starts them, as on the command line, none runs and none is stopped', async () => {
+  const { daemons, done, add } = daemonsUnderTest()
+  add('one')
+  await daemons.stop()
+  assert.deepEqual(done, [])
+})
+
+test('a name that is taken is refused with who has it, and is free again when that one is gone', () => {
+  const { daemons, add } = daemonsUnderTest()
+  const first = add('one')
+  assert.throws(
+    () =>
+      daemons.register(
+        'other',
+        'one',
+        () => null,
+        () => null,
+      ),
+    (error) => isHermesError(error, 'plugins/daemon-taken') && error.message.includes('registered by the plugin demo'),
+  )
+  assert.equal(first.remove(), true)
+  assert.equal(first.remove(), false)
+  add('one')
+})
+
+test('a daemon that cannot start is tried again, later each time, and holds up no other', async () => {
+  const { daemons, time, done, log, add } = daemonsUnderTest()
+  let broken = true
+  add('one', {
+    startup() {
+      if (broken) throw new Error('no port')
+    },
+  })
+  add('two')
+  await daemons.start()
+  assert.deepEqual(done.splice(0), ['start one', 'start two'])
+  const [status] = daemons.status()
+  assert.deepEqual(
+    [status?.owner, status?.state, status?.restarts, status?.lastError?.text],
+    ['demo', 'restarting', 1, 'no port'],
+  )
+  assert.deepEqual(time.waiting(), [2_000])
+  await time.advance(2_000)
+  assert.deepEqual(time.waiting(), [4_000])
+  await time.advance(4_000)
+  assert.deepEqual(time.waiting(), [8_000])
+  broken = false
+  await time.advance(8_000)
+  assert.deepEqual(done, ['start one', 'start one', 'start one'])
+  assert.equal(daemons.status()[0]?.state, 'running')
+  assert.equal(daemons.status()[0]?.restarts, 3)
+  assert.ok(log.records.every(({ level, text }) => level === 'error' && text.includes('no port')))
+  await daemons.stop()
+})
+
+test('a periodic task runs from the end of one run to the beginning of the next', async () => {
+  const { daemons, time, done } = daemonsUnderTest()
+  daemons.register(
+    'demo',
+    'one',
+    () => done.push('start'),
+    () => done.push('stop'),
+    {
+      periodicTask: {
+        name: 'look',
+        intervalMs: 1_000,
+        async run() {
+          done.push(`begin ${time.clock() - 1_000_000}`)
+          await time.pause(300)
+          done.push(`end ${time.clock() - 1_000_000}`)
+        },
+      },
+    },
+  )
+  await daemons.start()
+  assert.equal(daemons.status()[0]?.nextRun, 1_001_000)
+  await time.advance(1_100)
+  assert.equal(daemons.status()[0]?.nextRun, null)
+  await time.advance(1_500)
+  assert.deepEqual(done, ['start', 'begin 1000', 'end 1300', 'begin 2300', 'end 2600'])
+  await daemons.stop()
+  assert.equal(done.at(-1), 'stop')
+})
+
+test('a task that runs at the start runs at once, after the startup', async () => {
+  const { daemons, time, done } = daemonsUnderTest()
+  daemons.register(
+    'demo',
+    'one',
+    () => done.push('start'),
+    () => done.push('stop'),
+    {
+      periodicTask: { name: 'look', intervalMs: 1_000, runAtStart: true, run: () => done.push('run') },
+    },
+  )
+  await daemons.start()
+  await time.rest()
+  assert.deepEqual(done, ['start', 'run'])
+  await daemons.stop()
+})
+
+test('a daemon whose task fails is stopped and started again; once it went well the next failure waits as the first', async () => {
+  const { daemons, time, done } = daemonsUnderTest()
+  let broken = true
+  daemons.register(
+    'demo',
+    'one',
+    () => done.push('start'),
+    () => done.push('stop'),
+    {
+      periodicTask: {
+        name: 'look',
+        intervalMs: 1_000,
+        run() {
+          done.push('run')
+          if (broken) throw new Error('gone')
+        },
+      },
+    },
+  )
+  await daemons.start()
+  await time.advance(1_000)
+  assert.deepEqual(done.splice(0), ['start', 'run', 'stop'])
+  assert.deepEqual(time.waiting(), [2_000])
+  await time.advance(3_000)
+  assert.deepEqual(done.splice(0), ['start', 'run', 'stop'])
+  assert.deepEqual(time.waiting(), [4_000])
+  broken = false
+  await time.advance(5_000)
+  assert.deepEqual(done.splice(0), ['start', 'run'])
+  broken = true
+  await time.advance(1_000)
+  assert.deepEqual(time.waiting(), [2_000])
+  assert.equal(daemons.status()[0]?.restarts, 3)
+  await daemons.stop()
+})
+
+test('a daemon that does not stop is not waited for beyond its time', async () => {
+  const { daemons, time, done, log, add } = daemonsUnderTest()
+  add('one')
+  daemons.register('demo', 'stubborn', () => null, never, { shutdownTimeoutMs: 700 })
+  await daemons.start()
+  const stopped = daemons.stop()
+  await time.advance(699)
+  assert.deepEqual(done, ['start one'])
+  await time.advance(1)
+  await stopped
+  assert.deepEqual(done, ['start one', 'stop one'])
+  assert.match(log.records.at(-1)?.text ?? '', /daemon stubborn of plugin demo took too long to stop/)
+})
+
+test('a task that ignores the end still leaves its daemon the time to shut down', async () => {
+  const { daemons, time, done } = daemonsUnderTest()
+  let aborted = false
+  daemons.register(
+    'demo',
+    'one',
+    () => null,
+    () => done.push('stop'),
+    {
+      periodicTask: {
+        name: 'hang',
+        intervalMs: 1,
+        runAtStart: true,
+        run(signal) {
+          signal.addEventListener('abort', () => {
+            aborted = true
+          })
+          return never()
+        },
+      },
+    },
+  )
+  await daemons.start()
+  const stopped = daemons.stop()
+  await time.advance(2_500)
+  await stopped
+  assert.equal(aborted, true)
+  assert.deepEqual(done, ['stop'])
+})
+
+test('a startup that never ends holds up the others for a bounded time; what it opened late is closed again', async () => {
+  const { daemons, time, done, add } = daemonsUnderTest()
+  let up: () => void = () => undefined
+  add('slow', {
+    startup: () =>
+      new Promise<void>((resolve) => {
+        up = resolve
+      }),
+  })
+  add('two')
+  const started = daemons.start()
+  await time.advance(29_999)
+  assert.deepEqual(done, ['start slow'])
+  await time.advance(1)
+  await started
+  assert.deepEqual(done, ['start slow', 'start two'])
+  const stopped = daemons.stop()
+  await time.advance(5_000)
+  await stopped
+  assert.deepEqual(done.slice(2), ['stop two'])
+  up()
+  await time.rest()
+  assert.deepEqual(done.slice(2), ['stop two', 'stop slow'])
+})
+
+test('a shutdown that fails is told of and stops nobody else from stopping', async () => {
+  const { daemons, log, done, add } = daemonsUnderTest()
+  add('one')
+  add('two', {
+    shutdown() {
+      throw new Error('stuck')
+    },
+  })
+  await daemons.start()
+  await daemons.stop()
+  assert.deepEqual(done.slice(2), ['stop two', 'stop one'])
+  assert.match(log.records.at(-1)?.text ?? '', /daemon two of plugin demo failed while it stopped: stuck/)
+})
+
+test('a daemon that is registered while the gateway runs is started at once; taken away, it is stopped', async () => {
+  const { daemons, time, done, add } = daemonsUnderTest()
+  await daemons.start()
+  const registration = add('late', { shutdown: () => time.pause(100) })
+  await time.rest()
+  assert.deepEqual(done, ['start late'])
+  registration.remove()
+  assert.deepEqual(daemons.status(), [])
+  let gone = false
+  const stopped = daemons.stopped('demo').then(() => {
+    gone = true
+  })
+  await time.advance(99)
+  assert.equal(gone, false)
+  await time.advance(1)
+  await stopped
+  assert.deepEqual(done, ['start late', 'stop late'])
+  await daemons.stop()
+})
+
+test('stopping twice stops once', async () => {
+  const { daemons, done, add } = daemonsUnderTest()
+  add('one')
+  await daemons.start()
+  await Promise.all([daemons.stop(), daemons.stop()])
+  assert.deepEqual(done, ['start one', 'stop one'])
+})
