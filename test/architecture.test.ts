@@ -88,7 +88,6 @@ function outsiderViolation(from: string, to: string): string | undefined {
 /** One door per package. */
 const doors: Readonly<Record<string, RegExp>> = {
   yaml: /^src\/lib\/yaml/,
-  chokidar: /^src\/lib\/watch/,
   pino: /^src\/lib\/log/,
   marked: /^src\/lib\/markdown|^platforms\/web\//,
   fastify: /^src\/http\//,

@@ -59,10 +59,10 @@ export interface Config<Shape extends ConfigShape> {
   onChange(listener: ConfigListener<Shape>): () => void
   /** Reads the files now. What cannot be used changes nothing but `state`. Never throws. */
   reload(): ConfigState
-  /** Follows config.yaml and .env. Resolves when changes are seen. Never rejects; a second call does nothing. */
-  watch(): Promise<void>
+  /** Follows config.yaml and .env from now on; a second call does nothing, nor does one after `stop`. */
+  watch(): void
   /** Stops following. May be called twice. */
-  stop(): Promise<void>
+  stop(): void
 }
 
 /**
@@ -77,6 +77,7 @@ export function createConfig<Shape extends ConfigShape>(options: ConfigOptions<S
   }
   let environment = options.environment()
   let watching: Watch | undefined
+  let stopped = false
   let reported = new Set<string>()
 
   const atStart = start()
@@ -186,12 +187,12 @@ export function createConfig<Shape extends ConfigShape>(options: ConfigOptions<S
       }
     },
     reload,
-    watch: async () => {
-      watching ??= watchFiles([home.configFile, home.envFile], reload, { log })
-      await watching.ready
+    watch() {
+      if (!stopped) watching ??= watchFiles([home.configFile, home.envFile], reload, { log })
     },
-    stop: async () => {
-      await watching?.close()
+    stop() {
+      stopped = true
+      watching?.close()
     },
   }
 }

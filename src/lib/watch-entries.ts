@@ -1,6 +1,6 @@
 /**
- * Watches the entries of folders without going into them. Unlike `watch.ts` it opens no file and knows nothing of what
- * lies deeper, so that a folder into which others write all day costs next to nothing.
+ * Watches the entries of folders without going into them. It opens no file and knows nothing of what lies deeper, so that
+ * a folder into which others write all day costs next to nothing.
  */
 import { type FSWatcher, statSync, watch } from 'node:fs'
 import { messageOf } from './errors.ts'
