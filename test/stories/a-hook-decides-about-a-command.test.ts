@@ -19,7 +19,7 @@ function hook(home: HomeLayout, name: string, events: string, body: string): voi
   )
 }
 
-function withHook(t: TestContext, events: string, body: string, more: TestGatewayOptions = {}) {
+function withHook(t: TestContext, events: string | readonly string[], body: string, more: TestGatewayOptions = {}) {
   return startTestGateway(t, { ...more, prepare: (home) => hook(home, 'judge', JSON.stringify(events), body) })
 }
 
@@ -98,6 +98,26 @@ test('no hook is asked about /stop, and it is told of it afterwards', async (t) 
   await gateway.reply('Stopped.')
   await gateway.reply('version', 'watch')
   await gateway.reply('stop', 'watch')
+})
+
+test('no hook can hold back /approve and /deny, not even one that denies everything', async (t) => {
+  const gateway = await withHook(
+    t,
+    ['command:approve', 'command:deny', 'command:status'],
+    `await gateway.send('fake:watch', context.command)
+     return { decision: 'deny', message: 'no' }`,
+    { config: { approvals: { destructive_slash_confirm: true } } },
+  )
+  await gateway.say('/status')
+  await gateway.reply('no')
+  for (const [word, answer] of Object.entries({ deny: 'cancel', approve: 'once' })) {
+    await gateway.say('/new')
+    await gateway.say(`/${word}`)
+    await gateway.event('approval:resolved', { outcome: 'answered', answer })
+    await gateway.reply(word, 'watch')
+  }
+  await gateway.event('session:reset')
+  assert.equal(gateway.replies('chat').filter((text) => text === 'no').length, 1)
 })
 
 test('a hook that is still thinking cannot hold back a /stop that comes behind', async (t) => {

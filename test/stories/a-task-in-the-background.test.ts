@@ -163,6 +163,17 @@ test('an answer that goes nowhere stays in the session of its task, and its begi
   assert.equal(transcripts(gateway.home).filter((text) => text.startsWith('assistant: answer to')).length, 2)
 })
 
+test('`local` is nowhere, also where there is a home channel', async (t) => {
+  const gateway = await withHook(t, {
+    body: `await start('stays here', { deliver: 'local' }); await start('goes home')`,
+    model: ({ lastUserText }) => ({ text: `answer to ${lastUserText}` }),
+  })
+  await gateway.logged('background task ended: answer to stays here')
+  await gateway.reply('answer to goes home', 'home')
+  await gateway.stop()
+  assert.deepEqual(gateway.replies('home'), ['answer to goes home'])
+})
+
 test('a place that is not there is refused before anything begins', async (t) => {
   const gateway = await withHook(t, { body: `await start('look after it', { deliver: 'pigeon:7' })` })
   assert.match(await gateway.logged('refused: '), /no platform is called \\"pigeon\\"/)

@@ -1,0 +1,39 @@
+/**
+ * The ways to accept all programs of the configuration at once (contract §2.7).
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startTestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
+
+const program = { command: 'sh -c \'echo "{\\"decision\\":\\"handled\\",\\"message\\":\\"mine\\"}"\'' }
+const path = process.env['PATH'] ?? ''
+
+const ways: Readonly<Record<string, TestGatewayOptions>> = {
+  'hermes gateway run --accept-hooks': { gateway: { acceptHooks: true } },
+  'HERMES_ACCEPT_HOOKS=1': { gateway: { environment: { PATH: path, HERMES_ACCEPT_HOOKS: '1' } } },
+  'HERMES_ACCEPT_HOOKS=true': { gateway: { environment: { PATH: path, HERMES_ACCEPT_HOOKS: 'true' } } },
+  'hooks_auto_accept: true': { config: { hooks_auto_accept: true } },
+}
+
+for (const [way, options] of Object.entries(ways)) {
+  test(`${way} lets every program of the configuration run`, async (t) => {
+    const gateway = await startTestGateway(t, {
+      ...options,
+      config: { ...options.config, hooks: { 'command:version': [program] } },
+    })
+    await gateway.say('/version')
+    await gateway.reply('mine')
+  })
+}
+
+test('without a word nothing runs, and HERMES_ACCEPT_HOOKS=0 is no yes', async (t) => {
+  for (const environment of [{ PATH: path }, { PATH: path, HERMES_ACCEPT_HOOKS: '0' }]) {
+    const gateway = await startTestGateway(t, {
+      gateway: { environment },
+      config: { hooks: { 'command:version': [program] } },
+    })
+    await gateway.say('/version')
+    await gateway.reply('0.0.0-test')
+    assert.match(await gateway.logged('nobody has accepted it'), /hermes hooks accept command:version\/sh/)
+  }
+})

@@ -1,0 +1,46 @@
+/**
+ * In which order hooks are asked, and how often (contract §1.3).
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { command, hooksWith, hookYaml } from './support.ts'
+
+function answering(word: string): string {
+  return `let count = 0; export const handle = (event) => '${word}' + ++count`
+}
+
+test('those of the exact event come first, then those of the family; whoever wants both is asked twice', async (t) => {
+  const { registry } = hooksWith(t, {
+    files: {
+      'a/HOOK.yaml': hookYaml(['command:*']),
+      'a/handler.js': answering('a'),
+      'b/HOOK.yaml': hookYaml(['command:*', 'command:reset']),
+      'b/handler.js': answering('b'),
+      'c/HOOK.yaml': hookYaml(['command:new']),
+      'c/handler.js': answering('c'),
+      'd/HOOK.yaml': hookYaml(['command:status', 'session:*']),
+      'd/handler.js': answering('d'),
+      'e/HOOK.yaml': hookYaml(['command:*'], 'priority: -1\n'),
+      'e/handler.js': answering('e'),
+    },
+  })
+  registry.discoverAndLoad()
+  // `reset` is another name of `new`.
+  assert.deepEqual(await registry.emitCollect('command:new', command('new', '', 'reset'), 60_000), [
+    'b1',
+    'c1',
+    'e1',
+    'a1',
+    'b2',
+  ])
+  assert.deepEqual(await registry.emitCollect('command:status', command('status'), 60_000), ['d1', 'e2', 'a2', 'b3'])
+})
+
+test('one that was written down twice is asked twice', async (t) => {
+  const { registry, log } = hooksWith(t, {
+    files: { 'a/HOOK.yaml': hookYaml(['command:new', 'command:new']), 'a/handler.js': answering('a') },
+  })
+  registry.discoverAndLoad()
+  assert.deepEqual(await registry.emitCollect('command:new', command('new'), 60_000), ['a1', 'a2'])
+  assert.ok(log.records.some(({ text }) => text.includes('stands here twice')))
+})
