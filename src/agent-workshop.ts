@@ -14,6 +14,7 @@ import type { TodoItem } from './agent/tool.ts'
 import type { ToolBox } from './agent/tool-batch.ts'
 import { planBatch } from './agent/tools/parallel.ts'
 import { createToolRegistry, type Toolbox } from './agent/tools/registry.ts'
+import { cutMiddle } from './agent/tools/support/result.ts'
 import type { AgentServicesDeps } from './agent-services.ts'
 
 export interface Workshop extends SessionResourcesDeps {
@@ -63,7 +64,9 @@ function unsafeToolsets(backend: string): readonly string[] {
   return backend === 'local' ? [] : ['terminal', 'file']
 }
 
-function toolBox(toolbox: Toolbox, { cwd, redact }: { cwd(): string; redact(text: string): string }): ToolBox {
+type ToolBoxDeps = Pick<AgentServicesDeps, 'redact' | 'settings'> & { cwd(): string }
+
+function toolBox(toolbox: Toolbox, { cwd, redact, settings }: ToolBoxDeps): ToolBox {
   return {
     schemas: toolbox.schemas,
     mayRunTogether: (calls) => planBatch(calls, cwd()) === 'parallel',
@@ -74,6 +77,7 @@ function toolBox(toolbox: Toolbox, { cwd, redact }: { cwd(): string; redact(text
       // A key that a command or a file shows must not travel to the model's vendor.
       return { ...ready, kind: 'ready', run: async (context) => redact(await ready.run(context)) }
     },
+    presentable: (result) => cutMiddle(redact(result), settings().agent.max_tool_result_chars),
   }
 }
 

@@ -2,7 +2,9 @@
  * The wiring diagram: builds every room once, joins them, starts and stops them in order. Decides nothing itself.
  */
 import { adminRoutes } from './admin-routes.ts'
-import { createAgent } from './agent/loop.ts'
+import { createAgent } from './agent/conversation.ts'
+import { noPoints } from './agent/no-points.ts'
+import { denyAll } from './agent/tool-approval.ts'
 import { createAgentServices } from './agent-services.ts'
 import { createBackground } from './background.ts'
 import { createCommandDecisions } from './command-decision.ts'
@@ -30,12 +32,13 @@ import { systemRandom } from './lib/ids.ts'
 import { createRedactor } from './lib/redact.ts'
 import { pause } from './lib/wait.ts'
 import { createMedia } from './media/media.ts'
-import { parseCommand } from './message/event.ts'
+import { type MessageEvent, parseCommand } from './message/event.ts'
 import type { EventListener } from './message/hook-events.ts'
 import type { SessionKey } from './message/ids.ts'
-import { createManagedCalls } from './middleware/managed.ts'
+import { GuardrailRejected } from './middleware/rejected.ts'
 import { createOutbox } from './outbox/outbox.ts'
 import { createOutgoingFiles } from './outgoing-files.ts'
+import { createPlainMiddleware } from './plain-middleware.ts'
 import { createPlatformContext } from './platform-context.ts'
 import type { GatewayInfo } from './platforms/adapter.ts'
 import { loadPlatform } from './platforms/registry.ts'
@@ -49,6 +52,7 @@ import { platformOf } from './sessions/session-key.ts'
 import { sessionsWithOpenTurns } from './sessions/turns.ts'
 import { type HomeLock, lockHome } from './store/sqlite/lock.ts'
 import { createTurnRunner } from './turn.ts'
+import { createTurnFacts } from './turn-facts.ts'
 import { createTurnJournal } from './turn-journal.ts'
 
 export type { Gateway, GatewayOptions } from './gateway-options.ts'
@@ -190,11 +194,17 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     open: () => phase === 'ready',
     probe,
   })
-  const managed = createManagedCalls()
+  const middleware = createPlainMiddleware()
+  const routeOf = ({ source, task }: MessageEvent) => task?.route ?? `${source.platform}_${source.chatType}`
+  // The command line is the platform without gateway events, and the one without a route (seed 003).
+  const factsOf = createTurnFacts((event) =>
+    people.platform(event.source.platform)?.gatewayEvents === false ? '' : routeOf(event),
+  )
   const compression = createSessionCompression({
     store,
     engine,
-    managed,
+    middleware,
+    factsOf,
     clock,
     random,
     pause,
@@ -259,9 +269,21 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
       store,
       clock,
       isShared: ({ source }) => people.isShared(source),
-      routeOf: ({ source, task }) => task?.route ?? `${source.platform}_${source.chatType}`,
+      routeOf,
     }),
-    agent: createAgent({ managed, log, random, pause, settings, probe }),
+    agent: createAgent({
+      middleware,
+      points: noPoints,
+      approve: denyAll,
+      refusal: (error) => (error instanceof GuardrailRejected ? error.reason : null),
+      clock,
+      log,
+      random,
+      pause,
+      settings,
+      probe,
+    }),
+    factsOf,
     outbox,
     outcomes,
     running,

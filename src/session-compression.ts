@@ -3,48 +3,35 @@
  * one, has the agent room sum them up, and puts the result on disk under the fence of the turn.
  */
 
+import { type CompletionDeps, complete } from './agent/completion.ts'
 import type { AskForSummary, Compressed } from './agent/compression/compress.ts'
 import { thresholdOf } from './agent/compression/config.ts'
 import { createCooldown } from './agent/compression/cooldown.ts'
 import { charsPerToken, tokensIn } from './agent/compression/estimate.ts'
 import type { AgentConfig } from './agent/config.ts'
-import { callModel } from './agent/model-call.ts'
-import type { Provider } from './agent/provider.ts'
 import type { CommandServices } from './commands/command.ts'
 import type { Engine } from './engine/engine.ts'
 import { acceptEvent } from './inbox/queries.ts'
 import { packEvent } from './inbox/stored-event.ts'
 import { HermesError, isHermesError, messageOf } from './lib/errors.ts'
 import { uuid7 } from './lib/ids.ts'
-import type { Logger } from './lib/log.ts'
 import type { EventListener } from './message/hook-events.ts'
 import type { ChatMessage } from './message/transcript.ts'
-import type { ManagedCalls } from './middleware/managed.ts'
 import { replaceLines } from './sessions/compression.ts'
 import { readTranscript, type TranscriptLine } from './sessions/transcript.ts'
 import type { Store } from './store/store.ts'
+import type { ChosenModel, FactsOf } from './turn-facts.ts'
 import type { Turn } from './turn-journal.ts'
 
-export interface SessionCompressionDeps {
+export interface SessionCompressionDeps extends Omit<CompletionDeps, 'maxRetries'> {
   readonly store: Store
   readonly engine: Pick<Engine, 'wake'>
-  readonly managed: ManagedCalls
-  readonly clock: () => number
-  readonly random: () => number
-  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>
-  readonly log: Logger
+  /** On whose behalf a summary is asked for. */
+  readonly factsOf: FactsOf
   readonly emit: EventListener
   readonly settings: () => AgentConfig
   /** Whether the platform of this turn has its gateway events emitted. */
   watched(turn: Turn): boolean
-  /** Named points for crash tests; does nothing in production. */
-  probe(point: string): void
-}
-
-/** Who answers in this turn. */
-export interface ChosenModel {
-  readonly provider: Provider
-  readonly model: string
 }
 
 /** All reject with the signal's reason, with `store/fenced` and as the store does. A summary that fails changes nothing. */
@@ -210,20 +197,9 @@ function askForSummary(deps: SessionCompressionDeps, { turn, chosen }: Order, si
     const model = settings.auxiliary.compression.model || settings.compression.summary_model || chosen.model
     const { max_output_tokens: maxOutputTokens } = settings
     const length = maxOutputTokens === undefined ? {} : { maxOutputTokens }
-    const request = provider.buildRequest({ model, system, messages, tools: [], ...length })
-    const { sessionId, id: turnId } = turn
-    const of = { sessionId, turnId, iteration: 0, model, provider: provider.name, apiMode: provider.apiMode }
-    const call = {
-      provider,
-      log: deps.log,
-      random: deps.random,
-      pause: deps.pause,
-      probe: deps.probe,
-      maxRetries: () => deps.settings().agent.max_retries,
-      manage: (...[effective, attempt, handler]: Parameters<Parameters<typeof callModel>[0]['manage']>) =>
-        deps.managed.model({ ...of, attempt }, effective, handler),
-    }
-    return callModel(call, request, signal, () => undefined)
+    const input = { model, system, messages, tools: [], ...length }
+    const asked = { ...deps, maxRetries: () => deps.settings().agent.max_retries }
+    return complete(asked, { provider, input, turn: deps.factsOf(turn, { provider, model }), signal })
   }
 }
 

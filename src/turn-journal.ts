@@ -14,7 +14,7 @@ import type { AssistantMessage, ToolCall, Usage } from './message/transcript.ts'
 import type { TurnOutcome } from './platforms/adapter.ts'
 import { checkFence } from './sessions/lanes.ts'
 import { appendMessage } from './sessions/transcript.ts'
-import { keepLateResult, startToolCall } from './sessions/turns.ts'
+import { keepLateResult, startToolCall, wasBegun } from './sessions/turns.ts'
 import type { UseCase } from './store/query.ts'
 import type { Store } from './store/store.ts'
 import { type Claim, type ClaimRules, claimNext, type FilesFirst, type Turn } from './turn-claim.ts'
@@ -58,6 +58,7 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
         nextOrd: places.next,
         assistant: (message, usage) =>
           store.run(() => writeAnswer(turn, places.answer(message), message, usage, clock())),
+        wasBegun: (call) => store.run(() => wasBegun(turn.id, call.id)),
         toolStarted(call, mode) {
           const started = { turnId: turn.id, callId: call.id, name: call.name, argsHash: hashOfCall(call), mode }
           const now = clock()

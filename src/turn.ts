@@ -3,7 +3,7 @@
  * A new wish becomes a plugin, a hook or a room's own business; it becomes a line here only if it changes a promise.
  */
 
-import type { Agent, AgentResult } from './agent/loop.ts'
+import type { Agent, AgentResult } from './agent/conversation.ts'
 import { ModelError, type Provider } from './agent/provider.ts'
 import type { ToolContext } from './agent/tool.ts'
 import type { ToolBox } from './agent/tool-batch.ts'
@@ -15,9 +15,11 @@ import type { Attachment, MessageEvent } from './message/event.ts'
 import { cutForHooks, type EventListener } from './message/hook-events.ts'
 import type { SessionKey } from './message/ids.ts'
 import { noUsage, type ToolCall } from './message/transcript.ts'
+import { GuardrailRejected } from './middleware/rejected.ts'
 import type { Outbox } from './outbox/outbox.ts'
 import type { SessionCompression } from './session-compression.ts'
 import { type RunningTurn, type RunningTurns, StopRequested } from './sessions/running-turns.ts'
+import type { FactsOf } from './turn-facts.ts'
 import type { Claim, FilesFirst, Finish, Turn, TurnJournal } from './turn-journal.ts'
 import { type Answer, replyOf } from './turn-reply.ts'
 import { openTurnView, type TurnView, type TurnViewDeps } from './turn-view.ts'
@@ -35,6 +37,8 @@ export interface TurnDeps extends TurnViewDeps {
   /** The configured model and who runs it. Rejects `config/…` when it cannot be used. */
   model(): Promise<{ readonly provider: Provider; readonly model: string }>
   tools(): Promise<ToolBox>
+  /** What plugins are told of a turn. */
+  readonly factsOf: FactsOf
   toolContext(turn: Turn, call: ToolCall, signal: AbortSignal): ToolContext
   /** Builds the system prompt of a new session and freezes it. */
   freezePrompt(turn: Turn): Promise<string>
@@ -146,10 +150,11 @@ async function answer(
     const system = turn.prompt ?? (await deps.freezePrompt(turn))
     const lines = await deps.compression.beforeTurn(turn, { provider, model }, system, running.signal)
     const result = await deps.agent.run({
-      sessionId: turn.sessionId,
-      turnId: turn.id,
+      turn: deps.factsOf(turn, { provider, model }),
+      userMessage: turn.event.text,
+      isFirstTurn: isFirst(turn),
+      beginsSession: turn.prompt === undefined,
       provider,
-      model,
       tools: await deps.tools(),
       system,
       transcript: lines.map((line) => line.message),
@@ -169,6 +174,10 @@ async function answer(
       log.warn({ error }, `turn failed: ${messageOf(error)}`)
       return { ...base, ...failed(error), ord: journal.nextOrd() }
     }
+    if (error instanceof GuardrailRejected) {
+      log.info({ guardrail: error.guardrail, reason: error.reason }, 'a guardrail refused the model call of a turn')
+      return { ...base, ...refused(error), ord: journal.nextOrd() }
+    }
     throw error
   }
 }
@@ -181,6 +190,11 @@ function isConfigProblem(error: unknown): error is HermesError {
 function startOf(turn: Turn, lines: Turn['lines']): number {
   const own = lines.findIndex((line) => line.turnId === turn.id)
   return own === -1 ? lines.length : own
+}
+
+/** Also for a turn that was cut off: what its earlier life has left is its own. */
+function isFirst({ fresh, resumed, lines, id }: Turn): boolean {
+  return fresh || (resumed && lines.every(({ turnId }) => turnId === null || turnId === id))
 }
 
 function ended(result: AgentResult) {
@@ -202,6 +216,11 @@ function failed(error: ModelError | HermesError) {
   const quote = error instanceof ModelError ? `\n\n> ${error.message.slice(0, 500).toWellFormed()}` : ''
   const text = `Sorry, I encountered an error (${known.code}). ${known.message} ${known.hint}${quote}`
   return { state: 'failed' as const, reason: error.message, text, errorCode: known.code, notice: true }
+}
+
+/** A plugin's own words say why; there is nothing to try again. */
+function refused({ guardrail, reason }: GuardrailRejected) {
+  return { state: 'failed' as const, reason: `refused by the guardrail ${guardrail}`, text: reason, notice: true }
 }
 
 const unasked = { ord: 0, usage: noUsage, model: '', provider: '', iterations: 0, notice: true, reason: null } as const

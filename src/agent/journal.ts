@@ -7,8 +7,10 @@ import type { ToolMode } from './tool.ts'
 export interface Journal {
   /** The model answered with tool calls: on disk before the first of them runs. Rejects `store/fenced` when overtaken. */
   assistant(message: AssistantMessage, usage: Usage): Promise<void>
+  /** Whether an earlier life of this turn has begun the call and it has an effect, so that it must not run again. */
+  wasBegun(call: ToolCall): Promise<boolean>
   /**
-   * A tool is about to run. 'unknown': it was begun before a crash and has an effect, so it must not run again.
+   * A tool is about to run, with these arguments; told once more when they turn into an effect on the way. 'unknown': it was begun before a crash and has an effect, so it must not run again.
    * Rejects `store/fenced` when the turn was overtaken.
    */
   toolStarted(call: ToolCall, mode: ToolMode): Promise<'run' | 'unknown'>

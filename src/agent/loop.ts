@@ -2,33 +2,25 @@
  * The agent loop (contract §4.1): ask the model, run the tools it asks for, until it answers or the budget is used up.
  * It knows no platform and no database; what must survive goes through the journal, what people see through the watcher.
  */
-import type { Logger } from '../lib/log.ts'
 import type { AssistantMessage, ChatMessage, ToolCall, Usage } from '../message/transcript.ts'
-import type { ManagedCalls } from '../middleware/managed.ts'
+import { type AskDeps, askModel, holdsDrafts, type Reply } from './ask-model.ts'
 import type { AgentConfig } from './config.ts'
 import type { AgentWatcher, Journal } from './journal.ts'
-import { callModel } from './model-call.ts'
-import { type JsonObject, type ModelAnswer, ModelError, type ModelRequest, type Provider } from './provider.ts'
+import type { TurnFacts } from './points.ts'
+import { type ModelAnswer, ModelError, type Provider, type RequestInput } from './provider.ts'
 import type { ToolContext } from './tool.ts'
+import type { ApproveTool } from './tool-approval.ts'
 import { runToolBatch, type ToolBox } from './tool-batch.ts'
 import { visibleSoFar, visibleText } from './visible-text.ts'
 
-export interface AgentDeps {
-  readonly managed: ManagedCalls
-  readonly log: Logger
-  readonly random: () => number
-  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>
+export interface LoopDeps extends Omit<AskDeps, 'maxRetries'> {
+  readonly approve: ApproveTool
   readonly settings: () => AgentConfig
-  /** Named points for crash tests; does nothing in production. */
-  probe(point: string): void
 }
 
-export interface AgentRun {
-  readonly sessionId: string
-  readonly turnId: string
+export interface LoopRun {
+  readonly turn: TurnFacts
   readonly provider: Provider
-  /** As the provider names it. */
-  readonly model: string
   readonly tools: ToolBox
   /** Frozen with the session. */
   readonly system: string
@@ -46,8 +38,8 @@ export interface AgentRun {
   compress?(): Promise<readonly ChatMessage[] | null>
 }
 
-export interface AgentResult {
-  /** What people get: the texts of all answers of this turn. */
+export interface LoopResult {
+  /** The texts of all answers of this turn. */
   readonly text: string
   /** The last answer, not yet in the transcript: it is stored with the end of the turn. */
   readonly message: AssistantMessage
@@ -56,46 +48,63 @@ export interface AgentResult {
   readonly iterations: number
   /** The model's last word on why it stopped: `stop`, `length` … or `max_iterations`. */
   readonly finishReason: string
+  /** The conversation without the last answer. */
+  readonly messages: readonly ChatMessage[]
 }
 
-export interface Agent {
-  /** Rejects with `ModelError`, with `store/fenced`, or with the signal's reason. */
-  run(run: AgentRun): Promise<AgentResult>
-}
-
-export function createAgent(deps: AgentDeps): Agent {
-  return { run: (run) => runLoop(deps, run) }
-}
-
-async function runLoop(deps: AgentDeps, run: AgentRun): Promise<AgentResult> {
+/**
+ * @param context added to the user's message of this turn, in requests only
+ * Rejects with `ModelError`, with what a guardrail or a plugin throws, with `store/fenced`, or with the signal's reason.
+ */
+export async function runLoop(deps: LoopDeps, run: LoopRun, context: string): Promise<LoopResult> {
   const progress = resumeFrom(run)
   const { max_iterations, agent } = deps.settings()
   const budget = Math.min(agent.max_turns ?? max_iterations, run.maxIterations ?? Number.POSITIVE_INFINITY)
-  for (;;) {
-    if (progress.open.length > 0) await runTools(deps, run, progress, budget)
-    progress.iteration += 1
-    run.watcher.step(progress.iteration, progress.lastTools)
-    const last = progress.iteration > budget
-    const answer = await askModel(deps, run, progress, last).catch((error) =>
-      askShorter(deps, run, progress, last, error),
-    )
-    const message = messageFrom(
-      { ...answer, toolCalls: distinct(answer.toolCalls, progress) },
-      run.provider.apiMode,
-      last,
-    )
-    if (message.toolCalls === undefined) {
-      const text = [...progress.texts, message.content].filter((part) => part !== '').join('\n\n')
-      const finishReason = last ? 'max_iterations' : answer.finishReason
-      return { text, message, usage: answer.usage, iterations: progress.iteration, finishReason }
-    }
-    deps.probe('agent:answered')
-    await run.journal.assistant(message, answer.usage)
-    deps.probe('agent:answer-stored')
-    progress.messages.push(message)
-    if (message.content !== '') progress.texts.push(message.content)
-    progress.open = message.toolCalls
+  const inScope = (work: () => Promise<LoopResult | undefined>) =>
+    deps.middleware.scope({ name: 'iteration', metadata: { iteration: progress.iteration } }, work)
+  if (progress.open.length > 0) {
+    await inScope(async () => {
+      await runTools(deps, run, progress, budget)
+      return undefined
+    })
   }
+  for (;;) {
+    progress.iteration += 1
+    const result = await inScope(() => iterate(deps, run, progress, budget, context))
+    if (result !== undefined) return result
+  }
+}
+
+/** One model call and the tools it asks for. Undefined while the turn goes on. */
+async function iterate(
+  deps: LoopDeps,
+  run: LoopRun,
+  progress: Progress,
+  budget: number,
+  context: string,
+): Promise<LoopResult | undefined> {
+  run.watcher.step(progress.iteration, progress.lastTools)
+  const last = progress.iteration > budget
+  const { answer, usage } = await ask(deps, run, progress, last, context).catch((error) =>
+    askShorter(deps, run, progress, last, context, error),
+  )
+  const calls = distinct(answer.toolCalls, progress)
+  const message = messageFrom({ ...answer, toolCalls: calls }, run.provider.apiMode, last)
+  if (message.toolCalls === undefined) {
+    const text = [...progress.texts, message.content].filter((part) => part !== '').join('\n\n')
+    const finishReason = last ? 'max_iterations' : answer.finishReason
+    return { text, message, usage, iterations: progress.iteration, finishReason, messages: progress.messages }
+  }
+  deps.probe('agent:answered')
+  await run.journal.assistant(message, usage)
+  deps.probe('agent:answer-stored')
+  progress.messages.push(message)
+  if (message.content !== '') progress.texts.push(message.content)
+  // Nobody has seen it grow, and from here on it is decided; the answer of the whole turn may still be another one.
+  if (holdsDrafts(deps) && !deps.points.holdsDrafts()) run.watcher.text(progress.texts.join('\n\n'))
+  progress.open = message.toolCalls
+  await runTools(deps, run, progress, budget)
+  return undefined
 }
 
 interface Progress {
@@ -106,10 +115,14 @@ interface Progress {
   open: readonly ToolCall[]
   lastTools: readonly { readonly name: string; readonly result: string }[]
   iteration: number
+  /** Model calls of this turn, reissues included. */
+  calls: number
+  /** Of the call whose answer counted last; '' while an earlier life made it. */
+  apiRequestId: string
 }
 
 /** A turn that was cut off goes on at the first tool call without a result; the model is called only if there is none. */
-function resumeFrom(run: AgentRun): Progress {
+function resumeFrom(run: LoopRun): Progress {
   const own = run.transcript.slice(run.turnStart)
   const answers = own.filter((message) => message.role === 'assistant')
   const answered = new Set(own.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : [])))
@@ -120,6 +133,8 @@ function resumeFrom(run: AgentRun): Progress {
     open,
     lastTools: lastToolsOf(own),
     iteration: answers.length,
+    calls: answers.length,
+    apiRequestId: '',
   }
 }
 
@@ -134,22 +149,11 @@ function lastToolsOf(messages: readonly ChatMessage[]): Progress['lastTools'] {
   )
 }
 
-async function runTools(deps: AgentDeps, run: AgentRun, progress: Progress, budget: number): Promise<void> {
-  const { sessionId, turnId } = run
-  const results = await runToolBatch(
-    {
-      tools: run.tools,
-      journal: run.journal,
-      watcher: run.watcher,
-      log: deps.log,
-      probe: deps.probe,
-      contextFor: run.contextFor,
-      manage: (call, handler) =>
-        deps.managed.tool({ sessionId, turnId, callId: call.id, toolName: call.name }, call.arguments, handler),
-    },
-    progress.open,
-    run.signal,
-  )
+async function runTools(deps: LoopDeps, run: LoopRun, progress: Progress, budget: number): Promise<void> {
+  const { turn, tools, journal, watcher, contextFor } = run
+  const { apiRequestId, open } = progress
+  const call = { turn, apiRequestId, resumed: apiRequestId === '', tools, journal, watcher, contextFor }
+  const results = await runToolBatch({ ...deps, ...call }, open, run.signal)
   run.signal.throwIfAborted()
   progress.open = []
   progress.lastTools = lastToolsOf([...progress.messages, ...results])
@@ -176,51 +180,66 @@ const summaryRequest: ChatMessage = {
     'The budget of steps for this turn is used up. Use no more tools: say what you found, what is done and what is left.',
 }
 
-function askModel(deps: AgentDeps, run: AgentRun, progress: Progress, last: boolean): Promise<ModelAnswer> {
-  const { provider, sessionId, turnId } = run
+async function ask(deps: LoopDeps, run: LoopRun, progress: Progress, last: boolean, context: string): Promise<Reply> {
+  const { provider, turn, signal } = run
   const settings = deps.settings()
-  const request = provider.buildRequest({
-    model: run.model,
+  const messages = withContext(progress.messages, run.transcript[run.turnStart], context)
+  const input: RequestInput = {
+    model: turn.model,
     system: run.system,
-    messages: last ? [...progress.messages, summaryRequest] : progress.messages,
+    messages: last ? [...messages, summaryRequest] : messages,
     // The tools stay in the last request too: leaving them out would change the cached beginning of the prompt.
     tools: run.tools.schemas(),
     ...(settings.reasoning_effort === undefined ? {} : { reasoningEffort: settings.reasoning_effort }),
     ...(settings.max_output_tokens === undefined ? {} : { maxOutputTokens: settings.max_output_tokens }),
-  })
-  const before = progress.texts.map((text) => `${text}\n\n`).join('')
-  const call = {
-    provider,
-    log: deps.log,
-    random: deps.random,
-    pause: deps.pause,
-    probe: deps.probe,
-    maxRetries: () => deps.settings().agent.max_retries,
-    manage: (effective: ModelRequest, attempt: number, handler: (request: ModelRequest) => Promise<JsonObject>) =>
-      deps.managed.model(
-        {
-          sessionId,
-          turnId,
-          iteration: progress.iteration,
-          attempt,
-          model: run.model,
-          provider: provider.name,
-          apiMode: provider.apiMode,
-        },
-        effective,
-        handler,
-      ),
   }
-  return callModel(call, request, run.signal, (text) => run.watcher.text(before + visibleSoFar(text)))
+  const before = progress.texts.map((text) => `${text}\n\n`).join('')
+  const reply = await askModel(
+    { ...deps, maxRetries: () => deps.settings().agent.max_retries },
+    {
+      provider,
+      turn,
+      iteration: progress.iteration,
+      callsBefore: progress.calls,
+      input,
+      signal,
+      onText: (text) => run.watcher.text(before + visibleSoFar(text)),
+    },
+  )
+  progress.calls = reply.calls
+  progress.apiRequestId = reply.apiRequestId
+  return reply
+}
+
+/** What plugins add to this turn's message is told to the model alone; the transcript and the system prompt stay as they are. */
+function withContext(
+  messages: readonly ChatMessage[],
+  own: ChatMessage | undefined,
+  context: string,
+): readonly ChatMessage[] {
+  if (context === '') return messages
+  // A conversation that was made shorter has other places, and other objects for the same words.
+  const same = messages.findLastIndex(({ role, content }) => role === 'user' && content === own?.content)
+  const at = same === -1 ? messages.findLastIndex(({ role }) => role === 'user') : same
+  return messages.map((message, index) =>
+    index === at && message.role === 'user' ? { ...message, content: `${message.content}\n\n${context}` } : message,
+  )
 }
 
 /** Once for each call: a conversation that the model found too long is compressed, where that can be, and asked again. */
-async function askShorter(deps: AgentDeps, run: AgentRun, progress: Progress, last: boolean, error: unknown) {
+async function askShorter(
+  deps: LoopDeps,
+  run: LoopRun,
+  progress: Progress,
+  last: boolean,
+  context: string,
+  error: unknown,
+): Promise<Reply> {
   const tooLong = error instanceof ModelError && error.problem === 'context'
   const shorter = tooLong ? await run.compress?.() : null
   if (!shorter) throw error
   progress.messages.splice(0, progress.messages.length, ...shorter)
-  return askModel(deps, run, progress, last)
+  return ask(deps, run, progress, last, context)
 }
 
 /** Some servers number their calls anew in every answer; within a turn each call needs a name of its own. */

@@ -171,6 +171,14 @@ const insertToolCall = query(
       .onConflict((conflict) => conflict.doNothing()),
 )
 
+const noteEffect = query((db, p: { turn_id: string; call_id: string; args_hash: string }) =>
+  db
+    .updateTable('tool_calls')
+    .set({ mode: 'effect', args_hash: p.args_hash })
+    .where('turn_id', '=', p.turn_id)
+    .where('call_id', '=', p.call_id),
+)
+
 export interface ToolStart {
   readonly turnId: string
   readonly callId: string
@@ -179,12 +187,21 @@ export interface ToolStart {
   readonly mode: ToolMode
 }
 
-/** 'run', or 'unknown' when an effect was begun before a crash: then it must not run again. */
+/** Whether the call was begun with an effect. */
+export function* wasBegun(turnId: string, callId: string): UseCase<boolean> {
+  return (yield* row(findToolCall, { turn_id: turnId, call_id: callId }))?.mode === 'effect'
+}
+
+/**
+ * 'run', or 'unknown' when an effect was begun before a crash: then it must not run again. A call that was harmless and
+ * now has an effect, because plugins rewrite it in another way, has one from here on.
+ */
 export function* startToolCall(call: ToolStart, now: number): UseCase<'run' | 'unknown'> {
   const { turnId: turn_id, callId: call_id, name, argsHash: args_hash, mode } = call
   const found = yield* row(findToolCall, { turn_id, call_id })
   if (found?.mode === 'effect') return 'unknown'
   if (found === undefined) yield* exec(insertToolCall, { turn_id, call_id, name, args_hash, mode, now })
+  else if (mode === 'effect') yield* exec(noteEffect, { turn_id, call_id, args_hash })
   return 'run'
 }
 

@@ -1,54 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type AgentRun, createAgent } from '../../src/agent/loop.ts'
 import { ModelError } from '../../src/agent/provider.ts'
 import { HermesError, isHermesError } from '../../src/lib/errors.ts'
-import { silentLog } from '../../src/lib/log.ts'
 import type { ChatMessage, ToolCall } from '../../src/message/transcript.ts'
-import { createManagedCalls, type ManagedCalls } from '../../src/middleware/managed.ts'
-import { createManualClock } from '../kit/manual-clock.ts'
-import { call, type ScriptStep, scriptedProvider, usagePerCall } from '../kit/scripted-provider.ts'
-import { contextFor, memoryJournal, type PlainTool, recordingWatcher, settingsWith, toolBox } from './memory-run.ts'
-
-const question: ChatMessage = { role: 'user', content: 'what is in the file?' }
-
-interface Setting extends Partial<Pick<AgentRun, 'transcript' | 'turnStart' | 'tools' | 'journal'>> {
-  readonly budget?: number
-  readonly managed?: ManagedCalls
-}
-
-function agentRun(script: readonly ScriptStep[], tools: Record<string, PlainTool> = {}, setting: Setting = {}) {
-  const { budget, managed, ...given } = setting
-  const provider = scriptedProvider(script)
-  const clock = createManualClock()
-  const journal = memoryJournal()
-  const watcher = recordingWatcher()
-  const stop = new AbortController()
-  const agent = createAgent({
-    managed: managed ?? createManagedCalls(),
-    log: silentLog,
-    random: () => 1,
-    pause: clock.pause,
-    settings: () => settingsWith(budget === undefined ? {} : { max_iterations: budget }),
-    probe: () => undefined,
-  })
-  const result = agent.run({
-    sessionId: 's',
-    turnId: 't',
-    provider,
-    model: 'm',
-    tools: toolBox(tools),
-    system: 'be kind',
-    transcript: [question],
-    turnStart: 0,
-    journal,
-    watcher,
-    signal: stop.signal,
-    contextFor: (of) => contextFor(of, stop.signal),
-    ...given,
-  })
-  return { result, provider, journal, watcher, stop, pauses: clock.pauses }
-}
+import { call, type ScriptStep, usagePerCall } from '../kit/scripted-provider.ts'
+import { agentRun, question } from './agent-run.ts'
+import { memoryJournal, type PlainTool, toolBox } from './memory-run.ts'
 
 function asks(...calls: ToolCall[]): ScriptStep {
   return { calls }
@@ -356,44 +313,4 @@ test('steps taken before a crash count: a turn cannot outlive its budget by cras
   )
   assert.equal((await result).finishReason, 'max_iterations')
   assert.match(shape(provider.asked[0]?.messages).at(-1) ?? '', /budget of steps/)
-})
-
-test('every model and tool call goes through the managed call, with who and what it is for', async () => {
-  const seen: unknown[] = []
-  const plain = createManagedCalls()
-  const managed: ManagedCalls = {
-    model: (context, request, handler) => {
-      seen.push(context)
-      return plain.model(context, request, handler)
-    },
-    tool: (context, args, handler) => {
-      seen.push({ ...context, args })
-      return plain.tool(context, args, handler)
-    },
-  }
-  const { result } = agentRun(
-    [new ModelError('network', 'no'), asks(call('a', 'look', { at: 1 })), { chunks: ['ok'] }],
-    { look: async () => 'seen' },
-    { managed },
-  )
-  await result
-  const model = { sessionId: 's', turnId: 't', model: 'm', provider: 'scripted', apiMode: 'chat_completions' }
-  assert.deepEqual(seen, [
-    { ...model, iteration: 1, attempt: 1 },
-    { ...model, iteration: 1, attempt: 2 },
-    { sessionId: 's', turnId: 't', callId: 'a', toolName: 'look', args: '{"at":1}' },
-    { ...model, iteration: 2, attempt: 1 },
-  ])
-})
-
-test('without listeners a managed call hands the very same value through, and errors keep their identity', async () => {
-  const managed = createManagedCalls()
-  const request = { model: 'm' }
-  const context = { sessionId: 's', turnId: 't', callId: 'c', toolName: 'look' }
-  assert.equal(await managed.tool(context, request, async (given) => given), request)
-  const fault = new Error('no')
-  await assert.rejects(
-    managed.tool(context, request, () => Promise.reject(fault)),
-    (error) => error === fault,
-  )
 })

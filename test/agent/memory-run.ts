@@ -9,6 +9,7 @@ import { createProcessTable } from '../../src/agent/environments/processes.ts'
 import type { AgentWatcher, Journal } from '../../src/agent/journal.ts'
 import type { ToolContext, ToolMode } from '../../src/agent/tool.ts'
 import type { ToolBox } from '../../src/agent/tool-batch.ts'
+import { decodeArguments } from '../../src/agent/tools/support/arguments.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { ChatMessage, ToolCall } from '../../src/message/transcript.ts'
 
@@ -35,6 +36,7 @@ export function memoryJournal(begun: readonly string[] = []): MemoryJournal {
       events.push('answer')
       messages.push(message)
     },
+    wasBegun: async ({ id }) => begun.includes(id),
     async toolStarted(call, mode) {
       events.push(`start ${call.id}`)
       return mode === 'effect' && begun.includes(call.id) ? 'unknown' : 'run'
@@ -82,16 +84,22 @@ export function toolBox(
 ): ToolBox {
   return {
     schemas: () => Object.keys(tools).map((name) => ({ name, description: '', parameters: {} })),
-    prepare(call) {
-      const tool = tools[call.name]
-      if (tool === undefined) return { kind: 'invalid', error: `there is no tool ${call.name}` }
-      try {
-        JSON.parse(call.arguments)
-      } catch {
-        return { kind: 'invalid', error: `the arguments of ${call.name} are not JSON` }
+    prepare({ name, arguments: given }) {
+      const tool = tools[name]
+      if (tool === undefined) return { kind: 'invalid', error: `there is no tool ${name}` }
+      const args = typeof given === 'string' ? decodeArguments(name, given) : { ok: true as const, value: given }
+      if (!args.ok) return { kind: 'invalid', error: `the arguments of ${name} are not JSON` }
+      if (args.value['wrong'] !== undefined) return { kind: 'invalid', error: `${name} has no argument wrong` }
+      const text = JSON.stringify(args.value)
+      return {
+        kind: 'ready',
+        mode: args.value['effect'] === true ? 'effect' : mode,
+        label: `label of ${text}`,
+        given: args.value,
+        run: (context) => tool({ id: context.callId, name, arguments: text }, context),
       }
-      return { kind: 'ready', mode, label: `label of ${call.id}`, run: (context) => tool(call, context) }
     },
+    presentable: (result) => result.replaceAll('secret', '***'),
     mayRunTogether: () => together,
   }
 }

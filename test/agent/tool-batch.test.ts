@@ -2,25 +2,27 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Journal } from '../../src/agent/journal.ts'
-import { hashOfCall, runToolBatch, type ToolBatchDeps, type ToolBox } from '../../src/agent/tool-batch.ts'
+import type { ToolDeps } from '../../src/agent/managed-tool.ts'
+import { hashOfCall, runToolBatch, type ToolBox } from '../../src/agent/tool-batch.ts'
 import { HermesError, isHermesError } from '../../src/lib/errors.ts'
-import { silentLog } from '../../src/lib/log.ts'
 import type { ToolCall } from '../../src/message/transcript.ts'
 import { call } from '../kit/scripted-provider.ts'
+import { agentDeps, facts } from './agent-run.ts'
 import { contextFor, memoryJournal, type PlainTool, recordingWatcher, toolBox } from './memory-run.ts'
 
-function batch(tools: ToolBox, more: { journal?: Journal; calls: readonly ToolCall[] }) {
+function batch(tools: ToolBox, more: { journal?: Journal; resumed?: boolean; calls: readonly ToolCall[] }) {
   const stop = new AbortController()
   const journal = memoryJournal()
   const watcher = recordingWatcher()
-  const deps: ToolBatchDeps = {
+  const deps: ToolDeps = {
+    ...agentDeps(),
+    turn: facts,
+    apiRequestId: '',
+    resumed: more.resumed ?? false,
     tools,
     journal: more.journal ?? journal,
     watcher,
-    log: silentLog,
     contextFor: (of) => contextFor(of, stop.signal),
-    manage: (_call, handler) => handler(),
-    probe: () => undefined,
   }
   return { stop, journal, watcher, results: runToolBatch(deps, more.calls, stop.signal) }
 }
@@ -102,9 +104,9 @@ test('people who watch see what runs and how it ended, long results cut', async 
   const { results, watcher } = batch(tools, { calls })
   await results
   assert.deepEqual(watcher.tools.sort(), [
-    'begin a label of a',
-    'begin b label of b',
-    'begin c label of c',
+    'begin a label of {}',
+    'begin b label of {}',
+    'begin c label of {}',
     'failed b {"error":"no"}',
     'failed c {"error":"boom"}',
     `ok a ${'x'.repeat(200)}…`,

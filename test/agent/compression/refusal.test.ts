@@ -1,39 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type AgentRun, createAgent } from '../../../src/agent/loop.ts'
+import type { AgentRun } from '../../../src/agent/conversation.ts'
 import { ModelError } from '../../../src/agent/provider.ts'
-import { silentLog } from '../../../src/lib/log.ts'
 import type { ChatMessage } from '../../../src/message/transcript.ts'
-import { createManagedCalls } from '../../../src/middleware/managed.ts'
-import { createManualClock } from '../../kit/manual-clock.ts'
-import { call, type ScriptStep, scriptedProvider } from '../../kit/scripted-provider.ts'
-import { contextFor, memoryJournal, recordingWatcher, settingsWith, toolBox } from '../memory-run.ts'
+import { call, type ScriptStep } from '../../kit/scripted-provider.ts'
+import { agentRun } from '../agent-run.ts'
 
 const long: ChatMessage = { role: 'user', content: 'a long question' }
 const short: ChatMessage = { role: 'user', content: 'short' }
 const refusal = () => new ModelError('context', 'too many tokens')
 
 function run(script: readonly ScriptStep[], compress: AgentRun['compress']) {
-  const provider = scriptedProvider(script)
-  const clock = createManualClock()
-  const signal = new AbortController().signal
-  const settings = () => settingsWith({})
-  const deps = { managed: createManagedCalls(), log: silentLog, random: () => 1, pause: clock.pause, settings }
-  const result = createAgent({ ...deps, probe: () => undefined }).run({
-    sessionId: 's',
-    turnId: 't',
-    provider,
-    model: 'm',
-    tools: toolBox({ read: async () => 'found' }),
-    system: 'be kind',
-    transcript: [long],
-    turnStart: 0,
-    journal: memoryJournal(),
-    watcher: recordingWatcher(),
-    signal,
-    contextFor: (of) => contextFor(of, signal),
-    ...(compress === undefined ? {} : { compress }),
-  })
+  const setting = { transcript: [long], ...(compress === undefined ? {} : { compress }) }
+  const { result, provider } = agentRun(script, { read: async () => 'found' }, setting)
   return { result, asked: provider.asked }
 }
 

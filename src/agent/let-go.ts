@@ -1,0 +1,34 @@
+/**
+ * Ends the wait for work that does not notice that its turn was stopped.
+ */
+import { within } from '../lib/wait.ts'
+
+/** How long work may take to end once its signal has aborted; after that the turn ends without it. */
+const letGoMs = 5_000
+
+/** False when the signal aborted and the work did not end soon after. Rejects as the work rejects. */
+export async function endsInTime(work: Promise<unknown>, signal: AbortSignal): Promise<boolean> {
+  const aborted = Promise.withResolvers<void>()
+  const note = () => aborted.resolve()
+  if (signal.aborted) note()
+  else signal.addEventListener('abort', note, { once: true })
+  try {
+    await Promise.race([work, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', note)
+  }
+  return !signal.aborted || (await within(work, letGoMs)).done
+}
+
+/** The value of the work, or the signal's reason at once: for work that need not be waited for. */
+export async function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  const aborted = Promise.withResolvers<never>()
+  const note = () => aborted.reject(signal.reason)
+  if (signal.aborted) note()
+  else signal.addEventListener('abort', note, { once: true })
+  try {
+    return await Promise.race([work, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', note)
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * Asking a person whether a tool may run, as the loop sees it; `gateway.ts` joins it with the room that asks.
+ */
+import type { ToolFacts } from './points.ts'
+import type { JsonObject } from './provider.ts'
+
+export interface ToolApproval {
+  readonly facts: ToolFacts
+  /** The arguments it would run with. */
+  readonly args: JsonObject
+  /** Why it is asked; '' when the plugin gave no reason. */
+  readonly message: string
+  /** What an answer that is kept holds for. */
+  readonly ruleKey: string
+}
+
+/** `deny` tells the model why. Rejects with the signal's reason when it aborts. */
+export type ApproveTool = (request: ToolApproval, signal: AbortSignal) => Promise<'allow' | { readonly deny: string }>
+
+/** For a gateway that has no way to ask. */
+export const denyAll: ApproveTool = async ({ facts, message }) => ({
+  deny: `A plugin wants a person to allow ${facts.toolName} first${reason(message)}, and nobody can be asked here. It was not run.`,
+})
+
+/** Nobody watches a background task: a question would wait for ever. */
+export function unattended({ facts, message }: ToolApproval): string {
+  return `A plugin wants a person to allow ${facts.toolName} first${reason(message)}, and nobody watches a background task. It was not run.`
+}
+
+function reason(message: string): string {
+  return message === '' ? '' : ` (${message})`
+}
