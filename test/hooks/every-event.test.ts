@@ -53,6 +53,21 @@ test('the life of a gateway, a session and a turn', async (t) => {
   note(gateway)
 })
 
+test('a conversation that gets too long', async (t) => {
+  const text = 'many words '.repeat(300)
+  const gateway = await start(t, {
+    config: { context_length: 4_000, compression: { protect_last_n: 1 } },
+    model: ({ lastUserText }) => ({ text: lastUserText.includes('Write the record') ? 'short' : text }),
+  })
+  for (let times = 0; times < 3; times++) {
+    await gateway.say(text)
+    await gateway.event('agent:end')
+  }
+  const { context } = await gateway.event('session:compress')
+  assert.equal(context['in_place'], true)
+  note(gateway)
+})
+
 test('a stranger', async (t) => {
   const gateway = await start(t, { config: { platforms: { fake: { allow_from: ['ada'] } } } })
   await gateway.say('let me in', { user: 'eve' }).catch(() => undefined)

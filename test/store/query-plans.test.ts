@@ -24,6 +24,7 @@ import type { SessionKey } from '../../src/message/ids.ts'
 import type { SessionSource } from '../../src/message/source.ts'
 import { noUsage } from '../../src/message/transcript.ts'
 import { buttonsSentAs } from '../../src/outbox/buttons-sent.ts'
+import { replaceLines } from '../../src/sessions/compression.ts'
 import { resetLane } from '../../src/sessions/lanes.ts'
 import {
   countMessages,
@@ -115,6 +116,9 @@ async function liveThrough(t: TestContext): Promise<{ queries: Set<AnyQuery>; pa
   await journal.finish(again.turn, { ...end, state: 'failed', writeReply, park: true })
   const second = await journal.claim(key)
   assert.ok(second?.kind === 'run')
+  const { fence, sessionId, lines } = second.turn
+  const summary = { from: 0, to: 1, message: { role: 'user', content: 'x' } } as const
+  await watched.run(() => replaceLines(fence, sessionId, lines, { cleared: [], summary, usage: noUsage }, 1))
   await journal.finish(second.turn, { ...end, state: 'done', writeReply })
   await watched.run(() => resetLane({ key, source: '', platform: '', userId: '', newSessionId: 'n', now: 1 }, ''))
   await createOutcomes(watched).wait(2, new AbortController().signal)

@@ -1,0 +1,311 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { runHere } from '../cli/support.ts'
+import type { ModelReply, RecordedRequest } from '../kit/servers/script.ts'
+import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
+import { conversation, hasResult, rowsIn, terminalCall } from './support.ts'
+
+const filler = 'and more words of it '.repeat(40)
+/** An exchange has 430 tokens: before the fifth there are more than the 2,000 that are half of the window. */
+const small = { context_length: 4_000, compression: { protect_last_n: 1, target_ratio: 0.4 } }
+
+const tooLong: ModelReply = {
+  error: { status: 400, body: { error: { code: 'context_length_exceeded', message: 'too long' } } },
+}
+
+const asksForSummary = ({ lastUserText }: RecordedRequest) => lastUserText.includes('Write the record now')
+
+function answer(request: RecordedRequest): ModelReply {
+  if (asksForSummary(request)) return { text: '## Goal\nA garden of roses.' }
+  return { text: `Heard ${request.lastUserText.slice(0, 12)} ${filler}` }
+}
+
+/** What went over the wire to the model, without the summaries it was asked for: the messages as they were. */
+function sent(gateway: TestGateway): string[] {
+  return gateway.model.requests
+    .filter((request) => !asksForSummary(request))
+    .map(({ body }) => JSON.stringify(body['messages']))
+}
+
+async function talk(gateway: TestGateway, from: number, to: number): Promise<void> {
+  for (let at = from; at <= to; at++) {
+    await gateway.say(`message ${at} ${filler}`)
+    await gateway.reply(`Heard message ${at}`)
+  }
+}
+
+test('nothing of the past changes by a byte, until the threshold is passed and its middle becomes a record', async (t) => {
+  let records = 0
+  const gateway = await startTestGateway(t, {
+    config: small,
+    model: (request) => (asksForSummary(request) ? { text: `record number ${++records}` } : answer(request)),
+  })
+  await talk(gateway, 1, 8)
+
+  const requests = sent(gateway)
+  const recordIn = (request: string) => /record number \d/.exec(request)?.[0]
+  assert.deepEqual([...new Set(requests.map(recordIn))], [undefined, 'record number 1', 'record number 2'])
+  for (const [at, request] of requests.entries()) {
+    const next = requests[at + 1]
+    if (next === undefined) break
+    const isSame = next.startsWith(request.slice(0, -1))
+    assert.equal(isSame, recordIn(next) === recordIn(request), `request ${at + 1} and the one after it`)
+  }
+  const [prompt, first, second] = requests.map((request) => request.split('},{'))[0] ?? []
+  assert.ok(prompt !== undefined && first !== undefined && second === undefined)
+  for (const request of requests) {
+    assert.ok(request.startsWith(`${prompt}},{${first.slice(0, -2)}`), 'the system prompt and the first exchange stay')
+  }
+
+  const last = conversation(gateway.model.requests.findLast((request) => !asksForSummary(request)))
+  assert.match(last[2] ?? '', /^user: \[Record of the earlier conversation.*\n\nrecord number 2$/)
+  const roles = last.map((line) => line.split(':', 1)[0])
+  assert.deepEqual(
+    roles,
+    roles.map((_, at) => (at % 2 === 0 ? 'user' : 'assistant')),
+  )
+})
+
+test('session:compress is told once it is on disk, with exactly the keys of the contract; the session keeps its id and its past', async (t) => {
+  const onDisk: unknown[] = []
+  const gateway: TestGateway = await startTestGateway(t, {
+    model: answer,
+    config: small,
+    gateway: {
+      listeners: [
+        (name) => {
+          if (name !== 'session:compress') return
+          onDisk.push(...rowsIn(gateway.home, 'select is_summary from messages where is_summary = 1'))
+        },
+      ],
+    },
+  })
+  await talk(gateway, 1, 5)
+  await gateway.stop()
+  assert.equal(onDisk.length, 1)
+
+  const sessions = rowsIn(gateway.home, 'select id, parent_id from sessions')
+  assert.equal(sessions.length, 1)
+  const texts = rowsIn(gateway.home, `select content from messages where role = 'user' and is_summary = 0 order by ord`)
+  assert.deepEqual(
+    texts.map(({ content }) => String(content).slice(0, 9)),
+    ['message 1', 'message 2', 'message 3', 'message 4', 'message 5'],
+  )
+  const found = rowsIn(
+    gateway.home,
+    `select superseded from messages where id in (select rowid from messages_fts where messages_fts match 'message AND 2')`,
+  )
+  assert.ok(
+    found.some(({ superseded }) => superseded === 1),
+    'what was summed up is still searched',
+  )
+})
+
+test('the event counts the compressions of a session', async (t) => {
+  const gateway = await startTestGateway(t, { model: answer, config: small })
+  await talk(gateway, 1, 8)
+  const start = await gateway.event('session:start')
+  const { context } = await gateway.event('session:compress', { compression_count: 2 })
+  assert.deepEqual(context, {
+    platform: 'fake',
+    session_id: start.context['session_id'],
+    old_session_id: '',
+    in_place: true,
+    compression_count: 2,
+  })
+})
+
+test('people still read what was summed up: it is shown in its place, marked, and found by its words', async (t) => {
+  const gateway = await startTestGateway(t, { model: answer, config: small })
+  await talk(gateway, 1, 5)
+  const { context } = await gateway.event('session:compress')
+  await gateway.stop()
+  const { stdout } = await runHere(gateway.home.root, ['sessions', 'show', String(context['session_id'])])
+  const shown = stdout.split('\n').filter((line) => /^(user|summary|assistant) |^message \d|^## Goal/.test(line))
+  const marks = shown.map((line) => line.replace(/ {2}\d.*?(?= {2}|$)/, '').slice(0, 60))
+  const gone = '  (the model does not read this any more)'
+  assert.deepEqual(marks.slice(3, 8), [
+    `user${gone}`,
+    `message 2 ${filler}`.slice(0, 60),
+    `assistant${gone}`,
+    `user${gone}`,
+    `message 3 ${filler}`.slice(0, 60),
+  ])
+  assert.ok(marks.indexOf('summary') > marks.indexOf(`message 3 ${filler}`.slice(0, 60)))
+  const found = await runHere(gateway.home.root, ['sessions', 'search', 'message', '2'])
+  assert.match(found.stdout, /«message» «2»/)
+})
+
+test('a task in the background is made shorter, too, and no event tells of it', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { platforms: { fake: { home_channel: 'home' } } },
+    prepare: ({ hooks }) => {
+      const folder = join(hooks, 'starter')
+      mkdirSync(folder, { recursive: true, mode: 0o755 })
+      writeFileSync(join(folder, 'HOOK.yaml'), 'events: gateway:startup\n')
+      writeFileSync(
+        join(folder, 'handler.js'),
+        `export const handle = (event, context, { gateway }) => gateway.startAgent('look', { deliver: 'fake:home' })`,
+      )
+    },
+    model: ({ body }) => {
+      const messages = JSON.stringify(body['messages'])
+      if (messages.length > 9_000) return tooLong
+      if (messages.includes('Old tool output cleared')) return { text: 'made it' }
+      return terminalCall('seq 1 800')
+    },
+  })
+  await gateway.reply('made it', 'home')
+  await gateway.stop()
+  assert.ok(!gateway.events.some(({ name }) => name === 'session:compress'))
+  assert.equal(rowsIn(gateway.home, 'select id from messages where superseded = 1').length, 1)
+})
+
+test('a model that refuses a conversation in the middle of a turn gets a shorter one, and people their answer', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { compression: { protect_last_n: 1 } },
+    model: (request) => {
+      if (asksForSummary(request)) return { text: 'the record' }
+      if (JSON.stringify(request.body['messages']).length > 12_000) return tooLong
+      if (!request.lastUserText.startsWith('work')) return answer(request)
+      return hasResult(request) ? { text: 'the work is done' } : terminalCall('seq 1 1200')
+    },
+  })
+  await talk(gateway, 1, 3)
+  await gateway.say('work')
+  await gateway.reply('the work is done')
+  const [first, second] = gateway.events.filter(({ name }) => name === 'session:compress')
+  assert.equal(first?.context['compression_count'], 1)
+  assert.equal(second, undefined)
+  const last = conversation(gateway.model.requests.at(-1))
+  assert.match(last.join('\n'), /the record/)
+  assert.match(last.at(-1) ?? '', /^tool: .*1200/, 'what the model has just asked for stays')
+})
+
+test('/compress does it at once, keeps what was asked for, and says how much shorter it got', async (t) => {
+  const gateway = await startTestGateway(t, {
+    model: answer,
+    config: { context_length: 16_000, compression: { protect_last_n: 1 } },
+  })
+  await gateway.say('/compress')
+  await gateway.reply('There is nothing to compress: we have not said anything yet.')
+  await talk(gateway, 1, 6)
+  assert.ok(!gateway.events.some(({ name }) => name === 'session:compress'))
+  await gateway.say('/compact the roses')
+  await gateway.reply(/Compressed: this conversation had about [\d,]+ tokens, now it has [\d,]+\./)
+  await gateway.event('session:compress', { compression_count: 1 })
+  await gateway.event('command:compress', { raw_command: 'compact', args: 'the roses' })
+  const request = gateway.model.requests.find(asksForSummary)
+  assert.match(request?.lastUserText ?? '', /Keep above all what concerns this: "the roses"/)
+  await gateway.say('/compress')
+  await gateway.reply('There is nothing to compress: this conversation is still short.')
+  await talk(gateway, 7, 7)
+  assert.match(conversation(gateway.model.requests.at(-1)).join('\n'), /A garden of roses/)
+})
+
+test('/compress waits for the turn that runs, and what is written behind it waits for the summary', async (t) => {
+  const go = Promise.withResolvers<void>()
+  const gateway = await startTestGateway(t, {
+    config: { context_length: 16_000, compression: { protect_last_n: 1 } },
+    model: (request) =>
+      request.lastUserText === 'slow' ? { text: 'slowly', gate: () => go.promise } : answer(request),
+  })
+  await talk(gateway, 1, 6)
+  await gateway.say('slow')
+  await gateway.asked(6)
+  await gateway.say('/compress')
+  await gateway.reply('I will compress this conversation as soon as I am done.')
+  await gateway.say('after it')
+  go.resolve()
+  await gateway.reply('Heard after it')
+  assert.match(conversation(gateway.model.requests.at(-1)).join('\n'), /A garden of roses/)
+  const replies = gateway.replies().map((text) => text.slice(0, 10))
+  assert.deepEqual(replies.slice(-3), ['slowly', 'Compressed', 'Heard afte'])
+})
+
+test('a summary that fails costs nobody an answer: the conversation stays, one warning, and no other try for a minute', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { ...small, agent: { max_retries: 0 } },
+    model: (request) => (asksForSummary(request) ? { error: { status: 500 } } : answer(request)),
+  })
+  await talk(gateway, 1, 6)
+  assert.equal(gateway.model.requests.filter(asksForSummary).length, 1)
+  assert.equal(gateway.log.filter((line) => line.includes('stays as it is')).length, 1)
+  assert.equal(conversation(gateway.model.requests.at(-1)).length, 11)
+  assert.ok(!gateway.events.some(({ name }) => name === 'session:compress'))
+  await gateway.say('/compress')
+  await gateway.reply('The conversation could not be compressed and stays as it is.')
+})
+
+test('a gateway that ends between the summary and the disk has changed nothing, and does it anew', async (t) => {
+  let failures = 1
+  const gateway = await startTestGateway(t, {
+    model: answer,
+    config: small,
+    gateway: {
+      probe(point) {
+        if (point !== 'compression:summarised' || failures-- <= 0) return
+        seen.push(...rowsIn(gateway.home, 'select id from messages where superseded <> 0 or is_summary <> 0'))
+        failed.resolve(gateway.stop(AbortSignal.abort()))
+      },
+    },
+  })
+  const seen: unknown[] = []
+  const failed = Promise.withResolvers<void>()
+  await talk(gateway, 1, 4)
+  await gateway.say(`message 5 ${filler}`)
+  await failed.promise
+  assert.deepEqual(seen, [])
+  await gateway.start()
+  await gateway.reply('Heard message 5')
+  assert.equal(rowsIn(gateway.home, 'select count(*) as n from messages where is_summary = 1')[0]?.['n'], 1)
+})
+
+test('a turn that goes on after a stop sees the conversation as it was compressed', async (t) => {
+  let hangs = true
+  const gateway = await startTestGateway(t, {
+    config: small,
+    model: (request) => {
+      if (asksForSummary(request) || !request.lastUserText.startsWith('message 5') || !hangs) return answer(request)
+      return { text: 'x', hang: 'headers' }
+    },
+  })
+  await talk(gateway, 1, 4)
+  await gateway.say(`message 5 ${filler}`)
+  await gateway.asked(5)
+  await gateway.stop(AbortSignal.abort())
+  hangs = false
+  await gateway.start()
+  await gateway.reply('Heard message 5')
+  const [before, after] = sent(gateway).slice(-2)
+  assert.match(before ?? '', /A garden of roses/)
+  assert.equal(after, before)
+})
+
+test('with compression.enabled: false only a person compresses', async (t) => {
+  const gateway = await startTestGateway(t, {
+    model: answer,
+    config: { context_length: 4_000, compression: { ...small.compression, enabled: false } },
+  })
+  await talk(gateway, 1, 6)
+  assert.equal(gateway.model.requests.filter(asksForSummary).length, 0)
+  await gateway.say('/compress')
+  await gateway.reply('Compressed')
+})
+
+test('another model may write the summary, under the key of either version of the configuration', async (t) => {
+  const { compression } = small
+  const keys = [
+    { compression: { ...compression, summary_model: 'cheap', threshold_percent: 50 } },
+    { compression, auxiliary: { compression: { model: 'cheap', provider: 'auto' }, vision: { model: 'eyes' } } },
+  ]
+  for (const more of keys) {
+    const gateway = await startTestGateway(t, { model: answer, config: { ...small, ...more } })
+    await talk(gateway, 1, 5)
+    await gateway.event('session:compress')
+    const models = gateway.model.requests.map((request) => `${asksForSummary(request)} ${request.body['model']}`)
+    assert.deepEqual([...new Set(models)].sort(), ['false test-model', 'true cheap'])
+  }
+})
