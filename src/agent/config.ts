@@ -8,7 +8,6 @@ import { compressionConfig } from './compression/config.ts'
 const seconds = z.number().positive()
 
 export const agentConfig = {
-  ...compressionConfig,
   model: z
     .string()
     .default('')
@@ -41,6 +40,7 @@ export const agentConfig = {
     .min(1)
     .optional()
     .describe('Length limit of one answer; needed by Anthropic, 8192 there by default.'),
+  ...compressionConfig,
   agent: z
     .object({
       drain_timeout: seconds.default(30).describe('Seconds that running turns get to end when the daemon stops.'),
