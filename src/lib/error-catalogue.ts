@@ -260,6 +260,10 @@ export const errorCatalogue = {
     meaning: 'A plugin registers a background daemon under a name that another one has.',
     hint: 'Give the daemon another name, best one that begins with the name of the plugin.',
   },
+  'plugins/state-too-large': {
+    meaning: 'A plugin wants to keep more than its state can hold; nothing was changed.',
+    hint: 'Keep less: large or many things belong into files of the plugin’s own.',
+  },
   'plugins/not-a-platform': {
     meaning: 'Only a plugin of kind platform registers a platform.',
     hint: 'Write `kind: platform` into its plugin.yaml and put its folder into `platforms/`.',
@@ -267,6 +271,34 @@ export const errorCatalogue = {
   'plugins/not-allowed': {
     meaning: 'A plugin asks for something that the configuration does not allow it.',
     hint: 'The message names the key of `plugins.entries` that would.',
+  },
+  'middleware/name-taken': {
+    meaning: 'Something is already registered under this name.',
+    hint: 'Choose another name, or remove the first registration.',
+  },
+  'middleware/bad-registration': {
+    meaning: 'This cannot be registered around managed calls.',
+    hint: 'The message says what is wrong; the types of registerGuardrail, registerIntercept and so on say what is expected.',
+  },
+  'middleware/scope-closed': {
+    meaning: 'The scope has ended; nothing can be registered on it any more.',
+    hint: 'Register while the work of the scope runs, or on everything.',
+  },
+  'middleware/foreign-scope': {
+    meaning: 'This is not a scope of this gateway.',
+    hint: 'Hand on the very object that a callback got as `scope`.',
+  },
+  'middleware/next-called-twice': {
+    meaning: 'A callback called its next_call a second time.',
+    hint: 'Call next_call once. What has to run several times is an execution intercept.',
+  },
+  'middleware/next-revoked': {
+    meaning: 'The rest of a call was asked for after the one it was given to had settled.',
+    hint: 'Await next or next_call before you return.',
+  },
+  'middleware/bad-return': {
+    meaning: 'A callback around a managed call returned something that cannot be used.',
+    hint: 'The message names it and what it should have returned.',
   },
   'outbox/dead': {
     meaning: 'A reply could not be delivered and will not be tried again by itself.',

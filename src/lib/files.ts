@@ -1,6 +1,7 @@
 /**
  * Small files of our own: written whole or not at all, and for the owner's eyes only.
  * Synchronous on purpose: these files are tiny and rarely written, and start-up is simpler without waiting in between.
+ * `saveFile` is for those that are written while people wait for answers.
  */
 import { randomBytes } from 'node:crypto'
 import {
@@ -16,6 +17,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
+import { open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { systemCode } from './errors.ts'
 
@@ -24,7 +26,7 @@ import { systemCode } from './errors.ts'
  * The folder must exist. Throws the system's error (ENOSPC, EACCES …) and leaves no temporary file behind.
  */
 export function writeFileAtomic(path: string, text: string, mode = 0o600): void {
-  const temporary = join(dirname(path), `.${basename(path)}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`)
+  const temporary = temporaryBeside(path)
   try {
     const file = openSync(temporary, 'wx', mode)
     try {
@@ -41,6 +43,40 @@ export function writeFileAtomic(path: string, text: string, mode = 0o600): void 
     throw error
   }
   syncDirectory(dirname(path))
+}
+
+/** As `writeFileAtomic`, without holding up anything else. Rejects with the system's error. */
+export async function saveFile(path: string, text: string, mode = 0o600): Promise<void> {
+  const temporary = temporaryBeside(path)
+  try {
+    await writeDurably(temporary, 'wx', async (file) => {
+      await file.chmod(mode)
+      await file.writeFile(text)
+    })
+    await rename(temporary, path)
+  } catch (error) {
+    await rm(temporary, { force: true })
+    throw error
+  }
+  await writeDurably(dirname(path), 'r')
+}
+
+async function writeDurably(
+  path: string,
+  flags: 'wx' | 'r',
+  write?: (file: Awaited<ReturnType<typeof open>>) => Promise<void>,
+): Promise<void> {
+  const file = await open(path, flags, 0o600)
+  try {
+    await write?.(file)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+function temporaryBeside(path: string): string {
+  return join(dirname(path), `.${basename(path)}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`)
 }
 
 /** Makes the rename itself durable. */
