@@ -11,21 +11,35 @@ import { shellWords } from './shell-words.ts'
 export interface CommandHookDeps {
   readonly environment: () => Readonly<Record<string, string>>
   readonly cwd: string
+  /** Why it may not run right now; '' where it may. */
+  doubt(): string
 }
 
 /** Its exit code by which it says no. */
 const blocks = 2
 const maxReasonChars = 400
 
-export function createCommandHook(hook: CommandHook, { environment, cwd }: CommandHookDeps): RunHook {
+export function createCommandHook(hook: CommandHook, { environment, cwd, doubt }: CommandHookDeps): RunHook {
   return async ({ event, context, wanted, deadlineMs }) => {
     const words = shellWords(hook.command)
     if (words === undefined || !fits(hook.matcher, context)) return nothing
+    const reason = doubt()
+    if (reason !== '') return closed(hook, wanted, failed(reason, { kind: 'unavailable', blamed: false }))
     const input = JSON.stringify(payloadOf(event, context, cwd))
     const ended = await runProgram({ words, input, env: environment(), cwd, timeoutMs: deadlineMs })
-    const outcome = outcomeOf(ended)
-    return wanted && !outcome.ok && hook.fail_closed ? { ok: true, value: refusal(outcome.text) } : outcome
+    return closed(hook, wanted, outcomeOf(ended))
   }
+}
+
+/** What it says of an event when it cannot be asked; undefined where that lets things pass. */
+export function answerInDoubt(hook: CommandHook, context: unknown): unknown {
+  return hook.fail_closed && fits(hook.matcher, context)
+    ? refusal('A hook that must allow this cannot be asked.')
+    : undefined
+}
+
+function closed({ fail_closed }: CommandHook, wanted: boolean, outcome: Outcome): Outcome {
+  return wanted && !outcome.ok && fail_closed ? { ok: true, value: refusal(outcome.text) } : outcome
 }
 
 const nothing: Outcome = { ok: true, value: null }

@@ -5,12 +5,13 @@ import { basename } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
-import { createCommandHook } from './command-hook.ts'
+import { answerInDoubt, createCommandHook } from './command-hook.ts'
 import { type CommandHook, commandHooksIn, type HooksConfig, type Webhook } from './config.ts'
 import { isAllowed, readConsents } from './consent.ts'
 import { basicsOf } from './groups.ts'
 import { createListener, type Listener } from './listener.ts'
 import type { Subscription } from './matching.ts'
+import { createProgramCheck, programFiles } from './program-file.ts'
 import { type HookReport, noCounts } from './report.ts'
 import { shellWords } from './shell-words.ts'
 import { createWebhook, type WebhookDeps } from './webhook.ts'
@@ -41,10 +42,16 @@ type Wanted =
   | { readonly kind: 'command'; readonly events: readonly string[]; readonly spec: CommandHook }
   | { readonly kind: 'webhook'; readonly events: readonly string[]; readonly spec: Webhook }
 
+/** What was accepted: fingerprints of the program's files, or whatever they hold. */
+type Grant = 'any' | readonly string[]
+
 interface Entry {
   readonly wanted: Wanted
   /** Undefined where nobody has accepted it. */
+  readonly grant: Grant | undefined
   readonly listener: Listener | undefined
+  /** Why it may not run right now; '' where it may. */
+  doubt(): string
 }
 
 /** Attempts and what they need beside the time of the address itself. */
@@ -78,24 +85,36 @@ export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
     return found
   }
 
-  function accepted(wanted: Wanted): boolean {
-    if (wanted.kind === 'webhook' || deps.acceptsAll()) return true
+  function grantOf(wanted: Wanted): Grant | undefined {
+    if (wanted.kind === 'webhook' || deps.acceptsAll()) return 'any'
+    const { command } = wanted.spec
+    const [event = ''] = wanted.events
     try {
-      const allowed = readConsents(home)
-      return wanted.events.every((event) => isAllowed({ event, command: wanted.spec.command }, allowed))
+      const found = readConsents(home).filter((one) => isAllowed({ event, command }, [one]))
+      if (found.length === 0) return undefined
+      const programs = found.flatMap(({ program }) => program ?? [])
+      return programs.length < found.length ? 'any' : programs
     } catch (error) {
       log.warn({ error }, `which programs were accepted cannot be read, so none runs: ${messageOf(error)}`)
-      return false
+      return undefined
     }
   }
 
-  function listenerOf(id: string, wanted: Wanted): Listener {
+  function doubtOf(id: string, { kind, spec }: Wanted, grant: Grant): () => string {
+    if (kind === 'webhook' || grant === 'any') return () => ''
+    const isAccepted = createProgramCheck(programFiles(spec.command, home), grant)
+    return () => (isAccepted() ? '' : `its program has changed since it was accepted: hermes hooks accept ${id}`)
+  }
+
+  function listenerOf(id: string, wanted: Wanted, doubt: () => string): Listener {
     const listener = createListener({
       id,
-      run:
-        wanted.kind === 'command'
-          ? createCommandHook(wanted.spec, { environment, cwd: home })
-          : createWebhook(wanted.spec, { ...deps, environment: deps.environment, cwd: home }),
+      ...(wanted.kind === 'command'
+        ? {
+            run: createCommandHook(wanted.spec, { environment, cwd: home, doubt }),
+            inDoubt: (context: unknown) => answerInDoubt(wanted.spec, context),
+          }
+        : { run: createWebhook(wanted.spec, { ...deps, environment: deps.environment, cwd: home }) }),
       deadlineMs: () => deadlineOf(wanted),
       wantsToHear: () => true,
       clock,
@@ -107,16 +126,20 @@ export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
 
   function entryOf(id: string, wanted: Wanted, before: Entry | undefined): Entry {
     const isSame = isDeepStrictEqual(before?.wanted, wanted)
-    const mayRun = accepted(wanted)
-    if (before !== undefined && isSame && mayRun === (before.listener !== undefined)) return before
+    const grant = grantOf(wanted)
+    if (before !== undefined && isSame && isDeepStrictEqual(before.grant, grant)) return before
     before?.listener?.end()
     for (const event of wanted.events) {
       const doubt = deps.doubtAbout(event)
       if (doubt !== undefined && !isSame) log.warn({ hook: id }, `hooks in config.yaml: ${doubt}`)
     }
-    if (mayRun) return { wanted, listener: listenerOf(id, wanted) }
+    if (grant !== undefined) {
+      const doubt = doubtOf(id, wanted, grant)
+      if (doubt() !== '') log.warn({ hook: id }, `${id} does not run: ${doubt()}`)
+      return { wanted, grant, doubt, listener: listenerOf(id, wanted, doubt) }
+    }
     log.warn({ hook: id }, `${id} does not run: nobody has accepted it; \`hermes hooks accept ${id}\` does`)
-    return { wanted, listener: undefined }
+    return { wanted, grant, listener: undefined, doubt: () => `hermes hooks accept ${id}` }
   }
 
   return {
@@ -143,15 +166,16 @@ function deadlineOf({ kind, spec }: Wanted): number {
 }
 
 /** Commands and addresses may hold secrets: of an address only its host is shown. */
-function reportOf(name: string, { wanted, listener }: Entry): HookReport {
+function reportOf(name: string, { wanted, listener, doubt }: Entry): HookReport {
   const { kind, events, spec } = wanted
-  const notAccepted = { state: 'not-accepted' as const, reason: `hermes hooks accept ${name}` }
+  const reason = doubt()
+  const notAccepted = { state: 'not-accepted' as const, reason }
   return {
     name,
     kind,
     description: kind === 'command' ? spec.command : `POST ${new URL(spec.url).origin}`,
     events,
-    ...(listener?.state() ?? notAccepted),
+    ...(reason === '' && listener !== undefined ? listener.state() : notAccepted),
     problem: '',
     language: '',
     origin: 'config',

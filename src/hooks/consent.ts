@@ -1,6 +1,7 @@
 /**
- * Which programs of the configuration may run: each event with its command is accepted once, by a person (contract §2.7).
- * The configuration may come from elsewhere; who can write it could otherwise run anything.
+ * Which programs of the configuration may run: each event with its command is accepted once, by a person (contract §2.7),
+ * and again when the program's file is another one. The configuration may come from elsewhere; who can write it could
+ * otherwise run anything.
  */
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -9,9 +10,13 @@ import { ensureDirectory, readTextIfExists, writeFileAtomic } from '../lib/files
 export interface Consent {
   readonly event: string
   readonly command: string
+  /** The fingerprint of the program's files when it was accepted; left out, they may hold whatever they hold. */
+  readonly program?: string | undefined
 }
 
-const fileShape = z.object({ allowed: z.array(z.looseObject({ event: z.string(), command: z.string() })) })
+const fileShape = z.object({
+  allowed: z.array(z.looseObject({ event: z.string(), command: z.string(), program: z.string().optional() })),
+})
 
 function fileIn(home: string): string {
   return join(home, 'shell-hooks-allowlist.json')
@@ -35,6 +40,7 @@ export function writeConsents(home: string, allowed: readonly Consent[]): void {
   writeFileAtomic(fileIn(home), `${JSON.stringify({ allowed }, null, 2)}\n`)
 }
 
+/** Whether this command was accepted for this event, whatever its files held. */
 export function isAllowed({ event, command }: Consent, allowed: readonly Consent[]): boolean {
   return allowed.some((one) => one.event === event && one.command === command)
 }

@@ -15,6 +15,8 @@ export interface ListenerDeps {
   deadlineMs(): number
   /** False: it hears nothing for now, and that is nobody's fault. */
   wantsToHear(): boolean
+  /** What it answers where it cannot be asked, or fails; undefined if left out. Not while a person has paused it. */
+  inDoubt?(context: unknown): unknown
   /** Its process has ended because of it, this often. */
   onKill?(kills: number): void
   readonly clock: () => number
@@ -27,8 +29,10 @@ export interface Listener {
   readonly id: string
   /** Hands an event over and returns at once. */
   hear(event: string, context: unknown): void
-  /** As `hear`; resolves with what it returned, undefined when it failed or did not hear it. Never rejects. */
+  /** As `hear`; resolves with what it returned, `inDoubt` when it failed or did not hear it. Never rejects. */
   ask(event: string, context: unknown): Promise<unknown>
+  /** What it answers where it was not, or cannot be asked; undefined for most. */
+  inDoubt(context: unknown): unknown
   /** Calls it now, past the line and without counting. Never rejects. */
   tryOut(event: string, context: unknown): Promise<{ readonly outcome: Outcome; readonly ms: number }>
   state(): { readonly state: ListenerState; readonly reason: string }
@@ -57,7 +61,16 @@ interface Waiting {
   readonly bytes: number
 }
 
-export function createListener({ id, run, deadlineMs, wantsToHear, onKill, clock, log }: ListenerDeps): Listener {
+export function createListener({
+  id,
+  run,
+  deadlineMs,
+  wantsToHear,
+  onKill,
+  clock,
+  log,
+  ...deps
+}: ListenerDeps): Listener {
   const health = createHealth()
   const queue = createQueue<Waiting>(maxWaiting, work)
   let paused = false
@@ -71,13 +84,13 @@ export function createListener({ id, run, deadlineMs, wantsToHear, onKill, clock
     // It may have been set aside while this one waited.
     if (!isOpen()) {
       health.dropped()
-      answer?.(undefined)
+      answer?.(inDoubt(context))
       return
     }
     const began = performance.now()
     const outcome = await attempt(event, context, answer !== undefined)
     note(event, outcome, performance.now() - began)
-    answer?.(outcome.ok ? outcome.value : undefined)
+    answer?.(outcome.ok ? outcome.value : inDoubt(context))
   }
 
   /** An event that cannot even be written down must not stop the line. */
@@ -103,6 +116,10 @@ export function createListener({ id, run, deadlineMs, wantsToHear, onKill, clock
     if (setAside !== undefined)
       log.error({}, `hook ${id} is set aside: ${setAside}; mend its files, or \`hermes hooks resume\``)
     if (health.kills() > killsBefore) onKill?.(health.kills())
+  }
+
+  function inDoubt(context: unknown): unknown {
+    return paused ? undefined : deps.inDoubt?.(context)
   }
 
   function isOpen(): boolean {
@@ -136,13 +153,14 @@ export function createListener({ id, run, deadlineMs, wantsToHear, onKill, clock
         `hook ${id} is too slow: ${queue.waiting()} events wait, further ones are dropped`,
       )
     }
-    waiting.answer?.(undefined)
+    waiting.answer?.(inDoubt(waiting.context))
   }
 
   return {
     id,
     hear: (event, context) => take({ event, context, bytes: weightOf(context) }),
     ask: (event, context) => new Promise((answer) => take({ event, context, answer, bytes: weightOf(context) })),
+    inDoubt,
     async tryOut(event, context) {
       const began = performance.now()
       const outcome = await attempt(event, context, true)
@@ -172,7 +190,7 @@ export function createListener({ id, run, deadlineMs, wantsToHear, onKill, clock
     end() {
       ended = true
       waitingBytes = 0
-      for (const { answer } of queue.clear()) answer?.(undefined)
+      for (const { answer, context } of queue.clear()) answer?.(inDoubt(context))
     },
   }
 }

@@ -121,14 +121,14 @@ export function createHookRegistry(deps: HookRegistryDeps): HookRegistry {
     async emitCollect(name, context, withinMs) {
       const asked = match(name)
       if (asked.length === 0) return []
-      const answers = new Map<number, unknown>()
+      // Until it has answered, what it says in doubt counts.
+      const answers = asked.map((listener) => listener.inDoubt(context))
       const all = asked.map(async (listener, index) => {
-        const value = await listener.ask(name, context)
-        if (value !== undefined && value !== null) answers.set(index, value)
+        answers[index] = await listener.ask(name, context)
       })
       const { done } = await within(Promise.all(all), withinMs)
       if (!done) log.warn({ event: name }, `hooks took longer than ${withinMs} ms to decide about ${name}`)
-      return asked.flatMap((_listener, index) => (answers.has(index) ? [answers.get(index)] : []))
+      return answers.filter((answer) => answer !== undefined && answer !== null)
     },
 
     hears: (name) => match(name).length > 0,

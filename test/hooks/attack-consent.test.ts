@@ -1,0 +1,95 @@
+/**
+ * What a person accepted is the program that lay there, and a program that must allow a command is not got round.
+ */
+import assert from 'node:assert/strict'
+import { chmodSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { writeConsents } from '../../src/hooks/consent.ts'
+import { fingerprintOf, programFiles } from '../../src/hooks/program-file.ts'
+import { command, type HooksUnderTest, hooksWith } from './support.ts'
+
+const allow = ''
+const handled = 'console.log(JSON.stringify({ decision: "handled" }))'
+const refused = (answers: readonly unknown[]) => JSON.stringify(answers).includes('"decision":"deny"')
+
+function write(file: string, body: string): void {
+  writeFileSync(file, `#!${process.execPath}\n${body}\n`)
+  chmodSync(file, 0o755)
+}
+
+/** A program for `command:*` that was accepted as it lies there. */
+function accepted(t: TestContext, body: string, more: Readonly<Record<string, unknown>> = {}) {
+  const hooks = hooksWith(t, { acceptsAll: false })
+  const file = join(hooks.home, 'gate.js')
+  write(file, body)
+  hooks.settings.hooks = { ...hooks.settings.hooks, 'command:*': [{ command: file, timeout: 10, ...more }] }
+  accept(hooks, file)
+  hooks.registry.discoverAndLoad()
+  return { hooks, file }
+}
+
+function accept(hooks: HooksUnderTest, file: string): void {
+  const program = fingerprintOf(programFiles(file, hooks.home))
+  writeConsents(hooks.home, [{ event: 'command:*', command: file, program }])
+}
+
+const ask = (hooks: HooksUnderTest, name = 'new', withinMs = 20_000) =>
+  hooks.registry.emitCollect(`command:${name}`, command(name), withinMs)
+
+test('a program that was changed after it was accepted does not run until it is accepted again', async (t) => {
+  const { hooks, file } = accepted(t, handled)
+  assert.deepEqual(await ask(hooks), [{ decision: 'handled' }])
+  utimesSync(file, 1, 1)
+  assert.deepEqual(await ask(hooks), [{ decision: 'handled' }], 'it is as it was')
+  write(file, `require('node:fs').writeFileSync('evil', ''); ${handled}`)
+  assert.deepEqual(await ask(hooks), [])
+  const { state, reason } = hooks.report('command:*/gate.js')
+  assert.equal(state, 'not-accepted')
+  assert.match(reason, /changed since it was accepted: hermes hooks accept command:\*\/gate\.js/)
+  accept(hooks, file)
+  hooks.registry.reconfigured()
+  assert.deepEqual(await ask(hooks), [{ decision: 'handled' }])
+  assert.equal(hooks.report('command:*/gate.js').state, 'ready')
+})
+
+test('an acceptance that says nothing of the program holds whatever the program is', async (t) => {
+  const { hooks, file } = accepted(t, handled)
+  writeConsents(hooks.home, [{ event: 'command:*', command: file }])
+  hooks.registry.reconfigured()
+  write(file, `${handled} // changed`)
+  assert.deepEqual(await ask(hooks), [{ decision: 'handled' }])
+})
+
+test('a program counts by its path, and so does the script of an interpreter', () => {
+  const cases: readonly [string, readonly string[]][] = [
+    ['/usr/bin/notify --file /etc/hosts', ['/usr/bin/notify']],
+    ['./notify.sh', ['/home/notify.sh']],
+    ['jq .', []],
+    ['python3 -u check.py --log /var/log/x', ['/home/check.py']],
+    ['/usr/bin/node gate.js', ['/usr/bin/node', '/home/gate.js']],
+    ['sh', []],
+  ]
+  for (const [text, files] of cases) assert.deepEqual(programFiles(text, '/home'), files, text)
+})
+
+test('a gate that is to fail closed stays closed: changed, too slow for the command, or failing again and again', async (t) => {
+  const strict = { fail_closed: true, matcher: 'new' }
+  const changed = accepted(t, allow, strict)
+  assert.deepEqual(await ask(changed.hooks), [])
+  write(changed.file, `${allow} // changed`)
+  assert.ok(refused(await ask(changed.hooks)), 'changed')
+
+  const slow = accepted(t, 'setInterval(() => undefined, 1000)', strict)
+  assert.ok(refused(await ask(slow.hooks, 'new', 100)), 'slow')
+
+  const failing = accepted(t, 'process.exit(1)', strict)
+  for (let count = 0; count < 3; count++) failing.hooks.registry.emit('command:new', command('new'))
+  await failing.hooks.registry.settled(20_000)
+  assert.equal(failing.hooks.report('command:*/gate.js').state, 'set-aside')
+  assert.ok(refused(await ask(failing.hooks)), 'set aside')
+  assert.deepEqual(await ask(failing.hooks, 'status'), [], 'of other commands it says nothing')
+
+  failing.hooks.registry.pause('command:*/gate.js')
+  assert.deepEqual(await ask(failing.hooks), [], 'paused by a person')
+})
