@@ -3,6 +3,7 @@
  * nothing here may delay or break the turn.
  */
 import type { AgentWatcher } from './agent/journal.ts'
+import { follow } from './lib/follow.ts'
 import type { EventListener } from './message/hook-events.ts'
 import { type Target, targetOf } from './message/source.ts'
 import type { DraftAddress, Outbox } from './outbox/outbox.ts'
@@ -34,7 +35,7 @@ export function openTurnView(deps: TurnViewDeps, turn: Turn, signal: AbortSignal
   const { source, messageId } = turn.event
   const target = targetOf(source)
   const turnId = turn.id
-  const typing = new AbortController()
+  const typing = follow(signal)
   const draft = outbox.openDraft({
     target,
     turnId,
@@ -44,7 +45,7 @@ export function openTurnView(deps: TurnViewDeps, turn: Turn, signal: AbortSignal
   const answers = messageId === undefined ? {} : { messageId }
   let text = ''
 
-  outbox.typing(target, AbortSignal.any([signal, typing.signal]))
+  outbox.typing(target, typing.signal)
   deps.activity(target, { kind: 'turn-started', turnId, ...answers })
 
   return {
@@ -72,7 +73,10 @@ export function openTurnView(deps: TurnViewDeps, turn: Turn, signal: AbortSignal
     shownText: () => text,
     closeDraft: async () => (draft === null ? null : await draft.close()),
     ended: (status) => deps.activity(target, { kind: 'turn-ended', turnId, status, ...answers }),
-    // Without a reason an error with a stack would be made for each turn.
-    close: () => typing.abort('the turn has ended'),
+    close() {
+      typing.release()
+      // Without a reason an error with a stack would be made for each turn.
+      typing.abort('the turn has ended')
+    },
   }
 }
