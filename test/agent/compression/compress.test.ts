@@ -95,6 +95,23 @@ test('however long the messages are, the model can read what it sums up, and the
   assert.ok(asked.includes('"n790 '))
 })
 
+test('old results of tools are not paid for once more: the model sums up without them', async () => {
+  const look: PlanLine[] = [
+    {
+      message: {
+        role: 'assistant',
+        content: '',
+        toolCalls: [{ id: 'c', name: 'read_file', arguments: '{"path":"a.txt"}' }],
+      },
+    },
+    { message: { role: 'tool', toolCallId: 'c', name: 'read_file', content: `contents ${filler}` } },
+  ]
+  const { asked } = await compressed([...talk(3), ...look, ...talk(15)], 'x')
+  assert.ok(asked.includes('read_file {\\"path\\":\\"a.txt\\"}'))
+  assert.ok(asked.includes('{"result_of":"read_file","text":"[Old tool output cleared to save context space]"}'))
+  assert.ok(!asked.includes('contents word'))
+})
+
 test('an empty summary, and one that is longer than what it replaces, are not used', async () => {
   await assert.rejects(compressed(talk(20), ' \n'), SummaryUnusable)
   await assert.rejects(compressed(talk(20), filler.repeat(100)), SummaryUnusable)
