@@ -21,21 +21,46 @@ const attempts = 2
 export function createWebhook(hook: Webhook, deps: WebhookDeps): RunHook {
   return async ({ event, context }) => {
     if (!fits(hook.matcher, context)) return { ok: true, value: null }
-    const secret = hook.secret ?? (hook.secret_env === undefined ? '' : deps.environment()[hook.secret_env])
-    if (secret === undefined) return failed(`The variable ${hook.secret_env}, which holds its secret, is not set.`)
+    const secret = hook.secret ?? (hook.secret_env === undefined ? '' : (deps.environment()[hook.secret_env] ?? ''))
+    // Empty is as good as absent: what is to be signed never goes out unsigned.
+    if (secret === '' && hook.secret !== undefined) return failed('Its secret is empty.')
+    if (secret === '' && hook.secret_env !== undefined)
+      return failed(`The variable ${hook.secret_env}, which holds its secret, is not set.`)
     const delivery = deps.newId()
     const timestamp = new Date(deps.clock()).toISOString()
     const body = JSON.stringify({ ...payloadOf(event, context, deps.cwd), delivery_id: delivery, timestamp })
+    const { url, authorization } = addressOf(hook.url)
     const headers = {
+      ...authorization,
       'content-type': 'application/json',
       'x-hermes-event': event,
       'x-hermes-delivery': delivery,
       ...(secret === '' ? {} : { 'x-hermes-signature-256': `sha256=${hmac(secret, body)}` }),
     }
     for (let attempt = 1; ; attempt++) {
-      const { outcome, mayRetry } = await post(hook, body, headers, deps.fetch)
+      const { outcome, mayRetry } = await post({ url, timeout: hook.timeout }, body, headers, deps.fetch)
       if (outcome.ok || !mayRetry || attempt === attempts) return outcome
     }
+  }
+}
+
+/** A name and a password belong into a header: `fetch` refuses them within an address, and names it with them. */
+function addressOf(text: string): { readonly url: string; readonly authorization: Readonly<Record<string, string>> } {
+  const url = new URL(text)
+  const { username, password } = url
+  if (username === '' && password === '') return { url: text, authorization: {} }
+  url.username = ''
+  url.password = ''
+  const said = Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64')
+  return { url: url.href, authorization: { authorization: `Basic ${said}` } }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    // A percent sign that stands for itself.
+    return text
   }
 }
 
@@ -44,7 +69,7 @@ function hmac(secret: string, body: string): string {
 }
 
 async function post(
-  { url, timeout }: Webhook,
+  { url, timeout }: Pick<Webhook, 'url' | 'timeout'>,
   body: string,
   headers: Readonly<Record<string, string>>,
   send: typeof fetch,
