@@ -1,21 +1,19 @@
 /**
- * What plugins answer in a form that nobody understands: ignored, and said once.
+ * What a plugin does in a way that cannot be used: said once, not at every turn.
  */
 import type { Logger } from '../lib/log.ts'
 import { createRecent } from '../lib/recent.ts'
 
-/** Says once per plugin and place what was expected. */
-export type Complain = (owner: string, point: string, expected: string) => void
+export type Complain = (plugin: string, sentence: string) => void
 
 /** Complaints that are remembered. */
 const maxRemembered = 500
 
 export function createComplaints(log: Logger): Complain {
   const told = createRecent<true>(maxRemembered)
-  return (owner, point, expected) => {
-    const key = `${owner}\n${point}\n${expected}`
-    if (told.has(key)) return
-    told.set(key, true)
-    log.warn({ plugin: owner, hook: point }, `the answer of plugin ${owner} to ${point} is ignored: ${expected}`)
+  return (plugin, sentence) => {
+    if (told.has(sentence)) return
+    told.set(sentence, true)
+    log.warn({ plugin }, sentence)
   }
 }

@@ -24,7 +24,8 @@ export interface PluginPointsDeps {
 export function createPluginPoints(deps: PluginPointsDeps): AgentPoints {
   const { hooks, memory } = deps
   const complain = createComplaints(deps.log)
-  const misfitAt = (point: string) => (owner: string, expected: string) => complain(owner, point, expected)
+  const misfitAt = (point: string) => (owner: string, expected: string) =>
+    complain(owner, `the answer of plugin ${owner} to ${point} is ignored: ${expected}`)
   return {
     ...createTurnPoints(hooks, memory, misfitAt),
     ...createRequestPoints({ hooks, streamReasoning: deps.streamReasoning, misfitAt }),
