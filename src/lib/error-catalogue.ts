@@ -268,6 +268,18 @@ export const errorCatalogue = {
     meaning: 'Only a plugin of kind platform registers a platform.',
     hint: 'Write `kind: platform` into its plugin.yaml and put its folder into `platforms/`.',
   },
+  'plugins/bad-request': {
+    meaning: 'A plugin asks for something in a form that cannot be understood.',
+    hint: 'The message says what was expected.',
+  },
+  'plugins/tool-refused': {
+    meaning: 'A tool that a plugin wants to run was not run.',
+    hint: 'The message says who refused it and why.',
+  },
+  'plugins/too-deep': {
+    meaning: 'A plugin calls itself: what it asks for brings it to ask again.',
+    hint: 'Let its middleware look at whether the call is its own (`session_id` begins with `plugin:`).',
+  },
   'plugins/not-allowed': {
     meaning: 'A plugin asks for something that the configuration does not allow it.',
     hint: 'The message names the key of `plugins.entries` that would.',

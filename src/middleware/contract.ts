@@ -317,6 +317,8 @@ export interface ManagedModelCall<Request extends Fields, Chunk, Response> exten
   stream(request: Request, signal: AbortSignal): AsyncGenerator<Chunk, Response, void>
   /** Aggregates chunks that stream intercepts have changed; without such intercepts it is not asked for. */
   collector(): ChunkCollector<Chunk, Response>
+  /** A stream begins; when an intercept calls `next` again, it begins anew, and the chunks so far count no more. */
+  onBegin?(): void
   /** Each chunk once, as it leaves the stream intercepts. A throw ends the call, never the process. */
   onChunk?(chunk: Chunk): void
 }

@@ -19,6 +19,7 @@ const areas: Readonly<Record<AreaOf<ErrorCode>, string>> = {
   hosts: 'Handlers: hooks and Python plugins',
   hooks: 'Hooks and what they ask for',
   plugins: 'Plugins and what they register',
+  middleware: 'Managed calls and what is put around them',
   outbox: 'Replies that go out',
   cli: 'The command line',
 }

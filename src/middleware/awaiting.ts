@@ -1,0 +1,29 @@
+/**
+ * Small tools for values that may be promises, and for promises that nobody may be waiting for.
+ */
+
+/** Whether there is something to wait for; plain values save the turn of a promise. */
+export function isPending(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+}
+
+/** Waits for the work; a failure goes to `failed`. Never rejects unless `failed` throws. */
+export async function failureOf(work: PromiseLike<unknown>, failed: (error: unknown) => void): Promise<void> {
+  try {
+    await work
+  } catch (error) {
+    failed(error)
+  }
+}
+
+/** A rejection for somebody who may not look at it: it must not end the process. */
+export function rejected(error: unknown): Promise<never> {
+  const promise = Promise.reject(error)
+  overlook(promise)
+  return promise
+}
+
+/** Whoever holds the promise still gets its rejection; if nobody does, nothing happens. */
+export function overlook(promise: Promise<unknown>): void {
+  promise.then(undefined, () => undefined)
+}

@@ -1,0 +1,52 @@
+/**
+ * One way through the rest of a call: the call's own, or one that a `next` opened. It has a signal of its own, since an
+ * intercept that settles calls off what its `next` still runs, and nothing else. Signals are made when somebody looks.
+ */
+export class Branch {
+  #given: AbortSignal | undefined
+  #controller: AbortController | undefined
+  #inner: Branch[] | undefined
+  #ended: { readonly reason: unknown } | undefined
+
+  /** With the signal of the caller for the call's own; without, for those inside of it. */
+  constructor(given?: AbortSignal) {
+    this.#given = given
+  }
+
+  get signal(): AbortSignal {
+    if (this.#given !== undefined) return this.#given
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#ended !== undefined) this.#controller.abort(this.#ended.reason)
+    }
+    return this.#controller.signal
+  }
+
+  get ended(): boolean {
+    return this.#ended !== undefined
+  }
+
+  open(): Branch {
+    const branch = new Branch()
+    if (this.#ended !== undefined) branch.abort(this.#ended.reason)
+    this.#inner ??= []
+    this.#inner.push(branch)
+    return branch
+  }
+
+  /** What came out of `open` is over. */
+  close(branch: Branch): void {
+    const inner = this.#inner
+    if (inner === undefined) return
+    const at = inner.lastIndexOf(branch)
+    if (at >= 0) inner.splice(at, 1)
+  }
+
+  /** Calls it off, with everything that was opened in it. The signal of the caller is the caller's. */
+  abort(reason: unknown): void {
+    if (this.#ended !== undefined) return
+    this.#ended = { reason }
+    this.#controller?.abort(reason)
+    for (const branch of this.#inner ?? []) branch.abort(reason)
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * Copies of plain data. Strings are shared, objects and arrays are new; what is neither (an instance of a class, a buffer,
+ * a function) stays the same object, as in Hermes, which falls back to sharing what cannot be copied.
+ */
+
+/** Deeper than requests are, and far from the end of the stack. */
+const deepest = 100
+
+/** A copy that can be changed without the original noticing. Never throws. */
+export function copyOf<Value>(value: Value): Value
+export function copyOf(value: unknown): unknown {
+  return copied(value, false)
+}
+
+/** What observers may see of a value: a copy, without the headers that prove who somebody is. Never throws. */
+export function observedCopy(value: unknown): unknown {
+  return copied(value, true)
+}
+
+/** A copy that nobody can change. Never throws. */
+export function frozenCopy<Value>(value: Value): Value {
+  return frozen(copyOf(value), 0)
+}
+
+function frozen<Value>(value: Value, depth: number): Value {
+  // A circle would never end; instances of classes were not copied.
+  if (depth > deepest || !isPlain(value)) return value
+  for (const item of Object.values(value)) if (typeof item === 'object' && item !== null) frozen(item, depth + 1)
+  return Object.freeze(value)
+}
+
+function isPlain(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false
+  if (Array.isArray(value)) return true
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+function copied(value: unknown, withoutProofs: boolean): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  try {
+    return copyAt(value, 0, withoutProofs, undefined)
+  } catch {
+    // A circle, something very deep, or a getter that throws.
+    return copiedWithCare(value, withoutProofs)
+  }
+}
+
+function copiedWithCare(value: object, withoutProofs: boolean): unknown {
+  try {
+    return copyAt(value, 0, withoutProofs, new Map())
+  } catch {
+    // Observers get nothing rather than headers; a rewriter gets the very object.
+    return withoutProofs ? null : value
+  }
+}
+
+/** With `seen`, circles become circles of the copy; without, anything beyond `deepest` throws. */
+function copyAt(value: object, depth: number, withoutProofs: boolean, seen: Map<object, object> | undefined): unknown {
+  if (seen === undefined) {
+    if (depth > deepest) throw new RangeError('too deep')
+  } else {
+    const known = seen.get(value)
+    if (known !== undefined) return known
+  }
+  if (Array.isArray(value)) {
+    const list: unknown[] = value.slice()
+    seen?.set(value, list)
+    for (let index = 0; index < list.length; index++) {
+      const item = list[index]
+      if (typeof item === 'object' && item !== null) list[index] = copyAt(item, depth + 1, withoutProofs, seen)
+    }
+    return list
+  }
+  const prototype = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null) {
+    return withoutProofs && value instanceof Headers
+      ? copyAt(Object.fromEntries(value), depth, withoutProofs, seen)
+      : value
+  }
+  const fields: Record<string, unknown> = { ...value }
+  seen?.set(value, fields)
+  for (const key in fields) {
+    if (withoutProofs && isProof(key)) {
+      delete fields[key]
+      continue
+    }
+    const item = fields[key]
+    if (typeof item === 'object' && item !== null) fields[key] = copyAt(item, depth + 1, withoutProofs, seen)
+  }
+  return fields
+}
+
+const proofs = new Set([
+  'authorization',
+  'proxy-authorization',
+  'cookie',
+  'x-api-key',
+  'api-key',
+  'anthropic-api-key',
+  'x-goog-api-key',
+])
+const shortest = 'cookie'.length
+const longest = 'proxy-authorization'.length
+
+/** Whether a header of this name proves who somebody is (`contract/middleware.md` §1.8). */
+function isProof(name: string): boolean {
+  if (name.length < shortest || name.length > longest) return false
+  // Nearly every key that is long enough ends here; making small letters costs more than all the rest.
+  const first = name.charCodeAt(0) | 0x20
+  if (first !== 0x61 && first !== 0x63 && first !== 0x70 && first !== 0x78) return false
+  return proofs.has(name.toLowerCase())
+}
+
+/** Whether two values hold the same plain data. What is not plain data is the same only as the same object. */
+export function sameData(one: unknown, other: unknown): boolean {
+  try {
+    return sameAt(one, other, 0)
+  } catch {
+    // Too deep to tell: then it counts as changed, which costs a second look and nothing else.
+    return false
+  }
+}
+
+function sameAt(one: unknown, other: unknown, depth: number): boolean {
+  if (Object.is(one, other)) return true
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false
+  if (depth > deepest) throw new RangeError('too deep')
+  const prototype = Object.getPrototypeOf(one)
+  if (prototype !== Object.getPrototypeOf(other)) return false
+  if (Array.isArray(one)) {
+    if (!Array.isArray(other) || one.length !== other.length) return false
+    return one.every((item, index) => sameAt(item, other[index], depth + 1))
+  }
+  if (prototype !== Object.prototype && prototype !== null) return false
+  const [mine, theirs] = [Object.entries(one), new Map(Object.entries(other))]
+  return (
+    mine.length === theirs.size &&
+    mine.every(([key, item]) => theirs.has(key) && sameAt(item, theirs.get(key), depth + 1))
+  )
+}

@@ -1,0 +1,113 @@
+/**
+ * Who takes part, in order: levels merged from everything through the plugins to the innermost scope, then ascending
+ * priority. Made once for each change; a stage that holds one is not touched by later changes.
+ */
+import type { Guardrails, Intercepts, Sanitizers } from './contract.ts'
+import type { Families, HermesCallbacks, Subscriber } from './level.ts'
+import type { Entries, Registry } from './registry.ts'
+
+export interface Snapshot {
+  readonly guardrails: { readonly [On in keyof Guardrails]: Entries<Guardrails[On]> }
+  readonly intercepts: { readonly [Point in keyof Intercepts]: Entries<Intercepts[Point]> }
+  readonly sanitizers: { readonly [Point in keyof Sanitizers]: Entries<Sanitizers[Point]> }
+  readonly hermes: { readonly [Kind in keyof HermesCallbacks]: Entries<HermesCallbacks[Kind]> }
+  readonly subscribers: Entries<Subscriber>
+  /** Whether anybody looks at tool calls. */
+  readonly tools: boolean
+  /** Whether anybody looks at model calls. */
+  readonly models: boolean
+}
+
+const none: readonly never[] = []
+
+export const emptySnapshot: Snapshot = {
+  guardrails: { tool: none, model: none },
+  intercepts: {
+    tool_request: none,
+    model_request: none,
+    tool_execution: none,
+    model_execution: none,
+    model_stream: none,
+  },
+  sanitizers: {
+    tool_request: none,
+    tool_response: none,
+    model_request: none,
+    model_response: none,
+    mark: none,
+    scope_start: none,
+    scope_end: none,
+  },
+  hermes: { llm_request: none, tool_request: none, llm_execution: none, tool_execution: none },
+  subscribers: none,
+  tools: false,
+  models: false,
+}
+
+/** What holds under `levels`, the outer one first, that come inside of what holds already. */
+export function mergeInto(outer: Snapshot, levels: readonly Families[]): Snapshot {
+  const merged = <Callback>(
+    before: Entries<Callback>,
+    registryOf: (families: Families) => Registry<Callback>,
+  ): Entries<Callback> => {
+    const inner = levels.flatMap((families) => registryOf(families).entries)
+    // The sort is stable: equal priorities stay in the order of levels.
+    return inner.length === 0 ? before : [...before, ...inner].sort((a, b) => a.priority - b.priority)
+  }
+  const { guardrails, intercepts, sanitizers, hermes } = outer
+  const lists = {
+    guardrails: {
+      tool: merged(guardrails.tool, (from) => from.guardrails.tool),
+      model: merged(guardrails.model, (from) => from.guardrails.model),
+    },
+    intercepts: {
+      tool_request: merged(intercepts.tool_request, (from) => from.intercepts.tool_request),
+      model_request: merged(intercepts.model_request, (from) => from.intercepts.model_request),
+      tool_execution: merged(intercepts.tool_execution, (from) => from.intercepts.tool_execution),
+      model_execution: merged(intercepts.model_execution, (from) => from.intercepts.model_execution),
+      model_stream: merged(intercepts.model_stream, (from) => from.intercepts.model_stream),
+    },
+    sanitizers: {
+      tool_request: merged(sanitizers.tool_request, (from) => from.sanitizers.tool_request),
+      tool_response: merged(sanitizers.tool_response, (from) => from.sanitizers.tool_response),
+      model_request: merged(sanitizers.model_request, (from) => from.sanitizers.model_request),
+      model_response: merged(sanitizers.model_response, (from) => from.sanitizers.model_response),
+      mark: merged(sanitizers.mark, (from) => from.sanitizers.mark),
+      scope_start: merged(sanitizers.scope_start, (from) => from.sanitizers.scope_start),
+      scope_end: merged(sanitizers.scope_end, (from) => from.sanitizers.scope_end),
+    },
+    hermes: {
+      llm_request: merged(hermes.llm_request, (from) => from.hermes.llm_request),
+      tool_request: merged(hermes.tool_request, (from) => from.hermes.tool_request),
+      llm_execution: merged(hermes.llm_execution, (from) => from.hermes.llm_execution),
+      tool_execution: merged(hermes.tool_execution, (from) => from.hermes.tool_execution),
+    },
+    subscribers: merged(outer.subscribers, (from) => from.subscribers),
+  }
+  return { ...lists, tools: looksAtTools(lists), models: looksAtModels(lists) }
+}
+
+type Lists = Omit<Snapshot, 'tools' | 'models'>
+
+function looksAtTools({ guardrails, intercepts, hermes, subscribers }: Lists): boolean {
+  return [
+    guardrails.tool,
+    intercepts.tool_request,
+    intercepts.tool_execution,
+    hermes.tool_request,
+    hermes.tool_execution,
+    subscribers,
+  ].some((entries) => entries.length > 0)
+}
+
+function looksAtModels({ guardrails, intercepts, hermes, subscribers }: Lists): boolean {
+  return [
+    guardrails.model,
+    intercepts.model_request,
+    intercepts.model_execution,
+    intercepts.model_stream,
+    hermes.llm_request,
+    hermes.llm_execution,
+    subscribers,
+  ].some((entries) => entries.length > 0)
+}

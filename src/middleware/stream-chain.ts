@@ -1,0 +1,229 @@
+/**
+ * Stream intercepts: they wrap the chunks of a provider, lazily. Every step runs in the context of the call, whoever
+ * pulls; whatever was opened is closed when the outermost stream ends.
+ */
+import { HermesError } from '../lib/errors.ts'
+import type { Branch } from './branch.ts'
+import type { CallRun } from './call-run.ts'
+import type { Awaitable, Fields, ModelCallView, Next } from './contract.ts'
+import { nameOf } from './failures.ts'
+import { Lease } from './lease.ts'
+import { closeInTime } from './patience.ts'
+import type { Entries, Entry } from './registry.ts'
+import { Replay } from './stream-replay.ts'
+
+export type StreamIntercept = (
+  view: ModelCallView,
+  next: Next<Fields, AsyncIterable<unknown>>,
+) => Awaitable<AsyncIterable<unknown>>
+
+/** An iterator that has to be closed unless it ended by itself. */
+export type Chunks = AsyncIterator<unknown, unknown, undefined>
+
+export type StreamIntercepts = (request: Fields, branch: Branch) => Promise<Chunks>
+
+export interface StreamChain {
+  readonly run: CallRun
+  readonly entries: Entries<StreamIntercept>
+  view(request: Fields, branch: Branch): ModelCallView
+  /** The stream of the provider. */
+  provider(request: Fields, signal: AbortSignal): Chunks
+  /** Runs a step in the context of the call. */
+  inCall<Value>(step: () => Value): Value
+}
+
+export function streamIntercepts(chain: StreamChain): StreamIntercepts {
+  return (request, branch) => openAt(chain, 0, request, branch)
+}
+
+async function openAt(chain: StreamChain, depth: number, request: Fields, branch: Branch): Promise<Chunks> {
+  const entry = chain.entries[depth]
+  if (entry === undefined) return heeded(chain.run, inContext(chain, chain.provider(request, branch.signal)))
+  return openFrame(chain, entry, depth, request, branch)
+}
+
+async function openFrame(
+  chain: StreamChain,
+  entry: Entry<StreamIntercept>,
+  depth: number,
+  request: Fields,
+  branch: Branch,
+): Promise<Chunks> {
+  const { run } = chain
+  const what = `the stream of ${nameOf(entry)}`
+  const lease = new StreamLease(run, branch, () => run.refusal(entry))
+  const replay = entry.failsOpen ? new Replay() : undefined
+  const next = async (given: Fields = request) => {
+    const inner = await lease.open((way) => openAt(chain, depth + 1, given, way))
+    return iterable(replay === undefined ? inner : replay.record(inner))
+  }
+  const skip = async (error: unknown): Promise<Chunks> => {
+    if (replay === undefined || !replay.possible) throw error
+    run.throwIfAborted(error)
+    run.room.failures.tell(entry, 'model_stream', error, 'the stream goes on without it')
+    return replay.again() ?? lease.open((way) => openAt(chain, depth + 1, request, way))
+  }
+  let own: Chunks
+  try {
+    const stream = await chain.inCall(() => entry.callback(chain.view(request, branch), next))
+    own = inContext(chain, iteratorOf(stream, entry))
+  } catch (error) {
+    try {
+      own = await skip(error)
+    } catch (cause) {
+      await lease.end()
+      throw cause
+    }
+  }
+  let open = true
+  const close = async () => {
+    open = false
+    await lease.end()
+  }
+  const pull = async (): Promise<IteratorResult<unknown, unknown>> => {
+    if (!open) return end
+    try {
+      const step = await own.next()
+      if (step.done === true) await close()
+      else replay?.isOut()
+      return step
+    } catch (error) {
+      try {
+        own = await skip(error)
+      } catch (cause) {
+        await close()
+        throw cause
+      }
+      return pull()
+    }
+  }
+  return {
+    next: pull,
+    async return() {
+      if (open) {
+        open = false
+        await closeInTime(own, what, run.room)
+        await lease.end()
+      }
+      return end
+    },
+  }
+}
+
+/** A lease whose streams stay open until they end or it does. */
+class StreamLease {
+  readonly #lease: Lease
+  readonly #run: CallRun
+  readonly #branch: Branch
+  readonly #refusal: () => unknown
+  #ended = false
+  #ways: { readonly way: Branch; chunks: Chunks | undefined }[] = []
+
+  constructor(run: CallRun, branch: Branch, refusal: () => unknown) {
+    this.#run = run
+    this.#branch = branch
+    this.#refusal = refusal
+    this.#lease = new Lease(branch, refusal)
+  }
+
+  open(opening: (way: Branch) => Promise<Chunks>): Promise<Chunks> {
+    return this.#lease.run(async () => {
+      const opened: { readonly way: Branch; chunks: Chunks | undefined } = {
+        way: this.#branch.open(),
+        chunks: undefined,
+      }
+      this.#ways.push(opened)
+      const over = () => {
+        this.#branch.close(opened.way)
+        this.#ways = this.#ways.filter((other) => other !== opened)
+      }
+      try {
+        const chunks = await opening(opened.way)
+        if (this.#ended) {
+          await closeInTime(chunks, `the stream of ${this.#run.name}`, this.#run.room)
+          throw this.#refusal()
+        }
+        opened.chunks = chunks
+        return closing(chunks, over)
+      } catch (error) {
+        over()
+        throw error
+      }
+    })
+  }
+
+  /** Closes what is still open. Never rejects. */
+  async end(): Promise<void> {
+    this.#ended = true
+    this.#lease.end()
+    for (const { way, chunks } of this.#ways.splice(0)) {
+      way.abort(this.#refusal())
+      this.#branch.close(way)
+      if (chunks !== undefined) await closeInTime(chunks, `the stream of ${this.#run.name}`, this.#run.room)
+    }
+  }
+}
+
+/** The same chunks; `over` is told when they end, however they do. */
+function closing(chunks: Chunks, over: () => void): Chunks {
+  return {
+    async next() {
+      try {
+        const step = await chunks.next()
+        if (step.done === true) over()
+        return step
+      } catch (error) {
+        over()
+        throw error
+      }
+    },
+    async return() {
+      over()
+      await chunks.return?.()
+      return end
+    },
+  }
+}
+
+const end = { done: true, value: undefined } as const
+
+function inContext({ inCall }: StreamChain, chunks: Chunks): Chunks {
+  return {
+    next: () => inCall(() => chunks.next()),
+    async return() {
+      await inCall(() => chunks.return?.())
+      return end
+    },
+  }
+}
+
+/** The run is told of a failure of the provider, so that no intercept swallows an abort. */
+function heeded(run: CallRun, chunks: Chunks): Chunks {
+  return {
+    ...chunks,
+    async next() {
+      try {
+        return await chunks.next()
+      } catch (error) {
+        run.failed(error)
+        throw error
+      }
+    },
+  }
+}
+
+function iterable(chunks: Chunks): AsyncIterable<unknown> {
+  return { [Symbol.asyncIterator]: () => chunks }
+}
+
+function iteratorOf(stream: unknown, entry: Entry<unknown>): Chunks {
+  if (typeof stream === 'object' && stream !== null && isAsyncIterable(stream)) return stream[Symbol.asyncIterator]()
+  throw new HermesError(
+    'middleware/bad-return',
+    `The stream intercept ${nameOf(entry)} returned nothing to iterate over.`,
+  )
+}
+
+function isAsyncIterable(stream: object): stream is AsyncIterable<unknown, unknown, undefined> {
+  return Symbol.asyncIterator in stream && typeof stream[Symbol.asyncIterator] === 'function'
+}

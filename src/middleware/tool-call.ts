@@ -1,0 +1,123 @@
+/**
+ * A managed tool call, step by step (design, "Managed calls").
+ */
+import { Branch } from './branch.ts'
+import { CallRun } from './call-run.ts'
+import { carryOut } from './carry-out.ts'
+import type { Fields, ManagedToolCall, ToolCallView, ToolExecutionPayload, ToolRequestPayload } from './contract.ts'
+import { passGuardrails } from './guardrails.ts'
+import { passRewriters } from './hermes-rewrites.ts'
+import { orLeave } from './patience.ts'
+import { toolExecutionPayload, toolRequestPayload } from './payloads.ts'
+import { passIntercepts, readArgs } from './rewrites.ts'
+import type { Room } from './room.ts'
+import { payloadSanitizers } from './sanitize.ts'
+import type { ScopeNode } from './scope.ts'
+import { ToolView } from './views.ts'
+
+export type AnyToolCall = ManagedToolCall<Fields, unknown>
+
+/** Without anybody who looks: the arguments by reference, nothing around the handler. */
+export function bareTool(call: AnyToolCall, signal: AbortSignal): Promise<unknown> {
+  try {
+    if (call.policy === undefined) return call.handler(call.args, signal)
+    const allowed = call.policy(call.args, [])
+    return allowed instanceof Promise
+      ? allowed.then((args) => call.handler(args, signal))
+      : call.handler(allowed, signal)
+  } catch (error) {
+    return Promise.reject(error)
+  }
+}
+
+export function runTool(room: Room, call: AnyToolCall, scope: ScopeNode): Promise<unknown> {
+  const run = new CallRun(room, 'tool', call.toolName, scope, call)
+  const root = new Branch(run.signal)
+  const work = steps(run, call, root)
+  if (call.signal === undefined) return work
+  return orLeave(work, {
+    signal: call.signal,
+    graceMs: room.graceMs,
+    aborted: () => root.abort(run.signal.reason),
+    mustWait: () => run.atWork > 0,
+    letGo: () => run.leave(),
+  })
+}
+
+async function steps(run: CallRun, call: AnyToolCall, root: Branch): Promise<unknown> {
+  try {
+    call.signal?.throwIfAborted()
+    await guard(run, call, call.args)
+    const args = await rewritten(run, call)
+    if (args !== call.args) await guard(run, call, args)
+    run.throwIfLeft()
+    const allowed = call.policy === undefined ? args : await call.policy(args, run.trace)
+    return await execute(run, call, allowed, root)
+  } finally {
+    run.over = true
+  }
+}
+
+function guard(run: CallRun, call: AnyToolCall, args: Fields): Promise<void> | undefined {
+  const entries = run.scope.snapshot.guardrails.tool
+  if (entries.length === 0) return undefined
+  return passGuardrails<ToolCallView>(
+    run,
+    entries,
+    (scope) => new ToolView(run, scope, undefined, call.toolCallId, args),
+  )
+}
+
+async function rewritten(run: CallRun, call: AnyToolCall): Promise<Fields> {
+  const { scope, signal } = run
+  const { toolCallId } = call
+  let args = call.args
+  const intercepts = scope.snapshot.intercepts.tool_request
+  if (intercepts.length > 0)
+    args = await passIntercepts(run, intercepts, args, {
+      point: 'tool_request',
+      view: (value) => new ToolView(run, scope, undefined, toolCallId, value),
+      read: readArgs,
+    })
+  const rewriters = scope.snapshot.hermes.tool_request
+  if (rewriters.length > 0)
+    args = await passRewriters<ToolRequestPayload>(run, rewriters, args, run.original(call.args), {
+      key: 'args',
+      kind: 'tool_request',
+      payload: (value, original) => toolRequestPayload(run, scope, signal, toolCallId, value, original),
+    })
+  return args
+}
+
+function execute(run: CallRun, call: AnyToolCall, args: Fields, root: Branch): Promise<unknown> {
+  const { toolName, toolCallId } = call
+  const profile = { tool_call_id: toolCallId }
+  return carryOut<ToolCallView, ToolExecutionPayload>(run, root, args, {
+    point: 'tool_execution',
+    attributes: [],
+    marks: [],
+    profile: () => profile,
+    partial: () => null,
+    around: ({ intercepts, hermes }) => ({ outer: intercepts.tool_execution, inner: hermes.tool_execution, more: 0 }),
+    cleaners: ({ sanitizers }) => ({
+      request: payloadSanitizers(sanitizers.tool_request, 'tool_request', { toolName }),
+      response: payloadSanitizers(sanitizers.tool_response, 'tool_response', { toolName }),
+    }),
+    view: (value, scope, branch) => new ToolView(run, scope, branch, toolCallId, value),
+    payload: (value, scope, branch, next) =>
+      toolExecutionPayload(
+        run,
+        toolRequestPayload(run, scope, branch.signal, toolCallId, value, run.original(call.args)),
+        next,
+      ),
+    async terminal(value, { signal }) {
+      run.throwIfLeft()
+      run.atWork += 1
+      try {
+        return await call.handler(value, signal)
+      } finally {
+        run.atWork -= 1
+      }
+    },
+  })
+}
