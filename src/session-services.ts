@@ -5,16 +5,17 @@ import type { CommandServices, SessionStatus } from './commands/command.ts'
 import type { Engine } from './engine/engine.ts'
 import type { Outcomes } from './inbox/outcomes.ts'
 import { eventState, finishEvent, queuedEvents } from './inbox/queries.ts'
+import { storedEvent } from './inbox/stored-event.ts'
 import { brand } from './lib/brand.ts'
 import { sessionIdAt } from './lib/ids.ts'
-import type { EventListener } from './message/hook-events.ts'
+import { agentContext, type EventListener } from './message/hook-events.ts'
 import type { SessionId, SessionKey } from './message/ids.ts'
 import type { SessionSource } from './message/source.ts'
 import type { TurnOutcome } from './platforms/adapter.ts'
 import { laneState, resetLane } from './sessions/lanes.ts'
 import { countMessages, sessionById } from './sessions/listing.ts'
 import type { RunningTurns } from './sessions/running-turns.ts'
-import { endTurn, openTurn, requestTurnStop } from './sessions/turns.ts'
+import { endTurn, type OpenTurn, openTurn, requestTurnStop } from './sessions/turns.ts'
 import { row, type UseCase } from './store/query.ts'
 import type { Store } from './store/store.ts'
 
@@ -53,13 +54,20 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     if (watched) deps.emit('session:end', { platform, user_id: userId, session_key: key })
     const visit = { key, source: JSON.stringify(source), platform, userId, newSessionId: id, now }
     const ended = await store.run(function* () {
-      const seq = yield* abandonOpenTurn(key, now)
+      const open = yield* abandonOpenTurn(key, now)
       yield* resetLane(visit, title)
-      return seq
+      return open
     })
-    if (ended !== undefined) outcomes.settle(ended, stoppedOutcome)
+    if (ended !== undefined) outcomes.settle(ended.seq, stoppedOutcome)
+    if (watched && ended !== undefined) tellEnd(key, ended)
     if (watched) deps.emit('session:reset', { platform, user_id: userId, session_key: key })
     return brand<SessionId>(id)
+  }
+
+  /** Whoever was told that the agent began is told that it ended. */
+  function tellEnd(key: SessionKey, { session_id, payload }: OpenTurn): void {
+    const context = agentContext(storedEvent(payload), session_id, key)
+    deps.emit('agent:end', { ...context, response: '', response_full: '', model: '', provider: '' })
   }
 
   return {
@@ -114,12 +122,12 @@ function* withdraw(seq: number): UseCase<{ state: 'withdrawn' | 'over' } | { sta
 }
 
 /** A turn that did not end in time is closed here; what it still writes is refused by the fence. */
-function* abandonOpenTurn(key: SessionKey, now: number): UseCase<number | undefined> {
+function* abandonOpenTurn(key: SessionKey, now: number): UseCase<OpenTurn | undefined> {
   const open = yield* openTurn(key)
   if (open === undefined) return undefined
   yield* endTurn(open.id, { state: 'stopped', reason: 'reset', model: '', provider: '' }, now)
   yield* finishEvent(open.seq, stoppedOutcome)
-  return open.seq
+  return open
 }
 
 function* statusOf(key: SessionKey, isRunning: boolean): UseCase<SessionStatus> {

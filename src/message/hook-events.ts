@@ -2,6 +2,8 @@
  * The typed map of gateway events (contract §1.4). Payload keys are the contract's own: drop-in handlers read them.
  * Hooks watch these; `gateway.ts` decides who listens.
  */
+import type { MessageEvent } from './event.ts'
+
 export interface HookEvents {
   /** Every first connect has settled, or ten seconds have passed. */
   'gateway:startup': { platforms: string[] }
@@ -192,4 +194,23 @@ export type EventListener = <Name extends HookEventName>(name: Name, context: Ho
 export function cutForHooks(text: string): string {
   if (text.length <= 500) return text
   return Array.from(text.slice(0, 1_000)).slice(0, 500).join('')
+}
+
+/** What the events of a turn have in common. */
+export function agentContext(
+  { source, text }: Pick<MessageEvent, 'source' | 'text'>,
+  sessionId: string,
+  sessionKey: string,
+): AgentContext {
+  return {
+    platform: source.platform,
+    user_id: source.userId ?? '',
+    session_id: sessionId,
+    session_key: sessionKey,
+    chat_id: source.chatId,
+    thread_id: source.threadId ?? '',
+    chat_type: source.chatType,
+    message: cutForHooks(text),
+    message_full: text,
+  }
 }

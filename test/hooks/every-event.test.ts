@@ -149,6 +149,32 @@ test('a streamed answer and one in pieces are told of as people see them', async
   note(gateway)
 })
 
+test('a turn that waits for its next try when /new comes is told to have ended', async (t) => {
+  let poisoned = true
+  const gateway = await start(t, {
+    gateway: {
+      // A fault that nobody foresaw, in the middle of the route.
+      probe(point) {
+        if (poisoned && point === 'agent:streaming') throw new TypeError('nobody foresaw this')
+      },
+    },
+  })
+  await gateway.say('poison', { user: 'ada' })
+  await gateway.logged('a turn could not go on')
+  poisoned = false
+  await gateway.say('/new', { user: 'ada' })
+  await gateway.event('session:reset')
+  await gateway.say('next', { user: 'ada' })
+  await gateway.reply('You said: next')
+  const ends = gateway.events.filter(({ name, context }) => name === 'agent:end' && context['message'] === 'poison')
+  const [begin] = gateway.events.filter(({ name }) => name === 'agent:start')
+  assert.deepEqual(
+    ends.map(({ context: { session_id, response } }) => [session_id, response]),
+    [[begin?.context['session_id'], '']],
+  )
+  note(gateway)
+})
+
 test('an unknown command is a message and no command; no agent begins', async (t) => {
   const gateway = await start(t)
   await gateway.say('/nonsense')
