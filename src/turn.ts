@@ -12,7 +12,7 @@ import { HermesError, isHermesError, messageOf } from './lib/errors.ts'
 import type { Logger } from './lib/log.ts'
 import { backoffMs } from './lib/wait.ts'
 import type { Attachment, MessageEvent } from './message/event.ts'
-import { cutForHooks, type EventListener } from './message/hook-events.ts'
+import { agentContext, cutForHooks, type EventListener } from './message/hook-events.ts'
 import type { SessionKey } from './message/ids.ts'
 import { noUsage, type ToolCall } from './message/transcript.ts'
 import { GuardrailRejected } from './middleware/rejected.ts'
@@ -304,25 +304,12 @@ function announceStart({ emit, watched }: TurnDeps, turn: Turn): void {
   const { platform, userId = '' } = turn.event.source
   if (turn.fresh)
     emit('session:start', { platform, user_id: userId, session_id: turn.sessionId, session_key: turn.sessionKey })
-  emit('agent:start', agentContext(turn))
+  emit('agent:start', agentContext(turn.event, turn.sessionId, turn.sessionKey))
 }
 
 function announceEnd({ emit, watched }: TurnDeps, turn: Turn, end: TurnEnding): void {
   if (!watched(turn) || !end.announced) return
   const { text, model, provider } = end
-  emit('agent:end', { ...agentContext(turn), response: cutForHooks(text), response_full: text, model, provider })
-}
-
-function agentContext({ event: { source, text }, sessionId, sessionKey }: Turn) {
-  return {
-    platform: source.platform,
-    user_id: source.userId ?? '',
-    session_id: sessionId,
-    session_key: sessionKey,
-    chat_id: source.chatId,
-    thread_id: source.threadId ?? '',
-    chat_type: source.chatType,
-    message: cutForHooks(text),
-    message_full: text,
-  }
+  const context = agentContext(turn.event, turn.sessionId, turn.sessionKey)
+  emit('agent:end', { ...context, response: cutForHooks(text), response_full: text, model, provider })
 }
