@@ -70,6 +70,8 @@ interface Entry {
 
 /** Kills after which a hook lives alone. */
 const maxKills = 2
+/** Of a decision, or of a message that is to be sent: reading one of many megabytes holds up everybody for seconds. */
+const maxFrameBytes = 2 * 1024 * 1024
 /** A hook whose files are away for a moment is being replaced. */
 const absenceMs = 250
 
@@ -103,7 +105,8 @@ export function createFolderHooks(deps: FolderHooksDeps): FolderHooks {
   }
 
   function hostFor(group: HostGroup): Host {
-    return deps.createHost({ ...group, cwd: home, cacheFolder: deps.cacheFolder, log, onRequest })
+    const limits = { maxFrameBytes }
+    return deps.createHost({ ...group, cwd: home, cacheFolder: deps.cacheFolder, log, onRequest, limits })
   }
 
   function deadlineOf({ manifest }: FoundHook): number {

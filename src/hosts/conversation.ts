@@ -65,6 +65,8 @@ export function createConversation({
 }: ConversationOptions): Conversation {
   const flights = createFlights()
   let nextId = 1
+  /** Bytes of answers since the host had last read everything, or nearly so. */
+  let owed = 0
 
   /** Asks one to end; tells when it has not ended after a short grace. */
   const cancel = async (one: InFlight, why: 'timeout' | 'aborted') => {
@@ -79,9 +81,11 @@ export function createConversation({
     await cancel(one, 'timeout')
   }
 
-  /** Answers nobody reads would pile up here. */
+  /** Answers that nobody reads would pile up here; calls that wait to be read do not count, they are ours. */
   const answer = (line: string) => {
-    if (unread() > 2 * limits.maxFrameBytes) onDeaf()
+    if (unread() === 0) owed = 0
+    owed += line.length
+    if (owed > 2 * limits.maxFrameBytes) onDeaf()
     else send(line)
   }
   const serve = async (frame: Extract<FromHost, { t: 'request' }>) => {
