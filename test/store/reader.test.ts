@@ -3,9 +3,11 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { isHermesError } from '../../src/lib/errors.ts'
+import { insertRow, settleRow } from '../../src/outbox/queries.ts'
 import { messagesOfSession } from '../../src/sessions/listing.ts'
 import { appendMessage, readTranscript } from '../../src/sessions/transcript.ts'
 import { beginTurn, endTurn } from '../../src/sessions/turns.ts'
+import type { OutboxState } from '../../src/store/schema.ts'
 import { openReader, type Reader } from '../../src/store/sqlite/reader.ts'
 import type { Store } from '../../src/store/store.ts'
 import { openStore } from '../kit/open-store.ts'
@@ -142,41 +144,78 @@ test('a reader makes no database where there is none', (t) => {
   }
 })
 
-test('what a turn has written is found when the turn ends, each line once, and nothing is left over by its removal', async (t) => {
+/** Lines of turns, and what becomes of their replies. */
+function turnsOf(t: TestContext) {
   const { store, path } = openStore(t)
   const reader = openReader(path)
   t.after(() => reader.close())
   let ord = 0
-  const say = (content: string, turnId: string | null) =>
-    store.run(() => appendMessage({ sessionId: 's', turnId, ord: ord++, message: { role: 'user', content } }, 1_000))
-  const begin = (id: string) =>
-    store.run(() =>
-      beginTurn({ id, sessionKey: id, sessionId: 's', epoch: 1, seq: 1, origin: '', authority: '', route: '' }, 1),
-    )
-  const end = (id: string) =>
-    store.run(() => endTurn(id, { state: 'failed', reason: null, model: '', provider: '' }, 2))
-  const hits = () => reader.search('apple', 10).length
+  const settled = { op: 'send', target: null, doubt: 0, tries: 0, due_at: 0, platform_id: 'm', error: null } as const
+  return {
+    path,
+    hits: () => reader.search('apple', 100).length,
+    say: (content: string, turnId: string | null) =>
+      store.run(() => appendMessage({ sessionId: 's', turnId, ord: ord++, message: { role: 'user', content } }, 1_000)),
+    begin: (id: string) =>
+      store.run(() =>
+        beginTurn({ id, sessionKey: id, sessionId: 's', epoch: 1, seq: 1, origin: '', authority: '', route: '' }, 1),
+      ),
+    end: (id: string) => store.run(() => endTurn(id, { state: 'failed', reason: null, model: '', provider: '' }, 2)),
+    reply: (key: string, state: OutboxState) =>
+      store.run(() => insertRow({ ...replyRow, key, state, turn_id: key }, 1)),
+    settle: (id: number, state: OutboxState) => store.run(() => settleRow({ ...settled, id, state }, 2)),
+  }
+}
 
+const replyRow = {
+  platform: 'p',
+  account: 'a',
+  chat_id: 'c',
+  thread_id: '',
+  session_key: null,
+  kind: 'reply',
+  op: 'send',
+  target: null,
+  text: 'x',
+  reply_to: null,
+  platform_id: null,
+} as const
+
+test('what a turn has written is found once its reply has gone or waits, each line once', async (t) => {
+  const { hits, say, begin, end, reply, settle } = turnsOf(t)
   await begin('one')
   await begin('other')
   await say('apple one', 'one')
   await say('', 'one')
-  assert.equal(hits(), 0)
   await end('one')
+  const sending = await reply('one', 'sending')
+  assert.ok(sending !== undefined)
+  assert.equal(hits(), 0)
+  await settle(sending, 'sent')
   assert.equal(hits(), 1)
   await say('apple two', 'other')
   await say('apple of nobody', null)
   assert.equal(hits(), 3)
+  await say('apple three', 'other')
   await end('other')
-  assert.equal(hits(), 3)
+  await reply('other', 'queued')
+  assert.equal(hits(), 4)
+  await begin('silent')
+  for (let line = 0; line < 51; line++) await say('apple again', 'silent')
+  assert.equal(hits(), 4)
+  await end('silent')
+  assert.equal(hits(), 55)
+})
 
-  await begin('third')
-  await say('apple three', 'third')
+test('lines that are removed leave nothing behind in the search, whether it had taken them in or not', async (t) => {
+  const { path, hits, say, begin } = turnsOf(t)
+  await begin('open')
+  for (const turn of [null, null, 'open']) await say('apple', turn)
   const db = new DatabaseSync(path)
   t.after(() => db.close())
-  db.exec("delete from messages where turn_id in ('one', 'third')")
+  db.exec('delete from messages where id > 1')
+  assert.equal(hits(), 1)
+  await say('apple anew', null)
   assert.equal(hits(), 2)
-  await say('apple four', null)
-  assert.equal(hits(), 3)
   db.exec("insert into messages_fts (messages_fts, rank) values ('integrity-check', 1)")
 })

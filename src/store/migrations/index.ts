@@ -5,7 +5,7 @@
 import { route } from './001-route.ts'
 import { platforms } from './002-platforms.ts'
 import { compression } from './003-compression.ts'
-import { searchByTurn } from './004-search-by-turn.ts'
+import { searchBehind } from './004-search-behind.ts'
 import { ageByNumber } from './005-age-by-number.ts'
 
-export const migrations: readonly string[] = [route, platforms, compression, searchByTurn, ageByNumber]
+export const migrations: readonly string[] = [route, platforms, compression, searchBehind, ageByNumber]
