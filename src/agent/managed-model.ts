@@ -4,7 +4,6 @@
  */
 import { messageOf } from '../lib/errors.ts'
 import type { Middleware, Trace } from '../middleware/contract.ts'
-import { endsInTime } from './let-go.ts'
 import type { AgentPoints, RequestFacts, RequestFailure } from './points.ts'
 import { type JsonObject, type ModelAnswer, ModelError, type ModelRequest, type Provider } from './provider.ts'
 import { isRecord } from './providers/json.ts'
@@ -47,8 +46,7 @@ interface Announced {
 }
 
 /**
- * Rejects with `ModelError`, with what a guardrail or a plugin throws, or with the signal's reason when aborted; also
- * when a plugin holds the call and does not notice.
+ * Rejects with `ModelError`, with what a guardrail or a plugin throws, or with the signal's reason when aborted.
  */
 export async function attemptModel(deps: ManagedModelDeps, attempt: Attempt): Promise<Answered> {
   const { middleware, points } = deps
@@ -57,7 +55,7 @@ export async function attemptModel(deps: ManagedModelDeps, attempt: Attempt): Pr
   const mayChange = middleware.changesAnswers()
   let announced: Announced | undefined
   try {
-    const work = middleware.model({
+    const response: unknown = await middleware.model({
       provider: provider.name,
       model: attempt.request.model,
       request: attempt.request,
@@ -73,8 +71,6 @@ export async function attemptModel(deps: ManagedModelDeps, attempt: Attempt): Pr
       collector: () => provider.collector(),
       onChunk: (chunk) => announced !== undefined && hear(deps, attempt, announced, chunk),
     })
-    if (!(await endsInTime(work, signal))) throw signal.reason
-    const response: unknown = await work
     // The end of an answer can look like any other one; that of a stopped turn must never pass for a good one.
     signal.throwIfAborted()
     if (announced === undefined) throw new Error('a model was asked before anybody knew the request')

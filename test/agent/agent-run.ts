@@ -8,8 +8,8 @@ import { type ApproveTool, denyAll } from '../../src/agent/tool-approval.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { ChatMessage } from '../../src/message/transcript.ts'
 import type { Middleware } from '../../src/middleware/contract.ts'
+import { createMiddleware } from '../../src/middleware/middleware.ts'
 import { GuardrailRejected } from '../../src/middleware/rejected.ts'
-import { createPlainMiddleware } from '../../src/plain-middleware.ts'
 import { createManualClock } from '../kit/manual-clock.ts'
 import { type ScriptStep, scriptedProvider } from '../kit/scripted-provider.ts'
 import { contextFor, memoryJournal, type PlainTool, recordingWatcher, settingsWith, toolBox } from './memory-run.ts'
@@ -42,7 +42,7 @@ export interface Setting extends Partial<AgentRun> {
 export function agentDeps() {
   const clock = createManualClock()
   return {
-    middleware: createPlainMiddleware(),
+    middleware: createMiddleware({ log: silentLog }),
     points: noPoints,
     approve: denyAll,
     refusal: (error: unknown) => (error instanceof GuardrailRejected ? error.reason : null),
