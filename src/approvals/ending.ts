@@ -6,8 +6,8 @@ import { type SessionSource, targetOf } from '../message/source.ts'
 import type { UseCase } from '../store/query.ts'
 import { closedText, type Ending, endingText, shownName } from './closing.ts'
 import { grantInSession, type StoredQuestion, settleQuestion } from './queries.ts'
-import type { Choice, Consequence } from './question.ts'
-import type { Aftermath, QuestionsDeps } from './room.ts'
+import type { Choice, Consequence, Question } from './question.ts'
+import type { Aftermath, ApprovalChoice, QuestionsDeps, WatchedApproval } from './room.ts'
 
 export interface Answer {
   readonly choice: Choice
@@ -111,12 +111,31 @@ function addressOf({ source, sessionKey }: StoredQuestion) {
 
 function tellResolved(
   question: StoredQuestion,
-  { tell }: Aftermath,
+  { tell, watch }: Aftermath,
   outcome: 'answered' | 'expired' | 'replaced',
   answer = '',
   by = '',
 ): void {
   tell(question.source, 'approval:resolved', { ...approvalContext(question), outcome, answer, resolved_by: by })
+  watch((plugins) => {
+    const asked = watchedApproval(question)
+    if (asked !== undefined) plugins.approvalEnded(asked, choiceOf(outcome, answer), by)
+  })
+}
+
+/** Undefined for questions that are no approvals. */
+export function watchedApproval({
+  sessionKey,
+  source,
+  about,
+}: Pick<Question, 'sessionKey' | 'source' | 'about'>): WatchedApproval | undefined {
+  return about === undefined ? undefined : { sessionKey, source, about }
+}
+
+/** In the contract's words; any other way to say no is one. */
+function choiceOf(outcome: 'answered' | 'expired' | 'replaced', answer: string): ApprovalChoice {
+  if (outcome !== 'answered') return outcome === 'expired' ? 'timeout' : 'cancelled'
+  return answer === 'once' || answer === 'session' || answer === 'always' ? answer : 'deny'
 }
 
 /** What events of a question have in common. */

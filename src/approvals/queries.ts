@@ -61,8 +61,16 @@ const insert = query(
 )
 
 export function* insertQuestion(id: string, asked: Question, buttons: boolean, now: number): UseCase<void> {
-  const { kind, sessionKey, source, text, choices, unanswered, timeoutMs } = asked
-  const payload: Payload = { kind, sessionKey, source, text, unanswered, buttons }
+  const { kind, sessionKey, source, text, choices, unanswered, timeoutMs, about } = asked
+  const payload: Payload = {
+    kind,
+    sessionKey,
+    source,
+    text,
+    unanswered,
+    buttons,
+    ...(about === undefined ? {} : { about }),
+  }
   yield* exec(insert, {
     id,
     kind,

@@ -22,6 +22,20 @@ export interface Question {
   readonly timeoutMs: number
   /** The platform's id of the message that is asked about. */
   readonly replyTo?: string
+  /** Of an approval, for plugins: what would be done. */
+  readonly about?: ApprovalAbout
+}
+
+/** What a person is asked to allow (contract §2.6, `pre_approval_request`). */
+export interface ApprovalAbout {
+  /** The shell command, or the tool with its arguments. */
+  readonly command: string
+  /** Why it is asked. */
+  readonly description: string
+  /** The rules that ask for it, the first one first. */
+  readonly patternKeys: readonly string[]
+  readonly turnId: string
+  readonly toolCallId: string
 }
 
 export interface Choice {

@@ -9,7 +9,15 @@ import { type SessionSource, targetOf } from '../message/source.ts'
 import type { PressAnswer } from '../platforms/adapter.ts'
 import type { UseCase } from '../store/query.ts'
 import { keepTime } from './clock.ts'
-import { answerQuestion, approvalContext, expireQuestion, replaceQuestion, replyKeyOf, takeButtons } from './ending.ts'
+import {
+  answerQuestion,
+  approvalContext,
+  expireQuestion,
+  replaceQuestion,
+  replyKeyOf,
+  takeButtons,
+  watchedApproval,
+} from './ending.ts'
 import { findQuestion, insertQuestion, type StoredQuestion, waitingQuestions } from './queries.ts'
 import { buttonsOf, type Question, questionIdIn } from './question.ts'
 import { type Aftermath, createAftermath, type QuestionsDeps } from './room.ts'
@@ -92,6 +100,10 @@ export function createQuestions(deps: QuestionsDeps): Questions {
         ...approvalContext({ id, ...question }),
         message: question.text,
         choices,
+      })
+      after.watch((plugins) => {
+        const asked = watchedApproval(question)
+        if (asked !== undefined) plugins.approvalAsked(asked)
       })
       yield* after.send(message, now)
       return text

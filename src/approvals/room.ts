@@ -9,6 +9,7 @@ import type { SessionSource, Target } from '../message/source.ts'
 import type { Outbox, PreparedReply, Reply } from '../outbox/outbox.ts'
 import type { UseCase } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
+import type { ApprovalAbout } from './question.ts'
 
 export interface QuestionsDeps {
   readonly store: Store
@@ -38,9 +39,25 @@ export interface QuestionsDeps {
   readonly emit: EventListener
   /** Whether what happens there is a gateway event. */
   watched(source: SessionSource): boolean
+  /** What plugins are told, once it is on disk; undefined where there are none. */
+  readonly plugins?: ApprovalWatchers
   /** Named points for crash tests; does nothing in production. */
   probe(point: string): void
 }
+
+/** They watch: nothing here can hold up or change an answer. */
+export interface ApprovalWatchers {
+  approvalAsked(asked: WatchedApproval): void
+  approvalEnded(asked: WatchedApproval, choice: ApprovalChoice, decidedBy: string): void
+}
+
+export interface WatchedApproval {
+  readonly sessionKey: SessionKey
+  readonly source: SessionSource
+  readonly about: ApprovalAbout
+}
+
+export type ApprovalChoice = 'once' | 'session' | 'always' | 'deny' | 'timeout' | 'cancelled'
 
 type ApprovalEvent = {
   [Name in 'approval:requested' | 'approval:resolved']: [name: Name, context: HookEvents[Name]]
@@ -55,6 +72,8 @@ export interface Aftermath {
   answered(): void
   /** A gateway event of this source. */
   readonly tell: (source: SessionSource, ...event: ApprovalEvent) => void
+  /** Something for plugins, once the transaction is on disk. */
+  watch(told: (plugins: ApprovalWatchers) => void): void
   /** The transaction begins, maybe once more: what an earlier try left is void. */
   begin(): void
   committed(): void
@@ -66,6 +85,7 @@ export function createAftermath(deps: QuestionsDeps): Aftermath {
   let lanes = new Set<SessionKey>()
   let answered = false
   let events: ApprovalEvent[] = []
+  let watched: ((plugins: ApprovalWatchers) => void)[] = []
 
   function abandoned(): void {
     for (const reply of replies) reply.abandoned()
@@ -73,6 +93,7 @@ export function createAftermath(deps: QuestionsDeps): Aftermath {
     lanes = new Set()
     answered = false
     events = []
+    watched = []
   }
 
   return {
@@ -88,11 +109,13 @@ export function createAftermath(deps: QuestionsDeps): Aftermath {
     tell(source, ...event) {
       if (deps.watched(source)) events.push(event)
     },
+    watch: (told) => void watched.push(told),
     begin: abandoned,
     committed() {
       if (answered) deps.probe('question:answered')
       for (const reply of replies) reply.committed()
       for (const [name, context] of events) deps.emit(name, context)
+      for (const told of watched) if (deps.plugins !== undefined) told(deps.plugins)
       for (const sessionKey of lanes) deps.wake(sessionKey)
     },
     abandoned,

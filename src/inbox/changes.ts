@@ -12,6 +12,7 @@ import { applyDeletion, applyEdit, rowNamed } from './change-rows.ts'
 import type { InboxDeps } from './inbox.ts'
 import { acceptEvent, finishEvent } from './queries.ts'
 import { reactionEvent } from './reaction.ts'
+import type { Screen } from './screening.ts'
 import { packEvent, storedEvent } from './stored-event.ts'
 
 type Keys = readonly [EventKey, ...EventKey[]]
@@ -23,6 +24,7 @@ type Keys = readonly [EventKey, ...EventKey[]]
  */
 export function createChanges(
   deps: InboxDeps,
+  screen: Screen,
   /** A message has been taken in. */
   tellReceived: (event: MessageEvent, sessionKey: SessionKey) => void,
 ): (change: MessageChange, keys: Keys) => Promise<Accepted> {
@@ -37,6 +39,12 @@ export function createChanges(
       log.debug({ ...who, change: change.kind, reason: verdict.reason }, 'change of a message refused')
       return { status: 'refused', reason: verdict.reason }
     }
+    const accepted = await takeIn(change, keys)
+    if (accepted.status === 'accepted') deps.plugins?.changed(change, deps.sessionKey(sourceOf(change)))
+    return accepted
+  }
+
+  async function takeIn(change: MessageChange, keys: Keys): Promise<Accepted> {
     switch (change.kind) {
       case 'edited':
         return await edited(change.of, change.event, keys)
@@ -54,7 +62,11 @@ export function createChanges(
     return found === undefined ? change.source : storedEvent(found.payload).source
   }
 
-  async function edited(of: EventKey, event: MessageEvent, keys: Keys): Promise<Accepted> {
+  async function edited(of: EventKey, now: MessageEvent, keys: Keys): Promise<Accepted> {
+    // Whoever keeps words out keeps them out of edits, too.
+    const screened = await screen(now, keys)
+    if ('answer' in screened) return screened.answer
+    const { event } = screened
     const edit = {
       of,
       keys,

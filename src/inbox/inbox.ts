@@ -13,6 +13,7 @@ import type { Store } from '../store/store.ts'
 import { createChanges } from './changes.ts'
 import { moveKnownMark, moveMark } from './marks.ts'
 import { acceptEvent } from './queries.ts'
+import { createScreening, type DoorPlugins } from './screening.ts'
 import { packEvent } from './stored-event.ts'
 
 export type Lane = 'turn' | 'control'
@@ -38,6 +39,8 @@ export interface InboxDeps {
   readonly emit: EventListener
   /** Whether what happens there is a gateway event. */
   watched(source: SessionSource): boolean
+  /** Who sees messages before anybody else; undefined where there are no plugins. */
+  readonly plugins?: DoorPlugins
   /** Named points for crash tests; does nothing in production. */
   probe(point: string): void
 }
@@ -58,10 +61,14 @@ export interface Inbox {
 
 export function createInbox(deps: InboxDeps): Inbox {
   const { store, clock, log } = deps
+  const screen = createScreening(deps)
 
   return {
-    async accept(event, keys, mark) {
+    async accept(arrived, keys, mark) {
       if (!deps.open()) throw new HermesError('http/starting')
+      const screened = await screen(arrived, keys, mark)
+      if ('answer' in screened) return screened.answer
+      const { event } = screened
       const verdict = event.internal === true ? { allowed: true, reason: 'internal' } : deps.access(event)
       const { platform, account, chatId, userId } = event.source
       if (!verdict.allowed) {
@@ -89,7 +96,7 @@ export function createInbox(deps: InboxDeps): Inbox {
       return { status: 'accepted', seq }
     },
 
-    change: createChanges(deps, tellReceived),
+    change: createChanges(deps, screen, tellReceived),
   }
 
   function tellReceived(event: MessageEvent, sessionKey: SessionKey): void {

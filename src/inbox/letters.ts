@@ -63,7 +63,7 @@ const chatEventsFrom = (direction: 'asc' | 'desc') =>
       .where(sql<boolean>`(accepted_at, seq) < (${p.before_at}, ${p.before_row})`)
       .where('state', '!=', 'dropped')
       // Nobody wrote it: it stands under another message, or the gateway handed it in itself.
-      .where('kind', 'not in', ['reaction', 'internal'])
+      .where('kind', 'not in', ['reaction', 'internal', 'skipped'])
       .orderBy('seq', direction)
       .limit(p.limit),
   )

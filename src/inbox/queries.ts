@@ -170,6 +170,13 @@ export function* eventState(
   return yield* row(outcomeOf, { seq })
 }
 
+const kindOf = query((db, p: { seq: number }) => db.selectFrom('inbox').select('kind').where('seq', '=', p.seq))
+
+/** The kind under which an event was stored. */
+export function* kindOfEvent(seq: number): UseCase<string | undefined> {
+  return (yield* row(kindOf, { seq }))?.kind
+}
+
 const openSessions = query((db, _: Record<never, never>) =>
   db.selectFrom('inbox').select(['session_key', 'lane']).distinct().where(open),
 )
