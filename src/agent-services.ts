@@ -4,6 +4,7 @@
  */
 import { resolve } from 'node:path'
 import type { AgentConfig } from './agent/config.ts'
+import { createFrozenTools } from './agent/frozen-tools.ts'
 import type { Provider } from './agent/provider.ts'
 import { providerName } from './agent/providers/provider-name.ts'
 import { createSessionResources } from './agent/session-resources.ts'
@@ -15,6 +16,7 @@ import type { HomeLayout } from './lib/home.ts'
 import type { Logger } from './lib/log.ts'
 import { pause } from './lib/wait.ts'
 import type { ToolCall } from './message/transcript.ts'
+import type { OfferedTool } from './plugins/tools.ts'
 import type { Turn } from './turn-journal.ts'
 
 export interface AgentServicesDeps {
@@ -26,19 +28,24 @@ export interface AgentServicesDeps {
   readonly program: readonly string[]
   /** Variables that no command may see, whatever the configuration says. */
   readonly withheld: readonly string[]
+  /** Tools of plugins, in the order in which they were registered. */
+  pluginTools(): readonly OfferedTool[]
   /** Takes the gateway's own secrets out of what tools bring back. */
   redact(text: string): string
 }
 
 export interface AgentServices {
   model(): Promise<{ readonly provider: Provider; readonly model: string }>
-  tools(): Promise<ToolBox>
-  toolContext(turn: Turn, call: ToolCall, signal: AbortSignal): ToolContext
+  /** A session keeps being offered the tools with which it began; which of them there are is looked up at each call. */
+  tools(sessionId: string): Promise<ToolBox>
+  toolContext(turn: Pick<Turn, 'sessionId' | 'id' | 'lines'>, call: ToolCall, signal: AbortSignal): ToolContext
   cwd(): string
   /** What is configured, without loading anything. */
   describe(): { readonly model: string; readonly provider: string }
   /** The configuration has changed: the next turn reads it. */
   reconfigured(): void
+  /** Plugins offer other tools: sessions that begin from now on get them. */
+  toolsChanged(): void
   close(): Promise<void>
 }
 
@@ -47,6 +54,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   let chosen: Promise<{ readonly provider: Provider; readonly model: string }> | undefined
   let workshop: Promise<Workshop> | undefined
   let current: Workshop | undefined
+  const frozenTools = createFrozenTools()
   const resources = createSessionResources({
     createEnvironment: () => opened().createEnvironment(),
     createProcessTable: () => opened().createProcessTable(),
@@ -89,9 +97,9 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       chosen ??= choose()
       return chosen
     },
-    async tools() {
+    async tools(sessionId) {
       workshop ??= open()
-      return (await workshop).tools
+      return frozenTools(sessionId, (await workshop).tools)
     },
     toolContext(turn, call, signal) {
       return {
@@ -108,6 +116,9 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     describe: () => ({ model: settings().model, provider: providerName(providerSettings()) }),
     reconfigured() {
       chosen = undefined
+      workshop = undefined
+    },
+    toolsChanged() {
       workshop = undefined
     },
     close: resources.close,

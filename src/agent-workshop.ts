@@ -13,9 +13,12 @@ import type { SessionResourcesDeps } from './agent/session-resources.ts'
 import type { TodoItem } from './agent/tool.ts'
 import type { ToolBox } from './agent/tool-batch.ts'
 import { planBatch } from './agent/tools/parallel.ts'
-import { createToolRegistry, type Toolbox } from './agent/tools/registry.ts'
+import { createToolRegistry, type Toolbox, type ToolRegistry } from './agent/tools/registry.ts'
 import { cutMiddle } from './agent/tools/support/result.ts'
 import type { AgentServicesDeps } from './agent-services.ts'
+import { messageOf } from './lib/errors.ts'
+import type { Logger } from './lib/log.ts'
+import type { OfferedTool } from './plugins/tools.ts'
 
 export interface Workshop extends SessionResourcesDeps {
   readonly tools: ToolBox
@@ -27,7 +30,7 @@ export async function openWorkshop(deps: AgentServicesDeps & { cwd(): string }):
   const { agent, terminal } = deps.settings()
   const { values, process } = environment()
   const userHome = values['HOME'] ?? home.root
-  const toolbox = await createToolRegistry({
+  const registry = createToolRegistry({
     directory: new URL('./agent/tools/', import.meta.url),
     disabledToolsets: [...agent.disabled_toolsets, ...unsafeToolsets(terminal.backend)],
     log,
@@ -42,7 +45,9 @@ export async function openWorkshop(deps: AgentServicesDeps & { cwd(): string }):
         maxOutputBytes: terminal.max_output_kb * 1_024,
       },
     },
-  }).load()
+  })
+  const toolbox = await registry.load()
+  for (const tool of deps.pluginTools()) await offer(registry, tool, log)
   const binDir = await createCommandFolder(join(home.cache, 'bin'), deps.program)
   return {
     tools: toolBox(toolbox, deps),
@@ -56,6 +61,16 @@ export async function openWorkshop(deps: AgentServicesDeps & { cwd(): string }):
       }),
     createProcessTable: () => createProcessTable({ now: Date.now }),
     readTodos,
+  }
+}
+
+/** One that the model cannot be told of is left out, and the others are not. */
+async function offer(registry: ToolRegistry, { definition, override }: OfferedTool, log: Logger): Promise<void> {
+  try {
+    await registry.register(definition, { override })
+  } catch (error) {
+    const { name } = definition
+    log.error({ tool: name, error }, `the tool ${name} of a plugin cannot be offered: ${messageOf(error)}`)
   }
 }
 

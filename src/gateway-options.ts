@@ -9,6 +9,8 @@ import type { HookTrouble } from './hooks/report.ts'
 import type { HomeLayout } from './lib/home.ts'
 import type { Log, LogLevel, LogStream } from './lib/log.ts'
 import type { EventListener } from './message/hook-events.ts'
+import type { Firing } from './plugins/firing.ts'
+import type { PluginReport, PluginTrouble } from './plugins/report.ts'
 
 export interface GatewayOptions {
   readonly home: HomeLayout
@@ -32,6 +34,8 @@ export interface GatewayOptions {
   readonly only?: readonly string[]
   /** Told of every gateway event. */
   readonly listeners?: readonly EventListener[]
+  /** Told of each call of a callback of a plugin: for trying one out. */
+  readonly onPluginCall?: (firing: Firing) => void
   /** Named points for crash tests; does nothing in production. */
   readonly probe?: (point: string) => void
   /** Asked for by an admin request; the owner of the process decides. */
@@ -46,6 +50,8 @@ export interface Gateway {
   readonly log: Log
   /** What `hermes status` shows. */
   status(): GatewayStatusReport
+  /** All plugins there are, also those that nobody asked for. */
+  plugins(): Promise<readonly PluginReport[]>
   /** Resolves when every first connect has settled. */
   settled(): Promise<void>
   /**
@@ -53,6 +59,16 @@ export interface Gateway {
    * Aborting the signal ends the wait for turns. May be called twice.
    */
   stop(hurry?: AbortSignal): Promise<void>
+}
+
+export interface DaemonReport {
+  readonly name: string
+  /** The plugin's id. */
+  readonly owner: string
+  readonly state: string
+  readonly restarts: number
+  /** Why it failed last; '' when it never did. */
+  readonly reason: string
 }
 
 export interface GatewayStatusReport {
@@ -73,4 +89,8 @@ export interface GatewayStatusReport {
   readonly background: readonly OpenTask[]
   /** Those that do not do what they should. */
   readonly hooks: readonly HookTrouble[]
+  /** Those that do not do what they should. */
+  readonly plugins: readonly PluginTrouble[]
+  /** Background work of plugins. */
+  readonly daemons: readonly DaemonReport[]
 }

@@ -3,7 +3,6 @@
  */
 import { adminRoutes } from './admin-routes.ts'
 import { createAgent } from './agent/conversation.ts'
-import { noPoints } from './agent/no-points.ts'
 import { denyAll } from './agent/tool-approval.ts'
 import { createAgentServices } from './agent-services.ts'
 import { createBackground } from './background.ts'
@@ -17,6 +16,7 @@ import { createGatewayHooks, createHookServices, tellSettled } from './gateway-h
 import { announceDaemon, withdrawDaemon } from './gateway-lifecycle.ts'
 import type { Gateway, GatewayOptions, GatewayStatusReport } from './gateway-options.ts'
 import { createPeople } from './gateway-people.ts'
+import { createGatewayPlugins, createPluginGround } from './gateway-plugins.ts'
 import { createAsking } from './gateway-questions.ts'
 import { hookRoutes } from './hook-routes.ts'
 import { troublesOf } from './hooks/report.ts'
@@ -35,18 +35,20 @@ import { createMedia } from './media/media.ts'
 import { type MessageEvent, parseCommand } from './message/event.ts'
 import type { EventListener } from './message/hook-events.ts'
 import type { SessionKey } from './message/ids.ts'
+import { createMiddleware } from './middleware/middleware.ts'
 import { GuardrailRejected } from './middleware/rejected.ts'
 import { createOutbox } from './outbox/outbox.ts'
 import { createOutgoingFiles } from './outgoing-files.ts'
-import { createPlainMiddleware } from './plain-middleware.ts'
 import { createPlatformContext } from './platform-context.ts'
 import type { GatewayInfo } from './platforms/adapter.ts'
 import { loadPlatform } from './platforms/registry.ts'
 import { createSupervisor } from './platforms/supervisor.ts'
+import { pluginRoutes } from './plugin-routes.ts'
 import { keepTidy } from './retention.ts'
 import { createSessionCompression } from './session-compression.ts'
 import { createPromptFreezer } from './session-prompt.ts'
 import { createSessionServices } from './session-services.ts'
+import { sourceOfLane } from './sessions/lane-source.ts'
 import { createRunningTurns } from './sessions/running-turns.ts'
 import { platformOf } from './sessions/session-key.ts'
 import { sessionsWithOpenTurns } from './sessions/turns.ts'
@@ -82,7 +84,10 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
   const random = Math.random
   const startedAt = clock()
   let phase: 'starting' | 'ready' | 'draining' = 'starting'
+  const ended = new AbortController()
   const people = createPeople({ catalogue, config, log, only })
+  /** What a terminal with a gateway of its own talks in. */
+  let ownSession: SessionKey | undefined
   const emit: EventListener = (name, context) => {
     hooks?.emit(name, context)
     tell(name, context)
@@ -110,6 +115,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     settings,
     environment: config.environment,
     program: options.program,
+    pluginTools: () => plugins.tools(),
     // Short ones are words of everyday text too, and a file somebody edits must come through as it is.
     redact: createRedactor({
       secrets: () => ground.secrets.all().filter((secret) => secret.length >= 12),
@@ -177,6 +183,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     },
     wake(key, lane, event) {
       if (event !== undefined) decisions.arrived(key, event)
+      if (only !== undefined) ownSession = key
       engine.wake(key, lane)
     },
   })
@@ -194,7 +201,8 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     open: () => phase === 'ready',
     probe,
   })
-  const middleware = createPlainMiddleware()
+  const middleware = createMiddleware({ log })
+  const pluginGround = createPluginGround({ config, middleware, clock, random, pause, log })
   const routeOf = ({ source, task }: MessageEvent) => task?.route ?? `${source.platform}_${source.chatType}`
   // The command line is the platform without gateway events, and the one without a route (seed 003).
   const factsOf = createTurnFacts((event) =>
@@ -264,6 +272,18 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     mark: () => Buffer.from(systemRandom(4)).toString('hex'),
     redact: createRedactor({ secrets: ground.secrets.all }),
   })
+  const managed = {
+    middleware,
+    points: pluginGround.points,
+    approve: denyAll,
+    refusal: (error: unknown) => (error instanceof GuardrailRejected ? error.reason : null),
+    clock,
+    log,
+    random,
+    pause,
+    settings,
+    probe,
+  }
   const runTurn = createTurnRunner({
     journal: createTurnJournal({
       store,
@@ -271,18 +291,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
       isShared: ({ source }) => people.isShared(source),
       routeOf,
     }),
-    agent: createAgent({
-      middleware,
-      points: noPoints,
-      approve: denyAll,
-      refusal: (error) => (error instanceof GuardrailRejected ? error.reason : null),
-      clock,
-      log,
-      random,
-      pause,
-      settings,
-      probe,
-    }),
+    agent: createAgent(managed),
     factsOf,
     outbox,
     outcomes,
@@ -318,7 +327,26 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
       log,
       clock,
       sendsFiles: ({ platform, account }) => supervisor.adapter(platform, account)?.sendsAttachments === true,
+      plugins: pluginGround,
     }),
+  })
+  const plugins = createGatewayPlugins({
+    ...managed,
+    ...pluginGround,
+    home,
+    config,
+    commands,
+    agents,
+    inbox,
+    maxRetries: () => settings().agent.max_retries,
+    async writerIn(key) {
+      const source = await store.run(() => sourceOfLane(key))
+      return source !== undefined && people.access({ source }).allowed ? source : undefined
+    },
+    ownSession: () => ownSession,
+    toolsChanged: agents.toolsChanged,
+    onPluginCall: options.onPluginCall,
+    ended: ended.signal,
   })
 
   // — Doors to the outside
@@ -340,6 +368,14 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     turns: engine.load(),
     background: background.open(),
     hooks: troublesOf(hooks?.list() ?? []).map((one) => ({ ...one, reason: redact(one.reason) })),
+    plugins: plugins.troubles().map((one) => ({ ...one, reason: redact(one.reason) })),
+    daemons: pluginGround.daemons.status().map(({ name, owner, state, restarts, lastError }) => ({
+      name,
+      owner,
+      state,
+      restarts,
+      reason: redact(lastError?.text ?? ''),
+    })),
   })
   const http = createHttpServer({
     settings: { ...settings().http, ...(only === undefined ? {} : { host: '127.0.0.1', port: 0 }) },
@@ -349,12 +385,13 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     adminRoutes: [
       ...adminRoutes({ store, engine, outbox, clock, status, shutdown: () => options.onShutdownRequest?.() }),
       ...(hooks === undefined ? [] : hookRoutes(hooks, redact)),
+      ...pluginRoutes(plugins, config.reload, redact),
     ],
   })
   const info = (): GatewayInfo => ({ version, ...agents.describe(), degraded: degraded() })
   const supervisor = createSupervisor({
     accounts: people.accounts(),
-    load: loadPlatform,
+    load: (platform) => loadPlatform(platform, log.child({ platform: platform.name })),
     createContext: (account, life) =>
       createPlatformContext(
         {
@@ -380,11 +417,12 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     log,
     onConnected: (account) => outbox.platformConnected(account.platform.name, account.account),
   })
-  const ended = new AbortController()
 
   // — Start: recovery, then HTTP, then the platforms
   let url = ''
   try {
+    // Before hooks: these ask which commands there are.
+    await plugins.follow()
     // Recovery has things to tell.
     hooks?.discoverAndLoad()
     probe('recovery:begun')
@@ -400,7 +438,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     url = (await http.start()).url
     if (only === undefined) announceDaemon(home, { pid: process.pid, url })
   } catch (error) {
-    await Promise.allSettled([http.stop(), outbox.stop(0), hooks?.stop(0)])
+    await Promise.allSettled([http.stop(), outbox.stop(0), hooks?.stop(0), plugins.stop(0)])
     throw error
   }
   engine.start((key, lane, signal) => (lane === 'turn' ? runTurn(key, signal) : runCommand(key, signal)))
@@ -418,15 +456,17 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     { store, outbox, mediaFolder: home.media, clock, log, settings: () => settings().retention, pause },
     ended.signal,
   )
-  config.onChange((value) => {
+  config.onChange((value, changed) => {
     if (options.log.level === undefined) log.setLevel(value.log.level)
     agents.reconfigured()
     hooks?.reconfigured()
+    plugins.reconfigured(changed)
     supervisor
       .apply(people.refresh())
       .catch((error) => log.error({ error }, `platforms could not follow the configuration: ${messageOf(error)}`))
   })
   if (only === undefined) {
+    void pluginGround.daemons.start()
     void settled.then(() => config.watch())
     void settled.then(() => phase === 'ready' && hooks?.watch())
   }
@@ -449,6 +489,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     if (only === undefined) emit('gateway:shutdown', { platforms })
     // Before the outbox stops: what hooks send in farewell still goes out.
     await hooks?.settled(Math.max(until - clock(), farewellMs), hurry)
+    await plugins.stop(farewellMs, hurry)
     await outbox.stop(Math.min(graceMs, 5_000))
     await hooks?.settled(farewellMs, hurry)
     await hooks?.stop(0)
@@ -469,6 +510,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     log,
     status,
     settled: () => settled,
+    plugins: plugins.list,
     stop(hurry) {
       stopped ??= stop(hurry)
       return stopped

@@ -6,6 +6,7 @@ import type { AgentServices } from './agent-services.ts'
 import type { Config } from './config/load.ts'
 import type { GatewayShapes } from './gateway-config.ts'
 import type { People } from './gateway-people.ts'
+import type { PluginGround } from './gateway-plugins.ts'
 import { messageOf } from './lib/errors.ts'
 import { readTextIfExists } from './lib/files.ts'
 import type { HomeLayout } from './lib/home.ts'
@@ -23,15 +24,17 @@ export interface SessionPromptDeps {
   readonly agents: AgentServices
   readonly log: Logger
   readonly clock: () => number
+  /** What plugins add. */
+  readonly plugins: Pick<PluginGround, 'memory' | 'sections'>
   /** Whether the platform to which an answer goes can send files. */
   sendsFiles(target: Pick<Target, 'platform' | 'account'>): boolean
 }
 
 /** Resolves with the prompt that is on disk. Rejects `store/…`. */
 export function createPromptFreezer(deps: SessionPromptDeps): (turn: Turn) => Promise<string> {
-  const { store, people, agents, clock } = deps
+  const { store, people, agents, plugins, clock } = deps
   return async ({ sessionId, event: { source, seed, task } }) => {
-    const text = buildSystemPrompt({
+    const own = buildSystemPrompt({
       persona: readPersona(deps),
       instructions: seed?.instructions ?? '',
       platform: people.platform(source.platform)?.label ?? source.platform,
@@ -39,10 +42,16 @@ export function createPromptFreezer(deps: SessionPromptDeps): (turn: Turn) => Pr
       background: task !== undefined,
       shared: people.isShared(source),
       cwd: agents.cwd(),
-      hasTools: (await agents.tools()).schemas().length > 0,
+      hasTools: (await agents.tools(sessionId)).schemas().length > 0,
       sendsFiles: deps.sendsFiles(task?.deliver ?? source),
       today: new Date(clock()).toISOString().slice(0, 10),
     })
+    const { platform, userId = '' } = source
+    const added = await Promise.all([
+      plugins.memory.promptBlock({ sessionId, platform, userId }),
+      plugins.sections.render({ sessionId, platform }),
+    ])
+    const text = [own, ...added].filter((part) => part !== '').join('\n\n')
     await store.run(() => freezePrompt(sessionId, text))
     return text
   }

@@ -36,7 +36,7 @@ export interface TurnDeps extends TurnViewDeps {
   readonly pause: (ms: number, signal?: AbortSignal) => Promise<void>
   /** The configured model and who runs it. Rejects `config/…` when it cannot be used. */
   model(): Promise<{ readonly provider: Provider; readonly model: string }>
-  tools(): Promise<ToolBox>
+  tools(sessionId: string): Promise<ToolBox>
   /** What plugins are told of a turn. */
   readonly factsOf: FactsOf
   toolContext(turn: Turn, call: ToolCall, signal: AbortSignal): ToolContext
@@ -155,7 +155,7 @@ async function answer(
       isFirstTurn: isFirst(turn),
       beginsSession: turn.prompt === undefined,
       provider,
-      tools: await deps.tools(),
+      tools: await deps.tools(turn.sessionId),
       system,
       transcript: lines.map((line) => line.message),
       turnStart: startOf(turn, lines),

@@ -25,6 +25,18 @@ const reportShape = z.looseObject({
   turns: z.object({ running: z.number(), waiting: z.number() }),
   background: z.array(z.looseObject({ id: z.string(), by: z.string(), ageMs: z.number() })).default([]),
   hooks: z.array(z.looseObject({ name: z.string(), state: z.string(), reason: z.string() })).default([]),
+  plugins: z.array(z.looseObject({ id: z.string(), state: z.string(), reason: z.string() })).default([]),
+  daemons: z
+    .array(
+      z.looseObject({
+        name: z.string(),
+        owner: z.string(),
+        state: z.string(),
+        restarts: z.number(),
+        reason: z.string(),
+      }),
+    )
+    .default([]),
 })
 export type DaemonReport = z.output<typeof reportShape>
 

@@ -10,6 +10,7 @@ import { checkDatabase, checkHomeFolder, checkToken } from './checks/home.ts'
 import { checkHooks } from './checks/hooks.ts'
 import { checkLive } from './checks/live.ts'
 import { checkNode, checkPrograms, checkSpace, checkWorkingFolder } from './checks/machine.ts'
+import { checkPlugins } from './checks/plugins.ts'
 import type { CliContext } from './context.ts'
 import { type Daemon, findRunningDaemon } from './daemon.ts'
 import { createDisplay, type Display, oneLine } from './display.ts'
@@ -27,6 +28,7 @@ const checks: readonly Check[] = [
   checkPlatforms,
   checkLive,
   checkHooks,
+  checkPlugins,
   checkPort,
   checkDaemon,
   checkAttention,

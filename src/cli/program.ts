@@ -162,6 +162,7 @@ function addMending(root: Command, context: CliContext): void {
     .argument('<number>', 'its number in the list', numberOf)
     .action(async (id: number) => (await import('./outbox.ts')).outboxDrop(context, id))
   addHooks(root, context)
+  addPlugins(root, context)
   root.commandsGroup('More:')
   root
     .command('version')
@@ -216,6 +217,47 @@ function addHooks(root: Command, context: CliContext): void {
     .command('resume <name>')
     .description('let a hook hear its events again, also one that was set aside')
     .action(async (name: string) => (await import('./hooks-pause.ts')).hooksResume(context, name))
+}
+
+function addPlugins(root: Command, context: CliContext): void {
+  const plugins = createGroup(root, 'plugins', 'code of your own that changes what happens')
+  plugins
+    .command('list')
+    .description('which plugins there are, and which are loaded')
+    .option(...json)
+    .action(async (options: Json) => (await import('./plugins-list.ts')).pluginsList(context, options))
+  plugins
+    .command('info <id>')
+    .description('everything about one plugin')
+    .option(...json)
+    .action(async (id: string, options: Json) => (await import('./plugins-list.ts')).pluginsInfo(context, id, options))
+  plugins
+    .command('enable <id>')
+    .summary('let a plugin run')
+    .description('Writes a plugin into `plugins.enabled` of config.yaml: it may do everything that the gateway may.')
+    .action(async (id: string) => (await import('./plugins-enable.ts')).pluginsEnable(context, id))
+  plugins
+    .command('disable <id>')
+    .description('let a plugin run no more')
+    .action(async (id: string) => (await import('./plugins-enable.ts')).pluginsDisable(context, id))
+  plugins
+    .command('new <name>')
+    .description('write a plugin that works, to be changed')
+    .option('--python', 'in Python instead of TypeScript', false)
+    .action(async (name: string, options: { readonly python: boolean }) =>
+      (await import('./plugins-new.ts')).pluginsNew(context, name, options),
+    )
+  plugins
+    .command('test <id>')
+    .summary('try a plugin out in an empty home')
+    .description(
+      'Loads a plugin in an empty home without a model, sends one message, and shows what it did. Exit code 1 when it fails.',
+    )
+    .option('--message <text>', 'what to say')
+    .option(...json)
+    .action(async (id: string, options: Json & { readonly message?: string }) =>
+      (await import('./plugins-test.ts')).pluginsTest(context, id, options),
+    )
 }
 
 function addConfig(root: Command, context: CliContext): void {

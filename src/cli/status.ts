@@ -55,7 +55,9 @@ function factsOf({ report, url }: Daemon): Fact[] {
       ({ id, by, ageMs }): Fact => ['Background', `${oneLine(id)}  ${oneLine(by)}, for ${duration(ageMs)}`],
     ),
     ...platforms.map(([name, health]): Fact => ['Platforms', platformCell(name, health)]),
-    ...report.hooks.map((hook): Fact => ['Hooks', { text: hookText(hook), tone: 'warn' }]),
+    ...report.hooks.map((hook): Fact => ['Hooks', { text: troubleText(hook.name, hook), tone: 'warn' }]),
+    ...report.plugins.map((plugin): Fact => ['Plugins', { text: troubleText(plugin.id, plugin), tone: 'warn' }]),
+    ...report.daemons.map((daemon): Fact => ['Daemons', daemonCell(daemon)]),
     ...report.degraded.map((reason): Fact => ['Degraded', { text: reason, tone: 'warn' }]),
     ...report.pendingRestart.map((path): Fact => ['After a restart', { text: `${path} was changed`, tone: 'warn' }]),
   ]
@@ -66,8 +68,14 @@ function modelText({ model, provider }: { readonly model: string; readonly provi
   return `${model === '' ? 'none is named' : model} (${provider})`
 }
 
-function hookText({ name, state, reason }: DaemonReport['hooks'][number]): string {
+function troubleText(name: string, { state, reason }: { readonly state: string; readonly reason: string }): string {
   return `${name} ${state}${reason === '' ? '' : `: ${reason}`}`
+}
+
+function daemonCell({ name, owner, state, restarts, reason }: DaemonReport['daemons'][number]): Cell {
+  const again = restarts === 0 ? '' : `, started again ${restarts === 1 ? 'once' : `${restarts} times`}`
+  const text = `${name} (${owner})  ${state}${again}${reason === '' ? '' : `; last failure: ${reason}`}`
+  return state === 'restarting' ? { text, tone: 'warn' } : text
 }
 
 function platformCell(name: string, { state, reason, receiving }: DaemonReport['platforms'][string]): Cell {

@@ -73,7 +73,8 @@ export function createHookRegistry(deps: HookRegistryDeps): HookRegistry {
     return name === undefined ? event : `${commandPrefix}${name}`
   }
 
-  const doubts = createDoubts(deps.emitted())
+  /** Commands of plugins come and go. */
+  const doubts = (event: string) => createDoubts(deps.emitted())(event)
   const common = {
     ...deps,
     doubtAbout: (event: string) => doubts(canonical(event)),

@@ -5,13 +5,14 @@ import { access, readdir, readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { HermesError, messageOf, systemCode } from '../lib/errors.ts'
-import type { Logger } from '../lib/log.ts'
+import { type Logger, silentLog } from '../lib/log.ts'
 import type { PlatformModule } from './adapter.ts'
 import { type PlatformManifest, parseManifest } from './manifest.ts'
+import { registeredBy } from './self-registered.ts'
 
 export interface InstalledPlatform extends PlatformManifest {
   readonly directory: string
-  /** The file whose default export is a `PlatformModule`. */
+  /** The file whose default export is a `PlatformModule`, or that exports `register` and calls `registerPlatform`. */
   readonly adapterFile: string
 }
 
@@ -72,7 +73,10 @@ export async function discoverPlatforms({ directories, log }: DiscoverOptions): 
  * Imports an adapter. Throws `platform/invalid` when the file cannot be imported or exports something else.
  * Cannot be aborted; the runtime imports a file once.
  */
-export async function loadPlatform(platform: Pick<InstalledPlatform, 'name' | 'adapterFile'>): Promise<PlatformModule> {
+export async function loadPlatform(
+  platform: Pick<InstalledPlatform, 'name' | 'adapterFile'>,
+  log: Logger = silentLog,
+): Promise<PlatformModule> {
   const { name, adapterFile } = platform
   let exports: unknown
   try {
@@ -84,6 +88,8 @@ export async function loadPlatform(platform: Pick<InstalledPlatform, 'name' | 'a
   }
   const module = typeof exports === 'object' && exports !== null && 'default' in exports ? exports.default : undefined
   if (isPlatformModule(module)) return module
+  const registered = await registeredBy(exports, platform, log)
+  if (registered !== undefined) return registered
   throw new HermesError(
     'platform/invalid',
     `${adapterFile}: expected \`export default definePlatform({ createAdapter })\`, found no createAdapter (${name}).`,
@@ -112,6 +118,9 @@ async function foldersOf(parent: string, refuse: (directory: string, reason: str
   }
 }
 
+/** The second three are entries of plugins: seed 004 has platforms register themselves. */
+const adapterNames = ['adapter.ts', 'adapter.js', 'adapter.mjs', 'index.ts', 'index.js', 'index.mjs']
+
 /** The platform in a folder, a sentence that says why it cannot be used, or undefined where there is none. */
 async function inspect(directory: string): Promise<InstalledPlatform | string | undefined> {
   try {
@@ -120,7 +129,7 @@ async function inspect(directory: string): Promise<InstalledPlatform | string | 
     const check = parseManifest(await readFile(manifestFile, 'utf8'), manifestFile)
     if (check.kind === 'other') return undefined
     if (check.kind === 'invalid') return check.problems.join('; ')
-    const adapterFile = await firstOf(['adapter.ts', 'adapter.js', 'adapter.mjs'], directory)
+    const adapterFile = await firstOf(adapterNames, directory)
     if (adapterFile === undefined) return `${directory}: expected a file adapter.ts, .js or .mjs, found none`
     return { ...check.manifest, directory, adapterFile }
   } catch (error) {

@@ -1,7 +1,6 @@
 /**
  * The `ctx` that a plugin's `register` is given: every room it may reach, and the list of what it has registered there.
  */
-import type { z } from 'zod'
 import { HermesError } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import type { MiddlewareRegistrar, Registration } from '../middleware/contract.ts'
@@ -36,13 +35,7 @@ export interface PluginServices {
     ): Registration
   }
   /** `run` is what is called in the place of the tool's own. */
-  readonly tools: {
-    register<Schema extends z.ZodType>(
-      owner: string,
-      tool: PluginTool<Schema>,
-      run: PluginTool<Schema>['run'],
-    ): Registration
-  }
+  readonly tools: { register(owner: string, tool: PluginTool, run: PluginTool['run']): Registration }
   readonly commands: { register(owner: string, command: PluginCommand, run: PluginCommand['run']): Registration }
   readonly memory: { register(owner: string, provider: MemoryProvider): Registration }
   readonly sections: { register(owner: string, ...section: SectionArguments): Registration }
@@ -120,7 +113,7 @@ export function createPluginContext(deps: PluginContextDeps): PluginContext {
       add('hook', () => services.hooks.register(id, name, checked('hook', name, callback), options)),
     registerTool: (tool) =>
       add('tool', () => {
-        const run = checked('tool', tool.name, tool.run)
+        const run: PluginTool['run'] = checked('tool', tool.name, tool.run)
         return services.tools.register(id, tool, (args, context) => run.call(tool, args, context))
       }),
     registerCommand: (command) =>

@@ -147,6 +147,27 @@ test('an adapter that cannot be imported or exports something else says so with 
   assert.equal(platforms.length, 4)
 })
 
+test('a platform may register itself, as plugins do', async (t) => {
+  const home = await temporary(t)
+  const adapter = '{ createAdapter: () => "made" }'
+  await platform(home, 'named', {
+    'index.ts': `export const register = (ctx: any) => void ctx.registerPlatform(${adapter})`,
+  })
+  await platform(home, 'default', { 'index.mjs': `export default async (ctx) => { ctx.registerPlatform(${adapter}) }` })
+  await platform(home, 'greedy', {
+    'index.mjs': `export const register = (ctx) => ctx.registerHook('pre_tool_call', () => {})`,
+  })
+  await platform(home, 'idle', { 'index.mjs': 'export const register = () => undefined' })
+  const { platforms, invalid } = await discover(home)
+  assert.deepEqual(invalid, [])
+  const found = (name: string) => platforms.find((one) => one.name === name) ?? assert.fail(name)
+  for (const name of ['named', 'default']) {
+    assert.equal(typeof (await loadPlatform(found(name))).createAdapter, 'function')
+  }
+  await assert.rejects(loadPlatform(found('greedy')), /a plugin of kind platform has no ctx\.registerHook/)
+  await assert.rejects(loadPlatform(found('idle')), /expected `export default definePlatform/)
+})
+
 test('the platforms that ship with the gateway are valid', async () => {
   const { platforms, invalid } = await discover(fileURLToPath(new URL('../../platforms', import.meta.url)))
   assert.deepEqual(invalid, [])

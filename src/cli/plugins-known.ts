@@ -1,0 +1,98 @@
+/**
+ * The plugins of this home as commands see them: from the running daemon, or without one from the folders.
+ */
+import { z } from 'zod'
+import { pluginFolders } from '../gateway-plugins.ts'
+import { HermesError } from '../lib/errors.ts'
+import { nearest } from '../lib/nearest.ts'
+import { cataloguePlugins } from '../plugins/catalogue.ts'
+import { bareName } from '../plugins/enabled.ts'
+import { nothingKnown, reportsOf } from '../plugins/report.ts'
+import type { CliContext } from './context.ts'
+import { type Daemon, findRunningDaemon, warnOfOtherVersion } from './daemon.ts'
+import { readSettings, type Settings } from './settings.ts'
+
+/** As `GET /api/plugins` gives them: the daemon may be older or newer. */
+const reportShape = z.looseObject({
+  id: z.string(),
+  name: z.string(),
+  version: z.string(),
+  description: z.string(),
+  author: z.string(),
+  kind: z.string(),
+  language: z.string(),
+  origin: z.string(),
+  folder: z.string(),
+  state: z.string(),
+  reason: z.string(),
+  warnings: z.array(z.string()),
+  requires: z.array(z.string()),
+  registered: z.array(z.looseObject({ kind: z.string(), name: z.string() })),
+  loadMs: z.number().nullable(),
+})
+export type KnownPlugin = z.output<typeof reportShape>
+
+const answerShape = z.looseObject({ plugins: z.array(reportShape) })
+
+export interface KnownPlugins {
+  /** Undefined when none runs. */
+  readonly daemon: Daemon | undefined
+  readonly settings: Settings
+  readonly plugins: readonly KnownPlugin[]
+}
+
+/** Throws what `findRunningDaemon` throws, and `home/unusable`. */
+export async function knownPlugins(context: CliContext): Promise<KnownPlugins> {
+  const settings = await readSettings(context)
+  const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
+  if (daemon === undefined) return { daemon, settings, plugins: await pluginsInFolders(context, settings) }
+  warnOfOtherVersion(context, daemon)
+  return { daemon, settings, plugins: pluginsIn(await daemon.ask('/api/plugins')) }
+}
+
+async function pluginsInFolders({ home }: CliContext, { config }: Settings): Promise<readonly KnownPlugin[]> {
+  const catalogue = await cataloguePlugins({
+    roots: pluginFolders(home),
+    settings: config.current(),
+    environment: config.environment().values,
+  })
+  return z.array(reportShape).parse(reportsOf(catalogue, nothingKnown))
+}
+
+/** Reads the answer of a daemon. Throws `cli/failed` when it is none. */
+export function pluginsIn(said: unknown): readonly KnownPlugin[] {
+  const answer = answerShape.safeParse(said)
+  if (answer.success) return answer.data.plugins
+  throw new HermesError('cli/failed', 'The gateway answers in a form that this version does not know.', {
+    hint: 'It may be another version: restart it, then try again.',
+    cause: answer.error,
+  })
+}
+
+/** The plugin of this id, or of this bare name where only one has it. Throws `cli/not-found`. */
+export function pluginCalled<Plugin extends Pick<KnownPlugin, 'id' | 'state'>>(
+  name: string,
+  all: readonly Plugin[],
+): Plugin {
+  const plugins = all.filter(({ state }) => state !== 'missing')
+  const exact = plugins.find(({ id }) => id === name)
+  if (exact !== undefined) return exact
+  const [found, second] = plugins.filter(({ id }) => bareName(id) === name)
+  if (found !== undefined && second === undefined) return found
+  if (found !== undefined && second !== undefined) {
+    throw new HermesError('cli/not-found', `Both ${found.id} and ${second.id} are called ${name}.`, {
+      hint: 'Name the one you mean with its category.',
+    })
+  }
+  const ids = plugins.map(({ id }) => id)
+  const meant = nearest(name, [...ids, ...ids.map(bareName)])
+  const advice = meant === null ? '' : `; did you mean ${meant}?`
+  throw new HermesError('cli/not-found', `No plugin is called ${JSON.stringify(name)}${advice}`, {
+    hint: '`hermes plugins list` shows what there is.',
+  })
+}
+
+/** `hook pre_tool_call, hook post_tool_call, tool ask`. */
+export function registeredBy({ registered }: Pick<KnownPlugin, 'registered'>): string {
+  return registered.map(({ kind, name }) => `${kind} ${name}`).join(', ')
+}

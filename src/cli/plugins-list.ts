@@ -1,0 +1,70 @@
+/**
+ * `hermes plugins list` and `hermes plugins info`: which plugins there are, and what they do.
+ */
+import type { CliContext } from './context.ts'
+import { type Cell, createDisplay } from './display.ts'
+import { type KnownPlugin, knownPlugins, pluginCalled, registeredBy } from './plugins-known.ts'
+
+export async function pluginsList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
+  const { daemon, plugins } = await knownPlugins(context)
+  const display = createDisplay(context.output, context.environment)
+  if (json) return display.json(plugins)
+  if (plugins.length === 0) {
+    return display.terminal
+      ? display.line(`No plugin is there. \`hermes plugins new <name>\` writes one into ${context.home.plugins}.`)
+      : undefined
+  }
+  display.table(
+    ['PLUGIN', 'STATE', 'VERSION', 'FROM', 'ABOUT'],
+    plugins.map((plugin) => [plugin.id, stateCell(plugin), plugin.version, plugin.origin, aboutOf(plugin)]),
+  )
+  if (!display.terminal) return
+  if (plugins.some(({ state }) => state === 'off')) {
+    display.line('\nA plugin runs with all rights of the gateway. `hermes plugins enable <id>` lets one run.')
+  }
+  if (daemon === undefined) display.line('\nNo gateway is running: nothing is loaded.')
+}
+
+export async function pluginsInfo(
+  context: CliContext,
+  name: string,
+  { json }: { readonly json: boolean },
+): Promise<void> {
+  const { plugins } = await knownPlugins(context)
+  const plugin = pluginCalled(name, plugins)
+  const display = createDisplay(context.output, context.environment)
+  if (json) return display.json(plugin)
+  display.facts(factsOf(plugin).filter(([, value]) => value !== ''))
+}
+
+function factsOf(plugin: KnownPlugin): (readonly [string, Cell])[] {
+  const { requires, warnings, loadMs } = plugin
+  return [
+    ['Plugin', plugin.id],
+    ['Name', plugin.name === plugin.id ? '' : plugin.name],
+    ['About', plugin.description],
+    ['State', stateCell(plugin)],
+    ['Why', plugin.reason],
+    ...warnings.map((warning): readonly [string, Cell] => ['Worth knowing', { text: warning, tone: 'warn' }]),
+    ['Version', plugin.version],
+    ['Author', plugin.author],
+    ['Kind', plugin.kind],
+    ['Language', plugin.language],
+    ['Folder', plugin.folder],
+    ['From', plugin.origin],
+    ['Requires', requires.join(', ')],
+    ['Registered', registeredBy(plugin)],
+    ['Loaded in', loadMs === null ? '' : `${Math.round(loadMs)} ms`],
+  ]
+}
+
+const tones = { loaded: 'good', enabled: 'good', off: 'dim', disabled: 'dim' } as const
+
+function stateCell({ state, warnings }: KnownPlugin): Cell {
+  const tone = Object.entries(tones).find(([name]) => name === state)?.[1] ?? 'bad'
+  return { text: state, tone: tone === 'good' && warnings.length > 0 ? 'warn' : tone }
+}
+
+function aboutOf({ reason, description, warnings: [warning = ''] }: KnownPlugin): string {
+  return reason || warning || description
+}

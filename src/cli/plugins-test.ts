@@ -1,0 +1,203 @@
+/**
+ * `hermes plugins test`: loads one plugin in an empty home without a model, sends one message, and shows what the plugin
+ * registered, which of it was called, how long that took and what failed.
+ */
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { startGateway } from '../gateway.ts'
+import { HermesError, messageOf } from '../lib/errors.ts'
+import { ensureDirectory, writeFileAtomic } from '../lib/files.ts'
+import { createHomeLayout, type HomeLayout } from '../lib/home.ts'
+import { isCalled } from '../plugins/catalogue.ts'
+import type { Firing } from '../plugins/firing.ts'
+import type { PluginReport } from '../plugins/report.ts'
+import { createChatClient } from './chat-client.ts'
+import { runQuery } from './chat-screen.ts'
+import type { CliContext } from './context.ts'
+import { createDisplay, type Display, oneLine } from './display.ts'
+import { exitCodes } from './failure.ts'
+import { type KnownPlugin, type KnownPlugins, knownPlugins, pluginCalled } from './plugins-known.ts'
+
+export interface PluginsTestOptions {
+  readonly message?: string
+  readonly json: boolean
+}
+
+/** The demonstration uses a tool for this. */
+const defaultMessage = 'Please list the files here.'
+
+interface Trial {
+  readonly plugin: PluginReport
+  readonly firings: readonly Firing[]
+  readonly answer: string
+  /** What kept the message from being answered; '' when nothing did. */
+  readonly failure: string
+  /** What the log said beside that. */
+  readonly warnings: readonly string[]
+}
+
+/** Exit code 1 when it cannot be loaded, when a callback failed, or when the message was not answered. */
+export async function pluginsTest(context: CliContext, name: string, options: PluginsTestOptions): Promise<void> {
+  const known = await knownPlugins(context)
+  const plugin = pluginCalled(name, known.plugins)
+  if (plugin.state === 'invalid') {
+    throw new HermesError('cli/failed', `${plugin.id} cannot be used as it is: ${plugin.reason}`)
+  }
+  const { message = defaultMessage, json } = options
+  const folder = mkdtempSync(join(tmpdir(), 'hermes-plugin-'))
+  try {
+    const home = createHomeLayout(folder)
+    furnish(home, plugin, known)
+    const trial = await tryOut(context, home, plugin.id, message)
+    const failed = trial.failure !== '' || trial.firings.some(({ error }) => error !== null)
+    if (failed || trial.plugin.state !== 'loaded') context.exitCode = exitCodes.failed
+    const display = createDisplay(context.output, context.environment)
+    if (json) display.json({ message, ...trial })
+    else show(display, message, trial)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Writes a home that holds the plugin, what it requires, and what they are told; the agent works in that folder. */
+function furnish(home: HomeLayout, plugin: KnownPlugin, { plugins, settings }: KnownPlugins): void {
+  const needed = withRequired(plugin, plugins)
+  for (const { id, folder, origin } of needed) {
+    if (origin === 'bundled') continue
+    const place = join(home.plugins, id)
+    ensureDirectory(place)
+    cpSync(folder, place, { recursive: true, dereference: true, filter: (path) => !path.endsWith('node_modules') })
+  }
+  const { plugins: section, memory } = settings.config.current()
+  const config = {
+    provider: 'demo',
+    terminal: { cwd: home.root },
+    plugins: { ...section, enabled: needed.map(({ id }) => id), disabled: [] },
+    memory,
+  }
+  // YAML of the second version holds JSON.
+  writeFileAtomic(home.configFile, JSON.stringify(config))
+}
+
+function withRequired(plugin: KnownPlugin, all: readonly KnownPlugin[]): KnownPlugin[] {
+  const needed = new Set([plugin])
+  // A set that grows while it is gone through hands out what was added, too.
+  for (const one of needed) {
+    for (const wanted of one.requires) {
+      const found = all.find(({ id, state }) => isCalled(wanted, id) && state !== 'missing' && state !== 'invalid')
+      if (found !== undefined) needed.add(found)
+    }
+  }
+  return [...needed]
+}
+
+async function tryOut(context: CliContext, home: HomeLayout, id: string, message: string): Promise<Trial> {
+  const { version, environment, platformFolders, program } = context
+  const firings: Firing[] = []
+  const warnings: string[] = []
+  const gateway = await startGateway({
+    home,
+    version,
+    environment: { ...environment, HERMES_HOME: home.root, HERMES_SAFE_MODE: undefined },
+    platformFolders,
+    program,
+    only: ['cli'],
+    onPluginCall: (firing) => firings.push(firing),
+    log: { stream: { write: (text: string) => warnings.push(...warningsIn(text)) }, pretty: false },
+  })
+  try {
+    await gateway.settled()
+    const plugin = pluginCalled(id, await gateway.plugins())
+    if (plugin.state !== 'loaded') return { plugin, firings, answer: '', failure: '', warnings: [] }
+    const { answer, failure } = await ask(gateway, message)
+    await gateway.stop()
+    return { plugin, firings, answer, failure, warnings }
+  } finally {
+    await gateway.stop(AbortSignal.abort())
+  }
+}
+
+async function ask(gateway: { readonly url: string; token(): string }, query: string) {
+  const client = createChatClient({ baseUrl: gateway.url, token: gateway.token(), fetch })
+  const [output, errors] = [collector(), collector()]
+  try {
+    const code = await runQuery({
+      client,
+      query,
+      signal: AbortSignal.timeout(60_000),
+      output: output.stream,
+      errors: errors.stream,
+    })
+    return { answer: output.text().trim(), failure: code === 0 ? '' : errors.text().trim() || 'no answer came' }
+  } catch (error) {
+    return { answer: '', failure: messageOf(error) }
+  }
+}
+
+function collector() {
+  const chunks: string[] = []
+  const stream = new PassThrough({ encoding: 'utf8' })
+  stream.on('data', (chunk: string) => chunks.push(chunk))
+  return { stream, text: () => chunks.join('') }
+}
+
+/** The sentences of warnings and errors among log lines. */
+function warningsIn(text: string): string[] {
+  return text
+    .trimEnd()
+    .split('\n')
+    .flatMap((line) => {
+      const entry: unknown = JSON.parse(line)
+      if (typeof entry !== 'object' || entry === null || !('level' in entry) || !('msg' in entry)) return []
+      return entry.level === 'warn' || entry.level === 'error' ? [String(entry.msg)] : []
+    })
+}
+
+function show(display: Display, message: string, { plugin, firings, answer, failure, warnings }: Trial): void {
+  const { id, state, reason, registered, loadMs } = plugin
+  if (state !== 'loaded') {
+    display.line(`${display.tone('bad', '✗')} ${id} cannot be loaded: ${oneLine(reason)}`)
+    return
+  }
+  display.line(`${display.tone('good', '✓')} ${id} loaded in ${Math.round(loadMs ?? 0)} ms`)
+  display.line(`  asked: ${oneLine(message)}`)
+  display.line(failure === '' ? `  answer: ${cutLine(answer)}` : `  ${display.tone('bad', '✗')} ${oneLine(failure)}`)
+  display.line()
+  const calls = countCalls(registered, firings)
+  display.table(
+    ['REGISTERED', 'NAME', 'CALLS', 'MEAN', 'ERRORS'],
+    calls.map(({ kind, name, count, meanMs, errors }) => [
+      kind,
+      name,
+      String(count),
+      count === 0 ? '' : `${meanMs.toFixed(2)} ms`,
+      errors.length === 0 ? '' : { text: oneLine([...new Set(errors)].join('; ')), tone: 'bad' },
+    ]),
+  )
+  for (const warning of warnings) display.line(`${display.tone('warn', '!')} ${oneLine(warning)}`)
+}
+
+function cutLine(text: string): string {
+  const line = oneLine(text)
+  return line.length <= 200 ? line : `${line.slice(0, 199)}…`
+}
+
+interface Calls {
+  readonly kind: string
+  readonly name: string
+  readonly count: number
+  readonly meanMs: number
+  readonly errors: readonly string[]
+}
+
+function countCalls(registered: PluginReport['registered'], firings: readonly Firing[]): Calls[] {
+  const names = new Map([...registered, ...firings].map(({ kind, name }) => [`${kind} ${name}`, { kind, name }]))
+  return [...names.values()].map(({ kind, name }) => {
+    const own = firings.filter((firing) => firing.kind === kind && firing.name === name)
+    const total = own.reduce((sum, { ms }) => sum + ms, 0)
+    const errors = own.flatMap(({ error }) => (error === null ? [] : [error]))
+    return { kind, name, count: own.length, meanMs: own.length === 0 ? 0 : total / own.length, errors }
+  })
+}
