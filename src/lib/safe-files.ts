@@ -8,7 +8,8 @@ import { systemCode } from './errors.ts'
 
 export type Verdict = { readonly ok: true } | { readonly ok: false; readonly reason: string }
 
-const maxManifestBytes = 1_048_576
+/** A page or two; what is longer is no manifest, and reading it would take seconds. */
+const maxManifestBytes = 65_536
 
 /** The real place of a folder of hooks or plugins, which may itself be linked. Throws the system's error. */
 export function rootOf(path: string): string {

@@ -10,6 +10,9 @@ export interface ValueProblem {
   readonly message: string
 }
 
+/** Nobody mends more at a time. */
+const maxSentences = 50
+
 /** One sentence each, in the order of the file. */
 export function sentencesAbout(yaml: ParsedYaml, problems: readonly ValueProblem[]): string[] {
   return problems
@@ -19,6 +22,7 @@ export function sentencesAbout(yaml: ParsedYaml, problems: readonly ValueProblem
       return { ...yaml.positionOf(parts), text: `${field}${message}, found ${shown(valueAt(yaml.value, parts))}` }
     })
     .sort((one, other) => one.line - other.line || one.column - other.column)
+    .slice(0, maxSentences)
     .map(({ line, column, text }) => `${yaml.file}:${line}:${column}: ${text}`)
 }
 
@@ -26,7 +30,8 @@ function valueAt(value: unknown, path: readonly PathPart[]): unknown {
   let found = value
   for (const part of path) {
     if (typeof found !== 'object' || found === null) return undefined
-    found = Object.entries(found).find(([key]) => key === String(part))?.[1]
+    // Not by going through them: a list of a thousand wrong values would take seconds.
+    found = Object.getOwnPropertyDescriptor(found, part)?.value
   }
   return found
 }

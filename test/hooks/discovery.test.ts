@@ -148,7 +148,7 @@ test('manifests that are too large, no text or no file are named', (t) => {
   const files = { 'a/handler.py': handler }
   assert.match(
     reason(t, { ...files, 'a/HOOK.yaml': '#'.repeat(10_000_000) }),
-    /HOOK\.yaml: expected at most 1048576 bytes/,
+    /HOOK\.yaml: expected at most 65536 bytes/,
   )
   assert.match(reason(t, { ...files, 'a/HOOK.yaml': Buffer.from([0xff, 0xfe, 0x41]) }), /expected UTF-8 text/)
   assert.match(

@@ -77,6 +77,13 @@ test('broken YAML and YAML bombs are named with their place', () => {
   assert.match(String(problems(`events: ${'['.repeat(100)}`)), /nested deeper/)
 })
 
+test('of a thousand wrong values the first fifty are told', () => {
+  const wrong = `events: agent:start\nenv:\n${'  - 1\n'.repeat(1_000)}`
+  const found = problems(wrong)
+  assert.equal(found.length, 50)
+  assert.match(found[0] ?? '', /^HOOK\.yaml:3:5: env\.0: /)
+})
+
 test('an event that nobody emits, and one that stands there twice, are warned of', () => {
   const check = parse('events:\n  - agent:ended\n  - agent:end\n  - agent:end\n')
   assert.deepEqual(check.ok && check.warnings, [

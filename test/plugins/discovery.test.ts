@@ -98,7 +98,7 @@ test('what cannot be used is listed with the reason', (t) => {
   ])
   assert.match(reasons['no-entry'] ?? '', /expected a file index\.ts, index\.js or __init__\.py, found none/)
   assert.match(reasons['two-entries'] ?? '', /expected one entry, found index\.js and index\.ts/)
-  assert.match(reasons['huge'] ?? '', /expected at most 1048576 bytes/)
+  assert.match(reasons['huge'] ?? '', /expected at most 65536 bytes/)
   assert.match(reasons['bytes'] ?? '', /expected UTF-8 text/)
   assert.match(reasons['folder'] ?? '', /expected a file/)
   assert.match(reasons['chat'] ?? '', /it is a platform/)
