@@ -28,6 +28,8 @@ export interface CommandLaneDeps {
   /** As `emit`, for those within the process alone: hooks that were asked have heard of it. */
   readonly tell: EventListener
   readonly decisions: CommandDecisions
+  /** Plugins hear of a command before hooks decide about it. Returns at once. */
+  readonly watchCommand?: (command: CommandContext) => void
   /** Whether this person may talk to the agent here. */
   mayWrite(event: MessageEvent): boolean
   readonly log: Logger
@@ -117,6 +119,7 @@ async function run(deps: CommandLaneDeps, key: SessionKey, event: MessageEvent, 
   try {
     const question = await asksFirst(deps, typed, key)
     if (question !== undefined) return question
+    deps.watchCommand?.(typed.context)
     const decided = await decide(deps, key, typed, signal)
     if ('reply' in decided) return reply(decided.reply)
     told = decided.told

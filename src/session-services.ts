@@ -28,6 +28,15 @@ export interface SessionServicesDeps {
   readonly clock: () => number
   /** Whether this platform has its gateway events emitted. */
   watched(source: SessionSource): boolean
+  /** Plugins hear of it once it is on disk. Returns at once. */
+  readonly sessionReplaced?: (replaced: {
+    readonly sessionKey: SessionKey
+    readonly source: SessionSource
+    /** Null where there was none. */
+    readonly oldSessionId: string | null
+    readonly newSessionId: string
+    readonly reason: string
+  }) => void
 }
 
 export interface SessionServices extends Pick<CommandServices, 'stopTurn' | 'resetSession' | 'sessionStatus'> {
@@ -53,11 +62,13 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     const watched = deps.watched(source)
     if (watched) deps.emit('session:end', { platform, user_id: userId, session_key: key })
     const visit = { key, source: JSON.stringify(source), platform, userId, newSessionId: id, now }
-    const ended = await store.run(function* () {
+    const { ended, before } = await store.run(function* () {
       const open = yield* abandonOpenTurn(key, now)
+      const lane = yield* laneState(key)
       yield* resetLane(visit, title)
-      return open
+      return { ended: open, before: lane?.session_id ?? null }
     })
+    deps.sessionReplaced?.({ sessionKey: key, source, oldSessionId: before, newSessionId: id, reason: 'new' })
     if (ended !== undefined) outcomes.settle(ended.seq, stoppedOutcome)
     if (watched && ended !== undefined) tellEnd(key, ended)
     if (watched) deps.emit('session:reset', { platform, user_id: userId, session_key: key })

@@ -17,8 +17,8 @@ export type { Screening } from './points/screening.ts'
 
 export interface GatewayPointsDeps {
   readonly hooks: PluginHooks
-  /** What plugins are told of a place: `cli` and '' on the command line. */
-  place(source: Pick<SessionSource, 'platform' | 'chatType'>): { readonly platform: string; readonly route: string }
+  /** `<platform>_<chat_type>`; '' on the command line. */
+  routeOf(source: SessionSource): string
   readonly log: Logger
 }
 
@@ -58,15 +58,15 @@ export interface GatewayPoints extends ApprovalWatchers {
 /** What belongs to no conversation is heard in an order of its own. */
 const nowhere: Happening = { route: '', order: '' }
 
-export function createGatewayPoints({ hooks, place, log }: GatewayPointsDeps): GatewayPoints {
+export function createGatewayPoints({ hooks, routeOf, log }: GatewayPointsDeps): GatewayPoints {
   const complain = createComplaints(log)
 
   function happening(source: SessionSource, sessionKey: SessionKey): Happening {
-    return { route: place(source).route, order: sessionKey }
+    return { route: routeOf(source), order: sessionKey }
   }
 
-  function surfaceOf(source: SessionSource): 'cli' | 'gateway' {
-    return place(source).platform === 'cli' ? 'cli' : 'gateway'
+  function surfaceOf({ platform }: SessionSource): 'cli' | 'gateway' {
+    return platform === 'cli' ? 'cli' : 'gateway'
   }
 
   function approvalKeys({ sessionKey, source, about }: WatchedApproval) {
@@ -99,7 +99,7 @@ export function createGatewayPoints({ hooks, place, log }: GatewayPointsDeps): G
     changed(change, sessionKey) {
       const source = sourceOfChange(change)
       hooks.tell('gateway_platform_event', happening(source, sessionKey), () => ({
-        platform: place(source).platform,
+        platform: source.platform,
         ...changeView(change),
       }))
     },
@@ -111,7 +111,7 @@ export function createGatewayPoints({ hooks, place, log }: GatewayPointsDeps): G
         alias_used: typed,
         args_raw: args,
         session_key: sessionKey,
-        platform: place(source).platform,
+        platform: source.platform,
       }))
     },
 
@@ -128,7 +128,7 @@ export function createGatewayPoints({ hooks, place, log }: GatewayPointsDeps): G
 
     sessionReplaced({ sessionKey, source, oldSessionId, newSessionId, reason }) {
       const at = happening(source, sessionKey)
-      const { platform } = place(source)
+      const { platform } = source
       const ids = { platform, reason, old_session_id: oldSessionId, new_session_id: newSessionId }
       hooks.tell('on_session_finalize', at, () => ({ session_id: oldSessionId, ...ids }))
       hooks.tell('on_session_reset', at, () => ({ session_id: newSessionId, ...ids }))

@@ -16,8 +16,7 @@ function pointsUnderTest() {
   const points = createGatewayPoints({
     hooks: under.hooks,
     log: under.log,
-    place: ({ platform, chatType }) =>
-      platform === 'console' ? { platform: 'cli', route: '' } : { platform, route: `${platform}_${chatType}` },
+    routeOf: ({ platform, chatType }) => (platform === 'cli' ? '' : `${platform}_${chatType}`),
   })
   const got: unknown[][] = []
   const watch = (...names: HookName[]) => {
@@ -187,7 +186,7 @@ test('a command is told of with the name that was typed, on the command line as 
   watch('pre_command')
   const called = { sessionKey, source, name: 'new', typed: 'reset', args: 'plans' }
   points.command(called)
-  points.command({ ...called, source: { ...source, platform: 'console' } })
+  points.command({ ...called, source: { ...source, platform: 'cli' } })
   await heard()
   const common = { command: 'new', alias_used: 'reset', args_raw: 'plans', session_key: sessionKey }
   assert.deepEqual(got, [
