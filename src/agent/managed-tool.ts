@@ -66,7 +66,9 @@ type Ready = Extract<PreparedCall, { kind: 'ready' }>
 /** How far a call has come. */
 interface Run {
   readonly call: ToolCall
-  /** As they are in force at this point. */
+  /** What the model asked for, as JSON has it. */
+  given: JsonObject | undefined
+  /** The arguments as they are in force at this point. */
   args: JsonObject
   trace: Trace
   /** What the journal has been told of. */
@@ -78,7 +80,7 @@ interface Run {
 }
 
 function createRun(call: ToolCall): Run {
-  return { call, args: {}, trace: [], begun: undefined, fault: undefined, own: undefined }
+  return { call, given: undefined, args: {}, trace: [], begun: undefined, fault: undefined, own: undefined }
 }
 
 async function endingOf(deps: ToolDeps, run: Run, facts: ToolFacts, signal: AbortSignal): Promise<Ended> {
@@ -86,7 +88,8 @@ async function endingOf(deps: ToolDeps, run: Run, facts: ToolFacts, signal: Abor
   const { tools, middleware } = deps
   const first = tools.prepare(call)
   const given = first.kind === 'ready' ? first.given : decoded(call)
-  if (given !== undefined) run.args = given
+  run.given = given
+  run.args = given ?? {}
   // Neither a plugin nor a person is asked about a call that will not be run.
   if (deps.resumed && (await deps.journal.wasBegun(call))) return unknown()
   const check: Check = (args, by) =>
@@ -108,6 +111,9 @@ async function endingOf(deps: ToolDeps, run: Run, facts: ToolFacts, signal: Abor
   } catch (error) {
     if (run.fault !== undefined) throw run.fault.error
     if (signal.aborted && run.begun === undefined) throw signal.reason
+    // A wrapper that does not notice the stop must not hide what the tool did.
+    if (signal.aborted && run.own !== undefined)
+      return returned(run.own, run.own, durationOf(deps, run), tools.presentable)
     return failed(deps, run, error)
   }
 }
@@ -153,7 +159,7 @@ async function policy(
 
 async function begin(deps: ToolDeps, run: Run, args: JsonObject, ready: Ready): Promise<void> {
   const { call } = run
-  const effective = args === ready.given ? call : { ...call, arguments: JSON.stringify(args) }
+  const effective = args === run.given ? call : { ...call, arguments: JSON.stringify(args) }
   let answer: 'run' | 'unknown'
   try {
     answer = await deps.journal.toolStarted(effective, ready.mode)
