@@ -77,9 +77,14 @@ export interface HookServicesDeps {
   readonly store: Store
   readonly outbox: Pick<Outbox, 'prepare'>
   readonly startTask: Background['start']
+  /** Tasks that have not ended. */
+  readonly openTasks: Background['open']
   readonly clock: () => number
   readonly log: Logger
 }
+
+/** Of one hook: a loop in a handler must not become a bill. */
+const maxOpenTasks = 50
 
 /** What handlers may ask of a running gateway. */
 export function createHookServices({
@@ -87,9 +92,14 @@ export function createHookServices({
   store,
   outbox,
   startTask,
+  openTasks,
   clock,
   log,
 }: HookServicesDeps): ServicesForHooks {
+  /** Hooks whose tasks are on their way to the disk, each as often. */
+  const starting: string[] = []
+  const countOf = (name: string) =>
+    openTasks().filter(({ by }) => by === name).length + starting.filter((one) => one === name).length
   return {
     async send(hook, to, text) {
       const found = parseTarget(to, people.accounts())
@@ -110,7 +120,14 @@ export function createHookServices({
       const found = parseDelivery(deliver, people.accounts())
       if ('problem' in found) throw new HermesError('hooks/no-target', `(${found.problem})`)
       const by = { id: `hook:${hook}`, name: `hook ${hook}` }
-      return await startTask({ prompt, by, deliver: found.target, maxIterations, route })
+      if (countOf(by.name) >= maxOpenTasks)
+        throw new Error(`startAgent: ${maxOpenTasks} tasks of this hook have not ended; more are not begun`)
+      starting.push(by.name)
+      try {
+        return await startTask({ prompt, by, deliver: found.target, maxIterations, route })
+      } finally {
+        starting.splice(starting.indexOf(by.name), 1)
+      }
     },
   }
 }

@@ -152,6 +152,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
             store,
             outbox,
             startTask: (order) => background.start(order),
+            openTasks: () => background.open(),
             clock,
             log,
           }),

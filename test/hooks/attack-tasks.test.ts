@@ -1,0 +1,34 @@
+/**
+ * A hook that starts tasks in a loop is stopped before it becomes a bill; other hooks still start theirs.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { OpenTask } from '../../src/background.ts'
+import { createHookServices } from '../../src/gateway-hooks.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { openStore } from '../kit/open-store.ts'
+
+test('one hook has fifty tasks at a time, those that are just being begun included', async (t) => {
+  const open: OpenTask[] = []
+  const services = createHookServices({
+    people: { accounts: () => [] },
+    store: openStore(t).store,
+    outbox: { prepare: () => assert.fail('nothing is sent') },
+    async startTask({ by }) {
+      await new Promise((resolve) => setImmediate(resolve))
+      const id = `bg_${open.length}`
+      open.push({ id, by: by.name, ageMs: 0 })
+      return id
+    },
+    openTasks: () => open,
+    clock: Date.now,
+    log: silentLog,
+  })
+  const start = (hook: string) => services.startAgent(hook, 'again', {})
+  const begun = await Promise.allSettled(Array.from({ length: 80 }, () => start('loop')))
+  assert.equal(begun.filter(({ status }) => status === 'fulfilled').length, 50)
+  await assert.rejects(start('loop'), /50 tasks of this hook have not ended/)
+  assert.equal(await start('other'), 'bg_50')
+  open.splice(0, 1)
+  assert.equal(await start('loop'), 'bg_50')
+})
