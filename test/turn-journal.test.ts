@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { hashOfCall } from '../src/agent/tool-batch.ts'
 import { acceptEvent, eventState, headOf, noteEventFailure } from '../src/inbox/queries.ts'
 import { brand } from '../src/lib/brand.ts'
 import { isHermesError } from '../src/lib/errors.ts'
@@ -82,7 +83,7 @@ function kindOf(claim: Claim | FilesFirst | null): string | undefined {
 const toolCall = query((db, p: { turn_id: string; call_id: string }) =>
   db
     .selectFrom('tool_calls')
-    .select(['state', 'mode', 'late_result'])
+    .select(['state', 'mode', 'args_hash', 'late_result'])
     .where('turn_id', '=', p.turn_id)
     .where('call_id', '=', p.call_id),
 )
@@ -288,6 +289,33 @@ test('a tool with an effect that was begun before a crash is never begun again; 
   await second.toolEnded(call('a'), 'unknown', 'interrupted')
   const kept = await store.run(() => row(toolCall, { turn_id: after.id, call_id: 'a' }))
   assert.deepEqual([kept?.state, kept?.mode], ['interrupted', 'effect'])
+})
+
+test('whether an effect was begun is known before anybody is asked about the call again', async (t) => {
+  const { accept, claimRun, journal } = journalFor(t)
+  await accept('one')
+  const first = journal.journalOf(await claimRun())
+  await first.assistant(asks(call('a'), call('b'), call('c')), cost)
+  await first.toolStarted(call('a'), 'effect')
+  await first.toolStarted(call('b'), 'pure')
+  const second = journal.journalOf(await claimRun())
+  assert.deepEqual(await Promise.all(['a', 'b', 'c'].map((id) => second.wasBegun(call(id)))), [true, false, false])
+})
+
+test('a call that has become one with an effect, because plugins rewrite it in another way now, runs once', async (t) => {
+  const { accept, claimRun, journal, store } = journalFor(t)
+  await accept('one')
+  const turn = await claimRun()
+  const first = journal.journalOf(turn)
+  await first.assistant(asks(call('a')), cost)
+  assert.equal(await first.toolStarted(call('a'), 'pure'), 'run')
+  const rewritten = { ...call('a'), arguments: '{"rewritten":true}' }
+  const second = journal.journalOf(await claimRun())
+  assert.equal(await second.toolStarted(rewritten, 'effect'), 'run')
+  const kept = await store.run(() => row(toolCall, { turn_id: turn.id, call_id: 'a' }))
+  assert.deepEqual([kept?.mode, kept?.args_hash], ['effect', hashOfCall(rewritten)])
+  const third = journal.journalOf(await claimRun())
+  assert.equal(await third.toolStarted(call('a'), 'pure'), 'unknown')
 })
 
 test('a turn that was overtaken can write nothing; what its tool brings late is kept as evidence', async (t) => {
