@@ -70,6 +70,7 @@ export function createHosting(deps: HostingDeps): Hosting {
   const seats = new Map<string, Generation>()
   const all = new Set<Generation>()
   const leaving = new Set<Promise<void>>()
+  let ended = false
 
   function generationOf(key: string, members: readonly [FoundHook, ...FoundHook[]]): Generation {
     const [first] = members
@@ -111,6 +112,12 @@ export function createHosting(deps: HostingDeps): Hosting {
     if (loaded.ok) working.add(id)
     deps.noteFiles(id, loaded.ok ? loaded.value.files : loaded.failure.files)
     return loaded
+  }
+
+  /** A version that cannot be loaded does not take the place of one that works. */
+  async function moveTo(next: Generation, id: string): Promise<Placement> {
+    const loaded = await load(next, id)
+    return { loaded, keptOld: !loaded.ok && seats.get(id)?.working.has(id) === true }
   }
 
   async function callIn(seat: Generation, id: string, call: HookCall): Promise<HostResult<unknown>> {
@@ -155,16 +162,16 @@ export function createHosting(deps: HostingDeps): Hosting {
         const next = renewed(key, members, changed)
         if (next === undefined) continue
         all.add(next)
-        const behind = members.filter(({ id }) => !changed.has(id) && staysBehind(id, key))
-        const failed = new Set(behind.map(({ id }) => id))
-        for (const { id } of members) {
-          if (!changed.has(id)) continue
-          const loaded = await load(next, id)
-          const keptOld = !loaded.ok && seats.get(id)?.working.has(id) === true
-          if (keptOld) failed.add(id)
-          placements.set(id, { loaded, keptOld })
+        const renewals = members.filter(({ id }) => changed.has(id))
+        const stay = new Set(members.filter(({ id }) => !changed.has(id) && staysBehind(id, key)).map(({ id }) => id))
+        for (const { id } of renewals) {
+          const placement = await moveTo(next, id)
+          // Stopped meanwhile: a process that began now would be nobody's.
+          if (ended) return placements
+          placements.set(id, placement)
+          if (placement.keptOld) stay.add(id)
         }
-        for (const { id } of members) if (!failed.has(id)) seats.set(id, next)
+        for (const { id } of members) if (!stay.has(id)) seats.set(id, next)
         latest.set(key, next)
       }
       clear(hooks)
@@ -172,6 +179,7 @@ export function createHosting(deps: HostingDeps): Hosting {
     },
 
     seat(hooks) {
+      if (ended) return
       for (const [key, members] of groupsOf(hooks)) {
         const next = renewed(key, members, new Set())
         if (next === undefined) continue
@@ -203,6 +211,7 @@ export function createHosting(deps: HostingDeps): Hosting {
       }),
 
     async stop(drainMs) {
+      ended = true
       seats.clear()
       latest.clear()
       leave(drainMs)

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { setImmediate as breath } from 'node:timers/promises'
 import { writeFiles } from '../hosts/support.ts'
 import {
   agentStart,
@@ -291,4 +292,26 @@ test('a hook that is away for a moment, as when it is copied anew, misses nothin
     (await hooks.sentAfter(2)).map(({ text }) => text.replace(/^agent:start /, '').replace(' new', '')),
     ['meanwhile', 'after'],
   )
+})
+
+test('a stop while hooks are loaded anew leaves no process behind', async (t) => {
+  const own = (name: string) => hookYaml(['agent:start'], `env: [${name}]\n`)
+  const { registry, hosts, sentAfter, write } = hooksWith(t, {
+    files: {
+      'a/HOOK.yaml': own('A'),
+      'a/handler.js': teller('a'),
+      'b/HOOK.yaml': own('B'),
+      'b/handler.js': teller('b'),
+    },
+  })
+  registry.discoverAndLoad()
+  registry.watch()
+  registry.emit('agent:start', agentStart('one'))
+  await sentAfter(2)
+  const before = hosts.length
+  // The new version of the first one is never done with loading.
+  write({ 'a/handler.js': 'await new Promise(() => undefined)', 'b/handler.js': teller('anew') })
+  while (hosts.length === before) await breath()
+  await registry.stop(0)
+  assert.deepEqual([hosts.length, registry.processes()], [before + 1, []])
 })
