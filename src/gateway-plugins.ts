@@ -9,11 +9,13 @@ import type { GatewayShapes } from './gateway-config.ts'
 import type { HomeLayout } from './lib/home.ts'
 import type { Logger } from './lib/log.ts'
 import { within } from './lib/wait.ts'
+import type { SessionSource } from './message/source.ts'
 import type { Middleware } from './middleware/contract.ts'
 import type { OfferedTool, PluginRoom, PluginRoomDeps } from './plugin-room.ts'
 import { createDaemons, type Daemons } from './plugins/daemons/daemons.ts'
 import type { PluginFolder } from './plugins/discovery.ts'
 import { wantsAny } from './plugins/enabled.ts'
+import { createGatewayPoints, type GatewayPoints } from './plugins/gateway-points.ts'
 import { createPluginHooks, type PluginHooks } from './plugins/hooks/hooks.ts'
 import { createMemory, type PluginMemory } from './plugins/memory.ts'
 import { createPluginPoints } from './plugins/points.ts'
@@ -33,6 +35,8 @@ export function pluginFolders(home: Pick<HomeLayout, 'plugins'>): readonly Plugi
 export interface PluginGroundDeps {
   readonly config: Config<GatewayShapes>
   readonly middleware: Middleware
+  /** `<platform>_<chat_type>`; '' on the command line. */
+  routeOf(source: SessionSource): string
   readonly clock: () => number
   readonly random: () => number
   readonly pause: (ms: number, signal?: AbortSignal) => Promise<void>
@@ -48,9 +52,12 @@ export interface PluginGround {
   readonly daemons: Daemons
   /** What the agent asks of all of them. */
   readonly points: AgentPoints
+  /** What the gateway tells and asks them beside the turns. */
+  readonly gatewayPoints: GatewayPoints
 }
 
-export function createPluginGround({ config, middleware, clock, random, pause, log }: PluginGroundDeps): PluginGround {
+export function createPluginGround(deps: PluginGroundDeps): PluginGround {
+  const { config, middleware, clock, random, pause, log } = deps
   const plugins = () => config.current().plugins
   const bounded = { log, now: clock, pause, timeoutMs: () => plugins().hook_callback_timeout * 1_000 }
   const hooks = createPluginHooks({ ...bounded, toolErrors: () => plugins().pre_tool_call_errors })
@@ -68,6 +75,7 @@ export function createPluginGround({ config, middleware, clock, random, pause, l
       streamReasoning: () => plugins().stream_reasoning_deltas,
       log,
     }),
+    gatewayPoints: createGatewayPoints({ hooks, routeOf: deps.routeOf, log }),
   }
 }
 

@@ -2,6 +2,7 @@
  * Joins the room that asks people with the rooms it needs.
  */
 import { createQuestions, type Questions } from './approvals/questions.ts'
+import type { ApprovalWatchers } from './approvals/room.ts'
 import { createSlashConfirm, type SlashConfirm } from './approvals/slash-confirm.ts'
 import type { ConfigOf } from './config/section.ts'
 import type { Engine } from './engine/engine.ts'
@@ -30,6 +31,7 @@ export interface AskingDeps {
   adapter(target: Target): PlatformAdapter | undefined
   readonly emit: EventListener
   open(): boolean
+  readonly plugins: ApprovalWatchers
   probe(point: string): void
 }
 
@@ -52,6 +54,7 @@ export function createAsking(deps: AskingDeps): Asking {
     watched: people.watched,
     access: (source: SessionSource) => people.access({ source }),
     isShared: people.isShared,
+    plugins: deps.plugins,
     showsButtons: (target) => deps.adapter(target)?.showsButtons === true,
     commandPrefix: (platform) => people.platform(platform)?.commandPrefix ?? '/',
     *handIn(event, sessionKey, key, now) {

@@ -160,7 +160,33 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
           log,
         })
       : undefined
-  const sessions = createSessionServices({ store, engine, running, outcomes, emit, clock, watched: people.watched })
+  const routeOf = ({ source, task }: Pick<MessageEvent, 'source' | 'task'>) =>
+    task?.route ?? `${source.platform}_${source.chatType}`
+  // The command line is the platform without gateway events, and the one without a route (seed 003).
+  const routeForPlugins = (event: Pick<MessageEvent, 'source' | 'task'>) =>
+    people.platform(event.source.platform)?.gatewayEvents === false ? '' : routeOf(event)
+  const factsOf = createTurnFacts(routeForPlugins)
+  const middleware = createMiddleware({ log })
+  const pluginGround = createPluginGround({
+    config,
+    middleware,
+    routeOf: (source) => routeForPlugins({ source }),
+    clock,
+    random,
+    pause,
+    log,
+  })
+  const { gatewayPoints } = pluginGround
+  const sessions = createSessionServices({
+    store,
+    engine,
+    running,
+    outcomes,
+    emit,
+    clock,
+    watched: people.watched,
+    sessionReplaced: gatewayPoints.sessionReplaced,
+  })
   const inbox = createInbox({
     store,
     clock,
@@ -169,6 +195,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     access: people.access,
     edits: (source) => people.manner(source).edits,
     watched: people.watched,
+    plugins: gatewayPoints,
     emit,
     settled(seq, outcome) {
       // Its files may be on their way.
@@ -200,15 +227,9 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     emit,
     adapter: ({ platform, account }) => supervisor.adapter(platform, account),
     open: () => phase === 'ready',
+    plugins: gatewayPoints,
     probe,
   })
-  const middleware = createMiddleware({ log })
-  const pluginGround = createPluginGround({ config, middleware, clock, random, pause, log })
-  const routeOf = ({ source, task }: MessageEvent) => task?.route ?? `${source.platform}_${source.chatType}`
-  // The command line is the platform without gateway events, and the one without a route (seed 003).
-  const factsOf = createTurnFacts((event) =>
-    people.platform(event.source.platform)?.gatewayEvents === false ? '' : routeOf(event),
-  )
   const compression = createSessionCompression({
     store,
     engine,
@@ -256,6 +277,9 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     emit,
     tell,
     decisions,
+    watchCommand(command) {
+      if (!running.isRunning(command.sessionKey)) gatewayPoints.command(command)
+    },
     mayWrite: ({ source }) => people.access({ source }).allowed,
     log,
     clock,
@@ -490,6 +514,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     if (only === undefined) emit('gateway:shutdown', { platforms })
     // Before the outbox stops: what hooks send in farewell still goes out.
     await hooks?.settled(Math.max(until - clock(), farewellMs), hurry)
+    gatewayPoints.stopping()
     await plugins.stop(farewellMs, hurry)
     await outbox.stop(Math.min(graceMs, 5_000))
     await hooks?.settled(farewellMs, hurry)

@@ -48,7 +48,8 @@ export function createPromptFreezer(deps: SessionPromptDeps): (turn: Turn) => Pr
     })
     const { platform, userId = '' } = source
     const added = await Promise.all([
-      plugins.memory.promptBlock({ sessionId, platform, userId }),
+      // A task in the background belongs to nobody whom a memory could know.
+      task === undefined ? plugins.memory.promptBlock({ sessionId, platform, userId }) : '',
       plugins.sections.render({ sessionId, platform }),
     ])
     const text = [own, ...added].filter((part) => part !== '').join('\n\n')
