@@ -3,9 +3,10 @@
  * intercept that settles calls off what its `next` still runs, and nothing else. Signals are made when somebody looks.
  */
 export class Branch {
-  #given: AbortSignal | undefined
+  /** What runs further inside of it, to be called off with it. */
+  inner: { callOff(reason: unknown): void } | undefined
+  readonly #given: AbortSignal | undefined
   #controller: AbortController | undefined
-  #inner: Branch[] | undefined
   #ended: { readonly reason: unknown } | undefined
 
   /** With the signal of the caller for the call's own; without, for those inside of it. */
@@ -26,27 +27,11 @@ export class Branch {
     return this.#ended !== undefined
   }
 
-  open(): Branch {
-    const branch = new Branch()
-    if (this.#ended !== undefined) branch.abort(this.#ended.reason)
-    this.#inner ??= []
-    this.#inner.push(branch)
-    return branch
-  }
-
-  /** What came out of `open` is over. */
-  close(branch: Branch): void {
-    const inner = this.#inner
-    if (inner === undefined) return
-    const at = inner.lastIndexOf(branch)
-    if (at >= 0) inner.splice(at, 1)
-  }
-
-  /** Calls it off, with everything that was opened in it. The signal of the caller is the caller's. */
+  /** Calls it off, with everything that runs inside of it. The signal of the caller is the caller's. */
   abort(reason: unknown): void {
     if (this.#ended !== undefined) return
     this.#ended = { reason }
     this.#controller?.abort(reason)
-    for (const branch of this.#inner ?? []) branch.abort(reason)
+    this.inner?.callOff(reason)
   }
 }

@@ -26,7 +26,6 @@ export class CallRun {
   /** Where the call was made; its own scope is inside of it. */
   readonly scope: ScopeNode
   readonly signal: AbortSignal
-  trace: Trace = noTrace
   /** The call has settled, or nobody waits for it: nothing may begin any more. */
   over = false
   /** What a way through the call failed with after the caller had aborted: nobody may swallow it. */
@@ -37,6 +36,7 @@ export class CallRun {
   onLeave: (() => void) | undefined
   readonly #caller: Caller
   #fields: Fields | undefined
+  #trace: Partial<TraceEntry>[] | undefined
   #original: Fields | undefined
 
   constructor(room: Room, kind: 'tool' | 'model', name: string, scope: ScopeNode, caller: Caller) {
@@ -58,6 +58,11 @@ export class CallRun {
     return this.#fields
   }
 
+  /** Who rewrote the value so far. */
+  get trace(): Trace {
+    return this.#trace ?? noTrace
+  }
+
   /** What the caller gave, for `original_*`: whatever happens to the value, this stays. */
   original(given: Fields): Fields {
     this.#original ??= frozenCopy(given)
@@ -65,7 +70,8 @@ export class CallRun {
   }
 
   rewrittenBy(entry: Partial<TraceEntry>): void {
-    this.trace = [...this.trace, entry]
+    this.#trace ??= []
+    this.#trace.push(entry)
   }
 
   /** To be told of each failure inside of the call. */

@@ -56,8 +56,6 @@ export async function carryOut<View, Payload>(
   }
   const node = new ScopeNode(room.ground, run.name, run.category, scope, room.now(), true)
   const story = callStory(run, node, snapshot, act.attributes, act.profile())
-  const inside = <Value>(work: () => Value): Value =>
-    storage.getStore()?.isWithin(node) === true ? work() : storage.run(node, work)
   const fail = (error: unknown) => {
     story?.ended({ error, partial: act.partial(), profile: act.profile() }, node.snapshot, undefined)
     node.close()
@@ -75,7 +73,7 @@ export async function carryOut<View, Payload>(
         view: (given: Fields, branch: Branch) => act.view(given, node, branch),
         payload: (given: Fields, branch: Branch, next: NextCall) => act.payload(given, node, branch, next),
         terminal: act.terminal,
-        inside,
+        scope: node,
       }
       return proceed(chain, 0, value, root)
     })

@@ -7,22 +7,28 @@ import { type RandomBytes, systemRandom } from '../lib/ids.ts'
 export type NewId = (us: number) => string
 
 const poolBytes = 4_096
-const bytesEach = 10
+/** Hexadecimal digits of one id that are random, beside the two bits of the variant. */
+const digitsEach = 19
 
 export function createEventIds(random: RandomBytes = systemRandom): NewId {
-  const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
-  let pool: Uint8Array = new Uint8Array(0)
+  let pool = ''
   let used = 0
-  const next = () => hex[pool[used++] ?? 0] ?? '00'
+  let lastMs = 0
+  let time = ''
   return (us) => {
-    if (used + bytesEach > pool.length) {
-      pool = random(poolBytes)
+    const ms = Math.floor(us / 1_000)
+    if (ms !== lastMs) {
+      const digits = ms.toString(16).padStart(12, '0')
+      time = `${digits.slice(0, 8)}-${digits.slice(8)}`
+      lastMs = ms
+    }
+    if (used + digitsEach > pool.length) {
+      pool = Buffer.from(random(poolBytes)).toString('hex')
       used = 0
     }
-    const ms = Math.floor(us / 1_000)
-    const time = ms.toString(16).padStart(12, '0')
-    const version = ((pool[used++] ?? 0) & 0x0f) | 0x70
-    const variant = ((pool[used++] ?? 0) & 0x3f) | 0x80
-    return `${time.slice(0, 8)}-${time.slice(8, 12)}-${hex[version]}${next()}-${hex[variant]}${next()}-${next()}${next()}${next()}${next()}${next()}${next()}`
+    const at = used
+    used += digitsEach
+    const variant = '89ab'[pool.charCodeAt(at) & 3]
+    return `${time}-7${pool.slice(at + 1, at + 4)}-${variant}${pool.slice(at + 4, at + 7)}-${pool.slice(at + 7, at + digitsEach)}`
   }
 }

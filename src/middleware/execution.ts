@@ -8,6 +8,7 @@ import type { Awaitable, Fields, Next } from './contract.ts'
 import { throughCallback } from './hermes-frame.ts'
 import { throughIntercept } from './nemo-frame.ts'
 import type { Entries } from './registry.ts'
+import type { ScopeNode } from './scope.ts'
 
 export type NextCall = (value?: Fields | null) => Promise<unknown>
 
@@ -21,12 +22,24 @@ export interface Chain<View = never, Payload = never> {
   payload(value: Fields, branch: Branch, next: NextCall): Payload
   /** The tool, or the provider's stream to its end. */
   terminal(value: Fields, branch: Branch): Promise<unknown>
-  /** Runs it inside of the call's scope, wherever it is called from. */
-  inside<Value>(work: () => Value): Value
+  /** The call's own. */
+  readonly scope: ScopeNode
 }
 
-/** The rest of the chain from this depth on. Never throws: it rejects. */
+/** The rest of the chain from this depth on, in the scope of the call wherever it is asked for. Rejects, never throws. */
 export function proceed<View, Payload>(
+  chain: Chain<View, Payload>,
+  depth: number,
+  value: Fields,
+  branch: Branch,
+): Promise<unknown> {
+  const { storage } = chain.run.room
+  return storage.getStore()?.isWithin(chain.scope) === true
+    ? proceedHere(chain, depth, value, branch)
+    : storage.run(chain.scope, () => proceedHere(chain, depth, value, branch))
+}
+
+function proceedHere<View, Payload>(
   chain: Chain<View, Payload>,
   depth: number,
   value: Fields,

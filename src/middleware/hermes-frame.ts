@@ -6,7 +6,7 @@ import { HermesError } from '../lib/errors.ts'
 import { failureOf, rejected } from './awaiting.ts'
 import type { Branch } from './branch.ts'
 import type { Awaitable, Fields } from './contract.ts'
-import { afterThrow, Downstream } from './downstream.ts'
+import { afterThrow, type Downstream } from './downstream.ts'
 import type { Chain, Proceed } from './execution.ts'
 import { nameOf } from './failures.ts'
 import type { Entry } from './registry.ts'
@@ -20,12 +20,13 @@ export async function throughCallback<View, Payload>(
   proceed: Proceed,
 ): Promise<unknown> {
   const { run, point } = chain
-  const downstream = new Downstream(run)
   let settled = false
+  let rest: Rest | undefined
   const nextCall = (given?: Fields | null): Promise<unknown> => {
     if (settled || run.over || branch.ended) return rejected(run.refusal(entry))
-    if (downstream.called) return rejected(new HermesError('middleware/next-called-twice', `It was ${nameOf(entry)}.`))
-    return downstream.watch(chain.inside(() => proceed(chain, depth + 1, given ?? value, branch)))
+    if (rest !== undefined) return rejected(new HermesError('middleware/next-called-twice', `It was ${nameOf(entry)}.`))
+    rest = new Rest(proceed(chain, depth + 1, given ?? value, branch), (error) => run.failed(error))
+    return rest.last
   }
   let returned: unknown
   try {
@@ -33,24 +34,45 @@ export async function throughCallback<View, Payload>(
   } catch (error) {
     settled = true
     if (entry.failsOpen)
-      return afterThrow(run, entry, point, downstream, error, () => proceed(chain, depth + 1, value, branch))
+      return afterThrow(run, entry, point, rest ?? none, error, () => proceed(chain, depth + 1, value, branch))
     // Nothing is left running behind the back of a call that has failed.
-    if (downstream.last !== undefined) await failureOf(downstream.last, () => undefined)
+    if (rest !== undefined) await failureOf(rest.last, () => undefined)
     throw error
   }
   settled = true
-  return outcome(downstream, returned)
+  return rest === undefined ? returned : outcome(rest, returned)
 }
 
-/** Of a callback that has returned. */
-function outcome({ called, good, bad, last }: Downstream, returned: unknown): unknown {
-  if (!called) return returned
-  if (bad !== undefined) {
+const none: Downstream = { last: undefined, result: undefined, failure: undefined }
+
+/** The rest of the call, once it runs. Its rejection is seen here, so that it need not be seen by the callback. */
+class Rest implements Downstream {
+  readonly last: Promise<unknown>
+  result: { readonly value: unknown } | undefined
+  failure: { readonly error: unknown } | undefined
+
+  constructor(work: Promise<unknown>, failed: (error: unknown) => void) {
+    this.last = work
+    work.then(
+      (value) => {
+        this.result = { value }
+      },
+      (error) => {
+        this.failure = { error }
+        failed(error)
+      },
+    )
+  }
+}
+
+/** Of a callback that has called the rest and returned. */
+function outcome({ last, result, failure }: Rest, returned: unknown): unknown {
+  if (failure !== undefined) {
     // A failure never becomes a success that nobody gave: see "None" in the contract.
-    if (returned === undefined || returned === null) throw bad.error
+    if (returned === undefined || returned === null) throw failure.error
     return returned
   }
-  if (good === undefined) return last
+  if (result === undefined) return last
   // It only watched and gave nothing back.
-  return returned === undefined ? good.value : returned
+  return returned === undefined ? result.value : returned
 }

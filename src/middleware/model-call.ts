@@ -46,9 +46,8 @@ async function steps(run: CallRun, call: AnyModelCall, root: Branch): Promise<un
   }
 }
 
-function guard(run: CallRun, call: AnyModelCall, request: Fields): Promise<void> | undefined {
+function guard(run: CallRun, call: AnyModelCall, request: Fields): Promise<void> {
   const entries = run.scope.snapshot.guardrails.model
-  if (entries.length === 0) return undefined
   return passGuardrails<ModelCallView>(
     run,
     entries,

@@ -5,7 +5,7 @@
  */
 import type { Branch } from './branch.ts'
 import type { Awaitable, Fields, Next } from './contract.ts'
-import { afterThrow, Downstream } from './downstream.ts'
+import { afterThrow } from './downstream.ts'
 import type { Chain, Proceed } from './execution.ts'
 import { Lease } from './lease.ts'
 import type { Entry } from './registry.ts'
@@ -19,17 +19,14 @@ export async function throughIntercept<View, Payload>(
   proceed: Proceed,
 ): Promise<unknown> {
   const { run } = chain
-  const downstream = new Downstream(run)
-  const lease = new Lease(branch, () => run.refusal(entry))
-  const next = (given?: Fields): Promise<unknown> => {
-    const work = (way: Branch) => chain.inside(() => proceed(chain, depth + 1, given ?? value, way))
-    return downstream.watch(lease.run(work))
-  }
+  const lease = new Lease<Fields, unknown>(run, entry, branch, (given, way) =>
+    proceed(chain, depth + 1, given ?? value, way),
+  )
   try {
-    return await entry.callback(chain.view(value, branch), next)
+    return await entry.callback(chain.view(value, branch), lease.next)
   } catch (error) {
     if (!entry.failsOpen) throw error
-    return await afterThrow(run, entry, chain.point, downstream, error, () => proceed(chain, depth + 1, value, branch))
+    return await afterThrow(run, entry, chain.point, lease, error, () => proceed(chain, depth + 1, value, branch))
   } finally {
     lease.end()
   }

@@ -20,20 +20,23 @@ export interface Leave {
 export function orLeave<Value>(work: Promise<Value>, leave: Leave): Promise<Value> {
   const { signal, graceMs } = leave
   return new Promise((resolve, reject) => {
-    const settled = new AbortController()
-    const aborted = async () => {
+    let settled: AbortController | undefined
+    const aborted = async (over: AbortSignal) => {
       leave.aborted()
       do {
-        await pause(graceMs, settled.signal)
-        if (settled.signal.aborted) return
+        await pause(graceMs, over)
+        if (over.aborted) return
       } while (leave.mustWait())
       leave.letGo()
       reject(signal.reason)
     }
-    const hear = () => void aborted()
+    const hear = () => {
+      settled = new AbortController()
+      void aborted(settled.signal)
+    }
     const ended = () => {
       signal.removeEventListener('abort', hear)
-      if (signal.aborted) settled.abort()
+      settled?.abort()
     }
     if (signal.aborted) hear()
     else signal.addEventListener('abort', hear, { once: true })

@@ -7,18 +7,15 @@ import type { Branch } from './branch.ts'
 import type { CallRun } from './call-run.ts'
 import type { Awaitable, Fields, ModelCallView, Next } from './contract.ts'
 import { nameOf } from './failures.ts'
-import { Lease } from './lease.ts'
 import { closeInTime } from './patience.ts'
 import type { Entries, Entry } from './registry.ts'
+import { type Chunks, noMoreChunks, StreamLease } from './stream-lease.ts'
 import { Replay } from './stream-replay.ts'
 
 export type StreamIntercept = (
   view: ModelCallView,
   next: Next<Fields, AsyncIterable<unknown>>,
 ) => Awaitable<AsyncIterable<unknown>>
-
-/** An iterator that has to be closed unless it ended by itself. */
-export type Chunks = AsyncIterator<unknown, unknown, undefined>
 
 export type StreamIntercepts = (request: Fields, branch: Branch) => Promise<Chunks>
 
@@ -51,17 +48,17 @@ async function openFrame(
 ): Promise<Chunks> {
   const { run } = chain
   const what = `the stream of ${nameOf(entry)}`
-  const lease = new StreamLease(run, branch, () => run.refusal(entry))
+  const lease = new StreamLease(run, entry, branch, (given, way) => openAt(chain, depth + 1, given ?? request, way))
   const replay = entry.failsOpen ? new Replay() : undefined
-  const next = async (given: Fields = request) => {
-    const inner = await lease.open((way) => openAt(chain, depth + 1, given, way))
+  const next = async (given?: Fields) => {
+    const inner = await lease.next(given)
     return iterable(replay === undefined ? inner : replay.record(inner))
   }
   const skip = async (error: unknown): Promise<Chunks> => {
     if (replay === undefined || !replay.possible) throw error
     run.throwIfAborted(error)
     run.room.failures.tell(entry, 'model_stream', error, 'the stream goes on without it')
-    return replay.again() ?? lease.open((way) => openAt(chain, depth + 1, request, way))
+    return replay.again() ?? lease.next()
   }
   let own: Chunks
   try {
@@ -81,7 +78,7 @@ async function openFrame(
     await lease.end()
   }
   const pull = async (): Promise<IteratorResult<unknown, unknown>> => {
-    if (!open) return end
+    if (!open) return noMoreChunks
     try {
       const step = await own.next()
       if (step.done === true) await close()
@@ -105,94 +102,17 @@ async function openFrame(
         await closeInTime(own, what, run.room)
         await lease.end()
       }
-      return end
+      return noMoreChunks
     },
   }
 }
-
-/** A lease whose streams stay open until they end or it does. */
-class StreamLease {
-  readonly #lease: Lease
-  readonly #run: CallRun
-  readonly #branch: Branch
-  readonly #refusal: () => unknown
-  #ended = false
-  #ways: { readonly way: Branch; chunks: Chunks | undefined }[] = []
-
-  constructor(run: CallRun, branch: Branch, refusal: () => unknown) {
-    this.#run = run
-    this.#branch = branch
-    this.#refusal = refusal
-    this.#lease = new Lease(branch, refusal)
-  }
-
-  open(opening: (way: Branch) => Promise<Chunks>): Promise<Chunks> {
-    return this.#lease.run(async () => {
-      const opened: { readonly way: Branch; chunks: Chunks | undefined } = {
-        way: this.#branch.open(),
-        chunks: undefined,
-      }
-      this.#ways.push(opened)
-      const over = () => {
-        this.#branch.close(opened.way)
-        this.#ways = this.#ways.filter((other) => other !== opened)
-      }
-      try {
-        const chunks = await opening(opened.way)
-        if (this.#ended) {
-          await closeInTime(chunks, `the stream of ${this.#run.name}`, this.#run.room)
-          throw this.#refusal()
-        }
-        opened.chunks = chunks
-        return closing(chunks, over)
-      } catch (error) {
-        over()
-        throw error
-      }
-    })
-  }
-
-  /** Closes what is still open. Never rejects. */
-  async end(): Promise<void> {
-    this.#ended = true
-    this.#lease.end()
-    for (const { way, chunks } of this.#ways.splice(0)) {
-      way.abort(this.#refusal())
-      this.#branch.close(way)
-      if (chunks !== undefined) await closeInTime(chunks, `the stream of ${this.#run.name}`, this.#run.room)
-    }
-  }
-}
-
-/** The same chunks; `over` is told when they end, however they do. */
-function closing(chunks: Chunks, over: () => void): Chunks {
-  return {
-    async next() {
-      try {
-        const step = await chunks.next()
-        if (step.done === true) over()
-        return step
-      } catch (error) {
-        over()
-        throw error
-      }
-    },
-    async return() {
-      over()
-      await chunks.return?.()
-      return end
-    },
-  }
-}
-
-const end = { done: true, value: undefined } as const
 
 function inContext({ inCall }: StreamChain, chunks: Chunks): Chunks {
   return {
     next: () => inCall(() => chunks.next()),
     async return() {
       await inCall(() => chunks.return?.())
-      return end
+      return noMoreChunks
     },
   }
 }

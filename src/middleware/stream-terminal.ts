@@ -5,7 +5,8 @@ import type { Branch } from './branch.ts'
 import type { CallRun } from './call-run.ts'
 import type { ChunkCollector, Fields, ManagedModelCall } from './contract.ts'
 import { closeInTime } from './patience.ts'
-import type { Chunks, StreamIntercepts } from './stream-chain.ts'
+import type { StreamIntercepts } from './stream-chain.ts'
+import type { Chunks } from './stream-lease.ts'
 
 export type AnyModelCall = ManagedModelCall<Fields, unknown, unknown>
 

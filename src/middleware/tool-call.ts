@@ -13,6 +13,7 @@ import { passIntercepts, readArgs } from './rewrites.ts'
 import type { Room } from './room.ts'
 import { payloadSanitizers } from './sanitize.ts'
 import type { ScopeNode } from './scope.ts'
+import type { Snapshot } from './snapshot.ts'
 import { ToolView } from './views.ts'
 
 export type AnyToolCall = ManagedToolCall<Fields, unknown>
@@ -45,11 +46,13 @@ export function runTool(room: Room, call: AnyToolCall, scope: ScopeNode): Promis
 }
 
 async function steps(run: CallRun, call: AnyToolCall, root: Branch): Promise<unknown> {
+  const { scope } = run
   try {
     call.signal?.throwIfAborted()
-    await guard(run, call, call.args)
-    const args = await rewritten(run, call)
-    if (args !== call.args) await guard(run, call, args)
+    // Waiting for nothing costs a turn as well.
+    if (scope.snapshot.guardrails.tool.length > 0) await guard(run, call, call.args)
+    const args = rewrites(scope.snapshot) ? await rewritten(run, call) : call.args
+    if (args !== call.args && scope.snapshot.guardrails.tool.length > 0) await guard(run, call, args)
     run.throwIfLeft()
     const allowed = call.policy === undefined ? args : await call.policy(args, run.trace)
     return await execute(run, call, allowed, root)
@@ -58,14 +61,17 @@ async function steps(run: CallRun, call: AnyToolCall, root: Branch): Promise<unk
   }
 }
 
-function guard(run: CallRun, call: AnyToolCall, args: Fields): Promise<void> | undefined {
+function guard(run: CallRun, call: AnyToolCall, args: Fields): Promise<void> {
   const entries = run.scope.snapshot.guardrails.tool
-  if (entries.length === 0) return undefined
   return passGuardrails<ToolCallView>(
     run,
     entries,
     (scope) => new ToolView(run, scope, undefined, call.toolCallId, args),
   )
+}
+
+function rewrites({ intercepts, hermes }: Snapshot): boolean {
+  return intercepts.tool_request.length + hermes.tool_request.length > 0
 }
 
 async function rewritten(run: CallRun, call: AnyToolCall): Promise<Fields> {
