@@ -1,7 +1,6 @@
 /**
  * Everything that only a gateway with plugins needs: the loader, and what it joins plugins with. Loaded with the first one.
  */
-import { join } from 'node:path'
 import { builtInTools } from './agent/tools/names.ts'
 import type { CommandRegistry } from './commands/registry.ts'
 import type { Config } from './config/load.ts'
@@ -59,7 +58,7 @@ export function openPluginRoom(deps: PluginRoomDeps): PluginRoom {
       memory: deps.memory,
       sections: deps.sections,
       daemons: deps.daemons,
-      state: createPluginStates({ folder: join(home.root, 'plugin-state'), log }),
+      state: createPluginStates({ folder: home.pluginState, log }),
       ...createPluginRequests({ ...deps, entry }),
     },
     loadPython: deps.loadPython,

@@ -184,7 +184,7 @@ test('what an idle gateway does not need is not loaded with it', () => {
   const loaded = loadedWith(source, 'src/gateway.ts')
   assert.ok(loaded.size > 80, `only ${loaded.size} files were followed`)
   const heavy =
-    /^(openai|@anthropic-ai\/sdk|ipaddr\.js|marked|unbash|platforms\/.*|src\/agent\/tools\/[^/]+|src\/cli\/.*)$/
+    /^(openai|@anthropic-ai\/sdk|ipaddr\.js|marked|unbash|semver\/.*|platforms\/.*|plugins\/.*|src\/agent\/tools\/[^/]+|src\/cli\/.*|src\/plugin-room\.ts|src\/plugins\/(loader|context|discovery|manifest|tools|state|versions)\.ts)$/
   assert.deepEqual(
     [...loaded].filter((name) => heavy.test(name) && name !== 'src/agent/tools/parallel.ts'),
     [],

@@ -16,6 +16,7 @@ import { silentLog } from '../src/lib/log.ts'
 import { parseYaml } from '../src/lib/yaml.ts'
 import { type PlatformManifest, parseManifest } from '../src/platforms/manifest.ts'
 import { discoverPlatforms } from '../src/platforms/registry.ts'
+import { parsePluginManifest } from '../src/plugins/manifest.ts'
 import { unknownCommands } from './docs/commands.ts'
 import { generatedPages } from './docs/generated.ts'
 import { type CodeBlock, type Page, readPage, readPages } from './docs/pages.ts'
@@ -68,6 +69,11 @@ describe('the documentation', () => {
     for (const [where, { file = 'config.yaml', text }] of blocks) {
       if (!file.endsWith('plugin.yaml')) continue
       const check = parseManifest(text, file)
+      if (check.kind === 'other') {
+        const plugin = parsePluginManifest(text, file, { folder: 'mine' })
+        assert.ok(plugin.ok, `${where}: ${JSON.stringify(plugin)}`)
+        continue
+      }
       assert.ok(check.kind === 'platform', `${where}: ${JSON.stringify(check)}`)
       manifests.push(check.manifest)
     }

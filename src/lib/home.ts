@@ -21,6 +21,8 @@ export interface HomeLayout {
   readonly lockFile: string
   readonly hooks: string
   readonly plugins: string
+  /** What plugins keep. */
+  readonly pluginState: string
   readonly platforms: string
   readonly skills: string
   readonly memories: string
@@ -47,6 +49,7 @@ export function createHomeLayout(root: string): HomeLayout {
     lockFile: within('gateway.lock'),
     hooks: within('hooks'),
     plugins: within('plugins'),
+    pluginState: within('plugin-state'),
     platforms: within('platforms'),
     skills: within('skills'),
     memories: within('memories'),

@@ -16,7 +16,11 @@ const places: Readonly<Record<Place, readonly ['you' | 'gateway', string]>> = {
   ],
   soulFile: ['you', 'Who the agent is, in your words. It opens the system prompt of new sessions.'],
   platforms: ['you', 'Chat platforms of your own, one folder each.'],
-  plugins: ['you', 'Only `plugins/platforms/<name>` is looked at so far; it is another place for platforms.'],
+  plugins: [
+    'you',
+    'Your plugins, a folder each, also one level deeper; `plugins/platforms/<name>` is another place for platforms.',
+  ],
+  pluginState: ['gateway', 'What plugins keep, a JSON file each.'],
   databaseFile: [
     'gateway',
     'Everything that must survive: messages, turns, conversations, replies. `state.db-wal` and `state.db-shm` belong to it.',

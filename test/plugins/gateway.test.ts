@@ -1,0 +1,233 @@
+/**
+ * Plugins in a whole gateway: what they register works in conversations, and is gone when they are disabled.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { HomeLayout } from '../../src/lib/home.ts'
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
+import { type Files, plugin, writeFiles } from './loading.ts'
+
+interface Setup extends TestGatewayOptions {
+  readonly plugins?: Readonly<Record<string, unknown>>
+}
+
+function withPlugins(t: TestContext, files: Files, setup: Setup = {}): Promise<TestGateway> {
+  const enabled = [...new Set(Object.keys(files).map((path) => path.slice(0, path.lastIndexOf('/'))))]
+  const config = { ...setup.config, plugins: { enabled, ...setup.plugins } }
+  return startTestGateway(t, { ...setup, config, prepare: (home: HomeLayout) => writeFiles(home.plugins, files) })
+}
+
+const nameSchema =
+  '{ type: "object", properties: { name: { type: "string", description: "Whom" } }, required: ["name"] }'
+const greeter = (more = '') =>
+  plugin(
+    'greeter',
+    `ctx.registerTool({ name: 'greet', description: 'Greets somebody', parameters: ${nameSchema},
+       run: ({ name }, { sessionId, signal, log }) => ({ hello: name, known: Boolean(sessionId && signal && log) }) });${more}`,
+  )
+
+test('a tool of a plugin is offered as it describes itself, called with checked arguments, and its result is read', async (t) => {
+  const gateway = await withPlugins(t, greeter(), {
+    replies: [
+      { toolCalls: [{ name: 'greet', arguments: { name: 7 } }] },
+      { toolCalls: [{ name: 'greet', arguments: {} }] },
+      { text: 'Done' },
+    ],
+  })
+  await gateway.say('greet')
+  await gateway.reply('Done')
+  const shown =
+    '{"name":"greet","description":"Greets somebody","parameters":{"type":"object","properties":{"name":{"type":"string","description":"Whom"}},"required":["name"]}}'
+  assert.ok(JSON.stringify((await gateway.asked(0)).body).includes(shown))
+  assert.match(JSON.stringify((await gateway.asked(1)).body), /hello.{1,10}7.{1,20}known.{1,5}true/)
+  assert.match(JSON.stringify((await gateway.asked(2)).body), /Wrong arguments for greet/)
+})
+
+test('a tool takes the place of a built-in one only where that is allowed, and gives it back', async (t) => {
+  const body = `ctx.registerTool({ name: 'todo', override: true, description: 'Mine', parameters: { type: 'object' }, run: () => 'mine' })`
+  const refused = await withPlugins(t, plugin('taker', body))
+  const [report] = (await refused.current().plugins()).filter(({ id }) => id === 'taker')
+  assert.match(report?.reason ?? '', /A tool of this name exists already\. \(todo, wanted by taker\)/)
+
+  const entries = { taker: { allow_tool_override: true } }
+  const gateway = await withPlugins(t, plugin('taker', body), { plugins: { entries } })
+  const described = async (request: number) =>
+    /"name":"todo","description":"Mine"/.test(JSON.stringify((await gateway.asked(request)).body))
+  await gateway.say('one')
+  assert.equal(await described(0), true)
+  gateway.configure({ plugins: { enabled: [], entries } })
+  await gateway.post('/api/plugins/reload', {})
+  await gateway.say('again in the same session')
+  assert.equal(await described(1), true)
+  await gateway.say('in another one', { chat: 'elsewhere', user: 'bob' })
+  assert.equal(await described(2), false)
+})
+
+test('a command is listed and run, known to hooks, and gone with its plugin', async (t) => {
+  const files = plugin(
+    'dice',
+    `ctx.registerCommand({ name: '/Roll Dice', description: 'Rolls', argsHint: '[sides]',
+       run: (args, { platform, userId }) => args === '' ? null : \`\${userId} on \${platform}: \${args}\` })`,
+  )
+  const gateway = await withPlugins(t, files)
+  await gateway.say('/roll-dice 6', { user: 'ada' })
+  await gateway.reply('ada on fake: 6')
+  await gateway.event('command:roll-dice', { args: '6' })
+  await gateway.say('/help')
+  await gateway.reply(/\/roll-dice \[sides\]/)
+  gateway.configure({ plugins: { enabled: ['dice'], disabled: ['dice'] } })
+  await gateway.post('/api/plugins/reload', {})
+  await gateway.say('/roll-dice 6', { user: 'ada' })
+  await gateway.reply('Unknown command `/roll-dice`')
+})
+
+test('no plugin takes the name of a command that is there', async (t) => {
+  const gateway = await withPlugins(
+    t,
+    plugin('thief', `ctx.registerCommand({ name: 'stop', description: '', run: () => '' })`),
+  )
+  const { plugins } = gateway.current().status()
+  assert.match(plugins[0]?.reason ?? '', /A slash command of this name exists already/)
+})
+
+test('hooks, middleware and parts of the system prompt change what the model is asked', async (t) => {
+  const files = plugin(
+    'writer',
+    `ctx.registerSystemPromptSection('house', ({ platform }) => 'The house rules of ' + platform)
+     ctx.registerHook('pre_llm_call', ({ user_message }) => ({ context: 'It rains. ' + user_message.length }))
+     ctx.registerMiddleware('llm_request', ({ request }) => ({ request: { ...request, user: 'tagged' }, source: 'writer' }))
+     ctx.registerHook('transform_llm_output', ({ response_text }) => response_text.toUpperCase())`,
+  )
+  const gateway = await withPlugins(t, files, { replies: [{ text: 'quiet' }] })
+  await gateway.say('hello')
+  await gateway.reply('QUIET')
+  const asked = JSON.stringify((await gateway.asked(0)).body)
+  assert.match(asked, /The house rules of fake/)
+  assert.match(asked, /hello\\n\\nIt rains\. 5/)
+  assert.match(asked, /"user":"tagged"/)
+})
+
+test('a plugin asks the model itself, runs tools, keeps what it learns and reads its settings', async (t) => {
+  const files = plugin(
+    'asker',
+    `ctx.registerCommand({ name: 'ask', description: '', async run(args) {
+       const { text, model, usage } = await ctx.llm.complete([{ role: 'system', content: 'Be short' }, { role: 'user', content: args }], { maxOutputTokens: 9 })
+       const file = await ctx.dispatchTool('write_file', { path: 'kept.txt', content: text })
+       await ctx.state.set('last', { text, usage })
+       return [text, model, typeof file, ctx.config.get('tone'), ctx.config.get('unit'), (await ctx.state.keys()).join()].join(' | ')
+     } })
+     ctx.registerCommand({ name: 'override', description: '', run: () => ctx.llm.complete('x', { model: 'dearer' }) })
+     ctx.registerCommand({ name: 'nothing', description: '', run: () => ctx.dispatchTool('no_such_tool', {}) })`,
+    'name: asker\nconfig_schema:\n  tone: {type: string, default: dry}\n  unit: {type: string, default: cm}\n',
+  )
+  const entries = { asker: { settings: { unit: 'inch' } } }
+  const gateway = await withPlugins(t, files, { plugins: { entries }, replies: [{ text: 'Because.' }] })
+  await gateway.say('/ask why')
+  await gateway.reply('Because. | test-model | string | dry | inch | last')
+  const { body } = await gateway.asked(0)
+  assert.deepEqual(body['messages'], [
+    { role: 'system', content: 'Be short' },
+    { role: 'user', content: 'why' },
+  ])
+  assert.equal(readFileSync(join(gateway.home.root, 'kept.txt'), 'utf8'), 'Because.')
+  const state: unknown = JSON.parse(readFileSync(join(gateway.home.root, 'plugin-state/asker.json'), 'utf8'))
+  assert.match(JSON.stringify(state), /"total_tokens":\d+/)
+  await gateway.say('/override')
+  await gateway.reply(/does not allow it\. \(plugins\.entries\.asker\.llm\.allow_model_override\)/)
+  await gateway.say('/nothing')
+  await gateway.reply(/was not run\. no_such_tool: There is no tool "no_such_tool"/)
+})
+
+test('what other plugins put around tools and models holds for a plugin that asks, too; one that asks for ever is stopped', async (t) => {
+  const files = {
+    ...plugin(
+      'a-guard',
+      `ctx.registerGuardrail('no-writing', 'tool', ({ toolName }) => toolName === 'write_file' ? 'writing is closed' : null)`,
+    ),
+    ...plugin(
+      'b-asker',
+      `ctx.registerCommand({ name: 'write', description: '', run: () => ctx.dispatchTool('write_file', { path: 'x', content: 'y' }) })
+       ctx.registerMiddleware('llm_execution', async ({ next_call }) => { await ctx.llm.complete('and again'); return next_call() })
+       ctx.registerCommand({ name: 'forever', description: '', run: async () => (await ctx.llm.complete('once')).text })`,
+    ),
+  }
+  const gateway = await withPlugins(t, files)
+  await gateway.say('/write')
+  await gateway.reply(/was not run\..*writing is closed/)
+  await gateway.say('/forever')
+  await gateway.reply('once')
+  await gateway.logged('A plugin calls itself')
+})
+
+test('a message is handed in only where that is allowed, and only into a conversation that exists', async (t) => {
+  const files = plugin(
+    'knocker',
+    `ctx.registerCommand({ name: 'knock', description: '', async run(args, { sessionKey }) {
+       return String(await ctx.injectMessage(args, { sessionKey })) + ' ' + String(await ctx.injectMessage('x', { sessionKey: 'nowhere' }))
+     } })`,
+  )
+  const forbidden = await withPlugins(t, files)
+  await forbidden.say('/knock anybody?')
+  await forbidden.reply('false false')
+
+  const entries = { knocker: { allow_gateway_injection: true } }
+  const gateway = await withPlugins(t, files, {
+    plugins: { entries },
+    model: ({ body }) => ({ text: `Heard ${JSON.stringify(body['messages']).length > 0}` }),
+  })
+  await gateway.say('first')
+  await gateway.reply('Heard true')
+  await gateway.say('/knock /stop it')
+  await gateway.reply('true false')
+  assert.match(JSON.stringify((await gateway.asked(1)).body), /\/stop it/)
+})
+
+test('with HERMES_SAFE_MODE no plugin is loaded, and the status says so', async (t) => {
+  const gateway = await withPlugins(t, greeter(), { startNow: false })
+  await gateway.start({ environment: { PATH: process.env['PATH'], HOME: gateway.home.root, HERMES_SAFE_MODE: '1' } })
+  assert.deepEqual(gateway.current().status().plugins, [
+    { id: 'all plugins', state: 'off', reason: 'HERMES_SAFE_MODE is set: none is loaded' },
+  ])
+  assert.equal((await gateway.current().plugins()).find(({ id }) => id === 'greeter')?.loadMs, null)
+})
+
+test('a plugin that is enabled while the gateway runs is loaded by writing the configuration, and by nothing else', async (t) => {
+  const gateway = await withPlugins(t, greeter(), { plugins: { enabled: [] } })
+  gateway.configure({ plugins: { enabled: ['greeter'] } })
+  await gateway.logged('plugin greeter loaded')
+  gateway.configure({ plugins: { enabled: [] } })
+  await gateway.logged('plugin greeter unloaded')
+})
+
+test('daemons run with the gateway, and end with their plugin', async (t) => {
+  const files = plugin(
+    'ticker',
+    `ctx.registerBackgroundDaemon('tick', () => ctx.log.info({}, 'tick is up'), () => ctx.log.info({}, 'tick is down'))`,
+  )
+  const gateway = await withPlugins(t, files)
+  await gateway.logged('tick is up')
+  const { daemons } = gateway.current().status()
+  assert.deepEqual(
+    daemons.map(({ name, owner }) => ({ name, owner })),
+    [{ name: 'tick', owner: 'ticker' }],
+  )
+  gateway.configure({ plugins: { enabled: [] } })
+  await gateway.post('/api/plugins/reload', {})
+  await gateway.logged('tick is down')
+  assert.deepEqual(gateway.current().status().daemons, [])
+})
+
+test('the status and the log name no secret that a plugin threw', async (t) => {
+  const gateway = await withPlugins(
+    t,
+    plugin('leaky', `throw new Error('no answer for ' + ctx.config.get('api_key'))`),
+    {
+      plugins: { entries: { leaky: { settings: { api_key: 'sk-very-secret-key-0123456789' } } } },
+    },
+  )
+  const said = `${JSON.stringify(gateway.current().status())}${gateway.log.join('')}${await (await gateway.http('/api/plugins')).text()}`
+  assert.match(said, /no answer for/)
+  assert.doesNotMatch(said, /very-secret/)
+})
