@@ -246,7 +246,7 @@ export const errorCatalogue = {
   },
   'plugins/invalid-registration': {
     meaning: 'A plugin registers something that cannot be used.',
-    hint: 'The message says what was expected; docs/reference/plugins.md lists what can be registered.',
+    hint: 'The message says what was expected.',
   },
   'plugins/tool-taken': {
     meaning: 'A tool of this name exists already.',
