@@ -147,6 +147,7 @@ export function createGatewayPlugins(deps: Deps): GatewayPlugins {
       const { hooks, memory, daemons, middleware } = deps
       await Promise.all([hooks.settled(drainMs, hurry), memory.settled(drainMs, hurry)])
       await daemons.stop()
+      await memory.stop()
       await within(middleware.flush(), drainMs, hurry)
       await (await opening).loader.stop()
     },

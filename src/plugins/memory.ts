@@ -28,6 +28,7 @@ export interface TurnMemory {
 }
 
 export interface PluginMemory extends TurnMemory {
+  /** Taken away, it may end what it holds open. */
   register(owner: string, provider: MemoryProvider): Registration
   /** The name of the provider in use. */
   inUse(): string | undefined
@@ -92,7 +93,14 @@ export function createMemory(deps: PluginMemoryDeps): PluginMemory {
     register(owner, provider) {
       const provided = { owner, provider, ask: asker(owner) }
       all.add(provided)
-      return { name: provider.name, remove: () => all.delete(provided) }
+      return {
+        name: provider.name,
+        remove() {
+          const removed = all.delete(provided)
+          if (removed) void provided.ask('shutdown', () => provider.shutdown?.())
+          return removed
+        },
+      }
     },
     inUse: () => current()?.provider.name,
 

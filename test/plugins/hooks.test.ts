@@ -19,6 +19,16 @@ const tool = {
   middleware_trace: [],
 }
 const started = { session_id: 's1', model: 'small', platform: 'web' }
+const turnBegins = {
+  ...started,
+  task_id: 's1',
+  turn_id: 't1',
+  user_message: '',
+  conversation_history: [],
+  is_first_turn: true,
+  parent_session_id: '',
+  sender_id: '',
+}
 
 test('answers come in the order of registration, however long each takes; nothing is no answer', async () => {
   const { hooks, time } = hooksUnderTest()
@@ -239,16 +249,7 @@ test('the time a callback may take can be its own, and can be without end', asyn
     await time.pause(3_600_000)
     return 'an hour later'
   })
-  const patient = hooks.collect('pre_llm_call', here, () => ({
-    ...started,
-    task_id: 's1',
-    turn_id: 't1',
-    user_message: '',
-    conversation_history: [],
-    is_first_turn: true,
-    parent_session_id: '',
-    sender_id: '',
-  }))
+  const patient = hooks.collect('pre_llm_call', here, () => turnBegins)
   await time.advance(3_600_000)
   assert.deepEqual(await patient, [{ owner: 'patient', value: 'an hour later' }])
 })
@@ -345,7 +346,7 @@ test('who tells of something goes on at once, and payloads are as they were at t
   assert.deepEqual(got, ['s1'])
 })
 
-test('a plugin hears what happens in a conversation in its order, however slow it is', async () => {
+test('a plugin hears what happens in a conversation in its order, and all of it before the next turn', async () => {
   const { hooks, time } = hooksUnderTest()
   const got: string[] = []
   hooks.register('a', 'on_session_start', async () => {
@@ -353,7 +354,8 @@ test('a plugin hears what happens in a conversation in its order, however slow i
     got.push('started')
   })
   hooks.register('a', 'on_session_reset', () => void got.push('reset'))
-  hooks.register('a', 'pre_tool_call', () => void got.push('tool'))
+  hooks.register('a', 'pre_llm_call', () => void got.push('turn'))
+  hooks.register('b', 'pre_llm_call', () => void got.push('turn of another'))
   hooks.tell('on_session_start', here, () => started)
   hooks.tell('on_session_reset', here, () => ({
     session_id: 's2',
@@ -362,10 +364,28 @@ test('a plugin hears what happens in a conversation in its order, however slow i
     old_session_id: 's1',
     new_session_id: 's2',
   }))
-  const asked = hooks.collect('pre_tool_call', here, () => tool)
+  const asked = hooks.collect('pre_llm_call', here, () => turnBegins)
   await time.advance(500)
   await asked
-  assert.deepEqual(got, ['started', 'reset', 'tool'])
+  assert.deepEqual(got, ['turn of another', 'started', 'reset', 'turn'])
+})
+
+test('within a turn nobody waits for a plugin that only watches, not even for its own answers', async () => {
+  const { hooks, time } = hooksUnderTest()
+  hooks.register('a', 'on_session_start', () => time.pause(500))
+  hooks.register('a', 'pre_tool_call', () => ({ action: 'block', message: 'no' }))
+  hooks.tell('on_session_start', here, () => started)
+  assert.equal((await hooks.collect('pre_tool_call', here, () => tool)).length, 1)
+  await time.advance(500)
+})
+
+test('a callback that was taken away hears nothing more, also of what waited for it', async () => {
+  const { hooks, heard } = hooksUnderTest()
+  const registration = hooks.register('a', 'on_session_start', () => assert.fail('called after it was taken away'))
+  hooks.tell('on_session_start', here, () => started)
+  registration.remove()
+  assert.equal(await heard(), true)
+  assert.deepEqual(hooks.report(), [])
 })
 
 test('conversations and plugins do not wait for each other', async () => {

@@ -186,3 +186,13 @@ test('at the end every provider may close what it holds, whatever another one do
   await stopped
   assert.deepEqual(closed, ['notes'])
 })
+
+test('a provider that is taken away may close what it holds, once', async () => {
+  const { memory } = memoryUnderTest()
+  const closed: string[] = []
+  const registration = memory.register('a', { name: 'notes', shutdown: () => closed.push('notes') })
+  registration.remove()
+  registration.remove()
+  await memory.stop()
+  assert.deepEqual(closed, ['notes'])
+})

@@ -85,6 +85,7 @@ interface Listener {
   readonly callback: Callback
   readonly failsClosed: () => boolean
   dropped: number
+  isGone: boolean
 }
 
 /** Things that wait for one plugin in one conversation. */
@@ -110,6 +111,7 @@ export function createPluginHooks(deps: PluginHooksDeps): PluginHooks {
       }),
       failsClosed: () => name === 'pre_tool_call' && (options.fails ?? deps.toolErrors()) === 'closed',
       dropped: 0,
+      isGone: false,
     }
     byName.set(name, [...listenersOf(name), listener])
     return { name, remove: () => remove(name, listener) }
@@ -127,6 +129,7 @@ export function createPluginHooks(deps: PluginHooksDeps): PluginHooks {
   }
 
   function remove(name: string, listener: Listener): boolean {
+    listener.isGone = true
     const before = listenersOf(name)
     const left = before.filter((one) => one !== listener)
     if (left.length === 0) byName.delete(name)
@@ -139,9 +142,7 @@ export function createPluginHooks(deps: PluginHooksDeps): PluginHooks {
   }
 
   async function ask({ callback, failsClosed }: Listener, { order }: Happening, payload: object): Promise<unknown> {
-    // What it was told of this conversation so far comes first; a slow plugin is not waited for for ever.
-    const untold = lines.idle(lineOf(callback.owner, 'watches', order))
-    if (untold !== undefined) await within(untold, patienceMs(), undefined, pause)
+    if (callback.point === 'pre_llm_call') await heardSoFar(callback.owner, order)
     const outcome = await callback.call(viewOf(payload))
     if (outcome.ok) return outcome.value
     if (!failsClosed()) return undefined
@@ -151,12 +152,22 @@ export function createPluginHooks(deps: PluginHooksDeps): PluginHooks {
     }
   }
 
+  /**
+   * A turn begins for a plugin when it has heard that its session began and the turn before ended. Only there: within a
+   * turn nobody waits for who only watches.
+   */
+  async function heardSoFar(owner: string, order: string): Promise<void> {
+    const untold = lines.idle(lineOf(owner, 'watches', order))
+    if (untold !== undefined) await within(untold, patienceMs(), undefined, pause)
+  }
+
   /** How long others wait for somebody who is never given up. */
   function patienceMs(): number {
     return timeoutMs() || 30_000
   }
 
-  async function hear({ callback }: Listener, payload: object): Promise<void> {
+  async function hear({ callback, isGone }: Listener, payload: object): Promise<void> {
+    if (isGone) return
     const heard = callback.call(viewOf(payload))
     if (kindOf(callback.point) === 'notices') await within(heard, patienceMs(), undefined, pause)
     else await heard
