@@ -20,6 +20,11 @@ export interface HostModule {
   readonly entry?: string
   /** What Python calls the module (contract §1.2.5); `hermes_hook_<name>` if left out. */
   readonly importAs?: string
+  /**
+   * In Python: it is a plugin. Loading it calls its entry with a context that knows this of it; what it registers there
+   * comes as requests of its own, and the names it gives to callbacks are functions to call.
+   */
+  readonly plugin?: Readonly<Record<string, unknown>>
 }
 
 export interface HostOptions {
@@ -38,9 +43,20 @@ export interface HostOptions {
   readonly log: Logger
   /** Serves what handlers ask for while they run; a call may bring its own. Without either, requests are refused. */
   readonly onRequest?: ServeRequest
+  /** Serves what modules ask for outside of calls: while they are loaded, on threads of their own. */
+  readonly onOwnRequest?: ServeRequest
+  /** Told of each end of a process, before the calls in it are told. */
+  readonly onEnd?: (end: HostEnd) => void
   /** Takes the place of `lib/wait.ts`, as in tests. */
   readonly pause?: (ms: number, signal?: AbortSignal) => Promise<void>
   readonly limits?: Partial<HostLimits>
+}
+
+export interface HostEnd {
+  /** It was asked to. */
+  readonly expected: boolean
+  /** For people: `was ended by SIGKILL`. */
+  readonly how: string
 }
 
 export interface HostLimits {
@@ -66,7 +82,7 @@ export interface HostRequest {
   readonly method: string
   /** JSON values, checked by nobody yet. */
   readonly args: readonly unknown[]
-  /** Aborts when the call is over, however it ended. */
+  /** Aborts when the call is over, however it ended; of a request outside of calls, when the process is. */
   readonly signal: AbortSignal
 }
 
@@ -100,6 +116,11 @@ export interface HostCall {
   readonly deadlineMs?: number
   /** Asks the handler to end, as the deadline does. A call that has not begun is dropped. */
   readonly signal?: AbortSignal
+  /**
+   * How long the handler may take to end when the signal asks it to and its process is not stuck, ms; `graceMs` if left
+   * out. Killing the process takes others along.
+   */
+  readonly patienceMs?: number
   readonly onRequest?: ServeRequest
 }
 

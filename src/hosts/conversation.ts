@@ -24,7 +24,7 @@ import type { FromHost } from './wire.ts'
 
 export type HostFrame = Extract<FromHost, { id: number }>
 
-export interface ConversationOptions extends Pick<HostOptions, 'log' | 'onRequest'> {
+export interface ConversationOptions extends Pick<HostOptions, 'log' | 'onRequest' | 'onOwnRequest'> {
   readonly limits: HostLimits
   readonly pause: (ms: number, signal?: AbortSignal) => Promise<void>
   send(line: string): void
@@ -74,6 +74,8 @@ export function createConversation({
     one.cancelled = why
     send(cancelFrame(one.id))
     await pause(limits.graceMs, one.over.signal)
+    const more = why === 'aborted' && one.awake === true && one.what === 'call' ? one.patienceMs - limits.graceMs : 0
+    if (more > 0) await pause(more, one.over.signal)
     if (!one.over.signal.aborted) onStuck(one)
   }
   const cancelAfter = async (one: InFlight, ms: number) => {
@@ -88,7 +90,25 @@ export function createConversation({
     if (owed > 2 * limits.maxFrameBytes) onDeaf()
     else send(line)
   }
+  /** Of modules, outside of calls. */
+  const own = { requests: 0, over: new AbortController() }
+  const serveOwn = async ({ id, module = '', method, args }: Extract<FromHost, { t: 'request' }>) => {
+    try {
+      const { onOwnRequest } = options
+      if (onOwnRequest === undefined) throw new Error(`nobody serves ${method} outside of a call`)
+      if (own.requests >= limits.maxRequests) throw new Error(`more than ${limits.maxRequests} requests at once`)
+      own.requests += 1
+      try {
+        answer(answerFrame(id, await onOwnRequest({ module, method, args, signal: own.over.signal }), undefined))
+      } finally {
+        own.requests -= 1
+      }
+    } catch (error) {
+      answer(refusalFrame(id, error, undefined, own.over.signal.aborted))
+    }
+  }
   const serve = async (frame: Extract<FromHost, { t: 'request' }>) => {
+    if (frame.call === undefined) return serveOwn(frame)
     const found = flights.get(frame.call)
     const one = found?.what === 'call' ? found : undefined
     try {
@@ -102,7 +122,7 @@ export function createConversation({
         one.requests -= 1
       }
     } catch (error) {
-      answer(refusalFrame(frame.id, error, one))
+      answer(refusalFrame(frame.id, error, one, one === undefined || one.cancelled !== undefined))
     }
   }
 
@@ -152,6 +172,7 @@ export function createConversation({
           settle: settleCall,
           fail: (failure) => settleCall({ ok: false, failure }),
           references: call.byReference === true ? createReferences() : undefined,
+          patienceMs: call.patienceMs ?? limits.graceMs,
           serve: (method, args) => serveInContext({ module: module.name, method, args, signal: one.over.signal }),
           requests: 0,
         }
@@ -182,6 +203,7 @@ export function createConversation({
     },
 
     end(cause) {
+      own.over.abort(new DOMException('The process is gone.', 'AbortError'))
       const left = flights.all()
       for (const one of left) {
         flights.remove(one)

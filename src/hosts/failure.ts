@@ -39,6 +39,8 @@ export interface HostFailure {
   readonly stack: string
   /** The very error that a request had failed with, when the handler let it pass (`HostCall.byReference`). */
   readonly thrown?: unknown
+  /** What the handler itself threw, where the host tells: in Python the class and its text. */
+  readonly raised?: { readonly name: string; readonly message: string }
   /** Of a module that cannot be loaded: the files it consists of as far as they are known, to be watched for a remedy. */
   readonly files: readonly string[]
 }

@@ -13,8 +13,9 @@ export function entryOf({ entry = 'handle' }: HostModule): string {
 }
 
 export function loadFrame(id: number, module: HostModule): string {
-  const { name, path, importAs = `hermes_hook_${name}` } = module
-  return lineOf({ t: 'load', id, module: name, path, entry: entryOf(module), importAs })
+  const { name, path, importAs = `hermes_hook_${name}`, plugin } = module
+  const frame = { t: 'load', id, module: name, path, entry: entryOf(module), importAs } as const
+  return lineOf(plugin === undefined ? frame : { ...frame, plugin })
 }
 
 /** Throws where the arguments are no JSON. */
@@ -59,17 +60,16 @@ export function argumentsOf({ args, refs = [] }: Request, { references }: CallIn
   })
 }
 
-/** `value`: what a request came to. Throws where it is no JSON. */
-export function answerFrame(id: number, value: unknown, one: CallInFlight): string {
-  const ref = one.references?.of(value)
+/** `value`: what a request came to; `one`: the call that asked, if it was one. Throws where it is no JSON. */
+export function answerFrame(id: number, value: unknown, one: CallInFlight | undefined): string {
+  const ref = one?.references?.of(value)
   return lineOf({ t: 'answer', id, value: value ?? null, ...(ref === undefined ? {} : { ref }) })
 }
 
-/** Why a request failed, as its handler is told. `one`: the call that asked; undefined when it is over. */
-export function refusalFrame(id: number, thrown: unknown, one: CallInFlight | undefined): string {
+/** Why a request failed, as its handler is told. `one`: the call that asked; undefined when there is none. */
+export function refusalFrame(id: number, thrown: unknown, one: CallInFlight | undefined, cancelled: boolean): string {
   const ref = one?.references?.of(thrown)
   const code = thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined
-  const cancelled = one === undefined || one.cancelled !== undefined
   const error: RequestError = {
     name: thrown instanceof Error ? thrown.name : 'Error',
     message: messageOf(thrown),
@@ -105,8 +105,8 @@ export function callResult(one: CallInFlight, frame: Answer): HostResult<unknown
   const original = frame.ref === undefined ? undefined : one.references?.resolve(frame.ref)
   if (frame.ref !== undefined && original?.known !== true) return undefined
   if (frame.t === 'done') return { ok: true, value: original === undefined ? (frame.value ?? null) : original.value }
-  const { kind, message, stack } = frame
-  const details = { stack, begun: kind !== 'unloadable' }
+  const { kind, message, stack, error } = frame
+  const details = { stack, begun: kind !== 'unloadable', ...(error === undefined ? {} : { raised: error }) }
   const thrown = original === undefined ? {} : { thrown: original.value, cause: original.value }
   return { ok: false, failure: failureOf(kind, `${one.title}: ${message}`, { ...details, ...thrown }) }
 }

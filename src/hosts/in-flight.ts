@@ -30,6 +30,8 @@ export interface CallInFlight extends Entry {
   readonly what: 'call'
   settle(result: HostResult<unknown>): void
   readonly references: References | undefined
+  /** `HostCall.patienceMs`. */
+  readonly patienceMs: number
   /** Answers a request in the async context of the call. */
   serve(method: string, args: readonly unknown[]): Promise<unknown>
   /** How many requests are being served. */

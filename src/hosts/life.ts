@@ -135,6 +135,7 @@ export function beginLife(options: LifeOptions): Life {
     const why = refusal ?? ending.error?.message ?? [how, output.lastWords()].filter(Boolean).join(': ')
     const unavailable = failureOf('unavailable', `${name}: ${why}`, { begun: false, cause: ending.error })
     hello.resolve(found.kind === 'stopped' ? stopped(name) : unavailable)
+    options.onEnd?.({ expected: found.kind === 'stopped', how: why })
     conversation.end(found)
     return { killed: found.kind === 'cut-off' || found.kind === 'garbled' }
   })

@@ -6,6 +6,7 @@
  * number, and sends the number back when the copy comes back as it was.
  */
 import { z } from 'zod'
+import { isTooDeep } from './depth.ts'
 
 /** Where in a list of arguments, or under which keyword, a value stands, and its reference. */
 export type PlacedReference = readonly [place: number | string, reference: number]
@@ -18,6 +19,7 @@ export type ToHost =
       readonly path: string
       readonly entry: string
       readonly importAs: string
+      readonly plugin?: Readonly<Record<string, unknown>>
     }
   | {
       readonly t: 'call'
@@ -70,13 +72,17 @@ const fromHost = z.discriminatedUnion('t', [
     message: said,
     stack: said,
     ref: id.optional(),
+    /** What was thrown, apart. */
+    error: z.object({ name, message: said }).optional(),
   }),
   /** A cancel arrived; `stack` says where the handler is. */
   z.object({ t: z.literal('where'), id, stack: said }),
   z.object({
     t: z.literal('request'),
     id,
-    call: id,
+    /** Left out when the module asks outside of calls. */
+    call: id.optional(),
+    module: name.optional(),
     method: name,
     args: z.array(z.unknown()),
     refs: z.array(z.tuple([id, id])).optional(),
@@ -96,6 +102,7 @@ export type FromHost = z.infer<typeof fromHost>
 
 /** A line of the host; undefined when it is none of the protocol. Never throws. */
 export function parseFrame(line: string): FromHost | undefined {
+  if (isTooDeep(line)) return undefined
   let value: unknown
   try {
     value = JSON.parse(line)

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { describe, it } from 'node:test'
 import type { Host } from '../../src/hosts/contract.ts'
+import { isTooDeep } from '../../src/hosts/depth.ts'
 import { readFairly } from '../../src/hosts/fair-share.ts'
 import { failureOf, hostWith, sharedHost, timeout, valueIn, withoutPython } from './support.ts'
 
@@ -22,13 +23,13 @@ export const trap = () => { const error = new Error('x'); Object.defineProperty(
 export const resists = () => ({ toJSON() { throw 'no' } })
 export const logs = (services) => { services.log.info('much', { text: 'x'.repeat(2_000_000) }); return 'logged' }
 export const forgesLog = () => {
-  say('{"t":"log","level":"info","message":"deep","fields":{"a":' + '['.repeat(40_000) + ']'.repeat(40_000) + '}}')
   say('{"t":"log","level":"info","message":"wide","fields":' + JSON.stringify(Object.fromEntries(Array.from({ length: 500 }, (_, n) => ['f' + n, 'x'.repeat(50)]))) + '}')
   say('{"t":"log","level":"info","message":"long","fields":{"a":{"b":"' + 'x'.repeat(90_000) + '"}}}')
   return 'forged'
 }
 export const forgesStack = () => { for (let id = 1; id < 20; id++) say('{"t":"where","id":' + id + ',"stack":"' + 's'.repeat(90_000) + '"}'); return forever() }
 export const forgesFailure = () => { for (let id = 1; id < 20; id++) say('{"t":"failed","kind":"threw","id":' + id + ',"message":"' + 'm'.repeat(90_000) + '","stack":""}'); return forever() }
+export const nests = () => { say('{"t":"log","level":"info","message":"deep","fields":{"a":' + '['.repeat(40_000) + ']'.repeat(40_000) + '}}'); return forever() }
 export const closesOut = () => { closeSync(4); return forever() }
 export const closesIn = () => { closeSync(3); return forever() }
 export const asks = () => { for (;;) say('{"t":"request","id":1,"call":1,"method":"send","args":[]}') }
@@ -66,7 +67,6 @@ def logs(services):
     services.log.info("much", text="x" * 2_000_000, broken=Broken(a=1))
     return "logged"
 def forgesLog():
-    say('{"t":"log","level":"info","message":"deep","fields":{"a":' + "[" * 40_000 + "]" * 40_000 + "}}")
     say('{"t":"log","level":"info","message":"wide","fields":' + json.dumps({"f%d" % n: "x" * 50 for n in range(500)}) + "}")
     say('{"t":"log","level":"info","message":"long","fields":{"a":{"b":"' + "x" * 90_000 + '"}}}')
     return "forged"
@@ -77,6 +77,9 @@ def forgesStack():
 def forgesFailure():
     for number in range(1, 20):
         say('{"t":"failed","kind":"threw","id":%d,"message":"%s","stack":""}' % (number, "m" * 90_000))
+    forever()
+def nests():
+    say('{"t":"log","level":"info","message":"deep","fields":{"a":' + "[" * 40_000 + "]" * 40_000 + "}}")
     forever()
 def closesOut():
     os.close(4)
@@ -125,7 +128,7 @@ for (const [language, { files, skip }] of Object.entries({ node, python })) {
     it('writes lines for the log past its host has them cut all the same', async () => {
       const { host, log } = shared()
       assert.equal(valueIn(await run(host, 'forgesLog')), 'forged')
-      for (const text of [/^deep$/, /^wide$/, /^long$/]) {
+      for (const text of [/^wide$/, /^long$/]) {
         const { fields } = await log.line(text)
         assert.ok(JSON.stringify(fields).length < 10_000, `${text}: ${JSON.stringify(fields).length} characters`)
       }
@@ -137,6 +140,13 @@ for (const [language, { files, skip }] of Object.entries({ node, python })) {
       assert.deepEqual([stuck.kind, stuck.stack.length <= 10_000], ['timeout', true])
       const failed = failureOf(await run(host, 'forgesFailure', { deadlineMs: 20_000 }))
       assert.ok(failed.error.message.length < 11_000, `${failed.error.message.length} characters`)
+    })
+
+    it('nests brackets in brackets without end loses its process before they are read', async (t) => {
+      const { host } = hostWith(t, { files, limits })
+      const failure = failureOf(await run(host, 'nests'))
+      assert.deepEqual([failure.kind, failure.fault, failure.killed], ['garbled', 'own', true])
+      await stillWorks(host)
     })
 
     it('closes the pipe it should answer through is found out without a deadline', async (t) => {
@@ -167,6 +177,16 @@ for (const [language, { files, skip }] of Object.entries({ node, python })) {
 }
 
 describe('reading from a host', { timeout }, () => {
+  it('knows how deep a line is, and what only looks like brackets', () => {
+    const nested = (depth: number) => `${'{"a":['.repeat(depth / 2)}1${']}'.repeat(depth / 2)}`
+    assert.deepEqual([isTooDeep(nested(1_000)), isTooDeep(nested(1_002))], [false, true])
+    for (const text of ['[', '"[', '\\"[', '\\\\[{']) {
+      assert.equal(isTooDeep(JSON.stringify({ a: text.repeat(3_000), b: [text] })), false, text)
+    }
+    assert.equal(isTooDeep(`"\\\\",${'['.repeat(3_000)}`), true)
+    assert.equal(isTooDeep(`"${'['.repeat(3_000)}`), false)
+  })
+
   it('rests when it has taken too much of the time, and goes on afterwards', async (t) => {
     const stream = new PassThrough()
     const over = new AbortController()
