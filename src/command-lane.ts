@@ -1,7 +1,7 @@
 /**
  * The control lane: commands act at once, beside a running turn, in the order they came.
  */
-import type { SlashConfirm } from './approvals/slash-confirm.ts'
+import { isConfirmed, type SlashConfirm } from './approvals/slash-confirm.ts'
 import type { CommandDecisions } from './command-decision.ts'
 import type { CommandContext, CommandDefinition, CommandEnding, CommandServices } from './commands/command.ts'
 import type { CommandRegistry } from './commands/registry.ts'
@@ -117,15 +117,14 @@ async function run(deps: CommandLaneDeps, key: SessionKey, event: MessageEvent, 
   let told = false
   deps.log.info({ session: key, command: name }, 'command')
   try {
-    const question = await asksFirst(deps, typed, key)
-    if (question !== undefined) return question
-    deps.watchCommand?.(typed.context)
-    const decided = await decide(deps, key, typed, signal)
+    if (!isConfirmed(event)) deps.watchCommand?.(typed.context)
+    const decided = wasTold(event) ? { called: typed, told: true } : await decide(deps, key, typed, signal)
     if ('reply' in decided) return reply(decided.reply)
     told = decided.told
     const { definition, context } = decided.called
-    const another = decided.called === typed ? undefined : await asksFirst(deps, decided.called, key)
-    if (another !== undefined) return another
+    // After the hooks: nobody is asked about a command that one of them denies.
+    const question = await asksFirst(deps, decided, key)
+    if (question !== undefined) return question
     const result = await definition.run(context, deps.services)
     const ending = typeof result === 'string' ? reply(result) : result
     return told ? ending : { ...ending, tell }
@@ -137,9 +136,15 @@ async function run(deps: CommandLaneDeps, key: SessionKey, event: MessageEvent, 
   }
 }
 
-type Decided = { readonly called: Called; readonly told: boolean } | { readonly reply: string }
+/** What may run. `told`: hooks have heard of it. */
+interface Passed {
+  readonly called: Called
+  readonly told: boolean
+}
 
-/** Asks the hooks where they may have a say. `told`: they have heard of the command by that. */
+type Decided = Passed | { readonly reply: string }
+
+/** Asks the hooks where they may have a say. */
 async function decide(deps: CommandLaneDeps, key: SessionKey, typed: Called, signal: AbortSignal): Promise<Decided> {
   const { definition, event, context } = typed
   const told = deps.watched(event) ? commandEvent(event, context) : undefined
@@ -171,11 +176,21 @@ async function decide(deps: CommandLaneDeps, key: SessionKey, typed: Called, sig
 /** The question that comes before a command which ends something; undefined where it may run. */
 async function asksFirst(
   { confirm }: CommandLaneDeps,
-  { definition: { name, destroys }, event }: Called,
+  { called, told }: Passed,
   sessionKey: SessionKey,
 ): Promise<Ending | undefined> {
-  const question = destroys === undefined ? undefined : await confirm({ name, destroys, event, sessionKey })
+  const { name, destroys } = called.definition
+  if (destroys === undefined) return undefined
+  const event = told ? { ...called.event, metadata: { ...called.event.metadata, [toldMark]: 'yes' } } : called.event
+  const question = await confirm({ name, destroys, event, sessionKey })
   return question === undefined ? undefined : { ...question, isMessage: true }
+}
+
+/** On a command that goes on once a person has said yes: hooks heard of it when it was typed. */
+const toldMark = 'told'
+
+function wasTold(event: MessageEvent): boolean {
+  return isConfirmed(event) && event.metadata?.[toldMark] !== undefined
 }
 
 function announce(tell: EventListener, deps: CommandLaneDeps, event: MessageEvent, context: CommandContext): void {

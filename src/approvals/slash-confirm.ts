@@ -63,6 +63,6 @@ export function createSlashConfirm({ store, questions, settings }: SlashConfirmD
 }
 
 /** Only the gateway's own events can say so: the answer to the question handed it in. */
-function isConfirmed({ internal, metadata }: MessageEvent): boolean {
+export function isConfirmed({ internal, metadata }: MessageEvent): boolean {
   return internal === true && metadata?.['confirmed'] !== undefined
 }

@@ -314,7 +314,7 @@ test('/new stops the turn, ends the session and begins another; what waits is an
   await accept('and another thing')
   assert.equal(await say('/new Taxes', given), '✨ New conversation: Taxes')
   assert.equal(turnRun.signal.aborted, true)
-  assert.deepEqual(emitted, ['session:end', 'session:reset'])
+  assert.deepEqual(emitted, ['session:end', 'agent:end', 'session:reset'])
   const claim = await journal.claim(key)
   assert.equal(claim?.kind, 'run')
   assert.notEqual(claim.turn.sessionId, turn.sessionId)

@@ -2,7 +2,7 @@
  * Hooks decide about commands before they run, and never about those by which people get out of trouble.
  */
 import assert from 'node:assert/strict'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { HomeLayout } from '../../src/lib/home.ts'
@@ -134,4 +134,23 @@ test('a hook that is still thinking cannot hold back a /stop that comes behind',
   await gateway.say('/stop')
   await gateway.reply('There is nothing to stop.')
   await gateway.reply('was still waiting for a hook')
+})
+
+test('hooks decide before a person is asked whether he means it, and once: not again when he has said yes', async (t) => {
+  const gateway = await withHook(
+    t,
+    'command:new',
+    `const { appendFileSync } = await import('node:fs')
+     appendFileSync(process.env.HERMES_HOME + '/asked', context.args + '\\n')
+     return context.args === 'never' ? { decision: 'deny', message: 'Not here.' } : undefined`,
+    { config: { approvals: { destructive_slash_confirm: true } }, abilities: ['edit', 'buttons'] },
+  )
+  await gateway.say('/new never')
+  await gateway.reply('Not here.')
+  await gateway.say('/new Taxes')
+  await gateway.platform.press(await gateway.reply('Go on?'), 'Approve once')
+  await gateway.reply('✨ New conversation: Taxes')
+  assert.equal(gateway.replies().filter((text) => text.includes('Go on?')).length, 1)
+  assert.equal(readFileSync(join(gateway.home.root, 'asked'), 'utf8'), 'never\nTaxes\n')
+  assert.equal(gateway.events.filter(({ name }) => name === 'command:new').length, 2)
 })
