@@ -6,31 +6,46 @@ import { inspect } from 'node:util'
 
 /** Objects that are not plain (signals, handles) are shared as they are. */
 export function viewOf(payload: object): object {
-  const view = {}
-  for (const [key, value] of Object.entries(payload)) {
-    if (isCopied(value)) copyWhenRead(view, key, value)
-    else Object.defineProperty(view, key, plain(value))
+  const view: Record<string, unknown> = { ...payload }
+  let isLazy = false
+  for (const key in view) {
+    const value = view[key]
+    if (!isCopied(value)) continue
+    if (isEmptyList(value)) view[key] = []
+    else {
+      isLazy = true
+      copyWhenRead(view, key, value)
+    }
   }
-  // `console.log(payload)` shows values, not accessors.
-  return Object.defineProperty(view, inspect.custom, { value: () => ({ ...view }) })
+  return isLazy ? Object.defineProperty(view, inspect.custom, shownByItsValues) : view
 }
 
 function copyWhenRead(view: object, key: string, original: object): void {
-  const set = (value: unknown) => void Object.defineProperty(view, key, plain(value))
   Object.defineProperty(view, key, {
     enumerable: true,
     configurable: true,
     get() {
       const value = copyOf(original)
-      set(value)
+      settle(view, key, value)
       return value
     },
-    set,
+    set: (value: unknown) => settle(view, key, value),
   })
 }
 
-function plain(value: unknown): PropertyDescriptor {
-  return { value, enumerable: true, configurable: true, writable: true }
+function settle(view: object, key: string, value: unknown): void {
+  Object.defineProperty(view, key, { value, enumerable: true, configurable: true, writable: true })
+}
+
+/** `console.log(payload)` shows values, not accessors. */
+const shownByItsValues: PropertyDescriptor = {
+  value(this: object) {
+    return { ...this }
+  },
+}
+
+function isEmptyList(value: object): boolean {
+  return Array.isArray(value) && value.length === 0
 }
 
 function isCopied(value: unknown): value is object {
@@ -41,11 +56,14 @@ function isCopied(value: unknown): value is object {
 }
 
 /** A deep copy of data as JSON has it. */
-export function copyOf(value: unknown): unknown {
+function copyOf(value: unknown): unknown {
   if (!isCopied(value)) return value
   if (Array.isArray(value)) return value.map(copyOf)
   // Spread first: then a key `__proto__` is one like any other.
   const copy: Record<string, unknown> = { ...value }
-  for (const [key, inner] of Object.entries(copy)) if (isCopied(inner)) copy[key] = copyOf(inner)
+  for (const key in copy) {
+    const inner = copy[key]
+    if (typeof inner === 'object') copy[key] = copyOf(inner)
+  }
   return copy
 }
