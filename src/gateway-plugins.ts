@@ -37,6 +37,8 @@ export interface PluginGroundDeps {
   readonly middleware: Middleware
   /** `<platform>_<chat_type>`; '' on the command line. */
   routeOf(source: SessionSource): string
+  /** Takes the secrets of the configuration out of a text. */
+  redact(text: string): string
   readonly clock: () => number
   readonly random: () => number
   readonly pause: (ms: number, signal?: AbortSignal) => Promise<void>
@@ -73,6 +75,7 @@ export function createPluginGround(deps: PluginGroundDeps): PluginGround {
       memory,
       changesAnswers: middleware.changesAnswers,
       streamReasoning: () => plugins().stream_reasoning_deltas,
+      redact: deps.redact,
       log,
     }),
     gatewayPoints: createGatewayPoints({ hooks, routeOf: deps.routeOf, log }),

@@ -171,6 +171,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     config,
     middleware,
     routeOf: (source) => routeForPlugins({ source }),
+    redact: createRedactor({ secrets: ground.secrets.all }),
     clock,
     random,
     pause,

@@ -18,6 +18,8 @@ export interface PluginPointsDeps {
   changesAnswers(): boolean
   /** `plugins.stream_reasoning_deltas`. */
   streamReasoning(): boolean
+  /** Takes secrets out of what vendors say. */
+  redact(text: string): string
   readonly log: Logger
 }
 
@@ -28,7 +30,7 @@ export function createPluginPoints(deps: PluginPointsDeps): AgentPoints {
     complain(owner, `the answer of plugin ${owner} to ${point} is ignored: ${expected}`)
   return {
     ...createTurnPoints(hooks, memory, misfitAt),
-    ...createRequestPoints({ hooks, streamReasoning: deps.streamReasoning, misfitAt }),
+    ...createRequestPoints({ ...deps, misfitAt }),
     ...createToolPoints(hooks, misfitAt),
     holdsDrafts: () =>
       hooks.has('transform_llm_output') || hooks.has('post_llm_call_can_reissue') || deps.changesAnswers(),

@@ -54,6 +54,7 @@ test('what it remembers stands before what other plugins add', async () => {
     log,
     changesAnswers: () => false,
     streamReasoning: () => false,
+    redact: (text) => text,
   })
   const asked: unknown[] = []
   memory.register('demo', {

@@ -31,6 +31,7 @@ function pointsUnderTest(): PointsUnderTest {
     log,
     changesAnswers: () => says.changesAnswers,
     streamReasoning: () => says.streamReasoning,
+    redact: (text) => text.replaceAll('sk-1', '[redacted]'),
   })
   return { ...under, points, says }
 }
@@ -375,7 +376,7 @@ test('who watches requests sees them and how they ended, without keys in headers
     durationMs: 12,
   })
   points.requestFailed(facts, request, trace, {
-    error: new TypeError('bad'),
+    error: new TypeError('bad key sk-1'),
     statusCode: 429,
     retryable: true,
     reason: 'rate-limit',
@@ -420,7 +421,7 @@ test('who watches requests sees them and how they ended, without keys in headers
       status_code: 429,
       retryable: true,
       reason: 'rate-limit',
-      error: 'bad',
+      error: 'bad key [redacted]',
       error_type: 'TypeError',
       duration_ms: 5,
     },

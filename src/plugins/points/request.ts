@@ -26,10 +26,12 @@ export interface RequestPointsDeps {
   readonly hooks: PluginHooks
   /** `plugins.stream_reasoning_deltas`. */
   streamReasoning(): boolean
+  /** Takes secrets out of a text: some vendors repeat the key they refuse. */
+  redact(text: string): string
   misfitAt(point: string): Misfit
 }
 
-export function createRequestPoints({ hooks, streamReasoning, misfitAt }: RequestPointsDeps): RequestPoints {
+export function createRequestPoints({ hooks, streamReasoning, redact, misfitAt }: RequestPointsDeps): RequestPoints {
   return {
     async filterTools(turn, tools) {
       const answers = await hooks.collect('pre_tool_list_finalized', happeningIn(turn), () => ({
@@ -72,7 +74,7 @@ export function createRequestPoints({ hooks, streamReasoning, misfitAt }: Reques
         status_code: statusCode,
         retryable,
         reason,
-        error: messageOf(error),
+        error: redact(messageOf(error)),
         error_type: error instanceof Error ? error.name : typeof error,
         duration_ms: durationMs,
         middleware_trace: trace,
