@@ -78,6 +78,14 @@ test('a turn that the gateway cuts off has its end told, and the session that it
   ])
 })
 
+test('who leaves in the middle of a turn, without waiting for anything, has its end told all the same', async (t) => {
+  const gateway = await withPlugin(t, turnHooks, { replies: [{ text: 'one two three', hang: 'stream', hangAfter: 2 }] })
+  await gateway.say('tell me')
+  await gateway.asked(0)
+  await gateway.stop(AbortSignal.abort())
+  assert.deepEqual(heard(gateway).slice(2), ['on_session_end false true'])
+})
+
 test('/stop ends a turn as interrupted, and there was no answer', async (t) => {
   const gateway = await withPlugin(t, turnHooks, { replies: [{ text: 'one two three', hang: 'stream', hangAfter: 2 }] })
   await gateway.say('tell me')
