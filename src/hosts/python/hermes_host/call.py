@@ -1,8 +1,13 @@
 """One call of a handler: its arguments, where it runs, how it ends."""
+from contextvars import ContextVar
+
 from .copies import Copies
-from .failure import message_of, stack_of, where_is
+from .failure import message_of, parts_of, stack_of, where_is
 from .requests import Cancelled
 from .services import Log, Services, Signal
+
+# The call that runs here, for those who are not handed it.
+CURRENT = ContextVar("hermes_call", default=None)
 
 
 class Call:
@@ -34,7 +39,16 @@ class Call:
     def log(self):
         return Log(self._wire, self.module.name)
 
-    def request(self, method, args):
+    @property
+    def address(self):
+        """How its requests are marked."""
+        return {"call": self.id}
+
+    @property
+    def over(self):
+        return self._over
+
+    def request(self, method, args, block=False):
         """Asks the gateway for something; see `Requests.ask`."""
         if self._over:
             raise RuntimeError(f"{method}: the call it belongs to is over")
@@ -45,7 +59,7 @@ class Call:
             if ref is not None:
                 refs.append([index, ref])
                 sent[index] = None
-        return self._requests.ask(self, method, sent, refs)
+        return self._requests.ask(self, method, sent, refs, block)
 
     def start(self):
         """Hands the call to a thread. On the thread that reads."""
@@ -54,7 +68,11 @@ class Call:
             self._send_failure("unloadable", f"it has no function {self._frame['fn']}", "")
             self._ended(self)
             return
-        self._worker = self.module.place.take(handler.is_async)
+        try:
+            self._worker = self.module.place.take(handler.is_async)
+        except RuntimeError as error:  # no thread can be had
+            self._fail(error)
+            return
         self._worker.post(lambda worker: self._run(worker, handler), handler.is_async)
 
     def cancel(self):
@@ -70,6 +88,7 @@ class Call:
             worker.loop.call_soon_threadsafe(task.cancel)
 
     def _run(self, worker, handler):
+        token = CURRENT.set(self)
         try:
             if self._cancelled:
                 raise Cancelled()
@@ -81,11 +100,22 @@ class Call:
             if not hasattr(type(value), "__await__"):
                 self._finish(value)
             else:
-                self.module.place.gives_way(worker)
-                self._coroutine = value
-                self._task = worker.ensure_loop().create_task(self._await(value))
-                if self._cancelled:
-                    self._task.cancel()
+                self._wait_for(worker, value)
+        finally:
+            CURRENT.reset(token)
+
+    def _wait_for(self, worker, awaitable):
+        self._coroutine = awaitable
+        runner = self._worker = self.module.place.runner_for(worker)
+        if runner is worker:
+            self._begin(awaitable)
+        else:
+            runner.post(lambda _: self._begin(awaitable), True)
+
+    def _begin(self, awaitable):
+        self._task = self._worker.ensure_loop().create_task(self._await(awaitable))
+        if self._cancelled:
+            self._task.cancel()
 
     async def _await(self, awaitable):
         try:
@@ -107,7 +137,7 @@ class Call:
         return args, keywords
 
     def _callback(self, name):
-        return lambda *values: self.request(name, list(values))
+        return lambda *values, **named: self.request(name, [*values, *named.values()])
 
     def _finish(self, value):
         self._over = True
@@ -124,13 +154,16 @@ class Call:
     def _fail(self, error):
         self._over = True
         self._release()
-        self._send_failure("threw", message_of(error), stack_of(error), self.copies.raised(error))
+        self._send_failure("threw", message_of(error), stack_of(error), self.copies.raised(error), parts_of(error))
 
-    def _send_failure(self, kind, message, stack, ref=None):
+    def _send_failure(self, kind, message, stack, ref=None, parts=None):
         frame = {"t": "failed", "id": self.id, "kind": kind, "message": message, "stack": stack}
+        if parts is not None:
+            frame["error"] = parts
         self._wire.send(frame if ref is None else {**frame, "ref": ref})
 
     def _release(self):
         self._ended(self)
-        self.module.place.give_back(self._worker)
+        if self._worker is not None:
+            self.module.place.give_back(self._worker)
 

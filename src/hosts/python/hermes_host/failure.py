@@ -8,14 +8,24 @@ LIMIT = 10_000
 
 def message_of(error):
     """`ValueError: no such chat`. Never raises."""
+    if isinstance(error, SystemExit):
+        return _text_of(error)
+    name, text = type(error).__name__, _text_of(error)
+    return (f"{name}: {text}" if text else name)[:LIMIT]
+
+
+def parts_of(error):
+    """The class of an error and its text. Never raises."""
+    return {"name": type(error).__name__[:100], "message": _text_of(error)}
+
+
+def _text_of(error):
     try:
         if isinstance(error, SystemExit):
             return f"sys.exit({error.code!r}) was called"[:LIMIT]
-        text = str(error)
+        return str(error)[:LIMIT]
     except BaseException:  # whatever its message is made of
-        text = "(its message cannot be read)"
-    name = type(error).__name__
-    return (f"{name}: {text}" if text else name)[:LIMIT]
+        return "(its message cannot be read)"
 
 
 def stack_of(error):

@@ -24,17 +24,23 @@ class Host:
         self._wire.send({"t": "hello", "runtime": sys.version.split()[0]})
 
     def load(self, frame):
-        module = Module(frame["module"], frame["path"], frame["entry"], frame["importAs"])
+        module = self._module(frame, frame["module"], frame["path"], frame["entry"], frame["importAs"])
         self._modules[module.name] = module
         self._loads[frame["id"]] = module
         module.place.home.post(lambda worker: self._load(frame["id"], module, worker), False)
 
+    def _module(self, frame, *about):
+        if "plugin" not in frame:
+            return Module(*about)
+        # Hosts for hooks do without it.
+        from .plugins.module import PluginModule
+
+        return PluginModule(*about, frame["plugin"], self._wire, self._requests)
+
     def _load(self, number, module, worker):
         try:
             module.load()
-            if module.handler(module.entry).is_async:
-                # Before the first call, so that all of its coroutines share one loop.
-                worker.ensure_loop()
+            module.settle(worker)
             self._wire.send({"t": "loaded", "id": number, "files": module.files()})
         except BaseException as error:
             message = f"{place_of(error, module.path)}: {message_of(error)}"

@@ -45,10 +45,10 @@ class Module:
     # One at a time: the search path is the same for all.
     _loading = threading.Lock()
 
-    def __init__(self, name, path, entry, import_as):
+    def __init__(self, name, path, entry, import_as, place=None):
         self.name, self.path, self.entry, self.import_as = name, path, entry, import_as
         self.folder = os.path.dirname(path)
-        self.place = Place(name)
+        self.place = place or Place(name)
         self._module = None
         self._handlers = {}
 
@@ -105,6 +105,11 @@ class Module:
             if (not dot or suffix == "py") and file in _handler_files() and not _within(file, self.folder):
                 for known in [known for known in sys.modules if known == name or known.startswith(name + ".")]:
                     del sys.modules[known]
+
+    def settle(self, worker):
+        """It was loaded: what is to be made before the first call, so that all of its coroutines share one loop."""
+        if self.handler(self.entry).is_async:
+            worker.ensure_loop()
 
     def files(self):
         """The files it consists of: itself and what it imported from its own folder."""

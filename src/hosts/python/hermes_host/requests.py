@@ -25,16 +25,16 @@ class Requests:
         self._waiting = {}
         self._next = 1
 
-    def ask(self, call, method, args, refs):
-        """Sends a request. In a coroutine returns an awaitable, elsewhere blocks until the answer is there."""
-        loop = _running_loop()
+    def ask(self, call, method, args, refs, block=False):
+        """Sends a request. In a coroutine returns an awaitable, elsewhere (or with `block`) waits for the answer."""
+        loop = None if block else _running_loop()
         waiter = _Later(call, loop) if loop else _Blocked(call)
         with self._lock:
             number = self._next
             self._next += 1
             self._waiting[number] = waiter
         try:
-            self._wire.send({"t": "request", "id": number, "call": call.id, "method": method, "args": args, "refs": refs})
+            self._wire.send({"t": "request", "id": number, **call.address, "method": method, "args": args, "refs": refs})
         except BaseException:
             self._waiting.pop(number, None)
             raise

@@ -75,7 +75,7 @@ class Place:
 
     def __init__(self, name):
         self._name = name
-        self.home = Worker(name)
+        self.home = self.new_worker(name)
         self._in_flight = 0
         self._blocked = False
 
@@ -88,12 +88,16 @@ class Place:
                 return self.home
             if Place._spare:
                 return Place._spare.pop()
-        return Worker(self._name)
+        return self.new_worker(self._name)
 
-    def gives_way(self, worker):
-        """What looked like a plain function turned out to be a coroutine."""
+    def new_worker(self, name):
+        return Worker(name)
+
+    def runner_for(self, worker):
+        """What looked like a plain function turned out to be a coroutine: the worker on which it runs on."""
         if worker is self.home:
             self._blocked = False
+        return worker
 
     def give_back(self, worker):
         """The call that `take` was for is over."""

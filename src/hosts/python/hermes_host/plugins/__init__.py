@@ -1,0 +1,1 @@
+"""Plugins in Python: what `register(ctx)` is given, and how its callbacks are called."""

@@ -1,0 +1,205 @@
+"""
+``ctx``, as ``register(ctx)`` gets it. Names and arguments are those of the contract; what the gateway refuses is raised.
+
+Asking the gateway blocks; `dispatch_tool`, `inject_message` and `llm.complete` are awaited in coroutines.
+"""
+import logging
+
+from ..requests import GatewayError
+
+
+class PeriodicTaskSpec:
+    """What a background daemon does from time to time: `run()` every `interval_seconds`, from end to beginning."""
+
+    def __init__(self, name, interval_seconds, run, run_at_start=False):
+        self.name, self.interval_seconds, self.run, self.run_at_start = name, interval_seconds, run, run_at_start
+
+
+class Registration:
+    """What was registered; `remove()` takes it back."""
+
+    def __init__(self, module, key, name):
+        self._module, self._key = module, key
+        self.name = name
+
+    def remove(self):
+        """Says whether there was anything to take back."""
+        return self._module.ask("remove", [self._key], block=True)
+
+
+class State:
+    """JSON that outlives the process."""
+
+    def __init__(self, module):
+        self._module = module
+
+    def get(self, key, default=None):
+        found, value = self._module.ask("state.get", [key], block=True)
+        return value if found else default
+
+    def set(self, key, value):
+        self._module.ask("state.set", [key, value], block=True)
+
+    def delete(self, key):
+        self._module.ask("state.delete", [key], block=True)
+
+    def keys(self):
+        return self._module.ask("state.keys", [], block=True)
+
+
+class Answer:
+    """What a model answered: `text`, `model`, `usage`."""
+
+    def __init__(self, answer):
+        self.text, self.model, self.usage = answer["text"], answer["model"], answer["usage"]
+
+    def __str__(self):
+        return self.text
+
+
+class Llm:
+    """Completions with the configured model."""
+
+    def __init__(self, module):
+        self._module = module
+
+    def complete(self, prompt, *, system=None, model=None, max_output_tokens=None):
+        """One answer without tools, to a text or to messages in the OpenAI format. Await it in a coroutine."""
+        options = {"system": system, "model": model, "maxOutputTokens": max_output_tokens}
+        given = {name: value for name, value in options.items() if value is not None}
+        answer = self._module.ask("complete", [prompt, given])
+        return _later(answer) if hasattr(type(answer), "__await__") else Answer(answer)
+
+
+async def _later(answer):
+    return Answer(await answer)
+
+
+class PluginContext:
+    PeriodicTaskSpec = PeriodicTaskSpec
+
+    def __init__(self, module, about):
+        self._module = module
+        self.plugin_id = about["id"]
+        self.directory = about["directory"]
+        self.version = about["version"]
+        self.profile_name = about["profile"]
+        self.log = self.logger = logging.getLogger(module.import_as)
+        self.state = State(module)
+        self.llm = Llm(module)
+
+    def __getattr__(self, name):
+        names = ", ".join(sorted(one for one in dir(PluginContext) if one.startswith("register_")))
+        advice = f"; there are {names}" if name.startswith("register_") else ""
+        raise AttributeError(f"ctx.{name} does not exist here{advice}")
+
+    # What it knows
+
+    @property
+    def config(self):
+        """The settings of the plugin, as they are now."""
+        return self._module.ask("config", [], block=True)
+
+    def get_config(self, key, default=None):
+        value = self.config.get(key)
+        return default if value is None else value
+
+    def has_plugin(self, plugin_id):
+        return self._module.ask("hasPlugin", [plugin_id], block=True)
+
+    # What it registers
+
+    def register_hook(self, name, callback):
+        return self._register("hook", name, {}, {"call": callback})
+
+    def register_middleware(self, kind, callback):
+        called = getattr(callback, "__name__", None) or type(callback).__name__
+        return self._register("middleware", kind, {"called": called}, {"call": callback})
+
+    def register_tool(
+        self,
+        name,
+        toolset=None,
+        schema=None,
+        handler=None,
+        check_fn=None,
+        requires_env=None,
+        is_async=False,
+        description="",
+        emoji="",
+        override=False,
+        **_,
+    ):
+        """`handler(args)` returns what the model reads; it gets `session_id`, `task_id` … if it names them."""
+        if handler is None:
+            raise TypeError(f"register_tool {name}: expected a handler")
+        details = {
+            "toolset": toolset,
+            "schema": schema,
+            "requires_env": [requires_env] if isinstance(requires_env, str) else list(requires_env or ()),
+            "description": description,
+            "override": bool(override),
+        }
+        try:
+            return self._register("tool", name, details, {"call": handler, "check": check_fn})
+        except GatewayError as error:
+            if error.code == "plugins/tool-taken":
+                raise PermissionError(str(error)) from None
+            raise
+
+    def register_command(self, name, handler, description="", args_hint="", argument_mode=None, **_):
+        """`handler(raw_args)` returns the reply, or None."""
+        return self._register("command", name, {"description": description, "args_hint": args_hint}, {"call": handler})
+
+    def register_background_daemon(self, name, startup, shutdown, *, periodic_task=None, shutdown_timeout=5.0):
+        task = None if periodic_task is None else _task(periodic_task)
+        details = {
+            "shutdown_ms": shutdown_timeout * 1000,
+            "task": None if task is None else {"name": task.name, "interval_ms": task.interval_seconds * 1000, "at_start": task.run_at_start},
+        }
+        callbacks = {"startup": startup, "shutdown": shutdown, "run": None if task is None else task.run}
+        return self._register("daemon", name, details, callbacks)
+
+    def register_system_prompt_section(self, id, content, position="after_memory", max_chars=4000, **_):
+        """A text, or a function that returns one when a session begins."""
+        if callable(content):
+            return self._register("section", id, {"text": None, "max_chars": max_chars}, {"call": content})
+        return self._register("section", id, {"text": content, "max_chars": max_chars}, {})
+
+    def on_unload(self, callback):
+        """Called when the plugin is unloaded, before anything is taken back."""
+        self._register("unload", "unload", {}, {"call": callback})
+
+    # What it asks for
+
+    def inject_message(self, content, role="user", session_key=None):
+        """Hands in a message as if somebody had written it; False where that is not allowed."""
+        return self._module.ask("inject", [content, role, session_key])
+
+    def dispatch_tool(self, name, args=None):
+        """Runs a tool as the agent would, and returns what the model would read."""
+        return self._module.ask("dispatchTool", [name, args or {}])
+
+    def _register(self, kind, name, details, callbacks):
+        if not isinstance(name, str):
+            raise TypeError(f"register_{kind}: expected a name, found {type(name).__name__}")
+        key, _ = self._module.register(kind, name, details, callbacks)
+        return Registration(self._module, key, name)
+
+
+def _task(given):
+    """A PeriodicTaskSpec, or something that looks like one: an object or a dict with its fields under usual names."""
+    read = given.get if isinstance(given, dict) else lambda field: getattr(given, field, None)
+
+    def first(*fields):
+        return next((read(field) for field in fields if read(field) is not None), None)
+
+    run = first("run", "callback", "func", "fn", "handler", "task")
+    seconds = first("interval_seconds", "interval_s", "interval_sec", "interval")
+    milliseconds = first("interval_ms", "intervalMs")
+    if seconds is None and milliseconds is not None:
+        seconds = milliseconds / 1000
+    if not isinstance(seconds, (int, float)) or seconds <= 0:
+        raise TypeError("periodic_task: expected interval_seconds above 0")
+    at_start = bool(first("run_at_start", "runAtStart", "run_on_start"))
+    return PeriodicTaskSpec(str(first("name") or "task"), seconds, run, at_start)
