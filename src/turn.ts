@@ -170,7 +170,7 @@ async function answer(
   } catch (error) {
     if (running.signal.reason instanceof StopRequested)
       return { ...base, ...stopped(view.shownText()), ord: journal.nextOrd() }
-    if (error instanceof ModelError || isConfigProblem(error)) {
+    if (error instanceof ModelError || isBeyondRetry(error)) {
       log.warn({ error }, `turn failed: ${messageOf(error)}`)
       return { ...base, ...failed(error), ord: journal.nextOrd() }
     }
@@ -182,9 +182,9 @@ async function answer(
   }
 }
 
-/** The person who writes can be told what to set; trying again would change nothing. */
-function isConfigProblem(error: unknown): error is HermesError {
-  return isHermesError(error) && error.code.startsWith('config/')
+/** What is to be set, or what a plugin does wrong, can be told; trying again would change nothing. */
+function isBeyondRetry(error: unknown): error is HermesError {
+  return isHermesError(error) && /^(config|middleware)\//.test(error.code)
 }
 
 function startOf(turn: Turn, lines: Turn['lines']): number {

@@ -7,6 +7,7 @@ import { type AskDeps, askModel, holdsDrafts, type Reply } from './ask-model.ts'
 import type { AgentConfig } from './config.ts'
 import type { AgentWatcher, Journal } from './journal.ts'
 import type { TurnFacts } from './points.ts'
+import { distinct, lastToolsOf, type Progress, resumeFrom } from './progress.ts'
 import { type ModelAnswer, ModelError, type Provider, type RequestInput } from './provider.ts'
 import type { ToolContext } from './tool.ts'
 import type { ApproveTool } from './tool-approval.ts'
@@ -57,7 +58,7 @@ export interface LoopResult {
  * Rejects with `ModelError`, with what a guardrail or a plugin throws, with `store/fenced`, or with the signal's reason.
  */
 export async function runLoop(deps: LoopDeps, run: LoopRun, context: string): Promise<LoopResult> {
-  const progress = resumeFrom(run)
+  const progress = resumeFrom(run.transcript, run.turnStart)
   const { max_iterations, agent } = deps.settings()
   const budget = Math.min(agent.max_turns ?? max_iterations, run.maxIterations ?? Number.POSITIVE_INFINITY)
   const inScope = (work: () => Promise<LoopResult | undefined>) =>
@@ -105,48 +106,6 @@ async function iterate(
   progress.open = message.toolCalls
   await runTools(deps, run, progress, budget)
   return undefined
-}
-
-interface Progress {
-  readonly messages: ChatMessage[]
-  /** What the earlier answers of this turn said. */
-  readonly texts: string[]
-  /** Calls that have no result yet. */
-  open: readonly ToolCall[]
-  lastTools: readonly { readonly name: string; readonly result: string }[]
-  iteration: number
-  /** Model calls of this turn, reissues included. */
-  calls: number
-  /** Of the call whose answer counted last; '' while an earlier life made it. */
-  apiRequestId: string
-}
-
-/** A turn that was cut off goes on at the first tool call without a result; the model is called only if there is none. */
-function resumeFrom(run: LoopRun): Progress {
-  const own = run.transcript.slice(run.turnStart)
-  const answers = own.filter((message) => message.role === 'assistant')
-  const answered = new Set(own.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : [])))
-  const open = (answers.at(-1)?.toolCalls ?? []).filter((call) => !answered.has(call.id))
-  return {
-    messages: [...run.transcript],
-    texts: answers.map((answer) => answer.content).filter((text) => text !== ''),
-    open,
-    lastTools: lastToolsOf(own),
-    iteration: answers.length,
-    calls: answers.length,
-    apiRequestId: '',
-  }
-}
-
-/** What the tools of the last answer gave, in the order in which it asked for them: also those that an earlier try ran. */
-function lastToolsOf(messages: readonly ChatMessage[]): Progress['lastTools'] {
-  const at = messages.findLastIndex((message) => message.role === 'assistant')
-  const answer = messages[at]
-  if (answer?.role !== 'assistant') return []
-  const results = messages.slice(at + 1).filter((message) => message.role === 'tool')
-  return (answer.toolCalls ?? []).flatMap((call) =>
-    results.filter(({ toolCallId }) => toolCallId === call.id).map(({ name, content }) => ({ name, result: content })),
-  )
 }
 
 async function runTools(deps: LoopDeps, run: LoopRun, progress: Progress, budget: number): Promise<void> {
@@ -240,18 +199,6 @@ async function askShorter(
   if (!shorter) throw error
   progress.messages.splice(0, progress.messages.length, ...shorter)
   return ask(deps, run, progress, last, context)
-}
-
-/** Some servers number their calls anew in every answer; within a turn each call needs a name of its own. */
-function distinct(calls: readonly ToolCall[], { messages }: Progress): ToolCall[] {
-  const taken = new Set(messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : [])))
-  return calls.map((call) => {
-    const base = call.id === '' ? 'call' : call.id
-    let id = base
-    for (let copy = 2; taken.has(id); copy++) id = `${base}_${copy}`
-    taken.add(id)
-    return { ...call, id }
-  })
 }
 
 /** `final`: the budget is used up, so calls the model still makes are left out. */

@@ -79,7 +79,7 @@ export interface AgentPoints {
   holdsDrafts(): boolean
   /** `pre_tool_list_finalized`: the wire format's own tool objects of this request. */
   filterTools(turn: TurnFacts, tools: readonly JsonObject[]): Promise<readonly JsonObject[]>
-  /** `pre_api_request_mutable`. */
+  /** `pre_api_request_mutable`. Not asked about the request of a reissue: that is the word of a plugin already. */
   rewriteRequest(facts: RequestFacts, request: ModelRequest): Promise<ModelRequest>
   /** `pre_api_request`. */
   requestStarts(facts: RequestFacts, request: ModelRequest, trace: Trace): void
