@@ -3,7 +3,7 @@
  */
 
 /** Whether there is something to wait for; plain values save the turn of a promise. */
-export function isPending(value: unknown): value is PromiseLike<unknown> {
+export function isPending<Value>(value: Value | PromiseLike<Value>): value is PromiseLike<Value> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 }
 

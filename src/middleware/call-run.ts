@@ -3,7 +3,7 @@
  */
 import { HermesError, messageOf } from '../lib/errors.ts'
 import type { Fields, ScopeType, Trace, TraceEntry } from './contract.ts'
-import { frozenCopy } from './copies.ts'
+import { copyOf, frozenCopy } from './copies.ts'
 import { failureMetadata, isAbort } from './endings.ts'
 import { type Culprit, nameOf } from './failures.ts'
 import type { Room } from './room.ts'
@@ -35,17 +35,20 @@ export class CallRun {
   /** To be done when the caller leaves before the call has settled. */
   onLeave: (() => void) | undefined
   readonly #caller: Caller
+  readonly #given: Fields
   #fields: Fields | undefined
+  #metadata: Fields | undefined
   #trace: Partial<TraceEntry>[] | undefined
   #original: Fields | undefined
 
-  constructor(room: Room, kind: 'tool' | 'model', name: string, scope: ScopeNode, caller: Caller) {
+  constructor(room: Room, kind: 'tool' | 'model', name: string, scope: ScopeNode, caller: Caller, given: Fields) {
     this.room = room
     this.kind = kind
     this.name = name
     this.scope = scope
     this.signal = caller.signal ?? room.never
     this.#caller = caller
+    this.#given = given
   }
 
   get category(): ScopeType {
@@ -58,15 +61,26 @@ export class CallRun {
     return this.#fields
   }
 
+  /** For events: whoever changes them changes no fields. */
+  get metadata(): Fields {
+    this.#metadata ??= copyOf(this.fields)
+    return this.#metadata
+  }
+
   /** Who rewrote the value so far. */
   get trace(): Trace {
     return this.#trace ?? noTrace
   }
 
-  /** What the caller gave, for `original_*`: whatever happens to the value, this stays. */
-  original(given: Fields): Fields {
-    this.#original ??= frozenCopy(given)
+  /** What the caller gave, for `original_*`, as a copy that nobody can change. */
+  get original(): Fields {
+    this.#original ??= frozenCopy(this.#given)
     return this.#original
+  }
+
+  /** To be called before anybody gets the value who may change it, if `original` will be asked for. */
+  keepOriginal(): void {
+    this.#original ??= frozenCopy(this.#given)
   }
 
   rewrittenBy(entry: Partial<TraceEntry>): void {
@@ -117,7 +131,7 @@ export class CallRun {
       category: this.category,
       profile: null,
       data: { kind: point, intercept: name, plugin: plugin ?? null, error: messageOf(error) },
-      metadata: { ...this.fields, ...failureMetadata(error, this.signal) },
+      metadata: { ...this.metadata, ...failureMetadata(error, this.signal) },
     })
   }
 }

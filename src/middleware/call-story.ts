@@ -31,7 +31,7 @@ export function callStory(
   let open = true
   return {
     started(data, marks, clean) {
-      teller.start({ subscribers, sanitizers }, node, attributes, { profile, data, metadata: run.fields }, clean)
+      teller.start({ subscribers, sanitizers }, node, attributes, { profile, data, metadata: run.metadata }, clean)
       marks.forEach(({ name, data: said, metadata = null }, index) => {
         const told = { name, category: node.type, profile: null, data: said, metadata, us: node.startedUs + 1 + index }
         teller.mark({ subscribers, sanitizers }, node, told)
@@ -45,7 +45,7 @@ export function callStory(
       const told = {
         profile: outcome.profile,
         data: failed ? outcome.partial : outcome.result,
-        metadata: { ...run.fields, ...ending },
+        metadata: { ...run.metadata, ...ending },
       }
       teller.end({ subscribers, sanitizers: now.sanitizers }, node, attributes, told, clean)
     },

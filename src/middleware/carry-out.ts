@@ -54,6 +54,7 @@ export async function carryOut<View, Payload>(
     act.begun?.()
     return act.terminal(value, root)
   }
+  if (inner.length > 0) run.keepOriginal()
   const node = new ScopeNode(room.ground, run.name, run.category, scope, room.now(), true)
   const story = callStory(run, node, snapshot, act.attributes, act.profile())
   const fail = (error: unknown) => {

@@ -147,7 +147,8 @@ export interface EventParts {
   readonly metadata: Fields | null
 }
 
-// — Hermes' kinds (seed 000). They fail open: one that throws is skipped, and nothing ever runs twice.
+// — Hermes' kinds (seed 000). They fail open: one that throws is skipped, and nothing ever runs twice. A `GuardrailRejected`
+//   that one throws is a refusal, no failure: the call ends with it.
 
 /** Of the two request kinds. Null, undefined or a missing key means no change. */
 export interface RewriteResult extends Partial<TraceEntry> {
@@ -183,6 +184,10 @@ export interface ToolRequestPayload extends HermesPayload {
   readonly original_args: Fields
 }
 
+/**
+ * What an execution callback returns is the result. Undefined from one that has called `next_call` leaves the result as it
+ * is; from one that has not, it is the result. A failure of the rest is never turned into null or undefined.
+ */
 export interface LlmExecutionPayload extends LlmRequestPayload {
   readonly middleware_trace: readonly Partial<TraceEntry>[]
   /** Once: a second call throws `middleware/next-called-twice` and changes nothing. */

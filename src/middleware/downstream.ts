@@ -5,6 +5,7 @@
 import type { CallRun } from './call-run.ts'
 import { isAbort } from './endings.ts'
 import type { Entry } from './registry.ts'
+import { GuardrailRejected } from './rejected.ts'
 
 export interface Downstream {
   /** The latest call of the rest; undefined while there was none. */
@@ -15,7 +16,10 @@ export interface Downstream {
   readonly failure: { readonly error: unknown } | undefined
 }
 
-/** The result after a frame that fails open has thrown; `skip` runs the rest without it. */
+/**
+ * The result after a frame that fails open has thrown; `skip` runs the rest without it. A refusal is meant: it goes on in
+ * any case, as `LLMExecutionBlocked` does upstream.
+ */
 export async function afterThrow(
   run: CallRun,
   entry: Entry<unknown>,
@@ -24,6 +28,7 @@ export async function afterThrow(
   error: unknown,
   skip: () => Promise<unknown>,
 ): Promise<unknown> {
+  if (error instanceof GuardrailRejected) throw error
   const tell = (outcome: string) => run.room.failures.tell(entry, point, error, outcome)
   if (last === undefined) {
     run.throwIfAborted(error)

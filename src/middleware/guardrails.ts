@@ -63,7 +63,7 @@ async function askInScope<View>(
   const node = new ScopeNode(ground, entry.name, 'guardrail', scope, room.now(), true)
   const kind = run.kind === 'tool' ? 'tool_conditional_execution' : 'llm_conditional_execution'
   const target = run.kind === 'tool' ? { target_name: run.name } : {}
-  const told = { profile: null, metadata: run.fields }
+  const told = { profile: null, metadata: run.metadata }
   teller.start(audience, node, [], { ...told, data: { kind, ...target } })
   try {
     const verdict = await storage.run(node, () =>

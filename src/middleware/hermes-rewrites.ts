@@ -7,13 +7,14 @@ import type { CallRun } from './call-run.ts'
 import type { Awaitable, Fields, RewriteResult, TraceEntry } from './contract.ts'
 import { copyOf } from './copies.ts'
 import type { Entries } from './registry.ts'
+import { GuardrailRejected } from './rejected.ts'
 import { isFields } from './rewrites.ts'
 
 export interface HermesDealing<Payload> {
   /** Where the new value is in what a callback returns, and the end of the kind's name. */
   readonly key: 'args' | 'request'
   readonly kind: 'tool_request' | 'llm_request'
-  payload(value: Fields, original: Fields): Payload
+  payload(value: Fields): Payload
 }
 
 /** Returns the very value it got when nobody changed it. Rejects only as those reject that fail closed. */
@@ -21,13 +22,12 @@ export async function passRewriters<Payload>(
   run: CallRun,
   entries: Entries<(payload: Payload) => Awaitable<RewriteResult | null | undefined>>,
   given: Fields,
-  original: Fields,
   { key, kind, payload }: HermesDealing<Payload>,
 ): Promise<Fields> {
   let value = given
   for (const entry of entries) {
     try {
-      const answer = entry.callback(payload(copyOf(value), original))
+      const answer = entry.callback(payload(copyOf(value)))
       const result: unknown = isPending(answer) ? await answer : answer
       if (!isFields(result)) continue
       const next = result[key]
@@ -36,7 +36,7 @@ export async function passRewriters<Payload>(
       run.rewrittenBy(traceEntry(result))
     } catch (error) {
       run.tellFailedRequest(kind, entry, error)
-      if (!entry.failsOpen) throw error
+      if (!entry.failsOpen || error instanceof GuardrailRejected) throw error
       run.throwIfAborted(error)
       run.room.failures.tell(entry, kind, error, 'the call goes on without it')
     }

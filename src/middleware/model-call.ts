@@ -19,7 +19,7 @@ import { type AnyModelCall, pullIntercepted, pullProvider, type StreamProgress }
 import { ModelView } from './views.ts'
 
 export function runModel(room: Room, call: AnyModelCall, scope: ScopeNode): Promise<unknown> {
-  const run = new CallRun(room, 'model', call.provider, scope, call)
+  const run = new CallRun(room, 'model', call.provider, scope, call, call.request)
   const root = new Branch(run.signal)
   const work = steps(run, call, root)
   if (call.signal === undefined) return work
@@ -56,7 +56,7 @@ function guard(run: CallRun, call: AnyModelCall, request: Fields): Promise<void>
 }
 
 async function rewritten(run: CallRun, call: AnyModelCall, marks: PendingMark[]): Promise<Fields> {
-  const { scope, signal } = run
+  const { scope } = run
   const { model } = call
   let request = call.request
   const intercepts = scope.snapshot.intercepts.model_request
@@ -68,10 +68,10 @@ async function rewritten(run: CallRun, call: AnyModelCall, marks: PendingMark[])
     })
   const rewriters = scope.snapshot.hermes.llm_request
   if (rewriters.length > 0)
-    request = await passRewriters<LlmRequestPayload>(run, rewriters, request, run.original(call.request), {
+    request = await passRewriters<LlmRequestPayload>(run, rewriters, request, {
       key: 'request',
       kind: 'llm_request',
-      payload: (value, original) => llmRequestPayload(run, scope, signal, model, value, original),
+      payload: (value) => llmRequestPayload(run, scope, call, value),
     })
   return request
 }
@@ -107,12 +107,7 @@ function execute(
       response: payloadSanitizers(sanitizers.model_response, 'model_response', { provider, model }),
     }),
     view: (value, node, branch) => new ModelView(run, node, branch, model, value),
-    payload: (value, node, branch, next) =>
-      llmExecutionPayload(
-        run,
-        llmRequestPayload(run, node, branch.signal, model, value, run.original(call.request)),
-        next,
-      ),
+    payload: (value, node, { signal }, next) => llmExecutionPayload(run, node, signal, call, value, next),
     begun: () => call.announce?.(request, run.trace),
     terminal(value, branch) {
       const at = room.storage.getStore() ?? scope

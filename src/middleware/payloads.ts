@@ -16,58 +16,82 @@ const schemas = {
   middleware_schema_version: 'hermes.middleware.v1',
 } as const
 
-export function toolRequestPayload(
-  run: CallRun,
-  scope: Scope,
-  signal: AbortSignal,
-  toolCallId: string,
-  args: Fields,
-  original: Fields,
-): ToolRequestPayload {
-  return {
-    ...run.fields,
-    ...schemas,
-    scope,
-    signal,
-    tool_name: run.name,
-    tool_call_id: toolCallId,
-    args,
-    original_args: original,
-  }
+export interface ToolNames {
+  readonly toolName: string
+  readonly toolCallId: string
 }
 
-export function llmRequestPayload(
-  run: CallRun,
-  scope: Scope,
-  signal: AbortSignal,
-  model: string,
-  request: Fields,
-  original: Fields,
-): LlmRequestPayload {
+export interface ModelNames {
+  readonly provider: string
+  readonly model: string
+}
+
+export function toolRequestPayload(run: CallRun, scope: Scope, names: ToolNames, args: Fields): ToolRequestPayload {
   return {
     ...run.fields,
     ...schemas,
     scope,
-    signal,
-    provider: run.name,
-    model,
-    request,
-    original_request: original,
+    signal: run.signal,
+    tool_name: names.toolName,
+    tool_call_id: names.toolCallId,
+    args,
+    original_args: run.original,
   }
 }
 
 export function toolExecutionPayload(
   run: CallRun,
-  payload: ToolRequestPayload,
+  scope: Scope,
+  signal: AbortSignal,
+  names: ToolNames,
+  args: Fields,
   next: ToolExecutionPayload['next_call'],
 ): ToolExecutionPayload {
-  return { ...payload, middleware_trace: run.trace, next_call: next }
+  return {
+    ...run.fields,
+    ...schemas,
+    scope,
+    signal,
+    tool_name: names.toolName,
+    tool_call_id: names.toolCallId,
+    args,
+    original_args: run.original,
+    middleware_trace: run.trace,
+    next_call: next,
+  }
+}
+
+export function llmRequestPayload(run: CallRun, scope: Scope, names: ModelNames, request: Fields): LlmRequestPayload {
+  return {
+    ...run.fields,
+    ...schemas,
+    scope,
+    signal: run.signal,
+    provider: names.provider,
+    model: names.model,
+    request,
+    original_request: run.original,
+  }
 }
 
 export function llmExecutionPayload(
   run: CallRun,
-  payload: LlmRequestPayload,
+  scope: Scope,
+  signal: AbortSignal,
+  names: ModelNames,
+  request: Fields,
   next: LlmExecutionPayload['next_call'],
 ): LlmExecutionPayload {
-  return { ...payload, middleware_trace: run.trace, next_call: next }
+  return {
+    ...run.fields,
+    ...schemas,
+    scope,
+    signal,
+    provider: names.provider,
+    model: names.model,
+    request,
+    original_request: run.original,
+    middleware_trace: run.trace,
+    next_call: next,
+  }
 }

@@ -1,6 +1,7 @@
 /**
  * A managed tool call, step by step (design, "Managed calls").
  */
+import { isPending } from './awaiting.ts'
 import { Branch } from './branch.ts'
 import { CallRun } from './call-run.ts'
 import { carryOut } from './carry-out.ts'
@@ -23,8 +24,8 @@ export function bareTool(call: AnyToolCall, signal: AbortSignal): Promise<unknow
   try {
     if (call.policy === undefined) return call.handler(call.args, signal)
     const allowed = call.policy(call.args, [])
-    return allowed instanceof Promise
-      ? allowed.then((args) => call.handler(args, signal))
+    return isPending(allowed)
+      ? Promise.resolve(allowed).then((args) => call.handler(args, signal))
       : call.handler(allowed, signal)
   } catch (error) {
     return Promise.reject(error)
@@ -32,7 +33,7 @@ export function bareTool(call: AnyToolCall, signal: AbortSignal): Promise<unknow
 }
 
 export function runTool(room: Room, call: AnyToolCall, scope: ScopeNode): Promise<unknown> {
-  const run = new CallRun(room, 'tool', call.toolName, scope, call)
+  const run = new CallRun(room, 'tool', call.toolName, scope, call, call.args)
   const root = new Branch(run.signal)
   const work = steps(run, call, root)
   if (call.signal === undefined) return work
@@ -75,7 +76,7 @@ function rewrites({ intercepts, hermes }: Snapshot): boolean {
 }
 
 async function rewritten(run: CallRun, call: AnyToolCall): Promise<Fields> {
-  const { scope, signal } = run
+  const { scope } = run
   const { toolCallId } = call
   let args = call.args
   const intercepts = scope.snapshot.intercepts.tool_request
@@ -87,10 +88,10 @@ async function rewritten(run: CallRun, call: AnyToolCall): Promise<Fields> {
     })
   const rewriters = scope.snapshot.hermes.tool_request
   if (rewriters.length > 0)
-    args = await passRewriters<ToolRequestPayload>(run, rewriters, args, run.original(call.args), {
+    args = await passRewriters<ToolRequestPayload>(run, rewriters, args, {
       key: 'args',
       kind: 'tool_request',
-      payload: (value, original) => toolRequestPayload(run, scope, signal, toolCallId, value, original),
+      payload: (value) => toolRequestPayload(run, scope, call, value),
     })
   return args
 }
@@ -110,12 +111,7 @@ function execute(run: CallRun, call: AnyToolCall, args: Fields, root: Branch): P
       response: payloadSanitizers(sanitizers.tool_response, 'tool_response', { toolName }),
     }),
     view: (value, scope, branch) => new ToolView(run, scope, branch, toolCallId, value),
-    payload: (value, scope, branch, next) =>
-      toolExecutionPayload(
-        run,
-        toolRequestPayload(run, scope, branch.signal, toolCallId, value, run.original(call.args)),
-        next,
-      ),
+    payload: (value, scope, { signal }, next) => toolExecutionPayload(run, scope, signal, call, value, next),
     async terminal(value, { signal }) {
       run.throwIfLeft()
       run.atWork += 1
