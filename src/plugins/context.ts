@@ -124,10 +124,7 @@ export function createPluginContext(deps: PluginContextDeps): PluginContext {
     registerPlatform: () => {
       throw new HermesError('plugins/not-a-platform', `(${id})`)
     },
-    registerMemoryProvider(provider) {
-      registrations.onUnload(() => provider.shutdown?.())
-      return add('memory', () => services.memory.register(id, provider))
-    },
+    registerMemoryProvider: (provider) => add('memory', () => services.memory.register(id, provider)),
     registerSystemPromptSection: (name, section) =>
       add('section', () =>
         services.sections.register(
