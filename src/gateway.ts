@@ -3,6 +3,7 @@
  */
 import { adminRoutes } from './admin-routes.ts'
 import { createAgent } from './agent/conversation.ts'
+import { historyOf } from './agent/history.ts'
 import { denyAll } from './agent/tool-approval.ts'
 import { createAgentServices } from './agent-services.ts'
 import { createBackground } from './background.ts'
@@ -243,6 +244,13 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     emit,
     settings,
     watched: (turn) => people.watched(turn.event.source),
+    async insights({ sessionId, event: { source, task } }, messages) {
+      const { platform, userId = '' } = source
+      // As everywhere: what runs in the background is nobody's memory.
+      return task === undefined
+        ? await pluginGround.memory.beforeCompression(historyOf(messages), { sessionId, platform, userId })
+        : ''
+    },
     probe,
   })
   const services: CommandServices = {

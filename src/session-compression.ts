@@ -32,6 +32,8 @@ export interface SessionCompressionDeps extends Omit<CompletionDeps, 'maxRetries
   readonly settings: () => AgentConfig
   /** Whether the platform of this turn has its gateway events emitted. */
   watched(turn: Turn): boolean
+  /** What the memory of plugins wants kept of these messages; '' for nothing. Never rejects. */
+  insights(turn: Turn, messages: readonly ChatMessage[]): Promise<string>
 }
 
 /** All reject with the signal's reason, with `store/fenced` and as the store does. A summary that fails changes nothing. */
@@ -186,7 +188,12 @@ async function shorten(
     turnStart: own === -1 ? lines.length : own,
     minGain: why === 'long' ? tokens * worthwhileShare : 1,
   }
-  return compress(lines, rules, focus, askForSummary(deps, order, signal))
+  return compress(
+    lines,
+    rules,
+    { focus, insights: (messages) => deps.insights(turn, messages) },
+    askForSummary(deps, order, signal),
+  )
 }
 
 /** A managed model call as any other; nobody watches its text grow. */

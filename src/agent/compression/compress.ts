@@ -29,17 +29,24 @@ export class SummaryUnusable extends Error {
   }
 }
 
+export interface SummaryWishes {
+  /** What the person who asks for it wants to be kept; '' without a wish. */
+  readonly focus: string
+  /** What a store of memory wants to see in it; '' for nothing. Asked once it is known what goes. Never rejects. */
+  insights(messages: readonly ChatMessage[]): Promise<string>
+}
+
 /** Undefined: there is nothing to win. Rejects as `ask` does, or with `SummaryUnusable`. */
 export async function compress(
   lines: readonly PlanLine[],
   rules: PlanRules,
-  focus: string,
+  wishes: SummaryWishes,
   ask: AskForSummary,
 ): Promise<Compressed | undefined> {
   const plan = planCompression(lines, rules)
   if (plan === undefined) return undefined
   const before = lines.map(({ message }) => message)
-  const summed = plan.middle === undefined ? undefined : await sumUp(lines, plan, plan.middle, rules, focus, ask)
+  const summed = plan.middle === undefined ? undefined : await sumUp(lines, plan, plan.middle, rules, wishes, ask)
   const cleared = plan.cleared.flatMap((at) => {
     const message = before[at]
     return message === undefined ? [] : [{ at, message: withoutResult(message) }]
@@ -63,11 +70,12 @@ async function sumUp(
   { summaryTokens }: Plan,
   { from, to, role }: NonNullable<Plan['middle']>,
   { contextLength }: PlanRules,
-  focus: string,
+  { focus, insights: wanted }: SummaryWishes,
   ask: AskForSummary,
 ) {
   const replaced = lines.slice(from, to)
-  const { text, usage } = await ask(summaryRequest(replaced, { tokens: summaryTokens, contextLength, focus }))
+  const insights = await wanted(replaced.map(({ message }) => message))
+  const { text, usage } = await ask(summaryRequest(replaced, { tokens: summaryTokens, contextLength, focus, insights }))
   if (text.trim() === '') throw new SummaryUnusable('it is empty')
   const steps = lastSteps(lines.slice(to)) === undefined ? lastSteps(replaced) : undefined
   const message = summaryMessage(role, steps === undefined ? text : `${text}\n\n## List of steps\n${steps}`)

@@ -29,9 +29,15 @@ function rulesFor(lines: readonly PlanLine[], contextLength = 10_000): PlanRules
   }
 }
 
-async function compressed(lines: readonly PlanLine[], answer: string, focus = '', contextLength?: number) {
+async function compressed(
+  lines: readonly PlanLine[],
+  answer: string,
+  focus = '',
+  contextLength?: number,
+  insights: (messages: readonly ChatMessage[]) => Promise<string> = async () => '',
+) {
   const asked: SummaryRequest[] = []
-  const done = await compress(lines, rulesFor(lines, contextLength), focus, async (request) => {
+  const done = await compress(lines, rulesFor(lines, contextLength), { focus, insights }, async (request) => {
     asked.push(request)
     return { text: answer, usage: usagePerCall }
   })
@@ -172,4 +178,19 @@ test('after a failure there is a pause in that session alone: one minute, five, 
   assert.equal(cooldown.failed('s', 0), 900_000)
   cooldown.succeeded('s')
   assert.equal(cooldown.failed('s', 0), 60_000)
+})
+
+test('what a store of memory wants kept of the older part stands in what the model is asked', async () => {
+  const lines = talk(20)
+  let seen: readonly ChatMessage[] = []
+  const { asked, done } = await compressed(lines, '## Goal\nA garden.', '', undefined, async (messages) => {
+    seen = messages
+    return 'Ada is allergic to nuts.'
+  })
+  assert.match(asked, /long-term memory[\s\S]*Ada is allergic to nuts\./)
+  const { from = 0, to = 0 } = done?.summary ?? {}
+  assert.deepEqual(
+    seen,
+    lines.slice(from, to).map(({ message }) => message),
+  )
 })
