@@ -11,7 +11,6 @@ export const bundled = [
   'yaml',
   'pino',
   'commander',
-  'chokidar',
   'unbash',
   'openai',
   '@anthropic-ai/sdk',
