@@ -1,12 +1,15 @@
 /**
  * The public door (`#sdk`): everything that hooks, plugins and platforms may import of the gateway.
  */
+export { isRecord, list, num, record, str } from './agent/providers/json.ts'
 export * from './lib/brand.ts'
 export { assertNever, HermesError, isHermesError, messageOf, systemCode, toError } from './lib/errors.ts'
 export { type Following, follow } from './lib/follow.ts'
+export { createLatest, type Latest } from './lib/latest.ts'
 export type { Logger } from './lib/log.ts'
 export { type MarkedToken, parseMarkdown } from './lib/markdown.ts'
 export { createRecent, type Recent } from './lib/recent.ts'
+export { type Range as TextRange, secretLooking } from './lib/redact-patterns.ts'
 export { drawTable, type TableStyle, tableWidth } from './lib/text-table.ts'
 export { neverArrived } from './lib/unreached.ts'
 export { backoffMs, pause, within } from './lib/wait.ts'

@@ -1,5 +1,6 @@
 /**
- * What secrets look like when nobody told us about them. Used by `redact.ts` only.
+ * What secrets look like when nobody told us about them. Used by `redact.ts`, and by plugins that put something of their own
+ * in the place of a secret.
  *
  * Every quantifier that could run twice over the same text is bounded, and a pattern starts only where the
  * character before cannot belong to it.

@@ -1,0 +1,154 @@
+/**
+ * The router in a whole gateway: an unsure answer of the small model is asked for once more, in each wire format.
+ */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { doubtIn } from '../../../plugins/model-router/doubt.ts'
+import { routerSettings } from '../../../plugins/model-router/settings.ts'
+import { list, record } from '../../../src/sdk.ts'
+import { startAnthropicServer } from '../../kit/servers/anthropic-server.ts'
+import type { ModelReply, RecordedRequest } from '../../kit/servers/script.ts'
+import type { TestGatewayOptions } from '../../kit/start-gateway.ts'
+import { logged, withBundled } from './support.ts'
+
+const settings = { small_models: ['test-*'], large_model: 'large', max_share_per_day: 1, instruction: 'Once more.' }
+const unsure: ModelReply = { text: 'I’m not sure, perhaps 41.' }
+
+/** The small model is unsure, the large one is not. */
+function answers({ body }: RecordedRequest): ModelReply {
+  return body['model'] === 'large' ? { text: 'It is 42.', usage: { input: 30, output: 5 } } : unsure
+}
+
+function withRouter(t: TestContext, more: Readonly<Record<string, unknown>> = {}, options: TestGatewayOptions = {}) {
+  return withBundled(t, { 'model-router': { ...settings, ...more } }, { model: answers, ...options })
+}
+
+const ends: Readonly<Record<string, readonly unknown[]>> = {
+  openai: [
+    { role: 'user', content: 'six by seven?' },
+    { role: 'assistant', content: 'I’m not sure, perhaps 41.' },
+    { role: 'user', content: 'Once more.' },
+  ],
+  'openai-responses': [
+    { role: 'user', content: 'six by seven?' },
+    { role: 'assistant', content: 'I’m not sure, perhaps 41.' },
+    { role: 'user', content: 'Once more.' },
+  ],
+}
+
+for (const [provider, expected] of Object.entries(ends)) {
+  test(`an unsure answer goes to the large model with the first answer in its conversation (${provider})`, async (t) => {
+    const gateway = await withRouter(t, {}, { config: { provider } })
+    await gateway.say('six by seven?')
+    await gateway.reply('It is 42.')
+    assert.deepEqual(gateway.replies(), ['It is 42.'])
+    const { body } = await gateway.asked(1)
+    assert.equal(body['model'], 'large')
+    assert.deepEqual(list(body['messages'] ?? body['input']).slice(-3), expected)
+    assert.equal(gateway.model.requests.length, 2)
+  })
+}
+
+test('the same with Anthropic, whose fields of the small model that the large one refuses can be left out', async (t) => {
+  const model = await startAnthropicServer({ defaultReply: answers })
+  t.after(() => model.stop())
+  const more = { large_model_fields: { thinking: null, max_tokens: 99 } }
+  const config = { provider: 'anthropic', base_url: model.baseUrl, reasoning_effort: 'low' }
+  const gateway = await withRouter(t, more, { config })
+  await gateway.say('six by seven?')
+  await gateway.reply('It is 42.')
+  const [{ body: small }, { body: large }] = [await model.request(0), await model.request(1)]
+  assert.ok('thinking' in small)
+  assert.deepEqual([large['model'], large['max_tokens'], 'thinking' in large], ['large', 99, false])
+  assert.deepEqual(list(large['messages']).slice(-2), [
+    { role: 'assistant', content: [{ type: 'text', text: 'I’m not sure, perhaps 41.' }] },
+    { role: 'user', content: [{ type: 'text', text: 'Once more.' }] },
+  ])
+})
+
+test('both calls are recorded, only the second as escalated, with the reason; the counts outlive a restart', async (t) => {
+  const gateway = await withRouter(t)
+  await gateway.say('six by seven?')
+  await gateway.reply('It is 42.')
+  await gateway.logged('the large model has answered')
+  const lines = logged(gateway, 'escalated_to_large')
+  const told = lines.map((line) => [line['model'], line['escalated_to_large'], line['reason'], line['route']])
+  assert.deepEqual(told, [
+    ['test-model', false, undefined, 'fake_dm'],
+    ['large', true, "phrase: i'm not sure", 'fake_dm'],
+  ])
+  assert.equal(record(lines[1]?.['usage'])['input_tokens'], 30)
+  assert.equal(lines[0]?.['turn_id'], lines[1]?.['turn_id'])
+  await gateway.stop()
+  await gateway.start()
+  await gateway.say('/router')
+  await gateway.reply(/`large`, at most 100 %[\s\S]*: 1 answers of small models, 1 asked for once more$/)
+})
+
+test('a call of a tool, a cut answer, a sure answer, another model and another route are left alone', async (t) => {
+  const quiet: readonly [string, TestGatewayOptions, object][] = [
+    ['tool', { replies: [{ ...unsure, toolCalls: [{ name: 'todo', arguments: {} }] }, { text: 'Sure.' }] }, {}],
+    ['cut', { replies: [{ ...unsure, finishReason: 'length' }] }, {}],
+    ['sure', { replies: [{ text: 'It is 42.' }] }, {}],
+    ['model', { replies: [unsure] }, { small_models: ['other'] }],
+    ['route', { replies: [unsure] }, { routes: ['slack_*', 'fake_group'] }],
+    ['empty', { replies: [unsure] }, { large_model: '' }],
+  ]
+  for (const [name, options, more] of quiet) {
+    const gateway = await withRouter(t, more, options)
+    await gateway.say('hello')
+    await gateway.reply(/./)
+    assert.ok(
+      gateway.model.requests.every(({ body }) => body['model'] !== 'large'),
+      name,
+    )
+    await gateway.stop()
+  }
+})
+
+test('a small model may be asked for once more by short answers and by patterns of one’s own', () => {
+  const own = routerSettings({ patterns: ['\\bperhaps\\b'], min_chars: 4, phrases: ['I don’t know'] })
+  assert.equal(doubtIn('No', own), 'short')
+  assert.equal(doubtIn('Perhaps it is.', own), 'pattern: \\bperhaps\\b')
+  assert.equal(doubtIn("i DON'T know that", own), "phrase: i don't know")
+  assert.equal(doubtIn('It is 42.', own), undefined)
+})
+
+test('no more than the share of a day is asked for once more', async (t) => {
+  const gateway = await withRouter(t, { max_share_per_day: 0.5 })
+  for (const [number, expected] of ['It is 42.', 'perhaps 41', 'It is 42.', 'perhaps 41'].entries()) {
+    await gateway.say(`question ${number}`, { chat: `chat ${number}` })
+    await gateway.reply(expected, `chat ${number}`)
+  }
+  await gateway.say('/router', { chat: 'last' })
+  await gateway.reply('4 answers of small models, 2 asked for once more, 2 unsure ones left as they were', 'last')
+})
+
+test('where the large model fails, the first answer stays, and that is counted', async (t) => {
+  const gateway = await withRouter(
+    t,
+    {},
+    {
+      model: ({ body }) => (body['model'] === 'large' ? { error: { status: 404 } } : unsure),
+    },
+  )
+  await gateway.say('six by seven?')
+  await gateway.reply('perhaps 41')
+  await gateway.logged('the large model gave no answer')
+  await gateway.say('/router')
+  await gateway.reply('1 asked for once more, 1 of these in vain')
+})
+
+test('settings that cannot be used keep it from being loaded, and name the one; later ones leave the old in place', async (t) => {
+  const broken = await withRouter(t, { patterns: ['('] })
+  const [report] = broken.current().status().plugins
+  assert.match(report?.reason ?? '', /settings\.patterns, number 1/)
+
+  const gateway = await withRouter(t)
+  const entries = { 'model-router': { settings: { ...settings, max_share_per_day: 7 } } }
+  gateway.configure({ plugins: { enabled: ['model-router'], entries } })
+  await gateway.post('/api/plugins/reload', {})
+  await gateway.say('six by seven?')
+  await gateway.reply('It is 42.')
+  await gateway.logged(/the new settings are not used.*max_share_per_day/)
+})
