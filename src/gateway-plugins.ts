@@ -11,6 +11,7 @@ import type { Logger } from './lib/log.ts'
 import { within } from './lib/wait.ts'
 import type { SessionSource } from './message/source.ts'
 import type { Middleware } from './middleware/contract.ts'
+import { pythonLoader } from './plugin-python.ts'
 import type { OfferedTool, PluginRoom, PluginRoomDeps } from './plugin-room.ts'
 import { createDaemons, type Daemons } from './plugins/daemons/daemons.ts'
 import type { PluginFolder } from './plugins/discovery.ts'
@@ -109,7 +110,8 @@ export function createGatewayPlugins(deps: Deps): GatewayPlugins {
   const isWanted = () => !isSafe() && wantsAny(config.current())
 
   async function opened(): Promise<PluginRoom> {
-    opening ??= import('./plugin-room.ts').then(({ openPluginRoom }) => openPluginRoom({ ...deps, roots }))
+    const loadPython = deps.loadPython ?? pythonLoader(deps)
+    opening ??= import('./plugin-room.ts').then(({ openPluginRoom }) => openPluginRoom({ ...deps, loadPython, roots }))
     room = await opening
     return room
   }

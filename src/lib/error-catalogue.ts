@@ -280,6 +280,10 @@ export const errorCatalogue = {
     meaning: 'A plugin calls itself: what it asks for brings it to ask again.',
     hint: 'Let its middleware look at whether the call is its own (`session_id` begins with `plugin:`).',
   },
+  'plugins/process-gone': {
+    meaning: 'The process of a plugin in Python does not run.',
+    hint: 'It is started again by itself, a little later each time. One that was set aside is loaded again by `hermes plugins enable <id>`; the log says how its process ended.',
+  },
   'plugins/not-allowed': {
     meaning: 'A plugin asks for something that the configuration does not allow it.',
     hint: 'The message names the key of `plugins.entries` that would.',

@@ -41,6 +41,12 @@ export const pluginsConfig = {
         .record(z.string(), entry)
         .default({})
         .describe('By plugin: what it is told (`settings`), and what it may do.'),
+      env: z
+        .enum(['all', 'declared'])
+        .default('all')
+        .describe(
+          'What the process of a plugin in Python sees of the environment: all of it with .env, or what its `requires_env` and `optional_env` name.',
+        ),
       hook_callback_timeout: z
         .number()
         .min(0)

@@ -25,13 +25,24 @@ export interface PluginLoaderDeps {
   environment(): Readonly<Record<string, string>>
   readonly services: PluginServices
   /** Runs `register` of a plugin in Python; resolves when it has returned. Without it none is loaded. */
-  readonly loadPython?: ((plugin: FoundPlugin, context: PluginContext) => Promise<void>) | undefined
+  // biome-ignore lint/suspicious/noConfusingVoidType: whoever has nothing to end returns nothing
+  readonly loadPython?: ((plugin: FoundPlugin, context: PluginContext) => Promise<PluginProcess | void>) | undefined
   /** Told of each call of a callback of a plugin. */
   readonly observe?: Observe | undefined
   /** How long `register` may take, ms; 30,000 if left out. */
   readonly registerMs?: number
   readonly clock: () => number
   readonly log: Logger
+}
+
+/** Where a plugin runs that has a process of its own. */
+export interface PluginProcess {
+  /** Why nothing of it is called any more; '' while it works. */
+  fault(): string
+  /** What is odd about it, a sentence each. */
+  doubts(): readonly string[]
+  /** Ends it, when everything was taken back. Never rejects. */
+  stop(): Promise<void>
 }
 
 export interface PluginLoader {
@@ -49,6 +60,7 @@ interface Loaded {
   readonly registrations: Registrations
   readonly warnings: readonly string[]
   readonly loadMs: number
+  readonly process: PluginProcess | undefined
 }
 
 const noPython = 'plugins in Python cannot run yet'
@@ -73,8 +85,8 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
     const settings = deps.settings()
     catalogue = await cataloguePlugins({ roots: deps.roots, settings, environment: deps.environment() })
     const wanted = catalogue.plugins.filter(({ wish, obstacle }) => wish === 'enabled' && obstacle === '')
-    const stays = ({ found: { id, folder } }: Loaded) =>
-      wanted.some(({ found }) => found.id === id && found.folder === folder)
+    const stays = ({ found: { id, folder }, process }: Loaded) =>
+      (process?.fault() ?? '') === '' && wanted.some(({ found }) => found.id === id && found.folder === folder)
     failures.clear()
     for (const one of [...loaded.values()].reverse()) if (!stays(one)) await unload(one)
     for (const plugin of wanted) if (!loaded.has(plugin.found.id)) await load(plugin)
@@ -97,6 +109,7 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
       observe: deps.observe,
       log: own,
     })
+    let process: PluginProcess | undefined
     try {
       const running = run(found, context)
       const done = await within(running, registerMs, ending.signal)
@@ -104,6 +117,7 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
         running.catch((error: unknown) => own.debug({ error }, 'register failed after it had been given up'))
         throw new Error(ending.signal.aborted ? 'the gateway stops' : `register did not end within ${registerMs} ms`)
       }
+      process = done.value.process
       if (done.value.isOutdated)
         warnings.push('its file has changed since it was imported; the new one counts after a restart')
     } catch (error) {
@@ -114,26 +128,29 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
       return
     }
     const loadMs = clock() - begun
-    loaded.set(id, { found, registrations, warnings, loadMs })
+    loaded.set(id, { found, registrations, warnings, loadMs, process })
     own.info(
       { version: found.manifest.version, ms: loadMs, registered: registrations.list().length },
       `plugin ${id} loaded`,
     )
   }
 
-  async function run(found: FoundPlugin, context: PluginContext): Promise<{ readonly isOutdated: boolean }> {
+  async function run(
+    found: FoundPlugin,
+    context: PluginContext,
+  ): Promise<{ readonly isOutdated: boolean; readonly process?: PluginProcess | undefined }> {
     if (found.language === 'python') {
       if (deps.loadPython === undefined) throw new Error(noPython)
-      await deps.loadPython(found, context)
-      return { isOutdated: false }
+      return { isOutdated: false, process: (await deps.loadPython(found, context)) ?? undefined }
     }
     const { register, isOutdated } = await entries.open(found)
     await register(context)
     return { isOutdated }
   }
 
-  async function unload({ found: { id }, registrations }: Loaded): Promise<void> {
+  async function unload({ found: { id }, registrations, process }: Loaded): Promise<void> {
     await takeBack(registrations, id)
+    await process?.stop()
     loaded.delete(id)
     log.info({ plugin: id }, `plugin ${id} unloaded`)
   }
@@ -163,8 +180,10 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
       loaded(id) {
         const found = loaded.get(id)
         if (found === undefined) return undefined
-        const { registrations, warnings, loadMs } = found
-        return { registered: registrations.list(), warnings, loadMs }
+        const { registrations, warnings, loadMs, process } = found
+        const registered = registrations.list()
+        if (process === undefined) return { registered, warnings, loadMs, fault: '' }
+        return { registered, warnings: [...warnings, ...process.doubts()], loadMs, fault: process.fault() }
       },
     })
   }

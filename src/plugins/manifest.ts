@@ -15,6 +15,8 @@ export interface PluginManifest {
   readonly kind: PluginKind
   /** Variables without which it is not loaded. */
   readonly requiresEnv: readonly string[]
+  /** Variables that it looks at where they are set. */
+  readonly optionalEnv: readonly string[]
   readonly requiresPlugins: readonly PluginRequirement[]
   /** A range of versions of the contract: `>=0.19`. */
   readonly requiresHermes?: string
@@ -161,6 +163,7 @@ function toManifest(file: ManifestFile, rules: ManifestRules): PluginManifest {
     author: file.author ?? '',
     kind: file.kind ?? rules.kind ?? 'standalone',
     requiresEnv: file.requires_env ?? [],
+    optionalEnv: file.optional_env ?? [],
     requiresPlugins: (file.requires_plugins ?? []).map(toRequirement),
     ...(file.requires_hermes === undefined ? {} : { requiresHermes: file.requires_hermes }),
     configSchema: Object.fromEntries(

@@ -39,9 +39,14 @@ export type PluginTrouble = Pick<PluginReport, 'id' | 'state' | 'reason'>
 
 /** What a process knows of plugins that it has loaded, or tried to. */
 export interface Known {
-  loaded(id: string): Pick<PluginReport, 'warnings' | 'registered' | 'loadMs'> | undefined
+  loaded(id: string): LoadedReport | undefined
   /** Why it could not be loaded. */
   failure(id: string): string | undefined
+}
+
+export interface LoadedReport extends Pick<PluginReport, 'warnings' | 'registered' | 'loadMs'> {
+  /** Why it does nothing although it was loaded; '' when it works. */
+  readonly fault: string
 }
 
 export const nothingKnown: Known = { loaded: () => undefined, failure: () => undefined }
@@ -79,7 +84,9 @@ function reportOf({ found, wish, obstacle, warnings }: CataloguedPlugin, known: 
   const common = { ...blank, ...about, requires, warnings }
   const loaded = known.loaded(id)
   if (loaded !== undefined) {
-    return { ...common, ...loaded, warnings: [...warnings, ...loaded.warnings], state: 'loaded', reason: '' }
+    const { fault, ...more } = loaded
+    const state = fault === '' ? 'loaded' : 'failed'
+    return { ...common, ...more, warnings: [...warnings, ...loaded.warnings], state, reason: fault }
   }
   if (wish !== 'enabled') return { ...common, state: wish, reason: '' }
   const reason = obstacle === '' ? (known.failure(id) ?? '') : obstacle

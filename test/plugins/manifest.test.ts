@@ -42,6 +42,7 @@ config_schema:
     author: 'somebody',
     kind: 'backend',
     requiresEnv: ['API_KEY', 'OTHER_KEY'],
+    optionalEnv: ['MORE'],
     requiresPlugins: [{ id: 'otel' }, { id: 'observability/metrics', range: '>=2' }],
     requiresHermes: '>=0.19',
     configSchema: {

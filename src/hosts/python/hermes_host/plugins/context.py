@@ -183,8 +183,7 @@ class PluginContext:
     def _register(self, kind, name, details, callbacks):
         if not isinstance(name, str):
             raise TypeError(f"register_{kind}: expected a name, found {type(name).__name__}")
-        key, _ = self._module.register(kind, name, details, callbacks)
-        return Registration(self._module, key, name)
+        return Registration(self._module, self._module.register(kind, name, details, callbacks), name)
 
 
 def _task(given):

@@ -28,7 +28,9 @@ class PluginModule(Module):
         self._about = about
         self._outside = Outside(name, requests)
         self._callbacks = {}
+        self._keys = []
         self._counts = {}
+        self._loaded = False
         follow_logging(wire, name)
 
     def load(self):
@@ -38,7 +40,8 @@ class PluginModule(Module):
         made = register(PluginContext(self, self._about))
         if inspect.isawaitable(made):
             self.place.finish(made)
-        self.ask("registered", [list(self._callbacks)], block=True)
+        self._loaded = True
+        self.ask("registered", [self._keys], block=True)
 
     def settle(self, worker):
         """Coroutines have a loop of their own."""
@@ -56,7 +59,7 @@ class PluginModule(Module):
     def register(self, kind, name, details, callbacks):
         """
         Tells the gateway what is registered, with its callbacks by the part they play. Returns the key under which it is
-        known and whether the gateway took it; raises what the gateway refuses it with.
+        known; raises what the gateway refuses it with.
         """
         number = self._counts[kind, name] = self._counts.get((kind, name), 0) + 1
         key = f"{kind} {name} {number}"
@@ -68,14 +71,17 @@ class PluginModule(Module):
                 raise TypeError(f"register_{kind} {name}: expected a function, found {type(function).__name__}")
             callback = self._callbacks[f"{key} {part}"] = Callback(function)
             parts[part] = callback.wanted
+        spec = {"key": key, "kind": kind, "name": name, "parts": parts, "late": self._loaded, **details}
         try:
-            taken = self.ask("register", [{"key": key, "kind": kind, "name": name, "parts": parts, **details}], block=True)
+            taken = self.ask("register", [spec], block=True)
         except BaseException:
             self._forget(key, parts)
             raise
-        if not taken:
+        if taken:
+            self._keys.append(key)
+        else:
             self._forget(key, parts)
-        return key, taken
+        return key
 
     def _forget(self, key, parts):
         for part in parts:

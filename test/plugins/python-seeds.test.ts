@@ -1,0 +1,182 @@
+/**
+ * The plugins in Python that the documentation of Hermes shows, copied as they are written there: in a whole gateway, from
+ * a message to what they record, print and change. What they would send over the network is written down instead.
+ */
+import assert from 'node:assert/strict'
+import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { path, python, withoutPython } from '../hosts/support.ts'
+import type { RecordedRequest } from '../kit/servers/script.ts'
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
+
+const seeds = fileURLToPath(new URL('./seeds', import.meta.url))
+const skip = withoutPython
+type Json = Readonly<Record<string, unknown>>
+
+interface Seeded {
+  readonly gateway: TestGateway
+  /** What was posted, and what plugins held in their variables when their process ended. */
+  recorded(): { readonly posted: readonly Json[]; readonly held: readonly Json[] }
+}
+
+async function withSeeds(t: TestContext, names: readonly string[], options: TestGatewayOptions): Promise<Seeded> {
+  const gateway = await startTestGateway(t, {
+    ...options,
+    config: {
+      plugins: { enabled: names },
+      ...(python === undefined ? {} : { hooks: { python } }),
+      ...options.config,
+    },
+    prepare: (home) => cpSync(join(seeds, 'python'), home.plugins, { recursive: true }),
+    startNow: false,
+  })
+  const file = (name: string) => join(gateway.home.root, name)
+  const started = await gateway.start({
+    environment: {
+      PATH: path,
+      HOME: gateway.home.root,
+      PYTHONPATH: join(seeds, 'stand-in'),
+      HTTP_RECORD: file('posted.jsonl'),
+      STATE_RECORD: file('held.jsonl'),
+    },
+  })
+  await started.settled()
+  return { gateway, recorded: () => ({ posted: linesOf(file('posted.jsonl')), held: linesOf(file('held.jsonl')) }) }
+}
+
+function linesOf(file: string): Json[] {
+  if (!existsSync(file)) return []
+  const lines = readFileSync(file, 'utf8').trim().split('\n')
+  return lines.map((line): Json => JSON.parse(line))
+}
+
+function textOf(request: RecordedRequest): string {
+  return JSON.stringify(request.body)
+}
+
+/** One message of the gateway's log as it was written by a plugin. */
+function said(gateway: TestGateway, plugin: string): string[] {
+  return gateway.log.flatMap((line) => {
+    const { plugin: by, stream, logger, msg }: Json = JSON.parse(line)
+    return by === plugin && (stream !== undefined || logger !== undefined) ? [String(msg)] : []
+  })
+}
+
+const seeded = readdirSync(join(seeds, 'python')).filter((name) => name !== 'kora')
+const command = { name: 'terminal', arguments: { command: 'pwd' } }
+
+test('the plugins of the documentation run unchanged, side by side', { skip }, async (t) => {
+  const { gateway, recorded } = await withSeeds(t, seeded, {
+    replies: [
+      { toolCalls: [command, { name: 'read_file', arguments: { path: 'nowhere.txt' } }] },
+      { text: 'Done at last' },
+      { text: 'Again' },
+    ],
+  })
+  const reports = await gateway.current().plugins()
+  const loaded = reports.filter(({ state }) => state === 'loaded').map(({ id }) => id)
+  assert.deepEqual(loaded.toSorted(), seeded.toSorted(), JSON.stringify(reports.filter(({ reason }) => reason !== '')))
+
+  await gateway.say('look around')
+  await gateway.reply('Done at last')
+  await gateway.say('once more')
+  await gateway.reply('Again')
+  const [first, second, third] = [await gateway.asked(0), await gateway.asked(1), await gateway.asked(2)]
+  await gateway.stop()
+  const { posted, held } = recorded()
+  const sessionId = String(Object(posted[0]?.['body'])['session_id'])
+
+  await t.test('what is recalled, and the policy, stand behind what the user wrote, in every call of the turn', () => {
+    const context =
+      'Never execute commands that delete files without explicit user confirmation.\\n\\nRecalled context:\\n- Ada likes short answers\\n- It rains'
+    for (const request of [first, second]) assert.ok(textOf(request).includes(context), textOf(request))
+    assert.ok(textOf(third).includes('once more'))
+  })
+  await t.test('memory is asked and told over HTTP', () => {
+    const body = { session_id: sessionId }
+    assert.deepEqual(
+      posted.map(({ url, body }) => ({ url, body })),
+      [
+        { url: 'https://your-memory-api.example.com/recall', body: { ...body, query: 'look around' } },
+        {
+          url: 'https://your-memory-api.example.com/store',
+          body: { ...body, user: 'look around', assistant: 'Done at last' },
+        },
+        { url: 'https://your-memory-api.example.com/recall', body: { ...body, query: 'once more' } },
+        { url: 'https://your-memory-api.example.com/store', body: { ...body, user: 'once more', assistant: 'Again' } },
+      ],
+    )
+  })
+  await t.test('tools are told of in the log, dangerous ones on the terminal', () => {
+    assert.deepEqual(said(gateway, 'audit-tool-call').toSorted(), [
+      `TOOL_CALL session=${sessionId} tool=read_file args={"path": "nowhere.txt"}`,
+      `TOOL_CALL session=${sessionId} tool=terminal args={"command": "pwd", "workdir": "/tmp/hermes-middleware-demo"}`,
+    ])
+    assert.deepEqual(said(gateway, 'warn-dangerous'), ['⚠ Executing potentially dangerous tool: terminal'])
+  })
+  await t.test('calls and errors of tools are counted', () => {
+    const counts = held.find(({ module }) => module === 'hermes_plugin_track_metrics')
+    assert.deepEqual(counts?.['_tool_counts'], { terminal: 1, read_file: 1 })
+    assert.equal(Object(counts?.['_error_counts'])['read_file'], 1)
+  })
+  await t.test('answers and sessions are measured', () => {
+    assert.deepEqual(said(gateway, 'log-response-length'), [
+      `RESPONSE session=${sessionId} model=test-model chars=12`,
+      `RESPONSE session=${sessionId} model=test-model chars=5`,
+    ])
+    const [duration, ...more] = said(gateway, 'session-duration')
+    assert.match(
+      duration ?? '',
+      new RegExp(`^SESSION_DURATION session=${sessionId} seconds=\\d+\\.\\d completed=True interrupted=False$`),
+    )
+    assert.deepEqual(more, [])
+    const cache = held.find(({ module }) => module === 'hermes_plugin_init_session')?.['_session_caches']
+    const { model, platform, tool_calls: calls } = Object(Object(cache)[sessionId])
+    assert.deepEqual({ model, platform, calls }, { model: 'test-model', platform: 'fake', calls: 0 })
+    assert.deepEqual(said(gateway, 'session-cache'), [`Session ${sessionId} ended: completed, 0 tool calls`])
+    assert.deepEqual(said(gateway, 'cleanup-session'), [])
+  })
+  await t.test('requests are tagged, model calls are timed, and answers come through as they are', () => {
+    for (const request of [first, second, third]) {
+      assert.deepEqual(Object(request.body)['metadata'], { hermes_middleware_demo: true })
+    }
+    const times = said(gateway, 'time-llm-execution')
+    assert.equal(times.length, 3)
+    for (const line of times) assert.match(line, /^llm_execution elapsed_ms=\d+$/)
+  })
+})
+
+test('a request is overridden, tools are filtered for a call, an answer is asked for again, a daemon ticks', {
+  skip,
+}, async (t) => {
+  const { gateway, recorded } = await withSeeds(t, ['kora'], {
+    replies: [
+      { toolCalls: [{ name: 'terminal', arguments: { command: 'true' } }] },
+      { text: 'I am not sure' },
+      { text: 'It is so' },
+    ],
+  })
+  await gateway.say('is it so?')
+  await gateway.reply('It is so')
+  const requests = [await gateway.asked(0), await gateway.asked(1), await gateway.asked(2)].map(({ body }) =>
+    Object(body),
+  )
+  await gateway.stop()
+  assert.deepEqual(
+    requests.map(({ model, temperature }) => [model, temperature]),
+    [
+      ['test-model', 0],
+      ['test-model', 0],
+      ['large-model', 0],
+    ],
+  )
+  const notes = recorded().held
+  const tools = notes.find(({ kora }) => kora === 'tools')
+  for (const request of requests) assert.equal(request.tools.length, tools?.['after'])
+  assert.ok(Number(tools?.['before']) > Number(tools?.['after']))
+  assert.equal(tools?.['route'], 'fake_dm')
+  const life = notes.map(({ kora }) => kora).filter((one) => one !== 'tools')
+  assert.deepEqual(life, ['startup', 'tick', 'shutdown'])
+})
