@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isHermesError } from '../../src/lib/errors.ts'
+import type { Intercepts } from '../../src/middleware/contract.ts'
+import { gate, modelCall, recordEvents, rejection, setUp, warnings } from './support.ts'
+
+type StreamIntercept = Intercepts['model_stream']
+
+const fault = new TypeError('it broke')
+const pass: StreamIntercept = (_call, next) => next()
+
+/** A stream that tells whether it was released. */
+function watched(chunks: readonly string[], broken?: Error) {
+  const state = { opened: 0, released: 0 }
+  return {
+    state,
+    async *stream() {
+      state.opened += 1
+      try {
+        for (const chunk of chunks) yield chunk
+        if (broken !== undefined) throw broken
+        return chunks.join('')
+      } finally {
+        state.released += 1
+      }
+    },
+  }
+}
+
+for (const intercepted of [false, true]) {
+  const where = intercepted ? 'with a stream intercept' : 'without stream intercepts'
+
+  test(`a watcher of chunks that throws fails the call with its own error and releases the provider (${where})`, async () => {
+    const { middleware } = setUp()
+    if (intercepted) middleware.registerIntercept('pass', 'model_stream', pass)
+    const { state, stream } = watched(['a', 'b'])
+    const onChunk = () => {
+      throw fault
+    }
+    assert.equal(await rejection(middleware.model(modelCall([], { stream, onChunk }))), fault)
+    assert.deepEqual(state, { opened: 1, released: 1 })
+  })
+
+  test(`a provider that breaks off fails the call with its own error (${where})`, async () => {
+    const { middleware } = setUp()
+    if (intercepted) middleware.registerIntercept('pass', 'model_stream', pass)
+    const { state, stream } = watched(['a'], fault)
+    assert.equal(await rejection(middleware.model(modelCall([], { stream }))), fault)
+    assert.deepEqual(state, { opened: 1, released: 1 })
+  })
+
+  test(`a provider that ignores its signal does not hold a cancelled call (${where})`, async () => {
+    const { middleware, log } = setUp()
+    if (intercepted) middleware.registerIntercept('pass', 'model_stream', pass)
+    const events = recordEvents(middleware)
+    const leaving = new AbortController()
+    const reason = new Error('the person left')
+    const call = modelCall([], {
+      signal: leaving.signal,
+      async *stream() {
+        yield 'a'
+        leaving.abort(reason)
+        await new Promise(() => undefined)
+        return ''
+      },
+    })
+    assert.equal(await rejection(middleware.model(call)), reason)
+    assert.equal(warnings(log).length, 1)
+    await middleware.flush()
+    const end = events[1]
+    assert.equal(end?.metadata?.['otel.status_code'], 'ERROR')
+    assert.equal(end?.metadata?.['error.type'], 'cancelled')
+  })
+}
+
+test('a provider that does not let itself be closed is left behind with one line in the log', async () => {
+  const { middleware, log } = setUp()
+  const call = modelCall([], {
+    async *stream() {
+      try {
+        yield 'a'
+        return ''
+      } finally {
+        await new Promise(() => undefined)
+      }
+    },
+    onChunk() {
+      throw fault
+    },
+  })
+  assert.equal(await rejection(middleware.model(call)), fault)
+  assert.deepEqual(warnings(log), ['the stream of openai does not end; it is left behind'])
+})
+
+test('a provider that fails while it is closed costs a line in the log, not another error', async () => {
+  const { middleware, log } = setUp()
+  const call = modelCall([], {
+    async *stream() {
+      try {
+        yield 'a'
+        return ''
+      } finally {
+        // biome-ignore lint/correctness/noUnsafeFinally: this is what is tried.
+        throw new Error('could not close')
+      }
+    },
+    onChunk() {
+      throw fault
+    },
+  })
+  assert.equal(await rejection(middleware.model(call)), fault)
+  assert.deepEqual(warnings(log), ['the stream of openai failed when it was closed'])
+})
+
+test('a collector that throws fails the call, and it is finished once', async () => {
+  const { middleware } = setUp()
+  middleware.registerIntercept('pass', 'model_stream', pass)
+  const { state, stream } = watched(['a', 'b'])
+  let finished = 0
+  const collector = () => ({
+    add() {
+      throw fault
+    },
+    finish() {
+      finished += 1
+      return ''
+    },
+  })
+  assert.equal(await rejection(middleware.model(modelCall([], { stream, collector }))), fault)
+  assert.equal(finished, 1)
+  assert.deepEqual(state, { opened: 1, released: 1 })
+})
+
+test('a collector that cannot finish a whole stream fails the call with its own error', async () => {
+  const { middleware } = setUp()
+  middleware.registerIntercept('pass', 'model_stream', pass)
+  let finished = 0
+  const collector = () => ({
+    add: () => undefined,
+    finish() {
+      finished += 1
+      throw fault
+    },
+  })
+  assert.equal(await rejection(middleware.model(modelCall(['a'], { collector }))), fault)
+  assert.equal(finished, 1)
+})
+
+test('a stream that breaks off is collected as far as it came, for the end event', async () => {
+  const { middleware } = setUp()
+  const events = recordEvents(middleware)
+  middleware.registerIntercept('pass', 'model_stream', pass)
+  const call = modelCall([], watched(['Hel'], fault))
+  await rejection(middleware.model(call))
+  await middleware.flush()
+  assert.equal(events[1]?.data, 'Hel')
+  assert.equal(events[1]?.metadata?.['exception.type'], 'TypeError')
+  assert.equal(call.collectors[0]?.finished, 1)
+})
+
+test('a stream intercept that throws fails the call and releases the provider, wherever it throws', async () => {
+  for (const at of ['before next', 'before a chunk', 'after a chunk']) {
+    const { middleware } = setUp()
+    middleware.registerIntercept('breaks', 'model_stream', async function* (_call, next) {
+      if (at === 'before next') throw fault
+      for await (const chunk of await next()) {
+        if (at === 'before a chunk') throw fault
+        yield chunk
+        throw fault
+      }
+    })
+    const { state, stream } = watched(['a', 'b'])
+    assert.equal(await rejection(middleware.model(modelCall([], { stream }))), fault, at)
+    assert.equal(state.released, state.opened, at)
+  }
+})
+
+test('a stream intercept that returns nothing to iterate over is named', async () => {
+  const { middleware } = setUp()
+  const wrong = () => JSON.parse('{}')
+  middleware.forPlugin('broken').registerIntercept('empty', 'model_stream', wrong)
+  const error = await rejection(middleware.model(modelCall()))
+  assert.ok(isHermesError(error, 'middleware/bad-return'))
+  assert.match(error.message, /"empty" of the plugin "broken"/)
+})
+
+for (const at of ['before next', 'at once', 'before its first chunk'] as const) {
+  test(`failing open, a stream intercept that throws ${at} leaves the whole stream, and the provider is asked once`, async () => {
+    const { middleware, log } = setUp()
+    const breaks: StreamIntercept =
+      at === 'at once'
+        ? () => {
+            throw fault
+          }
+        : async function* (_call, next) {
+            if (at === 'before next') throw fault
+            let taken = 0
+            for await (const chunk of await next()) {
+              taken += 1
+              if (taken === 2) throw fault
+              if (taken > 2) yield chunk
+            }
+          }
+    middleware.registerIntercept('open', 'model_stream', breaks, { fails: 'open' })
+    const { state, stream } = watched(['a', 'b', 'c'])
+    assert.equal(await middleware.model(modelCall([], { stream })), 'abc')
+    assert.deepEqual(state, { opened: 1, released: 1 })
+    assert.deepEqual(warnings(log), ['"open" failed in model_stream; the stream goes on without it'])
+  })
+}
+
+test('failing open, a stream intercept that throws after its first chunk fails the call: chunks are out already', async () => {
+  const { middleware } = setUp()
+  const breaks: StreamIntercept = async function* (_call, next) {
+    for await (const chunk of await next()) {
+      yield chunk
+      throw fault
+    }
+  }
+  middleware.registerIntercept('open', 'model_stream', breaks, { fails: 'open' })
+  const { state, stream } = watched(['a', 'b'])
+  assert.equal(await rejection(middleware.model(modelCall([], { stream }))), fault)
+  assert.deepEqual(state, { opened: 1, released: 1 })
+})
+
+test('failing open does not hide a failure of the provider', async () => {
+  const { middleware } = setUp()
+  middleware.registerIntercept('open', 'model_stream', pass, { fails: 'open' })
+  assert.equal(await rejection(middleware.model(modelCall([], watched([], fault)))), fault)
+})
+
+test('a stream intercept that catches an abort does not make an answer of it', async () => {
+  const { middleware } = setUp()
+  const leaving = new AbortController()
+  const reason = new Error('stop')
+  middleware.registerIntercept('swallows', 'model_stream', async function* (_call, next) {
+    try {
+      yield* await next()
+    } catch {
+      yield 'never mind'
+    }
+  })
+  const begun = gate()
+  const call = modelCall([], {
+    signal: leaving.signal,
+    async *stream(_request, signal) {
+      begun.resolve()
+      await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+      return ''
+    },
+  })
+  const work = rejection(middleware.model(call))
+  await begun.promise
+  leaving.abort(reason)
+  assert.equal(await work, reason)
+})

@@ -1,0 +1,108 @@
+/**
+ * A middleware whose log is recorded, and calls to send through it.
+ */
+import type {
+  Fields,
+  ManagedEvent,
+  ManagedModelCall,
+  ManagedToolCall,
+  Middleware,
+} from '../../src/middleware/contract.ts'
+import { createMiddleware, type MiddlewareDeps } from '../../src/middleware/middleware.ts'
+import { createRecordingLog, type RecordingLog } from '../hosts/support.ts'
+
+export interface MiddlewareUnderTest {
+  readonly middleware: Middleware
+  readonly log: RecordingLog
+}
+
+/** What was called off has no time of grace, so that no test waits for it. */
+export function setUp(deps: Partial<MiddlewareDeps> = {}): MiddlewareUnderTest {
+  const log = createRecordingLog()
+  return { middleware: createMiddleware({ log, graceMs: 0, ...deps }), log }
+}
+
+export type ToolCall = ManagedToolCall<Fields, unknown>
+
+/** A call of `read_file` with `{path: 'notes.txt'}` that returns its arguments, unless told otherwise. */
+export function toolCall(given: Partial<ToolCall> = {}): ToolCall {
+  return {
+    toolName: 'read_file',
+    toolCallId: 'call-1',
+    args: { path: 'notes.txt' },
+    handler: async (args) => args,
+    ...given,
+  }
+}
+
+export type ModelCall = ManagedModelCall<Fields, string, string>
+
+/** An attempt at `gpt` whose stream is `chunks`, unless told otherwise. The response joins the chunks. */
+export function modelCall(
+  chunks: readonly string[] = ['Hel', 'lo'],
+  given: Partial<ModelCall> = {},
+): ModelCall & { readonly collectors: Collector[] } {
+  const collectors: Collector[] = []
+  return {
+    provider: 'openai',
+    model: 'gpt',
+    request: { model: 'gpt', messages: [{ role: 'user', content: 'hi' }] },
+    async *stream() {
+      for (const chunk of chunks) yield chunk
+      return chunks.join('')
+    },
+    collector() {
+      const collector = new Collector()
+      collectors.push(collector)
+      return collector
+    },
+    collectors,
+    ...given,
+  }
+}
+
+export class Collector {
+  readonly chunks: string[] = []
+  finished = 0
+
+  add(chunk: string): void {
+    this.chunks.push(chunk)
+  }
+
+  finish(): string {
+    this.finished += 1
+    return this.chunks.join('')
+  }
+}
+
+/** Subscribes, and returns the list that grows with each event. */
+export function recordEvents(middleware: Middleware): ManagedEvent[] {
+  const events: ManagedEvent[] = []
+  middleware.registerSubscriber('recorder', (event) => {
+    events.push(event)
+  })
+  return events
+}
+
+/** `tool start read_file`, for each event. */
+export function told(events: readonly ManagedEvent[]): string[] {
+  return events.map(({ kind, category, scope_category, name }) => `${category} ${scope_category ?? kind} ${name}`)
+}
+
+/** What a promise rejects with; undefined when it does not. */
+export async function rejection(work: Promise<unknown>): Promise<unknown> {
+  try {
+    await work
+    return undefined
+  } catch (error) {
+    return error
+  }
+}
+
+/** A promise and what settles it. */
+export function gate(): PromiseWithResolvers<void> {
+  return Promise.withResolvers<void>()
+}
+
+export const warnings = (log: RecordingLog): string[] =>
+  log.records.filter(({ level }) => level === 'warn').map(({ text }) => text)
