@@ -86,7 +86,7 @@ test('both calls are recorded, only the second as escalated, with the reason; th
 })
 
 test('a call of a tool, a cut answer, a sure answer, another model and another route are left alone', async (t) => {
-  const quiet: readonly [string, TestGatewayOptions, object][] = [
+  const quiet: readonly [string, TestGatewayOptions, Readonly<Record<string, unknown>>][] = [
     ['tool', { replies: [{ ...unsure, toolCalls: [{ name: 'todo', arguments: {} }] }, { text: 'Sure.' }] }, {}],
     ['cut', { replies: [{ ...unsure, finishReason: 'length' }] }, {}],
     ['sure', { replies: [{ text: 'It is 42.' }] }, {}],

@@ -1,0 +1,234 @@
+/**
+ * Secrets in a whole gateway: what the model is sent, what is kept, what people get and what watchers hear.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import fc from 'fast-check'
+import { createRedaction } from '../../../plugins/redact-secrets/redaction.ts'
+import { createSessions } from '../../../plugins/redact-secrets/sessions.ts'
+import { redactSettings } from '../../../plugins/redact-secrets/settings.ts'
+import { nothing, sealedByVendors } from '../../../plugins/redact-secrets/walk.ts'
+import { list } from '../../../src/sdk.ts'
+import type { TestGateway, TestGatewayOptions } from '../../kit/start-gateway.ts'
+import { conversation, rowsIn } from '../../stories/support.ts'
+import { plugin, writeFiles } from '../loading.ts'
+import { pluginsConfig, withBundled } from './support.ts'
+
+const token = `ghp_${'a1B2'.repeat(9)}`
+const placeholder = /\[secret:[0-9a-f]{8}\]/
+
+function withRedaction(
+  t: TestContext,
+  settings: Readonly<Record<string, unknown>> = {},
+  options: TestGatewayOptions = {},
+): Promise<TestGateway> {
+  return withBundled(t, { 'redact-secrets': settings }, options)
+}
+
+async function sent(gateway: TestGateway, number: number): Promise<string> {
+  return JSON.stringify((await gateway.asked(number)).body)
+}
+
+function placeholderIn(text: string): string {
+  return placeholder.exec(text)?.[0] ?? `no placeholder in ${text}`
+}
+
+test('the model reads placeholders: the same in every turn, over a restart too, another one in another chat', async (t) => {
+  const gateway = await withRedaction(
+    t,
+    {},
+    { replies: [{ text: 'One' }, { text: 'Two' }, { text: 'Three' }, { text: 'Four' }] },
+  )
+  await gateway.say(`my token is ${token}, keep it`)
+  await gateway.reply('One')
+  await gateway.say('and now?')
+  await gateway.reply('Two')
+  await gateway.say(`mine is ${token}, too`, { chat: 'elsewhere', user: 'bob' })
+  await gateway.reply('Three')
+  await gateway.stop()
+  await gateway.start()
+  await gateway.say('still there?')
+  await gateway.reply('Four')
+  const requests = [0, 1, 2, 3].map((number) => conversation(gateway.model.requests[number])[0] ?? '')
+  for (const number of [0, 1, 2, 3]) assert.ok(!(await sent(gateway, number)).includes(token))
+  const first = placeholderIn(requests[0] ?? '')
+  assert.equal(requests[0], `user: my token is ${first}, keep it`)
+  assert.deepEqual([requests[1], requests[3]], [requests[0], requests[0]])
+  assert.match(requests[2] ?? '', placeholder)
+  assert.notEqual(placeholderIn(requests[2] ?? ''), first)
+})
+
+test('results of tools and answers are kept and sent without secrets', async (t) => {
+  const gateway = await withRedaction(
+    t,
+    {},
+    {
+      prepare: (home) => writeFileSync(join(home.root, 'notes.txt'), `The token is ${token}.`),
+      replies: [
+        { toolCalls: [{ name: 'read_file', arguments: { path: 'notes.txt' } }] },
+        { text: `I would use ghp_${'Z9y8'.repeat(9)} here.` },
+      ],
+    },
+  )
+  await gateway.say('read it')
+  const { text } = await gateway.reply('I would use')
+  assert.match(text, /^I would use \[secret:[0-9a-f]{8}\] here\.$/)
+  assert.match(await sent(gateway, 1), placeholder)
+  assert.ok(!(await sent(gateway, 1)).includes(token))
+  await gateway.stop()
+  const kept = JSON.stringify(rowsIn(gateway.home, 'select * from messages'))
+  assert.doesNotMatch(kept, /ghp_/)
+  assert.match(kept, /The token is \[secret:/)
+})
+
+test('who watches calls hears no secret, neither of what went in nor of what came out', async (t) => {
+  const watcher = plugin(
+    'watcher',
+    `const { appendFileSync } = await import('node:fs')
+     ctx.registerSubscriber('all', (event) => appendFileSync(ctx.directory + '/events', JSON.stringify(event) + '\\n'))`,
+  )
+  const both = pluginsConfig({ 'redact-secrets': { protect_tool_results: false }, watcher: {} })
+  const gateway = await withRedaction(
+    t,
+    {},
+    {
+      prepare: (home) => {
+        writeFiles(home.plugins, watcher)
+        writeFileSync(join(home.root, 'notes.txt'), `{"password": "hunter2hunter2", "token": "${token}"}`)
+      },
+      startNow: false,
+      replies: [{ toolCalls: [{ name: 'read_file', arguments: { path: 'notes.txt' } }] }, { text: `Here: ${token}` }],
+    },
+  )
+  gateway.configure({ plugins: both })
+  await gateway.start()
+  await gateway.say(`read it, ${token}`)
+  await gateway.reply('Here: [secret:')
+  await gateway.stop()
+  const events = readFileSync(join(gateway.home.plugins, 'watcher/events'), 'utf8')
+  assert.doesNotMatch(events, /ghp_|hunter2/)
+  assert.match(events, /read it, \[secret:/)
+  assert.match(events, /password[\\"]+: [\\"]+\[secret:/)
+  assert.match(events, /Here: \[secret:/)
+})
+
+test('a tool gets the secret where the settings name it, and the placeholder elsewhere', async (t) => {
+  const cases: readonly [readonly string[], RegExp][] = [
+    [['write_file'], /^x ghp_[a1B2]+ y$/],
+    [[], /^x \[secret:[0-9a-f]{8}\] y$/],
+  ]
+  for (const [allowed, expected] of cases) {
+    const gateway = await withRedaction(
+      t,
+      { restore_for_tools: allowed },
+      {
+        model: ({ body }) => {
+          const named = placeholderIn(JSON.stringify(list(body['messages']).slice(1)))
+          return JSON.stringify(body['messages']).includes('"tool"')
+            ? { text: 'Written' }
+            : { toolCalls: [{ name: 'write_file', arguments: { path: 'kept.txt', content: `x ${named} y` } }] }
+        },
+      },
+    )
+    await gateway.say(`write my token ${token} down`)
+    await gateway.reply('Written')
+    assert.match(readFileSync(join(gateway.home.root, 'kept.txt'), 'utf8'), expected)
+    assert.ok(!(await sent(gateway, 1)).includes(token))
+    await gateway.stop()
+  }
+})
+
+test('a request that cannot be looked through is not sent', async (t) => {
+  const deep = plugin(
+    'deep',
+    `ctx.registerMiddleware('llm_request', ({ request }) => {
+       let metadata = 'end'
+       for (let level = 0; level < 70; level++) metadata = { metadata }
+       return { request: { ...request, metadata } }
+     })`,
+  )
+  const gateway = await withRedaction(t, {}, { startNow: false, prepare: (home) => writeFiles(home.plugins, deep) })
+  gateway.configure({ plugins: pluginsConfig({ deep: {}, 'redact-secrets': {} }) })
+  await gateway.start()
+  await gateway.say('hello')
+  await gateway.reply('could not be looked through')
+  assert.equal(gateway.model.requests.length, 0)
+})
+
+const key = '00'.repeat(32)
+const redactionWith = (settings: Readonly<Record<string, unknown>> = {}) =>
+  createRedaction(createSessions(key)('s'), redactSettings(settings))
+
+test('what was a secret once in a session is one wherever it stands, also before', () => {
+  const request = {
+    messages: [
+      { role: 'user', content: 'correct-horse is what I use' },
+      { role: 'user', content: 'so: password=correct-horse' },
+    ],
+  }
+  const clean = JSON.stringify(redactionWith().data(request, sealedByVendors))
+  assert.doesNotMatch(clean, /correct-horse/)
+  assert.equal(new Set(clean.match(/\[secret:[0-9a-f]{8}\]/g)).size, 1)
+})
+
+test('fields of arguments are looked at by their names; what a vendor has sealed stays as it was', () => {
+  const sealed = [
+    { type: 'thinking', thinking: `is ${token} right?`, signature: token },
+    { type: 'reasoning', summary: [{ text: token }], encrypted_content: token },
+    { source: { type: 'base64', data: token } },
+    { type: 'tool_use', id: token, name: 'x', input: {} },
+  ]
+  assert.equal(redactionWith().data(sealed, sealedByVendors), sealed)
+  const open = { input: { password: 'hunter2', session_key: 'web:dm:1', max_tokens: 5, data: token } }
+  const clean = redactionWith().data(open, sealedByVendors)
+  assert.match(
+    JSON.stringify(clean),
+    /^\{"input":\{"password":"\[secret:\w{8}\]","session_key":"web:dm:1","max_tokens":5,"data":"\[secret:\w{8}\]"\}\}$/,
+  )
+  assert.doesNotMatch(JSON.stringify(redactionWith().data(sealed, nothing)), /ghp_/)
+})
+
+test('patterns of one’s own count, with what follows their group; exceptions stay', () => {
+  const { text } = redactionWith({ patterns: ['(ticket )[A-Z]{3}-\\d+'], ignore: [token] })
+  assert.match(text('see ticket ABC-123 please'), /^see ticket \[secret:\w{8}\] please$/)
+  assert.equal(text(`the example ${token}`), `the example ${token}`)
+})
+
+test('what is clean stays clean: a second look changes nothing, whatever stands around a placeholder', () => {
+  const pieces = [
+    ...[
+      token,
+      'Authorization: Bearer ',
+      '"password": "',
+      '"',
+      ' ',
+      '. ',
+      'api_key=',
+      '&token=',
+      'https://u:',
+      '@host/',
+    ],
+    ...['abc123def456ghi789', ', ', '(', ')', '\\"', 'token: "', '\n', 'x', '[secret:0a1b2c3d]', '{"key":"', '"}'],
+  ]
+  const redaction = redactionWith()
+  const check = (parts: readonly string[]) => {
+    const once = redaction.text(parts.join(''))
+    assert.ok(!once.includes(token), once)
+    assert.equal(redaction.text(once), once)
+  }
+  const some = fc.array(fc.constantFrom(...pieces), { maxLength: 9 })
+  fc.assert(fc.property(some, check), { seed: 20_260_821, numRuns: 3_000 })
+})
+
+test('a pattern that cannot be used keeps it from being loaded and is named', async (t) => {
+  for (const [pattern, reason] of [
+    ['(', /number 1/],
+    ['x*', /matches an empty text/],
+  ] as const) {
+    const gateway = await withRedaction(t, { patterns: [pattern] })
+    assert.match(gateway.current().status().plugins[0]?.reason ?? '', reason)
+    await gateway.stop()
+  }
+})
