@@ -21,12 +21,13 @@ import { ModelView } from './views.ts'
 export function runModel(room: Room, call: AnyModelCall, scope: ScopeNode): Promise<unknown> {
   const run = new CallRun(room, 'model', call.provider, scope, call, call.request)
   const root = new Branch(run.signal)
-  const work = steps(run, call, root)
-  if (call.signal === undefined) return work
-  return orLeave(work, {
-    signal: call.signal,
+  const { signal } = call
+  if (signal === undefined) return steps(run, call, root)
+  if (signal.aborted) return Promise.reject(signal.reason)
+  return orLeave(() => steps(run, call, root), {
+    signal,
     graceMs: room.graceMs,
-    aborted: () => root.abort(run.signal.reason),
+    aborted: () => root.abort(signal.reason),
     mustWait: () => false,
     letGo: () => run.leave(),
   })
@@ -35,7 +36,6 @@ export function runModel(room: Room, call: AnyModelCall, scope: ScopeNode): Prom
 async function steps(run: CallRun, call: AnyModelCall, root: Branch): Promise<unknown> {
   const marks: PendingMark[] = []
   try {
-    call.signal?.throwIfAborted()
     await guard(run, call, call.request)
     const rewrittenRequest = await rewritten(run, call, marks)
     const request = call.rewrite === undefined ? rewrittenRequest : await call.rewrite(rewrittenRequest, run.trace)

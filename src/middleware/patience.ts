@@ -17,7 +17,7 @@ export interface Leave {
 }
 
 /** Settles as the work does; after an abort, with the signal's reason once the time of grace is over. */
-export function orLeave<Value>(work: Promise<Value>, leave: Leave): Promise<Value> {
+export function orLeave<Value>(work: () => Promise<Value>, leave: Leave): Promise<Value> {
   const { signal, graceMs } = leave
   return new Promise((resolve, reject) => {
     let settled: AbortController | undefined
@@ -38,9 +38,9 @@ export function orLeave<Value>(work: Promise<Value>, leave: Leave): Promise<Valu
       signal.removeEventListener('abort', hear)
       settled?.abort()
     }
-    if (signal.aborted) hear()
-    else signal.addEventListener('abort', hear, { once: true })
-    work.then(
+    signal.addEventListener('abort', hear, { once: true })
+    // The work begins when the signal is heard: it may be its own first step that aborts.
+    work().then(
       (value) => {
         ended()
         resolve(value)

@@ -35,12 +35,13 @@ export function bareTool(call: AnyToolCall, signal: AbortSignal): Promise<unknow
 export function runTool(room: Room, call: AnyToolCall, scope: ScopeNode): Promise<unknown> {
   const run = new CallRun(room, 'tool', call.toolName, scope, call, call.args)
   const root = new Branch(run.signal)
-  const work = steps(run, call, root)
-  if (call.signal === undefined) return work
-  return orLeave(work, {
-    signal: call.signal,
+  const { signal } = call
+  if (signal === undefined) return steps(run, call, root)
+  if (signal.aborted) return Promise.reject(signal.reason)
+  return orLeave(() => steps(run, call, root), {
+    signal,
     graceMs: room.graceMs,
-    aborted: () => root.abort(run.signal.reason),
+    aborted: () => root.abort(signal.reason),
     mustWait: () => run.atWork > 0,
     letGo: () => run.leave(),
   })
@@ -49,7 +50,6 @@ export function runTool(room: Room, call: AnyToolCall, scope: ScopeNode): Promis
 async function steps(run: CallRun, call: AnyToolCall, root: Branch): Promise<unknown> {
   const { scope } = run
   try {
-    call.signal?.throwIfAborted()
     // Waiting for nothing costs a turn as well.
     if (scope.snapshot.guardrails.tool.length > 0) await guard(run, call, call.args)
     const args = rewrites(scope.snapshot) ? await rewritten(run, call) : call.args

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { gate, recordEvents, rejection, setUp, toolCall, warnings } from './support.ts'
+
+const reason = new Error('the person left')
+
+test('a callback that catches an abort does not make a result of it, whatever its family', async () => {
+  for (const family of ['nemo', 'hermes'] as const) {
+    const { middleware } = setUp()
+    if (family === 'nemo')
+      middleware.registerIntercept('i', 'tool_execution', (_call, next) => next().catch(() => 'fine'))
+    else middleware.registerMiddleware('tool_execution', ({ next_call }) => next_call().catch(() => 'fine'))
+    const leaving = new AbortController()
+    const call = toolCall({
+      signal: leaving.signal,
+      handler: async (_args, signal) => {
+        leaving.abort(reason)
+        signal.throwIfAborted()
+      },
+    })
+    assert.equal(await rejection(middleware.tool(call)), reason, family)
+  }
+})
+
+test('a callback that fails because of an abort ends the call, although it fails open', async () => {
+  const { middleware, log } = setUp()
+  const leaving = new AbortController()
+  middleware.registerMiddleware('tool_execution', async ({ signal }) => {
+    leaving.abort(reason)
+    signal.throwIfAborted()
+  })
+  let ran = false
+  const handler = async () => {
+    ran = true
+  }
+  assert.equal(await rejection(middleware.tool(toolCall({ signal: leaving.signal, handler }))), reason)
+  assert.equal(ran, false)
+  assert.deepEqual(warnings(log), [])
+})
+
+test('after an abort a callback that fails for a reason of its own is not skipped: the abort is what the caller gets', async () => {
+  for (const kind of ['tool_request', 'tool_execution'] as const) {
+    const { middleware } = setUp()
+    const leaving = new AbortController()
+    middleware.registerMiddleware(kind, async () => {
+      leaving.abort(reason)
+      throw new TypeError('confused')
+    })
+    assert.equal(await rejection(middleware.tool(toolCall({ signal: leaving.signal }))), reason, kind)
+  }
+})
+
+test('a call that was aborted before it began runs nothing', async () => {
+  const { middleware } = setUp()
+  let asked = false
+  middleware.registerGuardrail('g', 'tool', () => {
+    asked = true
+    return null
+  })
+  assert.equal(await rejection(middleware.tool(toolCall({ signal: AbortSignal.abort(reason) }))), reason)
+  assert.equal(asked, false)
+})
+
+test('a callback that hangs does not hold a cancelled call; what it does later begins nothing', async () => {
+  const { middleware, log } = setUp()
+  const events = recordEvents(middleware)
+  const leaving = new AbortController()
+  const wait = gate()
+  const later = Promise.withResolvers<unknown>()
+  middleware.registerMiddleware('tool_execution', async ({ next_call }) => {
+    leaving.abort(reason)
+    await wait.promise
+    later.resolve(await rejection(next_call()))
+  })
+  let ran = false
+  const handler = async () => {
+    ran = true
+  }
+  assert.equal(await rejection(middleware.tool(toolCall({ signal: leaving.signal, handler }))), reason)
+  wait.resolve()
+  assert.equal(await later.promise, reason)
+  assert.equal(ran, false)
+  assert.deepEqual(warnings(log), ['a tool call was called off, but something in it goes on; it is left behind'])
+  await middleware.flush()
+  assert.equal(events.length, 2)
+  assert.equal(events[1]?.metadata?.['error.type'], 'cancelled')
+})
+
+test('a guardrail that hangs does not hold a cancelled call, and the tool does not run when it comes back', async () => {
+  const { middleware } = setUp()
+  const leaving = new AbortController()
+  const wait = gate()
+  middleware.registerGuardrail('slow', 'tool', async () => {
+    leaving.abort(reason)
+    await wait.promise
+    return null
+  })
+  let ran = false
+  const policy = () => {
+    ran = true
+    return {}
+  }
+  assert.equal(await rejection(middleware.tool(toolCall({ signal: leaving.signal, policy }))), reason)
+  wait.resolve()
+  await new Promise(setImmediate)
+  assert.equal(ran, false)
+})
+
+test('a tool that is at work is waited for, also after an abort: its effect counts', async () => {
+  const { middleware } = setUp()
+  middleware.registerMiddleware('tool_execution', ({ next_call }) => next_call())
+  const leaving = new AbortController()
+  const call = toolCall({
+    signal: leaving.signal,
+    async handler() {
+      leaving.abort(reason)
+      // Longer than the time of grace, which is nothing here.
+      for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setTimeout(resolve, 1))
+      return 'written'
+    },
+  })
+  assert.equal(await middleware.tool(call), 'written')
+})
+
+test('signals of views abort with the caller’s', async () => {
+  const { middleware } = setUp()
+  const leaving = new AbortController()
+  const seen: boolean[] = []
+  for (const name of ['a', 'b'])
+    middleware.registerIntercept(name, 'tool_execution', async ({ signal }, next) => {
+      const result = await next()
+      seen.push(signal.aborted)
+      return result
+    })
+  const call = toolCall({
+    signal: leaving.signal,
+    async handler(_args, signal) {
+      leaving.abort(reason)
+      seen.push(signal.aborted)
+      return 'done'
+    },
+  })
+  assert.equal(await middleware.tool(call), 'done')
+  assert.deepEqual(seen, [true, true, true])
+})
+
+test('a call leaves no listener on the signal of its caller', async () => {
+  const { middleware } = setUp()
+  recordEvents(middleware)
+  middleware.registerIntercept('i', 'tool_execution', (_call, next) => next())
+  const signal = new AbortController().signal
+  let listeners = 0
+  const add = signal.addEventListener.bind(signal)
+  const remove = signal.removeEventListener.bind(signal)
+  Object.assign(signal, {
+    addEventListener(...given: Parameters<typeof add>) {
+      listeners += 1
+      add(...given)
+    },
+    removeEventListener(...given: Parameters<typeof remove>) {
+      listeners -= 1
+      remove(...given)
+    },
+  })
+  await middleware.tool(toolCall({ signal }))
+  await rejection(middleware.tool(toolCall({ signal, handler: () => Promise.reject(reason) })))
+  assert.equal(listeners, 0)
+})

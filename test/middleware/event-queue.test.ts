@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { gate, setUp, toolCall, warnings } from './support.ts'
+
+test('a slow subscriber delays no call, and gets the events one after another', async () => {
+  const { middleware } = setUp()
+  const wait = gate()
+  const seen: string[] = []
+  let inside = 0
+  middleware.registerSubscriber('slow', async (event) => {
+    inside += 1
+    assert.equal(inside, 1)
+    await wait.promise
+    seen.push(`${event.name} ${event.scope_category}`)
+    inside -= 1
+  })
+  await middleware.tool(toolCall({ toolName: 'a' }))
+  await middleware.tool(toolCall({ toolName: 'b' }))
+  assert.deepEqual(seen, [])
+  wait.resolve()
+  await middleware.flush()
+  assert.deepEqual(seen, ['a start', 'a end', 'b start', 'b end'])
+  assert.deepEqual(middleware.events(), { waiting: 0, delivered: 4, dropped: 0 })
+})
+
+test('what a subscriber throws is logged once and costs nobody else an event', async () => {
+  const { middleware, log } = setUp()
+  const seen: unknown[] = []
+  middleware.registerSubscriber('a', () => {
+    throw new Error('broken')
+  })
+  middleware.registerSubscriber('b', () => Promise.reject(new Error('broken later')))
+  middleware.registerSubscriber('c', (event) => void seen.push(event.scope_category))
+  await middleware.tool(toolCall())
+  await middleware.tool(toolCall())
+  await middleware.flush()
+  assert.deepEqual(seen, ['start', 'end', 'start', 'end'])
+  assert.deepEqual(warnings(log), [
+    '"a" failed in a subscriber; the event is lost for it',
+    '"b" failed in a subscriber; the event is lost for it',
+  ])
+})
+
+test('a full queue drops events and counts them; the calls go on', async () => {
+  const { middleware, log } = setUp({ queueLimit: 3 })
+  const wait = gate()
+  let seen = 0
+  middleware.registerSubscriber('stuck', async () => {
+    await wait.promise
+    seen += 1
+  })
+  for (let call = 0; call < 5; call++) await middleware.tool(toolCall())
+  assert.deepEqual(middleware.events(), { waiting: 3, delivered: 0, dropped: 7 })
+  wait.resolve()
+  await middleware.flush()
+  assert.equal(seen, 3)
+  assert.deepEqual(middleware.events(), { waiting: 0, delivered: 3, dropped: 7 })
+  assert.deepEqual(warnings(log), ['events of managed calls were dropped: subscribers were too slow'])
+})
+
+test('a subscriber that never comes back stops nobody for ever', async () => {
+  const { middleware, log } = setUp({ stuckMs: 1 })
+  const seen: unknown[] = []
+  middleware.registerSubscriber('gone', (event) =>
+    event.scope_category === 'start' ? new Promise(() => undefined) : undefined,
+  )
+  middleware.registerSubscriber('here', (event) => void seen.push(event.scope_category))
+  // The timer alone keeps no process alive; something has to.
+  const awake = setInterval(() => undefined, 1_000)
+  await middleware.tool(toolCall())
+  await middleware.flush()
+  clearInterval(awake)
+  assert.deepEqual(seen, ['start', 'end'])
+  assert.equal(warnings(log).length, 1)
+})
+
+test('a subscriber that makes calls makes them outside of the call it hears of', async () => {
+  const { middleware } = setUp()
+  const parents: unknown[] = []
+  middleware.registerSubscriber('caller', async (event) => {
+    if (event.name === 'echo') {
+      parents.push(event.parent_uuid)
+      return
+    }
+    await middleware.tool(toolCall({ toolName: 'echo' }))
+  })
+  await middleware.scope({ name: 'turn', parent: null }, () => middleware.tool(toolCall()))
+  await middleware.flush()
+  await middleware.flush()
+  assert.equal(parents.length, 8)
+  assert.deepEqual(new Set(parents), new Set([null]))
+})
+
+test('64 calls at once with subscribers that wait drop no event', async () => {
+  const { middleware } = setUp()
+  let seen = 0
+  for (const name of ['a', 'b'])
+    middleware.registerSubscriber(name, async () => {
+      await Promise.resolve()
+      seen += 1
+    })
+  const worker = async () => {
+    for (let call = 0; call < 100; call++) await middleware.tool(toolCall())
+  }
+  await Promise.all(Array.from({ length: 64 }, worker))
+  await middleware.flush()
+  assert.equal(middleware.events().dropped, 0)
+  assert.equal(seen, 64 * 100 * 2 * 2)
+})
+
+test('calls that never let anything else run still have their events delivered', async () => {
+  const { middleware } = setUp({ queueLimit: 2_000 })
+  let seen = 0
+  middleware.registerSubscriber('counts', () => {
+    seen += 1
+  })
+  for (let call = 0; call < 5_000; call++) await middleware.tool(toolCall())
+  await middleware.flush()
+  assert.equal(middleware.events().dropped, 0)
+  assert.equal(seen, 10_000)
+})
+
+test('with nothing to deliver, flush has nothing to wait for', async () => {
+  await setUp().middleware.flush()
+})

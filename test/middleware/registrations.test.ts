@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createMiddleware } from '#sdk'
+import { isHermesError } from '../../src/lib/errors.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import type { Middleware, MiddlewareRegistrar } from '../../src/middleware/contract.ts'
+import { modelCall, rejection, setUp, toolCall } from './support.ts'
+
+const refused = async (register: () => unknown) => rejection(Promise.resolve().then(register))
+
+test('it works without the gateway, through the public door', async () => {
+  const middleware: Middleware = createMiddleware({ log: silentLog })
+  middleware.registerGuardrail('g', 'tool', () => 'no')
+  assert.match(String(await rejection(middleware.tool(toolCall()))), /guardrail rejected: no/)
+})
+
+test('with nobody listening the handler gets the very same arguments and its promise is the call’s', async () => {
+  const { middleware } = setUp()
+  const result = Promise.resolve('done')
+  const call = toolCall({ handler: (args) => (args === call.args ? result : Promise.reject(args)) })
+  assert.equal(middleware.tool(call), result)
+  const fault = new TypeError('no')
+  const rejecting = toolCall({ handler: () => Promise.reject(fault) })
+  assert.equal(await rejection(middleware.tool(rejecting)), fault)
+})
+
+test('with nobody listening the policy still decides: by value, by promise, and by what it throws', async () => {
+  const { middleware } = setUp()
+  const fault = new TypeError('no')
+  assert.deepEqual(await middleware.tool(toolCall({ policy: () => ({ path: 'a' }) })), { path: 'a' })
+  assert.deepEqual(await middleware.tool(toolCall({ policy: async () => ({ path: 'b' }) })), { path: 'b' })
+  assert.equal(await rejection(middleware.tool(toolCall({ policy: () => Promise.reject(fault) }))), fault)
+  const throwing = () => {
+    throw fault
+  }
+  assert.equal(await rejection(middleware.tool(toolCall({ policy: throwing }))), fault)
+  assert.equal(await rejection(middleware.tool(toolCall({ handler: throwing }))), fault)
+})
+
+test('who listens to models alone costs tool calls nothing', async () => {
+  const { middleware } = setUp()
+  middleware.registerGuardrail('g', 'model', () => null)
+  const result = Promise.resolve('done')
+  assert.equal(middleware.tool(toolCall({ handler: () => result })), result)
+})
+
+test('a name is taken once in each registry of each level', async () => {
+  const { middleware } = setUp()
+  const levels: MiddlewareRegistrar[] = [middleware, middleware.forPlugin('a'), middleware.forPlugin('b')]
+  for (const level of levels) {
+    level.registerGuardrail('x', 'tool', () => null)
+    level.registerGuardrail('x', 'model', () => null)
+    level.registerIntercept('x', 'tool_request', ({ args }) => args)
+    const error = await refused(() => level.registerGuardrail('x', 'tool', () => null))
+    assert.ok(isHermesError(error, 'middleware/name-taken'))
+  }
+  assert.ok(
+    isHermesError(
+      await refused(() => middleware.forPlugin('a').registerGuardrail('x', 'tool', () => null)),
+      'middleware/name-taken',
+    ),
+    'the same plugin has the same level each time it is asked for',
+  )
+})
+
+test('what was removed makes room for its name, and is removed once', async () => {
+  const { middleware } = setUp()
+  const first = middleware.registerSubscriber('s', () => undefined)
+  assert.equal(first.name, 's')
+  assert.equal(first.remove(), true)
+  assert.equal(first.remove(), false)
+  assert.equal(middleware.registerSubscriber('s', () => undefined).remove(), true)
+})
+
+test('registrations that make no sense say so', async () => {
+  const { middleware } = setUp()
+  const untyped: { readonly [name: string]: (...given: unknown[]) => unknown } = JSON.parse('{}', () =>
+    Object(middleware),
+  )
+  const wrong: [string, ...unknown[]][] = [
+    ['registerGuardrail', 'x', 'nothing', () => null],
+    ['registerGuardrail', 'x', 'tool', 'not a function'],
+    ['registerGuardrail', '', 'tool', () => null],
+    ['registerGuardrail', 'x', 'tool', () => null, { priority: Number.NaN }],
+    ['registerGuardrail', 'x', 'tool', () => null, { fails: 'sometimes' }],
+    ['registerMiddleware', 'llm', () => null],
+    ['registerMiddleware', 'llm_request', undefined],
+    ['registerSubscriber', 'x', {}],
+  ]
+  for (const [method, ...given] of wrong) {
+    const error = await refused(() => untyped[method]?.(...given))
+    assert.ok(isHermesError(error, 'middleware/bad-registration'), `${method} ${given}`)
+  }
+  const call = toolCall()
+  assert.equal(await middleware.tool(call), call.args)
+})
+
+test('a model call that nobody listens to runs its stream, and what the caller asked for', async () => {
+  const { middleware } = setUp()
+  const seen: unknown[] = []
+  const response = await middleware.model(
+    modelCall(['a', 'b'], {
+      rewrite: (request, trace) => ({ ...request, traced: trace.length }),
+      announce: (request) => void seen.push(request['traced']),
+      onBegin: () => void seen.push('begin'),
+      onChunk: (chunk) => void seen.push(chunk),
+    }),
+  )
+  assert.equal(response, 'ab')
+  assert.deepEqual(seen, [0, 'begin', 'a', 'b'])
+})
