@@ -148,6 +148,7 @@ export interface HookPayloads {
   }
   /** Before each attempt at a model, with the request that goes out. Watches only. */
   readonly pre_api_request: RequestKeys & { readonly request: Json; readonly middleware_trace: Trace }
+  /** After an attempt that brought an answer; of an iteration that was asked again, the last one alone. */
   readonly post_api_request: RequestKeys & {
     readonly request: Json
     readonly response: Json
@@ -156,6 +157,7 @@ export interface HookPayloads {
     readonly duration_ms: number
     readonly middleware_trace: Trace
   }
+  /** After an attempt that failed. A stop is no failure. */
   readonly api_request_error: RequestKeys & {
     readonly request: Json
     readonly status_code: number | null
@@ -181,8 +183,11 @@ export interface HookPayloads {
     readonly response: Json
     readonly platform: string
   }
+  /** A model begins to answer. */
   readonly on_stream_start: StreamKeys
+  /** A piece of its text, or of its thoughts. */
   readonly on_stream_delta: StreamKeys & { readonly delta: string; readonly kind: 'text' | 'reasoning' }
+  /** It has ended, well or not. */
   readonly on_stream_end: StreamKeys & {
     readonly final_text: string
     readonly finished: boolean
@@ -205,16 +210,20 @@ export interface HookPayloads {
     readonly session_key: string
     readonly platform: string
   }
+  /** A person is asked whether something may run. Watches only. */
   readonly pre_approval_request: ApprovalKeys
+  /** He has answered, or nobody has in time. */
   readonly post_approval_response: ApprovalKeys & {
     readonly choice: 'once' | 'session' | 'always' | 'deny' | 'timeout' | 'cancelled'
     readonly decided_by: string
   }
+  /** An agent begins to work for another one. Nothing here starts any yet. */
   readonly subagent_start: SubagentKeys & {
     readonly parent_subagent_id: string | null
     readonly child_subagent_id: string
     readonly child_goal: string
   }
+  /** It has ended. */
   readonly subagent_stop: SubagentKeys & {
     readonly child_summary: string
     readonly child_status: 'completed' | 'failed' | 'interrupted' | 'error'

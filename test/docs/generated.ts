@@ -7,6 +7,10 @@ import { configuration } from './generated/configuration.ts'
 import { errors } from './generated/errors.ts'
 import { events } from './generated/events.ts'
 import { homeFiles } from './generated/home-files.ts'
+import { middlewarePoints, middlewareTypes } from './generated/middleware.ts'
+import { pluginContext, pluginTypes } from './generated/plugin-context.ts'
+import { pluginHooks } from './generated/plugin-hooks.ts'
+import { pluginManifest } from './generated/plugin-manifest.ts'
 import { sessionKeys } from './generated/session-keys.ts'
 import { slashCommands } from './generated/slash-commands.ts'
 import { commandVerdicts } from './generated/verdicts.ts'
@@ -28,6 +32,12 @@ export async function generatedPages(): Promise<readonly GeneratedPage[]> {
     errors: errors(),
     events: events(),
     'home-files': homeFiles(),
+    'middleware-points': middlewarePoints(),
+    'middleware-types': middlewareTypes(),
+    'plugin-context': pluginContext(),
+    'plugin-hooks': pluginHooks(),
+    'plugin-manifest': pluginManifest(),
+    'plugin-types': pluginTypes(),
     'session-keys': sessionKeys(),
     'slash-commands': slashCommands(),
     variables: config.variables,

@@ -1,0 +1,31 @@
+/**
+ * What a plugin is given, from the contract that types it.
+ */
+import { memberLine, typeIn, typeReference } from './types.ts'
+
+const source = 'src/plugins/contract.ts'
+
+export function pluginContext(): string {
+  const { members } = typeIn(source, 'PluginContext')
+  if (members.length < 10) throw new Error(`${source}: only ${members.length} members of the context were found`)
+  return members.map(memberLine).join('\n')
+}
+
+export function pluginTypes(): string {
+  return typeReference(source, [
+    'PluginTool',
+    'PluginToolContext',
+    'PluginCommand',
+    'PluginCommandContext',
+    'DaemonOptions',
+    'PeriodicTask',
+    'MemoryProvider',
+    'MemoryAbout',
+    'SectionAbout',
+    'PluginConfig',
+    'PluginState',
+    'PluginLlm',
+    'LlmOptions',
+    'LlmAnswer',
+  ])
+}

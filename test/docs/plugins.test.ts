@@ -1,0 +1,234 @@
+/**
+ * The plugins of the pages: taken from them, put into an empty home, and run.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync, rmSync } from 'node:fs'
+import { registerHooks } from 'node:module'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { homeWith, runHere } from '../cli/support.ts'
+import { python, withoutPython } from '../hosts/support.ts'
+import type { ModelReply } from '../kit/servers/script.ts'
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
+import { writeFiles } from '../plugins/loading.ts'
+import { readPage } from './pages.ts'
+import { textOf } from './repository.ts'
+
+const source = new URL('../../src/', import.meta.url)
+// By its address, because plain JavaScript has no types to import.
+const { createResolver } = await import(new URL('packages/resolver.mjs', source).href)
+
+/** What `main.mjs` does for a real daemon: outsiders find `#sdk` and the packages that come with it. */
+function openDoor(t: TestContext): void {
+  const door = registerHooks({
+    resolve: createResolver({ source, packed: new Map([['zod', import.meta.resolve('zod')]]) }),
+  })
+  t.after(() => door.deregister())
+}
+
+/** The files of a page, by their names: `plugins/dice/index.ts`. The last block of a name counts. */
+async function filesOf(page: string): Promise<Record<string, string>> {
+  const { blocks } = await readPage(page, textOf(page))
+  return Object.fromEntries(
+    blocks.flatMap(({ file, text }) => (file?.startsWith('plugins/') === true ? [[file, `${text}\n`]] : [])),
+  )
+}
+
+interface Setup extends TestGatewayOptions {
+  readonly entries?: Readonly<Record<string, unknown>>
+  /** Beside those of the page, in the home. */
+  readonly files?: Readonly<Record<string, string>>
+}
+
+/** A gateway with some plugins of a page, enabled. */
+async function withPlugins(
+  t: TestContext,
+  page: string,
+  enabled: readonly string[],
+  { entries = {}, files: more = {}, ...setup }: Setup = {},
+): Promise<TestGateway> {
+  openDoor(t)
+  const files = Object.entries(await filesOf(page))
+  const manifests = enabled.map((id): [string, string] => [`plugins/${id}/plugin.yaml`, `name: ${id}\n`])
+  return await startTestGateway(t, {
+    ...setup,
+    config: { ...setup.config, plugins: { enabled, entries } },
+    prepare: (home) => writeFiles(home.root, { ...Object.fromEntries([...manifests, ...files]), ...more }),
+  })
+}
+
+function calls(name: string, args: Readonly<Record<string, unknown>>): ModelReply {
+  return { toolCalls: [{ name, arguments: args }] }
+}
+
+/** What the model was told in its request of this number. */
+async function told(gateway: TestGateway, number: number): Promise<string> {
+  return JSON.stringify((await gateway.asked(number)).body)
+}
+
+test('the tutorial of the plugin goes as it is written', async (t) => {
+  const page = 'docs/tutorial/your-first-plugin.md'
+  const { blocks } = await readPage(page, textOf(page))
+  const [refuses = '', breaks = ''] = blocks.filter(({ language }) => language === 'ts').map(({ text }) => text)
+  const { root, plugins } = homeWith(t)
+  rmSync(join(root, 'config.yaml'))
+  const ask = (query: string) => runHere(root, ['chat', '--query', query])
+  assert.equal((await runHere(root, ['plugins', 'new', 'clock'])).code, 0)
+  assert.match((await runHere(root, ['plugins', 'test', 'clock'])).stdout, /^hook {2}pre_llm_call {2}1 /m)
+  assert.equal((await runHere(root, ['plugins', 'enable', 'clock'])).code, 0)
+  assert.match((await ask('Reply exactly ok')).stdout, /^ok\n\nIt is \d{4}-\S+Z\.\n$/)
+
+  // Another file: what this process has imported once it keeps, as the page says.
+  writeFiles(plugins, { 'clock-2/plugin.yaml': 'name: clock-2\n', 'clock-2/index.ts': refuses })
+  await runHere(root, ['plugins', 'disable', 'clock'])
+  await runHere(root, ['plugins', 'enable', 'clock-2'])
+  assert.match((await ask('Please list the files here.')).stdout, /Commands are closed for today\./)
+
+  writeFiles(plugins, { 'clock-3/plugin.yaml': 'name: clock-3\n', 'clock-3/index.ts': breaks })
+  await runHere(root, ['plugins', 'disable', 'clock-2'])
+  await runHere(root, ['plugins', 'enable', 'clock-3'])
+  assert.match((await runHere(root, ['plugins', 'test', 'clock-3'])).stdout, /index\.ts:3: no time/)
+  assert.equal((await ask('Reply exactly ok')).stdout, 'ok\n')
+  assert.equal((await runHere(root, ['plugins', 'disable', 'clock-3'])).stdout, 'clock-3 is disabled.\n')
+})
+
+test('refuse a call: a guardrail refuses a tool and a question, a hook blocks and changes', async (t) => {
+  const page = 'docs/how-to/refuse-a-call.md'
+  const gateway = await withPlugins(t, page, ['no-deletes', 'careful'], {
+    replies: [
+      calls('terminal', { command: 'rm -r old' }),
+      calls('terminal', { command: 'git push --force' }),
+      calls('terminal', { command: 'ls' }),
+      { text: 'done' },
+    ],
+  })
+  await gateway.say('clean up')
+  await gateway.reply('done')
+  assert.match(await told(gateway, 1), /Nothing is deleted here\./)
+  assert.match(await told(gateway, 2), /Without --force, please\./)
+  assert.match(await told(gateway, 3), /config\.yaml/)
+  gateway.configure({
+    plugins: { enabled: ['no-deletes'], entries: { 'no-deletes': { settings: { open: false } } } },
+  })
+  await gateway.post('/api/plugins/reload', {})
+  await gateway.say('hello?')
+  await gateway.reply(/^The office is closed\.$/)
+})
+
+test('rewrite a request: what a plugin puts in is what goes out', async (t) => {
+  const page = 'docs/how-to/rewrite-a-request.md'
+  const gateway = await withPlugins(t, page, ['house-style', 'inside-only'], {
+    replies: [calls('terminal', { command: 'ls' }), { text: 'done' }],
+  })
+  await gateway.say('where are you?')
+  await gateway.reply('done')
+  assert.match(await told(gateway, 0), /"user":"house"/)
+  assert.match(await told(gateway, 1), /index\.ts/)
+})
+
+test('wrap a call: a second reading is answered from memory, a busy tool is tried again, a doubtful answer is asked again', async (t) => {
+  const page = 'docs/how-to/wrap-a-call.md'
+  const gateway = await withPlugins(t, page, ['stopwatch', 'second-try', 'second-opinion', 'busy'], {
+    replies: [
+      calls('read_file', { path: 'notes.md' }),
+      calls('terminal', { command: 'echo new > notes.md' }),
+      calls('read_file', { path: 'notes.md' }),
+      calls('web_lookup', {}),
+      { text: 'I am not sure.' },
+      { text: 'It is seven.' },
+    ],
+    files: {
+      'notes.md': 'old words\n',
+      'plugins/busy/index.js': `let asked = 0
+        export const register = (ctx) => ctx.registerTool({ name: 'web_lookup', description: 'Looks up', parameters: { type: 'object' },
+          run: () => (asked += 1) === 1 ? 'busy' : 'attempt ' + asked })`,
+    },
+  })
+  await gateway.say('how many?')
+  await gateway.reply(/^It is seven\.$/)
+  assert.equal((await told(gateway, 3)).match(/old words/g)?.length, 2)
+  assert.match(await told(gateway, 4), /attempt 2/)
+  assert.match(await told(gateway, 5), /"model":"large-model"/)
+  await gateway.logged('the model answered')
+})
+
+test('work on a stream: what leaves the intercept is what people read, and the whole text is told of', async (t) => {
+  const page = 'docs/how-to/work-on-a-stream.md'
+  const gateway = await withPlugins(t, page, ['no-names', 'first-word'], { replies: [{ text: 'Ada wrote it' }] })
+  await gateway.say('who?')
+  await gateway.reply(/^somebody wrote it$/)
+  await gateway.logged('streamed 17 characters')
+})
+
+test('watch calls, and hide from observers: events are written down without what is hidden', async (t) => {
+  openDoor(t)
+  const files = {
+    ...(await filesOf('docs/how-to/watch-calls.md')),
+    ...(await filesOf('docs/how-to/hide-from-observers.md')),
+  }
+  const enabled = ['black-box', 'audit', 'discreet']
+  const manifests = enabled.map((id): [string, string] => [`plugins/${id}/plugin.yaml`, `name: ${id}\n`])
+  const gateway = await startTestGateway(t, {
+    config: { plugins: { enabled } },
+    replies: [calls('terminal', { command: 'echo secret-word' }), { text: 'quiet-words' }],
+    prepare: (home) => writeFiles(home.root, { ...files, ...Object.fromEntries(manifests) }),
+  })
+  await gateway.say('hello')
+  await gateway.reply('quiet-words')
+  await gateway.logged('a tool was used')
+  await gateway.logged('a model was asked')
+  await gateway.stop()
+  const lines = readFileSync(join(gateway.home.plugins, 'black-box/events.jsonl'), 'utf8').trim().split('\n')
+  const events = lines.map((line): Record<string, unknown> => JSON.parse(line))
+  const terminal = events.filter(({ name }) => name === 'terminal')
+  assert.deepEqual(
+    terminal.map(({ scope_category, data }) => [scope_category, data]),
+    [
+      ['start', { command: '[hidden]' }],
+      ['end', null],
+    ],
+  )
+  assert.equal(new Set(terminal.map(({ uuid }) => uuid)).size, 1)
+  const ends = events.filter(({ category, scope_category }) => category === 'llm' && scope_category === 'end')
+  assert.deepEqual(
+    ends.map(({ data }) => data),
+    [null, null],
+  )
+})
+
+test('add a tool: the model uses it, people too, and it reads its settings', async (t) => {
+  const gateway = await withPlugins(t, 'docs/how-to/add-a-tool.md', ['dice'], {
+    entries: { dice: { settings: { sides: 1 } } },
+    replies: [calls('roll_dice', { count: 11 }), calls('roll_dice', { count: 2 }), { text: 'done' }],
+  })
+  await gateway.say('throw')
+  await gateway.reply('done')
+  assert.match(await told(gateway, 1), /Wrong arguments for roll_dice/)
+  assert.match(await told(gateway, 2), /shown.{1,6}\[1,1\]/)
+  await gateway.say('/roll 3')
+  await gateway.reply('{"shown":[1,1,1]}')
+})
+
+test('run a daemon: it begins with the gateway, works, and ends with it', async (t) => {
+  const gateway = await withPlugins(t, 'docs/how-to/run-a-daemon.md', ['heartbeat'])
+  await gateway.logged('the heart begins to beat')
+  await gateway.logged('"beats":1')
+  const [daemon] = gateway.current().status().daemons
+  assert.deepEqual([daemon?.name, daemon?.state], ['heartbeat', 'running'])
+  await gateway.stop()
+  await gateway.logged('the heart stops')
+})
+
+test('write a plugin in Python: it reminds, counts, rewrites and wraps', { skip: withoutPython }, async (t) => {
+  const gateway = await withPlugins(t, 'docs/how-to/write-a-plugin-in-python.md', ['snake'], {
+    config: python === undefined ? {} : { hooks: { python } },
+    replies: [calls('terminal', { command: 'echo quiet' }), { text: 'done' }],
+  })
+  await gateway.say('hello')
+  await gateway.reply('done')
+  assert.match(await told(gateway, 0), /The message has 5 characters\./)
+  assert.match(await told(gateway, 1), /QUIET/)
+  await gateway.logged('terminal ended: ok')
+  await gateway.say('/used')
+  await gateway.reply("{'terminal': 1}")
+})
