@@ -1,0 +1,353 @@
+/**
+ * Middleware in Python (seed 000): `next_call` crosses the border of processes with identity, and what a plugin or its
+ * process does wrong costs nobody the call.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { suite, type TestContext, test } from 'node:test'
+import type { Fields } from '../../src/middleware/contract.ts'
+import { timeout, withoutPython } from '../hosts/support.ts'
+import { modelCall, toolCall } from '../middleware/support.ts'
+import { meeting, type PythonSetup, pythonWith } from './python-support.ts'
+
+const options = { skip: withoutPython, timeout }
+
+/** A plugin with one middleware of this kind, named `around`. */
+function plugin(body: string, kind = 'tool_execution'): string {
+  return `import json, os, signal, threading
+${body}
+def register(ctx):
+    global CTX
+    CTX = ctx
+    ctx.register_middleware("${kind}", around)
+`
+}
+
+async function around(t: TestContext, body: string, more: Partial<PythonSetup> = {}, kind?: string) {
+  const made = await pythonWith(t, { plugins: { snake: plugin(body, kind) }, ...more })
+  const warned = () => made.log.records.filter(({ level }) => level === 'warn').map(({ text }) => text)
+  return { ...made, warned, tool: made.middleware.tool }
+}
+
+/** A handler that counts, and what it was given. */
+function terminal(work: (args: Fields) => unknown = (args) => ({ ran: args['path'] })) {
+  const given: Fields[] = []
+  const handler = async (args: Fields) => {
+    given.push(args)
+    return work(args)
+  }
+  return { given, handler }
+}
+
+suite('middleware in Python', options, () => {
+  test('hands arguments and results through as the very objects they are', async (t) => {
+    const { tool } = await around(t, 'def around(**kwargs):\n    return kwargs["next_call"](kwargs["args"])\n')
+    const args = { path: 'a', deep: { list: [1, 2] } }
+    const result = { big: ['x'], n: 1 }
+    const { given, handler } = terminal(() => result)
+    assert.equal(await tool(toolCall({ args, handler })), result)
+    assert.equal(given[0], args)
+  })
+
+  test('passes changed arguments on, and changed results back', async (t) => {
+    const { tool } = await around(
+      t,
+      `def around(args, next_call, original_args, **kwargs):
+    result = next_call({**args, "path": "b", "was": original_args["path"]})
+    result["more"] = True
+    return result
+`,
+    )
+    const { given, handler } = terminal()
+    assert.deepEqual(await tool(toolCall({ args: { path: 'a' }, handler })), { ran: 'b', more: true })
+    assert.deepEqual(given, [{ path: 'b', was: 'a' }])
+  })
+
+  test('lets an error through as the very error it is, also when it is caught and raised again', async (t) => {
+    const thrown = new TypeError('the disk is full')
+    for (const body of [
+      'def around(args, next_call, **_):\n    return next_call(args)\n',
+      'def around(args, next_call, **_):\n    try:\n        return next_call(args)\n    except Exception as error:\n        raise error\n',
+      'async def around(args, next_call, **_):\n    return await next_call(args)\n',
+    ]) {
+      const { tool } = await around(t, body)
+      const { given, handler } = terminal(() => Promise.reject(thrown))
+      await assert.rejects(tool(toolCall({ handler })), (error) => error === thrown)
+      assert.equal(given.length, 1)
+    }
+  })
+
+  test('translates a failure into one with the name and the text of the class in Python', async (t) => {
+    const { tool } = await around(
+      t,
+      `class Weather(ValueError):
+    pass
+def around(args, next_call, **_):
+    try:
+        return next_call(args)
+    except Exception as error:
+        raise Weather(f"it rains: {error}") from error
+`,
+    )
+    const { given, handler } = terminal(() => Promise.reject(new Error('wet')))
+    await assert.rejects(tool(toolCall({ handler })), {
+      name: 'Weather',
+      message: 'it rains: wet',
+      stack: /__init__\.py/,
+    })
+    assert.equal(given.length, 1)
+  })
+
+  test('may answer for a call that failed, but not by saying nothing', async (t) => {
+    const body = (answer: string) =>
+      `def around(args, next_call, **_):\n    try:\n        return next_call(args)\n    except Exception:\n        return ${answer}\n`
+    const fails = () => Promise.reject(new Error('wet'))
+    const kind = await around(t, body('{"instead": 1}'))
+    assert.deepEqual(await kind.tool(toolCall({ handler: terminal(fails).handler })), { instead: 1 })
+    const silent = await around(t, body('None'))
+    await assert.rejects(silent.tool(toolCall({ handler: terminal(fails).handler })), /wet/)
+  })
+
+  test('that raises before the call is skipped; after it, the result stays', async (t) => {
+    const before = await around(t, 'def around(**_):\n    raise KeyError("before")\n')
+    const first = terminal()
+    assert.deepEqual(await before.tool(toolCall({ args: { path: 'a' }, handler: first.handler })), { ran: 'a' })
+    assert.equal(first.given.length, 1)
+    assert.match(
+      before.warned().join(),
+      /"around" of the plugin "snake" failed in tool_execution; the call goes on without it/,
+    )
+
+    const after = await around(t, 'def around(next_call, **_):\n    next_call()\n    raise KeyError("after")\n')
+    const second = terminal()
+    assert.deepEqual(await after.tool(toolCall({ args: { path: 'a' }, handler: second.handler })), { ran: 'a' })
+    assert.equal(second.given.length, 1)
+    assert.match(after.warned().join(), /the result of the call stays/)
+  })
+
+  test('that returns nothing, something that is no JSON, or calls twice keeps the result', async (t) => {
+    for (const body of [
+      'def around(args, next_call, **_):\n    next_call(args)\n',
+      'def around(args, next_call, **_):\n    next_call(args)\n    return {1, 2}\n',
+      'def around(args, next_call, **_):\n    next_call(args)\n    return next_call(args)\n',
+    ]) {
+      const { tool } = await around(t, body)
+      const { given, handler } = terminal()
+      assert.deepEqual(await tool(toolCall({ args: { path: 'a' }, handler })), { ran: 'a' })
+      assert.equal(given.length, 1)
+    }
+  })
+
+  test('may answer in the place of the call', async (t) => {
+    const { tool } = await around(t, 'def around(tool_name):\n    return f"no {tool_name} today"\n')
+    const { given, handler } = terminal()
+    assert.equal(await tool(toolCall({ handler })), 'no read_file today')
+    assert.equal(given.length, 0)
+  })
+
+  test('whose process ends before the call is skipped', async (t) => {
+    const { tool, hosts } = await around(t, 'def around(**_):\n    os._exit(3)\n')
+    const { given, handler } = terminal()
+    assert.deepEqual(await tool(toolCall({ args: { path: 'a' }, handler })), { ran: 'a' })
+    assert.equal(given.length, 1)
+    assert.equal(hosts[0]?.host.status().state, 'idle')
+  })
+
+  test('whose process ends during the call gets its result awaited and kept', async (t) => {
+    const { tool, pid, log } = await around(t, 'def around(next_call, **_):\n    return {"wrapped": next_call()}\n')
+    const { given, handler } = terminal(async (args) => {
+      process.kill(pid(), 'SIGKILL')
+      await log.line(/was ended by SIGKILL/)
+      return { ran: args['path'] }
+    })
+    assert.deepEqual(await tool(toolCall({ args: { path: 'a' }, handler })), { ran: 'a' })
+    assert.equal(given.length, 1)
+  })
+
+  test('whose process ends after the call has failed hides nothing: the failure is that of the call', async (t) => {
+    const body =
+      'def around(next_call, **_):\n    try:\n        next_call()\n    except Exception:\n        os._exit(3)\n'
+    const { tool } = await around(t, body)
+    const thrown = new Error('wet')
+    await assert.rejects(
+      tool(toolCall({ handler: terminal(() => Promise.reject(thrown)).handler })),
+      (error) => error === thrown,
+    )
+  })
+
+  test('that waits for the call hears of a stop, and cannot swallow it', async (t) => {
+    const body = `def around(next_call, **_):
+    try:
+        return next_call()
+    except Exception:
+        return "swallowed"
+    finally:
+        with open(os.environ["HERMES_HOME"] + "/ended", "w") as file:
+            file.write("yes")
+`
+    const { tool, home, hosts, log } = await around(t, body)
+    const stop = new AbortController()
+    const reason = new DOMException('stopped by the user', 'AbortError')
+    const running = tool(
+      toolCall({
+        signal: stop.signal,
+        handler: (_args, signal) =>
+          new Promise((_, reject) => {
+            signal.addEventListener('abort', () => reject(signal.reason))
+            stop.abort(reason)
+          }),
+      }),
+    )
+    await assert.rejects(running, (error) => error === reason)
+    // It has ended by itself: the process lives.
+    assert.equal(hosts[0]?.host.status().starts, 1)
+    assert.equal(readFileSync(join(home, 'ended'), 'utf8'), 'yes')
+    assert.deepEqual(
+      log.records.filter(({ text }) => /swallowed/.test(text)),
+      [],
+    )
+  })
+
+  test('that ignores a stop is left behind: the call is over, and others are served by the same process', async (t) => {
+    const body = `held = threading.Event()
+def around(args, next_call, **_):
+    if args["path"] == "hold":
+        try:
+            CTX.state.set("held", True)
+        except BaseException:
+            held.wait()
+    return next_call(args)
+`
+    const { tool, hosts } = await around(t, body, {
+      graceMs: 50,
+      services: {
+        state: () => ({
+          get: async () => undefined,
+          set: async () => stop.abort(reason),
+          delete: async () => undefined,
+          keys: async () => [],
+        }),
+      },
+    })
+    const stop = new AbortController()
+    const reason = new Error('stopped by the user')
+    await assert.rejects(tool(toolCall({ args: { path: 'hold' }, signal: stop.signal })), (error) => error === reason)
+    assert.deepEqual(await tool(toolCall({ args: { path: 'b' } })), { path: 'b' })
+    assert.deepEqual([hosts[0]?.host.status().starts, hosts[0]?.host.status().inFlight], [1, 1])
+  })
+
+  test('serves twenty calls at once, each of which waits for all others', async (t) => {
+    for (const body of [
+      'def around(args, next_call, **_):\n    return {**next_call(args), "seen": True}\n',
+      'async def around(args, next_call, **_):\n    return {**await next_call(args), "seen": True}\n',
+    ]) {
+      const { tool, hosts } = await around(t, body)
+      const all = meeting(20)
+      const calls = Array.from({ length: 20 }, (_, n) =>
+        tool(
+          toolCall({
+            args: { n },
+            handler: async (args) => {
+              await all()
+              return { n: args['n'] }
+            },
+          }),
+        ),
+      )
+      assert.deepEqual(
+        await Promise.all(calls),
+        Array.from({ length: 20 }, (_, n) => ({ n, seen: true })),
+      )
+      assert.equal(hosts[0]?.host.status().starts, 1)
+    }
+  })
+
+  test('of one plugin is nested in the order of registration', async (t) => {
+    const text = `def wrap(name):
+    def around(args, next_call, **_):
+        return name + "(" + next_call({"path": args["path"] + name}) + ")"
+    return around
+def register(ctx):
+    ctx.register_middleware("tool_execution", wrap("a"))
+    ctx.register_middleware("tool_execution", wrap("b"))
+`
+    const { middleware, report } = await pythonWith(t, { plugins: { snake: text } })
+    assert.equal(
+      await middleware.tool(toolCall({ args: { path: '' }, handler: async (args) => String(args['path']) })),
+      'a(b(ab))',
+    )
+    assert.deepEqual(report('snake').registered, [
+      { kind: 'middleware', name: 'around' },
+      { kind: 'middleware', name: 'around 2' },
+    ])
+  })
+
+  test('rewrites requests with a trace, wraps models, and knows the older names of kinds', async (t) => {
+    const text = `def ask(request, original_request, **_):
+    return {"request": {**request, "temperature": 0}, "source": "snake", "reason": "calm"}
+def wrap(request, original_request, next_call, middleware_trace, provider, **kwargs):
+    assert kwargs["telemetry_schema_version"] == "hermes.observer.v1"
+    assert kwargs["middleware_schema_version"] == "hermes.middleware.v1"
+    return next_call({**request, "trace": middleware_trace, "first": original_request, "at": provider})
+def register(ctx):
+    ctx.register_middleware("api_request", ask)
+    ctx.register_middleware("api_execution", wrap)
+    ctx.register_middleware("no_such_kind", wrap)
+`
+    const { middleware, report } = await pythonWith(t, { plugins: { snake: text } })
+    const sent: Fields[] = []
+    const call = modelCall([], {
+      request: { model: 'gpt' },
+      async *stream(request) {
+        sent.push(request)
+        yield* []
+        return 'hello'
+      },
+    })
+    assert.equal(await middleware.model(call), 'hello')
+    const trace = [{ source: 'snake', reason: 'calm' }]
+    assert.deepEqual(sent, [{ model: 'gpt', temperature: 0, trace, first: { model: 'gpt' }, at: 'openai' }])
+    assert.deepEqual(report('snake').warnings, ['there is no middleware of the kind no_such_kind; it is left out'])
+  })
+
+  test('in a process that is killed again and again: each call runs its tool once and has its result', async (t) => {
+    const body = `async def around(args, next_call, **_):
+    return {**await next_call(args), "seen": True}
+`
+    const { tool, pid, hosts } = await around(t, body)
+    const ran = new Map<number, number>()
+    let random = 7
+    /** The call of each round in whose middle the process is killed; none in two rounds of three. */
+    const victims = Array.from({ length: 20 }, (_, round) => {
+      random = (random * 48_271) % 2_147_483_647
+      return round % 3 === 2 ? round * 10 + (random % 10) : undefined
+    })
+    const one = async (n: number) => {
+      const result = await tool(
+        toolCall({
+          args: { n },
+          handler: async () => {
+            ran.set(n, (ran.get(n) ?? 0) + 1)
+            if (victims.includes(n) && pid() !== 0) process.kill(pid(), 'SIGKILL')
+            return { n }
+          },
+        }),
+      )
+      assert.equal(Object(result)['n'], n)
+      return Object(result)['seen'] === true
+    }
+    let seen = 0
+    for (let round = 0; round < 20; round += 1) {
+      const results = await Promise.all(Array.from({ length: 10 }, (_, n) => one(round * 10 + n)))
+      seen += results.filter(Boolean).length
+    }
+    assert.deepEqual(
+      [...ran.values()],
+      Array.from({ length: 200 }, () => 1),
+    )
+    assert.ok(seen >= 130, `only ${seen} calls went through the plugin`)
+    assert.equal(hosts[0]?.host.status().starts, 7)
+  })
+})
