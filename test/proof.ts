@@ -3,13 +3,14 @@
  * random kills while people write, strange payloads for every platform, and adapters with a defect against the platform
  * contract. Prints what was counted; exits 1 when a promise was broken.
  *
- *     --only points|monkey|payloads|contract|hooks   one part
+ *     --only points|monkey|payloads|contract|hooks|calls   one part
  *     --point NAME           this kill point alone
  *     --seed N               this seed alone (points), or the seed of the other parts
  *     --seeds N              seeds per kill point; 20
  *     --messages N           what the people of the monkey write; 300, or 5,000 with --full
  *     --payloads N           strange payloads per platform; 10,000
  *     --events N             events that hooks hear; 50,000
+ *     --rounds N             rounds of 10,000 managed calls at once in 1,000 scopes; 10
  *     --platform NAME        troubles of this platform alone, the others only look on
  *     --trouble WORDS        troubles with these words in their name alone
  *     --random N             seconds in which troubles come at random, with kills; 30
@@ -19,6 +20,7 @@ import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { killPoints } from './crash/life.ts'
 import { isSound, type SoakResult, soakHooks } from './hooks/soak.ts'
+import { isSoundSoak, soakCalls } from './middleware/soak.ts'
 import { proveContract } from './proof/contract.ts'
 import { type MonkeyResult, runMonkey } from './proof/monkey.ts'
 import { provePayloads } from './proof/payloads.ts'
@@ -37,6 +39,7 @@ const { values } = parseArgs({
     messages: { type: 'string' },
     payloads: { type: 'string', default: '10000' },
     events: { type: 'string', default: '50000' },
+    rounds: { type: 'string', default: '10' },
     platform: { type: 'string' },
     trouble: { type: 'string' },
     random: { type: 'string', default: '30' },
@@ -44,7 +47,7 @@ const { values } = parseArgs({
     full: { type: 'boolean', default: false },
   },
 })
-/** Of the heap while hooks hear all those events. */
+/** Of the heap while hooks hear all those events, or all those calls are made. */
 const maxHeapGrowthMb = 5
 
 const progress = (line: string) => process.stderr.write(`${line}\n`)
@@ -64,6 +67,7 @@ if (wanted('payloads')) kept = (await proveAllPayloads()) && kept
 if (wanted('platforms')) kept = (await provePlatforms()) && kept
 if (wanted('contract')) kept = (await proveDefects()) && kept
 if (wanted('hooks')) kept = (await proveHooks()) && kept
+if (wanted('calls')) kept = (await proveCalls()) && kept
 print(kept ? 'Every promise was kept.' : 'A PROMISE WAS BROKEN.')
 process.exitCode = kept ? 0 : 1
 
@@ -150,6 +154,16 @@ async function provePlatforms(): Promise<boolean> {
   for (const line of platformsReport(result)) print(line)
   if (!result.kept) print(`  again: npm run proof -- --only platforms --seed ${seed}`)
   return result.kept
+}
+
+async function proveCalls(): Promise<boolean> {
+  const result = await soakCalls({ scopes: 1_000, callsEach: 10, rounds: Number(values.rounds) })
+  print(`Managed calls: ${result.calls} tool calls, 10,000 at once in 1,000 scopes, ${result.seconds.toFixed(0)} s`)
+  print(`  wrong: ${result.wrong}, events astray: ${result.astray} of ${result.starts}, dropped: ${result.dropped}`)
+  print(
+    `  scopes left in memory: ${result.scopesKept}, heap after collection: ${result.heapGrowthMb.toFixed(1)} MB more`,
+  )
+  return isSoundSoak(result) && result.heapGrowthMb < maxHeapGrowthMb
 }
 
 async function proveHooks(): Promise<boolean> {
