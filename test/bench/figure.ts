@@ -2,7 +2,7 @@
  * What a bench measures and how it is judged. Ratios to the baseline of the same run decide; absolutes are reported.
  */
 
-export type Unit = 'ms' | 's' | 'µs' | 'MB' | 'MB/h' | '/s' | 'bytes' | 'commits' | 'kB'
+export type Unit = 'ms' | 's' | 'µs' | 'MB' | 'MB/h' | '/s' | 'bytes' | 'commits' | 'kB' | 'events' | '×'
 
 export interface Row {
   readonly name: string
@@ -37,6 +37,7 @@ export interface Figure {
 export function verdictOf({ measured, bar, atLeast = false }: Row): string {
   if (measured === undefined) return 'not measured'
   if (bar === undefined) return '–'
+  if (!atLeast && measured <= bar) return 'ok'
   const excess = atLeast ? bar / measured : measured / bar
   return excess <= 1 ? 'ok' : `short by ${excess.toFixed(2)}×`
 }

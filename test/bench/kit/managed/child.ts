@@ -1,0 +1,37 @@
+/**
+ * Measures one way of making a call in a process that does nothing else, and prints the CPU of a call in its best round,
+ * µs: `node child.ts <workload> <calls> <rounds>`. What watchers do with events counts.
+ */
+import { setImmediate as turn } from 'node:timers/promises'
+import { isWay, ways } from './ways.ts'
+import { type Way, workloadSchema } from './workload.ts'
+
+const [text = '{}', calls = '1', rounds = '1'] = process.argv.slice(2)
+const workload = workloadSchema.parse(JSON.parse(text))
+if (!isWay(workload.way)) throw new Error(`nobody is called ${workload.way}`)
+const make = await ways[workload.way]()
+const way = await make(workload)
+
+/** As in life, the loop turns now and then. */
+const callsEachTurn = 100
+
+let best = Number.POSITIVE_INFINITY
+for (let round = 0; round < Number(rounds) + 2; round++) {
+  const us = await roundOf(way, Number(calls))
+  // The first two are for the compiler.
+  if (round > 1) best = Math.min(best, us)
+}
+process.stdout.write(String(best))
+// Some native modules keep threads that never end.
+process.exit()
+
+async function roundOf({ call, heard }: Way, count: number): Promise<number> {
+  const before = process.cpuUsage()
+  for (let done = 0; done < count; done += callsEachTurn) {
+    for (let within = 0; within < callsEachTurn; within++) await call()
+    await turn()
+  }
+  await heard()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / count
+}

@@ -1,0 +1,56 @@
+/**
+ * What one would write by hand: rewrites, wrappers, a scope, and an event at the start and at the end with ids and times,
+ * handed to who watches outside of the call. No isolation, no levels, no snapshots, no abort, no limits.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { randomUUID } from 'node:crypto'
+import { type Args, argsOf, createObserver, rewritten, times, tool, type Way, type WayMaker } from './workload.ts'
+
+interface Event {
+  readonly uuid: string
+  readonly parent: string | null
+  readonly at: number
+  readonly name: string
+  readonly edge: 'start' | 'end'
+  readonly data: unknown
+}
+
+export const onion: WayMaker = (workload) => {
+  const { rewrites, wrappers, observed } = workload
+  const given = argsOf(workload)
+  const scopes = new AsyncLocalStorage<string>()
+  const steps = times(rewrites, (step) => (args: Args) => rewritten(args, step))
+  const around = times(wrappers, () => async (_args: Args, next: () => Promise<unknown>) => await next())
+  const queue: Event[] = []
+  let draining = false
+  const observer = createObserver()
+
+  const hear = () => {
+    for (const event of queue.splice(0)) observer(event)
+    draining = false
+  }
+  const tell = (edge: Event['edge'], uuid: string, parent: string | null, data: unknown) => {
+    queue.push({ uuid, parent, at: Date.now() * 1_000, name: 'read_file', edge, data: structuredClone(data) })
+    if (draining) return
+    draining = true
+    queueMicrotask(hear)
+  }
+  const through = (depth: number, args: Args): Promise<unknown> => {
+    const wrapper = around[depth]
+    return wrapper === undefined ? tool(args) : wrapper(args, () => through(depth + 1, args))
+  }
+  const call: Way['call'] = async () => {
+    let args = given
+    for (const step of steps) args = await step(args)
+    if (!observed) return through(0, args)
+    const parent = scopes.getStore() ?? null
+    const uuid = randomUUID()
+    return scopes.run(uuid, async () => {
+      tell('start', uuid, parent, args)
+      const result = await through(0, args)
+      tell('end', uuid, parent, result)
+      return result
+    })
+  }
+  return { call, heard: async () => undefined }
+}

@@ -1,0 +1,99 @@
+/**
+ * The managed call as it is, in the ways in which it is measured.
+ */
+import { silentLog } from '../../../../src/lib/log.ts'
+import type { Middleware } from '../../../../src/middleware/contract.ts'
+import { createMiddleware } from '../../../../src/middleware/middleware.ts'
+import { argsOf, createObserver, rewritten, times, tool, type Way, type WayMaker, type Workload } from './workload.ts'
+
+function under({ observed }: Workload): Middleware {
+  const middleware = createMiddleware({ log: silentLog })
+  if (observed) middleware.registerSubscriber('observer', createObserver())
+  return middleware
+}
+
+/** NeMo's families, or nothing at all. */
+export const managed: WayMaker = (workload) => toolWay(workload, false)
+
+/** As the gateway calls it, with a signal of its own for each call. */
+export const managedWithSignal: WayMaker = (workload) => toolWay(workload, true)
+
+function toolWay(workload: Workload, withSignal: boolean): Way {
+  const middleware = under(workload)
+  times(workload.rewrites, (step) =>
+    middleware.registerIntercept(`r${step}`, 'tool_request', ({ args }) => rewritten(args, step)),
+  )
+  times(workload.wrappers, (step) =>
+    middleware.registerIntercept(`w${step}`, 'tool_execution', async (_call, next) => await next()),
+  )
+  const args = argsOf(workload)
+  const call = withSignal
+    ? () => {
+        const { signal } = new AbortController()
+        return middleware.tool({ toolName: 'read_file', toolCallId: 'call-1', args, signal, handler: tool })
+      }
+    : () => middleware.tool({ toolName: 'read_file', toolCallId: 'call-1', args, handler: tool })
+  return { call, heard: () => middleware.flush() }
+}
+
+/** Hermes' kinds, which fail open and whose `next_call` works once. */
+export const hermesKinds: WayMaker = (workload) => {
+  const middleware = under(workload)
+  times(workload.rewrites, (step) =>
+    middleware.registerMiddleware('tool_request', ({ args }) => ({ args: rewritten(args, step) })),
+  )
+  times(workload.wrappers, () =>
+    middleware.registerMiddleware('tool_execution', async (call) => await call.next_call()),
+  )
+  const args = argsOf(workload)
+  return {
+    call: () => middleware.tool({ toolName: 'read_file', toolCallId: 'call-1', args, handler: tool }),
+    heard: () => middleware.flush(),
+  }
+}
+
+export const chunks = 10
+
+/** Wrappers around the whole answer. */
+export const model: WayMaker = (workload) => modelWay(workload, 'model_execution')
+
+/** Wrappers around the chunks. */
+export const stream: WayMaker = (workload) => modelWay(workload, 'model_stream')
+
+function modelWay(workload: Workload, around: 'model_execution' | 'model_stream'): Way {
+  const middleware = under(workload)
+  times(workload.rewrites, (step) =>
+    middleware.registerIntercept(`r${step}`, 'model_request', ({ request }) => ({ request: rewritten(request, step) })),
+  )
+  times(workload.wrappers, (step) =>
+    around === 'model_execution'
+      ? middleware.registerIntercept(`w${step}`, around, async (_call, next) => await next())
+      : middleware.registerIntercept(`w${step}`, around, (_call, next) => passed(next)),
+  )
+  const request = argsOf(workload)
+  return {
+    call: () =>
+      middleware.model({ provider: 'openai', model: 'gpt', request, stream: provider, collector: createCollector }),
+    heard: () => middleware.flush(),
+  }
+}
+
+async function* passed(next: () => Promise<AsyncIterable<unknown>>): AsyncGenerator<unknown> {
+  yield* await next()
+}
+
+/** The stream of a provider, in all ways. */
+export async function* provider(): AsyncGenerator<string, string, void> {
+  for (let index = 0; index < chunks; index++) yield 'word '
+  return 'word '.repeat(chunks)
+}
+
+function createCollector() {
+  let text = ''
+  return {
+    add(chunk: string) {
+      text += chunk
+    },
+    finish: () => text,
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * Plugin hooks whose answers somebody waits for; wrappers are callbacks here.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { silentLog } from '../../../../src/lib/log.ts'
+import { createPluginHooks } from '../../../../src/plugins/hooks/hooks.ts'
+import { argsOf, times, type WayMaker } from './workload.ts'
+
+export const pluginHooks: WayMaker = (workload) => {
+  const hooks = createPluginHooks({
+    log: silentLog,
+    now: Date.now,
+    pause: (ms, signal) => pause(ms, undefined, { signal }).catch(() => undefined),
+    timeoutMs: () => 30_000,
+    toolErrors: () => 'open',
+  })
+  times(workload.wrappers, (step) =>
+    hooks.register(`plugin-${step}`, 'pre_tool_call', ({ tool_name }) =>
+      tool_name === 'terminal' ? { action: 'block', message: 'no' } : undefined,
+    ),
+  )
+  const args = argsOf(workload)
+  const at = { route: 'telegram_dm', order: 's' }
+  const payload = () => ({
+    tool_name: 'read_file',
+    args,
+    task_id: 'task-1',
+    session_id: 'session-1',
+    tool_call_id: 'call-1',
+    turn_id: 'turn-1',
+    api_request_id: 'request-1',
+    middleware_trace: [],
+  })
+  return { call: () => hooks.collect('pre_tool_call', at, payload), heard: async () => undefined }
+}

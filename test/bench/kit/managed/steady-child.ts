@@ -1,0 +1,52 @@
+/**
+ * Very many managed calls in a process of their own, with two who watch; prints what was held after the first tenth and
+ * at the end, and how many events were lost: `node steady-child.ts <calls> <in flight> <each turn>`. With `turn` whoever
+ * watches takes a turn of the loop for each event, and so does the tool.
+ */
+import { setImmediate as turn } from 'node:timers/promises'
+import { silentLog } from '../../../../src/lib/log.ts'
+import { createMiddleware } from '../../../../src/middleware/middleware.ts'
+import { heapUsed } from '../gc.ts'
+import { rssMbOf } from '../proc.ts'
+import { rewritten, times, tool } from './workload.ts'
+
+const [calls = '0', inFlight = '1', pace = 'at once'] = process.argv.slice(2)
+const middleware = createMiddleware({ log: silentLog })
+const seen = { atOnce: 0, later: 0 }
+middleware.registerSubscriber('counts', () => {
+  seen.atOnce += 1
+})
+middleware.registerSubscriber('counts later', async () => {
+  if (pace === 'turn') await turn()
+  else await undefined
+  seen.later += 1
+})
+times(4, (step) => middleware.registerIntercept(`r${step}`, 'tool_request', ({ args }) => rewritten(args, step)))
+times(4, (step) => middleware.registerIntercept(`w${step}`, 'tool_execution', async (_call, next) => await next()))
+
+const handler: typeof tool = async (args) => {
+  if (pace === 'turn') await turn()
+  return tool(args)
+}
+
+async function run(count: number): Promise<void> {
+  let left = count
+  const lane = async () => {
+    for (let done = 0; left > 0; done++) {
+      left -= 1
+      await middleware.tool({ toolName: 'read_file', toolCallId: 'call-1', args: { path: 'x', limit: left }, handler })
+      if (done % 100 === 99) await turn()
+    }
+  }
+  await Promise.all(times(Number(inFlight), lane))
+  await middleware.flush()
+}
+
+const heldMb = async () => ({ heap: (await heapUsed()) / 2 ** 20, rss: rssMbOf(process.pid) })
+await run(Number(calls) / 10)
+const early = await heldMb()
+await run(Number(calls) * 0.9)
+const late = await heldMb()
+const { delivered, dropped, waiting } = middleware.events()
+const unheard = 2 * Number(calls) - Math.min(seen.atOnce, seen.later)
+process.stdout.write(JSON.stringify({ early, late, delivered, lost: Math.max(dropped + waiting, unheard) }))
