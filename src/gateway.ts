@@ -4,7 +4,6 @@
 import { adminRoutes } from './admin-routes.ts'
 import { createAgent } from './agent/conversation.ts'
 import { historyOf } from './agent/history.ts'
-import { denyAll } from './agent/tool-approval.ts'
 import { createAgentServices } from './agent-services.ts'
 import { createBackground } from './background.ts'
 import { createCommandDecisions } from './command-decision.ts'
@@ -187,7 +186,10 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     emit,
     clock,
     watched: people.watched,
-    sessionReplaced: gatewayPoints.sessionReplaced,
+    sessionReplaced(replaced) {
+      gatewayPoints.sessionReplaced(replaced)
+      void questions.turnEnded(replaced.sessionKey)
+    },
   })
   const inbox = createInbox({
     store,
@@ -218,7 +220,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     },
   })
   const background = createBackground({ store, inbox, outcomes, clock, log })
-  const { questions, confirm } = createAsking({
+  const { questions, confirm, approve } = createAsking({
     store,
     outbox,
     engine,
@@ -230,6 +232,9 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     adapter: ({ platform, account }) => supervisor.adapter(platform, account),
     open: () => phase === 'ready',
     plugins: gatewayPoints,
+    redact: createRedactor({ secrets: ground.secrets.all }),
+    stopping: ended.signal,
+    letGo: running.cutOff,
     probe,
   })
   const compression = createSessionCompression({
@@ -309,7 +314,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
   const managed = {
     middleware,
     points: pluginGround.points,
-    approve: denyAll,
+    approve,
     refusal: (error: unknown) => (error instanceof GuardrailRejected ? error.reason : null),
     clock,
     log,
@@ -351,6 +356,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     fetchAttachments: (event, name, signal) =>
       media.fetchAttachments(event, name, AbortSignal.any([signal, ended.signal])),
     withdraw: sessions.stopEvent,
+    turnEnded: (key) => void questions.turnEnded(key),
     noteFailure: (seq, reason) => store.run(() => noteEventFailure(seq, reason)),
     freezePrompt: createPromptFreezer({
       home,

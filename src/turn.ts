@@ -47,6 +47,8 @@ export interface TurnDeps extends TurnViewDeps {
   fetchAttachments(event: MessageEvent, name: string, signal: AbortSignal): Promise<readonly Attachment[]>
   /** Takes a message back that waits. */
   withdraw(seq: number): Promise<void>
+  /** What the turn asked people and nobody answered is void. */
+  turnEnded(sessionKey: SessionKey): void
   /** Keeps why a try failed, for the day its message is set aside. */
   noteFailure(seq: number, reason: string): Promise<void>
   /** The daemon is stopping: what runs may end, what waits goes on at the next start. */
@@ -104,7 +106,7 @@ async function takeTurn(deps: TurnDeps, claim: Claim, laneSignal: AbortSignal): 
     await settle(deps, turn, end, view, laneSignal)
     log.info({ state: end.state, iterations: end.iterations }, 'turn ended')
   } catch (error) {
-    if (laneSignal.aborted) {
+    if (laneSignal.aborted || (running.signal.aborted && deps.draining())) {
       const reason = messageOf(error)
       return log.info({ reason }, 'turn cut off by the stop of the gateway; it goes on at the next start')
     }
@@ -278,6 +280,7 @@ async function settle(deps: TurnDeps, turn: Turn, end: TurnEnding, view: TurnVie
     announceEnd(deps, turn, end)
     view.ended(end.state)
     reply.committed()
+    deps.turnEnded(turn.sessionKey)
     deps.outcomes.settle(turn.seq, outcome)
   } catch (error) {
     reply.abandoned()

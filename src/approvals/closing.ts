@@ -8,7 +8,7 @@ import type { Choice, Question } from './question.ts'
 export type Ending =
   | { readonly kind: 'chosen'; readonly choice: Pick<Choice, 'label'>; readonly by?: string; readonly reason?: string }
   | { readonly kind: 'unanswered'; readonly says: string }
-  | { readonly kind: 'replaced' }
+  | { readonly kind: 'replaced' | 'cancelled' }
 
 /** Markdown, without buttons and without the words that could be typed. */
 export function closedText({ text }: Pick<Question, 'text'>, ending: Ending): string {
@@ -26,6 +26,8 @@ export function endingText(ending: Ending): string {
       return `*Nobody answered in time. ${ending.says}*`
     case 'replaced':
       return '*Asked again below.*'
+    case 'cancelled':
+      return '*Not asked any more: what it was for has ended.*'
   }
 }
 

@@ -5,7 +5,7 @@
 import { type SessionSource, targetOf } from '../message/source.ts'
 import type { UseCase } from '../store/query.ts'
 import { closedText, type Ending, endingText, shownName } from './closing.ts'
-import { grantInSession, type StoredQuestion, settleQuestion } from './queries.ts'
+import { grantInSession, grantUntilEnd, type StoredQuestion, settleQuestion } from './queries.ts'
 import type { Choice, Consequence, Question } from './question.ts'
 import type { Aftermath, ApprovalChoice, QuestionsDeps, WatchedApproval } from './room.ts'
 
@@ -32,13 +32,16 @@ export function* answerQuestion(
   now: number,
 ): UseCase<boolean> {
   const user = by.userId ?? ''
-  if (!(yield* settleQuestion(question.id, { choice: choice.answer, by: user }, now))) return false
+  const words = reason === undefined ? {} : { reason }
+  if (!(yield* settleQuestion(question.id, { choice: choice.answer, by: user, ...words }, now))) return false
   after.answered()
   tellResolved(question, after, 'answered', choice.answer, user)
-  const { grant } = choice.effect
-  if (grant !== undefined) yield* grantInSession(question.sessionKey, grant, user, now)
+  const { grant, grantEndsWith } = choice.effect
+  if (grant !== undefined) {
+    if (grantEndsWith === undefined) yield* grantInSession(question.sessionKey, grant, user, now)
+    else yield* grantUntilEnd(grantEndsWith, grant, user, now)
+  }
   yield* follow(deps, question, choice.effect, reason, after, now)
-  const words = reason === undefined ? {} : { reason }
   const ending = { kind: 'chosen', choice, by: shownName(by), ...words } as const
   yield* takeButtons(deps, question, ending, messageId, after, now)
   return true
@@ -71,6 +74,18 @@ export function* replaceQuestion(
   if (!(yield* settleQuestion(question.id, null, now))) return
   tellResolved(question, after, 'replaced')
   yield* takeButtons(deps, question, { kind: 'replaced' }, undefined, after, now)
+}
+
+/** Whatever it was asked for is over: an answer would change nothing any more. */
+export function* cancelQuestion(
+  deps: QuestionsDeps,
+  question: StoredQuestion,
+  after: Aftermath,
+  now: number,
+): UseCase<void> {
+  if (!(yield* settleQuestion(question.id, null, now))) return
+  tellResolved(question, after, 'cancelled')
+  yield* takeButtons(deps, question, { kind: 'cancelled' }, undefined, after, now)
 }
 
 /** Edits the message that asked, where it has buttons and its id is known. The first edit of a question counts. */
@@ -109,13 +124,16 @@ function addressOf({ source, sessionKey }: StoredQuestion) {
   return { target: targetOf(source), sessionKey, kind: 'notice' as const }
 }
 
+type Outcome = 'answered' | 'expired' | 'replaced' | 'cancelled'
+
 function tellResolved(
   question: StoredQuestion,
-  { tell, watch }: Aftermath,
-  outcome: 'answered' | 'expired' | 'replaced',
+  { ended, tell, watch }: Aftermath,
+  outcome: Outcome,
   answer = '',
   by = '',
 ): void {
+  ended(question.id)
   tell(question.source, 'approval:resolved', { ...approvalContext(question), outcome, answer, resolved_by: by })
   watch((plugins) => {
     const asked = watchedApproval(question)
@@ -133,7 +151,7 @@ export function watchedApproval({
 }
 
 /** In the contract's words; any other way to say no is one. */
-function choiceOf(outcome: 'answered' | 'expired' | 'replaced', answer: string): ApprovalChoice {
+function choiceOf(outcome: Outcome, answer: string): ApprovalChoice {
   if (outcome !== 'answered') return outcome === 'expired' ? 'timeout' : 'cancelled'
   return answer === 'once' || answer === 'session' || answer === 'always' ? answer : 'deny'
 }

@@ -10,11 +10,13 @@ const waiting = sql<boolean>`state = 'waiting'`
 type State = 'waiting' | 'answered' | 'expired'
 
 /** A question as it was stored. */
-export interface StoredQuestion extends Omit<Question, 'timeoutMs' | 'replyTo'> {
+export interface StoredQuestion extends Omit<Question, 'id' | 'timeoutMs' | 'replyTo'> {
   readonly id: string
   readonly state: State
   /** The choice, once there is one. */
   readonly answer: string | null
+  /** What was added to the answer in words. */
+  readonly reason: string | null
   /** ms since 1970. */
   readonly expiresAt: number
   /** Its message carries buttons; otherwise the text names what to type. */
@@ -22,7 +24,7 @@ export interface StoredQuestion extends Omit<Question, 'timeoutMs' | 'replyTo'> 
 }
 
 /** What no query looks at, as JSON. */
-type Payload = Omit<StoredQuestion, 'id' | 'choices' | 'state' | 'answer' | 'expiresAt'>
+type Payload = Omit<StoredQuestion, 'id' | 'choices' | 'state' | 'answer' | 'reason' | 'expiresAt'>
 
 const insert = query(
   (
@@ -54,7 +56,9 @@ const insert = query(
       state: 'waiting',
       answer: null,
       answered_by: null,
+      reason: null,
       expires_at: p.expires_at,
+      seen_at: p.now,
       created_at: p.now,
       answered_at: null,
     }),
@@ -86,7 +90,7 @@ export function* insertQuestion(id: string, asked: Question, buttons: boolean, n
   })
 }
 
-const columns = ['id', 'choices', 'payload', 'state', 'answer', 'expires_at'] as const
+const columns = ['id', 'choices', 'payload', 'state', 'answer', 'reason', 'expires_at'] as const
 
 interface QuestionRow {
   readonly id: string
@@ -94,13 +98,14 @@ interface QuestionRow {
   readonly payload: string
   readonly state: State
   readonly answer: string | null
+  readonly reason: string | null
   readonly expires_at: number
 }
 
 /** The JSON is our own: its shape is known. */
-function questionOf({ id, choices, payload, state, answer, expires_at }: QuestionRow): StoredQuestion {
+function questionOf({ id, choices, payload, state, answer, reason, expires_at }: QuestionRow): StoredQuestion {
   const rest: Payload = JSON.parse(payload)
-  return { ...rest, id, choices: JSON.parse(choices), state, answer, expiresAt: expires_at }
+  return { ...rest, id, choices: JSON.parse(choices), state, answer, reason, expiresAt: expires_at }
 }
 
 const byId = query((db, p: { id: string }) => db.selectFrom('questions').select(columns).where('id', '=', p.id))
@@ -146,11 +151,55 @@ export function* nextExpiry(): UseCase<number | null> {
   return (yield* row(firstExpiry, {}))?.at ?? null
 }
 
+const approval = sql<boolean>`kind = 'approval'`
+
+const waitingApproval = query((db, _: Record<never, never>) =>
+  db.selectFrom('questions').select(columns).where(waiting).where(approval).orderBy('created_at'),
+)
+
+/** What tools wait for, in all sessions. */
+export function* waitingApprovals(): UseCase<StoredQuestion[]> {
+  return (yield* rows(waitingApproval, {})).map(questionOf)
+}
+
+const see = query((db, p: { now: number }) =>
+  db.updateTable('questions').set({ seen_at: p.now }).where(waiting).where(approval).returning('id'),
+)
+
+/** The process lives, and with it the clocks of approvals. Returns how many wait. */
+export function* keepClocks(now: number): UseCase<number> {
+  return (yield* rows(see, { now })).length
+}
+
+const resume = query((db, p: { now: number }) =>
+  db
+    .updateTable('questions')
+    .set({ expires_at: sql<number>`expires_at + (${p.now} - seen_at)`, seen_at: p.now })
+    .where(waiting)
+    .where(approval)
+    .where('seen_at', '<', p.now),
+)
+
+/** A process begins: the clocks of approvals stood still since the last one was seen. */
+export function* resumeClocks(now: number): UseCase<void> {
+  yield* exec(resume, { now })
+}
+
 const settle = query(
-  (db, p: { id: string; state: State; answer: string | null; answered_by: string | null; now: number }) =>
+  (
+    db,
+    p: {
+      id: string
+      state: State
+      answer: string | null
+      answered_by: string | null
+      reason: string | null
+      now: number
+    },
+  ) =>
     db
       .updateTable('questions')
-      .set({ state: p.state, answer: p.answer, answered_by: p.answered_by, answered_at: p.now })
+      .set({ state: p.state, answer: p.answer, answered_by: p.answered_by, reason: p.reason, answered_at: p.now })
       .where('id', '=', p.id)
       .where(waiting)
       .returning('id'),
@@ -159,11 +208,11 @@ const settle = query(
 /** `answer`: the choice and who made it; null when the question ends without one. False: it had ended before. */
 export function* settleQuestion(
   id: string,
-  answer: { readonly choice: string; readonly by: string } | null,
+  answer: { readonly choice: string; readonly by: string; readonly reason?: string } | null,
   now: number,
 ): UseCase<boolean> {
   const how = { state: answer === null ? ('expired' as const) : ('answered' as const) }
-  const what = { answer: answer?.choice ?? null, answered_by: answer?.by ?? null }
+  const what = { answer: answer?.choice ?? null, answered_by: answer?.by ?? null, reason: answer?.reason ?? null }
   return (yield* row(settle, { id, ...how, ...what, now })) !== undefined
 }
 
@@ -179,14 +228,24 @@ const findGrant = query((db, p: { scope: string; rule: string }) =>
 )
 
 const sessionScope = (sessionKey: string) => `session:${sessionKey}`
+const lifeScope = (sessionId: string) => `life:${sessionId}`
 
-/** From now on the rule is not asked about in this session. */
+/** From now on the rule is not asked about in this conversation, also not after `/new`. */
 export function* grantInSession(sessionKey: string, rule: string, by: string, now: number): UseCase<void> {
   yield* exec(addGrant, { scope: sessionScope(sessionKey), rule, granted_by: by, now })
 }
 
+/** The rule is not asked about until the session ends. */
+export function* grantUntilEnd(sessionId: string, rule: string, by: string, now: number): UseCase<void> {
+  yield* exec(addGrant, { scope: lifeScope(sessionId), rule, granted_by: by, now })
+}
+
 export function* isGrantedInSession(sessionKey: string, rule: string): UseCase<boolean> {
   return (yield* row(findGrant, { scope: sessionScope(sessionKey), rule })) !== undefined
+}
+
+export function* isGrantedUntilEnd(sessionId: string, rule: string): UseCase<boolean> {
+  return (yield* row(findGrant, { scope: lifeScope(sessionId), rule })) !== undefined
 }
 
 const sweepEnded = query((db, p: { before: number; limit: number }) =>

@@ -10,6 +10,8 @@ import type { SessionSource } from '../message/source.ts'
 export type QuestionKind = 'slash-confirm' | 'approval' | 'clarify'
 
 export interface Question {
+  /** At most 40 letters, digits and `-`, unique for ever; made if left out. */
+  readonly id?: string
   readonly kind: QuestionKind
   readonly sessionKey: SessionKey
   /** Whose action waits, and where. Only this person answers, or anybody where the session is shared. */
@@ -53,8 +55,10 @@ export interface Consequence {
   readonly says: string
   /** Handed in as the gateway's own event, in the control lane of the session. */
   readonly event?: MessageEvent
-  /** A rule that is not asked about again in this session. */
+  /** A rule that is not asked about again in this conversation. */
   readonly grant?: string
+  /** The session with which the grant ends; it stays if left out. */
+  readonly grantEndsWith?: string
 }
 
 /** The contract's forms (§3.2): `sc:<choice>:<id>`, `appr:<id>:<choice>`, `cl:<id>:<index>`. */

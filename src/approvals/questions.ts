@@ -18,6 +18,7 @@ import {
   takeButtons,
   watchedApproval,
 } from './ending.ts'
+import { createOrphans } from './orphans.ts'
 import { findQuestion, insertQuestion, type StoredQuestion, waitingQuestions } from './queries.ts'
 import { buttonsOf, type Question, questionIdIn } from './question.ts'
 import { type Aftermath, createAftermath, type QuestionsDeps } from './room.ts'
@@ -48,14 +49,17 @@ export interface Questions {
   typed(sessionKey: SessionKey, answer: TypedAnswer): Prepared
   /** The question that waits longest in a session. Rejects `store/…`. */
   waiting(sessionKey: SessionKey): Promise<{ readonly text: string; readonly expiresAt: number } | undefined>
-  /** Ends the questions whose time is over, now and whenever it comes to that. Resolves when the signal aborts. */
+  /** Ends the questions whose time or whose turn is over, now and whenever it comes to that. Resolves when the signal aborts. */
   keepTime(signal: AbortSignal): Promise<void>
+  /** A turn of this session has ended: what it still asks is void. Never rejects. */
+  turnEnded(sessionKey: SessionKey): Promise<void>
 }
 
 const nothingAsks: PressAnswer = { status: 'stale', text: 'Nothing asks for this any more.' }
 
 export function createQuestions(deps: QuestionsDeps): Questions {
   const time = keepTime(deps)
+  const orphans = createOrphans(deps)
 
   function prepared(work: (after: Aftermath, now: number) => UseCase<string>): Prepared {
     const after = createAftermath(deps)
@@ -73,7 +77,7 @@ export function createQuestions(deps: QuestionsDeps): Questions {
   }
 
   function ask(question: Question): Prepared {
-    const id = deps.newId(deps.clock())
+    const id = question.id ?? deps.newId(deps.clock())
     const target = targetOf(question.source)
     const { sessionKey, kind, replyTo } = question
     const showsButtons = deps.showsButtons(target)
@@ -89,6 +93,7 @@ export function createQuestions(deps: QuestionsDeps): Questions {
       ...(showsButtons ? { buttons: buttonsOf(id, question) } : {}),
     }
     return prepared(function* (after, now) {
+      if (kind === 'approval') orphans.asked(sessionKey)
       if (kind === 'slash-confirm') {
         for (const earlier of yield* waitingQuestions(sessionKey)) {
           if (earlier.kind === kind) yield* replaceQuestion(deps, earlier, after, now)
@@ -97,7 +102,7 @@ export function createQuestions(deps: QuestionsDeps): Questions {
       yield* insertQuestion(id, question, showsButtons, now)
       const choices = question.choices.map(({ answer }) => answer)
       after.tell(question.source, 'approval:requested', {
-        ...approvalContext({ id, ...question }),
+        ...approvalContext({ ...question, id }),
         message: question.text,
         choices,
       })
@@ -184,7 +189,10 @@ export function createQuestions(deps: QuestionsDeps): Questions {
       const all = await deps.store.run(() => waitingQuestions(sessionKey))
       return all.find(({ expiresAt }) => expiresAt > now)
     },
-    keepTime: time.run,
+    async keepTime(signal) {
+      await Promise.all([time.run(signal), orphans.begin()])
+    },
+    turnEnded: orphans.turnEnded,
   }
 }
 

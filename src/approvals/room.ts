@@ -41,6 +41,10 @@ export interface QuestionsDeps {
   watched(source: SessionSource): boolean
   /** What plugins are told, once it is on disk; undefined where there are none. */
   readonly plugins?: ApprovalWatchers
+  /** Whether a turn has not ended: what it asks for is void afterwards. */
+  turnIsOpen(turnId: string): UseCase<boolean>
+  /** Told of each question that has ended, once it is on disk. */
+  readonly ended?: (id: string) => void
   /** Named points for crash tests; does nothing in production. */
   probe(point: string): void
 }
@@ -70,6 +74,8 @@ export interface Aftermath {
   wake(sessionKey: SessionKey): void
   /** A question got its answer. */
   answered(): void
+  /** A question ended, however it did. */
+  readonly ended: (id: string) => void
   /** A gateway event of this source. */
   readonly tell: (source: SessionSource, ...event: ApprovalEvent) => void
   /** Something for plugins, once the transaction is on disk. */
@@ -84,6 +90,7 @@ export function createAftermath(deps: QuestionsDeps): Aftermath {
   let replies: PreparedReply[] = []
   let lanes = new Set<SessionKey>()
   let answered = false
+  let over: string[] = []
   let events: ApprovalEvent[] = []
   let watched: ((plugins: ApprovalWatchers) => void)[] = []
 
@@ -92,6 +99,7 @@ export function createAftermath(deps: QuestionsDeps): Aftermath {
     replies = []
     lanes = new Set()
     answered = false
+    over = []
     events = []
     watched = []
   }
@@ -106,6 +114,7 @@ export function createAftermath(deps: QuestionsDeps): Aftermath {
     answered() {
       answered = true
     },
+    ended: (id) => void over.push(id),
     tell(source, ...event) {
       if (deps.watched(source)) events.push(event)
     },
@@ -116,6 +125,7 @@ export function createAftermath(deps: QuestionsDeps): Aftermath {
       for (const reply of replies) reply.committed()
       for (const [name, context] of events) deps.emit(name, context)
       for (const told of watched) if (deps.plugins !== undefined) told(deps.plugins)
+      for (const id of over) deps.ended?.(id)
       for (const sessionKey of lanes) deps.wake(sessionKey)
     },
     abandoned,

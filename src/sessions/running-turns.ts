@@ -23,6 +23,8 @@ export interface RunningTurns {
   begin(key: SessionKey, seq: number, outer: AbortSignal): RunningTurn
   /** Stops the turn of a session; resolves with whether there was one, once it has ended or after five seconds. */
   stop(key: SessionKey): Promise<boolean>
+  /** Ends the turn of a session in the middle, as the stop of the gateway does: the next start takes it up again. */
+  cutOff(key: SessionKey): void
   /** Stops the turn that works on this event; false when it does not run. */
   stopEvent(seq: number): boolean
   isRunning(key: SessionKey): boolean
@@ -65,6 +67,9 @@ export function createRunningTurns(): RunningTurns {
       entry.abort.abort(new StopRequested())
       await within(entry.done, 5_000)
       return true
+    },
+    cutOff(key) {
+      running.get(key)?.abort.abort(new Error('the gateway is stopping'))
     },
     stopEvent(seq) {
       for (const entry of running.values()) {

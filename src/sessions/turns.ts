@@ -95,6 +95,15 @@ export function* openTurn(sessionKey: string): UseCase<OpenTurn | undefined> {
   return yield* row(findOpenTurn, { session_key: sessionKey })
 }
 
+const turnIfOpen = query((db, p: { id: string }) =>
+  db.selectFrom('turns').select(['id', 'session_key']).where('id', '=', p.id).where(open),
+)
+
+/** The session key of a turn; undefined when there is no such turn, or it has ended. */
+export function* keyOfOpenTurn(id: string): UseCase<string | undefined> {
+  return (yield* row(turnIfOpen, { id }))?.session_key
+}
+
 const openTurnKeys = query((db, _: Record<never, never>) => db.selectFrom('turns').select('session_key').where(open))
 
 /** Sessions whose turn was cut off by a stop or a crash. */

@@ -113,19 +113,6 @@ export interface Database {
     started_at: number
     ended_at: number | null
   }
-  approvals: {
-    id: string
-    turn_id: string
-    call_id: string
-    action_hash: string
-    state: 'waiting' | 'granted' | 'denied' | 'expired'
-    description: string
-    /** Milliseconds of waiting left; the clock stands still while the process is down. */
-    remaining_ms: number
-    decided_by: string | null
-    created_at: number
-    decided_at: number | null
-  }
   grants: { id: Generated<number>; scope: string; rule: string; granted_by: string; created_at: number }
   outbox: {
     id: Generated<number>
@@ -186,7 +173,11 @@ export interface Database {
     state: 'waiting' | 'answered' | 'expired'
     answer: string | null
     answered_by: string | null
+    /** What was added to the answer in words. */
+    reason: string | null
     expires_at: number
+    /** When a living process last knew of it: the clock of an approval stands still while there is none. */
+    seen_at: number | null
     created_at: number
     answered_at: number | null
   }

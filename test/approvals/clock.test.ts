@@ -75,6 +75,38 @@ test('what expired while the daemon was down ends at the start, with what follow
   await running
 })
 
+test('the clock of what a tool waits for stands still while there is no process', async (t) => {
+  const time = pauses()
+  const { ask, clock, questions, states } = room(t, { pause: time.pause })
+  await ask({ kind: 'approval', timeoutMs: 300_000 })
+  const first = new AbortController()
+  const life = questions.keepTime(first.signal)
+  assert.equal((await time.asked(0)).ms, 10_000, 'it is noted again and again that somebody could answer')
+  clock.advance(100_000)
+  first.abort()
+  await life
+  clock.advance(3_600_000)
+  // This life is killed: what has passed since it was last noted counts for nobody.
+  void questions.keepTime(new AbortController().signal)
+  await time.asked(1)
+  clock.advance(4_000)
+  clock.advance(3_600_000)
+  const last = new AbortController()
+  const running = questions.keepTime(last.signal)
+  const nap = await time.asked(2)
+  assert.deepEqual([nap.ms, states()[0]?.['state']], [10_000, 'waiting'])
+  clock.advance(199_999)
+  nap.end()
+  const rest = await time.asked(3)
+  assert.deepEqual([rest.ms, states()[0]?.['state']], [1, 'waiting'])
+  clock.advance(1)
+  rest.end()
+  await time.asked(4)
+  assert.equal(states()[0]?.['state'], 'expired')
+  last.abort()
+  await running
+})
+
 test('a database that fails is told, and the clock goes on', async (t) => {
   const time = pauses()
   const stop = new AbortController()

@@ -102,6 +102,10 @@ export function room(t: TestContext, change: Partial<QuestionsDeps> = {}) {
     wake: (sessionKey) => void woken.push(sessionKey),
     emit: () => undefined,
     watched: () => true,
+    // biome-ignore lint/correctness/useYield: nothing is read
+    *turnIsOpen() {
+      return true
+    },
     probe: (point) => void points.push(point),
     ...change,
   }

@@ -7,5 +7,6 @@ import { platforms } from './002-platforms.ts'
 import { compression } from './003-compression.ts'
 import { searchBehind } from './004-search-behind.ts'
 import { ageByNumber } from './005-age-by-number.ts'
+import { approvals } from './006-approvals.ts'
 
-export const migrations: readonly string[] = [route, platforms, compression, searchBehind, ageByNumber]
+export const migrations: readonly string[] = [route, platforms, compression, searchBehind, ageByNumber, approvals]

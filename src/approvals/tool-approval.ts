@@ -1,0 +1,183 @@
+/**
+ * Asks a person whether a tool may run (contract §2.6, `pre_tool_call → approve`; §3.9). A question belongs to the turn,
+ * the call and what would be done: a turn that goes on after a crash finds it, waiting or answered, and asks nobody twice.
+ */
+import { createHash } from 'node:crypto'
+import type { ApproveTool, ToolApproval } from '../agent/tool-approval.ts'
+import type { MessageEvent } from '../message/event.ts'
+import type { SessionKey } from '../message/ids.ts'
+import type { UseCase } from '../store/query.ts'
+import type { Store } from '../store/store.ts'
+import type { ApprovalsConfig } from './config.ts'
+import type { Ends } from './ends.ts'
+import { findQuestion, isGrantedInSession, isGrantedUntilEnd, type StoredQuestion } from './queries.ts'
+import type { Choice, Question } from './question.ts'
+import type { Prepared, Questions } from './questions.ts'
+import { commandOf, shownCall, shownReason } from './shown-call.ts'
+
+export interface ToolApprovalDeps {
+  readonly store: Store
+  readonly questions: Pick<Questions, 'ask'>
+  readonly ends: Pick<Ends, 'listen'>
+  readonly clock: () => number
+  readonly settings: () => ApprovalsConfig
+  /** Takes secrets out of what people and plugins are shown. */
+  redact(text: string): string
+  /** What an open turn works on, and where; undefined where there is no conversation. */
+  turnEvent(turnId: string): UseCase<{ readonly event: MessageEvent; readonly sessionKey: SessionKey } | undefined>
+  /** Aborts when the gateway stops: nobody can answer any more. */
+  readonly stopping: AbortSignal
+  /** Cuts the turn of a session off, so that the next start takes it up again: the stop need not wait for it. */
+  letGo(sessionKey: SessionKey): void
+  /** Named points for crash tests; does nothing in production. */
+  probe(point: string): void
+}
+
+type Verdict = 'allow' | { readonly deny: string }
+
+export function createToolApproval(deps: ToolApprovalDeps): ApproveTool {
+  const { store, ends, stopping } = deps
+  return async (request, signal) => {
+    const id = idOf(request)
+    const end = ends.listen(id)
+    let letGo: (() => void) | undefined
+    try {
+      const begun = await begin(deps, id, request)
+      if (begun.kind === 'decided') return begun.verdict
+      deps.probe('approval:waiting')
+      letGo = () => deps.letGo(begun.sessionKey)
+      if (stopping.aborted) letGo()
+      else stopping.addEventListener('abort', letGo, { once: true })
+      await end.wait(signal)
+      return verdictOf(request, await store.run(() => findQuestion(id)))
+    } finally {
+      if (letGo !== undefined) stopping.removeEventListener('abort', letGo)
+      end.release()
+    }
+  }
+}
+
+type Begun =
+  | { readonly kind: 'decided'; readonly verdict: Verdict }
+  | { readonly kind: 'waiting'; readonly sessionKey: SessionKey }
+
+const allowed: Begun = { kind: 'decided', verdict: 'allow' }
+
+/** Looks whether it is decided already, and asks if not: one transaction. */
+async function begin(deps: ToolApprovalDeps, id: string, request: ToolApproval): Promise<Begun> {
+  const now = deps.clock()
+  let asked: Prepared | undefined
+  try {
+    const begun = await deps.store.run(function* (): UseCase<Begun> {
+      asked?.abandoned()
+      asked = undefined
+      const known = yield* findQuestion(id)
+      if (known?.state === 'waiting') return { kind: 'waiting', sessionKey: known.sessionKey }
+      if (known !== undefined) return { kind: 'decided', verdict: verdictOf(request, known) }
+      const open = yield* deps.turnEvent(request.facts.turn.turnId)
+      if (open === undefined || !isAttended(open.event)) return { kind: 'decided', verdict: nobodyThere(request) }
+      const rule = ruleOf(request)
+      if (yield* isGrantedInSession(open.sessionKey, rule)) return allowed
+      if (yield* isGrantedUntilEnd(request.facts.turn.sessionId, rule)) return allowed
+      asked = deps.questions.ask(questionFor(deps, id, request, open.sessionKey, open.event))
+      yield* asked.write(now)
+      return { kind: 'waiting', sessionKey: open.sessionKey }
+    })
+    asked?.committed()
+    return begun
+  } catch (error) {
+    asked?.abandoned()
+    throw error
+  }
+}
+
+/** The same action of the same call in the same turn, whoever runs it. */
+function idOf({ facts, args }: ToolApproval): string {
+  const action = JSON.stringify([facts.turn.turnId, facts.toolCallId, facts.toolName, args])
+  return createHash('sha256').update(action).digest('hex').slice(0, 32)
+}
+
+function ruleOf({ ruleKey }: ToolApproval): string {
+  return `tool:${ruleKey}`
+}
+
+/** Programs speak without anybody beside them, and so do single questions on the command line. */
+function isAttended({ task, internal, allowGatewayControl, metadata }: MessageEvent): boolean {
+  if (task !== undefined || metadata?.['attended'] === 'no') return false
+  return internal === true || allowGatewayControl !== false
+}
+
+function questionFor(
+  { redact, settings }: ToolApprovalDeps,
+  id: string,
+  request: ToolApproval,
+  sessionKey: SessionKey,
+  { source, messageId }: MessageEvent,
+): Question {
+  const { facts, args, message, ruleKey } = request
+  const { toolName, toolCallId, turn } = facts
+  const reason = shownReason(message, redact)
+  const call = shownCall(args, redact)
+  return {
+    id,
+    kind: 'approval',
+    sessionKey,
+    source,
+    text: `May I run \`${toolName}\`?${reason === '' ? '' : ` ${reason}`}${call === '' ? '' : `\n\n\`\`\`\n${call}\n\`\`\``}`,
+    choices: choicesFor(ruleOf(request), turn.sessionId),
+    unanswered: { says: `\`${toolName}\` was not run.` },
+    timeoutMs: settings().approvals.timeout * 1_000,
+    ...(messageId === undefined ? {} : { replyTo: messageId }),
+    about: {
+      command: commandOf(toolName, args, redact),
+      description: reason,
+      patternKeys: [ruleKey],
+      turnId: turn.turnId,
+      toolCallId,
+    },
+  }
+}
+
+function choicesFor(grant: string, sessionId: string): readonly Choice[] {
+  return [
+    {
+      answer: 'once',
+      label: 'Allow once',
+      style: 'primary',
+      typed: ['approve'],
+      effect: { says: 'Allowed, this once.' },
+    },
+    {
+      answer: 'session',
+      label: 'This session',
+      typed: ['approve session'],
+      effect: { says: 'Allowed until this session ends.', grant, grantEndsWith: sessionId },
+    },
+    {
+      answer: 'always',
+      label: 'Always here',
+      typed: ['approve always'],
+      effect: { says: 'Allowed in this conversation from now on.', grant },
+    },
+    { answer: 'deny', label: 'Deny', style: 'danger', typed: ['deny'], effect: { says: 'Refused.' } },
+  ]
+}
+
+/** What comes of a question that has ended; one that is gone was never answered. */
+function verdictOf({ facts }: ToolApproval, question: StoredQuestion | undefined): Verdict {
+  const { toolName } = facts
+  if (question === undefined || question.answer === null)
+    return { deny: `Nobody answered in time whether ${toolName} may run. It was not run.` }
+  if (question.answer !== 'deny') return 'allow'
+  const why = question.reason === null ? '' : `, saying: ${question.reason}`
+  return {
+    deny: `A person refused to let ${toolName} run${why}. It was not run. Do not try to get the same done in another way.`,
+  }
+}
+
+function nobodyThere({ facts, message }: ToolApproval): Verdict {
+  const why = message === '' ? '' : ` (${message})`
+  return {
+    deny: `A plugin wants a person to allow ${facts.toolName} first${why}, and nobody can be asked here. It was not run.`,
+  }
+}
