@@ -48,7 +48,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
   }
 
   async function receive(request: Request): Promise<Response> {
-    const { chat, id, text } = await bodyOf(request)
+    const { chat, id, text, attended } = await bodyOf(request)
     const chatId = nameOf('chat', chat)
     const messageId = nameOf('id', id)
     if (typeof text !== 'string' || text.trim() === '') throw badRequest('text', 'a text that is not empty', text)
@@ -59,6 +59,8 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
       messageType: text.trimStart().startsWith('/') ? ('command' as const) : ('text' as const),
       messageId,
       timestamp: context.clock(),
+      // Nobody sits there who could answer a question.
+      ...(attended === false ? { metadata: { attended: 'no' } } : {}),
     }
     const accepted = await context.accept(event, [brand<EventKey>(`cli:${chatId}:${messageId}`)])
     if (accepted.status === 'refused') throw new HermesError('inbox/refused', accepted.reason)

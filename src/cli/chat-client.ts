@@ -20,8 +20,11 @@ export interface ChatClientOptions {
 
 export interface ChatClient {
   readonly chat: string
-  /** Hands a message in; resolves with its number once it is on disk. Throws `cli/no-daemon` or what the gateway says. */
-  send(text: string, signal: AbortSignal): Promise<number>
+  /**
+   * Hands a message in; resolves with its number once it is on disk. Throws `cli/no-daemon` or what the gateway says.
+   * `unattended`: nobody is there who could answer a question.
+   */
+  send(text: string, signal: AbortSignal, unattended?: boolean): Promise<number>
   /** Waits until a message has been worked on, also over a restart of the daemon. Throws when the signal aborts. */
   outcome(seq: number, signal: AbortSignal): Promise<TurnOutcome>
   /** Stops the turn that runs; `seq` is a message it works on. */
@@ -69,8 +72,9 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
 
   return {
     chat,
-    async send(text, signal) {
-      const response = await call('/cli/messages', signal, { chat, id: newId(), text })
+    async send(text, signal, unattended = false) {
+      const alone = unattended ? { attended: false } : {}
+      const response = await call('/cli/messages', signal, { chat, id: newId(), text, ...alone })
       return acceptedShape.parse(await response.json()).seq
     },
     async outcome(seq, signal) {

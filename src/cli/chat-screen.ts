@@ -113,7 +113,8 @@ export async function runInteractive(options: InteractiveOptions): Promise<numbe
     asking += 1
     printer.asked()
     try {
-      seq = await client.send(text, live)
+      // Whoever pipes lines in cannot answer a question: the next line waits for the answer to this one.
+      seq = await client.send(text, live, !onTerminal)
       open.add(seq)
       // Ctrl-C may have been faster than the gateway.
       if (stopAsked) await stopTurn()
@@ -159,7 +160,7 @@ export interface QueryOptions {
 export async function runQuery({ client, query, signal, output, errors }: QueryOptions): Promise<number> {
   let seq: number | undefined
   try {
-    seq = await client.send(query, signal)
+    seq = await client.send(query, signal, true)
     const outcome = await client.outcome(seq, signal)
     if (outcome.status === 'done') {
       output.write(`${printable(outcome.text).trimEnd()}\n`)

@@ -64,6 +64,7 @@ test('a query prints the reply alone and ends well', async (t) => {
   const done = runQuery({ client, query: 'Reply exactly ok', signal, output: output.pipe, errors: errors.pipe })
   const { event, accepted } = await asked
   assert.equal(event.text, 'Reply exactly ok')
+  assert.deepEqual(event.metadata, { attended: 'no' }, 'nobody sits there who could answer a question')
   assert.ok(accepted.status === 'accepted')
   gateway.settle(accepted.seq, { text: 'ok' })
   assert.equal(await done, 0)
@@ -147,6 +148,7 @@ test('a person asks, sees the answer grow, and gets the prompt back', async (t) 
   keys.write('hello\r')
   const { event } = await asked
   assert.equal(event.text, 'hello')
+  assert.equal(event.metadata, undefined)
   const draft = { deliveryId: 'd', target, text: 'Hel', kind: 'draft' as const, turnId: 't' }
   await adapter.send(draft, signal)
   await output.until(/Hel$/)
