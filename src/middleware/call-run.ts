@@ -26,8 +26,8 @@ export class CallRun {
   /** Where the call was made; its own scope is inside of it. */
   readonly scope: ScopeNode
   readonly signal: AbortSignal
-  /** The call has settled, or nobody waits for it: nothing may begin any more. */
-  over = false
+  /** Nobody waits for the call any more, although it has not settled. */
+  left = false
   /** What a way through the call failed with after the caller had aborted: nobody may swallow it. */
   cut: { readonly error: unknown } | undefined
   /** Handlers that are at work. */
@@ -101,7 +101,7 @@ export class CallRun {
 
   /** The caller was called off, and something in the call does not listen: it goes on without a caller. */
   leave(): void {
-    this.over = true
+    this.left = true
     const { log, graceMs } = this.room
     log.warn(
       { [this.kind]: this.name, graceMs },
@@ -112,7 +112,7 @@ export class CallRun {
 
   /** What goes on without a caller must not begin anything new. */
   throwIfLeft(): void {
-    if (this.over) throw this.signal.reason
+    if (this.left) throw this.signal.reason
   }
 
   /** Why the rest of the call cannot be run any more by somebody who got it from `who`. */

@@ -34,16 +34,14 @@ export function runModel(room: Room, call: AnyModelCall, scope: ScopeNode): Prom
 }
 
 async function steps(run: CallRun, call: AnyModelCall, root: Branch): Promise<unknown> {
+  const { scope } = run
   const marks: PendingMark[] = []
-  try {
-    await guard(run, call, call.request)
-    const rewrittenRequest = await rewritten(run, call, marks)
-    const request = call.rewrite === undefined ? rewrittenRequest : await call.rewrite(rewrittenRequest, run.trace)
-    if (request !== call.request) await guard(run, call, request)
-    return await execute(run, call, request, marks, root)
-  } finally {
-    run.over = true
-  }
+  if (scope.snapshot.guardrails.model.length > 0) await guard(run, call, call.request)
+  const rewrittenRequest = await rewritten(run, call, marks)
+  run.throwIfLeft()
+  const request = call.rewrite === undefined ? rewrittenRequest : await call.rewrite(rewrittenRequest, run.trace)
+  if (request !== call.request && scope.snapshot.guardrails.model.length > 0) await guard(run, call, request)
+  return execute(run, call, request, marks, root)
 }
 
 function guard(run: CallRun, call: AnyModelCall, request: Fields): Promise<void> {

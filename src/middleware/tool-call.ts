@@ -49,17 +49,13 @@ export function runTool(room: Room, call: AnyToolCall, scope: ScopeNode): Promis
 
 async function steps(run: CallRun, call: AnyToolCall, root: Branch): Promise<unknown> {
   const { scope } = run
-  try {
-    // Waiting for nothing costs a turn as well.
-    if (scope.snapshot.guardrails.tool.length > 0) await guard(run, call, call.args)
-    const args = rewrites(scope.snapshot) ? await rewritten(run, call) : call.args
-    if (args !== call.args && scope.snapshot.guardrails.tool.length > 0) await guard(run, call, args)
-    run.throwIfLeft()
-    const allowed = call.policy === undefined ? args : await call.policy(args, run.trace)
-    return await execute(run, call, allowed, root)
-  } finally {
-    run.over = true
-  }
+  // Waiting for nothing costs a turn as well.
+  if (scope.snapshot.guardrails.tool.length > 0) await guard(run, call, call.args)
+  const args = rewrites(scope.snapshot) ? await rewritten(run, call) : call.args
+  if (args !== call.args && scope.snapshot.guardrails.tool.length > 0) await guard(run, call, args)
+  run.throwIfLeft()
+  const allowed = call.policy === undefined ? args : await call.policy(args, run.trace)
+  return execute(run, call, allowed, root)
 }
 
 function guard(run: CallRun, call: AnyToolCall, args: Fields): Promise<void> {

@@ -38,6 +38,34 @@ test('a callback that fails because of an abort ends the call, although it fails
   assert.deepEqual(warnings(log), [])
 })
 
+test('a callback that fails because of an abort after the tool has run ends the call with the abort', async () => {
+  const { middleware } = setUp()
+  const leaving = new AbortController()
+  middleware.registerMiddleware('tool_execution', async ({ next_call, signal }) => {
+    await next_call()
+    leaving.abort(reason)
+    signal.throwIfAborted()
+  })
+  assert.equal(await rejection(middleware.tool(toolCall({ signal: leaving.signal }))), reason)
+})
+
+test('a call that ends in time after an abort is left by nobody', async () => {
+  const { middleware, log } = setUp()
+  middleware.registerMiddleware('tool_execution', ({ next_call }) => next_call())
+  const leaving = new AbortController()
+  const call = toolCall({
+    signal: leaving.signal,
+    handler: async (_args, signal) => {
+      leaving.abort(reason)
+      signal.throwIfAborted()
+    },
+  })
+  assert.equal(await rejection(middleware.tool(call)), reason)
+  // The time of grace, which is nothing here, is over by then.
+  await new Promise((resolve) => setTimeout(resolve, 2))
+  assert.deepEqual(warnings(log), [])
+})
+
 test('after an abort a callback that fails for a reason of its own is not skipped: the abort is what the caller gets', async () => {
   for (const kind of ['tool_request', 'tool_execution'] as const) {
     const { middleware } = setUp()
@@ -79,6 +107,7 @@ test('a callback that hangs does not hold a cancelled call; what it does later b
   assert.equal(await rejection(middleware.tool(toolCall({ signal: leaving.signal, handler }))), reason)
   wait.resolve()
   assert.equal(await later.promise, reason)
+  await new Promise(setImmediate)
   assert.equal(ran, false)
   assert.deepEqual(warnings(log), ['a tool call was called off, but something in it goes on; it is left behind'])
   await middleware.flush()

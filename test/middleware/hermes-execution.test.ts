@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { HermesError, isHermesError } from '../../src/lib/errors.ts'
 import type { ToolExecutionPayload } from '../../src/middleware/contract.ts'
 import { GuardrailRejected } from '../../src/middleware/rejected.ts'
-import { gate, rejection, setUp, toolCall, warnings } from './support.ts'
+import { gate, modelCall, rejection, setUp, toolCall, warnings } from './support.ts'
 
 type Callback = (payload: ToolExecutionPayload) => Promise<unknown>
 
@@ -285,12 +285,53 @@ test('what the tool does to its arguments does not change original_args', async 
   assert.deepEqual(original, { path: 'notes.txt' })
 })
 
+test('original_args stays what the caller gave, also when a wrapper further out changes the arguments in place', async () => {
+  const { middleware } = setUp()
+  middleware.registerIntercept('sloppy', 'tool_execution', ({ args }, next) => {
+    Object.assign(args, { path: 'changed' })
+    return next()
+  })
+  let original: unknown
+  middleware.registerMiddleware('tool_execution', (payload) => {
+    original = payload.original_args
+    return payload.next_call()
+  })
+  await middleware.tool(toolCall())
+  assert.deepEqual(original, { path: 'notes.txt' })
+})
+
+test('failing closed, a callback that throws while next_call runs ends the call when the tool has ended', async () => {
+  const { middleware } = setUp()
+  middleware.registerMiddleware(
+    'tool_execution',
+    async ({ next_call }) => {
+      void next_call()
+      throw own
+    },
+    { fails: 'closed' },
+  )
+  const wait = gate()
+  let ended = false
+  const handler = async () => {
+    await wait.promise
+    ended = true
+  }
+  const work = rejection(middleware.tool(toolCall({ handler })))
+  wait.resolve()
+  assert.equal(await work, own)
+  assert.equal(ended, true)
+})
+
 test('a refusal thrown by a callback ends the call, although callbacks fail open', async () => {
   const { middleware } = setUp()
   const refusal = new GuardrailRejected('budget', 'too expensive')
+  for (const kind of ['tool_request', 'tool_execution'] as const) {
+    const registration = middleware.registerMiddleware(kind, () => Promise.reject(refusal))
+    assert.equal(await rejection(middleware.tool(toolCall())), refusal, kind)
+    registration.remove()
+  }
   middleware.registerMiddleware('llm_execution', () => Promise.reject(refusal))
-  middleware.registerMiddleware('tool_request', () => Promise.reject(refusal))
-  assert.equal(await rejection(middleware.tool(toolCall())), refusal)
+  assert.equal(await rejection(middleware.model(modelCall())), refusal)
 })
 
 test('the same failure is a warning once; each other one is a warning of its own', async () => {

@@ -108,6 +108,18 @@ const rows: readonly Row[] = [
     runs: 1,
   },
   {
+    what: 'failing open: it throws while it tries again',
+    intercept: async (_call, next) => {
+      await next().catch(() => undefined)
+      void next()
+      throw own
+    },
+    fails: 'open',
+    run: (count) => (count === 1 ? failing() : 'second'),
+    gives: 'second',
+    runs: 2,
+  },
+  {
     what: 'failing open: it lets the failure of the tool through',
     intercept: (_call, next) => next(),
     fails: 'open',

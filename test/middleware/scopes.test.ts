@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isHermesError } from '../../src/lib/errors.ts'
-import type { Scope } from '../../src/middleware/contract.ts'
+import type { MiddlewareRegistrar, Scope } from '../../src/middleware/contract.ts'
 import { modelCall, recordEvents, rejection, setUp, told, toolCall } from './support.ts'
 
 test('a scope is where its work runs, also after it has waited', async () => {
@@ -136,6 +136,43 @@ test('a call that a tool makes is a child of the call that runs the tool', async
     assert.equal(delegate?.parent_uuid, turn.uuid)
     for (const name of ['read_file', 'openai'])
       assert.equal(events.find((event) => event.name === name)?.parent_uuid, delegate?.uuid)
+  })
+})
+
+test('the scope of a call is closed when the call is over, however it ends', async () => {
+  const { middleware } = setUp()
+  const scopes: Scope[] = []
+  middleware.registerMiddleware('tool_execution', ({ scope, next_call }) => {
+    scopes.push(scope)
+    return next_call()
+  })
+  await middleware.tool(toolCall())
+  await rejection(middleware.tool(toolCall({ handler: () => Promise.reject(new Error('no')) })))
+  assert.deepEqual(
+    scopes.map(({ closed, name, parent }) => [closed, name, parent?.name]),
+    [
+      [true, 'read_file', 'root'],
+      [true, 'read_file', 'root'],
+    ],
+  )
+})
+
+test('what is registered between two calls, on a scope or on everything, holds from the next call on', async () => {
+  const { middleware } = setUp()
+  const add = (on: MiddlewareRegistrar, key: string) =>
+    on.registerMiddleware('tool_request', ({ args }) => ({ args: { ...args, [key]: true } }))
+  await middleware.scope({ name: 'turn' }, async (turn) => {
+    const seen: unknown[] = []
+    const call = async () => seen.push(await middleware.tool(toolCall({ args: {} })))
+    const first = add(turn, 'a')
+    await call()
+    add(turn, 'b')
+    await call()
+    add(middleware, 'c')
+    await call()
+    first.remove()
+    await call()
+    assert.deepEqual(seen, [{ a: true }, { a: true, b: true }, { a: true, b: true, c: true }, { b: true, c: true }])
   })
 })
 

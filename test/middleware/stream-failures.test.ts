@@ -254,3 +254,40 @@ test('a stream intercept that catches an abort does not make an answer of it', a
   leaving.abort(reason)
   assert.equal(await work, reason)
 })
+
+test('an intercept gets its turn to clean up when its stream is closed early', async () => {
+  const { middleware } = setUp()
+  const order: string[] = []
+  middleware.registerIntercept('tidy', 'model_stream', async function* (_call, next) {
+    try {
+      yield* await next()
+    } finally {
+      order.push('intercept')
+    }
+  })
+  const { state, stream } = watched(['a', 'b'])
+  const onChunk = () => {
+    throw fault
+  }
+  assert.equal(await rejection(middleware.model(modelCall([], { stream, onChunk }))), fault)
+  assert.deepEqual(order, ['intercept'])
+  assert.deepEqual(state, { opened: 1, released: 1 })
+})
+
+test('after an abort a stream intercept that fails open is not skipped: the abort is what the caller gets', async () => {
+  const { middleware } = setUp()
+  const leaving = new AbortController()
+  const reason = new Error('stop')
+  middleware.registerIntercept(
+    'open',
+    'model_stream',
+    () => {
+      leaving.abort(reason)
+      throw fault
+    },
+    { fails: 'open' },
+  )
+  const { state, stream } = watched(['a'])
+  assert.equal(await rejection(middleware.model(modelCall([], { stream, signal: leaving.signal }))), reason)
+  assert.equal(state.opened, 0)
+})
