@@ -2,6 +2,7 @@
  * The public door (`#sdk`): everything that hooks, plugins and platforms may import of the gateway.
  */
 export { isRecord, list, num, record, str } from './agent/providers/json.ts'
+export { usageIn } from './agent/providers/usage-in.ts'
 export * from './lib/brand.ts'
 export { assertNever, HermesError, isHermesError, messageOf, systemCode, toError } from './lib/errors.ts'
 export { type Following, follow } from './lib/follow.ts'

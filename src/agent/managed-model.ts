@@ -129,6 +129,8 @@ function failureOf(error: unknown, durationMs: number): RequestFailure {
 function fieldsOf({ turn, apiRequestId, iteration, apiCallCount, retryCount }: RequestFacts): JsonObject {
   return {
     session_id: turn.sessionId,
+    session_key: turn.sessionKey,
+    sender_id: turn.senderId,
     task_id: turn.taskId,
     turn_id: turn.turnId,
     api_request_id: apiRequestId,

@@ -1,0 +1,59 @@
+/**
+ * What tokens cost, by model.
+ */
+import { type Fields, isRecord, type Usage } from '#sdk'
+
+/** In the currency of the settings, per million tokens. */
+export interface Price {
+  readonly input: number
+  readonly output: number
+  readonly cachedInput: number
+  readonly cacheWrite: number
+}
+
+export interface PriceTable {
+  /** Undefined for a model that nobody has put a price on. */
+  of(model: string): Price | undefined
+}
+
+/** The model's own name counts before patterns, a longer pattern before a shorter one. Throws what is wrong with a price. */
+export function priceTable(given: Fields): PriceTable {
+  const named = Object.entries(given).map(([name, price]) => ({ name, fits: glob(name), price: priceOf(name, price) }))
+  named.sort((one, other) => weight(other.name) - weight(one.name))
+  return { of: (model) => named.find(({ fits }) => fits.test(model))?.price }
+}
+
+export function costOf(
+  { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens }: Usage,
+  price: Price,
+): number {
+  const plain = Math.max(0, inputTokens - cachedInputTokens - cacheWriteTokens)
+  const { input, output, cachedInput, cacheWrite } = price
+  const total = plain * input + cachedInputTokens * cachedInput + cacheWriteTokens * cacheWrite + outputTokens * output
+  return total / 1_000_000
+}
+
+function priceOf(name: string, given: unknown): Price {
+  const price = isRecord(given) ? given : {}
+  const read = (key: string, fallback?: number): number => {
+    const value = price[key] ?? fallback
+    if (typeof value === 'number' && value >= 0) return value
+    throw new Error(`settings.prices, ${name}: expected ${key}, a number per million tokens`)
+  }
+  const input = read('input')
+  return {
+    input,
+    output: read('output'),
+    cachedInput: read('cached_input', input),
+    cacheWrite: read('cache_write', input),
+  }
+}
+
+function glob(name: string): RegExp {
+  const literal = name.replace(/[\\^$.+?()[\]{}|]/g, '\\$&')
+  return new RegExp(`^${literal.replaceAll('*', '.*')}$`)
+}
+
+function weight(name: string): number {
+  return name.includes('*') ? name.length : name.length + 10_000
+}

@@ -1,0 +1,27 @@
+/**
+ * The tokens that a vendor's JSON tells of, in each of the three wire formats: a finished response, or one chunk of a
+ * stream. Providers read their own; this is for who sees the answers of all of them.
+ */
+import type { Usage } from '../../message/transcript.ts'
+import { isRecord, list, num, record } from './json.ts'
+
+/**
+ * Undefined where nothing is told. Of a stream several chunks may tell of parts; all count from its beginning, so of each
+ * number the largest is the one that holds. Never throws.
+ */
+export function usageIn(json: unknown): Usage | undefined {
+  const { usage, response, message, choices } = record(json)
+  const told = [usage, record(response)['usage'], record(message)['usage'], record(list(choices)[0])['usage']]
+  const found = told.find(isRecord)
+  if (found === undefined) return undefined
+  const details = record(found['prompt_tokens_details'] ?? found['input_tokens_details'])
+  // Anthropic counts these beside the input, the others as a part of it.
+  const read = num(found['cache_read_input_tokens'])
+  const written = num(found['cache_creation_input_tokens'])
+  return {
+    inputTokens: (num(found['prompt_tokens']) || num(found['input_tokens'])) + read + written,
+    outputTokens: num(found['completion_tokens']) || num(found['output_tokens']),
+    cachedInputTokens: read || num(details['cached_tokens']) || num(found['prompt_cache_hit_tokens']),
+    cacheWriteTokens: written || num(details['cache_write_tokens']),
+  }
+}

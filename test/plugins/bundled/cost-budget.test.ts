@@ -1,0 +1,269 @@
+/**
+ * Budgets in a whole gateway: who pays, what a used-up budget does, and that many calls at once do not spend it twice.
+ */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { createLedger } from '../../../plugins/cost-budget/ledger.ts'
+import { metered, noUsage } from '../../../plugins/cost-budget/meter.ts'
+import { costOf, priceTable } from '../../../plugins/cost-budget/prices.ts'
+import { budgetSettings } from '../../../plugins/cost-budget/settings.ts'
+import { type Usage, usageIn } from '../../../src/sdk.ts'
+import type { TestGateway, TestGatewayOptions } from '../../kit/start-gateway.ts'
+import { conversation } from '../../stories/support.ts'
+import { withBundled } from './support.ts'
+
+/** A call of the scripted model: 11 tokens in, of which 3 are cached, and 7 out. */
+const perCall = 18
+
+function withBudgets(
+  t: TestContext,
+  settings: Readonly<Record<string, unknown>>,
+  options: TestGatewayOptions = {},
+): Promise<TestGateway> {
+  return withBundled(t, { 'cost-budget': settings }, options)
+}
+
+test('a person whose budget is used up is refused with the reason, over a restart too; others are answered', async (t) => {
+  const budgets = [{ per: 'user', period: 'day', tokens: 2 * perCall, action: 'block' }]
+  const gateway = await withBudgets(t, { budgets })
+  for (const word of ['one', 'two']) {
+    await gateway.say(word, { user: 'ada' })
+    await gateway.reply(`You said: ${word}`)
+  }
+  await gateway.stop()
+  await gateway.start()
+  await gateway.say('three', { user: 'ada' })
+  await gateway.reply('Your budget for today is used up: 36 of 36 tokens. It begins anew tomorrow (UTC).')
+  await gateway.say('hello', { user: 'bob', chat: 'two' })
+  await gateway.reply('You said: hello', 'two')
+  await gateway.say('/budget', { user: 'bob', chat: 'two' })
+  await gateway.reply('- Your budget for today: 18 of 36 tokens; then nothing more is answered', 'two')
+  assert.equal(gateway.model.requestCount, 3)
+})
+
+test('a chat and everybody together have budgets of their own, in tokens and in money', async (t) => {
+  const gateway = await withBudgets(t, {
+    budgets: [
+      { per: 'chat', period: 'month', tokens: 5, action: 'block' },
+      { per: 'global', period: 'day', amount: 0.5, action: 'block' },
+    ],
+    prices: { 'test-*': { input: 10_000, output: 20_000, cached_input: 0 } },
+  })
+  await gateway.say('one', { chat: 'first' })
+  await gateway.reply('You said', 'first')
+  await gateway.say('two', { chat: 'first' })
+  await gateway.reply('The budget of this chat for this month is used up: 18 of 5 tokens', 'first')
+  // 8 tokens for 0.01 each, 3 cached ones for nothing, 7 for 0.02.
+  await gateway.say('/budget', { chat: 'second' })
+  await gateway.reply('- The budget of all chats for today: 0.2200 of 0.5000 USD;', 'second')
+  for (const chat of ['second', 'third']) {
+    await gateway.say('one', { chat })
+    await gateway.reply('You said', chat)
+  }
+  await gateway.say('one', { chat: 'fourth' })
+  await gateway.reply('The budget of all chats for today is used up: 0.6600 of 0.5000 USD', 'fourth')
+})
+
+test('64 turns at once spend no more than what is left and one call', async (t) => {
+  const limit = 20_000
+  const release = Promise.withResolvers<void>()
+  const gateway = await withBudgets(
+    t,
+    { budgets: [{ per: 'global', period: 'day', tokens: limit, action: 'block' }], expected_output_tokens: 1 },
+    { model: () => ({ text: 'Answered', usage: { input: 1_000, output: 1 }, gate: () => release.promise }) },
+  )
+  const chats = Array.from({ length: 64 }, (_, number) => `chat ${number}`)
+  await Promise.all(chats.map((chat) => gateway.say('go', { chat })))
+  await gateway.reply('has too little left for one more answer beside those under way')
+  release.resolve()
+  await Promise.all(chats.map((chat) => gateway.reply(/Answered|too little|used up/, chat)))
+  const sizes = gateway.model.requests.map(({ body }) => JSON.stringify(body).length / 4)
+  const [largest = 0, ...others] = sizes.sort((one, other) => other - one)
+  assert.ok(others.length > 5 && largest > 0, `only ${sizes.length} were asked`)
+  assert.ok(others.reduce((sum, size) => sum + size, 0) < limit, `${sizes.length} were asked`)
+})
+
+test('a cheaper model answers when the budget is used up, with the fields it needs', async (t) => {
+  const gateway = await withBudgets(
+    t,
+    {
+      budgets: [{ per: 'user', period: 'day', tokens: 1, action: 'route_down' }],
+      cheap_model: 'cheap',
+      cheap_model_fields: { stream_options: { include_usage: true }, reasoning_effort: null, temperature: 0 },
+    },
+    { config: { reasoning_effort: 'high' } },
+  )
+  for (const word of ['one', 'two']) {
+    await gateway.say(word)
+    await gateway.reply(`You said: ${word}`)
+  }
+  const [first, second] = [(await gateway.asked(0)).body, (await gateway.asked(1)).body]
+  assert.deepEqual([first['model'], first['reasoning_effort'], first['temperature']], ['test-model', 'high', undefined])
+  assert.deepEqual([second['model'], second['reasoning_effort'], second['temperature']], ['cheap', undefined, 0])
+})
+
+test('people are told once when little is left, who runs the gateway reads it in the log', async (t) => {
+  const gateway = await withBudgets(t, {
+    budgets: [
+      { per: 'user', period: 'day', tokens: 20, action: 'warn' },
+      { per: 'global', period: 'day', tokens: 30, action: 'warn' },
+    ],
+    warn_at: 0.5,
+  })
+  for (const word of ['one', 'two', 'three']) {
+    await gateway.say(word)
+    await gateway.reply(`You said: ${word}`)
+  }
+  const last = gateway.model.requests.map((request) => conversation(request).at(-1))
+  assert.equal(last[0], 'user: one')
+  assert.match(
+    last[1] ?? '',
+    /^user: two\n\n\[Notice of the gateway: Your budget for today is nearly used up: 18 of 20 tokens\. Say so/,
+  )
+  assert.equal(last[2], 'user: three')
+  await gateway.logged('The budget of all chats for today is nearly used up')
+})
+
+test('what is for some counts for them alone, what excepts some does not count for those', async (t) => {
+  const budget = { per: 'user', period: 'day', tokens: 1, action: 'block' }
+  const gateway = await withBudgets(t, {
+    budgets: [
+      { ...budget, for: ['fake:ada'] },
+      { ...budget, per: 'chat', except: ['agent:main:fake:dm:ada', 'agent:main:fake:dm:bob'] },
+    ],
+  })
+  const answer = async (user: string, text: string) => {
+    await gateway.say(text, { user, chat: user })
+    return (await gateway.reply(new RegExp(text === '/budget' ? 'You are' : `${text}|used up`), user)).text
+  }
+  assert.match(await answer('bob', '/budget'), /You are `fake:bob`, this chat is `agent:main:fake:dm:bob`\.$/)
+  for (const user of ['ada', 'bob', 'eve']) assert.match(await answer(user, 'one'), /one/)
+  assert.match(await answer('ada', 'two'), /Your budget for today is used up/)
+  assert.match(await answer('bob', 'two'), /You said: two/)
+  assert.match(await answer('eve', 'two'), /budget of this chat for today is used up/)
+})
+
+test('both answers count when a router asks once more, and a call that fails counts nothing', async (t) => {
+  const budgets = [{ per: 'global', period: 'day', tokens: 10_000, action: 'block' }]
+  const router = { small_models: ['test-model'], large_model: 'large', max_share_per_day: 1 }
+  const gateway = await withBundled(
+    t,
+    { 'cost-budget': { budgets }, 'model-router': router },
+    {
+      config: { agent: { max_retries: 0 } },
+      replies: [{ text: "I'm not sure" }, { text: 'Sure' }, { error: { status: 500 } }],
+    },
+  )
+  await gateway.say('well?')
+  await gateway.reply('Sure')
+  await gateway.say('again?')
+  await gateway.reply('Sorry')
+  await gateway.say('/budget')
+  await gateway.reply(`${2 * perCall} of 10,000 tokens`)
+})
+
+test('settings that cannot be used are named', () => {
+  const cases: readonly [Readonly<Record<string, unknown>>, RegExp][] = [
+    [{ budgets: [{ per: 'user', period: 'day', action: 'warn' }] }, /number 1: expected either amount or tokens/],
+    [{ budgets: [{ per: 'user', period: 'day', amount: 1, tokens: 1, action: 'warn' }] }, /either amount or tokens/],
+    [{ budgets: [{ per: 'us', period: 'day', amount: 1, action: 'warn' }] }, /number 1: per: expected user, chat/],
+    [{ budgets: [{ per: 'user', period: 'day', amount: 1, action: 'route_down' }] }, /cheap_model is needed/],
+    [{ prices: { large: { input: 1 } } }, /prices, large: expected output/],
+    [{ timezone: 'Europe/Nowhere' }, /no time zone "Europe\/Nowhere"/],
+    [{ warn_at: 80 }, /warn_at/],
+  ]
+  for (const [settings, message] of cases) {
+    assert.throws(() => budgetSettings({ warn_at: 0.8, timezone: 'UTC', ...settings }), message)
+  }
+})
+
+const usage: Usage = { inputTokens: 1_000, outputTokens: 100, cachedInputTokens: 600, cacheWriteTokens: 200 }
+
+test('cached tokens have prices of their own, a model’s own name goes before a pattern', () => {
+  const prices = priceTable({
+    '*': { input: 1, output: 1 },
+    'claude-*': { input: 10, output: 50, cached_input: 1, cache_write: 12.5 },
+    'claude-x': { input: 0, output: 0 },
+  })
+  const [own, pattern, any] = ['claude-x', 'claude-opus', 'other'].map((model) => prices.of(model))
+  assert.ok(own && pattern && any)
+  assert.equal(costOf(usage, own), 0)
+  assert.equal(costOf(usage, pattern).toFixed(6), '0.010100')
+  assert.equal(costOf(usage, any).toFixed(6), '0.001100')
+  assert.equal(priceTable({ a: { input: 1, output: 1 } }).of('b'), undefined)
+})
+
+test('a day ends where its time zone says, a month with its last day; what is older is forgotten', async () => {
+  let now = Date.parse('2026-08-31T21:59:00Z')
+  let kept: unknown
+  const state = {
+    get: async () => kept,
+    async set(_key: string, value: unknown) {
+      kept = value
+    },
+  }
+  const deps = { state, now: () => now, timeZone: () => 'Europe/Berlin', failed: assert.ifError }
+  const ledger = await createLedger(deps)
+  const call = { id: 'a', turnId: 't', payers: ['global'] }
+  ledger.settle(call, { money: 1, tokens: 10 })
+  assert.equal(ledger.spent('global', 'month').tokens, 10)
+  now += 60_000
+  assert.deepEqual([ledger.spent('global', 'day').tokens, ledger.spent('global', 'month').tokens], [0, 0])
+  ledger.settle(call, { money: 2, tokens: 20 })
+  await ledger.settled()
+  assert.deepEqual(Object.keys(Object(kept)), ['2026-09-01', '2026-09'])
+  assert.deepEqual((await createLedger(deps)).spent('global', 'day'), { money: 2, tokens: 20 })
+})
+
+test('what a call reserved is free again when its turn asks anew or ends without having asked', async () => {
+  const state = { get: async () => undefined, set: async () => undefined }
+  const ledger = await createLedger({ state, now: () => 0, timeZone: () => 'UTC', failed: assert.ifError })
+  const reserved = () => ledger.reserved('global', '').tokens
+  const call = (id: string, turnId: string) => ({ id, turnId, payers: ['global'] })
+  ledger.reserve(call('a', 't'), { money: 0, tokens: 5 })
+  ledger.reserve(call('b', 't'), { money: 0, tokens: 7 })
+  assert.equal(reserved(), 7)
+  ledger.began('b')
+  ledger.reserve(call('c', 't'), { money: 0, tokens: 1 })
+  assert.equal(reserved(), 8)
+  ledger.turnEnded('t')
+  assert.equal(reserved(), 7)
+  ledger.settle(call('b', 't'), { money: 0, tokens: 3 })
+  assert.deepEqual([reserved(), ledger.spent('global', 'day').tokens], [0, 3])
+})
+
+test('an answer that breaks off counts what came, one that never began counts nothing', async () => {
+  const expected = { ...noUsage, inputTokens: 50, outputTokens: 9 }
+  async function costs(...chunks: readonly unknown[]): Promise<Usage | undefined> {
+    let counted: Usage | undefined
+    async function* broken() {
+      yield* chunks
+      throw new Error('cut')
+    }
+    const stream = metered(
+      async () => broken(),
+      expected,
+      (found) => {
+        counted = found
+      },
+    )
+    await assert.rejects(async () => {
+      for await (const _chunk of stream) assert.equal(counted, undefined)
+    }, /cut/)
+    return counted
+  }
+  assert.deepEqual(await costs(), noUsage)
+  assert.deepEqual(await costs({}, {}, {}), { ...expected, outputTokens: 3 })
+  const begun = { message: { usage: { input_tokens: 10, cache_read_input_tokens: 4, output_tokens: 1 } } }
+  assert.deepEqual(await costs(begun, {}, {}), { ...noUsage, inputTokens: 14, cachedInputTokens: 4, outputTokens: 3 })
+})
+
+test('the tokens of each wire format are read alike, from answers and from chunks', () => {
+  const chat = { usage: { prompt_tokens: 10, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 4 } } }
+  const details = { input_tokens_details: { cached_tokens: 4 } }
+  const responses = { response: { usage: { input_tokens: 10, output_tokens: 5, ...details } } }
+  const anthropic = { usage: { input_tokens: 6, cache_read_input_tokens: 4, output_tokens: 5 } }
+  for (const json of [chat, responses, anthropic])
+    assert.deepEqual(usageIn(json), { inputTokens: 10, outputTokens: 5, cachedInputTokens: 4, cacheWriteTokens: 0 })
+  for (const json of [null, 'x', {}, { usage: 7 }, { choices: [] }]) assert.equal(usageIn(json), undefined)
+})
