@@ -3,6 +3,7 @@
  * pulls; whatever was opened is closed when the outermost stream ends.
  */
 import { HermesError } from '../lib/errors.ts'
+import { overlook } from './awaiting.ts'
 import type { Branch } from './branch.ts'
 import type { CallRun } from './call-run.ts'
 import type { Awaitable, Fields, ModelCallView, Next } from './contract.ts'
@@ -50,9 +51,10 @@ async function openFrame(
   const what = `the stream of ${nameOf(entry)}`
   const lease = new StreamLease(run, entry, branch, (given, way) => openAt(chain, depth + 1, given ?? request, way))
   const replay = entry.failsOpen ? new Replay() : undefined
-  const next = async (given?: Fields) => {
-    const inner = await lease.next(given)
-    return iterable(replay === undefined ? inner : replay.record(inner))
+  const next = (given?: Fields): Promise<AsyncIterable<unknown>> => {
+    const opening = lease.next(given).then((inner) => iterable(replay === undefined ? inner : replay.record(inner)))
+    overlook(opening)
+    return opening
   }
   const skip = async (error: unknown): Promise<Chunks> => {
     if (replay === undefined || !replay.possible) throw error

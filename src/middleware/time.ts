@@ -9,13 +9,16 @@ export type MicroClock = () => number
 const driftMs = 50
 
 /** The clock of the system, with the microseconds of the clock that only ever goes forward. */
-export function createMicroClock(): MicroClock {
-  let startMs = Date.now() - performance.now()
+export function createMicroClock(
+  wall: () => number = Date.now,
+  forward: () => number = () => performance.now(),
+): MicroClock {
+  let startMs = wall() - forward()
   return () => {
-    const wallMs = Date.now()
-    const sinceMs = performance.now()
-    if (Math.abs(startMs + sinceMs - wallMs) > driftMs) startMs = wallMs - sinceMs
-    return Math.floor((startMs + sinceMs) * 1_000)
+    const wallMs = wall()
+    const forwardMs = forward()
+    if (Math.abs(startMs + forwardMs - wallMs) > driftMs) startMs = wallMs - forwardMs
+    return Math.floor((startMs + forwardMs) * 1_000)
   }
 }
 

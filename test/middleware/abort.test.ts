@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Middleware } from '../../src/middleware/contract.ts'
 import { gate, recordEvents, rejection, setUp, toolCall, warnings } from './support.ts'
 
 const reason = new Error('the person left')
@@ -67,14 +68,24 @@ test('a call that ends in time after an abort is left by nobody', async () => {
 })
 
 test('after an abort a callback that fails for a reason of its own is not skipped: the abort is what the caller gets', async () => {
-  for (const kind of ['tool_request', 'tool_execution'] as const) {
-    const { middleware } = setUp()
-    const leaving = new AbortController()
-    middleware.registerMiddleware(kind, async () => {
-      leaving.abort(reason)
-      throw new TypeError('confused')
-    })
-    assert.equal(await rejection(middleware.tool(toolCall({ signal: leaving.signal }))), reason, kind)
+  const leave = async () => {
+    leaving.abort(reason)
+    throw new TypeError('confused')
+  }
+  let leaving = new AbortController()
+  const registrations = [
+    (on: Middleware) => on.registerMiddleware('tool_request', leave),
+    (on: Middleware) => on.registerMiddleware('tool_execution', leave),
+    (on: Middleware) => on.registerGuardrail('open', 'tool', leave, { fails: 'open' }),
+    (on: Middleware) => on.registerIntercept('open', 'tool_request', leave, { fails: 'open' }),
+    (on: Middleware) => on.registerIntercept('open', 'tool_execution', leave, { fails: 'open' }),
+  ]
+  for (const register of registrations) {
+    leaving = new AbortController()
+    const { middleware, log } = setUp()
+    register(middleware)
+    assert.equal(await rejection(middleware.tool(toolCall({ signal: leaving.signal }))), reason, String(register))
+    assert.deepEqual(warnings(log), [])
   }
 })
 

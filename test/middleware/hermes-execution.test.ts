@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { HermesError, isHermesError } from '../../src/lib/errors.ts'
 import type { ToolExecutionPayload } from '../../src/middleware/contract.ts'
 import { GuardrailRejected } from '../../src/middleware/rejected.ts'
@@ -316,10 +317,13 @@ test('failing closed, a callback that throws while next_call runs ends the call 
     await wait.promise
     ended = true
   }
-  const work = rejection(middleware.tool(toolCall({ handler })))
+  const work = rejection(middleware.tool(toolCall({ handler }))).then((error) => {
+    assert.equal(ended, true)
+    return error
+  })
+  await nextTurn()
   wait.resolve()
   assert.equal(await work, own)
-  assert.equal(ended, true)
 })
 
 test('a refusal thrown by a callback ends the call, although callbacks fail open', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isHermesError } from '../../src/lib/errors.ts'
-import type { Intercepts, ScopeSpec } from '../../src/middleware/contract.ts'
+import type { Intercepts, ScopeSpec, ToolCallView } from '../../src/middleware/contract.ts'
 import { gate, modelCall, rejection, setUp, toolCall, warnings } from './support.ts'
 
 type Intercept = Intercepts['tool_execution']
@@ -202,21 +202,63 @@ test('calling off one way leaves the other ways of the call alone', async () => 
 test('an intercept further out calls off what intercepts further inside still run', async () => {
   const { middleware } = setUp()
   const started = gate()
-  let inner: AbortSignal | undefined
+  const signals: AbortSignal[] = []
+  let inner: ToolCallView | undefined
+  let unseen: ToolCallView | undefined
   middleware.registerIntercept('a: impatient', 'tool_execution', async (_call, next) => {
     void next()
     await started.promise
     return 'instead'
   })
-  middleware.registerIntercept('b: patient', 'tool_execution', (_call, next) => next())
+  middleware.registerIntercept('b: patient', 'tool_execution', (call, next) => {
+    inner = call
+    signals.push(call.signal)
+    return next()
+  })
+  middleware.registerIntercept('c: patient', 'tool_execution', (call, next) => {
+    unseen = call
+    return next()
+  })
   const handler = (_args: unknown, signal: AbortSignal) => {
-    inner = signal
+    signals.push(signal)
     started.resolve()
     return new Promise(() => undefined)
   }
   assert.equal(await middleware.tool(toolCall({ handler })), 'instead')
-  assert.equal(inner?.aborted, true)
+  assert.deepEqual(
+    signals.map(({ aborted }) => aborted),
+    [true, true],
+  )
+  assert.equal(inner?.signal, signals[0])
+  assert.equal(unseen?.signal.aborted, true, 'also if nobody had looked before')
 })
+
+for (const family of ['nemo', 'hermes'] as const) {
+  test(`what an intercept called off begins nothing any more (${family} inside)`, async () => {
+    const { middleware } = setUp()
+    const started = gate()
+    const wait = gate()
+    const late = Promise.withResolvers<unknown>()
+    middleware.registerIntercept('impatient', 'tool_execution', async (_call, next) => {
+      void next()
+      await started.promise
+      return 'instead'
+    })
+    const slow = async (next: () => Promise<unknown>) => {
+      started.resolve()
+      await wait.promise
+      late.resolve(await rejection(next()))
+    }
+    if (family === 'nemo')
+      middleware.registerIntercept('slow', 'tool_execution', (_call, next) => slow(next), { priority: 1 })
+    else middleware.registerMiddleware('tool_execution', ({ next_call }) => slow(next_call))
+    const tool = counted()
+    assert.equal(await middleware.tool(toolCall(tool)), 'instead')
+    wait.resolve()
+    assert.ok(isHermesError(await late.promise, 'middleware/next-revoked'))
+    assert.equal(tool.runs.count, 0)
+  })
+}
 
 test('next after the intercept has settled rejects and runs nothing', async () => {
   const { middleware } = setUp()

@@ -123,6 +123,18 @@ test('a request intercept that throws fails the call with its own error, and an 
   assert.equal(event?.metadata?.['exception.type'], 'TypeError')
 })
 
+test('an event tells of a tool_request callback that throws, too', async () => {
+  const { middleware } = setUp()
+  const events = recordEvents(middleware)
+  middleware.forPlugin('paths').registerMiddleware('tool_request', function shorten() {
+    throw fault
+  })
+  await middleware.tool(toolCall())
+  await middleware.flush()
+  assert.equal(events.length, 3)
+  assert.deepEqual(events[0]?.data, { kind: 'tool_request', intercept: 'shorten', plugin: 'paths', error: 'no' })
+})
+
 test('undefined from a request intercept is an error that names plugin and intercept', async () => {
   const { middleware } = setUp()
   // As a plugin without types may do.

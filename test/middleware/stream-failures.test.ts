@@ -230,7 +230,7 @@ test('failing open does not hide a failure of the provider', async () => {
 })
 
 test('a stream intercept that catches an abort does not make an answer of it', async () => {
-  const { middleware } = setUp()
+  const { middleware, log } = setUp({ graceMs: 10_000 })
   const leaving = new AbortController()
   const reason = new Error('stop')
   middleware.registerIntercept('swallows', 'model_stream', async function* (_call, next) {
@@ -253,6 +253,7 @@ test('a stream intercept that catches an abort does not make an answer of it', a
   await begun.promise
   leaving.abort(reason)
   assert.equal(await work, reason)
+  assert.deepEqual(warnings(log), [], 'the provider heard of it by its signal')
 })
 
 test('an intercept gets its turn to clean up when its stream is closed early', async () => {
@@ -275,7 +276,7 @@ test('an intercept gets its turn to clean up when its stream is closed early', a
 })
 
 test('after an abort a stream intercept that fails open is not skipped: the abort is what the caller gets', async () => {
-  const { middleware } = setUp()
+  const { middleware, log } = setUp()
   const leaving = new AbortController()
   const reason = new Error('stop')
   middleware.registerIntercept(
@@ -290,4 +291,30 @@ test('after an abort a stream intercept that fails open is not skipped: the abor
   const { state, stream } = watched(['a'])
   assert.equal(await rejection(middleware.model(modelCall([], { stream, signal: leaving.signal }))), reason)
   assert.equal(state.opened, 0)
+  assert.deepEqual(warnings(log), [])
+})
+
+test('a stream that opens after the intercept that asked for it has ended is closed at once', async () => {
+  const { middleware } = setUp()
+  const opening = gate()
+  const closed = gate()
+  middleware.registerIntercept('a: does not wait', 'model_stream', async function* (_call, next) {
+    void next()
+    yield 'mine'
+  })
+  middleware.registerIntercept('b: slow to open', 'model_stream', async () => {
+    await opening.promise
+    return {
+      [Symbol.asyncIterator]: () => ({
+        next: async () => ({ done: false, value: 'late' }),
+        async return() {
+          closed.resolve()
+          return { done: true, value: undefined }
+        },
+      }),
+    }
+  })
+  assert.equal(await middleware.model(modelCall()), 'mine')
+  opening.resolve()
+  await closed.promise
 })
