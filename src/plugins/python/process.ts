@@ -76,7 +76,9 @@ export function createPythonProcess(deps: PythonProcessDeps): PythonProcess {
   }
 
   function onEnd({ expected, how }: HostEnd): void {
-    if (!expected && isOpen) died(how)
+    if (expected || !isOpen) return
+    era.loaded = -1
+    died(how)
   }
 
   function died(how: string): void {
@@ -95,7 +97,7 @@ export function createPythonProcess(deps: PythonProcessDeps): PythonProcess {
 
   async function revive(ms: number): Promise<void> {
     await pause(ms, ended.signal)
-    if (ended.signal.aborted || renewals.size === 0 || fault !== '' || isRunning()) return
+    if (ended.signal.aborted || renewals.size === 0 || fault !== '') return
     try {
       await loaded(era)
     } catch (error) {
