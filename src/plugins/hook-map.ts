@@ -217,7 +217,7 @@ export interface HookPayloads {
     readonly choice: 'once' | 'session' | 'always' | 'deny' | 'timeout' | 'cancelled'
     readonly decided_by: string
   }
-  /** An agent begins to work for another one. Nothing here starts any yet. */
+  /** An agent begins to work for another one. */
   readonly subagent_start: SubagentKeys & {
     readonly parent_subagent_id: string | null
     readonly child_subagent_id: string
