@@ -1,0 +1,266 @@
+/**
+ * Loading plugins in Python: what keeps one from being loaded is said with its place, and a process that ends comes back
+ * with the same registrations, or is set aside.
+ */
+import assert from 'node:assert/strict'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite, type TestContext, test } from 'node:test'
+import { HermesError } from '../../src/lib/errors.ts'
+import { timeout, withoutPython } from '../hosts/support.ts'
+import { createManualClock } from '../kit/manual-clock.ts'
+import { tempHome } from '../kit/temp-home.ts'
+import { environment, type PythonSetup, pythonWith, snake } from './python-support.ts'
+import { here } from './support.ts'
+
+const options = { skip: withoutPython, timeout }
+const ending = { response_text: 'r', session_id: 's', model: 'm', platform: 'web' }
+
+async function reasonOf(t: TestContext, text: string, more: Partial<PythonSetup> = {}) {
+  const made = await pythonWith(t, { plugins: { snake: text }, ...more })
+  const { state, reason, registered } = made.report('snake')
+  assert.deepEqual([state, registered], ['failed', []])
+  assert.equal(made.hooks.has('pre_tool_call'), false)
+  for (const { host } of made.hosts) assert.equal(host.status().state, 'stopped')
+  return reason.replaceAll(made.folder, '')
+}
+
+suite('a plugin in Python that cannot be loaded', options, () => {
+  const hooked = 'def register(ctx):\n    ctx.register_hook("pre_tool_call", print)\n'
+
+  test('says why and where, and leaves nothing behind', async (t) => {
+    assert.equal(await reasonOf(t, `${hooked}    raise KeyError("x")\n`), "/snake/__init__.py:3: KeyError: 'x'")
+    assert.match(
+      await reasonOf(t, 'import json\nimport no_such_thing\n'),
+      /^\/snake\/__init__\.py:2: ModuleNotFoundError: No module/,
+    )
+    assert.match(await reasonOf(t, 'def register(ctx)\n'), /^\/snake\/__init__\.py:1: SyntaxError/)
+    assert.match(
+      await reasonOf(t, 'x = 1\n'),
+      /^.*\/snake\/__init__\.py: AttributeError: expected a function `register`/,
+    )
+    assert.match(
+      await reasonOf(t, `import sys\n${hooked}    sys.exit(2)\n`),
+      /snake\/__init__\.py:4: sys\.exit\(2\) was called/,
+    )
+    assert.match(await reasonOf(t, `import os\n${hooked}    os._exit(2)\n`), /__init__\.py: .*ended with exit code 2/)
+    assert.match(await reasonOf(t, `async ${hooked}    raise OSError("no")\n`), /__init__\.py:3: OSError: no/)
+  })
+
+  test('is told which things can be registered', async (t) => {
+    const reason = await reasonOf(t, 'def register(ctx):\n    ctx.register_everything(1)\n')
+    assert.match(
+      reason,
+      /^\/snake\/__init__\.py:2: AttributeError: ctx\.register_everything does not exist here; there are register_background_daemon, register_command, register_hook, register_middleware, register_system_prompt_section, register_tool$/,
+    )
+    assert.match(
+      await reasonOf(t, 'def register(ctx):\n    ctx.register_hook("pre_tool_call", 7)\n'),
+      /TypeError: .*expected a function, found int/,
+    )
+  })
+
+  test('is not waited for longer than it may take', async (t) => {
+    const reason = await reasonOf(t, `${hooked}    while True:\n        pass\n`, { limits: { loadMs: 300 } })
+    assert.match(reason, /did not finish loading in time/)
+  })
+
+  test('is listed with the reason when there is no Python, or one that is too old', async (t) => {
+    const folder = tempHome(t)
+    const old = join(folder, 'python-old')
+    writeFileSync(
+      old,
+      `#!/bin/sh\necho '{"t":"refused","reason":"it is Python 3.8.1, handlers need 3.9 or newer"}' >&4\nexit 1\n`,
+    )
+    chmodSync(old, 0o755)
+    const at = (command: string) => ({ surroundingsOf: () => ({ env: environment, command }) })
+    assert.match(await reasonOf(t, hooked, at(join(folder, 'nowhere'))), /python3, 3\.9|cannot be started/)
+    assert.match(await reasonOf(t, hooked, at(old)), /it is Python 3\.8\.1, handlers need 3\.9 or newer/)
+  })
+
+  test('does not keep the others from being loaded', async (t) => {
+    const good =
+      'def register(ctx):\n    ctx.register_hook("transform_llm_output", lambda response_text: response_text + "!")\n'
+    const made = await pythonWith(t, { plugins: { bad: 'raise ValueError("no")\n', good } })
+    assert.deepEqual([made.report('bad').state, made.report('good').state], ['failed', 'loaded'])
+    assert.deepEqual(await made.hooks.collect('transform_llm_output', here, () => ending), [
+      { owner: 'good', value: 'r!' },
+    ])
+  })
+})
+
+suite('a plugin in Python', options, () => {
+  test('is a package: its own modules come first, whatever ours are called', async (t) => {
+    const files = {
+      ...snake(
+        'my-snake',
+        `from . import wire
+from .deep.er import depth
+import context
+import hermes_host_of_mine
+async def register(ctx):
+    ctx.register_hook("transform_llm_output", tell)
+def tell(**_):
+    import plugins, call
+    return " ".join([__name__, wire.NAME, depth(), context.NAME, hermes_host_of_mine.NAME, plugins.NAME, call.NAME])
+`,
+      ),
+      'my-snake/wire.py': 'NAME = __name__\n',
+      'my-snake/context.py': 'NAME = "context"\n',
+      'my-snake/plugins.py': 'NAME = "plugins"\n',
+      'my-snake/call.py': 'NAME = "call"\n',
+      'my-snake/hermes_host_of_mine.py': 'NAME = "mine"\n',
+      'my-snake/deep/__init__.py': '',
+      'my-snake/deep/er.py': 'from ..wire import NAME\ndef depth():\n    return "deep in " + NAME\n',
+    }
+    const made = await pythonWith(t, { files, loading: { plugins: { enabled: ['my-snake'] } } })
+    assert.equal(made.report('my-snake').reason, '')
+    const [answer] = await made.hooks.collect('transform_llm_output', here, () => ending)
+    assert.equal(
+      answer?.value,
+      'hermes_plugin_my_snake hermes_plugin_my_snake.wire deep in hermes_plugin_my_snake.wire context mine plugins call',
+    )
+  })
+
+  test('shares nothing with another one: each has a process', async (t) => {
+    const text =
+      'import os\ndef register(ctx):\n    ctx.register_hook("transform_llm_output", lambda: str(os.getpid()))\n'
+    const made = await pythonWith(t, { plugins: { one: text, two: text } })
+    const answers = await made.hooks.collect('transform_llm_output', here, () => ending)
+    assert.deepEqual(
+      answers.map(({ value }) => Number(value)),
+      made.hosts.map(({ host }) => host.status().pid),
+    )
+    assert.equal(new Set(answers.map(({ value }) => value)).size, 2)
+  })
+
+  test('that would stand before a tool or a command is loaded without it, unless it insists', async (t) => {
+    const taken = (what: 'plugins/tool-taken' | 'plugins/command-taken') => ({
+      register: () => {
+        throw new HermesError(what, '(terminal)')
+      },
+    })
+    const services = { tools: taken('plugins/tool-taken'), commands: taken('plugins/command-taken') }
+    const text = (override: string) => `def register(ctx):
+    ctx.register_tool("terminal", "mine", {}, print, override=${override})
+    ctx.register_command("new", print)
+    ctx.register_hook("transform_llm_output", print)
+`
+    const made = await pythonWith(t, { plugins: { snake: text('False') }, services })
+    const { state, warnings, registered } = made.report('snake')
+    assert.equal(state, 'loaded')
+    assert.deepEqual(registered, [{ kind: 'hook', name: 'transform_llm_output' }])
+    assert.match(warnings.join('\n'), /the tool terminal is left out: .*exists already.*\nthe command new is left out/)
+    assert.match(
+      await reasonOf(t, text('True'), { services }),
+      /__init__\.py:2: PermissionError: A tool of this name exists already/,
+    )
+  })
+
+  test('comes back at the next call with what it had registered; what differs is reported', async (t) => {
+    const text = `import os, sys
+file = os.environ["HERMES_HOME"] + "/second"
+second = os.path.exists(file)
+def die(**_):
+    open(file, "w").close()
+    os._exit(1)
+def register(ctx):
+    ctx.register_hook("transform_llm_output", lambda: "second" if second else "first")
+    ctx.register_hook("pre_tool_call" if not second else "post_tool_call", die)
+`
+    const made = await pythonWith(t, { plugins: { snake: text } })
+    const said = async () =>
+      (await made.hooks.collect('transform_llm_output', here, () => ending)).map(({ value }) => value)
+    assert.deepEqual(await said(), ['first'])
+    const { registered } = made.report('snake')
+    const keys = {
+      tool_name: 'x',
+      args: {},
+      task_id: '',
+      session_id: '',
+      tool_call_id: '',
+      turn_id: '',
+      api_request_id: '',
+    }
+    const die = () => made.hooks.collect('pre_tool_call', here, () => ({ ...keys, middleware_trace: [] }))
+    await die()
+    await made.log.line(/started again when it is needed/)
+    assert.deepEqual(await said(), ['second'])
+    const { state, warnings, registered: after } = made.report('snake')
+    assert.equal(state, 'loaded')
+    assert.deepEqual(after, registered)
+    assert.deepEqual(warnings, [
+      'its new process registers hook post_tool_call 1, which the one before had not; it is left out',
+      'its new process does not register hook pre_tool_call 1 any more; it does nothing',
+    ])
+    // What is there no more fails as any callback may.
+    assert.deepEqual(await die(), [])
+    assert.deepEqual(await said(), ['second'])
+  })
+
+  test('that ends again and again is given more time, then set aside until it is loaded anew', async (t) => {
+    const time = createManualClock()
+    const text = `import os
+def die(response_text):
+    if response_text == "die":
+        os._exit(1)
+    return "alive"
+def register(ctx):
+    ctx.register_hook("transform_llm_output", die)
+`
+    const made = await pythonWith(t, { plugins: { snake: text }, clock: time.now, random: () => 1 })
+    const ask = async (what: string) =>
+      (await made.hooks.collect('transform_llm_output', here, () => ({ ...ending, response_text: what }))).map(
+        ({ value }) => value,
+      )
+    const starts = () => made.hosts.at(-1)?.host.status().starts
+    assert.deepEqual(await ask('r'), ['alive'])
+    await ask('die')
+    assert.deepEqual(await ask('r'), [])
+    assert.equal(starts(), 1)
+    time.advance(1_000)
+    assert.deepEqual(await ask('r'), ['alive'])
+    assert.equal(starts(), 2)
+    // An answer in between begins the count anew.
+    await ask('die')
+    time.advance(1_000)
+    await ask('die')
+    time.advance(1_000)
+    assert.deepEqual(await ask('r'), [])
+    time.advance(1_000)
+    assert.equal(starts(), 3)
+    await ask('die')
+    const { state, reason } = made.report('snake')
+    assert.equal(state, 'failed')
+    assert.match(reason, /its process has ended 3 times in a row \(ended with exit code 1\)/)
+    assert.deepEqual(
+      made.loader.troubles().map(({ id, state }) => [id, state]),
+      [['snake', 'failed']],
+    )
+    time.advance(1_000_000)
+    assert.deepEqual(await ask('r'), [])
+
+    await made.loader.sync()
+    assert.equal(made.report('snake').state, 'loaded')
+    assert.deepEqual(await ask('r'), ['alive'])
+    assert.equal(made.hosts.length, 2)
+  })
+
+  test('that cannot be loaded again is set aside as one that ends', async (t) => {
+    const text = `import os
+file = os.environ["HERMES_HOME"] + "/second"
+if os.path.exists(file):
+    raise RuntimeError("once is enough")
+def die(**_):
+    open(file, "w").close()
+    os._exit(1)
+def register(ctx):
+    ctx.register_hook("transform_llm_output", die)
+`
+    const made = await pythonWith(t, { plugins: { snake: text } })
+    const ask = () => made.hooks.collect('transform_llm_output', here, () => ending)
+    for (let n = 0; n < 5; n += 1) assert.deepEqual(await ask(), [])
+    const { state, reason } = made.report('snake')
+    assert.equal(state, 'failed')
+    assert.match(reason, /could not load it again: .*once is enough/)
+  })
+})
