@@ -6,6 +6,7 @@ import { readFileSync, rmSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { parseYaml } from '../../src/lib/yaml.ts'
 import { homeWith, runHere } from '../cli/support.ts'
 import { python, withoutPython } from '../hosts/support.ts'
 import type { ModelReply } from '../kit/servers/script.ts'
@@ -92,7 +93,7 @@ test('the tutorial of the plugin goes as it is written', async (t) => {
   assert.equal((await runHere(root, ['plugins', 'disable', 'clock-3'])).stdout, 'clock-3 is disabled.\n')
 })
 
-test('refuse a call: a guardrail refuses a tool and a question, a hook blocks and changes', async (t) => {
+test('refuse a call: a guardrail refuses a tool and a question, a hook blocks, changes and asks', async (t) => {
   const page = 'docs/how-to/refuse-a-call.md'
   const gateway = await withPlugins(t, page, ['no-deletes', 'careful'], {
     replies: [
@@ -100,13 +101,23 @@ test('refuse a call: a guardrail refuses a tool and a question, a hook blocks an
       calls('terminal', { command: 'git push --force' }),
       calls('terminal', { command: 'ls' }),
       { text: 'done' },
+      calls('terminal', { command: 'echo allowed' }),
+      { text: 'as you like' },
     ],
+    files: { 'plugins/ask-first/plugin.yaml': 'name: ask-first\n', '.seen-with-A': '' },
   })
   await gateway.say('clean up')
   await gateway.reply('done')
   assert.match(await told(gateway, 1), /Nothing is deleted here\./)
   assert.match(await told(gateway, 2), /Without --force, please\./)
-  assert.match(await told(gateway, 3), /config\.yaml/)
+  assert.match(await told(gateway, 3), /\.seen-with-A/)
+  gateway.configure({ plugins: { enabled: ['ask-first'] } })
+  await gateway.post('/api/plugins/reload', {})
+  await gateway.say('and now?')
+  await gateway.reply(/May I run `terminal`\? It runs a command\.[\s\S]*echo allowed/)
+  await gateway.say('/approve')
+  await gateway.reply('as you like')
+  assert.match(await told(gateway, 5), /allowed\\+n/)
   gateway.configure({
     plugins: { enabled: ['no-deletes'], entries: { 'no-deletes': { settings: { open: false } } } },
   })
@@ -231,4 +242,23 @@ test('write a plugin in Python: it reminds, counts, rewrites and wraps', { skip:
   await gateway.logged('terminal ended: ok')
   await gateway.say('/used')
   await gateway.reply("{'terminal': 1}")
+})
+
+test('the plugins that ship load with the settings of the page', async (t) => {
+  openDoor(t)
+  const page = 'docs/how-to/spend-limits-and-routing.md'
+  const { blocks } = await readPage(page, textOf(page))
+  const sections = blocks.flatMap(({ file, text }) => (file === 'config.yaml' ? [parseYaml(text, file).value] : []))
+  const gateway = await startTestGateway(t)
+  for (const section of sections) {
+    assert.ok(typeof section === 'object' && section !== null)
+    gateway.configure({ ...section })
+    await gateway.post('/api/plugins/reload', {})
+    const loaded = (await gateway.current().plugins()).filter(({ state }) => state !== 'off')
+    assert.deepEqual(
+      loaded.map(({ state, reason, warnings }) => [state, reason, warnings]),
+      [['loaded', '', []]],
+    )
+  }
+  assert.equal(sections.length, 3)
 })
