@@ -104,6 +104,10 @@ const doors: Readonly<Record<string, RegExp>> = {
   '@slack/bolt': /^platforms\/slack\//,
   esbuild: /^src\/packages\//,
   semver: /^src\/plugins\/versions/,
+  '@opentelemetry/api': /^plugins\/otel\//,
+  '@opentelemetry/exporter-trace-otlp-http': /^plugins\/otel\//,
+  '@opentelemetry/resources': /^plugins\/otel\//,
+  '@opentelemetry/sdk-trace-node': /^plugins\/otel\//,
 }
 
 function doorViolation(from: string, to: string): string | undefined {

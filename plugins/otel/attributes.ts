@@ -1,0 +1,133 @@
+/**
+ * What spans say: the name and the attributes of OpenTelemetry's GenAI conventions, read from the events of managed calls.
+ */
+import { type Fields, isRecord, list, type ManagedEvent, num, record, str, usageIn } from '#sdk'
+import { inputContent, outputContent, shortened } from './content.ts'
+import type { ContentSettings } from './settings.ts'
+
+export type Attributes = Record<string, string | number | boolean | string[]>
+
+export function spanName({ category, name, category_profile: profile }: ManagedEvent): string {
+  switch (category) {
+    case 'llm':
+      return `chat ${str(profile?.['model_name'])}`.trimEnd()
+    case 'tool':
+      return `execute_tool ${name}`
+    case 'agent':
+      return name === 'turn' ? 'invoke_agent hermes' : name
+    case 'guardrail':
+      return `guardrail ${name}`
+    default:
+      return name
+  }
+}
+
+export function startAttributes(event: ManagedEvent, content: ContentSettings): Attributes {
+  const { category, name } = event
+  return {
+    ...surroundings(event.metadata ?? {}),
+    ...(category === 'agent' && name === 'turn'
+      ? { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': 'hermes' }
+      : {}),
+    ...(category === 'llm' ? modelRequest(event, content) : {}),
+    ...(category === 'tool' ? toolRequest(event, content) : {}),
+  }
+}
+
+export function endAttributes(event: ManagedEvent, content: ContentSettings): Attributes {
+  const { category, category_profile: profile, data, metadata } = event
+  const errorType = str(metadata?.['error.type'])
+  return {
+    ...(errorType === '' ? {} : { 'error.type': errorType }),
+    ...(category === 'llm' ? modelResponse(record(data), profile ?? {}, content) : {}),
+    ...(category === 'tool' && content.included && data !== null
+      ? { 'gen_ai.tool.call.result': shortened(data, content.maxTextChars) }
+      : {}),
+  }
+}
+
+/** Which conversation, which turn, where. */
+function surroundings(metadata: Fields): Attributes {
+  return present({
+    'gen_ai.conversation.id': metadata['session_id'],
+    'session.id': metadata['session_id'],
+    'hermes.turn.id': metadata['turn_id'],
+    'hermes.task.id': metadata['task_id'],
+    'hermes.platform': metadata['platform'],
+    'hermes.route': metadata['route'],
+    'hermes.iteration': metadata['iteration'],
+    'hermes.api_request.id': metadata['api_request_id'],
+    'hermes.retry_count': metadata['retry_count'],
+  })
+}
+
+function modelRequest({ name, category_profile: profile, data, metadata }: ManagedEvent, content: ContentSettings) {
+  const request = record(data)
+  const address = URL.parse(str(metadata?.['base_url']))
+  const port = Number(address?.port) || (address?.protocol === 'http:' ? 80 : 443)
+  return {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': name === 'openai-responses' ? 'openai' : name,
+    'gen_ai.request.stream': true,
+    ...present({
+      'gen_ai.request.model': profile?.['model_name'],
+      'gen_ai.request.max_tokens':
+        request['max_tokens'] ?? request['max_completion_tokens'] ?? request['max_output_tokens'],
+      'gen_ai.request.temperature': request['temperature'],
+      'gen_ai.request.top_p': request['top_p'],
+    }),
+    ...(address === null ? {} : { 'server.address': address.hostname, 'server.port': port }),
+    ...(content.included && data !== null ? inputContent(request, content.maxTextChars) : {}),
+  }
+}
+
+function modelResponse(response: Fields, profile: Fields, content: ContentSettings): Attributes {
+  const usage = usageIn(response)
+  const reasons = finishReasons(response)
+  return {
+    ...present({
+      'gen_ai.response.id': response['id'],
+      'gen_ai.response.model': response['model'],
+      'gen_ai.response.time_to_first_chunk': profile['time_to_first_chunk'],
+    }),
+    ...(reasons.length === 0 ? {} : { 'gen_ai.response.finish_reasons': reasons }),
+    ...(usage === undefined
+      ? {}
+      : {
+          'gen_ai.usage.input_tokens': usage.inputTokens,
+          'gen_ai.usage.output_tokens': usage.outputTokens,
+          'gen_ai.usage.cache_read.input_tokens': usage.cachedInputTokens,
+          'gen_ai.usage.cache_creation.input_tokens': usage.cacheWriteTokens,
+        }),
+    ...(content.included ? outputContent(response, content.maxTextChars) : {}),
+  }
+}
+
+/** In the vendor's own words. */
+function finishReasons(response: Fields): string[] {
+  const choices = list(response['choices']).filter(isRecord)
+  const cut = str(record(response['incomplete_details'])['reason'])
+  const own = Array.isArray(response['output']) ? cut || str(response['status']) : str(response['stop_reason'])
+  return [...choices.map((choice) => str(choice['finish_reason'])), own].filter((reason) => reason !== '')
+}
+
+function toolRequest({ name, category_profile: profile, data }: ManagedEvent, content: ContentSettings): Attributes {
+  return {
+    'gen_ai.operation.name': 'execute_tool',
+    'gen_ai.tool.name': name,
+    'gen_ai.tool.type': 'function',
+    ...present({ 'gen_ai.tool.call.id': profile?.['tool_call_id'] }),
+    ...(content.included && data !== null
+      ? { 'gen_ai.tool.call.arguments': shortened(data, content.maxTextChars) }
+      : {}),
+  }
+}
+
+/** Texts that are not empty, and numbers. */
+function present(values: Fields): Attributes {
+  const found: Attributes = {}
+  for (const [name, value] of Object.entries(values)) {
+    if (typeof value === 'string' ? value !== '' : typeof value === 'number') found[name] = str(value) || num(value)
+  }
+  return found
+}

@@ -1,0 +1,74 @@
+/**
+ * OpenTelemetry's SDK, as far as it is used: a provider of its own (nothing is registered globally), a bounded queue, an
+ * exporter over HTTP. The only files that import its packages are this one and the one that makes spans; they are loaded
+ * when the plugin is.
+ */
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
+import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
+import { BatchSpanProcessor, NodeTracerProvider, type SpanExporter } from '@opentelemetry/sdk-trace-node'
+import { type Logger, type ManagedEvent, messageOf } from '#sdk'
+import type { OtelSettings } from './settings.ts'
+import { createSpans } from './spans.ts'
+
+export interface Tracing {
+  hear(event: ManagedEvent): void
+  /** Sends what waits, for at most the timeout. Rejects when that fails. */
+  close(): Promise<void>
+}
+
+export interface TracingDeps {
+  readonly settings: OtelSettings
+  /** Of the plugin. */
+  readonly version: string
+  readonly log: Logger
+}
+
+export function openTracing({ settings, version, log }: TracingDeps): Tracing {
+  const { url, headers, serviceName, content, maxQueue, intervalMs, timeoutMs } = settings
+  const exporter = new OTLPTraceExporter({
+    ...(url === undefined ? {} : { url }),
+    headers,
+    timeoutMillis: timeoutMs,
+  })
+  const processor = new BatchSpanProcessor(told(exporter, log), {
+    maxQueueSize: maxQueue,
+    maxExportBatchSize: Math.min(512, maxQueue),
+    scheduledDelayMillis: intervalMs,
+    exportTimeoutMillis: timeoutMs,
+  })
+  const named = serviceName === '' ? {} : { 'service.name': serviceName }
+  const resource = defaultResource()
+    .merge(resourceFromAttributes({ 'service.name': 'hermes-gateway' }))
+    .merge(detectResources({ detectors: [envDetector] }))
+    .merge(resourceFromAttributes(named))
+  const provider = new NodeTracerProvider({ resource, spanProcessors: [processor] })
+  const spans = createSpans(provider.getTracer('hermes-gateway', version), content)
+  return {
+    hear: spans.hear,
+    async close() {
+      spans.close()
+      await provider.shutdown()
+    },
+  }
+}
+
+/** The SDK tells nobody of spans that could not be sent; here the log hears of the first ones, and when it works again. */
+function told(exporter: OTLPTraceExporter, log: Logger): SpanExporter {
+  let lost = 0
+  return {
+    export(spans, done) {
+      exporter.export(spans, (result) => {
+        if (result.error !== undefined) {
+          if (lost === 0) log.warn({ error: result.error }, `spans could not be sent: ${messageOf(result.error)}`)
+          lost += spans.length
+        } else if (lost > 0) {
+          log.info({ lost }, `spans are sent again; ${lost} were lost`)
+          lost = 0
+        }
+        done(result)
+      })
+    },
+    forceFlush: () => exporter.forceFlush(),
+    shutdown: () => exporter.shutdown(),
+  }
+}
