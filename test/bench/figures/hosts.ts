@@ -14,6 +14,7 @@ import { silentLog } from '../../../src/lib/log.ts'
 import type { Figure, Row } from '../figure.ts'
 import { killed } from '../kit/children.ts'
 import { rssMbOf } from '../kit/proc.ts'
+import { pythonPlugin } from '../kit/python-plugin.ts'
 import { median, quantile } from '../kit/stats.ts'
 
 interface Setup {
@@ -39,7 +40,10 @@ export const hosts: Figure = {
       progress(setup.title)
       rows.push(...(await measureOne(setup, full)))
     }
-    return rows
+    const python = setups().find(({ language }) => language === 'python')
+    if (python === undefined) return rows
+    progress('a plugin in Python')
+    return [...rows, ...(await pluginCalls(python.command, full))]
   },
 }
 
@@ -141,6 +145,38 @@ async function calls(setup: Setup, folder: string, full: boolean): Promise<Row[]
   } finally {
     await killed(bare.child)
     await host.stop()
+  }
+}
+
+/** A hook and a wrapper of a plugin, with everything around them that a turn has. */
+async function pluginCalls(command: string, full: boolean): Promise<Row[]> {
+  const plugin = await pythonPlugin(command)
+  try {
+    const count = full ? 10_000 : 2_000
+    const rows: Row[] = []
+    for (const [what, run, bar] of [
+      ['a hook that answers', plugin.hook, 0.5],
+      ['tool_execution with next_call', plugin.tool, undefined],
+    ] as const) {
+      const once = async () => void (await run())
+      await times(count / 4, once)
+      const cpu = process.cpuUsage()
+      const warm = await times(count, once)
+      const { user, system } = process.cpuUsage(cpu)
+      rows.push(
+        {
+          name: `Python plugin: ${what}, p50`,
+          measured: median(warm),
+          unit: 'ms',
+          ...(bar === undefined ? {} : { bar }),
+          note: `p99 ${quantile(warm, 0.99).toFixed(2)} ms`,
+        },
+        { name: `Python plugin: CPU of the gateway for ${what}`, measured: (user + system) / count, unit: 'µs' },
+      )
+    }
+    return rows
+  } finally {
+    await plugin.stop()
   }
 }
 

@@ -1,0 +1,123 @@
+/**
+ * A plugin in Python beside real hooks and real managed calls, for figures.
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { createHost } from '../../../src/hosts/host.ts'
+import { silentLog } from '../../../src/lib/log.ts'
+import { pause } from '../../../src/lib/wait.ts'
+import { createMiddleware } from '../../../src/middleware/middleware.ts'
+import { createPluginContext, type PluginServices } from '../../../src/plugins/context.ts'
+import { createPluginHooks } from '../../../src/plugins/hooks/hooks.ts'
+import { parsePluginManifest } from '../../../src/plugins/manifest.ts'
+import { createPythonPlugins } from '../../../src/plugins/python/python.ts'
+import { createRegistrations } from '../../../src/plugins/registrations.ts'
+
+export interface PythonPluginInBench {
+  /** One hook that answers. */
+  hook(): Promise<unknown>
+  /** One tool call whose arguments and result pass through `next_call` as they are. */
+  tool(): Promise<unknown>
+  stop(): Promise<void>
+}
+
+const text = `def decide(tool_name, **kwargs):
+    return {"action": "modify", "args": {"seen": tool_name}}
+def around(args, next_call, **kwargs):
+    return next_call(args)
+def register(ctx):
+    ctx.register_hook("pre_tool_call", decide)
+    ctx.register_middleware("tool_execution", around)
+`
+
+/** @param command the interpreter itself */
+export async function pythonPlugin(command: string): Promise<PythonPluginInBench> {
+  const folder = mkdtempSync(join(tmpdir(), 'hermes-bench-'))
+  const entryFile = join(folder, 'snake', '__init__.py')
+  mkdirSync(join(folder, 'snake'))
+  writeFileSync(entryFile, text)
+  const checked = parsePluginManifest('name: snake\n', 'plugin.yaml', { folder: 'snake' })
+  if (!checked.ok) throw new Error(checked.problems.join())
+  const log = silentLog
+  const middleware = createMiddleware({ log })
+  const hooks = createPluginHooks({
+    log,
+    now: Date.now,
+    pause,
+    timeoutMs: () => 30_000,
+    toolErrors: () => 'open',
+  })
+  const python = createPythonPlugins({
+    createHost,
+    home: folder,
+    surroundingsOf: () => ({ env: { PATH: process.env['PATH'] ?? '' }, command }),
+    hookTimeoutMs: () => 30_000,
+    clock: Date.now,
+    random: Math.random,
+    pause,
+  })
+  const plugin = {
+    id: 'snake',
+    origin: 'home',
+    folder: join(folder, 'snake'),
+    manifestFile: join(folder, 'snake', 'plugin.yaml'),
+    entryFile,
+    language: 'python',
+    manifest: checked.manifest,
+  } as const
+  const registrations = createRegistrations('snake', log)
+  const context = createPluginContext({
+    plugin,
+    services: { ...nothing, middleware, hooks },
+    registrations,
+    config: { get: () => undefined, all: {} },
+    hasPlugin: () => false,
+    log,
+  })
+  const running = await python.load(plugin, context)
+  const at = { route: 'web_dm', order: 'web:dm:1' }
+  const keys = {
+    tool_name: 'terminal',
+    args: { command: 'ls' },
+    task_id: 's',
+    session_id: 's',
+    tool_call_id: 'c',
+    turn_id: 't',
+    api_request_id: 'r',
+    middleware_trace: [],
+  }
+  return {
+    hook: () => hooks.collect('pre_tool_call', at, () => keys),
+    tool: () =>
+      middleware.tool({
+        toolName: 'terminal',
+        toolCallId: 'c',
+        args: { command: 'ls' },
+        handler: async () => ({ output: 'file' }),
+      }),
+    async stop() {
+      await registrations.undo()
+      await running.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function unused(): never {
+  throw new Error('this plugin registers nothing of that kind')
+}
+
+const nothing: Omit<PluginServices, 'middleware' | 'hooks'> = {
+  home: '',
+  tools: { register: unused },
+  commands: { register: unused },
+  memory: { register: unused },
+  sections: { register: unused },
+  daemons: { register: unused, stopped: async () => undefined },
+  state: () => ({ get: unused, set: unused, delete: unused, keys: unused }),
+  complete: unused,
+  inject: unused,
+  runTool: unused,
+}
