@@ -4,6 +4,7 @@
  */
 import { resolve } from 'node:path'
 import type { AgentConfig } from './agent/config.ts'
+import type { SubagentPlace } from './agent/conversation.ts'
 import { createFrozenTools } from './agent/frozen-tools.ts'
 import type { Provider } from './agent/provider.ts'
 import { providerName } from './agent/providers/provider-name.ts'
@@ -15,7 +16,7 @@ import type { Environment } from './config/environment.ts'
 import type { HomeLayout } from './lib/home.ts'
 import type { Logger } from './lib/log.ts'
 import { pause } from './lib/wait.ts'
-import type { ToolCall } from './message/transcript.ts'
+import type { ChatMessage, ToolCall } from './message/transcript.ts'
 import type { OfferedTool } from './plugins/tools.ts'
 import type { Turn } from './turn-journal.ts'
 
@@ -39,6 +40,8 @@ export interface AgentServices {
   /** A session keeps being offered the tools with which it began; which of them there are is looked up at each call. */
   tools(sessionId: string): Promise<ToolBox>
   toolContext(turn: Pick<Turn, 'sessionId' | 'id' | 'lines'>, call: ToolCall, signal: AbortSignal): ToolContext
+  /** Where the tools of a sub-agent work: a terminal and a list of steps of its own. */
+  openPlace(sessionId: string, turnId: string): SubagentPlace
   cwd(): string
   /** What is configured, without loading anything. */
   describe(): { readonly model: string; readonly provider: string }
@@ -92,6 +95,21 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     return current
   }
 
+  const contextIn = (
+    { sessionId, turnId }: { sessionId: string; turnId: string },
+    transcript: () => readonly ChatMessage[],
+    call: ToolCall,
+    signal: AbortSignal,
+  ): ToolContext => ({
+    ...resources.of(sessionId, transcript),
+    sessionId,
+    turnId,
+    callId: call.id,
+    signal,
+    log: log.child({ turn: turnId, tool: call.name }),
+    limits: { maxResultChars: settings().agent.max_tool_result_chars },
+  })
+
   return {
     model() {
       chosen ??= choose()
@@ -101,17 +119,13 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       workshop ??= open()
       return frozenTools(sessionId, (await workshop).tools)
     },
-    toolContext(turn, call, signal) {
-      return {
-        ...resources.of(turn.sessionId, () => turn.lines.map((line) => line.message)),
-        sessionId: turn.sessionId,
-        turnId: turn.id,
-        callId: call.id,
-        signal,
-        log: log.child({ turn: turn.id, tool: call.name }),
-        limits: { maxResultChars: settings().agent.max_tool_result_chars },
-      }
+    toolContext({ sessionId, id: turnId, lines }, call, signal) {
+      return contextIn({ sessionId, turnId }, () => lines.map((line) => line.message), call, signal)
     },
+    openPlace: (sessionId, turnId) => ({
+      contextFor: (call, signal) => contextIn({ sessionId, turnId }, () => [], call, signal),
+      close: () => resources.end(sessionId),
+    }),
     cwd,
     describe: () => ({ model: settings().model, provider: providerName(providerSettings()) }),
     reconfigured() {

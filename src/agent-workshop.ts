@@ -9,6 +9,7 @@ import { createCommandPolicy } from './agent/command-policy/policy.ts'
 import { createCommandFolder } from './agent/environments/command-folder.ts'
 import { createLocalEnvironment } from './agent/environments/local.ts'
 import { createProcessTable } from './agent/environments/processes.ts'
+import type { ToolSchema } from './agent/provider.ts'
 import type { SessionResourcesDeps } from './agent/session-resources.ts'
 import type { TodoItem } from './agent/tool.ts'
 import type { ToolBox } from './agent/tool-batch.ts'
@@ -27,7 +28,7 @@ export interface Workshop extends SessionResourcesDeps {
 /** Rejects with a system error when the home cannot be written. */
 export async function openWorkshop(deps: AgentServicesDeps & { cwd(): string }): Promise<Workshop> {
   const { home, log, environment } = deps
-  const { agent, terminal } = deps.settings()
+  const { agent, delegation, terminal } = deps.settings()
   const { values, process } = environment()
   const userHome = values['HOME'] ?? home.root
   const registry = createToolRegistry({
@@ -39,6 +40,7 @@ export async function openWorkshop(deps: AgentServicesDeps & { cwd(): string }):
       guard: createFileGuard({ home: home.root, userHome, writeSafeRoot: values['HERMES_WRITE_SAFE_ROOT'] ?? '' }),
       userHome,
       searchPath: values['PATH'] ?? '',
+      maxChildren: delegation.max_concurrent_children,
       terminal: {
         timeoutMs: terminal.timeout * 1_000,
         maxTimeoutMs: terminal.max_timeout * 1_000,
@@ -83,7 +85,7 @@ type ToolBoxDeps = Pick<AgentServicesDeps, 'redact' | 'settings'> & { cwd(): str
 
 function toolBox(toolbox: Toolbox, { cwd, redact, settings }: ToolBoxDeps): ToolBox {
   return {
-    schemas: toolbox.schemas,
+    schemas: () => offered(toolbox.schemas()),
     mayRunTogether: (calls) => planBatch(calls, cwd()) === 'parallel',
     prepare(call) {
       const parsed = toolbox.parse(call.name, call.arguments)
@@ -94,6 +96,11 @@ function toolBox(toolbox: Toolbox, { cwd, redact, settings }: ToolBoxDeps): Tool
     },
     presentable: (result) => cutMiddle(redact(result), settings().agent.max_tool_result_chars),
   }
+}
+
+/** Whoever switched every tool off has a model that takes none: sub-agents could do nothing there. */
+function offered(schemas: readonly ToolSchema[]): readonly ToolSchema[] {
+  return schemas.every(({ name }) => name === 'delegate_task') ? [] : schemas
 }
 
 const todoCall = z.object({

@@ -62,7 +62,7 @@ export const acceptedKeys = [
   'credential_pool_strategies',
   'cron',
   'curator',
-  'delegation',
+  'delegation.*',
   'display',
   'fallback_model',
   'fallback_providers',

@@ -345,6 +345,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     tools: agents.tools,
     compression,
     toolContext: agents.toolContext,
+    openPlace: agents.openPlace,
     watched: (turn) => people.watched(turn.event.source),
     activity(target, activity) {
       try {

@@ -3,7 +3,7 @@
  * A new wish becomes a plugin, a hook or a room's own business; it becomes a line here only if it changes a promise.
  */
 
-import type { Agent, AgentResult } from './agent/conversation.ts'
+import type { Agent, AgentResult, SubagentPlace } from './agent/conversation.ts'
 import { ModelError, type Provider } from './agent/provider.ts'
 import type { ToolContext } from './agent/tool.ts'
 import type { ToolBox } from './agent/tool-batch.ts'
@@ -40,6 +40,7 @@ export interface TurnDeps extends TurnViewDeps {
   /** What plugins are told of a turn. */
   readonly factsOf: FactsOf
   toolContext(turn: Turn, call: ToolCall, signal: AbortSignal): ToolContext
+  openPlace(sessionId: string, turnId: string): SubagentPlace
   /** Builds the system prompt of a new session and freezes it. */
   freezePrompt(turn: Turn): Promise<string>
   readonly compression: SessionCompression
@@ -166,6 +167,7 @@ async function answer(
       watcher: view.watcher,
       signal: running.signal,
       contextFor: (call) => deps.toolContext(turn, call, running.signal),
+      openPlace: deps.openPlace,
       compress: () => deps.compression.afterRefusal(turn, { provider, model }, running.signal),
     })
     return { ...base, ...ended(result), model, provider: provider.name, ord: journal.nextOrd() }

@@ -57,7 +57,13 @@ export const agentConfig = {
       disabled_toolsets: z
         .array(z.string())
         .default([])
-        .describe('Toolsets the model does not get: terminal, file, todo.'),
+        .describe('Toolsets the model does not get: terminal, file, todo, delegation.'),
+    })
+    .prefault({}),
+  delegation: z
+    .object({
+      max_iterations: z.int().min(1).max(1000).default(50).describe('Model calls of a sub-agent, at most.'),
+      max_concurrent_children: z.int().min(1).max(10).default(3).describe('Sub-agents that a turn has at once.'),
     })
     .prefault({}),
   terminal: z

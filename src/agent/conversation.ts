@@ -3,11 +3,13 @@
  * session start, context, the loop, the answer as plugins leave it, and the end.
  */
 import { isHermesError, messageOf } from '../lib/errors.ts'
-import type { AssistantMessage, Usage } from '../message/transcript.ts'
+import type { AssistantMessage, ToolCall, Usage } from '../message/transcript.ts'
 import { historyOf } from './history.ts'
 import { orAborted } from './let-go.ts'
 import { type LoopDeps, type LoopResult, type LoopRun, runLoop } from './loop.ts'
 import type { TurnExit } from './points.ts'
+import { createSubagents } from './subagent.ts'
+import type { ToolContext } from './tool.ts'
 
 export type AgentDeps = LoopDeps
 
@@ -15,8 +17,16 @@ export interface AgentRun extends LoopRun {
   /** As the person wrote it. */
   readonly userMessage: string
   readonly isFirstTurn: boolean
+  /** A place of its own for the tools of a sub-agent; without it they share the one of the turn. */
+  openPlace?(sessionId: string, turnId: string): SubagentPlace
   /** The system prompt of the session has just been made: its first turn has come this far for the first time. */
   readonly beginsSession: boolean
+}
+
+export interface SubagentPlace {
+  contextFor(call: ToolCall, signal: AbortSignal): ToolContext
+  /** Ends what still runs there. */
+  close(): Promise<void>
 }
 
 export interface AgentResult {
@@ -45,10 +55,19 @@ export function createAgent(deps: AgentDeps): Agent {
       return deps.middleware.scope({ parent: null, type: 'agent', name: 'session', metadata: session }, () =>
         deps.middleware.scope(
           { type: 'agent', name: 'turn', metadata: { ...session, turn_id: turnId, task_id: taskId } },
-          () => converse(deps, run),
+          () => converse(deps, withSubagents(deps, run)),
         ),
       )
     },
+  }
+}
+
+function withSubagents(deps: AgentDeps, run: AgentRun): AgentRun {
+  const { delegateFor, takeSpent } = createSubagents(deps, run, converse)
+  return {
+    ...run,
+    takeSpent,
+    contextFor: (call) => ({ ...run.contextFor(call), delegate: delegateFor(call) }),
   }
 }
 

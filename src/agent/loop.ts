@@ -2,7 +2,14 @@
  * The agent loop (contract §4.1): ask the model, run the tools it asks for, until it answers or the budget is used up.
  * It knows no platform and no database; what must survive goes through the journal, what people see through the watcher.
  */
-import type { AssistantMessage, ChatMessage, ToolCall, Usage } from '../message/transcript.ts'
+import {
+  type AssistantMessage,
+  addUsage,
+  type ChatMessage,
+  noUsage,
+  type ToolCall,
+  type Usage,
+} from '../message/transcript.ts'
 import { type AskDeps, askModel, holdsDrafts, type Reply } from './ask-model.ts'
 import type { AgentConfig } from './config.ts'
 import type { AgentWatcher, Journal } from './journal.ts'
@@ -35,6 +42,8 @@ export interface LoopRun {
   readonly watcher: AgentWatcher
   readonly signal: AbortSignal
   contextFor(call: ToolCall): ToolContext
+  /** What was spent beside the model calls of this loop since it was asked last. */
+  takeSpent?(): Usage
   /** The conversation made shorter after the model found it too long; null where that is not possible. */
   compress?(): Promise<readonly ChatMessage[] | null>
 }
@@ -86,9 +95,10 @@ async function iterate(
 ): Promise<LoopResult | undefined> {
   run.watcher.step(progress.iteration, progress.lastTools)
   const last = progress.iteration > budget
-  const { answer, usage } = await ask(deps, run, progress, last, context).catch((error) =>
+  const { answer, ...reply } = await ask(deps, run, progress, last, context).catch((error) =>
     askShorter(deps, run, progress, last, context, error),
   )
+  const usage = addUsage(reply.usage, run.takeSpent?.() ?? noUsage)
   const calls = distinct(answer.toolCalls, progress)
   const message = messageFrom({ ...answer, toolCalls: calls }, run.provider.apiMode, last)
   if (message.toolCalls === undefined) {

@@ -25,4 +25,6 @@ export const noPoints: AgentPoints = {
   beforeTool: async (_facts, args) => ({ kind: 'run', args }),
   afterTool: () => done,
   transformResult: async (_facts, _args, { result }) => result,
+  subagentStarted: nothing,
+  subagentStopped: nothing,
 }

@@ -6,6 +6,7 @@
  */
 import type { Trace } from '../middleware/contract.ts'
 import type { JsonObject, ModelRequest } from './provider.ts'
+import type { ChildReport } from './tool.ts'
 
 /** What is the same for a whole turn. */
 export interface TurnFacts {
@@ -100,6 +101,32 @@ export interface AgentPoints {
   afterTool(facts: ToolFacts, args: JsonObject, trace: Trace, ending: ToolEnding): Promise<void>
   /** `transform_tool_result`. */
   transformResult(facts: ToolFacts, args: JsonObject, ending: ToolEnding): Promise<string>
+
+  // — a sub-agent, by the turn that made it
+  /** `subagent_start`. */
+  subagentStarted(parent: TurnFacts, child: ChildFacts): void
+  /** `subagent_stop`. */
+  subagentStopped(parent: TurnFacts, child: ChildFacts, ending: ChildEnding): void
+}
+
+export interface ChildFacts {
+  readonly sessionId: string
+  readonly subagentId: string
+  /** `leaf`: it makes no sub-agents. */
+  readonly role: string
+  readonly goal: string
+}
+
+export interface ChildEnding extends ChildReport {
+  readonly calls: readonly ChildToolCall[]
+  readonly durationMs: number
+}
+
+export interface ChildToolCall {
+  readonly name: string
+  /** JSON text as the model wrote it. */
+  readonly arguments: string
+  readonly ok: boolean
 }
 
 export interface TurnBeginning {

@@ -22,6 +22,8 @@ export interface SessionResourcesDeps {
 
 export interface SessionResourcePool {
   of(sessionId: string, transcript: () => readonly ChatMessage[]): SessionResources
+  /** Ends what still runs in a session that is over. */
+  end(sessionId: string): Promise<void>
   /** Ends everything that still runs. May be called twice. */
   close(): Promise<void>
 }
@@ -75,6 +77,12 @@ export function createSessionResources(deps: SessionResourcesDeps): SessionResou
       pool.set(sessionId, made)
       evict(sessionId)
       return made
+    },
+    async end(sessionId) {
+      const ended = pool.get(sessionId)
+      pool.delete(sessionId)
+      ended?.processes.killAll()
+      await ended?.environment.cleanup()
     },
     async close() {
       const all = [...pool.values()]

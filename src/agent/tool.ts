@@ -25,6 +25,26 @@ export interface ToolContext {
   /** The agent's own list of steps; the tool that owns it replaces it whole. */
   readonly todos: TodoStore
   readonly limits: ToolLimits
+  /** Lets sub-agents work; absent where there can be none. */
+  readonly delegate?: Delegate
+}
+
+/**
+ * Runs all of them at the same time; the reports come in the order of the tasks. Rejects with the signal's reason when it
+ * aborts, which ends every one of them.
+ */
+export type Delegate = (tasks: readonly ChildTask[], signal: AbortSignal) => Promise<readonly ChildReport[]>
+
+export interface ChildTask {
+  readonly goal: string
+  /** '' for none. */
+  readonly context: string
+}
+
+/** `failed`: it came to no end of its own, or said nothing. `error`: it broke off, and the summary says why. */
+export interface ChildReport {
+  readonly status: 'completed' | 'failed' | 'interrupted' | 'error'
+  readonly summary: string
 }
 
 export interface ToolLimits {

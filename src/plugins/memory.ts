@@ -84,9 +84,9 @@ export function createMemory(deps: PluginMemoryDeps): PluginMemory {
     return typeof text === 'string' ? text.trim() : ''
   }
 
-  /** Tasks in the background have no person whose words are worth remembering. */
-  function forTurn({ taskId, sessionId }: TurnFacts): Provided | undefined {
-    return taskId === sessionId ? current() : undefined
+  /** Tasks in the background and sub-agents have no person whose words are worth remembering. */
+  function forTurn({ taskId, sessionId, parentSessionId }: TurnFacts): Provided | undefined {
+    return taskId === sessionId && parentSessionId === '' ? current() : undefined
   }
 
   return {

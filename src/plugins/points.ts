@@ -8,6 +8,7 @@ import { createComplaints } from './complaints.ts'
 import type { PluginHooks } from './hooks/hooks.ts'
 import type { TurnMemory } from './memory.ts'
 import { createRequestPoints } from './points/request.ts'
+import { createSubagentPoints } from './points/subagent.ts'
 import { createToolPoints } from './points/tool.ts'
 import { createTurnPoints } from './points/turn.ts'
 
@@ -32,6 +33,7 @@ export function createPluginPoints(deps: PluginPointsDeps): AgentPoints {
     ...createTurnPoints(hooks, memory, misfitAt),
     ...createRequestPoints({ ...deps, misfitAt }),
     ...createToolPoints(hooks, misfitAt),
+    ...createSubagentPoints(hooks),
     holdsDrafts: () =>
       hooks.has('transform_llm_output') || hooks.has('post_llm_call_can_reissue') || deps.changesAnswers(),
   }

@@ -91,5 +91,13 @@ export function recordingPoints(answers: Partial<AgentPoints> = {}): RecordingPo
       toolEndings.push({ args, trace, ...ending })
     },
     transformResult: (facts, args, ending) => asked.transformResult(facts, args, ending),
+    subagentStarted(parent, child) {
+      heard.push('child start')
+      asked.subagentStarted(parent, child)
+    },
+    subagentStopped(parent, child, ending) {
+      heard.push('child stop')
+      asked.subagentStopped(parent, child, ending)
+    },
   }
 }

@@ -14,6 +14,8 @@ export interface ToolDeps {
   /** The PATH that helper programs such as `rg` are looked for on. */
   readonly searchPath: string
   readonly terminal: TerminalLimits
+  /** Sub-agents of a turn at the same time. */
+  readonly maxChildren: number
 }
 
 export interface TerminalLimits {

@@ -2,6 +2,7 @@
  * What the tools of this folder are called, for whoever must know it before they are loaded. A test compares it with them.
  */
 export const builtInTools: ReadonlySet<string> = new Set([
+  'delegate_task',
   'patch',
   'process',
   'read_file',

@@ -42,12 +42,12 @@ test('the tools of the folder are found, sorted by name', async () => {
   const toolbox = await room.registry.load()
   assert.deepEqual(
     toolbox.schemas().map((schema) => schema.name),
-    ['patch', 'process', 'read_file', 'search_files', 'terminal', 'todo', 'write_file'],
+    ['delegate_task', 'patch', 'process', 'read_file', 'search_files', 'terminal', 'todo', 'write_file'],
   )
   assert.deepEqual(room.lines, [])
 })
 
-test('all seven tools together take at most 4.5 kB of every request, always the same bytes', async () => {
+test('all eight tools together take at most 4.5 kB of every request, always the same bytes', async () => {
   await using room = await registryWith({ directory: toolsFolder })
   await using other = await registryWith({ directory: toolsFolder })
   const json = JSON.stringify((await room.registry.load()).schemas())
@@ -57,7 +57,10 @@ test('all seven tools together take at most 4.5 kB of every request, always the 
 })
 
 test('a toolset that is switched off is neither shown nor callable', async () => {
-  await using room = await registryWith({ directory: toolsFolder, disabledToolsets: ['terminal', 'todo'] })
+  await using room = await registryWith({
+    directory: toolsFolder,
+    disabledToolsets: ['terminal', 'todo', 'delegation'],
+  })
   const toolbox = await room.registry.load()
   assert.deepEqual(
     toolbox.schemas().map((schema) => schema.name),

@@ -42,6 +42,7 @@ export async function createWorkbench(options: { searchPath?: string } = {}): Pr
     guard: createFileGuard({ home, userHome }),
     userHome,
     searchPath: options.searchPath ?? searchPath,
+    maxChildren: 3,
     terminal: { timeoutMs: 20_000, maxTimeoutMs: 30_000, maxOutputBytes: 100_000 },
   }
   const environment: Environment = createLocalEnvironment({

@@ -1,0 +1,76 @@
+/**
+ * The agent hands a part of its work to a sub-agent: people get one answer, and pay for one turn.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ModelReply, RecordedRequest } from '../kit/servers/script.ts'
+import { startTestGateway } from '../kit/start-gateway.ts'
+import { plugin, writeFiles } from '../plugins/loading.ts'
+import { conversation, hasResult, rowsIn, terminalCall } from './support.ts'
+
+const delegateCall: ModelReply = {
+  toolCalls: [{ name: 'delegate_task', arguments: { goal: 'say who you are', context: 'use echo' } }],
+}
+
+/** The main agent delegates and reports; the sub-agent runs one command and sums up. */
+function family(request: RecordedRequest): ModelReply {
+  const isChild = conversation(request)[0]?.startsWith('user: say who you are') === true
+  if (!hasResult(request)) return isChild ? terminalCall('echo $((6 * 7))') : delegateCall
+  return { text: isChild ? 'I am the child.' : `They say: ${conversation(request).at(-1)}` }
+}
+
+test('a sub-agent works with tools of its own, and its tokens count to the turn', async (t) => {
+  const gateway = await startTestGateway(t, { model: family })
+  await gateway.say('find out')
+  await gateway.reply(/They say: tool: .*"status":"completed","summary":"I am the child\."/)
+  assert.deepEqual(conversation(gateway.model.requests[1]), ['user: say who you are\n\nuse echo'])
+  assert.match(conversation(gateway.model.requests[2]).at(-1) ?? '', /42/)
+  const [session] = rowsIn(gateway.home, 'select input_tokens from sessions')
+  const [alone] = rowsIn(gateway.home, `select sum(json_extract(usage, '$.inputTokens')) as tokens from messages`)
+  assert.equal(session?.['input_tokens'], alone?.['tokens'])
+  assert.equal(rowsIn(gateway.home, 'select id from sessions').length, 1, 'its conversation is nowhere')
+  const texts = rowsIn(gateway.home, 'select content from messages').map(({ content }) => String(content))
+  assert.ok(!texts.some((text) => text.includes('42')))
+})
+
+test('what a plugin wants a person to allow in a sub-agent is asked in the chat', async (t) => {
+  const body = `
+    ctx.registerHook('pre_tool_call', ({ tool_name }) => (tool_name === 'terminal' ? { action: 'approve' } : null))
+    ctx.registerHook('subagent_start', ({ child_goal, parent_session_id }) =>
+      void ctx.log.info({}, ['child begins', child_goal, typeof parent_session_id].join(' ')))
+    ctx.registerHook('subagent_stop', ({ child_status, tool_call_history }) =>
+      void ctx.log.info({}, ['child ends', child_status, tool_call_history.length].join(' ')))
+    ctx.registerHook('on_session_end', ({ session_id }) => void ctx.log.info({}, 'a session ends'))`
+  const gateway = await startTestGateway(t, {
+    model: family,
+    abilities: ['edit', 'buttons'],
+    config: { plugins: { enabled: ['guard'] } },
+    prepare: (home) => writeFiles(home.plugins, plugin('guard', body)),
+  })
+  await gateway.say('find out')
+  const question = await gateway.reply('May I run `terminal`?')
+  await gateway.platform.press(question, 'Allow once')
+  await gateway.reply('They say')
+  await gateway.logged('child begins say who you are string')
+  await gateway.logged('child ends completed 1')
+})
+
+test('/stop ends the turn and its sub-agents at once', async (t) => {
+  const gateway = await startTestGateway(t, {
+    replies: [delegateCall, { text: 'one two three', hang: 'stream', hangAfter: 2 }],
+  })
+  await gateway.say('find out')
+  const child = await gateway.asked(1)
+  await gateway.say('/stop')
+  await gateway.reply('Stopped.')
+  assert.equal(await child.closed, true)
+  await gateway.say('still there?')
+  await gateway.reply('still there?')
+})
+
+test('where every tool is switched off, none is offered: a model that takes no tools can be used', async (t) => {
+  const gateway = await startTestGateway(t, { config: { agent: { disabled_toolsets: ['terminal', 'file', 'todo'] } } })
+  await gateway.say('hello')
+  await gateway.reply('hello')
+  assert.equal(gateway.model.requests[0]?.body['tools'], undefined)
+})
