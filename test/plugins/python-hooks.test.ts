@@ -318,8 +318,8 @@ def register(ctx):
     assert.deepEqual(values[0], expected(0))
     const [inCall, onThread] = [Object(values[1]), Object(values[2])]
     // Both read and wrote at the same time.
-    assert.deepEqual({ ...inCall, state: 1 }, expected(1))
-    assert.deepEqual({ ...onThread, state: 1 }, expected(1))
+    assert.deepEqual({ ...inCall, state: 1, keys: ['count'] }, expected(1))
+    assert.deepEqual({ ...onThread, state: 1, keys: ['count'] }, expected(1))
     assert.deepEqual(values[3], { text: 'because', tool: 'listing', depth: 5 })
     assert.deepEqual(asked.slice(0, 4), [
       { owner: 'snake', prompt: 'why?', system: 'be short', maxOutputTokens: 9, signal: true },
