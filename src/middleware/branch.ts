@@ -27,6 +27,11 @@ export class Branch {
     return this.#ended !== undefined
   }
 
+  /** Why it ended; undefined while it has not. */
+  get reason(): unknown {
+    return this.#ended?.reason
+  }
+
   /** Calls it off, with everything that runs inside of it. The signal of the caller is the caller's. */
   abort(reason: unknown): void {
     if (this.#ended !== undefined) return

@@ -2,6 +2,7 @@
  * One managed call on its way: what all its steps share.
  */
 import { HermesError, messageOf } from '../lib/errors.ts'
+import { rejected } from './awaiting.ts'
 import type { Fields, ScopeType, Trace, TraceEntry } from './contract.ts'
 import { copyOf, frozenCopy } from './copies.ts'
 import { failureMetadata, isAbort } from './endings.ts'
@@ -120,6 +121,13 @@ export class CallRun {
     return this.signal.aborted
       ? this.signal.reason
       : new HermesError('middleware/next-revoked', `It was given to ${nameOf(who)}.`)
+  }
+
+  /** The answer to somebody who asks for the rest of the call when it cannot be run any more: no step may swallow a stop. */
+  refuse(who: Culprit): Promise<never> {
+    const refusal = this.refusal(who)
+    this.failed(refusal)
+    return rejected(refusal)
   }
 
   /** A request intercept failed. Upstream says nothing at all here; whoever watches would miss the call. */

@@ -2,6 +2,7 @@
  * The chain around the call itself: NeMo's execution intercepts outside, Hermes' execution kinds inside, the tool or the
  * provider innermost.
  */
+import { rejected } from './awaiting.ts'
 import type { Branch } from './branch.ts'
 import type { CallRun } from './call-run.ts'
 import type { Awaitable, Fields, Next } from './contract.ts'
@@ -45,6 +46,8 @@ function proceedHere<View, Payload>(
   value: Fields,
   branch: Branch,
 ): Promise<unknown> {
+  // A step that fails open lets the rest go on without it, but nothing begins on a way that was called off.
+  if (branch.ended) return rejected(branch.reason)
   const { outer, inner } = chain
   const intercept = outer[depth]
   if (intercept !== undefined) return throughIntercept(chain, intercept, depth, value, branch, proceed)

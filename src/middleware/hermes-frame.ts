@@ -23,7 +23,7 @@ export async function throughCallback<View, Payload>(
   let settled = false
   let rest: Rest | undefined
   const nextCall = (given?: Fields | null): Promise<unknown> => {
-    if (settled || branch.ended) return rejected(run.refusal(entry))
+    if (settled || branch.ended) return run.refuse(entry)
     if (rest !== undefined) return rejected(new HermesError('middleware/next-called-twice', `It was ${nameOf(entry)}.`))
     rest = new Rest(proceed(chain, depth + 1, given ?? value, branch), (error) => run.failed(error))
     return rest.last

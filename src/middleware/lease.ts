@@ -2,7 +2,7 @@
  * The right to run the rest of a call, as long as the intercept that got it has not settled. Every `next` is a way of its
  * own through the rest.
  */
-import { overlook, rejected } from './awaiting.ts'
+import { overlook } from './awaiting.ts'
 import { Branch } from './branch.ts'
 import type { CallRun } from './call-run.ts'
 import type { Downstream } from './downstream.ts'
@@ -52,7 +52,7 @@ export class Lease<Input, Output> implements Downstream {
    * nobody looks at does not end the process.
    */
   readonly next = (input?: Input): Promise<Output> => {
-    if (this.#ended || this.#branch.ended) return rejected(this.#run.refusal(this.#who))
+    if (this.#ended || this.#branch.ended) return this.#run.refuse(this.#who)
     const way = new Way<Output>()
     this.#ways.push(way)
     this.last = way.promise

@@ -44,12 +44,13 @@ export class Replay {
     }
   }
 
-  /** The stream from its beginning; undefined when the intercept had not opened one. */
+  /** Once: the stream from its beginning; undefined when the intercept had not opened one. */
   again(): Chunks | undefined {
+    // From here on failures are those of the stream below, which must not be opened again and again.
+    this.#out = true
     const source = this.#source
     if (source === undefined) return undefined
     const taken = this.#taken
-    this.#out = true
     let at = 0
     return {
       next: async () => (at < taken.length ? { done: false, value: taken[at++] } : source.next()),
