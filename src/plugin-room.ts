@@ -51,6 +51,7 @@ export function openPluginRoom(deps: PluginRoomDeps): PluginRoom {
     settings: config.current,
     environment: () => config.environment().values,
     services: {
+      home: home.root,
       middleware: deps.middleware,
       hooks: deps.hooks,
       tools,

@@ -25,6 +25,8 @@ type SectionArguments = Parameters<PluginContext['registerSystemPromptSection']>
 
 /** What plugins are joined with. The first argument is the plugin's id. */
 export interface PluginServices {
+  /** `$HERMES_HOME`, absolute. */
+  readonly home: string
   readonly middleware: { forPlugin(plugin: string): MiddlewareRegistrar }
   readonly hooks: {
     register<Name extends HookName>(
@@ -91,6 +93,7 @@ export function createPluginContext(deps: PluginContextDeps): PluginContext {
   return {
     pluginId: id,
     directory: plugin.folder,
+    home: services.home,
     version: plugin.manifest.version,
     log,
     config,

@@ -15,7 +15,10 @@ import type { HookCallback, HookName } from './hook-map.ts'
 export interface PluginContext extends MiddlewareRegistrar {
   /** The folder's name, with its category: `observability/otel`. */
   readonly pluginId: string
+  /** The plugin's own folder. */
   readonly directory: string
+  /** `$HERMES_HOME`, absolute. */
+  readonly home: string
   readonly version: string
   readonly log: Logger
   /** `plugins.entries.<id>.settings`, completed with the defaults of the manifest's `config_schema`. */

@@ -91,23 +91,24 @@ test('a plugin with errors is tried with a message of one’s own: each error is
 test('enabling and disabling is by id or by bare name, and keeps what the file says otherwise', async (t) => {
   const { root, plugins, configFile } = homeWith(
     t,
-    'plugins: {disabled: [otel, x], entries: {otel: {settings: {a: 1}}}}\n',
+    'plugins: {disabled: [tracer, x], entries: {tracer: {settings: {a: 1}}}}\n',
   )
-  writeFiles(plugins, { ...plugin('obs/otel', hook), ...plugin('a/same', hook), ...plugin('b/same', hook) })
-  assert.equal((await runHere(root, ['plugins', 'enable', 'otel'])).stdout, 'obs/otel is enabled.\n')
+  writeFiles(plugins, { ...plugin('obs/tracer', hook), ...plugin('a/same', hook), ...plugin('b/same', hook) })
+  assert.equal((await runHere(root, ['plugins', 'enable', 'tracer'])).stdout, 'obs/tracer is enabled.\n')
   assert.equal(
     readFileSync(configFile, 'utf8'),
-    'plugins: {disabled: [x], entries: {otel: {settings: {a: 1}}}, enabled: [obs/otel]}\n',
+    'plugins: {disabled: [x], entries: {tracer: {settings: {a: 1}}}, enabled: [obs/tracer]}\n',
   )
   const both = await runHere(root, ['plugins', 'enable', 'same'])
   assert.deepEqual([both.code, /Both a\/same and b\/same are called same/.test(both.stderr)], [1, true])
   assert.equal((await runHere(root, ['plugins', 'enable', 'b/same'])).code, 0)
   const states = (await runHere(root, ['plugins', 'list'])).stdout
     .split('\n')
+    .filter((line) => line.includes('  home  '))
     .map((line) => line.split('  ', 2).join(' '))
-  assert.deepEqual(states.slice(0, 3), ['a/same off', 'b/same enabled', 'obs/otel enabled'])
-  const unknown = await runHere(root, ['plugins', 'enable', 'otl'])
-  assert.deepEqual([unknown.code, /did you mean otel\?/.test(unknown.stderr)], [1, true])
+  assert.deepEqual(states, ['a/same off', 'b/same enabled', 'obs/tracer enabled'])
+  const unknown = await runHere(root, ['plugins', 'enable', 'tracr'])
+  assert.deepEqual([unknown.code, /did you mean tracer\?/.test(unknown.stderr)], [1, true])
 })
 
 test('a file that cannot be read as YAML is left alone; a linked one stays linked, with its mode', async (t) => {

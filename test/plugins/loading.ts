@@ -99,6 +99,7 @@ export function loaderWith(t: TestContext, setup: LoadingSetup = {}): Loading {
     registerMiddleware: (kind, callback) => registered(owner, 'middleware', kind, callback),
   })
   const services: PluginServices = {
+    home,
     middleware: { forPlugin: registrarOf },
     hooks: { register: (owner, name, callback) => registered(owner, 'hook', name, callback) },
     tools: { register: (owner, { name }, run) => registered(owner, 'tool', name, run) },
