@@ -3,7 +3,7 @@
  * random kills while people write, strange payloads for every platform, and adapters with a defect against the platform
  * contract. Prints what was counted; exits 1 when a promise was broken.
  *
- *     --only points|monkey|payloads|contract|hooks|calls   one part
+ *     --only points|monkey|payloads|contract|hooks|calls|managed   one part
  *     --point NAME           this kill point alone
  *     --seed N               this seed alone (points), or the seed of the other parts
  *     --seeds N              seeds per kill point; 20
@@ -11,6 +11,7 @@
  *     --payloads N           strange payloads per platform; 10,000
  *     --events N             events that hooks hear; 50,000
  *     --rounds N             rounds of 10,000 managed calls at once in 1,000 scopes; 10
+ *     --cases N              managed calls that are made up; 100,000
  *     --platform NAME        troubles of this platform alone, the others only look on
  *     --trouble WORDS        troubles with these words in their name alone
  *     --random N             seconds in which troubles come at random, with kills; 30
@@ -22,6 +23,7 @@ import { killPoints } from './crash/life.ts'
 import { isSound, type SoakResult, soakHooks } from './hooks/soak.ts'
 import { isSoundSoak, soakCalls } from './middleware/soak.ts'
 import { proveContract } from './proof/contract.ts'
+import { proveManaged } from './proof/managed/run.ts'
 import { type MonkeyResult, runMonkey } from './proof/monkey.ts'
 import { provePayloads } from './proof/payloads.ts'
 import { platformsReport } from './proof/platforms/report.ts'
@@ -40,6 +42,7 @@ const { values } = parseArgs({
     payloads: { type: 'string', default: '10000' },
     events: { type: 'string', default: '50000' },
     rounds: { type: 'string', default: '10' },
+    cases: { type: 'string', default: '100000' },
     platform: { type: 'string' },
     trouble: { type: 'string' },
     random: { type: 'string', default: '30' },
@@ -67,6 +70,7 @@ if (wanted('payloads')) kept = (await proveAllPayloads()) && kept
 if (wanted('platforms')) kept = (await provePlatforms()) && kept
 if (wanted('contract')) kept = (await proveDefects()) && kept
 if (wanted('hooks')) kept = (await proveHooks()) && kept
+if (wanted('managed')) kept = (await proveManagedCalls()) && kept
 if (wanted('calls')) kept = (await proveCalls()) && kept
 print(kept ? 'Every promise was kept.' : 'A PROMISE WAS BROKEN.')
 process.exitCode = kept ? 0 : 1
@@ -182,6 +186,17 @@ async function proveHooks(): Promise<boolean> {
   printHooks(killed)
   const kept = isSound(edited) && isSound(killed) && edited.hooks.every(({ failed }) => failed === 0)
   return kept && edited.heapGrowthMb < maxHeapGrowthMb
+}
+
+async function proveManagedCalls(): Promise<boolean> {
+  const seed = Number(values.seed ?? Date.now() % 1_000_000)
+  const count = Number(values.cases)
+  progress(`managed: ${count} calls, seed ${seed}`)
+  const { seconds, broken } = await proveManaged({ seed, count, progress: (line) => progress(`managed: ${line}`) })
+  print(`Managed calls that were made up, seed ${seed}: ${count}, ${seconds.toFixed(0)} s`)
+  print(`  broken: ${counted(broken)}`)
+  if (broken.length > 0) print(`  again: npm run proof -- --only managed --cases ${count} --seed ${seed}`)
+  return broken.length === 0
 }
 
 function printHooks({ hooks }: SoakResult): void {

@@ -1,0 +1,32 @@
+/**
+ * Random managed calls, held against the rules.
+ */
+import fc from 'fast-check'
+import { cases } from './case.ts'
+import { holds } from './holds.ts'
+
+export interface ManagedOptions {
+  readonly seed: number
+  /** Calls that are made up. */
+  readonly count: number
+  progress(line: string): void
+}
+
+export interface ManagedResult {
+  readonly seconds: number
+  /** What was wrong with the smallest call that broke a rule, and the call. Empty when none did. */
+  readonly broken: readonly string[]
+}
+
+export async function proveManaged({ seed, count, progress }: ManagedOptions): Promise<ManagedResult> {
+  const began = performance.now()
+  let made = 0
+  const property = fc.asyncProperty(cases, async (one) => {
+    made += 1
+    if (made % 10_000 === 0) progress(`${made} calls`)
+    await holds(one)
+  })
+  const { failed, counterexample, errorInstance } = await fc.check(property, { seed, numRuns: count })
+  const broken = failed ? [String(errorInstance), JSON.stringify(counterexample)] : []
+  return { seconds: (performance.now() - began) / 1_000, broken }
+}
