@@ -38,8 +38,15 @@ export function isHermesError(error: unknown, code?: ErrorCode): error is Hermes
 
 /** The text of anything that was thrown, Error or not. Never throws. */
 export function messageOf(thrown: unknown): string {
-  if (thrown instanceof Error) return thrown.message
-  return typeof thrown === 'string' ? thrown : `a thrown value of type ${typeof thrown}`
+  try {
+    if (!(thrown instanceof Error))
+      return typeof thrown === 'string' ? thrown : `a thrown value of type ${typeof thrown}`
+    const message: unknown = thrown.message
+    return typeof message === 'string' ? message : `an error whose message is of type ${typeof message}`
+  } catch {
+    // A getter or a proxy; what it throws says nothing about what had gone wrong.
+    return 'an error that cannot be read'
+  }
 }
 
 /** Anything thrown as an Error, so that it can be a cause. */

@@ -3,7 +3,13 @@
  */
 import { follow } from './follow.ts'
 
-/** Resolves after `ms` milliseconds, or at once when the signal aborts. Never rejects: look at the signal afterwards. */
+/** A timer that is to wait longer ends at once. */
+const longestTimerMs = 2 ** 31 - 1
+
+/**
+ * Resolves after `ms` milliseconds, also after `Infinity`, or at once when the signal aborts. Never rejects: look at the
+ * signal afterwards.
+ */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return Promise.resolve()
   return new Promise((resolve) => {
@@ -12,7 +18,13 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
       signal?.removeEventListener('abort', done)
       resolve()
     }
-    const timer = setTimeout(done, ms)
+    const wait = (left: number): NodeJS.Timeout =>
+      left > longestTimerMs
+        ? setTimeout(() => {
+            timer = wait(left - longestTimerMs)
+          }, longestTimerMs)
+        : setTimeout(done, left)
+    let timer = wait(ms)
     signal?.addEventListener('abort', done, { once: true })
   })
 }

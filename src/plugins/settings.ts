@@ -39,7 +39,7 @@ export function settingDoubts(options: Options, settings: Fields): string[] {
     if (value === undefined || value === null) {
       return required && fallback === undefined ? [`settings.${key} is required and not set`] : []
     }
-    const fits = type === undefined ? undefined : kinds[type.toLowerCase()]
+    const fits = type === undefined ? undefined : kinds.get(type.toLowerCase())
     return fits === undefined || fits(value) ? [] : [`settings.${key}: expected a value of type ${type}`]
   })
 }
@@ -47,18 +47,20 @@ export function settingDoubts(options: Options, settings: Fields): string[] {
 const isMap = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The words that manifests use. */
-const kinds: Readonly<Record<string, (value: unknown) => boolean>> = {
-  string: (value) => typeof value === 'string',
-  str: (value) => typeof value === 'string',
-  number: (value) => typeof value === 'number',
-  float: (value) => typeof value === 'number',
-  integer: (value) => Number.isInteger(value),
-  int: (value) => Number.isInteger(value),
-  boolean: (value) => typeof value === 'boolean',
-  bool: (value) => typeof value === 'boolean',
-  list: Array.isArray,
-  array: Array.isArray,
-  map: isMap,
-  object: isMap,
-  dict: isMap,
-}
+const kinds: ReadonlyMap<string, (value: unknown) => boolean> = new Map(
+  Object.entries<(value: unknown) => boolean>({
+    string: (value) => typeof value === 'string',
+    str: (value) => typeof value === 'string',
+    number: (value) => typeof value === 'number',
+    float: (value) => typeof value === 'number',
+    integer: (value) => Number.isInteger(value),
+    int: (value) => Number.isInteger(value),
+    boolean: (value) => typeof value === 'boolean',
+    bool: (value) => typeof value === 'boolean',
+    list: Array.isArray,
+    array: Array.isArray,
+    map: isMap,
+    object: isMap,
+    dict: isMap,
+  }),
+)

@@ -46,6 +46,19 @@ test('whatever is thrown has a text and can be a cause', () => {
   assert.equal(toError('no').cause, 'no')
 })
 
+test('an error that was made to be unreadable has a text all the same', () => {
+  const trap = () => {
+    throw new Error('trapped')
+  }
+  const silent = Object.defineProperty(new Error('x'), 'message', { get: trap })
+  const revoked = Proxy.revocable({}, {})
+  revoked.revoke()
+  for (const odd of [silent, new Proxy({}, { getPrototypeOf: trap }), revoked.proxy])
+    assert.equal(messageOf(odd), 'an error that cannot be read')
+  const structured = Object.assign(new Error('x'), { message: { code: 5 } })
+  assert.equal(messageOf(structured), 'an error whose message is of type object')
+})
+
 test('errors of the system are known by their code', () => {
   let thrown: unknown
   try {

@@ -24,6 +24,34 @@ test('a pause ends when its time is over, not before', async (t) => {
   assert.equal(await isDone(waiting), true)
 })
 
+test('a pause may be longer than a timer can be, or without end', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const longestTimer = 2 ** 31 - 1
+  const month = 30 * 24 * 3_600_000
+  const waiting = pause(month)
+  const controller = new AbortController()
+  const endless = pause(Number.POSITIVE_INFINITY, controller.signal)
+  t.mock.timers.tick(longestTimer)
+  t.mock.timers.tick(month - longestTimer - 1)
+  assert.deepEqual([await isDone(waiting), await isDone(endless)], [false, false])
+  t.mock.timers.tick(1)
+  assert.deepEqual([await isDone(waiting), await isDone(endless)], [true, false])
+  controller.abort()
+  assert.equal(await isDone(endless), true)
+})
+
+test('no timer is asked to wait longer than it can', async (t) => {
+  const asked: unknown[] = []
+  t.mock.method(globalThis, 'setTimeout', (_done: unknown, ms: unknown) => {
+    asked.push(ms)
+  })
+  const controller = new AbortController()
+  const waiting = [pause(3e9, controller.signal), pause(Number.POSITIVE_INFINITY, controller.signal)]
+  controller.abort()
+  await Promise.all(waiting)
+  assert.deepEqual(asked, [2 ** 31 - 1, 2 ** 31 - 1])
+})
+
 test('a pause that is called off ends at once, also before it began', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const controller = new AbortController()

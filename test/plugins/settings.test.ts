@@ -42,3 +42,9 @@ test('settings that do not fit the manifest are remarked on, and never more than
   ])
   assert.deepEqual(settingDoubts(options, { key: 'k', limit: null }), [])
 })
+
+test('a type that every object knows something of is one that is not checked', () => {
+  for (const type of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
+    assert.deepEqual(settingDoubts({ odd: { type, description: '', required: false } }, { odd: 1 }), [], type)
+  }
+})
