@@ -33,7 +33,27 @@ export class HermesError extends Error {
 }
 
 export function isHermesError(error: unknown, code?: ErrorCode): error is HermesError {
-  return error instanceof HermesError && (code === undefined || error.code === code)
+  return isError(error) && error instanceof HermesError && (code === undefined || error.code === code)
+}
+
+/** Where it was thrown, as the runtime tells it; '' for what is no error. Never throws. */
+export function stackOf(thrown: unknown): string {
+  try {
+    const stack: unknown = thrown instanceof Error ? thrown.stack : ''
+    return typeof stack === 'string' ? stack : ''
+  } catch {
+    // As in `messageOf`.
+    return ''
+  }
+}
+
+/** Proxies may throw at the question alone. */
+function isError(thrown: unknown): thrown is Error {
+  try {
+    return thrown instanceof Error
+  } catch {
+    return false
+  }
 }
 
 /** The text of anything that was thrown, Error or not. Never throws. */
@@ -51,12 +71,12 @@ export function messageOf(thrown: unknown): string {
 
 /** Anything thrown as an Error, so that it can be a cause. */
 export function toError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(messageOf(thrown), { cause: thrown })
+  return isError(thrown) ? thrown : new Error(messageOf(thrown), { cause: thrown })
 }
 
 /** The `code` of system errors such as ENOENT; undefined where there is none. */
 export function systemCode(thrown: unknown): string | undefined {
-  if (!(thrown instanceof Error) || !('code' in thrown)) return undefined
+  if (!isError(thrown) || !('code' in thrown)) return undefined
   return typeof thrown.code === 'string' ? thrown.code : undefined
 }
 

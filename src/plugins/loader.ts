@@ -2,7 +2,7 @@
  * Loads the plugins that the configuration names, and unloads those that it names no more (contract §2.1, §2.2). A plugin
  * that cannot be loaded leaves nothing behind and harms no other.
  */
-import { HermesError, messageOf } from '../lib/errors.ts'
+import { isHermesError, messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { within } from '../lib/wait.ts'
 import { type CataloguedPlugin, cataloguePlugins, isCalled, type PluginCatalogue } from './catalogue.ts'
@@ -214,7 +214,7 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
 
 /** With file and line. */
 async function reasonOf(error: unknown, plugin: FoundPlugin): Promise<string> {
-  const unloadable = error instanceof HermesError && error.code === 'plugins/unloadable'
+  const unloadable = isHermesError(error, 'plugins/unloadable')
   const text = unloadable ? error.detail : messageOf(error)
   return `${await placeOf(unloadable ? error.cause : error, plugin)}: ${text}`
 }

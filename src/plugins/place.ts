@@ -3,14 +3,15 @@
  */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { stackOf } from '../lib/errors.ts'
 import type { FoundPlugin } from './discovery.ts'
 
 /** The entry of the plugin where nothing more is known. Never rejects. */
 export async function placeOf(error: unknown, { folder, entryFile }: FoundPlugin): Promise<string> {
-  const stack = error instanceof Error ? (error.stack ?? '') : ''
+  const stack = stackOf(error)
   const place = atTop(stack) ?? inFrames(stack, folder)
   if (place !== undefined) return place
-  const mayBeChecked = error instanceof SyntaxError && !entryFile.endsWith('.ts')
+  const mayBeChecked = stack !== '' && error instanceof SyntaxError && !entryFile.endsWith('.ts')
   return (mayBeChecked ? atTop(await syntaxErrorOf(entryFile)) : undefined) ?? entryFile
 }
 
@@ -30,7 +31,12 @@ function inFrames(stack: string, folder: string): string | undefined {
 }
 
 function plainPath(file: string): string {
-  return file.startsWith('file:') ? fileURLToPath(file) : file
+  try {
+    return file.startsWith('file:') ? fileURLToPath(file) : file
+  } catch {
+    // A stack is a text that anybody may write.
+    return file
+  }
 }
 
 /** Node tells the place of a syntax error in a module to nobody but the terminal. */

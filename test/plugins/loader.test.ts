@@ -88,6 +88,26 @@ test('a plugin that fails leaves nothing behind, says why and where, and harms n
   )
 })
 
+test('whatever register throws, the plugins after it are loaded', async (t) => {
+  const thrown = [
+    'null',
+    'Object.freeze(new Error("frozen"))',
+    'Object.defineProperty(new Error("x"), "stack", { get() { throw 1 } })',
+    'Object.assign(new Error("x"), { stack: 5 })',
+    'Object.assign(new Error("x"), { stack: "file:///%2F:1\\n" })',
+    'new Proxy({}, { getPrototypeOf() { throw 2 } })',
+  ]
+  const files = Object.assign(
+    {},
+    ...thrown.map((what, index) => plugin(`throws-${index}`, `throw ${what}`)),
+    plugin('z-good', hook),
+  )
+  const loading = loaderWith(t, { files })
+  await loading.loader.sync()
+  assert.equal(loading.report('z-good').state, 'loaded')
+  for (const index of thrown.keys()) assert.match(loading.report(`throws-${index}`).reason, /.+: .+/)
+})
+
 test('register may be the default export, or a part of it', async (t) => {
   const files = {
     'a/plugin.yaml': 'name: a\n',
