@@ -1,6 +1,7 @@
 /**
  * Lines of work that nobody waits for: what has the same key is done one after the other, what has not, side by side.
  */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { createQueue, type Queue } from '../lib/queue.ts'
 import { within } from '../lib/wait.ts'
 
@@ -40,10 +41,12 @@ export function createLines(maxWaiting: number): Lines {
 
   return {
     push(key, work) {
+      // A line runs in the context of whoever opened it; each piece of work belongs to the one that pushed it.
+      const own = AsyncLocalStorage.bind(work)
       const known = lines.get(key)
-      if (known !== undefined) return known.push(work)
+      if (known !== undefined) return known.push(own)
       const line = open(key)
-      line.push(work)
+      line.push(own)
       forgetWhenIdle(key, line)
       return true
     },

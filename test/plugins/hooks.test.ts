@@ -2,8 +2,10 @@
  * Callbacks of plugins are called alone, in order and for a bounded time, whatever they do.
  */
 import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
+import { isHermesError } from '../../src/lib/errors.ts'
 import type { HookPayload } from '../../src/plugins/hook-map.ts'
 import { here, hooksUnderTest, never } from './support.ts'
 
@@ -469,4 +471,72 @@ test('whoever stops can wait until everything was heard, but not longer than it 
   const heard = hooks.settled(60_000)
   await time.advance(1_000)
   assert.equal(await heard, true)
+})
+
+test('what is heard later is heard in the context of whoever told of it, not of whoever was heard before', async () => {
+  const { hooks, heard } = hooksUnderTest()
+  const turn = new AsyncLocalStorage<string>()
+  const found: unknown[] = []
+  hooks.register('a', 'on_session_start', async ({ session_id }) => {
+    await Promise.resolve()
+    found.push([session_id, turn.getStore()])
+  })
+  for (const name of ['one', 'two', 'three'])
+    turn.run(name, () => hooks.tell('on_session_start', here, () => ({ ...started, session_id: name })))
+  await heard()
+  assert.deepEqual(found, [
+    ['one', 'one'],
+    ['two', 'two'],
+    ['three', 'three'],
+  ])
+})
+
+test('an answer that cannot be read is a failure of its callback, and stays as it was given', async () => {
+  const { hooks, warnings } = hooksUnderTest()
+  const trap = () => {
+    throw new Error('trapped')
+  }
+  const circle: { args: Record<string, unknown>; action: string } = { action: 'modify', args: {} }
+  circle.args['itself'] = circle
+  const kept = { action: 'modify', args: { nested: { path: 'agreed' } } }
+  const answers: unknown[] = [
+    Object.defineProperty({}, 'action', { enumerable: true, get: trap }),
+    new Proxy({}, { ownKeys: trap }),
+    { action: 'modify', args: new Proxy({}, { getPrototypeOf: trap }) },
+    circle,
+    kept,
+  ]
+  for (const [index, answer] of answers.entries()) hooks.registerNamed(`p${index}`, 'pre_tool_call', () => answer)
+  const found = await hooks.collect('pre_tool_call', here, () => tool)
+  kept.args.nested.path = 'changed'
+  assert.deepEqual(found, [{ owner: 'p4', value: { action: 'modify', args: { nested: { path: 'agreed' } } } }])
+  assert.equal(warnings().length, 4)
+})
+
+test('an answer with a key __proto__ gives nothing a prototype', async () => {
+  const { hooks } = hooksUnderTest()
+  const answer: unknown = JSON.parse('{"action": "modify", "args": {"__proto__": {"polluted": true}}}')
+  hooks.registerNamed('a', 'pre_tool_call', () => answer)
+  const [found] = await hooks.collect('pre_tool_call', here, () => tool)
+  assert.equal(JSON.stringify(found?.value), JSON.stringify(answer))
+  assert.equal(Reflect.get({}, 'polluted'), undefined)
+})
+
+test('a registration that says how it fails, or how long it may take, in words nobody knows is refused', () => {
+  const { hooks } = hooksUnderTest()
+  const refused: unknown[] = [
+    { fails: 'close' },
+    { fails: true },
+    { timeoutMs: '5' },
+    { timeoutMs: -1 },
+    { timeoutMs: Number.NaN },
+  ]
+  for (const options of refused) {
+    assert.throws(
+      () => Reflect.apply(hooks.register, hooks, ['a', 'pre_tool_call', () => null, options]),
+      (error) => isHermesError(error, 'plugins/invalid-registration'),
+      JSON.stringify(options),
+    )
+  }
+  assert.equal(hooks.has('pre_tool_call'), false)
 })

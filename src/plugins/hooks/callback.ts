@@ -5,6 +5,7 @@ import { messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
 import { createRecent } from '../../lib/recent.ts'
 import { within } from '../../lib/wait.ts'
+import { copyOf } from './view.ts'
 
 /**
  * A callback as it is kept. Declared by way of a method, so that callbacks of every payload fit: which hook a callback
@@ -97,9 +98,9 @@ export function createCallback(deps: CallbackDeps): Callback {
     const work = Promise.resolve(answer)
     const limitMs = deps.timeoutMs()
     try {
-      if (limitMs === 0) return { ok: true, value: await work }
+      if (limitMs === 0) return given(await work)
       const ended = await within(work, limitMs, undefined, pause)
-      return ended.done ? { ok: true, value: ended.value } : giveUp(work, limitMs, payload)
+      return ended.done ? given(ended.value) : giveUp(work, limitMs, payload)
     } catch (error) {
       return fail('it failed', messageOf(error), payload, error)
     }
@@ -117,7 +118,7 @@ export function createCallback(deps: CallbackDeps): Callback {
       calls += 1
       try {
         const answer = callback(payload)
-        return isPromise(answer) ? await finish(answer, payload) : { ok: true, value: answer }
+        return isPromise(answer) ? await finish(answer, payload) : given(answer)
       } catch (error) {
         return fail('it failed', messageOf(error), payload, error)
       }
@@ -129,6 +130,11 @@ export function createCallback(deps: CallbackDeps): Callback {
     if (now() < mutedUntil) return 'it took too long a moment ago'
     return abandoned >= maxAbandoned ? `${maxAbandoned} earlier calls of it have not ended` : undefined
   }
+}
+
+/** A copy: reading it can fail only here, and what the callback does to its own afterwards changes nothing. */
+function given(answer: unknown): CallbackOutcome {
+  return { ok: true, value: copyOf(answer) }
 }
 
 function isPromise(value: unknown): value is PromiseLike<unknown> {

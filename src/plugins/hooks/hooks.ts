@@ -1,6 +1,7 @@
 /**
  * Plugin hooks: who listens to what, and how what they answer is gathered (contract §2.5).
  */
+import { HermesError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
 import { within } from '../../lib/wait.ts'
 import type { FailureMode, Registration } from '../../middleware/contract.ts'
@@ -98,6 +99,7 @@ export function createPluginHooks(deps: PluginHooksDeps): PluginHooks {
   const lines = createLines(maxWaiting)
 
   function registerNamed(owner: string, name: string, callback: AnyCallback, options: HookOptions = {}): Registration {
+    check(owner, name, options)
     complain(owner, name, options)
     const listener: Listener = {
       callback: createCallback({
@@ -205,6 +207,14 @@ export function createPluginHooks(deps: PluginHooksDeps): PluginHooks {
     report: () => [...byName.values()].flat().map(({ callback, dropped }) => ({ ...callback.report(), dropped })),
     settled: lines.settled,
   }
+}
+
+/** Plugins may be written without types; a check that fails open because of a slip of the pen is none. */
+function check(owner: string, name: string, { fails, timeoutMs }: { fails?: unknown; timeoutMs?: unknown }): void {
+  const wrong = (what: string) => new HermesError('plugins/invalid-registration', `hook ${name} of ${owner}: ${what}`)
+  if (fails !== undefined && fails !== 'open' && fails !== 'closed') throw wrong("expected fails: 'open' or 'closed'")
+  if (timeoutMs !== undefined && !(typeof timeoutMs === 'number' && timeoutMs >= 0))
+    throw wrong('expected timeoutMs, a number of milliseconds')
 }
 
 function lineOf(owner: string, kind: ReturnType<typeof kindOf>, order: string): string {

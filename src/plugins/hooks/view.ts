@@ -55,8 +55,8 @@ function isCopied(value: unknown): value is object {
   return prototype === Object.prototype || prototype === null
 }
 
-/** A deep copy of data as JSON has it. */
-function copyOf(value: unknown): unknown {
+/** A deep copy of data as JSON has it. Throws what getters and proxies throw, and `RangeError` for a circle. */
+export function copyOf(value: unknown): unknown {
   if (!isCopied(value)) return value
   if (Array.isArray(value)) return value.map(copyOf)
   // Spread first: then a key `__proto__` is one like any other.
