@@ -161,6 +161,24 @@ test('what other plugins put around tools and models holds for a plugin that ask
   await gateway.logged('A plugin calls itself')
 })
 
+test('a plugin that runs a tool whenever a tool has run is stopped, too', async (t) => {
+  const files = plugin(
+    'echo',
+    `let ran = 0
+     ctx.registerTool({ name: 'ping', description: 'pings', parameters: { type: 'object' }, run: () => 'pong ' + ++ran })
+     ctx.registerHook('post_tool_call', async () => {
+       if (ran < 50) await ctx.dispatchTool('ping', {})
+       else ctx.log.error({}, 'nobody stops this')
+     })
+     ctx.registerCommand({ name: 'ping', description: '', run: () => ctx.dispatchTool('ping', {}) })`,
+  )
+  const gateway = await withPlugins(t, files)
+  await gateway.say('/ping')
+  await gateway.reply('pong 1')
+  await gateway.logged('A plugin calls itself')
+  assert.doesNotMatch(gateway.log.join(''), /nobody stops this/)
+})
+
 test('a message is handed in only where that is allowed, and only into a conversation that exists', async (t) => {
   const files = plugin(
     'knocker',
