@@ -332,6 +332,7 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     }),
     agent: createAgent(managed),
     factsOf,
+    culprit: middleware.culprit,
     outbox,
     outcomes,
     running,

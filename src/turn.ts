@@ -37,6 +37,8 @@ export interface TurnDeps extends TurnViewDeps {
   /** The configured model and who runs it. Rejects `config/…` when it cannot be used. */
   model(): Promise<{ readonly provider: Provider; readonly model: string }>
   tools(sessionId: string): Promise<ToolBox>
+  /** Whose error it is, for people; null when no plugin threw it. */
+  culprit(error: unknown): string | null
   /** What plugins are told of a turn. */
   readonly factsOf: FactsOf
   toolContext(turn: Turn, call: ToolCall, signal: AbortSignal): ToolContext
@@ -174,21 +176,25 @@ async function answer(
   } catch (error) {
     if (running.signal.reason instanceof StopRequested)
       return { ...base, ...stopped(view.shownText()), ord: journal.nextOrd() }
-    if (error instanceof ModelError || isBeyondRetry(error)) {
-      log.warn({ error }, `turn failed: ${messageOf(error)}`)
-      return { ...base, ...failed(error), ord: journal.nextOrd() }
-    }
     if (error instanceof GuardrailRejected) {
       log.info({ guardrail: error.guardrail, reason: error.reason }, 'a guardrail refused the model call of a turn')
       return { ...base, ...refused(error), ord: journal.nextOrd() }
     }
-    throw error
+    const told = beyondRetry(error, deps)
+    if (told === undefined) throw error
+    log.warn({ error }, `turn failed: ${messageOf(told)}`)
+    return { ...base, ...failed(told), ord: journal.nextOrd() }
   }
 }
 
-/** What is to be set, or what a plugin does wrong, can be told; trying again would change nothing. */
-function isBeyondRetry(error: unknown): error is HermesError {
-  return isHermesError(error) && /^(config|middleware)\//.test(error.code)
+/** The model was tried often enough; what is to be set, or what a plugin does wrong, can be told, and trying again would change nothing. */
+function beyondRetry(error: unknown, { culprit }: TurnDeps): ModelError | HermesError | undefined {
+  if (error instanceof ModelError) return error
+  if (isHermesError(error) && /^(config|middleware)\//.test(error.code)) return error
+  const who = culprit(error)
+  if (who === null) return undefined
+  const said = messageOf(error).slice(0, 500).toWellFormed()
+  return new HermesError('middleware/failed', `It was ${who}, with “${said}”.`, { cause: error })
 }
 
 function startOf(turn: Turn, lines: Turn['lines']): number {

@@ -74,7 +74,9 @@ async function reissue(deps: AskDeps, question: Question, first: Answered): Prom
     return await ask(deps, question, first.facts.apiCallCount + 1, request)
   } catch (error) {
     question.signal.throwIfAborted()
-    if (!(error instanceof ModelError) && deps.refusal(error) === null) throw error
+    const isKnown =
+      error instanceof ModelError || deps.refusal(error) !== null || deps.middleware.culprit(error) !== null
+    if (!isKnown) throw error
     deps.log.warn({ error }, `a plugin had the model asked once more; the first answer stays: ${messageOf(error)}`)
     return null
   }

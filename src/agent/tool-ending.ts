@@ -54,9 +54,16 @@ function errorIn(result: string): string {
   return isRecord(parsed) ? str(parsed['error']) || result : result
 }
 
-/** Something was thrown on the way. */
-export function failure(error: unknown, durationMs: number): Ended & { readonly errorMessage: string } {
-  const errorMessage = messageOf(error)
+/**
+ * Something was thrown on the way.
+ * @param culprit who threw it, if it was not the tool: the model must not take the tool for broken
+ */
+export function failure(
+  error: unknown,
+  culprit: string | null,
+  durationMs: number,
+): Ended & { readonly errorMessage: string } {
+  const errorMessage = culprit === null ? messageOf(error) : `${culprit} failed: ${messageOf(error)}`
   return {
     result: errorResult(errorMessage),
     status: 'error',

@@ -312,6 +312,10 @@ export const errorCatalogue = {
     meaning: 'The rest of a call was asked for after the one it was given to had settled.',
     hint: 'Await next or next_call before you return.',
   },
+  'middleware/failed': {
+    meaning: 'A plugin failed around the call of the model.',
+    hint: 'The message names it. `hermes plugins disable <id>` lets the gateway work without it.',
+  },
   'middleware/bad-return': {
     meaning: 'A callback around a managed call returned something that cannot be used.',
     hint: 'The message names it and what it should have returned.',

@@ -355,6 +355,11 @@ export interface Middleware extends MiddlewareRegistrar {
   within<Value>(scope: Scope, work: () => Value): Value
   /** Whether anything that is registered may change what the model says, so that drafts must wait for it. */
   changesAnswers(): boolean
+  /**
+   * Whose error a call rejected with, for people: `"cap" of the plugin "budget"`. Null when it is the tool's or the
+   * provider's own, or when what was thrown is no object.
+   */
+  culprit(error: unknown): string | null
   /** Resolves when subscribers have had every event so far. */
   flush(): Promise<void>
   events(): { readonly waiting: number; readonly delivered: number; readonly dropped: number }

@@ -45,6 +45,7 @@ async function ask<View>(
     return verdict
   } catch (error) {
     tell({ allowed: entry.failsOpen, error: messageOf(error) })
+    run.room.culprits.met(error, entry)
     if (!entry.failsOpen) throw error
     run.throwIfAborted(error)
     run.room.failures.tell(entry, `a ${run.kind} guardrail`, error, 'the call goes on without it')

@@ -33,6 +33,7 @@ export async function throughCallback<View, Payload>(
     returned = await entry.callback(chain.payload(value, branch, nextCall))
   } catch (error) {
     settled = true
+    run.room.culprits.met(error, entry)
     if (entry.failsOpen)
       return afterThrow(run, entry, point, rest ?? none, error, () => proceed(chain, depth + 1, value, branch))
     // Nothing is left running behind the back of a call that has failed.

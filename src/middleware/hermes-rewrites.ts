@@ -35,6 +35,7 @@ export async function passRewriters<Payload>(
       value = next
       run.rewrittenBy(traceEntry(result))
     } catch (error) {
+      run.room.culprits.met(error, entry)
       run.tellFailedRequest(kind, entry, error)
       if (!entry.failsOpen || error instanceof GuardrailRejected) throw error
       run.throwIfAborted(error)

@@ -14,6 +14,7 @@ import type {
   Scope,
   ScopeSpec,
 } from './contract.ts'
+import { createCulprits } from './culprits.ts'
 import { createEventIds } from './event-ids.ts'
 import { createEventQueue } from './event-queue.ts'
 import { createFailures } from './failures.ts'
@@ -48,6 +49,7 @@ export function createMiddleware(deps: MiddlewareDeps): Middleware {
   const { queueLimit = 32_768, graceMs = 5_000, stuckMs = 30_000 } = deps
   const storage = new AsyncLocalStorage<ScopeNode>()
   const failures = createFailures(log)
+  const culprits = createCulprits()
   const queue = createEventQueue({ log, failures, limit: queueLimit, stuckMs })
   const teller = createTeller({ queue, failures, now, newId })
 
@@ -84,7 +86,7 @@ export function createMiddleware(deps: MiddlewareDeps): Middleware {
     },
   }
   const root = new ScopeNode(ground, 'root', 'agent', undefined, now(), false)
-  const room: Room = { storage, ground, failures, teller, now, log, never: neverAborts(), graceMs }
+  const room: Room = { storage, ground, failures, culprits, teller, now, log, never: neverAborts(), graceMs }
   const current = () => storage.getStore() ?? root
 
   function tool<Args extends Fields, Result>(call: ManagedToolCall<Args, Result>): Promise<Result>
@@ -118,6 +120,7 @@ export function createMiddleware(deps: MiddlewareDeps): Middleware {
       const { intercepts, hermes } = current().snapshot
       return intercepts.model_execution.length + hermes.llm_execution.length > 0
     },
+    culprit: culprits.nameOf,
     flush: () => queue.flush(),
     events: () => queue.counts(),
   }

@@ -25,6 +25,7 @@ export async function throughIntercept<View, Payload>(
   try {
     return await entry.callback(chain.view(value, branch), lease.next)
   } catch (error) {
+    run.room.culprits.met(error, entry)
     if (!entry.failsOpen) throw error
     return await afterThrow(run, entry, chain.point, lease, error, () => proceed(chain, depth + 1, value, branch))
   } finally {

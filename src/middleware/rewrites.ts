@@ -40,6 +40,7 @@ export async function passIntercepts<View, Answer>(
       }
       value = next
     } catch (error) {
+      run.room.culprits.met(error, entry)
       run.tellFailedRequest(point, entry, error)
       if (!entry.failsOpen) throw error
       run.throwIfAborted(error)

@@ -3,6 +3,7 @@
  */
 import type { AsyncLocalStorage } from 'node:async_hooks'
 import type { Logger } from '../lib/log.ts'
+import type { Culprits } from './culprits.ts'
 import type { Failures } from './failures.ts'
 import type { ScopeGround, ScopeNode } from './scope.ts'
 import type { Teller } from './teller.ts'
@@ -12,6 +13,7 @@ export interface Room {
   readonly storage: AsyncLocalStorage<ScopeNode>
   readonly ground: ScopeGround
   readonly failures: Failures
+  readonly culprits: Culprits
   readonly teller: Teller
   readonly now: MicroClock
   readonly log: Logger

@@ -57,6 +57,7 @@ async function openFrame(
     return opening
   }
   const skip = async (error: unknown): Promise<Chunks> => {
+    run.room.culprits.met(error, entry)
     if (replay === undefined || !replay.possible) throw error
     run.throwIfAborted(error)
     run.room.failures.tell(entry, 'model_stream', error, 'the stream goes on without it')
@@ -128,6 +129,7 @@ function heeded(run: CallRun, chunks: Chunks): Chunks {
         return await chunks.next()
       } catch (error) {
         run.failed(error)
+        run.room.culprits.met(error, undefined)
         throw error
       }
     },

@@ -40,6 +40,9 @@ export async function pullProvider(
       progress.firstChunkUs ??= run.room.now()
       call.onChunk?.(step.value)
     }
+  } catch (error) {
+    run.room.culprits.met(error, undefined)
+    throw error
   } finally {
     // Also after it threw: closing a generator that has ended does nothing.
     if (open) await closeInTime(chunks, `the stream of ${run.name}`, run.room)
@@ -70,6 +73,9 @@ export async function pullIntercepted(
       call.onChunk?.(step.value)
     }
     complete = true
+  } catch (error) {
+    run.room.culprits.met(error, undefined)
+    throw error
   } finally {
     if (!complete) progress.partial = partOf(collector)
     if (!complete && chunks !== undefined) await closeInTime(chunks, `the stream of ${run.name}`, run.room)

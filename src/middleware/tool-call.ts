@@ -113,6 +113,9 @@ function execute(run: CallRun, call: AnyToolCall, args: Fields, root: Branch): P
       run.atWork += 1
       try {
         return await call.handler(value, signal)
+      } catch (error) {
+        run.room.culprits.met(error, undefined)
+        throw error
       } finally {
         run.atWork -= 1
       }

@@ -107,6 +107,37 @@ test('a guardrail that refuses to ask the model gives people its reason, and no 
   assert.deepEqual([turn?.['state'], turn?.['reason']], ['failed', 'refused by the guardrail hours'])
 })
 
+test('a plugin that fails around the call of the model ends the turn at once, and people read which one it was', async (t) => {
+  const bodies = {
+    guardrail: `ctx.registerGuardrail('cap', 'model', () => { throw new Error('no prices') })`,
+    intercept: `ctx.registerIntercept('cap', 'model_execution', async (_call, next) => { await next(); throw new Error('no prices') })`,
+    translation: `ctx.registerMiddleware('llm_execution', async function cap({ next_call }) {
+      try { return await next_call() } catch { throw new Error('no prices') } })`,
+  }
+  for (const [what, body] of Object.entries(bodies)) {
+    const replies = [what === 'translation' ? { error: { status: 400 } } : { text: 'hello' }]
+    const gateway = await withPlugin(t, `${body}\n${turnHooks}`, { replies })
+    await gateway.say('hello')
+    await gateway.reply(
+      /\(middleware\/failed\).*"cap" of the plugin "witness", with “no prices”\. .*hermes plugins disable/,
+    )
+    await gateway.logged('heard on_session_end false false')
+    const [turn] = rowsIn(gateway.home, 'select state from turns')
+    assert.equal(turn?.['state'], 'failed', what)
+    assert.ok(gateway.model.requests.length <= 1, what)
+    await gateway.stop()
+  }
+})
+
+test('of a tool the model reads whether a plugin has failed or the tool', async (t) => {
+  const body = `ctx.registerIntercept('cap', 'tool_execution', () => { throw new Error('no prices') })`
+  const gateway = await withPlugin(t, body, { replies: [terminalCall('true'), { text: 'done' }] })
+  await gateway.say('clean up')
+  await gateway.reply('done')
+  const result = JSON.stringify((await gateway.asked(1)).body)
+  assert.ok(result.includes(String.raw`\"cap\\\" of the plugin \\\"witness\\\" failed: no prices`), result)
+})
+
 test('a command is judged and run as plugins have rewritten it', async (t) => {
   const body = `
     ctx.registerMiddleware('tool_request', ({ tool_name, args }) =>
