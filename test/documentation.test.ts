@@ -9,7 +9,7 @@ import { before, describe, test } from 'node:test'
 import { readEnvironment } from '../src/config/environment.ts'
 import { createConfig } from '../src/config/load.ts'
 import { formatProblem } from '../src/config/problem.ts'
-import { acceptedKeys, gatewayShapes, gatewayVariables } from '../src/gateway-config.ts'
+import { acceptedKeys, gatewayShapes, gatewayVariables } from '../src/gateway/config.ts'
 import { ensureDirectory, writeFileAtomic } from '../src/lib/files.ts'
 import { createHomeLayout } from '../src/lib/home.ts'
 import { silentLog } from '../src/lib/log.ts'
@@ -130,7 +130,7 @@ describe('the documentation', () => {
   })
 
   test('every address that the gateway serves is on the page of HTTP', () => {
-    const files = ['src/admin-routes.ts', 'src/http/guard.ts', ...filesOf('platforms')].filter((path) =>
+    const files = ['src/gateway/admin-routes.ts', 'src/http/guard.ts', ...filesOf('platforms')].filter((path) =>
       path.endsWith('.ts'),
     )
     const addresses = files.flatMap((path) =>

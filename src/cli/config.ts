@@ -3,7 +3,7 @@
  */
 import { configJsonSchema } from '../config/json-schema.ts'
 import { type ConfigProblem, formatProblem } from '../config/problem.ts'
-import { gatewayShapes } from '../gateway-config.ts'
+import { gatewayShapes } from '../gateway/config.ts'
 import { silentLog } from '../lib/log.ts'
 import { discoverPlatforms } from '../platforms/registry.ts'
 import { effectiveValues } from './config-values.ts'

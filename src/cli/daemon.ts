@@ -3,7 +3,7 @@
  * our token proves that it is the one.
  */
 import { z } from 'zod'
-import { findDaemon } from '../gateway-lifecycle.ts'
+import { findDaemon } from '../gateway/lifecycle.ts'
 import { HermesError, isHermesError, messageOf, systemCode } from '../lib/errors.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { CliContext } from './context.ts'

@@ -2,8 +2,8 @@
  * `hermes gateway run`: the daemon in the foreground, until a signal ends it.
  */
 import { flushCompileCache } from 'node:module'
+import { withdrawDaemon } from '../gateway/lifecycle.ts'
 import type { Gateway } from '../gateway.ts'
-import { withdrawDaemon } from '../gateway-lifecycle.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import type { CliContext } from './context.ts'

@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import { createCommandRegistry } from '../commands/registry.ts'
-import { createGatewayHooks } from '../gateway-hooks.ts'
+import { createGatewayHooks } from '../gateway/hooks.ts'
 import type { HookRegistry } from '../hooks/registry.ts'
 import { HermesError } from '../lib/errors.ts'
 import { type Logger, silentLog } from '../lib/log.ts'

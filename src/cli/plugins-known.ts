@@ -2,7 +2,7 @@
  * The plugins of this home as commands see them: from the running daemon, or without one from the folders.
  */
 import { z } from 'zod'
-import { pluginFolders } from '../gateway-plugins.ts'
+import { pluginFolders } from '../gateway/plugins.ts'
 import { HermesError } from '../lib/errors.ts'
 import { nearest } from '../lib/nearest.ts'
 import { cataloguePlugins } from '../plugins/catalogue.ts'

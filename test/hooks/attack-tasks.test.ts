@@ -3,8 +3,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { OpenTask } from '../../src/background.ts'
-import { createHookServices } from '../../src/gateway-hooks.ts'
+import type { OpenTask } from '../../src/gateway/background.ts'
+import { createHookServices } from '../../src/gateway/hooks.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { openStore } from '../kit/open-store.ts'
 

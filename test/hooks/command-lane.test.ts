@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createCommandLane } from '../../src/command-lane.ts'
+import { createCommandLane } from '../../src/gateway/command-lane.ts'
 import type { CommandDefinition } from '../../src/commands/command.ts'
 import type { CommandVerdict } from '../../src/hooks/verdict.ts'
 import { createOutcomes } from '../../src/inbox/outcomes.ts'

@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { chatHistory } from '../../src/chat-history.ts'
+import { chatHistory } from '../../src/gateway/chat-history.ts'
 import { marksOf } from '../../src/inbox/marks.ts'
 import type { DoorPlugins } from '../../src/inbox/screening.ts'
 import { storedEvent } from '../../src/inbox/stored-event.ts'

@@ -13,7 +13,7 @@ import {
   sweepQuestions,
   waitingQuestions,
 } from '../../src/approvals/queries.ts'
-import { chatHistory } from '../../src/chat-history.ts'
+import { chatHistory } from '../../src/gateway/chat-history.ts'
 import { applyDeletion, applyEdit } from '../../src/inbox/change-rows.ts'
 import { dropEvent, listOpenEvents, retryEvent } from '../../src/inbox/letters.ts'
 import { marksOf, moveMark } from '../../src/inbox/marks.ts'
@@ -38,7 +38,7 @@ import { requestTurnStop, sessionsWithOpenTurns, sweepTurns } from '../../src/se
 import { type Params, type Query, rows, type UseCase } from '../../src/store/query.ts'
 import type { Database } from '../../src/store/schema.ts'
 import type { Store } from '../../src/store/store.ts'
-import { createTurnJournal } from '../../src/turn-journal.ts'
+import { createTurnJournal } from '../../src/turn/journal.ts'
 import { openStore } from '../kit/open-store.ts'
 
 type AnyQuery = Query<Params, unknown>

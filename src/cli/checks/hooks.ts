@@ -4,7 +4,7 @@
 import { spawnSync } from 'node:child_process'
 import { z } from 'zod'
 import { createCommandRegistry } from '../../commands/registry.ts'
-import { emittedEvents, hookFolders } from '../../gateway-hooks.ts'
+import { emittedEvents, hookFolders } from '../../gateway/hooks.ts'
 import { discoverHooks } from '../../hooks/discovery.ts'
 import { createDoubts } from '../../hooks/matching.ts'
 import { messageOf } from '../../lib/errors.ts'

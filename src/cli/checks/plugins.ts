@@ -2,7 +2,7 @@
  * The plugins: those that are wanted and cannot be loaded, those whose folder cannot be used, and what is odd about the rest.
  */
 import { z } from 'zod'
-import { pluginFolders } from '../../gateway-plugins.ts'
+import { pluginFolders } from '../../gateway/plugins.ts'
 import { cataloguePlugins } from '../../plugins/catalogue.ts'
 import { wishFor } from '../../plugins/enabled.ts'
 import { nothingKnown, pluginTroubles, reportsOf } from '../../plugins/report.ts'

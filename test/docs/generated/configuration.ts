@@ -4,7 +4,7 @@
 import { join } from 'node:path'
 import { configJsonSchema } from '../../../src/config/json-schema.ts'
 import { describeConfig, renderConfigReference } from '../../../src/config/reference.ts'
-import { gatewayShapes, gatewayVariables } from '../../../src/gateway-config.ts'
+import { gatewayShapes, gatewayVariables } from '../../../src/gateway/config.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { discoverPlatforms } from '../../../src/platforms/registry.ts'
 import { root } from '../repository.ts'

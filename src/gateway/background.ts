@@ -1,0 +1,121 @@
+/**
+ * Background tasks: the agent works on something that no chat waits for (contract §3.12). A task is an event like any
+ * other, on disk before its id is given out and answered after a crash; but it has a session of its own, and its answer
+ * goes where the task says. Gateway events tell nothing of it: a hook that starts one must not be called by it again.
+ */
+import type { Inbox } from '../inbox/inbox.ts'
+import type { Outcomes } from '../inbox/outcomes.ts'
+import { openEventsOf } from '../inbox/queries.ts'
+import { storedEvent } from '../inbox/stored-event.ts'
+import { brand } from '../lib/brand.ts'
+import { messageOf } from '../lib/errors.ts'
+import { sessionIdAt } from '../lib/ids.ts'
+import type { Logger } from '../lib/log.ts'
+import type { MessageEvent, Task } from '../message/event.ts'
+import type { EventKey } from '../message/ids.ts'
+import { backgroundPlatform } from '../message/source.ts'
+import type { TurnOutcome } from '../platforms/adapter.ts'
+import type { Store } from '../store/store.ts'
+
+export interface BackgroundDeps {
+  readonly store: Store
+  readonly inbox: Pick<Inbox, 'accept'>
+  readonly outcomes: Pick<Outcomes, 'wait'>
+  readonly clock: () => number
+  readonly log: Logger
+}
+
+export interface TaskOrder extends Pick<Task, 'deliver'> {
+  readonly prompt: string
+  /** Who asks, as other sources have their user. */
+  readonly by: { readonly id: string; readonly name: string }
+  readonly maxIterations?: number | undefined
+  readonly route?: string | undefined
+}
+
+/** A task that has not ended. It may wait for its turn. */
+export interface OpenTask {
+  readonly id: string
+  readonly by: string
+  /** Since it was asked for. */
+  readonly ageMs: number
+}
+
+export interface Background {
+  /** Resolves with the id of the task once it is on disk. Rejects as the inbox: `inbox/too-large`, `http/starting`, `store/…`. */
+  start(order: TaskOrder): Promise<string>
+  /** Finds the tasks that the last process left. Rejects `store/…`. */
+  recover(): Promise<void>
+  open(): readonly OpenTask[]
+}
+
+export function createBackground({ store, inbox, outcomes, clock, log }: BackgroundDeps): Background {
+  const open = new Map<string, { readonly by: string; readonly since: number }>()
+  /** Who waits for a task waits as long as this process lives. */
+  const never = new AbortController().signal
+
+  function follow(seq: number, { source, timestamp, task }: MessageEvent): void {
+    if (task === undefined) return
+    const { id } = task
+    open.set(id, { by: source.userName ?? '', since: timestamp })
+    outcomes
+      .wait(seq, never)
+      .then(
+        (outcome) => tellEnd(id, outcome),
+        (error: unknown) =>
+          log.warn({ task: id, error }, `how a background task ended is not known: ${messageOf(error)}`),
+      )
+      .finally(() => open.delete(id))
+  }
+
+  function tellEnd(task: string, outcome: TurnOutcome): void {
+    const { status: state } = outcome
+    log[state === 'done' ? 'info' : 'warn']({ task, state }, `background task ended: ${beginningOf(outcome)}`)
+  }
+
+  return {
+    async start(order) {
+      const now = clock()
+      const event = eventOf(order, now)
+      const { id } = event.task
+      const accepted = await inbox.accept(event, [brand<EventKey>(`background:${id}`)])
+      if (accepted.status !== 'accepted') throw new Error(`the background task ${id} was ${accepted.status}`)
+      log.info({ task: id, by: order.by.name, to: order.deliver?.platform ?? 'nobody' }, 'background task begins')
+      follow(accepted.seq, event)
+      return id
+    },
+
+    async recover() {
+      for (const { seq, payload } of await store.run(() => openEventsOf(backgroundPlatform)))
+        follow(seq, storedEvent(payload))
+    },
+
+    open: () => [...open].map(([id, { by, since }]) => ({ id, by, ageMs: clock() - since })),
+  }
+}
+
+function eventOf(order: TaskOrder, now: number): MessageEvent & { readonly task: Task } {
+  const id = `bg_${sessionIdAt(now).slice('YYYYMMDD_'.length)}`
+  const { deliver, maxIterations, prompt, by, route = backgroundPlatform } = order
+  return {
+    source: {
+      platform: backgroundPlatform,
+      account: 'default',
+      chatId: id,
+      chatType: 'dm',
+      userId: by.id,
+      userName: by.name,
+    },
+    text: prompt,
+    messageType: 'text',
+    timestamp: now,
+    internal: true,
+    allowGatewayControl: false,
+    task: { id, deliver, route, ...(maxIterations === undefined ? {} : { maxIterations }) },
+  }
+}
+
+/** 200 characters, as the contract has it (§1.6). */
+function beginningOf({ text }: TurnOutcome): string {
+  return Array.from(text.slice(0, 400)).slice(0, 200).join('')
+}

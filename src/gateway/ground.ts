@@ -1,0 +1,94 @@
+/**
+ * What every room stands on: the log, the configuration, the platforms that are installed, the database.
+ */
+import { readEnvironment } from '../config/environment.ts'
+import { type Config, createConfig } from '../config/load.ts'
+import { formatProblems } from '../config/problem.ts'
+import { createSecrets, type Secrets, secretsOfEnvironment } from '../config/secrets.ts'
+import { HermesError } from '../lib/errors.ts'
+import { createLog, type Log } from '../lib/log.ts'
+import { createRedactor } from '../lib/redact.ts'
+import { discoverPlatforms, type PlatformCatalogue } from '../platforms/registry.ts'
+import { createSlowCommits, slowCommitMs } from '../store/slow-commits.ts'
+import { rememberFiles } from '../store/sqlite/identity.ts'
+import { createSqliteStore } from '../store/sqlite/store.ts'
+import type { Store } from '../store/store.ts'
+import { acceptedKeys, type GatewayShapes, gatewayShapes, gatewayVariables, restartPaths } from './config.ts'
+import type { GatewayOptions } from './options.ts'
+
+export interface Ground {
+  readonly clock: () => number
+  readonly log: Log
+  readonly secrets: Secrets
+  readonly config: Config<GatewayShapes>
+  readonly catalogue: PlatformCatalogue
+  readonly store: Store
+  /** Why the daemon does not run as it should, in plain words; empty when all is well. */
+  degraded(): string[]
+  /** Closes the database and the log, for a start that fails on the way. */
+  close(): Promise<void>
+}
+
+/** Rejects `config/…` or `store/…`. */
+export async function openGround(options: GatewayOptions): Promise<Ground> {
+  const { home } = options
+  const clock = Date.now
+  const environment = () => readEnvironment(home.envFile, options.environment)
+  const secrets = createSecrets()
+  secrets.set('environment', secretsOfEnvironment(environment().values))
+  const log = openLog(options, secrets)
+  const catalogue = await discoverPlatforms({ directories: options.platformFolders, log })
+  const config = createConfig({
+    home,
+    shapes: gatewayShapes(catalogue.platforms),
+    environment,
+    environmentNames: gatewayVariables(catalogue.platforms),
+    acceptedKeys,
+    restartPaths,
+    secrets,
+    log,
+  })
+  if (options.log.level === undefined) log.setLevel(config.current().log.level)
+  if (options.strict === true && config.state().problems.length > 0) {
+    throw new HermesError('config/invalid', `\n${formatProblems(config.state().problems)}`)
+  }
+
+  const slowCommits = createSlowCommits({ clock, log })
+  const store = createSqliteStore({
+    path: home.databaseFile,
+    guardedBy: [home.lockFile],
+    onCommit: slowCommits.note,
+  })
+
+  const replaced = rememberFiles([home.databaseFile, home.lockFile])
+
+  function degraded(): string[] {
+    const reasons = [...config.state().degraded]
+    const lost = replaced()
+    if (lost !== undefined) reasons.push(`${lost} was removed or replaced: nothing is taken in; restart the daemon`)
+    for (const { directory, reason } of catalogue.invalid) reasons.push(`platform folder ${directory}: ${reason}`)
+    const { backend } = config.current().terminal
+    if (backend !== 'local') {
+      reasons.push(`terminal.backend: ${backend} is not available yet; the model has no terminal and no file tools`)
+    }
+    if (slowCommits.recent()) reasons.push(`disk: commits take longer than ${slowCommitMs} ms`)
+    return reasons
+  }
+
+  async function close(): Promise<void> {
+    await store.close()
+    log.close()
+  }
+
+  return { clock, log, secrets, config, catalogue, store, degraded, close }
+}
+
+function openLog({ home, log: { stream, pretty, level } }: GatewayOptions, secrets: Secrets): Log {
+  return createLog({
+    level: level ?? 'info',
+    pretty,
+    redactor: createRedactor({ secrets: secrets.all }),
+    ...(stream === undefined ? {} : { stream }),
+    file: { directory: home.logs },
+  })
+}

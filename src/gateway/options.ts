@@ -1,0 +1,97 @@
+/**
+ * What a gateway is built from, and what its owner can do with it.
+ */
+
+import type { ProcessEnvironment } from '../config/environment.ts'
+import type { Config } from '../config/load.ts'
+import type { HookTrouble } from '../hooks/report.ts'
+import type { HomeLayout } from '../lib/home.ts'
+import type { Log, LogLevel, LogStream } from '../lib/log.ts'
+import type { EventListener } from '../message/hook-events.ts'
+import type { Firing } from '../plugins/firing.ts'
+import type { PluginReport, PluginTrouble } from '../plugins/report.ts'
+import type { OpenTask } from './background.ts'
+import type { GatewayShapes } from './config.ts'
+
+export interface GatewayOptions {
+  readonly home: HomeLayout
+  readonly version: string
+  /** The environment of the process; the gateway reads no other. */
+  readonly environment: ProcessEnvironment
+  /** Folders of platform folders, the shipped ones first. */
+  readonly platformFolders: readonly string[]
+  /** The command line that runs this program, for the `hermes` that commands of the agent find. */
+  readonly program: readonly string[]
+  readonly log: {
+    readonly stream?: LogStream
+    readonly pretty: boolean
+    readonly level?: LogLevel
+  }
+  /** A configuration that cannot be used ends the start (`config/invalid`) instead of degrading it. */
+  readonly strict?: boolean
+  /** Runs the programs that `hooks` of the configuration names, although nobody has accepted them. */
+  readonly acceptHooks?: boolean
+  /** Only these platforms, and any free port: a terminal that talks to a gateway of its own. */
+  readonly only?: readonly string[]
+  /** Told of every gateway event. */
+  readonly listeners?: readonly EventListener[]
+  /** Told of each call of a callback of a plugin: for trying one out. */
+  readonly onPluginCall?: (firing: Firing) => void
+  /** Named points for crash tests; does nothing in production. */
+  readonly probe?: (point: string) => void
+  /** Asked for by an admin request; the owner of the process decides. */
+  readonly onShutdownRequest?: () => void
+}
+
+export interface Gateway {
+  /** Where HTTP listens. */
+  readonly url: string
+  readonly token: () => string
+  readonly config: Config<GatewayShapes>
+  readonly log: Log
+  /** What `hermes status` shows. */
+  status(): GatewayStatusReport
+  /** All plugins there are, also those that nobody asked for. */
+  plugins(): Promise<readonly PluginReport[]>
+  /** Resolves when every first connect has settled. */
+  settled(): Promise<void>
+  /**
+   * Takes nothing new in, gives running turns `agent.drain_timeout` to end, leaves the rest for the next start.
+   * Aborting the signal ends the wait for turns. May be called twice.
+   */
+  stop(hurry?: AbortSignal): Promise<void>
+}
+
+export interface DaemonReport {
+  readonly name: string
+  /** The plugin's id. */
+  readonly owner: string
+  readonly state: string
+  readonly restarts: number
+  /** Why it failed last; '' when it never did. */
+  readonly reason: string
+}
+
+export interface GatewayStatusReport {
+  readonly version: string
+  readonly pid: number
+  readonly home: string
+  readonly url: string
+  readonly status: 'starting' | 'ready' | 'draining'
+  readonly uptimeMs: number
+  readonly model: string
+  readonly provider: string
+  readonly platforms: Readonly<
+    Record<string, { readonly state: string; readonly reason?: string; readonly receiving?: boolean }>
+  >
+  readonly degraded: readonly string[]
+  readonly pendingRestart: readonly string[]
+  readonly turns: { readonly running: number; readonly waiting: number }
+  readonly background: readonly OpenTask[]
+  /** Those that do not do what they should. */
+  readonly hooks: readonly HookTrouble[]
+  /** Those that do not do what they should. */
+  readonly plugins: readonly PluginTrouble[]
+  /** Background work of plugins. */
+  readonly daemons: readonly DaemonReport[]
+}
