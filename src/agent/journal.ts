@@ -1,5 +1,5 @@
 /**
- * What the agent loop wants kept while it works. The loop knows nothing of databases; `turn-journal.ts` implements this.
+ * What the agent loop wants kept while it works. The loop knows nothing of databases; `src/turn/journal.ts` implements this.
  */
 import type { AssistantMessage, ToolCall, Usage } from '../message/transcript.ts'
 import type { ToolMode } from './tool.ts'

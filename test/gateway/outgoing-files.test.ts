@@ -5,9 +5,9 @@ import assert from 'node:assert/strict'
 import { linkSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { createOutgoingFiles } from '../../src/gateway/outgoing-files.ts'
 import { createHomeLayout } from '../../src/lib/home.ts'
 import { silentLog } from '../../src/lib/log.ts'
-import { createOutgoingFiles } from '../../src/gateway/outgoing-files.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
 function rulesFor(t: TestContext) {

@@ -3,8 +3,8 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createCommandLane } from '../../src/gateway/command-lane.ts'
 import type { CommandDefinition } from '../../src/commands/command.ts'
+import { createCommandLane } from '../../src/gateway/command-lane.ts'
 import type { CommandVerdict } from '../../src/hooks/verdict.ts'
 import { createOutcomes } from '../../src/inbox/outcomes.ts'
 import { brand } from '../../src/lib/brand.ts'

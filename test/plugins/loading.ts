@@ -15,7 +15,7 @@ import { tempHome } from '../kit/temp-home.ts'
 /** By path within the folder of plugins: `greeter/index.js`. */
 export type Files = Readonly<Record<string, string>>
 
-export interface LoadingSetup extends Partial<Pick<PluginLoaderDeps, 'loadPython' | 'observe' | 'registerMs'>> {
+export interface LoadingSetup extends Partial<Pick<PluginLoaderDeps, 'loadPython' | 'observe' | 'registerMs' | 'clock'>> {
   readonly files?: Files
   readonly bundled?: Files
   /** `plugins` of the configuration; every plugin of `files` is enabled if left out. */
@@ -132,7 +132,7 @@ export function loaderWith(t: TestContext, setup: LoadingSetup = {}): Loading {
     loadPython: setup.loadPython,
     observe: setup.observe,
     ...(setup.registerMs === undefined ? {} : { registerMs: setup.registerMs }),
-    clock: () => 0,
+    clock: setup.clock ?? (() => 0),
     log,
   })
   t.after(() => loader.stop())
