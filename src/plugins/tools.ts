@@ -3,10 +3,11 @@
  * the configuration changes: so they are kept here, and handed over each time.
  */
 import { z } from 'zod'
-import type { ToolDefinition } from '../agent/tool.ts'
+import type { ToolDefinition, ToolMode } from '../agent/tool.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
-import type { Registration } from '../middleware/contract.ts'
+import { within } from '../lib/wait.ts'
+import type { Fields, Registration } from '../middleware/contract.ts'
 import type { PluginTool } from './contract.ts'
 
 export interface PluginToolsDeps {
@@ -70,6 +71,9 @@ export function createPluginTools({ builtIn, mayOverride, onChange, log }: Plugi
   }
 }
 
+/** How long a tool may look whether it can be used; every turn waits for it. */
+const checkMs = 10_000
+
 function definitionOf(owner: string, tool: PluginTool, run: PluginTool['run'], log: Logger): ToolDefinition {
   const { name, description } = tool
   if (typeof description !== 'string') throw invalid(`the tool ${name} of ${owner} needs a description`)
@@ -78,8 +82,8 @@ function definitionOf(owner: string, tool: PluginTool, run: PluginTool['run'], l
     toolset: tool.toolset ?? owner,
     description,
     ...argumentsOf(owner, tool, log),
-    mode: tool.mode ?? 'effect',
-    ...(tool.check === undefined ? {} : { check: async () => (await tool.check?.()) ?? true }),
+    mode: modeOf(owner, tool),
+    ...(tool.check === undefined ? {} : { check: () => inTime(tool) }),
     async run(args, { sessionId, turnId, callId: toolCallId, signal, log: callLog }) {
       const result = await run(args, { sessionId, turnId, toolCallId, signal, log: callLog.child({ plugin: owner }) })
       return asText(result)
@@ -87,15 +91,29 @@ function definitionOf(owner: string, tool: PluginTool, run: PluginTool['run'], l
   }
 }
 
+/** Rejects when it takes too long. */
+async function inTime(tool: PluginTool): Promise<boolean> {
+  const looked = await within(Promise.resolve(tool.check?.()), checkMs)
+  if (!looked.done) throw new Error(`check() took longer than ${checkMs} ms`)
+  return looked.value ?? true
+}
+
+/** Plugins may be written without types. */
+function modeOf(owner: string, { name, mode = 'effect' }: PluginTool): ToolMode {
+  if (mode === 'pure' || mode === 'idempotent' || mode === 'effect') return mode
+  throw invalid(`the tool ${name} of ${owner} has mode ${JSON.stringify(mode)}; expected pure, idempotent or effect`)
+}
+
 type ArgumentsOf = Pick<ToolDefinition, 'parameters' | 'jsonSchema'>
 
-function argumentsOf(owner: string, { name, parameters }: PluginTool, log: Logger): ArgumentsOf {
-  if (isZod(parameters)) return { parameters }
-  if (typeof parameters !== 'object' || parameters === null || parameters['type'] !== 'object') {
+function argumentsOf(owner: string, { name, parameters: given }: PluginTool, log: Logger): ArgumentsOf {
+  if (isZod(given)) return { parameters: given }
+  const parameters = jsonOf(given, `the \`parameters\` of the tool ${name} of ${owner} are no JSON`)
+  if (parameters['type'] !== 'object') {
     throw invalid(`the tool ${name} of ${owner} needs \`parameters\`: a zod object, or JSON Schema of type object`)
   }
   try {
-    return { parameters: z.fromJSONSchema({ ...parameters }), jsonSchema: parameters }
+    return { parameters: z.fromJSONSchema(parameters), jsonSchema: parameters }
   } catch (error) {
     const reason = messageOf(error)
     log.warn(
@@ -104,6 +122,20 @@ function argumentsOf(owner: string, { name, parameters }: PluginTool, log: Logge
     )
     return { parameters: z.looseObject({}), jsonSchema: parameters }
   }
+}
+
+/** A copy: what goes out with every request must stay the same, and must be JSON. */
+function jsonOf(given: unknown, complaint: string): Fields {
+  try {
+    const copy: unknown = JSON.parse(JSON.stringify(given ?? null))
+    return isFields(copy) ? copy : {}
+  } catch (error) {
+    throw invalid(`${complaint}: ${messageOf(error)}`)
+  }
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** By its looks: a plugin may bring a zod of its own. */

@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import { builtInTools } from '../../src/agent/tools/names.ts'
 import { createToolRegistry } from '../../src/agent/tools/registry.ts'
@@ -35,6 +36,10 @@ async function called(tools: ReturnType<typeof toolsWith>, name: string, args: R
   for (const { definition, override } of tools.list()) await registry.register(definition, { override })
   const parsed = box.parse(name, args)
   return parsed.ok ? await parsed.call.run(bench.context) : parsed.error
+}
+
+async function isDone(work: Promise<unknown>): Promise<boolean> {
+  return Promise.race([work.then(() => true), nextTurn(false)])
 }
 
 const base = { description: 'A tool', parameters: { type: 'object' } } as const
@@ -75,7 +80,7 @@ test('JSON Schema is checked, too, and shown to the model as it was given', asyn
   tools.register({ name: 'paint', description: 'Paints', parameters, run: ({ color }: { color: string }) => color })
   assert.equal(await called(tools, 'paint', { color: 'red' }), 'red')
   assert.match(await called(tools, 'paint', { color: 'green' }), /Wrong arguments for paint/)
-  assert.equal(tools.list()[0]?.definition.jsonSchema, parameters)
+  assert.deepEqual(tools.list()[0]?.definition.jsonSchema, parameters)
 })
 
 test('a JSON Schema that says too much is shown as it is, and its arguments are let through with a warning', async () => {
@@ -102,15 +107,22 @@ test('whatever a tool returns becomes a text', async () => {
 
 test('a tool that cannot be used is refused where it is registered', () => {
   const { register } = toolsWith()
-  const bad: PluginTool[] = [
+  const circle: { type: string; itself?: unknown } = { type: 'object' }
+  circle.itself = circle
+  // Plugins may be written without types.
+  const bad: unknown[] = [
     { ...base, name: 'no spaces', run: () => '' },
     { ...base, name: '', run: () => '' },
     { ...base, name: 'x', parameters: { type: 'string' }, run: () => '' },
     { ...base, name: 'x', parameters: {}, run: () => '' },
+    { ...base, name: 'x', parameters: { type: 'object', default: 5n }, run: () => '' },
+    { ...base, name: 'x', parameters: circle, run: () => '' },
+    Object.assign({ ...base, name: 'x', run: () => '' }, { mode: 'efect' }),
+    Object.assign({ ...base, name: 'x', run: () => '' }, { parameters: null }),
   ]
   for (const tool of bad) {
     assert.throws(
-      () => register(tool),
+      () => Reflect.apply(register, undefined, [tool]),
       (error) => isHermesError(error, 'plugins/invalid-registration'),
     )
   }
@@ -131,4 +143,25 @@ test('a name that is taken is taken over only with consent; taken away, the one 
   assert.deepEqual(tools.changes, [1, 2, 1, 0])
   const forbidden = toolsWith({ builtIn: ['todo'] })
   assert.throws(() => forbidden.register({ ...base, name: 'todo', override: true, run: () => '' }), taken)
+})
+
+test('a tool whose check never ends is left out, and holds up no turn for longer', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const tools = toolsWith()
+  tools.register({ ...base, name: 'hangs', check: () => new Promise(() => undefined), run: () => '' })
+  tools.register({ ...base, name: 'works', run: () => 'yes' })
+  const answer = called(tools, 'works', {})
+  while (!(await isDone(answer))) t.mock.timers.tick(10_000)
+  assert.equal(await answer, 'yes')
+})
+
+test('a schema is shown as it was when it was registered', () => {
+  const tools = toolsWith()
+  const parameters = { type: 'object', properties: { a: { type: 'string' } } }
+  tools.register({ ...base, name: 'x', parameters, run: () => '' })
+  parameters.properties.a.type = 'number'
+  assert.deepEqual(tools.list()[0]?.definition.jsonSchema, {
+    type: 'object',
+    properties: { a: { type: 'string' } },
+  })
 })
