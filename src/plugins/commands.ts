@@ -4,8 +4,12 @@
 import type { CommandDefinition } from '../commands/command.ts'
 import type { CommandRegistry } from '../commands/registry.ts'
 import { HermesError } from '../lib/errors.ts'
+import { within } from '../lib/wait.ts'
 import type { Registration } from '../middleware/contract.ts'
 import type { PluginCommand } from './contract.ts'
+
+/** Commands of a conversation are run one after the other: `/stop` would wait for one that never ends. */
+const longestMs = 60_000
 
 export interface PluginCommands {
   /** Throws `plugins/command-taken`, or `plugins/invalid-registration`. */
@@ -26,7 +30,7 @@ export function createPluginCommands(commands: Pick<CommandRegistry, 'resolve' |
 }
 
 function definitionOf(owner: string, command: PluginCommand, run: PluginCommand['run']): CommandDefinition {
-  const { description, argsHint = '' } = command
+  const { description, argsHint } = command
   const name = nameOf(command)
   if (name === undefined) {
     throw new HermesError(
@@ -38,12 +42,26 @@ function definitionOf(owner: string, command: PluginCommand, run: PluginCommand[
     name,
     aliases: [],
     description: typeof description === 'string' ? description : '',
-    argsHint,
+    argsHint: typeof argsHint === 'string' ? argsHint : '',
     lane: 'control',
     async run({ args, source: { platform, userId = '' }, sessionKey, signal }) {
-      return (await run(args, { platform, userId, sessionKey, signal })) ?? ''
+      const over = new AbortController()
+      const both = AbortSignal.any([signal, over.signal])
+      const work = Promise.resolve(run(args, { platform, userId, sessionKey, signal: both }))
+      const ended = await within(work, longestMs, signal)
+      if (ended.done) return replyOf(owner, ended.value)
+      over.abort()
+      signal.throwIfAborted()
+      throw new Error(`the plugin ${owner} did not answer within ${longestMs / 1_000} s.`)
     },
   }
+}
+
+/** What a person reads. Plugins may be written without types. */
+function replyOf(owner: string, reply: unknown): string {
+  if (reply === null || reply === undefined) return ''
+  if (typeof reply === 'string') return reply
+  throw new Error(`the plugin ${owner} answered with a value of type ${typeof reply}; expected a text.`)
 }
 
 /** As the contract has it: lower case, no slash, dashes for spaces. */

@@ -142,7 +142,7 @@ export interface PluginCommand {
   readonly description: string
   /** Shown after the name: `[topic]`. */
   readonly argsHint?: string
-  /** Returns the reply, markdown; null replies nothing. */
+  /** Returns the reply, markdown; null replies nothing. After 60 s nobody waits for it, and the signal aborts. */
   run(args: string, context: PluginCommandContext): Awaitable<string | null | undefined>
 }
 
@@ -166,7 +166,7 @@ export interface DaemonOptions {
 
 export interface PeriodicTask {
   readonly name: string
-  /** From the end of one run to the beginning of the next. */
+  /** From the end of one run to the beginning of the next; above 0, also months. */
   readonly intervalMs: number
   /** Also at once, after the startup. False if left out. */
   readonly runAtStart?: boolean

@@ -313,3 +313,24 @@ test('stopping twice stops once', async () => {
   await Promise.all([daemons.stop(), daemons.stop()])
   assert.deepEqual(done, ['start one', 'stop one'])
 })
+
+test('a daemon whose times are no times is refused', () => {
+  const { daemons } = daemonsUnderTest()
+  const task = { name: 'tick', intervalMs: 1, run: () => undefined }
+  const bad: unknown[] = [
+    { periodicTask: { ...task, intervalMs: 0 } },
+    { periodicTask: { ...task, intervalMs: Number.NaN } },
+    { periodicTask: { ...task, intervalMs: -5 } },
+    { periodicTask: { ...task, run: undefined } },
+    { shutdownTimeoutMs: Number.NaN },
+    { shutdownTimeoutMs: 'soon' },
+  ]
+  const nothing = () => undefined
+  for (const options of bad) {
+    assert.throws(
+      () => Reflect.apply(daemons.register, daemons, ['demo', 'odd', nothing, nothing, options]),
+      (error) => isHermesError(error, 'plugins/invalid-registration'),
+    )
+  }
+  assert.deepEqual(daemons.status(), [])
+})

@@ -10,7 +10,7 @@ import { createDaemon, type Daemon, type DaemonDeps, type DaemonStatus } from '.
 export type { DaemonDeps, DaemonStatus } from './daemon.ts'
 
 export interface Daemons {
-  /** Throws `plugins/daemon-taken`. Once the gateway runs it is started at once; taken away, it is stopped. */
+  /** Throws `plugins/daemon-taken`, `plugins/invalid-registration`. Once the gateway runs it is started at once; taken away, it is stopped. */
   register(
     owner: string,
     name: string,
@@ -54,6 +54,7 @@ export function createDaemons(deps: DaemonDeps): Daemons {
       const taken = daemons.get(name)
       if (taken !== undefined)
         throw new HermesError('plugins/daemon-taken', `"${name}" is registered by the plugin ${taken.owner}.`)
+      check(owner, name, options)
       const daemon = createDaemon({ ...options, owner, name, startup, shutdown }, deps)
       daemons.set(name, daemon)
       if (phase === 'running') startInTurn(daemon)
@@ -79,4 +80,18 @@ export function createDaemons(deps: DaemonDeps): Daemons {
 
     status: () => [...daemons.values()].map((daemon) => daemon.status()),
   }
+}
+
+/** Plugins may be written without types, and a task every NaN ms would never rest. */
+function check(
+  owner: string,
+  name: string,
+  { periodicTask: task, shutdownTimeoutMs: stopMs = 1 }: DaemonOptions,
+): void {
+  const wrong = (what: string) =>
+    new HermesError('plugins/invalid-registration', `daemon ${name} of ${owner}: expected ${what}`)
+  if (!(stopMs >= 0)) throw wrong('shutdownTimeoutMs, a number of milliseconds')
+  if (task === undefined) return
+  if (typeof task.run !== 'function') throw wrong('a periodicTask with a function run')
+  if (!(task.intervalMs > 0)) throw wrong('a periodicTask with intervalMs above 0')
 }
