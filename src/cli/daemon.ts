@@ -48,8 +48,11 @@ export interface Daemon {
   readonly report: DaemonReport
   /** Throws what the gateway says, or `cli/no-daemon` when it went away meanwhile. */
   post(path: string, body: Readonly<Record<string, unknown>>): Promise<void>
-  /** As `post`, or a GET without a body; resolves with the JSON of the answer. */
-  ask(path: string, body?: Readonly<Record<string, unknown>>): Promise<unknown>
+  /**
+   * As `post`, or a GET without a body; resolves with the JSON of the answer.
+   * @param timeoutMs for what may take longer than the look at a status
+   */
+  ask(path: string, body?: Readonly<Record<string, unknown>>, timeoutMs?: number): Promise<unknown>
 }
 
 export interface FindDaemonOptions {
@@ -72,8 +75,11 @@ export async function findRunningDaemon(options: FindDaemonOptions): Promise<Dae
   const note = noteIn(options.home)
   if (note === undefined || !isAlive(note.pid)) return undefined
   const token = options.token()
-  const { timeoutMs = patienceMs } = options
-  const call = async (path: string, body?: Readonly<Record<string, unknown>>) => {
+  const call = async (
+    path: string,
+    body?: Readonly<Record<string, unknown>>,
+    timeoutMs = options.timeoutMs ?? patienceMs,
+  ) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const payload = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
     const signal = AbortSignal.timeout(timeoutMs)
@@ -92,7 +98,7 @@ export async function findRunningDaemon(options: FindDaemonOptions): Promise<Dae
       const response = await call(path, body)
       await response.body?.cancel()
     },
-    ask: async (path, body) => parsed(await (await call(path, body)).text()),
+    ask: async (path, body, timeoutMs) => parsed(await (await call(path, body, timeoutMs)).text()),
   }
 }
 

@@ -24,6 +24,9 @@ import {
 
 type How = 'enable' | 'disable'
 
+/** Plugins have half a minute each, and one in Python may bring much with it. */
+const reloadMs = 120_000
+
 /** Exit code 1 when it is enabled and cannot be loaded. Throws `cli/not-found`, `config/…`. */
 export async function pluginsEnable(context: CliContext, name: string): Promise<void> {
   await change(context, name, 'enable')
@@ -112,7 +115,7 @@ function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
 
 /** What has become of it: the daemon has loaded or unloaded it by then. */
 async function reloaded(context: CliContext, { daemon }: KnownPlugins): Promise<readonly KnownPlugin[]> {
-  if (daemon !== undefined) return pluginsIn(await daemon.ask('/api/plugins/reload', {}))
+  if (daemon !== undefined) return pluginsIn(await daemon.ask('/api/plugins/reload', {}, reloadMs))
   return (await knownPlugins(context)).plugins
 }
 

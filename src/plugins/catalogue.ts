@@ -4,7 +4,7 @@
 import type { PluginsConfig } from './config.ts'
 import { contractVersion } from './contract-version.ts'
 import { discoverPlugins, type FoundPlugin, type PluginDiscovery, type PluginFolder } from './discovery.ts'
-import { bareName, type MissingPlugin, missingPlugins, wishFor } from './enabled.ts'
+import { bareName, type MissingPlugin, missingPlugins, type Wish, wishFor } from './enabled.ts'
 import { loadOrder } from './order.ts'
 
 export interface CatalogueDeps {
@@ -15,7 +15,7 @@ export interface CatalogueDeps {
 
 export interface CataloguedPlugin {
   readonly found: FoundPlugin
-  readonly wish: 'enabled' | 'off' | 'disabled'
+  readonly wish: Wish
   /** Why it is not loaded although it is wanted; '' when it can be. */
   readonly obstacle: string
   /** What is odd about its surroundings but keeps nothing from working. */
@@ -26,6 +26,8 @@ export interface PluginCatalogue extends Pick<PluginDiscovery, 'unusable' | 'war
   /** Those that are wanted in the order in which they are loaded, then the others by id. */
   readonly plugins: readonly CataloguedPlugin[]
   readonly missing: readonly MissingPlugin[]
+  /** Whether the configuration asks for it, usable or not. */
+  isWanted(id: string): boolean
 }
 
 /** Whether what a plugin requires is this one: by id, or by the bare name of its folder. */
@@ -36,8 +38,9 @@ export function isCalled(name: string, id: string): boolean {
 /** Never rejects. */
 export async function cataloguePlugins({ roots, settings, environment }: CatalogueDeps): Promise<PluginCatalogue> {
   const { plugins, unusable, warnings } = discoverPlugins(roots)
-  const isWanted = (found: FoundPlugin) => wishFor(settings, found.id) === 'enabled'
-  const wanted = plugins.filter(isWanted)
+  const ids = [...plugins, ...unusable].map(({ id }) => id)
+  const isWanted = (id: string) => wishFor(settings, id, ids) === 'enabled'
+  const wanted = plugins.filter(({ id }) => isWanted(id))
   const ordered = loadOrder(
     wanted.map((found) => ({ id: found.id, requires: found.manifest.requiresPlugins, found })),
     isCalled,
@@ -51,11 +54,10 @@ export async function cataloguePlugins({ roots, settings, environment }: Catalog
     entries.push({ found, wish: 'enabled', obstacle, warnings: own })
   }
   for (const found of plugins) {
-    const wish = wishFor(settings, found.id)
+    const wish = wishFor(settings, found.id, ids)
     if (wish !== 'enabled') entries.push({ found, wish, obstacle: '', warnings: [] })
   }
-  const ids = [...plugins, ...unusable].map(({ id }) => id)
-  return { plugins: entries, unusable, warnings, missing: missingPlugins(settings, ids) }
+  return { plugins: entries, unusable, warnings, missing: missingPlugins(settings, ids), isWanted }
 }
 
 async function obstacleFor(

@@ -14,21 +14,26 @@ export function wantsAny({ plugins, memory }: Wishes): boolean {
   return plugins.enabled.length > 0 || (memory.provider ?? '') !== ''
 }
 
-/** By id, or by the bare name of the folder. */
-function names(list: readonly string[], id: string): boolean {
-  return list.some((name) => name === id || name === bareName(id))
+/** By id, or by the bare name of the folder: who names an id means that plugin alone. */
+function names(list: readonly string[], id: string, ids: readonly string[]): boolean {
+  return list.some((name) => name === id || (name === bareName(id) && !ids.includes(name)))
 }
 
 export function bareName(id: string): string {
   return id.slice(id.lastIndexOf('/') + 1)
 }
 
-/** `off`: nobody has asked for it. `disabled`: somebody has asked for it not to be loaded. */
-export function wishFor({ plugins, memory }: Wishes, id: string): 'enabled' | 'off' | 'disabled' {
-  if (names(plugins.disabled, id)) return 'disabled'
+/**
+ * `off`: nobody has asked for it. `disabled`: somebody has asked for it not to be loaded.
+ * @param ids of all plugins there are
+ */
+export function wishFor({ plugins, memory }: Wishes, id: string, ids: readonly string[]): Wish {
+  if (names(plugins.disabled, id, ids)) return 'disabled'
   const remembers = memory.provider !== undefined && id === `${memoryCategory}${memory.provider}`
-  return remembers || names(plugins.enabled, id) ? 'enabled' : 'off'
+  return remembers || names(plugins.enabled, id, ids) ? 'enabled' : 'off'
 }
+
+export type Wish = 'enabled' | 'off' | 'disabled'
 
 export interface MissingPlugin {
   readonly id: string
@@ -39,7 +44,7 @@ export interface MissingPlugin {
 export function missingPlugins(wishes: Wishes, ids: readonly string[]): MissingPlugin[] {
   const { enabled, disabled } = wishes.plugins
   return [...new Set(enabled)]
-    .filter((name) => !ids.some((id) => names([name], id)) && !disabled.includes(name))
+    .filter((name) => !ids.some((id) => names([name], id, ids)) && !disabled.includes(name))
     .map((id) => {
       const meant = nearest(id, [...ids, ...ids.map(bareName)])
       return {

@@ -15,45 +15,68 @@ export interface PluginEntry {
 
 export interface PluginEntries {
   /** Throws `plugins/unloadable` when the file cannot be imported or has no `register`. A failed import may be tried again. */
-  open(plugin: Pick<FoundPlugin, 'id' | 'entryFile'>): Promise<PluginEntry>
+  open(plugin: Pick<FoundPlugin, 'entryFile'>): Promise<PluginEntry>
+  /** Its `register` failed: once its file has changed it is imported anew. */
+  failed(plugin: Pick<FoundPlugin, 'entryFile'>): void
+}
+
+/** What the runtime has imported under its latest address. */
+interface Imported {
+  readonly attempt: number
+  readonly stamp: string
+  readonly isUsable: boolean
 }
 
 export function createPluginEntries(): PluginEntries {
-  const imported = new Map<string, string>()
-  const failures = new Map<string, number>()
+  const imported = new Map<string, Imported>()
 
-  async function exportsOf(file: string): Promise<unknown> {
+  /** The runtime never imports the same address twice, whatever came of it. */
+  function attemptAt(file: string, stamp: string): Imported {
+    const last = imported.get(file)
+    if (last === undefined) return { attempt: 1, stamp, isUsable: true }
+    if (last.isUsable || last.stamp === stamp) return last
+    return { attempt: last.attempt + 1, stamp, isUsable: true }
+  }
+
+  async function exportsOf(file: string, { attempt, stamp }: Imported): Promise<unknown> {
     const address = pathToFileURL(file)
-    const failed = failures.get(file) ?? 0
-    // What the runtime could not import once it never tries again under the same address.
-    if (failed > 0) address.searchParams.set('attempt', String(failed + 1))
+    if (attempt > 1) address.searchParams.set('attempt', String(attempt))
     try {
       const exports: unknown = await import(address.href)
       return exports
     } catch (error) {
-      failures.set(file, failed + 1)
+      // What it imports may be mended without it.
+      imported.set(file, { attempt, stamp: `${stamp} failed`, isUsable: false })
       throw new HermesError('plugins/unloadable', messageOf(error), { cause: error })
     }
   }
 
+  function failed({ entryFile }: Pick<FoundPlugin, 'entryFile'>): void {
+    const last = imported.get(entryFile)
+    if (last !== undefined) imported.set(entryFile, { ...last, isUsable: false })
+  }
+
   return {
+    failed,
     async open({ entryFile }) {
       const stamp = stampOf(entryFile)
-      const exports = await exportsOf(entryFile)
-      const first = imported.get(entryFile) ?? stamp
-      imported.set(entryFile, first)
+      const attempt = attemptAt(entryFile, stamp)
+      const exports = await exportsOf(entryFile, attempt)
+      imported.set(entryFile, { ...attempt, isUsable: true })
       const register = registerIn(exports)
       if (register === undefined) {
+        failed({ entryFile })
         throw new HermesError('plugins/unloadable', 'expected a function register, found none')
       }
-      return { register, isOutdated: first !== stamp }
+      return { register, isOutdated: attempt.stamp !== stamp }
     },
   }
 }
 
-function stampOf(file: string): string {
-  const { mtimeMs, size } = statSync(file)
-  return `${mtimeMs} ${size}`
+/** Another one when the file has changed. */
+export function stampOf(file: string): string {
+  const found = statSync(file, { throwIfNoEntry: false })
+  return found === undefined ? '' : `${found.mtimeMs} ${found.size}`
 }
 
 /** `export function register`, `export default function`, or `export default { register }`. */

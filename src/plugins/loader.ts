@@ -5,13 +5,12 @@
 import { isHermesError, messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { within } from '../lib/wait.ts'
-import { type CataloguedPlugin, cataloguePlugins, isCalled, type PluginCatalogue } from './catalogue.ts'
+import { cataloguePlugins, isCalled, type PluginCatalogue } from './catalogue.ts'
 import { entryOf, type PluginsConfig } from './config.ts'
 import { createPluginContext, type PluginServices } from './context.ts'
 import type { PluginContext } from './contract.ts'
 import type { FoundPlugin, PluginFolder } from './discovery.ts'
-import { wishFor } from './enabled.ts'
-import { createPluginEntries } from './entry.ts'
+import { createPluginEntries, stampOf } from './entry.ts'
 import type { Observe } from './firing.ts'
 import { placeOf } from './place.ts'
 import { createRegistrations, type Registrations } from './registrations.ts'
@@ -65,13 +64,18 @@ interface Loaded {
 
 const noPython = 'plugins in Python cannot run yet'
 
+/** What takes longer than this to fail is tried again only when its file has changed: everybody waits for it meanwhile. */
+const slowFailureMs = 5_000
+
 export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
   const { services, clock, log, registerMs = 30_000 } = deps
   const entries = createPluginEntries()
   /** In the order in which they were loaded. */
   const loaded = new Map<string, Loaded>()
   const failures = new Map<string, string>()
-  let catalogue: PluginCatalogue = { plugins: [], unusable: [], warnings: [], missing: [] }
+  /** What took long to fail: its file as it was then. */
+  const slow = new Map<string, string>()
+  let catalogue: PluginCatalogue = { plugins: [], unusable: [], warnings: [], missing: [], isWanted: () => false }
   const ending = new AbortController()
   let queue = Promise.resolve()
   const told = new Set<string>()
@@ -87,15 +91,23 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
     const wanted = catalogue.plugins.filter(({ wish, obstacle }) => wish === 'enabled' && obstacle === '')
     const stays = ({ found: { id, folder }, process }: Loaded) =>
       (process?.fault() ?? '') === '' && wanted.some(({ found }) => found.id === id && found.folder === folder)
-    failures.clear()
+    for (const id of slow.keys()) if (!wanted.some(({ found }) => found.id === id)) slow.delete(id)
+    for (const id of failures.keys()) if (!slow.has(id)) failures.delete(id)
     for (const one of [...loaded.values()].reverse()) if (!stays(one)) await unload(one)
-    for (const plugin of wanted) if (!loaded.has(plugin.found.id)) await load(plugin)
+    for (const { found } of wanted) if (!loaded.has(found.id) && !failsSlowly(found)) await load(found)
     tell()
   }
 
-  async function load({ found }: CataloguedPlugin): Promise<void> {
-    const { id } = found
+  function failsSlowly({ id, entryFile }: FoundPlugin): boolean {
+    return slow.has(id) && slow.get(id) === stampOf(entryFile)
+  }
+
+  async function load(found: FoundPlugin): Promise<void> {
+    const { id, entryFile } = found
     const begun = clock()
+    const stamp = stampOf(entryFile)
+    failures.delete(id)
+    slow.delete(id)
     const own = log.child({ plugin: id })
     const registrations = createRegistrations(id, log)
     const entry = () => entryOf(deps.settings(), id)
@@ -123,7 +135,9 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
     } catch (error) {
       await takeBack(registrations, id)
       const reason = await reasonOf(error, found)
+      entries.failed(found)
       failures.set(id, reason)
+      if (clock() - begun >= slowFailureMs) slow.set(id, stamp)
       own.error({ error }, `plugin ${id} cannot be loaded: ${reason}`)
       return
     }
@@ -189,7 +203,7 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
   }
 
   function troubles(): PluginTrouble[] {
-    return pluginTroubles(list(), (id) => wishFor(deps.settings(), id) === 'enabled')
+    return pluginTroubles(list(), catalogue.isWanted)
   }
 
   function next(work: () => Promise<void>): Promise<void> {

@@ -18,6 +18,19 @@ test('nothing is loaded that nobody has asked for, and what is disabled is not l
   assert.deepEqual(loading.loader.troubles(), [])
 })
 
+test('who names an id means that plugin alone, not the one of another folder with the same name', async (t) => {
+  const loading = loaderWith(t, {
+    files: plugin('obs/otel', hook),
+    bundled: plugin('otel', hook),
+    plugins: { enabled: ['otel'] },
+  })
+  await loading.loader.sync()
+  assert.deepEqual([loading.report('otel').state, loading.report('obs/otel').state], ['loaded', 'off'])
+  loading.configure({ enabled: ['obs/otel'], disabled: ['otel'] })
+  await loading.loader.sync()
+  assert.deepEqual([loading.report('otel').state, loading.report('obs/otel').state], ['disabled', 'loaded'])
+})
+
 test('a provider of memory is enabled by being chosen', async (t) => {
   const files = plugin('memory/notes', `ctx.registerMemoryProvider({ name: 'notes' })`)
   const loading = loaderWith(t, { files, plugins: {}, memory: { provider: 'notes' } })
@@ -236,6 +249,43 @@ test('a plugin that failed is tried again with the next change, also where the r
   loading.write(plugin('mended', hook))
   await loading.loader.sync()
   assert.deepEqual([loading.report('mended').state, loading.report('mended').reason], ['loaded', ''])
+})
+
+test('a plugin whose register failed runs as it was mended, once it is', async (t) => {
+  const loading = loaderWith(t, { files: plugin('mended', `throw new Error('not yet')`) })
+  await loading.loader.sync()
+  await loading.loader.sync()
+  assert.match(loading.report('mended').reason, /not yet/)
+  loading.write(plugin('mended', hook))
+  await loading.loader.sync()
+  const { state, reason, warnings } = loading.report('mended')
+  assert.deepEqual([state, reason, warnings], ['loaded', '', []])
+})
+
+test('what took long to fail holds nobody up again before its file has changed or it was off', async (t) => {
+  let now = 0
+  const calls: string[] = []
+  const slow = plugin('slow', `ctx.log.info({}, 'tried'); await ctx.llm.complete('wait'); throw new Error('at last')`)
+  const complete = async () => {
+    now += 6_000
+    calls.push('waited')
+    return { text: '', model: '', usage: {} }
+  }
+  const options = { files: { ...slow, ...plugin('z', hook) }, clock: () => now, services: { complete } }
+  const loading = loaderWith(t, { ...options, plugins: { enabled: ['slow'] } })
+  await loading.loader.sync()
+  loading.configure({ enabled: ['slow', 'z'] })
+  await loading.loader.sync()
+  assert.deepEqual([calls.length, loading.report('z').state], [1, 'loaded'])
+  assert.match(loading.report('slow').reason, /at last/)
+  loading.configure({ enabled: ['z'] })
+  await loading.loader.sync()
+  loading.configure({ enabled: ['slow', 'z'] })
+  await loading.loader.sync()
+  assert.equal(calls.length, 2)
+  loading.write(plugin('slow', hook))
+  await loading.loader.sync()
+  assert.equal(loading.report('slow').state, 'loaded')
 })
 
 test('code that was changed after it was imported is said to count after a restart', async (t) => {

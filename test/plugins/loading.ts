@@ -15,7 +15,8 @@ import { tempHome } from '../kit/temp-home.ts'
 /** By path within the folder of plugins: `greeter/index.js`. */
 export type Files = Readonly<Record<string, string>>
 
-export interface LoadingSetup extends Partial<Pick<PluginLoaderDeps, 'loadPython' | 'observe' | 'registerMs' | 'clock'>> {
+export interface LoadingSetup
+  extends Partial<Pick<PluginLoaderDeps, 'loadPython' | 'observe' | 'registerMs' | 'clock'>> {
   readonly files?: Files
   readonly bundled?: Files
   /** `plugins` of the configuration; every plugin of `files` is enabled if left out. */

@@ -4,7 +4,6 @@
 import { z } from 'zod'
 import { pluginFolders } from '../../gateway/plugins.ts'
 import { cataloguePlugins } from '../../plugins/catalogue.ts'
-import { wishFor } from '../../plugins/enabled.ts'
 import { nothingKnown, pluginTroubles, reportsOf } from '../../plugins/report.ts'
 import { type Check, type Finding, note, ok, problem } from './finding.ts'
 
@@ -15,12 +14,11 @@ export const checkPlugins: Check = async ({ context: { home }, settings: { confi
   const environment = config.environment().values
   const catalogue = await cataloguePlugins({ roots: pluginFolders(home), settings, environment })
   const reports = reportsOf(catalogue, nothingKnown)
-  const wanted = (id: string) => wishFor(settings, id) === 'enabled'
-  const troubles = pluginTroubles(reports, wanted)
+  const troubles = pluginTroubles(reports, catalogue.isWanted)
   const findings: Finding[] = [
     ...troubles.map(({ id, reason }) => problem(subject, `${id} cannot be loaded: ${reason}`, adviceFor(id))),
     ...catalogue.unusable
-      .filter(({ id }) => !wanted(id))
+      .filter(({ id }) => !catalogue.isWanted(id))
       .map(({ reason }) => note(subject, reason, 'Mend it or remove the folder.')),
     ...catalogue.warnings.map((warning) => note(subject, warning)),
     ...reports.flatMap(({ id, warnings }) => warnings.map((warning) => note(subject, `${id}: ${warning}`))),
