@@ -207,7 +207,8 @@ function failed(deps: ToolDeps, run: Run, error: unknown): Ended {
   if (reason !== null) return new Refused('blocked', 'guardrail_rejected', reason).ending
   if (error instanceof Refused) return error.ending
   if (error instanceof OutcomeUnknown) return unknown()
-  const ending = failure(error, deps.middleware.culprit(error), durationOf(deps, run))
+  const isDone = run.own !== undefined && run.begun?.ready.mode === 'effect'
+  const ending = failure(error, deps.middleware.culprit(error), isDone, durationOf(deps, run))
   deps.log.warn({ tool: run.call.name, error }, `a tool failed: ${ending.errorMessage}`)
   return ending
 }

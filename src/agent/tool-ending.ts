@@ -29,6 +29,8 @@ export class OutcomeUnknown extends Error {}
 const interruptedText =
   'Interrupted, outcome unknown: the gateway stopped while this ran, and it was not run again. Find out what it did before you repeat it.'
 
+const isDoneText = '(That came after the tool itself had done its work: look at what it did before you repeat it.)'
+
 export function unknown(): Ended {
   return { ...new Refused('error', 'interrupted', interruptedText).ending, interrupted: true }
 }
@@ -57,17 +59,19 @@ function errorIn(result: string): string {
 /**
  * Something was thrown on the way.
  * @param culprit who threw it, if it was not the tool: the model must not take the tool for broken
+ * @param isDone the tool has had its effect before that: the model must not try it again
  */
 export function failure(
   error: unknown,
   culprit: string | null,
+  isDone: boolean,
   durationMs: number,
 ): Ended & { readonly errorMessage: string } {
   const errorMessage = culprit === null ? messageOf(error) : `${culprit} failed: ${messageOf(error)}`
   return {
-    result: errorResult(errorMessage),
+    result: errorResult(isDone ? `${errorMessage.slice(0, 1_500)} ${isDoneText}` : errorMessage),
     status: 'error',
-    errorType: error instanceof Error ? error.name : 'Error',
+    errorType: error instanceof Error && typeof error.name === 'string' ? error.name : 'Error',
     errorMessage,
     durationMs,
     interrupted: false,

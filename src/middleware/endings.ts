@@ -39,7 +39,10 @@ function typeOf(error: unknown, signal: AbortSignal): string {
 
 function classOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error
-  return error.constructor.name === 'Error' ? error.name : error.constructor.name
+  const { name, constructor: type } = error
+  // Either may be anything: errors are made by everybody.
+  const ownClass = typeof type === 'function' ? type.name : 'Error'
+  return ownClass === 'Error' ? String(name) : ownClass
 }
 
 /** Whether an error is the answer to an abort. */

@@ -6,6 +6,7 @@ import { Branch } from './branch.ts'
 import { CallRun } from './call-run.ts'
 import { carryOut } from './carry-out.ts'
 import type { Fields, ManagedToolCall, ToolCallView, ToolExecutionPayload, ToolRequestPayload } from './contract.ts'
+import { copyOf } from './copies.ts'
 import { passGuardrails } from './guardrails.ts'
 import { passRewriters } from './hermes-rewrites.ts'
 import { orLeave } from './patience.ts'
@@ -55,7 +56,12 @@ async function steps(run: CallRun, call: AnyToolCall, root: Branch): Promise<unk
   if (args !== call.args && scope.snapshot.guardrails.tool.length > 0) await guard(run, call, args)
   run.throwIfLeft()
   const allowed = call.policy === undefined ? args : await call.policy(args, run.trace)
-  return execute(run, call, allowed, root)
+  // What a wrapper does to its arguments must show when it hands them on, and must not reach what was allowed.
+  return execute(run, call, wraps(scope.snapshot) ? copyOf(allowed) : allowed, root)
+}
+
+function wraps({ intercepts, hermes }: Snapshot): boolean {
+  return intercepts.tool_execution.length + hermes.tool_execution.length > 0
 }
 
 function guard(run: CallRun, call: AnyToolCall, args: Fields): Promise<void> {

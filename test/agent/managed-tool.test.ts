@@ -358,3 +358,61 @@ test('a wrapper that does not notice a stop does not hide what the tool did', as
     ['"ran with {}"'],
   )
 })
+
+test('a wrapper that spoils the result of a tool that has done its work tells the model so, or it would do it again', async () => {
+  const circle: { itself?: unknown } = {}
+  circle.itself = circle
+  for (const spoil of [() => circle, () => 5n, () => Promise.reject(new Error('spoiled'))]) {
+    for (const mode of ['effect', 'pure'] as const) {
+      const { run, middleware } = oneCall(call('a', 'look'), async () => '"sent"', { mode })
+      middleware.registerIntercept('spoiler', 'tool_execution', async (_call, next) => {
+        await next()
+        return spoil()
+      })
+      const result = (await run()) ?? ''
+      assert.match(result, /^\{"error":"/)
+      assert.equal(/after the tool itself had done its work/.test(result), mode === 'effect', result)
+    }
+  }
+})
+
+test('whatever a wrapper throws is an error that the model reads', async () => {
+  const thrown: unknown[] = [
+    null,
+    undefined,
+    'words',
+    Object.freeze(new Error('frozen')),
+    Object.assign(new Error('x'), { message: { code: 5 } }),
+    Object.defineProperty(new Error('x'), 'message', { get: () => assert.fail('trapped') }),
+    Object.defineProperty(new Error('x'), 'name', { value: 5 }),
+    Object.assign(Object.create(Error.prototype), { constructor: null }),
+  ]
+  for (const error of thrown) {
+    const { run, middleware } = oneCall(call('a', 'look'), async () => '"sent"')
+    middleware.registerSubscriber('watcher', () => undefined)
+    middleware.registerIntercept('thrower', 'tool_execution', () => Promise.reject(error))
+    assert.match((await run()) ?? '', /^\{"error":".+"\}$/)
+  }
+})
+
+test('arguments that a wrapper changes in place are those the tool gets, checked and noted like any others', async () => {
+  const { ran, tool } = echo()
+  const judged: string[] = []
+  const { run, middleware, started } = oneCall(call('a', 'look', { path: 'a' }), tool, {
+    answers: {
+      beforeTool: async (_facts, args) => {
+        judged.push(JSON.stringify(args))
+        return { kind: 'run', args }
+      },
+    },
+  })
+  middleware.registerMiddleware('tool_execution', ({ args, next_call }) => {
+    Reflect.set(args, 'effect', true)
+    return next_call(args)
+  })
+  await run()
+  assert.deepEqual(
+    [ran, judged, started],
+    [['{"path":"a","effect":true}'], ['{"path":"a"}'], ['pure {"path":"a"}', 'effect {"path":"a","effect":true}']],
+  )
+})
