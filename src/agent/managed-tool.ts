@@ -71,6 +71,8 @@ interface Run {
   /** The arguments as they are in force at this point. */
   args: JsonObject
   trace: Trace
+  /** A person was asked and said yes. */
+  isAllowed: boolean
   /** What the journal has been told of. */
   begun: { readonly ready: Ready; readonly args: JsonObject; readonly at: number } | undefined
   /** The journal refused: the turn must end, whatever a plugin makes of the error. */
@@ -80,7 +82,16 @@ interface Run {
 }
 
 function createRun(call: ToolCall): Run {
-  return { call, given: undefined, args: {}, trace: [], begun: undefined, fault: undefined, own: undefined }
+  return {
+    call,
+    given: undefined,
+    args: {},
+    trace: [],
+    isAllowed: false,
+    begun: undefined,
+    fault: undefined,
+    own: undefined,
+  }
 }
 
 async function endingOf(deps: ToolDeps, run: Run, facts: ToolFacts, signal: AbortSignal): Promise<Ended> {
@@ -149,6 +160,7 @@ async function policy(
     const attended = facts.turn.taskId === facts.turn.sessionId
     const answer = attended ? await deps.approve(request, signal) : { deny: unattended(request) }
     if (answer !== 'allow') throw new Refused('blocked', 'not_approved', answer.deny)
+    run.isAllowed = true
   }
   signal.throwIfAborted()
   await begin(deps, run, args, ready)
@@ -177,6 +189,9 @@ async function runTool(deps: ToolDeps, run: Run, { args, check }: Effective, sig
   let { ready } = run.begun
   if (args !== run.begun.args) {
     ready = check(args, () => 'a plugin that wraps the tool')
+    // Nobody is asked twice: whoever wraps tools may put in what people are not to see, such as a password.
+    if (run.isAllowed && JSON.stringify(args) !== JSON.stringify(run.begun.args))
+      deps.log.info({ tool: run.call.name }, 'a plugin that wraps the tool has changed what a person had allowed')
     // A wrapper may turn a harmless call into one with an effect: the journal has to know that first.
     if (ready.mode === 'effect' && run.begun.ready.mode !== 'effect') await begin(deps, run, args, ready)
   }

@@ -3,11 +3,13 @@ import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Journal } from '../../src/agent/journal.ts'
 import type { AgentPoints, ToolDirective } from '../../src/agent/points.ts'
+import type { JsonObject } from '../../src/agent/provider.ts'
 import type { ToolApproval } from '../../src/agent/tool-approval.ts'
 import { runToolBatch } from '../../src/agent/tool-batch.ts'
-import { silentLog } from '../../src/lib/log.ts'
+import { type Logger, silentLog } from '../../src/lib/log.ts'
 import type { ToolCall } from '../../src/message/transcript.ts'
 import { createMiddleware } from '../../src/middleware/middleware.ts'
+import { createRecordingLog } from '../hosts/support.ts'
 import { call } from '../kit/scripted-provider.ts'
 import { agentDeps, facts, type Setting } from './agent-run.ts'
 import {
@@ -25,11 +27,12 @@ interface ToolSetting extends ToolBoxOptions, Pick<Setting, 'approve'> {
   readonly journal?: Journal
   readonly resumed?: boolean
   readonly taskId?: string
+  readonly log?: Logger
 }
 
 /** A batch of one call, with plugins around it. */
 function oneCall(of: ToolCall, tool: PlainTool, setting: ToolSetting = {}) {
-  const { answers, approve, journal, resumed = false, taskId = 's', ...box } = setting
+  const { answers, approve, journal, resumed = false, taskId = 's', log = silentLog, ...box } = setting
   const middleware = createMiddleware({ log: silentLog })
   const points = recordingPoints(answers)
   const stop = new AbortController()
@@ -48,6 +51,7 @@ function oneCall(of: ToolCall, tool: PlainTool, setting: ToolSetting = {}) {
     runToolBatch(
       {
         ...agentDeps(),
+        log,
         ...(approve === undefined ? {} : { approve }),
         turn: { ...facts, taskId },
         apiRequestId: 'request',
@@ -415,4 +419,23 @@ test('arguments that a wrapper changes in place are those the tool gets, checked
     [ran, judged, started],
     [['{"path":"a","effect":true}'], ['{"path":"a"}'], ['pure {"path":"a"}', 'effect {"path":"a","effect":true}']],
   )
+})
+
+test('the log says when a wrapper runs something else than what a person has allowed, and what it was it does not say', async () => {
+  const { tool } = echo()
+  const runWith = async (given: JsonObject) => {
+    const log = createRecordingLog()
+    const { run, middleware } = oneCall(call('a', 'look', { password: '[secret:1]' }), tool, {
+      answers: { beforeTool: async (_facts, args) => ({ kind: 'approve', message: '', ruleKey: 'look', args }) },
+      approve: async () => 'allow',
+      log,
+    })
+    middleware.registerMiddleware('tool_execution', ({ next_call }) => next_call(given))
+    await run()
+    return JSON.stringify(log.records)
+  }
+  const changed = await runWith({ password: 'hunter2' })
+  assert.match(changed, /has changed what a person had allowed/)
+  assert.doesNotMatch(changed, /hunter2/)
+  assert.doesNotMatch(await runWith({ password: '[secret:1]' }), /has changed/)
 })
