@@ -7,7 +7,7 @@ import { formatProblems } from '../config/problem.ts'
 import { createSecrets, type Secrets, secretsOfEnvironment } from '../config/secrets.ts'
 import { HermesError } from '../lib/errors.ts'
 import { createLog, type Log } from '../lib/log.ts'
-import { createRedactor } from '../lib/redact.ts'
+import { createRedactor, type Redactor } from '../lib/redact.ts'
 import { discoverPlatforms, type PlatformCatalogue } from '../platforms/registry.ts'
 import { createSlowCommits, slowCommitMs } from '../store/slow-commits.ts'
 import { rememberFiles } from '../store/sqlite/identity.ts'
@@ -20,6 +20,8 @@ export interface Ground {
   readonly clock: () => number
   readonly log: Log
   readonly secrets: Secrets
+  /** Takes the secrets that are known, and what looks like one, out of a text. */
+  readonly redact: Redactor
   readonly config: Config<GatewayShapes>
   readonly catalogue: PlatformCatalogue
   readonly store: Store
@@ -36,7 +38,8 @@ export async function openGround(options: GatewayOptions): Promise<Ground> {
   const environment = () => readEnvironment(home.envFile, options.environment)
   const secrets = createSecrets()
   secrets.set('environment', secretsOfEnvironment(environment().values))
-  const log = openLog(options, secrets)
+  const redact = createRedactor({ secrets: secrets.all })
+  const log = openLog(options, redact)
   const catalogue = await discoverPlatforms({ directories: options.platformFolders, log })
   const config = createConfig({
     home,
@@ -80,14 +83,14 @@ export async function openGround(options: GatewayOptions): Promise<Ground> {
     log.close()
   }
 
-  return { clock, log, secrets, config, catalogue, store, degraded, close }
+  return { clock, log, secrets, redact, config, catalogue, store, degraded, close }
 }
 
-function openLog({ home, log: { stream, pretty, level } }: GatewayOptions, secrets: Secrets): Log {
+function openLog({ home, log: { stream, pretty, level } }: GatewayOptions, redactor: Redactor): Log {
   return createLog({
     level: level ?? 'info',
     pretty,
-    redactor: createRedactor({ secrets: secrets.all }),
+    redactor,
     ...(stream === undefined ? {} : { stream }),
     file: { directory: home.logs },
   })
