@@ -138,7 +138,6 @@ async function start(options: GatewayOptions, lock: HomeLock, ground: Ground): P
     if (only === undefined) emit('gateway:shutdown', { platforms })
     // Before the outbox stops: what hooks send in farewell still goes out.
     await hooks?.settled(Math.max(until - clock(), farewellMs), hurry)
-    pluginGround.gatewayPoints.stopping()
     // Also in a hurry: a turn that was cut off just now has its end told (seed 001), which takes no longer than this.
     await plugins.stop(farewellMs)
     await outbox.stop(Math.min(graceMs, 5_000))

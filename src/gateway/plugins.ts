@@ -93,7 +93,7 @@ export interface GatewayPlugins {
   troubles(): readonly PluginTrouble[]
   /** In the order of registration. */
   tools(): readonly OfferedTool[]
-  /** Lets what watches hear the rest for at most `drainMs`, then unloads everything, the last one first. Never rejects. */
+  /** Lets what watches hear the rest for at most `drainMs`, then that the gateway stops, then unloads everything, the last one first. Never rejects. */
   stop(drainMs: number, hurry?: AbortSignal): Promise<void>
 }
 
@@ -149,8 +149,11 @@ export function createGatewayPlugins(deps: Deps): GatewayPlugins {
     async stop(drainMs, hurry) {
       stopped = true
       if (opening === undefined) return
-      const { hooks, memory, daemons, middleware } = deps
+      const { hooks, memory, daemons, middleware, gatewayPoints } = deps
       await Promise.all([hooks.settled(drainMs, hurry), memory.settled(drainMs, hurry)])
+      // Whoever puts away what belongs to sessions has heard of the end of their turns by then.
+      gatewayPoints.stopping()
+      await hooks.settled(drainMs, hurry)
       await daemons.stop()
       await memory.stop()
       await within(middleware.flush(), drainMs, hurry)

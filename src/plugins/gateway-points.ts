@@ -51,7 +51,7 @@ export interface GatewayPoints extends ApprovalWatchers {
   }): void
   /** `on_session_finalize` of the old session, then `on_session_reset` to the new one. */
   sessionReplaced(replaced: ReplacedSession): void
-  /** `on_session_finalize`: the gateway stops, and with it every session there is. */
+  /** `on_session_finalize`: the gateway stops, and with it every session there is. To be called when all else was heard. */
   stopping(): void
 }
 

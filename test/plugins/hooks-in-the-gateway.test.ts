@@ -62,6 +62,20 @@ test('a first turn begins its session, asks for context, calls the model, answer
   ])
 })
 
+test('that the gateway stops is told when the end of every turn was heard, however long that took', async (t) => {
+  const body = `
+    ctx.registerHook('on_session_end', async () => {
+      for (let round = 0; round < 500; round++) await new Promise((done) => setImmediate(done))
+      note('end')
+    })
+    ctx.registerHook('on_session_finalize', () => { note('finalize') })`
+  const gateway = await withPlugin(t, body)
+  await gateway.say('one')
+  await gateway.reply('You said: one')
+  await gateway.stop()
+  assert.deepEqual(gateway.notes(), ['end', 'finalize'])
+})
+
 test('/new: the command, the end of the old session, the new one, and its start at the next turn', async (t) => {
   const gateway = await withPlugin(
     t,
