@@ -52,8 +52,12 @@ export async function register(ctx: PluginContext): Promise<void> {
     'model_stream',
     ({ request, fields }, next) => {
       const call = budgets.callOf(fields)
-      ledger.began(call.id)
-      return metered(next, budgets.expected(request), (usage) => budgets.settle(call, str(request['model']), usage))
+      return metered(
+        next,
+        budgets.expected(request),
+        (usage) => budgets.settle(call, str(request['model']), usage),
+        () => ledger.began(call.id),
+      )
     },
     { priority: innermost },
   )

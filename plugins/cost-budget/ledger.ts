@@ -55,6 +55,8 @@ export interface LedgerDeps {
 
 const nothing: Spent = { money: 0, tokens: 0 }
 const key = 'ledger'
+/** Those of earlier days stay in memory for a while: a clock that is set may be set back. */
+const keptPages = 6
 /** A call that never began and belongs to no turn: something refused it, and nobody told. */
 const forgottenMs = 600_000
 
@@ -65,9 +67,10 @@ export async function createLedger({ state, now, timeZone, failed }: LedgerDeps)
     Object.entries(record(await state.get(key))).map(([date, page]) => [date, pageOf(record(page))]),
   )
   const saving = createLatest(() => {
-    const current = new Set([dateOf('day'), dateOf('month')])
-    for (const date of pages.keys()) if (!current.has(date)) pages.delete(date)
-    return state.set(key, Object.fromEntries([...pages].map(([date, page]) => [date, written(page)])))
+    const current = [dateOf('day'), dateOf('month')]
+    for (const date of [...pages.keys()].slice(0, -keptPages)) if (!current.includes(date)) pages.delete(date)
+    const kept = [...pages].filter(([date]) => current.includes(date))
+    return state.set(key, Object.fromEntries(kept.map(([date, page]) => [date, written(page)])))
   }, failed)
   const dates = createDates()
   const dateOf = (period: Period) => dates(now(), timeZone(), period)

@@ -8,27 +8,29 @@ export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, cachedInputToke
 /** Before the answer: four letters are about one token. */
 export function expectedUsage(request: Fields, expectedOutput: number): Usage {
   const limits = [request['max_tokens'], request['max_completion_tokens'], request['max_output_tokens']]
-  const limit = limits.find((one) => typeof one === 'number') ?? expectedOutput
+  const limit = limits.find((one) => typeof one === 'number' && one >= 0)
   return {
     ...noUsage,
     inputTokens: Math.ceil(JSON.stringify(request).length / 4),
-    outputTokens: Math.min(limit, expectedOutput),
+    outputTokens: Math.min(typeof limit === 'number' ? limit : expectedOutput, expectedOutput),
   }
 }
 
 /**
- * Passes the chunks on as they are. `done` is called once, however the stream ends; a stream that ended before its first
- * chunk cost nothing.
+ * Passes the chunks on as they are. `began` is called when somebody begins to read, `done` once, however the stream ends;
+ * a stream that ended before its first chunk cost nothing.
  */
 export async function* metered(
   open: () => Promise<AsyncIterable<unknown>>,
   expected: Usage,
   done: (usage: Usage) => void,
+  began: () => void = () => undefined,
 ): AsyncGenerator<unknown, void, void> {
   let chunks = 0
   let told = noUsage
   let complete = false
   try {
+    began()
     for await (const chunk of await open()) {
       chunks += 1
       told = larger(told, usageIn(chunk))

@@ -15,11 +15,25 @@ const deepest = 60
 const sealedNames = new Set([
   ...['signature', 'encrypted_content', 'id', 'call_id', 'tool_call_id', 'tool_use_id', 'type', 'role', 'model'],
 ])
-/** What the model thought, and files as bytes: vendors want it back as it was. */
-const sealedTypes = new Set<unknown>(['thinking', 'redacted_thinking', 'reasoning', 'base64'])
+/** What the model thought, and files as bytes: vendors want it back as it was. By the type of what it stands in. */
+const sealedFields: ReadonlyMap<unknown, ReadonlySet<string>> = new Map([
+  ['thinking', new Set(['thinking'])],
+  ['redacted_thinking', new Set(['data'])],
+  ['reasoning', new Set(['summary', 'content'])],
+  ['base64', new Set(['data'])],
+])
 
 /** What a vendor has signed or sealed, or would not find again. */
-export const sealedByVendors: Spare = (within, name) => sealedTypes.has(within['type']) || sealedNames.has(name)
+export const sealedByVendors: Spare = (within, name) =>
+  sealedNames.has(name) || (sealedFields.get(within['type'])?.has(name) ?? false)
+
+/** A file within a text field. Other texts may begin like one. */
+const file = /^data:[\w.+-]+\/[\w.+-]+(?:;[\w.=+-]+)*;base64,[\w+/=-]*$/
+
+/** The arguments of a call have names that the model chose: nothing in there is the vendor's. */
+function isArguments(within: Fields, name: string): boolean {
+  return name === 'input' && within['type'] === 'tool_use'
+}
 
 export const nothing: Spare = () => false
 
@@ -27,21 +41,21 @@ export const nothing: Spare = () => false
 export function changed(value: Fields, change: Change, spare: Spare): Fields
 export function changed(value: unknown, change: Change, spare: Spare): unknown
 export function changed(value: unknown, change: Change, spare: Spare): unknown {
-  const at = (item: unknown, key: string, depth: number): unknown => {
-    if (typeof item === 'string') return item.startsWith('data:') ? item : change(item, key)
+  const at = (item: unknown, key: string, depth: number, spared: Spare): unknown => {
+    if (typeof item === 'string') return item.startsWith('data:') && file.test(item) ? item : change(item, key)
     if (typeof item !== 'object' || item === null) return item
     if (depth > deepest) throw new RangeError('the data is too deep to be looked through')
     if (Array.isArray(item)) {
-      const list = item.map((one: unknown) => at(one, key, depth + 1))
+      const list = item.map((one: unknown) => at(one, key, depth + 1, spared))
       return list.every((one, index) => one === item[index]) ? item : list
     }
     if (!isRecord(item)) return item
     const entries = Object.entries(item)
     const fields = entries.map(([name, one]): [string, unknown] => [
       name,
-      spare(item, name) ? one : at(one, name, depth + 1),
+      spared(item, name) ? one : at(one, name, depth + 1, isArguments(item, name) ? nothing : spared),
     ])
     return fields.every(([, one], index) => one === entries[index]?.[1]) ? item : Object.fromEntries(fields)
   }
-  return at(value, '', 0)
+  return at(value, '', 0, spare)
 }

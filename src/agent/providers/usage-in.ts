@@ -16,12 +16,17 @@ export function usageIn(json: unknown): Usage | undefined {
   if (found === undefined) return undefined
   const details = record(found['prompt_tokens_details'] ?? found['input_tokens_details'])
   // Anthropic counts these beside the input, the others as a part of it.
-  const read = num(found['cache_read_input_tokens'])
-  const written = num(found['cache_creation_input_tokens'])
+  const read = count(found['cache_read_input_tokens'])
+  const written = count(found['cache_creation_input_tokens'])
   return {
-    inputTokens: (num(found['prompt_tokens']) || num(found['input_tokens'])) + read + written,
-    outputTokens: num(found['completion_tokens']) || num(found['output_tokens']),
-    cachedInputTokens: read || num(details['cached_tokens']) || num(found['prompt_cache_hit_tokens']),
-    cacheWriteTokens: written || num(details['cache_write_tokens']),
+    inputTokens: (count(found['prompt_tokens']) || count(found['input_tokens'])) + read + written,
+    outputTokens: count(found['completion_tokens']) || count(found['output_tokens']),
+    cachedInputTokens: read || count(details['cached_tokens']) || count(found['prompt_cache_hit_tokens']),
+    cacheWriteTokens: written || count(details['cache_write_tokens']),
   }
+}
+
+/** What is no number of tokens is none. */
+function count(value: unknown): number {
+  return Math.max(0, num(value))
 }

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createLedger } from '../../../plugins/cost-budget/ledger.ts'
-import { metered, noUsage } from '../../../plugins/cost-budget/meter.ts'
+import { expectedUsage, metered, noUsage } from '../../../plugins/cost-budget/meter.ts'
 import { costOf, priceTable } from '../../../plugins/cost-budget/prices.ts'
 import { budgetSettings } from '../../../plugins/cost-budget/settings.ts'
 import { type Usage, usageIn } from '../../../src/sdk.ts'
@@ -256,6 +256,47 @@ test('an answer that breaks off counts what came, one that never began counts no
   assert.deepEqual(await costs({}, {}, {}), { ...expected, outputTokens: 3 })
   const begun = { message: { usage: { input_tokens: 10, cache_read_input_tokens: 4, output_tokens: 1 } } }
   assert.deepEqual(await costs(begun, {}, {}), { ...noUsage, inputTokens: 14, cachedInputTokens: 4, outputTokens: 3 })
+})
+
+test('a stream that somebody asks for and never reads keeps nothing reserved', async () => {
+  const state = { get: async () => undefined, set: async () => undefined }
+  const ledger = await createLedger({ state, now: () => 0, timeZone: () => 'UTC', failed: assert.ifError })
+  const call = { id: 'a', turnId: 't', payers: ['global'] }
+  ledger.reserve(call, { money: 0, tokens: 5 })
+  const stream = metered(
+    () => assert.fail('nobody reads it'),
+    noUsage,
+    () => ledger.settle(call, { money: 0, tokens: 0 }),
+    () => ledger.began('a'),
+  )
+  await stream.return()
+  ledger.turnEnded('t')
+  assert.equal(ledger.reserved('global', '').tokens, 0)
+})
+
+test('a limit that is no number of tokens makes a call neither free nor endless', () => {
+  for (const limit of [Number.NaN, -5, '9', null, Number.POSITIVE_INFINITY])
+    assert.equal(expectedUsage({ max_tokens: limit }, 700).outputTokens, 700, String(limit))
+  assert.equal(expectedUsage({ max_tokens: 50 }, 700).outputTokens, 50)
+  assert.equal(expectedUsage({ max_tokens: Number.NaN, max_completion_tokens: 60 }, 700).outputTokens, 60)
+})
+
+test('a clock that jumps ahead for a moment and comes back has forgotten nothing', async () => {
+  let now = Date.parse('2026-08-20T12:00:00Z')
+  const state = { get: async () => undefined, set: async () => undefined }
+  const ledger = await createLedger({ state, now: () => now, timeZone: () => 'UTC', failed: assert.ifError })
+  const call = { id: 'a', turnId: 't', payers: ['global'] }
+  ledger.settle(call, { money: 1, tokens: 10 })
+  now += 90 * 86_400_000
+  ledger.settle(call, { money: 1, tokens: 1 })
+  await ledger.settled()
+  now -= 90 * 86_400_000
+  assert.deepEqual([ledger.spent('global', 'day').tokens, ledger.spent('global', 'month').tokens], [10, 10])
+})
+
+test('what a vendor tells in numbers that are none takes nothing away', () => {
+  const odd = usageIn({ usage: { prompt_tokens: -5, completion_tokens: Number.NaN } })
+  assert.deepEqual(odd, noUsage)
 })
 
 test('the tokens of each wire format are read alike, from answers and from chunks', () => {

@@ -190,6 +190,27 @@ test('fields of arguments are looked at by their names; what a vendor has sealed
   assert.doesNotMatch(JSON.stringify(redactionWith().data(sealed, nothing)), /ghp_/)
 })
 
+test('nothing is spared because it begins like a file, or says that it was sealed', () => {
+  const picture = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAUA'
+  const request = {
+    messages: [
+      { role: 'user', content: `data: {"key": "${token}"}` },
+      { role: 'user', content: `data:text/plain,${token}` },
+      { role: 'user', content: `data:text/plain;base64,AAAA ${token}` },
+      { role: 'user', content: [{ type: 'image_url', image_url: { url: picture } }] },
+      {
+        role: 'assistant',
+        content: [{ type: 'tool_use', id: 'call_1', input: { type: 'thinking', id: token, note: token } }],
+      },
+      { role: 'user', content: [{ type: 'base64', data: 'AAAA', text: token }] },
+      { role: 'user', content: [{ type: 'thinking', thinking: 'hm', signature: 'x', text: token }] },
+    ],
+  }
+  const clean = JSON.stringify(redactionWith().data(request, sealedByVendors))
+  assert.doesNotMatch(clean, /ghp_/)
+  assert.ok(clean.includes(picture) && clean.includes('"id":"call_1"'))
+})
+
 test('patterns of one’s own count, with what follows their group; exceptions stay', () => {
   const { text } = redactionWith({ patterns: ['(ticket )[A-Z]{3}-\\d+'], ignore: [token] })
   assert.match(text('see ticket ABC-123 please'), /^see ticket \[secret:\w{8}\] please$/)
