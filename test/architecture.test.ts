@@ -62,6 +62,7 @@ function violation({ from, to, typeOnly }: Import): string | undefined {
   const room = roomOf(from)
   const other = roomOf(to)
   if (/^(platforms|hooks|plugins)\//.test(from)) return outsiderViolation(from, to)
+  if (wiring.test(from)) return wiringViolation(from, to, typeOnly)
   if (room === undefined || to === from) return doorViolation(from, to)
   if (wiring.test(to) && room !== 'cli') return typeOnly ? undefined : 'rooms do not know the wiring'
   if (other === undefined || other === room) return doorViolation(from, to)
@@ -78,6 +79,13 @@ function violation({ from, to, typeOnly }: Import): string | undefined {
   if (from.startsWith('src/hosts/node/') && other === 'packages') return undefined
   if (room === 'cli' || ground.has(other) || typeOnly) return undefined
   return `room ${room} imports a value of room ${other}`
+}
+
+/** The wiring may use every room; its own order is `turn` ← `gateway` ← `cli`. */
+function wiringViolation(from: string, to: string, typeOnly: boolean): string | undefined {
+  if (to.startsWith('src/cli/')) return 'nothing imports cli'
+  if (/^src\/turn[/.]/.test(from) && /^src\/gateway[/.]/.test(to) && !typeOnly) return 'turn lies below gateway'
+  return doorViolation(from, to)
 }
 
 function outsiderViolation(from: string, to: string): string | undefined {
@@ -171,6 +179,11 @@ test('every import keeps to the house', () => {
   assert.deepEqual(violations(source), [])
 })
 
+test('the top of src is the route: what joins rooms stands in a folder', () => {
+  const top = [...source.keys()].filter((path) => /^src\/[^/]+$/.test(path))
+  assert.deepEqual(top, ['src/gateway.ts', 'src/main.mjs', 'src/sdk.ts', 'src/turn.ts'])
+})
+
 test('no value imports go in a circle', () => {
   assert.deepEqual(cycleIn(source), [])
 })
@@ -234,6 +247,15 @@ test('a planted violation of each kind is found', () => {
     ],
     ['src/agent/planted.ts', "import Fastify from 'fastify'\n"],
     ['src/http/planted.ts', "import { createGateway } from '../gateway.ts'\n"],
+    [
+      'src/sessions/planted.ts',
+      "import { createPeople } from '../gateway/people.ts'\nimport type { Turn } from '../turn/journal.ts'\nimport { finishTurn } from '../turn/finish.ts'\n",
+    ],
+    [
+      'src/turn/planted.ts',
+      "import { createRooms } from '../gateway/rooms.ts'\nimport type { Rooms } from '../gateway/rooms.ts'\n",
+    ],
+    ['src/gateway/planted.ts', "import { run } from '../cli/main.ts'\nimport Fastify from 'fastify'\n"],
     ['platforms/web/planted.ts', "import { HermesError } from '../../src/lib/errors.ts'\n"],
     ['platforms/web/also.ts', "const sdk = await import('openai')\n"],
     ['src/message/planted.ts', "// import { x } from '../cli/main.ts'\nexport * from '../config/load.ts'\n"],
@@ -245,6 +267,11 @@ test('a planted violation of each kind is found', () => {
       'src/inbox/planted.ts → src/outbox/outbox.ts',
       'src/agent/planted.ts → fastify',
       'src/http/planted.ts → src/gateway.ts',
+      'src/sessions/planted.ts → src/gateway/people.ts',
+      'src/sessions/planted.ts → src/turn/finish.ts',
+      'src/turn/planted.ts → src/gateway/rooms.ts',
+      'src/gateway/planted.ts → src/cli/main.ts',
+      'src/gateway/planted.ts → fastify',
       'platforms/web/planted.ts → src/lib/errors.ts',
       'platforms/web/also.ts → openai',
       'src/message/planted.ts → src/config/load.ts',

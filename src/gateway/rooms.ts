@@ -3,8 +3,7 @@
  * around them. What works through the lanes is built of these (src/gateway/conversations.ts, src/gateway/commands.ts).
  */
 
-import type { CommandRegistry } from '../commands/registry.ts'
-import { createCommandRegistry } from '../commands/registry.ts'
+import { type CommandRegistry, createCommandRegistry } from '../commands/registry.ts'
 import { createEmbeddedEngine } from '../engine/embedded.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { HookRegistry } from '../hooks/registry.ts'

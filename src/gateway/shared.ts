@@ -11,7 +11,7 @@ import type { People } from './people.ts'
 
 export type Phase = GatewayStatusReport['status']
 
-/** The supervisor as the rooms reach it. It is built of them, after them: nobody may call this while they are built. */
+/** The supervisor as the rooms reach it. It is built of them, after them: while they are built, nobody may call this. */
 export interface Platforms extends Pick<Supervisor, 'health' | 'refuse'> {
   /** Undefined while the account is not connected. */
   adapter(target: Pick<Target, 'platform' | 'account'>): ReturnType<Supervisor['adapter']>
