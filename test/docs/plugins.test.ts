@@ -7,12 +7,13 @@ import { registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { parseYaml } from '../../src/lib/yaml.ts'
+import { isRecord } from '../../src/sdk.ts'
 import { homeWith, runHere } from '../cli/support.ts'
 import { python, withoutPython } from '../hosts/support.ts'
 import type { ModelReply } from '../kit/servers/script.ts'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
 import { writeFiles } from '../plugins/loading.ts'
-import { readPage } from './pages.ts'
+import { type Page, readPage } from './pages.ts'
 import { textOf } from './repository.ts'
 
 const source = new URL('../../src/', import.meta.url)
@@ -56,6 +57,14 @@ async function withPlugins(
     config: { ...setup.config, plugins: { enabled, entries } },
     prepare: (home) => writeFiles(home.root, { ...Object.fromEntries([...manifests, ...files]), ...more }),
   })
+}
+
+/** What a page puts into config.yaml, in the order of the page. */
+function sectionsOf({ blocks }: Page): Readonly<Record<string, unknown>>[] {
+  return blocks
+    .filter(({ file }) => file === 'config.yaml')
+    .map(({ text }) => parseYaml(text, 'config.yaml').value)
+    .filter(isRecord)
 }
 
 function calls(name: string, args: Readonly<Record<string, unknown>>): ModelReply {
@@ -207,6 +216,30 @@ test('watch calls, and hide from observers: events are written down without what
   )
 })
 
+test('watch calls: the file of the page tells of calls without what was said, and the packages of otel are those it asks for', async (t) => {
+  openDoor(t)
+  const page = await readPage('docs/how-to/watch-calls.md', textOf('docs/how-to/watch-calls.md'))
+  const gateway = await startTestGateway(t, {
+    config: sectionsOf(page)[0] ?? {},
+    replies: [calls('terminal', { command: 'echo secret-word' }), { text: 'quiet-words' }],
+  })
+  await gateway.say('private-words')
+  await gateway.reply('quiet-words')
+  await gateway.stop()
+  const text = readFileSync(join(gateway.home.root, 'atof/events.jsonl'), 'utf8')
+  const events = text
+    .trimEnd()
+    .split('\n')
+    .map((line): Record<string, unknown> => JSON.parse(line))
+  assert.ok(events.some(({ category, name }) => category === 'tool' && name === 'terminal'))
+  assert.match(text, /"model_name":"test-model"/)
+  assert.doesNotMatch(text, /secret-word|quiet-words|private-words/)
+
+  const install = page.blocks.find((block) => block.text.startsWith('npm install'))?.text ?? ''
+  for (const path of ['plugins/otel/load.ts', 'plugins/otel/README.md'])
+    assert.ok(textOf(path).includes(install) && install !== '', path)
+})
+
 test('add a tool: the model uses it, people too, and it reads its settings', async (t) => {
   const gateway = await withPlugins(t, 'docs/how-to/add-a-tool.md', ['dice'], {
     entries: { dice: { settings: { sides: 1 } } },
@@ -244,15 +277,16 @@ test('write a plugin in Python: it reminds, counts, rewrites and wraps', { skip:
   await gateway.reply("{'terminal': 1}")
 })
 
-test('the plugins that ship load with the settings of the page', async (t) => {
+test('the plugins that ship load with the settings of the pages', async (t) => {
   openDoor(t)
-  const page = 'docs/how-to/spend-limits-and-routing.md'
-  const { blocks } = await readPage(page, textOf(page))
-  const sections = blocks.flatMap(({ file, text }) => (file === 'config.yaml' ? [parseYaml(text, file).value] : []))
+  const pages = await Promise.all(
+    ['docs/how-to/spend-limits-and-routing.md', 'docs/how-to/watch-calls.md'].map((path) =>
+      readPage(path, textOf(path)),
+    ),
+  )
   const gateway = await startTestGateway(t)
-  for (const section of sections) {
-    assert.ok(typeof section === 'object' && section !== null)
-    gateway.configure({ ...section })
+  for (const section of pages.flatMap(sectionsOf)) {
+    gateway.configure(section)
     await gateway.post('/api/plugins/reload', {})
     const loaded = (await gateway.current().plugins()).filter(({ state }) => state !== 'off')
     assert.deepEqual(
@@ -260,5 +294,8 @@ test('the plugins that ship load with the settings of the page', async (t) => {
       [['loaded', '', []]],
     )
   }
-  assert.equal(sections.length, 3)
+  assert.deepEqual(
+    pages.map((page) => sectionsOf(page).length),
+    [3, 2],
+  )
 })
