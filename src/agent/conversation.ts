@@ -8,8 +8,9 @@ import { historyOf } from './history.ts'
 import { orAborted } from './let-go.ts'
 import { type LoopDeps, type LoopResult, type LoopRun, runLoop } from './loop.ts'
 import type { TurnExit } from './points.ts'
-import { createSubagents } from './subagent.ts'
+import { type Converse, createSubagents } from './subagent.ts'
 import type { ToolContext } from './tool.ts'
+import { createTurnScopes, type TurnScopes } from './turn-scopes.ts'
 
 export type AgentDeps = LoopDeps
 
@@ -44,10 +45,18 @@ export interface AgentResult {
 export interface Agent {
   /** Rejects with `ModelError`, with what a guardrail or a plugin throws, with `store/fenced`, or with the signal's reason. */
   run(run: AgentRun): Promise<AgentResult>
+  /** The turn in which the caller is called; undefined outside of turns. */
+  currentTurn: TurnScopes['current']
 }
 
 export function createAgent(deps: AgentDeps): Agent {
+  const turns = createTurnScopes(deps.middleware)
+  const converseHere = (own: AgentDeps, run: AgentRun) => {
+    turns.begin({ ...run, approve: own.approve })
+    return converse(own, run)
+  }
   return {
+    currentTurn: turns.current,
     run(run) {
       const { sessionId, turnId, taskId, platform, route } = run.turn
       const session = { session_id: sessionId, platform, route }
@@ -55,14 +64,14 @@ export function createAgent(deps: AgentDeps): Agent {
       return deps.middleware.scope({ parent: null, type: 'agent', name: 'session', metadata: session }, () =>
         deps.middleware.scope(
           { type: 'agent', name: 'turn', metadata: { ...session, turn_id: turnId, task_id: taskId } },
-          () => converse(deps, withSubagents(deps, run)),
+          () => converseHere(deps, withSubagents(deps, run, converseHere)),
         ),
       )
     },
   }
 }
 
-function withSubagents(deps: AgentDeps, run: AgentRun): AgentRun {
+function withSubagents(deps: AgentDeps, run: AgentRun, converse: Converse): AgentRun {
   const { delegateFor, takeSpent } = createSubagents(deps, run, converse)
   return {
     ...run,
@@ -71,6 +80,7 @@ function withSubagents(deps: AgentDeps, run: AgentRun): AgentRun {
   }
 }
 
+/** From the first to the last hook, within the current scope. */
 async function converse(deps: AgentDeps, run: AgentRun): Promise<AgentResult> {
   const { points } = deps
   const { turn, userMessage, signal, transcript } = run

@@ -31,7 +31,7 @@ export interface Subagents {
 }
 
 /** A conversation from its first to its last hook, within the current scope. */
-type Converse = (deps: AgentDeps, run: AgentRun) => Promise<AgentResult>
+export type Converse = (deps: AgentDeps, run: AgentRun) => Promise<AgentResult>
 
 /** @param parent the run whose tools begin sub-agents */
 export function createSubagents(deps: AgentDeps, parent: AgentRun, converse: Converse): Subagents {

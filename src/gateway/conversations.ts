@@ -95,6 +95,7 @@ export function createConversations(shared: Shared, rooms: Rooms): Conversations
     settings,
     probe,
   }
+  const agent = createAgent(managed)
   const runTurn = createTurnRunner({
     journal: createTurnJournal({
       store,
@@ -102,7 +103,7 @@ export function createConversations(shared: Shared, rooms: Rooms): Conversations
       isShared: ({ source }) => people.isShared(source),
       routeOf: rooms.routeOf,
     }),
-    agent: createAgent(managed),
+    agent,
     factsOf,
     culprit: middleware.culprit,
     outbox,
@@ -157,6 +158,7 @@ export function createConversations(shared: Shared, rooms: Rooms): Conversations
       return source !== undefined && people.access({ source }).allowed ? source : undefined
     },
     ownSession: rooms.ownSession,
+    currentTurn: agent.currentTurn,
     toolsChanged: agents.toolsChanged,
     onPluginCall: options.onPluginCall,
     ended,

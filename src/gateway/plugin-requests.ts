@@ -2,10 +2,12 @@
  * What plugins ask of a running gateway: an answer of the model, a tool, a message in a conversation.
  */
 import { type CompletionDeps, complete } from '../agent/completion.ts'
+import type { Agent } from '../agent/conversation.ts'
 import type { AgentWatcher, Journal } from '../agent/journal.ts'
 import { runManagedTool, type ToolDeps } from '../agent/managed-tool.ts'
 import type { TurnFacts } from '../agent/points.ts'
 import type { RequestInput } from '../agent/provider.ts'
+import type { TurnAround } from '../agent/turn-scopes.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import { brand } from '../lib/brand.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
@@ -30,6 +32,8 @@ export interface PluginRequestsDeps
   writerIn(sessionKey: string): Promise<SessionSource | undefined>
   /** The conversation of a terminal with a gateway of its own; undefined elsewhere. */
   ownSession(): string | undefined
+  /** The turn in which the caller is called; undefined outside of turns. */
+  currentTurn: Agent['currentTurn']
   /** What the configuration says of a plugin. */
   entry(owner: string): PluginEntry
   /** Aborts when the gateway stops. */
@@ -41,6 +45,18 @@ type Requests = Pick<PluginServices, 'complete' | 'inject' | 'runTool'>
 export function createPluginRequests(deps: PluginRequestsDeps): Requests {
   const { agents, inbox, log, clock, ended, entry } = deps
   const nested = createNesting()
+
+  async function turnOfItsOwn(owner: string, id: string): Promise<TurnAround> {
+    const turn = factsOf(owner, id, await agents.model().catch(() => undefined))
+    const place = { sessionId: brand<SessionId>(turn.sessionId), id: brand<TurnId>(id), lines: [] }
+    return {
+      turn,
+      tools: await agents.tools(turn.sessionId),
+      approve: deps.approve,
+      signal: ended,
+      contextFor: (call) => agents.toolContext(place, call, ended),
+    }
+  }
 
   return {
     complete: (owner, prompt, options = {}) =>
@@ -76,21 +92,11 @@ export function createPluginRequests(deps: PluginRequestsDeps): Requests {
     runTool: (owner, name, args) =>
       nested(owner, async () => {
         const id = uuid7(clock())
-        const turn = factsOf(owner, id, await agents.model().catch(() => undefined))
-        const sessionId = brand<SessionId>(turn.sessionId)
+        const around = deps.currentTurn() ?? (await turnOfItsOwn(owner, id))
         const outcome = await runManagedTool(
-          {
-            ...deps,
-            turn,
-            apiRequestId: '',
-            resumed: false,
-            tools: await agents.tools(turn.sessionId),
-            journal: noJournal,
-            watcher: nobody,
-            contextFor: (call) => agents.toolContext({ sessionId, id: brand<TurnId>(id), lines: [] }, call, ended),
-          },
+          { ...deps, ...around, apiRequestId: '', resumed: false, journal: noJournal, watcher: nobody },
           { id: `plugin_${id}`, name, arguments: JSON.stringify(args) },
-          ended,
+          around.signal,
         )
         // A tool that failed says so in its result; one that was not run has none.
         if (outcome.ok || outcome.summary === outcome.result) return outcome.result
@@ -129,7 +135,7 @@ export function createPluginRequests(deps: PluginRequestsDeps): Requests {
   }
 }
 
-/** A plugin that asks for something is a conversation of its own. */
+/** A plugin that asks for something outside of turns is a conversation of its own. */
 function factsOf(owner: string, turnId: string, chosen: ChosenModel | undefined): TurnFacts {
   const session = `plugin:${owner}`
   return {

@@ -278,7 +278,7 @@ export const errorCatalogue = {
   },
   'plugins/too-deep': {
     meaning: 'A plugin calls itself: what it asks for brings it to ask again.',
-    hint: 'Let its middleware look at whether the call is its own (`session_id` begins with `plugin:`).',
+    hint: 'Let its middleware look at whether the call is its own (`session_id` begins with `plugin:`, the `tool_call_id` of a tool with `plugin_`).',
   },
   'plugins/process-gone': {
     meaning: 'The process of a plugin in Python does not run.',

@@ -74,7 +74,11 @@ export interface PluginContext extends MiddlewareRegistrar {
     content: string,
     options?: { readonly role?: 'user' | 'system'; readonly sessionKey?: string },
   ): Promise<boolean>
-  /** Runs a tool as the agent would, through guardrails, approvals and all. Rejects when it is refused. */
+  /**
+   * Runs a tool as the agent would, through guardrails, approvals and all: within a turn as a part of it, in its
+   * conversation and until its stop; elsewhere, in a command for example, in a conversation of the plugin's own
+   * (`session_id` is `plugin:<id>`), where nobody can be asked. Rejects when it is refused.
+   */
   dispatchTool(name: string, args: Fields): Promise<string>
   /** Called when the plugin is unloaded, before its registrations are taken back. */
   onUnload(callback: () => Awaitable<unknown>): void

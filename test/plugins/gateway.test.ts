@@ -161,6 +161,29 @@ test('what other plugins put around tools and models holds for a plugin that ask
   await gateway.logged('A plugin calls itself')
 })
 
+test('a tool that a plugin runs within a turn belongs to its conversation; one that a command runs to the plugin alone', async (t) => {
+  const files = plugin(
+    'inner',
+    `const nothing = { type: 'object' }
+     ctx.registerTool({ name: 'where', description: 'x', parameters: nothing, run: (_args, { sessionId, turnId }) => [sessionId, turnId].join() })
+     ctx.registerTool({ name: 'outer', description: 'x', parameters: nothing, async run(_args, { sessionId, turnId }) {
+       return await ctx.dispatchTool('where', {}) === [sessionId, turnId].join() ? 'the same' : 'another one'
+     } })
+     ctx.registerHook('pre_llm_call', async ({ session_id, turn_id }) =>
+       await ctx.dispatchTool('where', {}) === [session_id, turn_id].join() ? 'hooks, too' : 'not hooks')
+     ctx.registerCommand({ name: 'where', description: '', run: async () => (await ctx.dispatchTool('where', {})).split(',')[0] })`,
+  )
+  const replies = [{ toolCalls: [{ name: 'outer', arguments: {} }] }, { text: 'done' }]
+  const gateway = await withPlugins(t, files, { replies })
+  await gateway.say('where are you?')
+  await gateway.reply('done')
+  const asked = JSON.stringify((await gateway.asked(1)).body)
+  assert.match(asked, /hooks, too/)
+  assert.match(asked, /"the same"/)
+  await gateway.say('/where')
+  await gateway.reply('plugin:inner')
+})
+
 test('a plugin that runs a tool whenever a tool has run is stopped, too', async (t) => {
   const files = plugin(
     'echo',
