@@ -97,7 +97,8 @@ export interface PendingMark {
 
 /**
  * The rest of the call, with these arguments or, without them, with those the caller had. May be called any number of
- * times, one after another or at once; rejects once the intercept that got it has settled.
+ * times, one after another or at once, and runs the tool or the provider each time: a tool with an effect has it each
+ * time, and only the first is noted. Rejects once the intercept that got it has settled.
  */
 export type Next<Input, Output> = (input?: Input) => Promise<Output>
 

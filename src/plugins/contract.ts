@@ -67,7 +67,8 @@ export interface PluginContext extends MiddlewareRegistrar {
   ): Registration
 
   /**
-   * Hands in a message as if somebody had written it; resolves with false where that is not allowed
+   * Hands in a message as if whoever wrote last in the conversation had written it; one of the role `system` begins with
+   * `[system]`, so that the model can tell it apart. Resolves with false where that is not allowed
    * (`plugins.entries.<id>.allow_gateway_injection`) or the session does not exist.
    */
   injectMessage(
