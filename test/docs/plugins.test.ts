@@ -253,6 +253,37 @@ test('add a tool: the model uses it, people too, and it reads its settings', asy
   await gateway.reply('{"shown":[1,1,1]}')
 })
 
+test('give the agent memory: a note outlives its conversation, is told before a summary, and rules are frozen with a prompt', async (t) => {
+  const page = 'docs/how-to/give-the-agent-memory.md'
+  const long = 'and more words of it '.repeat(200)
+  const gateway = await withPlugins(t, page, ['house-rules'], {
+    config: {
+      ...sectionsOf(await readPage(page, textOf(page)))[0],
+      compression: { protect_last_n: 1 },
+      context_length: 16_000,
+    },
+    files: { 'team.md': 'Ada is on duty.' },
+  })
+  await gateway.say('remember: I like tea')
+  await gateway.reply('You said: remember')
+  writeFiles(gateway.home.root, { 'team.md': 'Bob is on duty.' })
+  // The end waits until the provider was told.
+  await gateway.stop()
+  await gateway.start()
+  await gateway.say('/new')
+  await gateway.reply(/new|fresh/i)
+  for (const word of ['one', 'two', 'three', 'four']) {
+    await gateway.say(`${word} ${long}`)
+    await gateway.reply(`You said: ${word}`)
+  }
+  assert.match(await told(gateway, 0), /begins with .{1,3}remember.*Prices are in euros.*Ada is on duty\./)
+  assert.doesNotMatch(await told(gateway, 0), /Notes about/)
+  assert.match(await told(gateway, 1), /Notes about this person: I like tea/)
+  assert.match(await told(gateway, 4), /Bob is on duty\./)
+  await gateway.say('/compress')
+  assert.match(await told(gateway, 5), /What the long-term memory adds.*I like tea/)
+})
+
 test('run a daemon: it begins with the gateway, works, and ends with it', async (t) => {
   const gateway = await withPlugins(t, 'docs/how-to/run-a-daemon.md', ['heartbeat'])
   await gateway.logged('the heart begins to beat')
