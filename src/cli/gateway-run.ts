@@ -4,10 +4,9 @@
 import { flushCompileCache } from 'node:module'
 import { withdrawDaemon } from '../gateway/lifecycle.ts'
 import type { Gateway } from '../gateway.ts'
-import { messageOf } from '../lib/errors.ts'
-import type { Logger } from '../lib/log.ts'
 import type { CliContext } from './context.ts'
 import { createDisplay, oneLine } from './display.ts'
+import { coverFaults, type Faults } from './faults.ts'
 import { explainedDaemon } from './home-lock.ts'
 import { followSignals } from './signals.ts'
 
@@ -24,6 +23,7 @@ export async function gatewayRun(
   const { home } = context
   const stopping = Promise.withResolvers<void>()
   let gateway: Gateway | undefined
+  let faults: Faults | undefined
   const unfollow = followSignals({
     source: process,
     onTerminal: context.output.isTTY === true,
@@ -37,7 +37,16 @@ export async function gatewayRun(
   })
   try {
     // After the handlers, because loading takes a while and a stop may come meanwhile.
-    const { startGateway } = await import('../gateway.ts')
+    const [{ startGateway }, { pluginFolders }] = await Promise.all([
+      import('../gateway.ts'),
+      import('../gateway/plugins.ts'),
+    ])
+    faults = coverFaults({
+      source: process,
+      exit: process.exit,
+      errors: context.errors,
+      pluginFolders: pluginFolders(home).map(({ path }) => path),
+    })
     gateway = await startGateway({
       home,
       version: context.version,
@@ -47,18 +56,19 @@ export async function gatewayRun(
       strict,
       acceptHooks,
       log: { stream: context.errors, pretty: context.errors.isTTY === true },
+      inPlugin: faults.inPlugin,
       onShutdownRequest: stopping.resolve,
     }).catch((error: unknown) => {
       throw explainedDaemon(error, home)
     })
-    const uncover = coverFaults(gateway.log)
+    faults.tellIn(gateway.log)
     // On a clean exit alone Node would write it; a daemon may never have one.
     void gateway.settled().then(() => flushCompileCache())
     welcome(context, gateway)
     await stopping.promise
     await gateway.stop()
-    uncover()
   } finally {
+    faults?.uncover()
     unfollow()
   }
 }
@@ -91,24 +101,4 @@ function welcome(context: CliContext, gateway: Gateway): void {
   }
   display.line('  Stop   Ctrl-C')
   display.line()
-}
-
-/**
- * Faults that nobody caught, so that they reach the log, without secrets. A rejection harms only the work it belongs to;
- * after an exception nothing is certain, and a new start goes on where the database stands.
- */
-function coverFaults(log: Logger): () => void {
-  const onRejection = (reason: unknown) => {
-    log.error({ err: reason }, `a fault that nobody handled: ${messageOf(reason)}`)
-  }
-  const onException = (error: unknown) => {
-    log.error({ err: error }, `a fault that nobody caught; the process ends: ${messageOf(error)}`)
-    process.exit(1)
-  }
-  process.on('unhandledRejection', onRejection)
-  process.on('uncaughtException', onException)
-  return () => {
-    process.off('unhandledRejection', onRejection)
-    process.off('uncaughtException', onException)
-  }
 }

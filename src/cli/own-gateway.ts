@@ -2,9 +2,12 @@
  * A gateway inside this process, for a chat on a home where no daemon runs. It serves the terminal only, on a port of
  * its own, and its log goes to the file.
  */
+
+import { pluginFolders } from '../gateway/plugins.ts'
 import { startGateway } from '../gateway.ts'
 import { HermesError } from '../lib/errors.ts'
 import type { CliContext } from './context.ts'
+import { coverFaults } from './faults.ts'
 import { explainedLock } from './home-lock.ts'
 
 /** The platform that `hermes chat` speaks to. */
@@ -14,6 +17,12 @@ const terminalPlatform = 'cli'
 export async function openOwnGateway(context: CliContext) {
   const { home, version, environment, platformFolders, program } = context
   const warnings: string[] = []
+  const faults = coverFaults({
+    source: process,
+    exit: process.exit,
+    errors: context.errors,
+    pluginFolders: pluginFolders(home).map(({ path }) => path),
+  })
   const gateway = await startGateway({
     home,
     version,
@@ -21,12 +30,18 @@ export async function openOwnGateway(context: CliContext) {
     platformFolders,
     program,
     only: [terminalPlatform],
+    inPlugin: faults.inPlugin,
     log: { stream: { write: (text: string) => keepWarnings(text, warnings) }, pretty: false },
   }).catch((error: unknown) => {
+    faults.uncover()
     throw explainedLock(error, home)
   })
   // What other conversations have left open goes on when a daemon starts: nobody who closes a terminal waits for it.
-  const close = () => gateway.stop(AbortSignal.abort())
+  const close = async () => {
+    await gateway.stop(AbortSignal.abort())
+    faults.uncover()
+  }
+  faults.tellIn(gateway.log)
   await gateway.settled()
   const { model, provider, degraded, platforms } = gateway.status()
   const terminal = platforms[terminalPlatform]

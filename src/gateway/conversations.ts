@@ -161,6 +161,7 @@ export function createConversations(shared: Shared, rooms: Rooms): Conversations
     currentTurn: agent.currentTurn,
     toolsChanged: agents.toolsChanged,
     onPluginCall: options.onPluginCall,
+    inPlugin: options.inPlugin,
     ended,
   })
 

@@ -8,7 +8,7 @@ import type { HookTrouble } from '../hooks/report.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Log, LogLevel, LogStream } from '../lib/log.ts'
 import type { EventListener } from '../message/hook-events.ts'
-import type { Firing } from '../plugins/firing.ts'
+import type { Firing, InPlugin } from '../plugins/firing.ts'
 import type { PluginReport, PluginTrouble } from '../plugins/report.ts'
 import type { OpenTask } from './background.ts'
 import type { GatewayShapes } from './config.ts'
@@ -37,6 +37,8 @@ export interface GatewayOptions {
   readonly listeners?: readonly EventListener[]
   /** Told of each call of a callback of a plugin: for trying one out. */
   readonly onPluginCall?: (firing: Firing) => void
+  /** Runs everything of plugins, so that the owner of the process can tell their faults from ours. */
+  readonly inPlugin?: InPlugin
   /** Named points for crash tests; does nothing in production. */
   readonly probe?: (point: string) => void
   /** Asked for by an admin request; the owner of the process decides. */

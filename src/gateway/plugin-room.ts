@@ -19,7 +19,7 @@ import { createPluginRequests, type PluginRequestsDeps } from './plugin-requests
 export type { OfferedTool } from '../plugins/tools.ts'
 
 export interface PluginRoomDeps
-  extends Pick<PluginLoaderDeps, 'roots' | 'loadPython'>,
+  extends Pick<PluginLoaderDeps, 'roots' | 'loadPython' | 'inPlugin'>,
     Pick<PluginServices, 'hooks' | 'memory' | 'sections' | 'daemons'>,
     Omit<PluginRequestsDeps, 'entry'> {
   readonly home: HomeLayout
@@ -63,6 +63,7 @@ export function openPluginRoom(deps: PluginRoomDeps): PluginRoom {
       ...createPluginRequests({ ...deps, entry }),
     },
     loadPython: deps.loadPython,
+    inPlugin: deps.inPlugin,
     observe: onPluginCall === undefined ? undefined : createObserver(onPluginCall, () => performance.now()),
     clock,
     log,

@@ -17,6 +17,25 @@ export interface Firing {
 /** A function that does the same as the callback and is told of. */
 export type Observe = <Fn extends (...args: never[]) => unknown>(kind: string, name: string, callback: Fn) => Fn
 
+/** Runs something in the name of a plugin, so that what it leaves behind is known as the plugin's. */
+export type InPlugin = <Value>(plugin: string, work: () => Value) => Value
+
+/** Every callback in the name of its plugin, beside whoever observes them. Undefined where nobody wants either. */
+export function ownedBy(
+  plugin: string,
+  observe: Observe | undefined,
+  inPlugin: InPlugin | undefined,
+): Observe | undefined {
+  if (inPlugin === undefined) return observe
+  return (kind, name, callback) => {
+    const owned = new Proxy(callback, {
+      apply: (target, self: unknown, args: unknown[]): unknown =>
+        inPlugin(plugin, (): unknown => Reflect.apply(target, self, args)),
+    })
+    return observe === undefined ? owned : observe(kind, name, owned)
+  }
+}
+
 /** @param now ms, as `performance.now` */
 export function createObserver(told: (firing: Firing) => void, now: () => number): Observe {
   return (kind, name, callback) =>

@@ -11,7 +11,7 @@ import { createPluginContext, type PluginServices } from './context.ts'
 import type { PluginContext } from './contract.ts'
 import type { FoundPlugin, PluginFolder } from './discovery.ts'
 import { createPluginEntries, stampOf } from './entry.ts'
-import type { Observe } from './firing.ts'
+import { type InPlugin, type Observe, ownedBy } from './firing.ts'
 import { placeOf } from './place.ts'
 import { createRegistrations, type Registrations } from './registrations.ts'
 import { type PluginReport, type PluginTrouble, pluginTroubles, reportsOf } from './report.ts'
@@ -28,6 +28,8 @@ export interface PluginLoaderDeps {
   readonly loadPython?: ((plugin: FoundPlugin, context: PluginContext) => Promise<PluginProcess | void>) | undefined
   /** Told of each call of a callback of a plugin. */
   readonly observe?: Observe | undefined
+  /** Runs `register` and every callback of a plugin. */
+  readonly inPlugin?: InPlugin | undefined
   /** How long `register` may take, ms; 30,000 if left out. */
   readonly registerMs?: number
   readonly clock: () => number
@@ -68,7 +70,7 @@ const noPython = 'plugins in Python cannot run yet'
 const slowFailureMs = 5_000
 
 export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
-  const { services, clock, log, registerMs = 30_000 } = deps
+  const { services, clock, log, registerMs = 30_000, inPlugin = (_id, work) => work() } = deps
   const entries = createPluginEntries()
   /** In the order in which they were loaded. */
   const loaded = new Map<string, Loaded>()
@@ -118,12 +120,12 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
       registrations,
       config: createPluginConfig(found.manifest.configSchema, () => entry().settings),
       hasPlugin,
-      observe: deps.observe,
+      observe: ownedBy(id, deps.observe, deps.inPlugin),
       log: own,
     })
     let process: PluginProcess | undefined
     try {
-      const running = run(found, context)
+      const running = inPlugin(id, () => run(found, context))
       const done = await within(running, registerMs, ending.signal)
       if (!done.done) {
         running.catch((error: unknown) => own.debug({ error }, 'register failed after it had been given up'))
