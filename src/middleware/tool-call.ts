@@ -6,7 +6,7 @@ import { Branch } from './branch.ts'
 import { CallRun } from './call-run.ts'
 import { carryOut } from './carry-out.ts'
 import type { Fields, ManagedToolCall, ToolCallView, ToolExecutionPayload, ToolRequestPayload } from './contract.ts'
-import { copyOf } from './copies.ts'
+import { copyOf, sameData } from './copies.ts'
 import { passGuardrails } from './guardrails.ts'
 import { passRewriters } from './hermes-rewrites.ts'
 import { orLeave } from './patience.ts'
@@ -56,8 +56,7 @@ async function steps(run: CallRun, call: AnyToolCall, root: Branch): Promise<unk
   if (args !== call.args && scope.snapshot.guardrails.tool.length > 0) await guard(run, call, args)
   run.throwIfLeft()
   const allowed = call.policy === undefined ? args : await call.policy(args, run.trace)
-  // What a wrapper does to its arguments must show when it hands them on, and must not reach what was allowed.
-  return execute(run, call, wraps(scope.snapshot) ? copyOf(allowed) : allowed, root)
+  return execute(run, call, allowed, root)
 }
 
 function wraps({ intercepts, hermes }: Snapshot): boolean {
@@ -98,8 +97,11 @@ async function rewritten(run: CallRun, call: AnyToolCall): Promise<Fields> {
   return args
 }
 
-function execute(run: CallRun, call: AnyToolCall, args: Fields, root: Branch): Promise<unknown> {
+function execute(run: CallRun, call: AnyToolCall, allowed: Fields, root: Branch): Promise<unknown> {
   const { toolName, toolCallId } = call
+  // What a wrapper does to its arguments must show when it hands them on, and must not reach what was allowed.
+  const args = wraps(run.scope.snapshot) ? copyOf(allowed) : allowed
+  const asAllowed = (value: Fields) => (value === args && sameData(args, allowed) ? allowed : value)
   const profile = { tool_call_id: toolCallId }
   return carryOut<ToolCallView, ToolExecutionPayload>(run, root, args, {
     point: 'tool_execution',
@@ -118,7 +120,7 @@ function execute(run: CallRun, call: AnyToolCall, args: Fields, root: Branch): P
       run.throwIfLeft()
       run.atWork += 1
       try {
-        return await call.handler(value, signal)
+        return await call.handler(asAllowed(value), signal)
       } catch (error) {
         run.room.culprits.met(error, undefined)
         throw error

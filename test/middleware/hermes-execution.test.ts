@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { HermesError, isHermesError } from '../../src/lib/errors.ts'
-import type { ToolExecutionPayload } from '../../src/middleware/contract.ts'
+import type { Fields, ToolExecutionPayload } from '../../src/middleware/contract.ts'
 import { GuardrailRejected } from '../../src/middleware/rejected.ts'
 import { gate, modelCall, rejection, setUp, toolCall, warnings } from './support.ts'
 
@@ -365,4 +365,21 @@ test('a callback that waits in between holds nobody else up', async () => {
   assert.equal(await middleware.tool(toolCall({ handler: async () => 'quick' })), 'quick')
   wait.resolve()
   assert.equal(await slow, 'slow')
+})
+
+test('what a wrapper leaves alone reaches the tool as the very object; what it changes in place reaches it changed', async () => {
+  const { middleware } = setUp()
+  const args = { path: 'a', list: [1] }
+  const got: unknown[] = []
+  const handler = async (given: Fields) => got.push(given)
+  let change = false
+  middleware.registerMiddleware('tool_execution', ({ args: own, next_call }) => {
+    if (change) Reflect.set(own, 'path', 'b')
+    return next_call()
+  })
+  await middleware.tool(toolCall({ args, handler }))
+  assert.equal(got[0], args)
+  change = true
+  await middleware.tool(toolCall({ args, handler }))
+  assert.deepEqual([got[1], args.path], [{ path: 'b', list: [1] }, 'a'])
 })
