@@ -28,6 +28,18 @@ const reportShape = z.looseObject({
   warnings: z.array(z.string()),
   requires: z.array(z.string()),
   registered: z.array(z.looseObject({ kind: z.string(), name: z.string() })),
+  hooks: z
+    .array(
+      z.looseObject({
+        point: z.string(),
+        calls: z.number(),
+        failures: z.number(),
+        skipped: z.number(),
+        dropped: z.number(),
+        lastError: z.looseObject({ text: z.string() }).nullable(),
+      }),
+    )
+    .default([]),
   loadMs: z.number().nullable(),
 })
 export type KnownPlugin = z.output<typeof reportShape>
@@ -90,6 +102,17 @@ export function pluginCalled<Plugin extends Pick<KnownPlugin, 'id' | 'state'>>(
   throw new HermesError('cli/not-found', `No plugin is called ${JSON.stringify(name)}${advice}`, {
     hint: '`hermes plugins list` shows what there is.',
   })
+}
+
+/** What went wrong with its hooks, a sentence each. */
+export function hookTroubles({ hooks }: Pick<KnownPlugin, 'hooks'>): string[] {
+  return hooks.flatMap(({ point, calls, failures, skipped, dropped, lastError }) => [
+    ...(failures === 0
+      ? []
+      : [`${point} failed ${failures} of ${calls} times, the last time: ${lastError?.text ?? ''}`]),
+    ...(skipped === 0 ? [] : [`${point} was left out ${skipped} times after it had taken too long`]),
+    ...(dropped === 0 ? [] : [`${point} was too slow: ${dropped} things were not told to it`]),
+  ])
 }
 
 /** `hook pre_tool_call, hook post_tool_call, tool ask`. */

@@ -3,7 +3,7 @@
  */
 import type { CliContext } from './context.ts'
 import { type Cell, createDisplay } from './display.ts'
-import { type KnownPlugin, knownPlugins, pluginCalled, registeredBy } from './plugins-known.ts'
+import { hookTroubles, type KnownPlugin, knownPlugins, pluginCalled, registeredBy } from './plugins-known.ts'
 
 export async function pluginsList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
   const { daemon, plugins } = await knownPlugins(context)
@@ -45,7 +45,10 @@ function factsOf(plugin: KnownPlugin): (readonly [string, Cell])[] {
     ['About', plugin.description],
     ['State', stateCell(plugin)],
     ['Why', plugin.reason],
-    ...warnings.map((warning): readonly [string, Cell] => ['Worth knowing', { text: warning, tone: 'warn' }]),
+    ...[...warnings, ...hookTroubles(plugin)].map((text): readonly [string, Cell] => [
+      'Worth knowing',
+      { text, tone: 'warn' },
+    ]),
     ['Version', plugin.version],
     ['Author', plugin.author],
     ['Kind', plugin.kind],

@@ -17,6 +17,7 @@ import type {
 import type { FoundPlugin } from './discovery.ts'
 import type { Observe } from './firing.ts'
 import type { HookCallback, HookName } from './hook-map.ts'
+import type { HookReport } from './hooks/hooks.ts'
 import type { Registrations } from './registrations.ts'
 
 type HookOptions = Parameters<PluginContext['registerHook']>[2]
@@ -35,6 +36,7 @@ export interface PluginServices {
       callback: HookCallback<Name>,
       options?: HookOptions,
     ): Registration
+    report(owner: string): readonly HookReport[]
   }
   /** `run` is what is called in the place of the tool's own. */
   readonly tools: { register(owner: string, tool: PluginTool, run: PluginTool['run']): Registration }

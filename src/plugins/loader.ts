@@ -197,9 +197,9 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
         const found = loaded.get(id)
         if (found === undefined) return undefined
         const { registrations, warnings, loadMs, process } = found
-        const registered = registrations.list()
-        if (process === undefined) return { registered, warnings, loadMs, fault: '' }
-        return { registered, warnings: [...warnings, ...process.doubts()], loadMs, fault: process.fault() }
+        const report = { registered: registrations.list(), hooks: services.hooks.report(id), warnings, loadMs }
+        if (process === undefined) return { ...report, fault: '' }
+        return { ...report, warnings: [...warnings, ...process.doubts()], fault: process.fault() }
       },
     })
   }

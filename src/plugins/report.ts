@@ -2,6 +2,7 @@
  * What `hermes plugins list`, the status and the API say of a plugin.
  */
 import type { CataloguedPlugin, PluginCatalogue } from './catalogue.ts'
+import type { HookReport } from './hooks/hooks.ts'
 import type { Registered } from './registrations.ts'
 
 export interface PluginReport {
@@ -30,6 +31,8 @@ export interface PluginReport {
   readonly requires: readonly string[]
   /** In the order of registration; empty while it is not loaded. */
   readonly registered: readonly Registered[]
+  /** How its hooks did since they were registered; empty while it is not loaded. */
+  readonly hooks: readonly HookReport[]
   /** How long it took to load, ms; null while it is not loaded. */
   readonly loadMs: number | null
 }
@@ -44,7 +47,7 @@ export interface Known {
   failure(id: string): string | undefined
 }
 
-export interface LoadedReport extends Pick<PluginReport, 'warnings' | 'registered' | 'loadMs'> {
+export interface LoadedReport extends Pick<PluginReport, 'warnings' | 'registered' | 'hooks' | 'loadMs'> {
   /** Why it does nothing although it was loaded; '' when it works. */
   readonly fault: string
 }
@@ -73,6 +76,7 @@ const blank = {
   warnings: [],
   requires: [],
   registered: [],
+  hooks: [],
   loadMs: null,
 } as const
 

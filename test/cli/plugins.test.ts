@@ -166,6 +166,25 @@ test('a running gateway loads and unloads at once, and says what cannot be loade
   assert.match((await runHere(root, ['plugins', 'list'])).stdout, /^good {2}disabled /m)
 })
 
+test('of a running plugin one can see which hooks failed, how often, and how at last', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { plugins: { enabled: ['shaky'] } },
+    prepare: ({ plugins }) =>
+      writeFiles(
+        plugins,
+        plugin('shaky', `ctx.registerHook('pre_llm_call', () => { throw new Error('no luck') }); ${hook}`),
+      ),
+  })
+  await gateway.say('one')
+  await gateway.reply('You said: one')
+  const { root } = gateway.home
+  const info = (await runHere(root, ['plugins', 'info', 'shaky'])).stdout
+  assert.match(info, /^Worth knowing {2}pre_llm_call failed 1 of 1 times, the last time: no luck$/m)
+  assert.doesNotMatch(info, /post_llm_call failed/)
+  const { hooks } = JSON.parse((await runHere(root, ['plugins', 'info', 'shaky', '--json'])).stdout)
+  assert.equal(hooks[0].failures, 1)
+})
+
 test('doctor tells of plugins that are wanted and cannot be loaded, or are not there', async (t) => {
   const { root, plugins } = homeWith(t, 'plugins: {enabled: [needy, gone]}\n')
   writeFiles(plugins, {

@@ -217,7 +217,7 @@ test('of one callback at most three calls are left hanging', async () => {
     await time.advance(60_000)
   }
   assert.equal(hanging.length, 3)
-  assert.equal(hooks.report()[0]?.abandoned, 3)
+  assert.equal(hooks.report('hanging')[0]?.abandoned, 3)
   hanging[0]?.('too late')
   await time.rest()
   const asked = hooks.collect('transform_llm_output', here, () => output)
@@ -315,7 +315,7 @@ test('a name nobody fires is kept, with the name that may have been meant', () =
     'plugin a registers the hook "kanban_task_claimed", which nothing here fires',
   ])
   assert.deepEqual(
-    hooks.report().map(({ point }) => point),
+    hooks.report('a').map(({ point }) => point),
     ['pre_tol_call', 'kanban_task_claimed'],
   )
   assert.equal(odd.remove(), true)
@@ -387,7 +387,7 @@ test('a callback that was taken away hears nothing more, also of what waited for
   hooks.tell('on_session_start', here, () => started)
   registration.remove()
   assert.equal(await heard(), true)
-  assert.deepEqual(hooks.report(), [])
+  assert.deepEqual(hooks.report('a'), [])
 })
 
 test('conversations and plugins do not wait for each other', async () => {
@@ -421,7 +421,7 @@ test('what nobody gives up holds up its own plugin for a bounded time only', asy
   hooks.tell('on_session_start', here, () => started)
   await time.advance(30_000)
   assert.deepEqual(got, ['started'])
-  assert.equal(hooks.report()[0]?.failures, 0)
+  assert.equal(hooks.report('a')[0]?.failures, 0)
 })
 
 test('a plugin that hears nothing for long costs a bounded line; what comes then is dropped and counted', async () => {
@@ -444,7 +444,7 @@ test('a plugin that hears nothing for long costs a bounded line; what comes then
   for (let index = 0; index < 1_500; index += 1) hooks.tell('on_stream_delta', here, () => delta)
   await time.rest()
   assert.equal(heard, 1)
-  assert.equal(hooks.report()[0]?.dropped, 500)
+  assert.equal(hooks.report('slow')[0]?.dropped, 500)
   assert.deepEqual(warnings(), ['plugin slow is too slow for on_stream_delta: some of it is dropped'])
   const other: string[] = []
   hooks.register('slow', 'post_llm_call', () => void other.push('heard'))

@@ -102,7 +102,7 @@ export function loaderWith(t: TestContext, setup: LoadingSetup = {}): Loading {
   const services: PluginServices = {
     home,
     middleware: { forPlugin: registrarOf },
-    hooks: { register: (owner, name, callback) => registered(owner, 'hook', name, callback) },
+    hooks: { register: (owner, name, callback) => registered(owner, 'hook', name, callback), report: () => [] },
     tools: { register: (owner, { name }, run) => registered(owner, 'tool', name, run) },
     commands: { register: (owner, { name }, run) => registered(owner, 'command', name, run) },
     memory: { register: (owner, { name }) => registered(owner, 'memory', name) },

@@ -72,7 +72,8 @@ export interface PluginHooks {
    * thing after the other; what comes while 1,000 things wait is dropped.
    */
   tell<Name extends HookName>(name: Name, at: Happening, payload: () => HookPayloads[Name]): void
-  report(): readonly HookReport[]
+  /** Of one plugin. */
+  report(owner: string): readonly HookReport[]
   /** Resolves when everything was heard, after `withinMs`, or when the signal aborts; tells whether all was. */
   settled(withinMs: number, signal?: AbortSignal): Promise<boolean>
 }
@@ -204,7 +205,11 @@ export function createPluginHooks(deps: PluginHooksDeps): PluginHooks {
       }
     },
 
-    report: () => [...byName.values()].flat().map(({ callback, dropped }) => ({ ...callback.report(), dropped })),
+    report: (owner) =>
+      [...byName.values()]
+        .flat()
+        .filter(({ callback }) => callback.owner === owner)
+        .map(({ callback, dropped }) => ({ ...callback.report(), dropped })),
     settled: lines.settled,
   }
 }
