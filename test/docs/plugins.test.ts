@@ -2,7 +2,7 @@
  * The plugins of the pages: taken from them, put into an empty home, and run.
  */
 import assert from 'node:assert/strict'
-import { readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -282,6 +282,34 @@ test('give the agent memory: a note outlives its conversation, is told before a 
   assert.match(await told(gateway, 4), /Bob is on duty\./)
   await gateway.say('/compress')
   assert.match(await told(gateway, 5), /What the long-term memory adds.*I like tea/)
+})
+
+test('use sub-agents: a plugin has rules for them alone, and hears of their beginning and end', async (t) => {
+  const page = 'docs/how-to/use-sub-agents.md'
+  const delegates = (...goals: string[]) => calls('delegate_task', { tasks: goals.map((goal) => ({ goal })) })
+  const gateway = await withPlugins(t, page, ['apprentices'], {
+    config: sectionsOf(await readPage(page, textOf(page)))[0] ?? {},
+    replies: [
+      delegates('a', 'b', 'c'),
+      delegates('look around'),
+      calls('write_file', { path: 'by-the-child', content: 'x' }),
+      { text: 'I have looked' },
+      calls('write_file', { path: 'by-the-agent', content: 'x' }),
+      { text: 'done' },
+    ],
+  })
+  await gateway.say('work')
+  await gateway.reply('done')
+  assert.match(await told(gateway, 1), /At most 2 tasks run at once/)
+  assert.match(await told(gateway, 2), /look around\\n\\nYou may look, and change nothing\./)
+  assert.match(await told(gateway, 3), /Look only\./)
+  assert.match(await told(gateway, 4), /completed.*I have looked/)
+  await gateway.logged('an apprentice begins: look around')
+  await gateway.logged('an apprentice ends after 1 calls')
+  assert.deepEqual(
+    ['by-the-child', 'by-the-agent'].map((name) => existsSync(join(gateway.home.root, name))),
+    [false, true],
+  )
 })
 
 test('run a daemon: it begins with the gateway, works, and ends with it', async (t) => {
