@@ -91,11 +91,12 @@ export function createPluginRequests(deps: PluginRequestsDeps): Requests {
 
     runTool: (owner, name, args) =>
       nested(owner, async () => {
+        const given = argumentsText(args)
         const id = uuid7(clock())
         const around = deps.currentTurn() ?? (await turnOfItsOwn(owner, id))
         const outcome = await runManagedTool(
           { ...deps, ...around, apiRequestId: '', resumed: false, journal: noJournal, watcher: nobody },
-          { id: `plugin_${id}`, name, arguments: JSON.stringify(args) },
+          { id: `plugin_${id}`, name, arguments: given },
           around.signal,
         )
         // A tool that failed says so in its result; one that was not run has none.
@@ -104,6 +105,7 @@ export function createPluginRequests(deps: PluginRequestsDeps): Requests {
       }),
 
     async inject(owner, content, { role = 'user', sessionKey = deps.ownSession() } = {}) {
+      if (typeof content !== 'string') throw badRequest('injectMessage: expected a text')
       const atOwnTerminal = deps.ownSession() !== undefined
       if (!atOwnTerminal && !entry(owner).allow_gateway_injection) {
         log.warn(
@@ -195,6 +197,22 @@ function isTextPart(part: unknown): part is { readonly text: string } {
   return typeof part === 'object' && part !== null && 'text' in part && typeof part.text === 'string'
 }
 
+/** Plugins may be written without types. */
+function argumentsText(args: unknown): string {
+  if (args === undefined || args === null) return '{}'
+  const expected = 'dispatchTool: expected an object with the arguments'
+  if (typeof args !== 'object' || Array.isArray(args)) throw badRequest(expected)
+  try {
+    return JSON.stringify(args)
+  } catch (error) {
+    throw badRequest(`${expected}: ${messageOf(error)}`)
+  }
+}
+
 function invalid(detail: string): HermesError {
-  return new HermesError('plugins/bad-request', `llm.complete: ${detail}`)
+  return badRequest(`llm.complete: ${detail}`)
+}
+
+function badRequest(detail: string): HermesError {
+  return new HermesError('plugins/bad-request', detail)
 }

@@ -184,6 +184,18 @@ test('a tool that a plugin runs within a turn belongs to its conversation; one t
   await gateway.reply('plugin:inner')
 })
 
+test('what a plugin asks the model within a turn ends with the stop of the turn', async (t) => {
+  const files = plugin(
+    'asker',
+    `ctx.registerHook('pre_llm_call', () => ctx.llm.complete('first').then(({ text }) => text, () => { ctx.log.info({}, 'called off') }))`,
+  )
+  const gateway = await withPlugins(t, files, { replies: [{ text: 'one two three', hang: 'stream', hangAfter: 2 }] })
+  await gateway.say('hello')
+  await gateway.asked(0)
+  await gateway.say('/stop')
+  await gateway.logged('called off')
+})
+
 test('a plugin that runs a tool whenever a tool has run is stopped, too', async (t) => {
   const files = plugin(
     'echo',
@@ -223,6 +235,29 @@ test('a message is handed in only where that is allowed, and only into a convers
   await gateway.say('/knock /stop it')
   await gateway.reply('true false')
   assert.match(JSON.stringify((await gateway.asked(1)).body), /\/stop it/)
+})
+
+test('what is no text is not handed in, and a tool without arguments gets none', async (t) => {
+  const files = plugin(
+    'odd',
+    `ctx.registerTool({ name: 'ping', description: 'pings', parameters: { type: 'object' }, run: (args) => 'pong ' + JSON.stringify(args) })
+     ctx.registerCommand({ name: 'odd', description: '', async run(args, { sessionKey }) {
+       const said = []
+       for (const content of [undefined, 5, { text: 'x' }, ['x']])
+         said.push(await ctx.injectMessage(content, { sessionKey }).catch(({ code }) => code))
+       for (const given of [undefined, null, [], 'x', { big: 5n }])
+         said.push(await ctx.dispatchTool('ping', given).catch(({ code }) => code))
+       return said.join(' ')
+     } })`,
+  )
+  const gateway = await withPlugins(t, files, { plugins: { entries: { odd: { allow_gateway_injection: true } } } })
+  await gateway.say('first')
+  await gateway.reply('first')
+  await gateway.say('/odd')
+  const bad = 'plugins/bad-request'
+  await gateway.reply(`${bad} ${bad} ${bad} ${bad} pong {} pong {} ${bad} ${bad} ${bad}`)
+  await gateway.say('hello')
+  await gateway.reply('hello')
 })
 
 test('with HERMES_SAFE_MODE no plugin is loaded, and the status says so', async (t) => {
