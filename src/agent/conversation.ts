@@ -52,7 +52,8 @@ export interface Agent {
 export function createAgent(deps: AgentDeps): Agent {
   const turns = createTurnScopes(deps.middleware)
   const converseHere = (own: AgentDeps, run: AgentRun) => {
-    turns.begin({ ...run, approve: own.approve })
+    const { turn, tools, signal, contextFor } = run
+    turns.begin({ turn, tools, approve: own.approve, signal, contextFor })
     return converse(own, run)
   }
   return {

@@ -76,7 +76,7 @@ export function createPluginRequests(deps: PluginRequestsDeps): Requests {
           provider: chosen.provider,
           input,
           turn: factsOf(owner, uuid7(clock()), { ...chosen, model }),
-          signal: signal === undefined ? ended : AbortSignal.any([signal, ended]),
+          signal: AbortSignal.any([signal, ended, deps.currentTurn()?.signal].filter((one) => one !== undefined)),
         })
         const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens } = answer.usage
         const usage = {

@@ -99,7 +99,7 @@ export interface PluginState {
 }
 
 export interface PluginLlm {
-  /** One answer without tools. Rejects with `ModelError`, or with the signal's reason. */
+  /** One answer without tools; within a turn until its stop. Rejects with `ModelError`, or with the signal's reason. */
   complete(prompt: string | readonly Fields[], options?: LlmOptions): Promise<LlmAnswer>
 }
 
