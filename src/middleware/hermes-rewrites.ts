@@ -32,8 +32,9 @@ export async function passRewriters<Payload>(
       if (!isFields(result)) continue
       const next = result[key]
       if (!isFields(next)) continue
+      const said = traceEntry(result)
       value = next
-      run.rewrittenBy(traceEntry(result))
+      run.rewrittenBy(said)
     } catch (error) {
       run.room.culprits.met(error, entry)
       run.tellFailedRequest(kind, entry, error)

@@ -66,9 +66,18 @@ export function readRequests(marks: PendingMark[]): (answer: RewrittenRequest, e
   return (answer, entry) => {
     const found: unknown = answer
     if (!isFields(found) || !isFields(found['request'])) throw badReturn(entry, 'an object with the request')
-    if (answer.pendingMarks !== undefined) marks.push(...answer.pendingMarks)
-    return answer.request
+    const { request } = answer
+    const own = Array.from(answer.pendingMarks ?? [], (mark) => checkedMark(mark, entry))
+    for (const mark of own) marks.push(mark)
+    return request
   }
+}
+
+/** Read here, where a failure is the intercept's. */
+function checkedMark(mark: unknown, entry: Entry<unknown>): PendingMark {
+  const { name, data, metadata }: Fields = isFields(mark) ? mark : {}
+  if (typeof name !== 'string') throw badReturn(entry, 'marks with a name')
+  return { name, data, ...(isFields(metadata) ? { metadata } : {}) }
 }
 
 function badReturn(entry: Entry<unknown>, wanted: string): HermesError {

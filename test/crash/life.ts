@@ -85,8 +85,15 @@ function modelReply(effects: string): (request: RecordedRequest) => ModelReply {
   }
 }
 
-/** Lives one story. Rejects with what was wrong. `seed` chooses the hit at which the point kills. */
-export async function live(point: KillPoint, seed: number): Promise<void> {
+/**
+ * Lives one story. Rejects with what was wrong. `seed` chooses the hit at which the point kills; `furnish` puts more into
+ * the home.
+ */
+export async function live(
+  point: KillPoint,
+  seed: number,
+  furnish: (home: string) => Promise<void> = async () => undefined,
+): Promise<void> {
   const home = await mkdtemp(join(tmpdir(), 'hermes-crash-'))
   const effects = join(home, 'effects.log')
   const chat = await startChatServer()
@@ -94,6 +101,7 @@ export async function live(point: KillPoint, seed: number): Promise<void> {
   const children = new Set<ChildProcess>()
   try {
     await prepareHome(home, chat.url, model.baseUrl, point)
+    await furnish(home)
     for (const { chat: name, text } of story) chat.say(name, text)
     const kills = [
       ...(point.after === undefined ? [] : [{ name: point.after, hit: 1 }]),

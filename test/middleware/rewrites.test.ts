@@ -204,3 +204,29 @@ test('intercepts that return what they got leave the caller’s own object in pl
   })
   assert.equal(announced, model.request)
 })
+
+test('marks that are none are a failure of their intercept, and one that fails open costs nobody the call', async () => {
+  const marks: unknown[] = [[null], [{}], [{ name: 5 }], 7, [{ name: 'ok' }, 'x']]
+  for (const pendingMarks of marks) {
+    const { middleware } = setUp()
+    const events = recordEvents(middleware)
+    const intercept: unknown = { request: { model: 'changed' }, pendingMarks }
+    Reflect.apply(middleware.registerIntercept, middleware, ['m', 'model_request', () => intercept, { fails: 'open' }])
+    assert.equal(await middleware.model(modelCall()), 'Hello')
+    await middleware.flush()
+    const start = events.find(({ scope_category }) => scope_category === 'start')
+    assert.deepEqual(start?.data, modelCall().request)
+  }
+})
+
+test('a rewrite whose words about itself cannot be read is no rewrite', async () => {
+  const { middleware, log } = setUp()
+  middleware.registerMiddleware('tool_request', () => ({
+    args: { path: 'changed' },
+    get source(): string {
+      throw new Error('unreadable')
+    },
+  }))
+  assert.deepEqual(await middleware.tool(toolCall()), { path: 'notes.txt' })
+  assert.equal(warnings(log).length, 1)
+})
