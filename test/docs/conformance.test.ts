@@ -10,7 +10,7 @@ import { root, textOf } from './repository.ts'
 const path = 'docs/reference/conformance.md'
 
 interface Row {
-  /** `000` … `003` */
+  /** `000` … `003`, `later` or `ours`. */
   readonly seed: string
   readonly statement: string
   readonly proofs: readonly { readonly file: string; readonly name: string }[]
@@ -20,7 +20,7 @@ interface Row {
 function rowsIn(text: string): Row[] {
   return text.split('\n').flatMap((line) => {
     const [, seed = '', statement = '', proved = ''] = line.split(/(?<!\\)\|/).map((cell) => cell.trim())
-    if (!/^\d{3}$/.test(seed)) return []
+    if (!/^(?:\d{3}|later|ours)$/.test(seed)) return []
     const proofs = proved.split('<br>').map((proof) => {
       const { file = '', name = '' } = /^`(?<file>[^`]+)` (?<name>.+)$/.exec(proof.trim())?.groups ?? {}
       return { file, name: name.replaceAll('\\|', '|') }
@@ -68,6 +68,7 @@ test('every statement about hooks and middleware has a test of that name', () =>
   for (const seed of ['000', '001', '002', '003']) {
     assert.ok(rows.filter((row) => row.seed === seed).length >= 10, `seed ${seed}`)
   }
+  for (const seed of ['later', 'ours']) assert.ok(rows.filter((row) => row.seed === seed).length >= 5, seed)
   assert.deepEqual(lost(rows), [])
   const statements = rows.map(({ seed, statement }) => `${seed} ${statement}`)
   assert.deepEqual([...new Set(statements)], statements, 'a statement stands there twice')
