@@ -66,8 +66,9 @@ export function readRequests(marks: PendingMark[]): (answer: RewrittenRequest, e
   return (answer, entry) => {
     const found: unknown = answer
     if (!isFields(found) || !isFields(found['request'])) throw badReturn(entry, 'an object with the request')
-    const { request } = answer
-    const own = Array.from(answer.pendingMarks ?? [], (mark) => checkedMark(mark, entry))
+    const { request, pendingMarks = [] } = answer
+    if (!Array.isArray(pendingMarks)) throw badReturn(entry, 'a list of marks')
+    const own = pendingMarks.map((mark: unknown) => checkedMark(mark, entry))
     for (const mark of own) marks.push(mark)
     return request
   }
