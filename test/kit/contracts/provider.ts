@@ -2,7 +2,7 @@
  * What every provider promises, run against the real adapters and local servers that speak the vendors' wire formats.
  */
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { Provider, RequestInput } from '../../../src/agent/provider.ts'
 import type { ModelServer } from '../servers/sse.ts'
 import { connectionPromises } from './provider-connection.ts'
@@ -29,10 +29,11 @@ export interface ProviderSetup {
 export function providerContract(name: string, setup: ProviderSetup): void {
   describe(`provider contract: ${name}`, () => {
     let server: ModelServer | null = null
-    before(async () => {
+    // One for each promise: a call that is given up before it has reached the server leaves its reply to nobody.
+    beforeEach(async () => {
       server = await setup.startServer()
     })
-    after(async () => {
+    afterEach(async () => {
       await server?.stop()
     })
     generalPromises(() => setup.build(server))
