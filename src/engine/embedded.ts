@@ -1,7 +1,7 @@
 /**
  * The engine of a single process: a map of sessions at work and a queue of those that wait for a place.
  */
-
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { backoffMs, pause, within } from '../lib/wait.ts'
@@ -27,6 +27,8 @@ interface Run {
 }
 
 export function createEmbeddedEngine({ log, random, concurrency }: EmbeddedEngineDeps): Engine {
+  // Whoever wakes a session may be in the middle of another one: their calls are not its calls.
+  const outside = AsyncLocalStorage.snapshot()
   const active = new Map<string, Run>()
   const waiting = new Map<string, Run>()
   const abort = new AbortController()
@@ -42,7 +44,8 @@ export function createEmbeddedEngine({ log, random, concurrency }: EmbeddedEngin
       waiting.delete(id)
       active.set(id, run)
       if (run.lane === 'turn') running += 1
-      void work(id, run, worker)
+      const lane = worker
+      void outside(() => work(id, run, lane))
     }
   }
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createEmbeddedEngine } from '../../src/engine/embedded.ts'
@@ -100,4 +101,23 @@ test('a stop gives up on a worker that ignores its signal, five seconds after th
   t.mock.timers.tick(1)
   await stopping
   deaf.end()
+})
+
+test('work for a session is no part of what woke it, nor of what went before it', async () => {
+  const around = new AsyncLocalStorage<string>()
+  const engine = engineWith(() => 0)
+  const found: unknown[] = []
+  const over = Promise.withResolvers<void>()
+  engine.start(async (key, lane) => {
+    found.push([key, lane, around.getStore()])
+    if (key === a) around.run('the turn of a', () => engine.wake(brand<SessionKey>('b'), 'control'))
+    else over.resolve()
+  })
+  around.run('a plugin', () => engine.wake(a, 'turn'))
+  await over.promise
+  await engine.stop(0)
+  assert.deepEqual(found, [
+    ['a', 'turn', undefined],
+    ['b', 'control', undefined],
+  ])
 })
