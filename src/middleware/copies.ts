@@ -3,6 +3,8 @@
  * a function) stays the same object, as in Hermes, which falls back to sharing what cannot be copied.
  */
 
+import type { Fields } from './contract.ts'
+
 /** Deeper than requests are, and far from the end of the stack. */
 const deepest = 100
 
@@ -122,20 +124,40 @@ export function sameData(one: unknown, other: unknown): boolean {
   }
 }
 
+/** By loops and without lists of keys: this runs for each call that somebody wraps. */
 function sameAt(one: unknown, other: unknown, depth: number): boolean {
   if (Object.is(one, other)) return true
-  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false
+  if (!isObject(one) || !isObject(other)) return false
   if (depth > deepest) throw new RangeError('too deep')
+  if (Array.isArray(one)) return Array.isArray(other) && sameItems(one, other, depth + 1)
   const prototype = Object.getPrototypeOf(one)
-  if (prototype !== Object.getPrototypeOf(other)) return false
-  if (Array.isArray(one)) {
-    if (!Array.isArray(other) || one.length !== other.length) return false
-    return one.every((item, index) => sameAt(item, other[index], depth + 1))
+  if ((prototype !== Object.prototype && prototype !== null) || Object.getPrototypeOf(other) !== prototype) return false
+  return sameFields(one, other, depth + 1)
+}
+
+function sameItems(one: readonly unknown[], other: readonly unknown[], depth: number): boolean {
+  if (one.length !== other.length) return false
+  for (let index = 0; index < one.length; index++) {
+    const item = one[index]
+    if (item !== other[index] && !sameAt(item, other[index], depth)) return false
   }
-  if (prototype !== Object.prototype && prototype !== null) return false
-  const [mine, theirs] = [Object.entries(one), new Map(Object.entries(other))]
-  return (
-    mine.length === theirs.size &&
-    mine.every(([key, item]) => theirs.has(key) && sameAt(item, theirs.get(key), depth + 1))
-  )
+  return true
+}
+
+function sameFields(one: Fields, other: Fields, depth: number): boolean {
+  let count = 0
+  for (const key in one) {
+    count++
+    const item = one[key]
+    if (item !== other[key] && !sameAt(item, other[key], depth)) return false
+  }
+  for (const key in other) {
+    count--
+    if (!(key in one)) return false
+  }
+  return count === 0
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null
 }

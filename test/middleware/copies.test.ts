@@ -44,6 +44,12 @@ test('what is no plain data stays the same object', () => {
   for (const [key, value] of Object.entries(parts)) assert.equal(Reflect.get(copy, key), value)
   assert.equal(sameData(parts, copy), true)
   assert.equal(sameData({ map: new Map() }, { map: new Map() }), false)
+  assert.equal(
+    sameData({ constructor: Object }, { other: Object }),
+    false,
+    'what every object inherits is no key of its own',
+  )
+  assert.equal(sameData({ one: undefined }, { other: undefined }), false)
 })
 
 test('circles stay circles, and what is very deep is copied, too', () => {
