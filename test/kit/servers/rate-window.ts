@@ -20,7 +20,7 @@ export interface RateWindow {
   refused(): number
   /**
    * Calls that came although an answer had told them to wait longer. Those that may have been on their way when the
-   * answer was written (25 ms) do not count.
+   * answer was written (100 ms: machines are busy) do not count.
    */
   earlyCalls(): number
   /** For each window that was followed by a call in time: how long after the told end it came, ms. */
@@ -30,7 +30,7 @@ export interface RateWindow {
 }
 
 /** How long a call may be under way. */
-const flightMs = 25
+const flightMs = 100
 
 /** `refuse` and `passed` are for the server: a call that met the window, and one that did not. */
 export function createWindow(options: RateWindowOptions, unitMs: number, clock: () => number) {
