@@ -30,7 +30,7 @@ export interface PluginLoaderDeps {
   readonly observe?: Observe | undefined
   /** Runs `register` and every callback of a plugin. */
   readonly inPlugin?: InPlugin | undefined
-  /** How long `register` may take, ms; 30,000 if left out. */
+  /** How long `register` may take, ms; 10,000 if left out. */
   readonly registerMs?: number
   readonly clock: () => number
   readonly log: Logger
@@ -70,7 +70,7 @@ const noPython = 'plugins in Python cannot run yet'
 const slowFailureMs = 5_000
 
 export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
-  const { services, clock, log, registerMs = 30_000, inPlugin = (_id, work) => work() } = deps
+  const { services, clock, log, registerMs = 10_000, inPlugin = (_id, work) => work() } = deps
   const entries = createPluginEntries()
   /** In the order in which they were loaded. */
   const loaded = new Map<string, Loaded>()
