@@ -99,8 +99,8 @@ async function rewritten(run: CallRun, call: AnyToolCall): Promise<Fields> {
 
 function execute(run: CallRun, call: AnyToolCall, allowed: Fields, root: Branch): Promise<unknown> {
   const { toolName, toolCallId } = call
-  // What a wrapper does to its arguments must show when it hands them on, and must not reach what was allowed.
-  const args = wraps(run.scope.snapshot) ? copyOf(allowed) : allowed
+  // What a wrapper does to its arguments must show when it hands them on, and must not reach what policy has allowed.
+  const args = call.policy !== undefined && wraps(run.scope.snapshot) ? copyOf(allowed) : allowed
   const asAllowed = (value: Fields) => (value === args && sameData(args, allowed) ? allowed : value)
   const profile = { tool_call_id: toolCallId }
   return carryOut<ToolCallView, ToolExecutionPayload>(run, root, args, {

@@ -377,9 +377,10 @@ test('what a wrapper leaves alone reaches the tool as the very object; what it c
     if (change) Reflect.set(own, 'path', 'b')
     return next_call()
   })
-  await middleware.tool(toolCall({ args, handler }))
+  const policy = (given: Fields) => given
+  await middleware.tool(toolCall({ args, handler, policy }))
   assert.equal(got[0], args)
   change = true
-  await middleware.tool(toolCall({ args, handler }))
+  await middleware.tool(toolCall({ args, handler, policy }))
   assert.deepEqual([got[1], args.path], [{ path: 'b', list: [1] }, 'a'])
 })
