@@ -50,7 +50,7 @@ export function createDoors(shared: Shared, rooms: Rooms, deps: DoorsDeps): Door
     uptimeMs: clock() - shared.startedAt,
     ...agents.describe(),
     platforms: supervisor.health(),
-    degraded: degraded(),
+    degraded: [...degraded(), ...lostEvents(rooms.pluginGround.middleware.events().dropped)],
     pendingRestart: config.state().pendingRestart,
     turns: engine.load(),
     background: background.open(),
@@ -112,4 +112,11 @@ export function createDoors(shared: Shared, rooms: Rooms, deps: DoorsDeps): Door
 
 function shownHealth(health: ReturnType<Supervisor['health']>) {
   return Object.fromEntries(Object.entries(health).filter(([, { state }]) => state !== 'disabled'))
+}
+
+/** Observers of plugins that are too slow for what happens are told of, not waited for. */
+function lostEvents(dropped: number): readonly string[] {
+  return dropped === 0
+    ? []
+    : [`${dropped} events of model and tool calls were dropped: an observer of a plugin is too slow`]
 }

@@ -17,14 +17,25 @@ export interface PluginCommands {
 }
 
 export function createPluginCommands(commands: Pick<CommandRegistry, 'resolve' | 'register'>): PluginCommands {
+  const owners = new Map<string, string>()
   return {
     register(owner, command, run) {
       const definition = definitionOf(owner, command, run)
       const { name } = definition
-      if (commands.resolve(name) !== undefined) {
-        throw new HermesError('plugins/command-taken', `(/${name}, wanted by ${owner})`)
+      const taken = commands.resolve(name)
+      if (taken !== undefined) {
+        const holder = owners.get(taken.name) ?? 'the gateway'
+        throw new HermesError('plugins/command-taken', `(/${name} belongs to ${holder}, wanted by ${owner})`)
       }
-      return { name, remove: commands.register(definition) }
+      const remove = commands.register(definition)
+      owners.set(name, owner)
+      return {
+        name,
+        remove() {
+          owners.delete(name)
+          return remove()
+        },
+      }
     },
   }
 }
