@@ -3,9 +3,9 @@
  * session start, context, the loop, the answer as plugins leave it, and the end.
  */
 import { isHermesError, messageOf } from '../lib/errors.ts'
+import { orAborted } from '../lib/wait.ts'
 import type { AssistantMessage, ToolCall, Usage } from '../message/transcript.ts'
 import { historyOf } from './history.ts'
-import { orAborted } from './let-go.ts'
 import { type LoopDeps, type LoopResult, type LoopRun, runLoop } from './loop.ts'
 import type { TurnExit } from './points.ts'
 import { type Converse, createSubagents } from './subagent.ts'

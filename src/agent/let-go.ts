@@ -19,16 +19,3 @@ export async function endsInTime(work: Promise<unknown>, signal: AbortSignal): P
   }
   return !signal.aborted || (await within(work, letGoMs)).done
 }
-
-/** The value of the work, or the signal's reason at once: for work that need not be waited for. */
-export async function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  const aborted = Promise.withResolvers<never>()
-  const note = () => aborted.reject(signal.reason)
-  if (signal.aborted) note()
-  else signal.addEventListener('abort', note, { once: true })
-  try {
-    return await Promise.race([work, aborted.promise])
-  } finally {
-    signal.removeEventListener('abort', note)
-  }
-}

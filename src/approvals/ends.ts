@@ -1,6 +1,8 @@
 /**
  * Waiting in this process until a question has ended; what came of it is read from the disk then.
  */
+import { orAborted } from '../lib/wait.ts'
+
 export interface Ends {
   /** A question has ended, and it is on disk. */
   readonly ended: (id: string) => void
@@ -26,23 +28,11 @@ export function createEnds(): Ends {
       const those = listeners.get(id) ?? new Set()
       listeners.set(id, those.add(resolve))
       return {
-        wait: (signal) => unlessAborted(promise, signal),
+        wait: (signal) => orAborted(promise, signal),
         release() {
           if (those.delete(resolve) && those.size === 0 && listeners.get(id) === those) listeners.delete(id)
         },
       }
     },
-  }
-}
-
-async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  const aborted = Promise.withResolvers<never>()
-  const note = () => aborted.reject(signal.reason)
-  if (signal.aborted) note()
-  else signal.addEventListener('abort', note, { once: true })
-  try {
-    await Promise.race([work, aborted.promise])
-  } finally {
-    signal.removeEventListener('abort', note)
   }
 }

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { messageOf } from '../lib/errors.ts'
 import { ensureDirectory, readTextIfExists, writeFileAtomic } from '../lib/files.ts'
 import type { Logger } from '../lib/log.ts'
+import { isRecord } from '../lib/record.ts'
 import { type HookManifest, parseHookManifest } from './manifest.ts'
 import { stampsOf } from './stamp.ts'
 
@@ -78,9 +79,9 @@ function write(file: string, kept: object, log: Logger): void {
 function knownIn(file: string, readBy: string, log: Logger): Known[] {
   try {
     const kept: unknown = JSON.parse(readTextIfExists(file) ?? '{}')
-    if (!isFields(kept) || kept['readBy'] !== readBy || !Array.isArray(kept['manifests'])) return []
+    if (!isRecord(kept) || kept['readBy'] !== readBy || !Array.isArray(kept['manifests'])) return []
     return kept['manifests'].flatMap((one: unknown) => {
-      if (!isFields(one) || typeof one['folder'] !== 'string' || typeof one['text'] !== 'string') return []
+      if (!isRecord(one) || typeof one['folder'] !== 'string' || typeof one['text'] !== 'string') return []
       const manifest = manifestIn(one['manifest'])
       return manifest === undefined ? [] : [{ folder: one['folder'], text: one['text'], manifest }]
     })
@@ -92,7 +93,7 @@ function knownIn(file: string, readBy: string, log: Logger): Known[] {
 
 /** By hand: a schema costs a start as much as it is to save. */
 function manifestIn(value: unknown): HookManifest | undefined {
-  if (!isFields(value)) return undefined
+  if (!isRecord(value)) return undefined
   const { name, description, events, enabled, priority, timeoutMs, env, requiresFile } = value
   if (typeof name !== 'string' || typeof description !== 'string' || !isTexts(events)) return undefined
   if (typeof enabled !== 'boolean' || typeof priority !== 'number') return undefined
@@ -106,10 +107,6 @@ function manifestIn(value: unknown): HookManifest | undefined {
     ...(isTexts(env) ? { env } : {}),
     ...(typeof requiresFile === 'string' ? { requiresFile } : {}),
   }
-}
-
-function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isTexts(value: unknown): value is readonly string[] {

@@ -9,6 +9,7 @@ import { get as getHttp, type IncomingMessage } from 'node:http'
 import { get as getHttps } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import { systemCode } from '../lib/errors.ts'
+import { orAborted } from '../lib/wait.ts'
 import { FileProblem } from './problem.ts'
 import { isPublicAddress } from './public-address.ts'
 
@@ -156,7 +157,8 @@ async function lookupFor(
   const { resolve = resolveName, isAllowed = isPublicAddress } = deps
   const name = hostname.replace(/^\[|\]$/g, '')
   const addresses =
-    isIP(name) === 0 ? await unlessAborted(resolve(name), signal) : [{ address: name, family: isIP(name) }]
+    // Name servers cannot be called off; what they say later is dropped.
+    isIP(name) === 0 ? await orAborted(resolve(name), signal) : [{ address: name, family: isIP(name) }]
   const [first] = addresses
   if (first === undefined) throw new FileProblem('its address leads nowhere')
   if (!addresses.every(({ address }) => isAllowed(address))) throw notAllowed('it does not lead to the open internet')
@@ -168,16 +170,6 @@ async function lookupFor(
 
 function resolveName(name: string): Promise<readonly Address[]> {
   return lookup(name, { all: true })
-}
-
-/** Name servers cannot be called off; what they say later is dropped. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const giveUp = () => reject(signal.reason)
-    if (signal.aborted) giveUp()
-    signal.addEventListener('abort', giveUp, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp))
-  })
 }
 
 function ask(

@@ -2,13 +2,14 @@
  * Hermes' request kinds (`contract/hermes.md` §2.8). Each callback gets its own copy of the value and returns what takes
  * its place; each sees the one before it, where upstream lets the last one win. What it does to its copy changes nothing.
  */
+
+import { isRecord } from '../lib/record.ts'
 import { isPending } from './awaiting.ts'
 import type { CallRun } from './call-run.ts'
 import type { Awaitable, Fields, RewriteResult, TraceEntry } from './contract.ts'
 import { copyOf } from './copies.ts'
 import type { Entries } from './registry.ts'
 import { GuardrailRejected } from './rejected.ts'
-import { isFields } from './rewrites.ts'
 
 export interface HermesDealing<Payload> {
   /** Where the new value is in what a callback returns, and the end of the kind's name. */
@@ -29,9 +30,9 @@ export async function passRewriters<Payload>(
     try {
       const answer = entry.callback(payload(copyOf(value)))
       const result: unknown = isPending(answer) ? await answer : answer
-      if (!isFields(result)) continue
+      if (!isRecord(result)) continue
       const next = result[key]
-      if (!isFields(next)) continue
+      if (!isRecord(next)) continue
       const said = traceEntry(result)
       value = next
       run.rewrittenBy(said)

@@ -2,13 +2,13 @@
  * A managed model call, step by step (design, "Managed calls"): one attempt at a provider.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { Branch } from './branch.ts'
+import type { Branch } from './branch.ts'
 import { CallRun } from './call-run.ts'
+import { carriedUnder } from './carried-under.ts'
 import { carryOut } from './carry-out.ts'
 import type { Fields, LlmExecutionPayload, LlmRequestPayload, ModelCallView, PendingMark } from './contract.ts'
 import { passGuardrails } from './guardrails.ts'
 import { passRewriters } from './hermes-rewrites.ts'
-import { orLeave } from './patience.ts'
 import { llmExecutionPayload, llmRequestPayload } from './payloads.ts'
 import { passIntercepts, readRequests } from './rewrites.ts'
 import type { Room } from './room.ts'
@@ -20,17 +20,12 @@ import { ModelView } from './views.ts'
 
 export function runModel(room: Room, call: AnyModelCall, scope: ScopeNode): Promise<unknown> {
   const run = new CallRun(room, 'model', call.provider, scope, call, call.request)
-  const root = new Branch(run.signal)
-  const { signal } = call
-  if (signal === undefined) return steps(run, call, root)
-  if (signal.aborted) return Promise.reject(signal.reason)
-  return orLeave(() => steps(run, call, root), {
-    signal,
-    graceMs: room.graceMs,
-    aborted: () => root.abort(signal.reason),
-    mustWait: () => false,
-    letGo: () => run.leave(),
-  })
+  return carriedUnder(
+    run,
+    call.signal,
+    (root) => steps(run, call, root),
+    () => false,
+  )
 }
 
 async function steps(run: CallRun, call: AnyModelCall, root: Branch): Promise<unknown> {

@@ -3,6 +3,7 @@
  * (`contract/middleware.md` §1.5). The caller's own value is not touched: the first one gets a copy of it.
  */
 import { HermesError } from '../lib/errors.ts'
+import { isRecord } from '../lib/record.ts'
 import { isPending } from './awaiting.ts'
 import type { CallRun } from './call-run.ts'
 import type { Awaitable, Fields, PendingMark, RewrittenRequest } from './contract.ts'
@@ -57,7 +58,7 @@ export async function passIntercepts<View, Answer>(
 }
 
 export function readArgs(answer: Fields, entry: Entry<unknown>): Fields {
-  if (isFields(answer)) return answer
+  if (isRecord(answer)) return answer
   throw badReturn(entry, 'the arguments')
 }
 
@@ -65,7 +66,7 @@ export function readArgs(answer: Fields, entry: Entry<unknown>): Fields {
 export function readRequests(marks: PendingMark[]): (answer: RewrittenRequest, entry: Entry<unknown>) => Fields {
   return (answer, entry) => {
     const found: unknown = answer
-    if (!isFields(found) || !isFields(found['request'])) throw badReturn(entry, 'an object with the request')
+    if (!isRecord(found) || !isRecord(found['request'])) throw badReturn(entry, 'an object with the request')
     const { request, pendingMarks = [] } = answer
     if (!Array.isArray(pendingMarks)) throw badReturn(entry, 'a list of marks')
     const own = pendingMarks.map((mark: unknown) => checkedMark(mark, entry))
@@ -76,16 +77,11 @@ export function readRequests(marks: PendingMark[]): (answer: RewrittenRequest, e
 
 /** Read here, where a failure is the intercept's. */
 function checkedMark(mark: unknown, entry: Entry<unknown>): PendingMark {
-  const { name, data, metadata }: Fields = isFields(mark) ? mark : {}
+  const { name, data, metadata }: Fields = isRecord(mark) ? mark : {}
   if (typeof name !== 'string') throw badReturn(entry, 'marks with a name')
-  return { name, data, ...(isFields(metadata) ? { metadata } : {}) }
+  return { name, data, ...(isRecord(metadata) ? { metadata } : {}) }
 }
 
 function badReturn(entry: Entry<unknown>, wanted: string): HermesError {
   return new HermesError('middleware/bad-return', `The request intercept ${nameOf(entry)} did not return ${wanted}.`)
-}
-
-/** An object with keys, which is neither null nor a list. */
-export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -2,14 +2,14 @@
  * A managed tool call, step by step (design, "Managed calls").
  */
 import { isPending } from './awaiting.ts'
-import { Branch } from './branch.ts'
+import type { Branch } from './branch.ts'
 import { CallRun } from './call-run.ts'
+import { carriedUnder } from './carried-under.ts'
 import { carryOut } from './carry-out.ts'
 import type { Fields, ManagedToolCall, ToolCallView, ToolExecutionPayload, ToolRequestPayload } from './contract.ts'
 import { copyOf, sameData } from './copies.ts'
 import { passGuardrails } from './guardrails.ts'
 import { passRewriters } from './hermes-rewrites.ts'
-import { orLeave } from './patience.ts'
 import { toolExecutionPayload, toolRequestPayload } from './payloads.ts'
 import { passIntercepts, readArgs } from './rewrites.ts'
 import type { Room } from './room.ts'
@@ -35,17 +35,12 @@ export function bareTool(call: AnyToolCall, signal: AbortSignal): Promise<unknow
 
 export function runTool(room: Room, call: AnyToolCall, scope: ScopeNode): Promise<unknown> {
   const run = new CallRun(room, 'tool', call.toolName, scope, call, call.args)
-  const root = new Branch(run.signal)
-  const { signal } = call
-  if (signal === undefined) return steps(run, call, root)
-  if (signal.aborted) return Promise.reject(signal.reason)
-  return orLeave(() => steps(run, call, root), {
-    signal,
-    graceMs: room.graceMs,
-    aborted: () => root.abort(signal.reason),
-    mustWait: () => run.atWork > 0,
-    letGo: () => run.leave(),
-  })
+  return carriedUnder(
+    run,
+    call.signal,
+    (root) => steps(run, call, root),
+    () => run.atWork > 0,
+  )
 }
 
 async function steps(run: CallRun, call: AnyToolCall, root: Branch): Promise<unknown> {

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import type { ToolDefinition, ToolMode } from '../agent/tool.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
+import { isRecord } from '../lib/record.ts'
 import { within } from '../lib/wait.ts'
 import type { Fields, Registration } from '../middleware/contract.ts'
 import type { PluginTool } from './contract.ts'
@@ -128,14 +129,10 @@ function argumentsOf(owner: string, { name, parameters: given }: PluginTool, log
 function jsonOf(given: unknown, complaint: string): Fields {
   try {
     const copy: unknown = JSON.parse(JSON.stringify(given ?? null))
-    return isFields(copy) ? copy : {}
+    return isRecord(copy) ? copy : {}
   } catch (error) {
     throw invalid(`${complaint}: ${messageOf(error)}`)
   }
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** By its looks: a plugin may bring a zod of its own. */

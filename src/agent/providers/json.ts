@@ -1,11 +1,10 @@
 /**
  * Narrow looks at JSON from outside: vendors send what they like, and nothing here throws.
  */
+import { isRecord } from '../../lib/record.ts'
 import type { JsonObject } from '../provider.ts'
 
-export function isRecord(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
+export { isRecord }
 
 /** The value if it is a record, otherwise an empty one, so that a path of look-ups needs no checks between. */
 export function record(value: unknown): JsonObject {

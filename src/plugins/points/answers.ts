@@ -2,16 +2,14 @@
  * How the answers of several plugins become one (contract §2.6, seeds 001 and 003). Pure; answers that make no sense are
  * handed to `misfit`, with what was expected.
  */
+
+import { isRecord } from '../../lib/record.ts'
 import type { HookAnswer } from '../hooks/hooks.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
 /** Told of each answer that is ignored. */
 export type Misfit = (owner: string, expected: string) => void
-
-export function isRecord(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 /** The first text; undefined when there is none. */
 export function firstText(answers: readonly HookAnswer[], misfit: Misfit): string | undefined {

@@ -4,8 +4,9 @@
  */
 import type { ToolDirective } from '../../agent/points.ts'
 import type { JsonObject } from '../../agent/provider.ts'
+import { isRecord } from '../../lib/record.ts'
 import type { HookAnswer } from '../hooks/hooks.ts'
-import { isRecord, type Misfit } from './answers.ts'
+import type { Misfit } from './answers.ts'
 
 const expected =
   'expected { action: "block", message }, { action: "approve", message?, rule_key? } or { action: "modify", args }'

@@ -1,9 +1,11 @@
 /**
  * What becomes of a message that nobody has seen: the first `pre_gateway_dispatch` answer that is understood counts.
  */
+
+import { isRecord } from '../../lib/record.ts'
 import { type MessageEvent, parseCommand } from '../../message/event.ts'
 import type { HookAnswer } from '../hooks/hooks.ts'
-import { isRecord, type Misfit } from './answers.ts'
+import type { Misfit } from './answers.ts'
 
 export type Screening =
   | { readonly kind: 'pass'; readonly event: MessageEvent }

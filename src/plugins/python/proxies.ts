@@ -1,6 +1,8 @@
 /**
  * Stand-ins for what a plugin in Python registers, apart from middleware: each calls its callback over there.
  */
+
+import { isRecord } from '../../lib/record.ts'
 import type { Registration } from '../../middleware/contract.ts'
 import type { PluginContext } from '../contract.ts'
 import type { AnyCallback } from '../hooks/callback.ts'
@@ -51,7 +53,7 @@ export function registerTool(
     name,
     ...(toolset === null || toolset === undefined ? {} : { toolset }),
     description: description || told,
-    parameters: isObject(parameters) ? parameters : { type: 'object', properties: {} },
+    parameters: isRecord(parameters) ? parameters : { type: 'object', properties: {} },
     override,
     async check() {
       if (needed.some((variable) => (environment()[variable] ?? '') === '')) return false
@@ -139,8 +141,4 @@ export function registerFarewell({ key }: SpecOf<'unload'>, context: PluginConte
   context.onUnload(async () => {
     if (process.isRunning()) await process.call(`${key} call`, {})
   })
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

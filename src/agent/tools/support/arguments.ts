@@ -3,9 +3,9 @@
  */
 import type { z } from 'zod'
 import { messageOf } from '../../../lib/errors.ts'
+import { isRecord } from '../../../lib/record.ts'
 import type { JsonObject } from '../../provider.ts'
 import { coerce, typeName } from './coerce.ts'
-import { isObject } from './schema.ts'
 
 export type ParsedArguments<Output> =
   | {
@@ -45,7 +45,7 @@ export function decodeArguments(name: string, text: string): DecodedArguments {
       error: `The arguments of ${name} are not valid JSON: ${messageOf(error)}. Send one JSON object.`,
     }
   }
-  if (!isObject(value)) {
+  if (!isRecord(value)) {
     return { ok: false, error: `The arguments of ${name} must be one JSON object, not ${typeName(value)}.` }
   }
   if (isDeeper(value, maxDepth)) {
@@ -65,7 +65,7 @@ export function parseArguments<Schema extends z.ZodType>(
   const parsed = schema.safeParse(coerced.value)
   if (parsed.success) {
     const warnings = coerced.unknownKeys.map((key) => `${name} has no argument ${key}; it was ignored`)
-    return { ok: true, args: parsed.data, given: isObject(coerced.value) ? coerced.value : value, warnings }
+    return { ok: true, args: parsed.data, given: isRecord(coerced.value) ? coerced.value : value, warnings }
   }
   const problems = parsed.error.issues.slice(0, 5).map((issue) => {
     const where = issue.path.join('.')
@@ -98,7 +98,7 @@ function shortened(text: string, max = 80): string {
 
 /** `{path: string, offset?: integer}`. */
 function outline({ properties, required }: JsonObject): string {
-  if (!isObject(properties)) return 'an object'
+  if (!isRecord(properties)) return 'an object'
   const names = Object.entries(properties).map(([key, schema]) => {
     const optional = Array.isArray(required) && required.includes(key) ? '' : '?'
     return `${key}${optional}: ${outlineType(schema)}`
@@ -107,7 +107,7 @@ function outline({ properties, required }: JsonObject): string {
 }
 
 function outlineType(schema: unknown): string {
-  if (!isObject(schema)) return 'any'
+  if (!isRecord(schema)) return 'any'
   const { type, enum: choices, items } = schema
   if (Array.isArray(choices)) return choices.map((choice) => JSON.stringify(choice)).join(' | ')
   if (type === 'array') return `[${outlineType(items)}]`

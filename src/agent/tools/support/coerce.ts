@@ -2,8 +2,9 @@
  * Mends the small mistakes models make with arguments: "5" for 5, "true" for true, a list written as a JSON string.
  * Guided by the JSON Schema, so that it works for every tool; what is not obvious is left for the parser to refuse.
  */
+
+import { isRecord } from '../../../lib/record.ts'
 import type { JsonObject } from '../../provider.ts'
-import { isObject } from './schema.ts'
 
 export interface Coerced {
   readonly value: unknown
@@ -21,22 +22,22 @@ function mend(value: unknown, schema: JsonObject, path: string, unknownKeys: str
   const fitting = types.length === 0 || types.includes(typeName(value)) ? value : converted(value, types)
   if (Array.isArray(fitting)) {
     const { items } = schema
-    return isObject(items) ? fitting.map((item, at) => mend(item, items, join(path, at), unknownKeys)) : fitting
+    return isRecord(items) ? fitting.map((item, at) => mend(item, items, join(path, at), unknownKeys)) : fitting
   }
-  return isObject(fitting) ? mendObject(fitting, schema, path, unknownKeys) : fitting
+  return isRecord(fitting) ? mendObject(fitting, schema, path, unknownKeys) : fitting
 }
 
 function mendObject(value: JsonObject, schema: JsonObject, path: string, unknownKeys: string[]): unknown {
   const { properties, required } = schema
-  if (!isObject(properties)) return value
-  const extra = isObject(schema['additionalProperties']) || schema['additionalProperties'] === true
+  if (!isRecord(properties)) return value
+  const extra = isRecord(schema['additionalProperties']) || schema['additionalProperties'] === true
   const entries: [string, unknown][] = []
   for (const [key, inner] of Object.entries(value)) {
     const known = Object.hasOwn(properties, key) ? properties[key] : undefined
     if (known === undefined && !extra) unknownKeys.push(join(path, key))
     // Null stands for "not given" where an argument may be left out.
-    else if (inner === null && isObject(known) && !allowsNull(known) && !isRequired(required, key)) continue
-    else entries.push([key, isObject(known) ? mend(inner, known, join(path, key), unknownKeys) : inner])
+    else if (inner === null && isRecord(known) && !allowsNull(known) && !isRequired(required, key)) continue
+    else entries.push([key, isRecord(known) ? mend(inner, known, join(path, key), unknownKeys) : inner])
   }
   return Object.fromEntries(entries)
 }
