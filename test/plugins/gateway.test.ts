@@ -307,3 +307,14 @@ test('the status and the log name no secret that a plugin threw', async (t) => {
   assert.match(said, /no answer for/)
   assert.doesNotMatch(said, /very-secret/)
 })
+
+test('events that were too many for an observer are counted, and the status tells of them', async (t) => {
+  const body = `ctx.registerSubscriber('slow', () => {})
+    ctx.registerMiddleware('llm_request', ({ scope }) => { for (let i = 0; i < 40_000; i++) scope.mark('tick') })`
+  const gateway = await withPlugins(t, plugin('ticker', body))
+  const degraded = async () => Object(await (await gateway.http('/api/status')).json()).degraded
+  assert.deepEqual(await degraded(), [])
+  await gateway.say('hello')
+  await gateway.reply('You said: hello')
+  assert.match(String(await degraded()), /^[1-9]\d* events of model and tool calls were dropped: an observer/)
+})
