@@ -27,7 +27,9 @@ const large = { kib: 64 }
 const byHand = 'onion by hand, same events'
 const none = 'tool call, nobody listens'
 const small = 'tool call, 4 rewrites + 4 wrappers + observer'
+const asAgent = 'the same as the agent calls it'
 const withMessages = 'tool call, 4 + 4 + observer, 64 KiB of messages'
+const asAgentWithMessages = `${asAgent}, 64 KiB of messages`
 
 const ours: readonly Wanted[] = [
   { name: 'bare function', asked: { way: 'bare' }, ...tiny },
@@ -38,12 +40,12 @@ const ours: readonly Wanted[] = [
   { name: `${byHand}, 4 + 4`, asked: { way: 'onion', ...four, ...observed }, ...usual },
   { name: small, asked: { way: 'managed', ...four, ...observed }, ...usual, bar: 8, beside: `${byHand}, 4 + 4` },
   {
-    name: 'the same with a signal of its own',
-    asked: { way: 'managed with a signal', ...four, ...observed },
+    name: asAgent,
+    asked: { way: 'as the agent calls', ...four, ...observed },
     ...usual,
     bar: 8,
     beside: `${byHand}, 4 + 4`,
-    note: 'as the gateway calls it; making the signal counts',
+    note: 'with a policy, and a signal whose making counts',
   },
   {
     name: 'the same as Hermes kinds, which fail open',
@@ -65,6 +67,12 @@ const ours: readonly Wanted[] = [
   {
     name: withMessages,
     asked: { way: 'managed', ...four, ...observed, ...large },
+    ...usual,
+    beside: `${byHand}, 4 + 4, 64 KiB`,
+  },
+  {
+    name: asAgentWithMessages,
+    asked: { way: 'as the agent calls', ...four, ...observed, ...large },
     ...usual,
     beside: `${byHand}, 4 + 4, 64 KiB`,
   },
@@ -150,6 +158,13 @@ function between(cpu: ReadonlyMap<string, number>): Row[] {
       measured: of(withMessages) / of(small),
       unit: '×',
       bar: 1.6,
+    },
+    {
+      name: '64 KiB of messages over none, as the agent calls it',
+      measured: of(asAgentWithMessages) / of(asAgent),
+      unit: '×',
+      bar: 1.6,
+      note: 'what a policy allowed is copied for the wrappers and compared afterwards',
     },
   ]
 }

@@ -15,10 +15,10 @@ function under({ observed }: Workload): Middleware {
 /** NeMo's families, or nothing at all. */
 export const managed: WayMaker = (workload) => toolWay(workload, false)
 
-/** As the gateway calls it, with a signal of its own for each call. */
-export const managedWithSignal: WayMaker = (workload) => toolWay(workload, true)
+/** As the agent calls it, with a signal of its own for each call and a policy that allows the arguments. */
+export const asTheAgentCalls: WayMaker = (workload) => toolWay(workload, true)
 
-function toolWay(workload: Workload, withSignal: boolean): Way {
+function toolWay(workload: Workload, asAgent: boolean): Way {
   const middleware = under(workload)
   times(workload.rewrites, (step) =>
     middleware.registerIntercept(`r${step}`, 'tool_request', ({ args }) => rewritten(args, step)),
@@ -27,10 +27,11 @@ function toolWay(workload: Workload, withSignal: boolean): Way {
     middleware.registerIntercept(`w${step}`, 'tool_execution', async (_call, next) => await next()),
   )
   const args = argsOf(workload)
-  const call = withSignal
+  const policy = (allowed: typeof args) => allowed
+  const call = asAgent
     ? () => {
         const { signal } = new AbortController()
-        return middleware.tool({ toolName: 'read_file', toolCallId: 'call-1', args, signal, handler: tool })
+        return middleware.tool({ toolName: 'read_file', toolCallId: 'call-1', args, signal, policy, handler: tool })
       }
     : () => middleware.tool({ toolName: 'read_file', toolCallId: 'call-1', args, handler: tool })
   return { call, heard: () => middleware.flush() }
