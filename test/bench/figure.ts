@@ -2,7 +2,7 @@
  * What a bench measures and how it is judged. Ratios to the baseline of the same run decide; absolutes are reported.
  */
 
-export type Unit = 'ms' | 's' | 'µs' | 'MB' | 'MB/h' | '/s' | 'bytes' | 'commits' | 'kB' | 'events' | '×'
+export type Unit = 'ms' | 's' | 'µs' | 'MB' | 'MB/h' | '/s' | 'bytes' | 'commits' | 'kB' | 'events' | 'files' | '×'
 
 export interface Row {
   readonly name: string

@@ -7,6 +7,7 @@ import process from 'node:process'
 import { parseArgs } from 'node:util'
 import type { Figure, Row } from './figure.ts'
 import { connect } from './figures/connect.ts'
+import { files } from './figures/files.ts'
 import { hooks } from './figures/hooks.ts'
 import { hosts } from './figures/hosts.ts'
 import { load } from './figures/load.ts'
@@ -34,6 +35,7 @@ const figures: readonly Figure[] = [
   hosts,
   hooks,
   request,
+  files,
   memory,
   soak,
 ]

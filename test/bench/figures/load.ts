@@ -29,7 +29,7 @@ export const load: Figure = {
   name: 'load',
   about: 'CPU per turn and turns per second with the official SDK, beside a bare loop',
   measure: (options) =>
-    withModel(false, (model) =>
+    withModel({ record: false }, (model) =>
       withChat((ours) =>
         withChat((bares) =>
           withGateway(

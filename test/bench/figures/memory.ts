@@ -11,7 +11,7 @@ type Work = (gateway: BenchGateway, chat: BenchChat, options: BenchOptions) => P
 
 function underLoad(work: Work): Figure['measure'] {
   return (options) =>
-    withModel(false, (model) =>
+    withModel({ record: false }, (model) =>
       withChat((chat) =>
         withGateway(
           { config: `platforms: { wire: { enabled: true, url: "${chat.url}" } }`, modelUrl: model.baseUrl },

@@ -20,7 +20,7 @@ export const request: Figure = {
   name: 'request',
   about: 'size of the request for a one-word message',
   measure: () =>
-    withModel(true, (model) =>
+    withModel({ record: true }, (model) =>
       withChat((chat) =>
         withGateway(
           { config: `platforms: { wire: { enabled: true, url: "${chat.url}" } }`, modelUrl: model.baseUrl },

@@ -3,7 +3,9 @@
  * `home`, `instantModel` to take the network of the model out of the measurement, and `shipped` for the platforms that
  * ship instead of those of the bench.
  */
+import { Session } from 'node:inspector/promises'
 import { flushCompileCache, registerHooks } from 'node:module'
+import { relative } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
@@ -64,6 +66,31 @@ answer('delay:end', nothing, () => {
   // The clock ticks every 5 ms; what is longer is delay.
   return { p50: delay.percentile(50) / 1e6 - 5, p99: delay.percentile(99) / 1e6 - 5, max: delay.max / 1e6 - 5 }
 })
+const inspector = new Session()
+answer('coverage:begin', nothing, async () => {
+  inspector.connect()
+  await inspector.post('Profiler.enable')
+  await inspector.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
+})
+answer('coverage:end', nothing, async () => {
+  const { result } = await inspector.post('Profiler.takePreciseCoverage')
+  inspector.disconnect()
+  return ownFilesIn(result)
+})
+
+/**
+ * The files of the project in which a function was called, as paths from its root.
+ * @param {import('node:inspector').Profiler.ScriptCoverage[]} coverage
+ */
+function ownFilesIn(coverage) {
+  const root = fileURLToPath(new URL('../../../', import.meta.url))
+  const called = coverage.filter(
+    ({ url, functions }) => url.startsWith('file:') && functions.some(({ ranges }) => (ranges[0]?.count ?? 0) > 0),
+  )
+  const paths = called.map(({ url }) => relative(root, fileURLToPath(url)))
+  return [...new Set(paths)].filter((path) => /^(src|platforms|plugins|hooks)\//.test(path)).sort()
+}
+
 answer('stop', nothing, async () => {
   await gateway.stop()
 })

@@ -13,10 +13,20 @@ export interface BenchModel {
 /** Ten words, so about as many chunks. */
 const reply = { text: 'Here is an answer of ten short words for you' }
 
-/** Runs `work` beside a model that answers at once. `record` keeps the requests. */
-export async function withModel<T>(record: boolean, work: (model: BenchModel) => Promise<T>): Promise<T> {
+export interface ModelOptions {
+  /** Keeps the requests. */
+  readonly record: boolean
+  /** What is answered before the ten words are. */
+  readonly replies?: readonly object[]
+}
+
+/** Runs `work` beside a model that answers at once. */
+export async function withModel<T>(
+  { record, replies = [] }: ModelOptions,
+  work: (model: BenchModel) => Promise<T>,
+): Promise<T> {
   const path = fileURLToPath(new URL('../../kit/servers/run-openai-server.ts', import.meta.url))
-  const child = spawn(process.execPath, [path, JSON.stringify({ defaultReply: reply, record })], {
+  const child = spawn(process.execPath, [path, JSON.stringify({ replies, defaultReply: reply, record })], {
     stdio: ['pipe', 'pipe', 'ignore'],
     env: { PATH: process.env['PATH'] },
   })

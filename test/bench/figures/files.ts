@@ -1,0 +1,60 @@
+/**
+ * How many source files one message runs: those with a function that is called between the arrival of a warm message
+ * and its reply, by V8's precise coverage. A reader who follows a message opens these files.
+ */
+import { z } from 'zod'
+import type { Figure, Row } from '../figure.ts'
+import { type BenchGateway, withGateway } from '../kit/gateway.ts'
+import { withModel } from '../kit/model.ts'
+import { type BenchVendor, platformsConfig, withVendor } from '../kit/vendor.ts'
+
+const warmTurns = 6
+
+const plain = { text: 'Here is an answer of ten short words for you' }
+const withTool = [
+  { text: 'I look.', toolCalls: [{ name: 'terminal', arguments: { command: 'true' } }] },
+  { text: 'The command has ended.' },
+]
+
+/** Paths from the root of the project. */
+const filesSchema = z.array(z.string())
+
+export const files: Figure = {
+  name: 'files',
+  about: 'source files that one Telegram message runs, without and with a tool call',
+  async measure() {
+    return [
+      await measured({ name: 'files that a plain message runs', bar: 90, replies: [plain] }),
+      await measured({ name: 'files that a message with a tool call runs', bar: 120, replies: withTool }),
+    ]
+  },
+}
+
+interface Case {
+  readonly name: string
+  readonly bar: number
+  /** What the model answers in each turn. */
+  readonly replies: readonly object[]
+}
+
+function measured({ name, bar, replies }: Case): Promise<Row> {
+  const script = Array.from({ length: warmTurns + 1 }, () => replies).flat()
+  return withModel({ record: false, replies: script }, (model) =>
+    withVendor('telegram', (vendor) =>
+      withGateway({ config: platformsConfig([vendor]), modelUrl: model.baseUrl, shipped: true }, async (gateway) => {
+        const used = await filesOfOneMessage(gateway, vendor)
+        if (process.env['BENCH_LIST'] !== undefined) process.stderr.write(`${name}\n${used.join('\n')}\n`)
+        const plugins = used.filter((file) => file.startsWith('src/plugins/')).length
+        return { name, measured: used.length, unit: 'files', bar, note: `${plugins} of them in src/plugins` }
+      }),
+    ),
+  )
+}
+
+async function filesOfOneMessage(gateway: BenchGateway, vendor: BenchVendor): Promise<string[]> {
+  await vendor.load({ chats: 1, turns: warmTurns, pauseMs: 50 })
+  await gateway.ask('coverage:begin', {}, z.unknown())
+  // The pause lets the receipt of the reply arrive.
+  await vendor.load({ chats: 1, turns: 1, pauseMs: 500 })
+  return await gateway.ask('coverage:end', {}, filesSchema)
+}
