@@ -27,7 +27,7 @@ RUN test -e node_modules/.hermes/complete && \
     chmod a+w .cache
 # Compiled once, here, for every start: by the user who will run it, because Node keeps a cache for each.
 USER 10001:10001
-RUN node src/packages/fill-cache.mjs /app/.cache
+RUN node src/packages/warm-compile-cache.mjs /app/.cache
 USER root
 RUN chmod -R a=rX,u+w .cache
 

@@ -6,7 +6,7 @@
 import { enableCompileCache, registerHooks } from 'node:module'
 import process from 'node:process'
 import { runtimeSetup } from './config/runtime-setup.mjs'
-import { packedPackages } from './packages/bundled.mjs'
+import { bundledPackageUrls } from './packages/bundled-packages.mjs'
 import { createResolver } from './packages/resolver.mjs'
 
 const setup = runtimeSetup(process)
@@ -17,7 +17,7 @@ if (setup.problem !== undefined) {
 if (setup.restartWith !== undefined) process.execve?.(process.execPath, setup.restartWith, setup.environment)
 if (setup.compileCache !== undefined) enableCompileCache(setup.compileCache)
 
-registerHooks({ resolve: createResolver({ source: new URL('./', import.meta.url), packed: packedPackages() }) })
+registerHooks({ resolve: createResolver({ source: new URL('./', import.meta.url), packed: bundledPackageUrls() }) })
 
 const { main } = await import('./cli/main.ts')
 await main(process)

@@ -50,8 +50,8 @@ function withoutComments(text: string): string {
 
 const ground = new Set(['lib', 'message', 'config', 'store'])
 
-/** What joins rooms is none: `gateway.ts` and `turn.ts` with the folders beside them. */
-const wiring = /^src\/(gateway|turn)(\/|\.ts$)/
+/** What joins modules: `gateway.ts` with `app/`, `turn.ts` with `flows/`. */
+const wiring = /^src\/(app\/|flows\/|gateway\.ts$|turn\.ts$)/
 
 function roomOf(path: string): string | undefined {
   return wiring.test(path) ? undefined : /^src\/([^/]+)\//.exec(path)?.[1]
@@ -81,10 +81,11 @@ function violation({ from, to, typeOnly }: Import): string | undefined {
   return `room ${room} imports a value of room ${other}`
 }
 
-/** The wiring may use every room; its own order is `turn` ← `gateway` ← `cli`. */
+/** The wiring may use every room; its own order is `flows` ← `turn.ts` ← `app`, `gateway.ts` ← `cli`. */
 function wiringViolation(from: string, to: string, typeOnly: boolean): string | undefined {
   if (to.startsWith('src/cli/')) return 'nothing imports cli'
-  if (/^src\/turn[/.]/.test(from) && /^src\/gateway[/.]/.test(to) && !typeOnly) return 'turn lies below gateway'
+  const isFlow = /^src\/(flows\/|turn\.ts$)/.test(from)
+  if (isFlow && /^src\/(app\/|gateway\.ts$)/.test(to) && !typeOnly) return 'flows lie below app'
   return doorViolation(from, to)
 }
 
@@ -101,8 +102,8 @@ const doors: Readonly<Record<string, RegExp>> = {
   pino: /^src\/lib\/log/,
   marked: /^src\/lib\/markdown|^platforms\/web\//,
   fastify: /^src\/http\//,
-  openai: /^src\/agent\/providers\//,
-  '@anthropic-ai/sdk': /^src\/agent\/providers\//,
+  openai: /^src\/agent\/models\//,
+  '@anthropic-ai/sdk': /^src\/agent\/models\//,
   'ipaddr.js': /^src\/media\//,
   unbash: /^src\/agent\//,
   kysely: /^src\/store\//,
@@ -113,7 +114,7 @@ const doors: Readonly<Record<string, RegExp>> = {
   '@discordjs/ws': /^platforms\/discord\//,
   '@slack/bolt': /^platforms\/slack\//,
   esbuild: /^src\/packages\//,
-  semver: /^src\/plugins\/versions/,
+  semver: /^src\/plugins\/version-range/,
   '@opentelemetry/api': /^plugins\/otel\//,
   '@opentelemetry/exporter-trace-otlp-http': /^plugins\/otel\//,
   '@opentelemetry/resources': /^plugins\/otel\//,
@@ -203,7 +204,7 @@ test('what an idle gateway does not need is not loaded with it', () => {
   const loaded = loadedWith(source, 'src/gateway.ts')
   assert.ok(loaded.size > 80, `only ${loaded.size} files were followed`)
   const heavy =
-    /^(openai|@anthropic-ai\/sdk|ipaddr\.js|marked|unbash|semver\/.*|platforms\/.*|plugins\/.*|src\/agent\/tools\/[^/]+|src\/cli\/.*|src\/gateway\/plugin-room\.ts|src\/plugins\/(loader|context|discovery|manifest|tools|state|versions)\.ts)$/
+    /^(openai|@anthropic-ai\/sdk|ipaddr\.js|marked|unbash|semver\/.*|platforms\/.*|plugins\/.*|src\/agent\/tools\/[^/]+|src\/cli\/.*|src\/app\/plugin-runtime\.ts|src\/plugins\/(loader|context|discovery|manifest|plugin-tools|plugin-state|version-range)\.ts)$/
   assert.deepEqual(
     [...loaded].filter((name) => heavy.test(name) && name !== 'src/agent/tools/parallel.ts'),
     [],
@@ -249,13 +250,13 @@ test('a planted violation of each kind is found', () => {
     ['src/http/planted.ts', "import { createGateway } from '../gateway.ts'\n"],
     [
       'src/sessions/planted.ts',
-      "import { createPeople } from '../gateway/people.ts'\nimport type { Turn } from '../turn/journal.ts'\nimport { finishTurn } from '../turn/finish.ts'\n",
+      "import { createAccountDirectory } from '../flows/account-directory.ts'\nimport type { Turn } from '../flows/turn/journal.ts'\nimport { finishTurn } from '../flows/turn/finish.ts'\n",
     ],
     [
-      'src/turn/planted.ts',
-      "import { createRooms } from '../gateway/rooms.ts'\nimport type { Rooms } from '../gateway/rooms.ts'\n",
+      'src/flows/planted.ts',
+      "import { composeCore } from '../app/compose-core.ts'\nimport type { Core } from '../app/compose-core.ts'\n",
     ],
-    ['src/gateway/planted.ts', "import { run } from '../cli/main.ts'\nimport Fastify from 'fastify'\n"],
+    ['src/app/planted.ts', "import { run } from '../cli/main.ts'\nimport Fastify from 'fastify'\n"],
     ['platforms/web/planted.ts', "import { HermesError } from '../../src/lib/errors.ts'\n"],
     ['platforms/web/also.ts', "const sdk = await import('openai')\n"],
     ['src/message/planted.ts', "// import { x } from '../cli/main.ts'\nexport * from '../config/load.ts'\n"],
@@ -267,11 +268,11 @@ test('a planted violation of each kind is found', () => {
       'src/inbox/planted.ts → src/outbox/outbox.ts',
       'src/agent/planted.ts → fastify',
       'src/http/planted.ts → src/gateway.ts',
-      'src/sessions/planted.ts → src/gateway/people.ts',
-      'src/sessions/planted.ts → src/turn/finish.ts',
-      'src/turn/planted.ts → src/gateway/rooms.ts',
-      'src/gateway/planted.ts → src/cli/main.ts',
-      'src/gateway/planted.ts → fastify',
+      'src/sessions/planted.ts → src/flows/account-directory.ts',
+      'src/sessions/planted.ts → src/flows/turn/finish.ts',
+      'src/flows/planted.ts → src/app/compose-core.ts',
+      'src/app/planted.ts → src/cli/main.ts',
+      'src/app/planted.ts → fastify',
       'platforms/web/planted.ts → src/lib/errors.ts',
       'platforms/web/also.ts → openai',
       'src/message/planted.ts → src/config/load.ts',

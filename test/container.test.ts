@@ -96,7 +96,7 @@ describe('the Dockerfile', () => {
   })
 
   test('fills the compile cache by a daemon that lived while it was built', () => {
-    const filler = fileURLToPath(new URL('../src/packages/fill-cache.mjs', import.meta.url))
+    const filler = fileURLToPath(new URL('../src/packages/warm-compile-cache.mjs', import.meta.url))
     const fills = build.instructions.filter(({ name, text }) => name === 'RUN' && text.startsWith('node '))
     assert.deepEqual(
       fills.map(({ text }) => text),
@@ -113,7 +113,7 @@ describe('the Dockerfile', () => {
 
 test('compose publishes the gateway on this machine alone, without privileges, with one volume', async () => {
   const parsed = parseYaml(await readFile(join(root, 'compose.yaml'), 'utf8'), 'compose.yaml')
-  assert.deepEqual(parsed.problems, [])
+  assert.deepEqual(parsed.issues, [])
   assert.deepEqual(parsed.value, {
     services: {
       hermes: {
@@ -136,9 +136,9 @@ test('compose publishes the gateway on this machine alone, without privileges, w
 
 test('a browser on this machine may use the published port although the gateway listens on every address', () => {
   const addresses = createAddressCheck({ host: environment['HERMES_HTTP_HOST'], allowed_hosts: [] })
-  assert.ok(addresses.host('127.0.0.1:8642'))
-  assert.ok(addresses.host('localhost:8642'))
-  assert.ok(!addresses.host('evil.example:8642'))
+  assert.ok(addresses.allowsHost('127.0.0.1:8642'))
+  assert.ok(addresses.allowsHost('localhost:8642'))
+  assert.ok(!addresses.allowsHost('evil.example:8642'))
 })
 
 describe('the tree of the image', { timeout: 60_000 }, () => {

@@ -6,10 +6,10 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { before, describe, test } from 'node:test'
+import { acceptedKeys, gatewayShapes, gatewayVariables } from '../src/app/config.ts'
 import { readEnvironment } from '../src/config/environment.ts'
+import { formatIssue } from '../src/config/issue.ts'
 import { createConfig } from '../src/config/load.ts'
-import { formatProblem } from '../src/config/problem.ts'
-import { acceptedKeys, gatewayShapes, gatewayVariables } from '../src/gateway/config.ts'
 import { ensureDirectory, writeFileAtomic } from '../src/lib/files.ts'
 import { createHomeLayout } from '../src/lib/home.ts'
 import { silentLog } from '../src/lib/log.ts'
@@ -70,7 +70,7 @@ describe('the documentation', () => {
       if (!file.endsWith('plugin.yaml')) continue
       const check = parseManifest(text, file)
       if (check.kind === 'other' || file.startsWith('plugins/')) {
-        const plugin = parsePluginManifest(text, file, { folder: 'mine' })
+        const plugin = parsePluginManifest(text, file, { directoryName: 'mine' })
         assert.ok(plugin.ok, `${where}: ${JSON.stringify(plugin)}`)
         continue
       }
@@ -81,7 +81,7 @@ describe('the documentation', () => {
     const platforms = [...shipped.platforms, ...manifests]
     for (const [where, { file = 'config.yaml', text }] of blocks) {
       if (file === 'config.yaml') assert.deepEqual(complaintsAbout(tempHome(t), text, platforms), [], where)
-      else assert.deepEqual(parseYaml(text, file).problems, [], where)
+      else assert.deepEqual(parseYaml(text, file).issues, [], where)
     }
   })
 
@@ -130,7 +130,7 @@ describe('the documentation', () => {
   })
 
   test('every address that the gateway serves is on the page of HTTP', () => {
-    const files = ['src/gateway/admin-routes.ts', 'src/http/guard.ts', ...filesOf('platforms')].filter((path) =>
+    const files = ['src/flows/admin-routes.ts', 'src/http/guard.ts', ...filesOf('platforms')].filter((path) =>
       path.endsWith('.ts'),
     )
     const addresses = files.flatMap((path) =>
@@ -183,13 +183,13 @@ function complaintsAbout(folder: string, text: string, platforms: readonly Platf
     home,
     shapes: gatewayShapes(platforms),
     environment: () => environment,
-    environmentNames: gatewayVariables(platforms),
+    environmentBindings: gatewayVariables(platforms),
     acceptedKeys,
-    keepsLastGood: false,
+    saveLastGood: false,
     log: silentLog,
   })
   const { problems, warnings, degraded } = config.state()
-  return [...problems.map(formatProblem), ...warnings.map(formatProblem), ...degraded]
+  return [...problems.map(formatIssue), ...warnings.map(formatIssue), ...degraded]
 }
 
 test('no file of the project holds a path of the machine it was made on or the address of a package registry', () => {

@@ -20,8 +20,8 @@
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { killPoints } from './crash/life.ts'
-import { isSound, type SoakResult, soakHooks } from './hooks/soak.ts'
-import { isSoundSoak, soakCalls } from './middleware/soak.ts'
+import { isLossless, type SoakResult, soakHooks } from './hooks/soak.ts'
+import { passesSoak, soakCalls } from './middleware/soak.ts'
 import { proveContract } from './proof/contract.ts'
 import { proveManaged } from './proof/managed/run.ts'
 import { type MonkeyResult, runMonkey } from './proof/monkey.ts'
@@ -125,9 +125,9 @@ async function proveAllPayloads(): Promise<boolean> {
   progress(`payloads: ${values.payloads} for each platform, seed ${seed}`)
   const results = await provePayloads(seed, Number(values.payloads))
   print(`Strange payloads, seed ${seed}: ${results.length} platforms`)
-  for (const { platform, replays, count, letIn, refused, failures, slowest, kept } of results) {
+  for (const { platform, replays, count, admitted, refused, failures, slowest, kept } of results) {
     print(
-      `  ${platform}: ${count} made of ${replays}; let in ${letIn}, refused ${refused}; broken: ${counted(failures)}`,
+      `  ${platform}: ${count} made of ${replays}; let in ${admitted}, refused ${refused}; broken: ${counted(failures)}`,
     )
     print(`    slowest: ${slowest.cpuMs.toFixed(1)} ms CPU (${slowest.what})`)
     if (!kept) print(`    again: npm run proof -- --only payloads --payloads ${values.payloads} --seed ${seed}`)
@@ -161,13 +161,15 @@ async function provePlatforms(): Promise<boolean> {
 }
 
 async function proveCalls(): Promise<boolean> {
-  const result = await soakCalls({ scopes: 1_000, callsEach: 10, rounds: Number(values.rounds) })
+  const result = await soakCalls({ scopes: 1_000, callsPerScope: 10, rounds: Number(values.rounds) })
   print(`Managed calls: ${result.calls} tool calls, 10,000 at once in 1,000 scopes, ${result.seconds.toFixed(0)} s`)
-  print(`  wrong: ${result.wrong}, events astray: ${result.astray} of ${result.starts}, dropped: ${result.dropped}`)
   print(
-    `  scopes left in memory: ${result.scopesKept}, heap after collection: ${result.heapGrowthMb.toFixed(1)} MB more`,
+    `  wrong: ${result.failedCalls}, events astray: ${result.mismatchedEvents} of ${result.starts}, dropped: ${result.dropped}`,
   )
-  return isSoundSoak(result) && result.heapGrowthMb < maxHeapGrowthMb
+  print(
+    `  scopes left in memory: ${result.leakedScopes}, heap after collection: ${result.heapGrowthMb.toFixed(1)} MB more`,
+  )
+  return passesSoak(result) && result.heapGrowthMb < maxHeapGrowthMb
 }
 
 async function proveHooks(): Promise<boolean> {
@@ -184,7 +186,7 @@ async function proveHooks(): Promise<boolean> {
     `Hooks whose processes are killed: ${killed.kills} kills, ${killed.edits} edits, ${killed.seconds.toFixed(0)} s`,
   )
   printHooks(killed)
-  const kept = isSound(edited) && isSound(killed) && edited.hooks.every(({ failed }) => failed === 0)
+  const kept = isLossless(edited) && isLossless(killed) && edited.hooks.every(({ failed }) => failed === 0)
   return kept && edited.heapGrowthMb < maxHeapGrowthMb
 }
 

@@ -9,23 +9,23 @@ import {
   type SendResult,
   type TurnActivity,
 } from '#sdk'
-import { ApiError, errorResponse, toApiError } from './api-error.ts'
 import { type CompletionOptions, createCompletions } from './completions.ts'
+import { ApiError, errorResponse, toApiError } from './errors.ts'
 import { modelEntry, modelList } from './format-response.ts'
-import { createWaitingRequests } from './waiting-requests.ts'
+import { createPendingRequests } from './pending-requests.ts'
 
 export default definePlatform({ createAdapter: (context) => createApiServer(context) })
 
-const defaults: CompletionOptions = { maxConcurrent: 64, keepAliveMs: 15_000 }
+const defaultOptions: CompletionOptions = { maxConcurrent: 64, keepAliveMs: 15_000 }
 
 export function createApiServer(context: PlatformContext, options: Partial<CompletionOptions> = {}): PlatformAdapter {
-  const waiting = createWaitingRequests()
-  const completions = createCompletions(context, waiting, { ...defaults, ...options })
+  const waiting = createPendingRequests()
+  const completions = createCompletions(context, waiting, { ...defaultOptions, ...options })
   const created = Math.floor(context.clock() / 1000)
   const model = () => context.info().model || context.info().provider
 
   const show = (messageId: string, { kind, turnId, replyTo, text }: OutboundMessage): SendResult => {
-    if (kind === 'draft') waiting.text(turnId, replyTo, text)
+    if (kind === 'draft') waiting.publishText(turnId, replyTo, text)
     // The answer itself reaches its client with the outcome; without a client it waits in the session.
     return { success: true, messageId }
   }
@@ -42,7 +42,7 @@ export function createApiServer(context: PlatformContext, options: Partial<Compl
         method: 'POST',
         path: '/v1/chat/completions',
         access: 'token',
-        handle: (request) => answered(() => completions.handle(request)),
+        handle: (request) => withErrorResponse(() => completions.handle(request)),
       })
       context.route({
         method: 'GET',
@@ -54,7 +54,7 @@ export function createApiServer(context: PlatformContext, options: Partial<Compl
         method: 'GET',
         path: '/v1/models/*',
         access: 'token',
-        handle: (request) => answered(async () => Response.json(findModel(request, model(), created))),
+        handle: (request) => withErrorResponse(async () => Response.json(findModel(request, model(), created))),
       })
     },
 
@@ -79,14 +79,14 @@ export function createApiServer(context: PlatformContext, options: Partial<Compl
           waiting.turnEnded(activity.turnId)
           break
         default:
-          waiting.tool(activity.turnId, toProgress(activity))
+          waiting.publishToolProgress(activity.turnId, toProgress(activity))
       }
     },
   }
 }
 
 /** Errors the client can act on become its own kind of error; others are the server's to log. */
-async function answered(handle: () => Promise<Response>): Promise<Response> {
+async function withErrorResponse(handle: () => Promise<Response>): Promise<Response> {
   try {
     return await handle()
   } catch (error) {

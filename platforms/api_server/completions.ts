@@ -4,13 +4,13 @@
  * A request that names a session is finished even when its client hangs up: the answer waits in the session. A request
  * without one exists for its client alone, and its turn stops with it.
  */
-import type { PlatformContext, TurnOutcome } from '#sdk'
-import { type AnswerStream, createAnswerStream } from './answer-stream.ts'
-import { ApiError, errorResponse, toApiError } from './api-error.ts'
+import type { PlatformContext, TurnResult } from '#sdk'
+import { type CompletionStream, createCompletionStream } from './completion-stream.ts'
+import { ApiError, errorResponse, toApiError } from './errors.ts'
 import { type Completion, chatCompletion } from './format-response.ts'
 import { type ChatRequest, parseChatRequest } from './parse-request.ts'
-import { type Message, toMessage } from './to-message.ts'
-import type { WaitingRequests } from './waiting-requests.ts'
+import type { PendingRequests } from './pending-requests.ts'
+import { type InboundMessage, toInboundMessage } from './to-event.ts'
 
 export interface CompletionOptions {
   /** More requests at the same time are told to come back. */
@@ -28,29 +28,29 @@ export interface Completions {
 
 export function createCompletions(
   context: PlatformContext,
-  waiting: WaitingRequests,
+  waiting: PendingRequests,
   { maxConcurrent, keepAliveMs }: CompletionOptions,
 ): Completions {
   let closing = new AbortController()
   let running = 0
 
-  async function accept({ event, key }: Message): Promise<number> {
+  async function accept({ event, key }: InboundMessage): Promise<number> {
     const accepted = await context.accept(event, [key])
     if (accepted.status !== 'refused') return accepted.seq
     throw new ApiError(403, accepted.reason, { type: 'permission_error', code: 'inbox/refused' })
   }
 
   /** The outcome of a turn that went well; throws `ApiError` for every other end of waiting. */
-  async function outcomeOf(seq: number, visit: Visit): Promise<TurnOutcome> {
-    const { signal, leave, message, chat } = visit
+  async function outcomeOf(seq: number, visit: PendingCompletion): Promise<TurnResult> {
+    const { signal, release, message, chat } = visit
     const closed = closing.signal
-    let outcome: TurnOutcome
+    let outcome: TurnResult
     try {
-      outcome = await context.outcome(seq, AbortSignal.any([signal, closed]))
+      outcome = await context.waitForResult(seq, AbortSignal.any([signal, closed]))
     } catch (error) {
-      if (closed.aborted) throw stopping()
+      if (closed.aborted) throw gatewayStopping()
       if (!signal.aborted) throw error
-      leave()
+      release()
       if (chat.sessionId === undefined && !waiting.has(message.key)) await stop(seq)
       throw new ApiError(499, 'The client hung up.', { cause: error })
     }
@@ -67,7 +67,7 @@ export function createCompletions(
     }
   }
 
-  async function follow(answer: AnswerStream, outcome: Promise<TurnOutcome>): Promise<void> {
+  async function streamResult(answer: CompletionStream, outcome: Promise<TurnResult>): Promise<void> {
     try {
       answer.finish(await outcome)
     } catch (error) {
@@ -77,28 +77,28 @@ export function createCompletions(
     }
   }
 
-  async function complete(chat: ChatRequest, message: Message, signal: AbortSignal): Promise<Response> {
+  async function complete(chat: ChatRequest, message: InboundMessage, signal: AbortSignal): Promise<Response> {
     const { chatId } = message.event.source
     const headers = { [sessionHeader]: chatId }
-    let answer: AnswerStream | undefined
-    const leave = waiting.add({
+    let answer: CompletionStream | undefined
+    const release = waiting.add({
       chatId,
       messageId: message.key,
-      text: (text) => answer?.text(text),
-      tool: (progress) => answer?.tool(progress),
+      onText: (text) => answer?.setText(text),
+      onToolProgress: (progress) => answer?.sendToolProgress(progress),
     })
     const done = () => {
       running--
-      leave()
+      release()
     }
     running++
     try {
       const seq = await accept(message)
-      const completion = describe(context, chat, seq)
-      const outcome = outcomeOf(seq, { signal, leave, message, chat })
+      const completion = toCompletion(context, chat, seq)
+      const outcome = outcomeOf(seq, { signal, release, message, chat })
       if (!chat.stream) return Response.json(chatCompletion(completion, await outcome), { headers })
-      answer = createAnswerStream({ completion, includeUsage: chat.includeUsage, keepAliveMs })
-      void follow(answer, outcome).finally(done)
+      answer = createCompletionStream({ completion, includeUsage: chat.includeUsage, keepAliveMs })
+      void streamResult(answer, outcome).finally(done)
       return new Response(answer.body, { headers: { ...headers, ...streamHeaders } })
     } catch (error) {
       const known = toApiError(error)
@@ -115,10 +115,10 @@ export function createCompletions(
     },
     close: () => closing.abort(),
     async handle(request) {
-      if (closing.signal.aborted) throw stopping()
+      if (closing.signal.aborted) throw gatewayStopping()
       const chat = parseChatRequest(await request.bytes(), request.headers)
-      if (running >= maxConcurrent) throw busy(maxConcurrent)
-      return complete(chat, toMessage(context, chat), request.signal)
+      if (running >= maxConcurrent) throw tooManyRequests(maxConcurrent)
+      return complete(chat, toInboundMessage(context, chat), request.signal)
     },
   }
 }
@@ -126,16 +126,16 @@ export function createCompletions(
 const sessionHeader = 'x-hermes-session-id'
 const streamHeaders = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' }
 
-interface Visit {
+interface PendingCompletion {
   readonly chat: ChatRequest
-  readonly message: Message
+  readonly message: InboundMessage
   /** Aborts when the client hangs up. */
   readonly signal: AbortSignal
   /** Stops waiting; may be called twice. */
-  readonly leave: () => void
+  readonly release: () => void
 }
 
-function describe(context: PlatformContext, chat: ChatRequest, seq: number): Completion {
+function toCompletion(context: PlatformContext, chat: ChatRequest, seq: number): Completion {
   const { model, provider } = context.info()
   return {
     id: `chatcmpl-${seq}`,
@@ -144,7 +144,7 @@ function describe(context: PlatformContext, chat: ChatRequest, seq: number): Com
   }
 }
 
-function busy(maxConcurrent: number): ApiError {
+function tooManyRequests(maxConcurrent: number): ApiError {
   return new ApiError(429, `${maxConcurrent} requests are being worked on already; try again in a moment.`, {
     type: 'rate_limit_error',
     code: 'rate_limit_exceeded',
@@ -152,7 +152,7 @@ function busy(maxConcurrent: number): ApiError {
   })
 }
 
-function stopping(): ApiError {
+function gatewayStopping(): ApiError {
   return new ApiError(503, 'The gateway is stopping; the answer, if one was on its way, waits in the session.', {
     type: 'server_error',
     code: 'http/starting',

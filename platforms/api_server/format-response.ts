@@ -1,7 +1,7 @@
 /**
  * Answers in OpenAI's formats: completions, chunks, the list of models, server-sent events. Pure.
  */
-import type { TurnOutcome } from '#sdk'
+import type { TurnResult } from '#sdk'
 
 export interface Completion {
   readonly id: string
@@ -10,7 +10,7 @@ export interface Completion {
   readonly model: string
 }
 
-export function chatCompletion({ id, created, model }: Completion, { text, usage }: TurnOutcome): unknown {
+export function chatCompletion({ id, created, model }: Completion, { text, usage }: TurnResult): unknown {
   const message = { role: 'assistant', content: text, refusal: null }
   return {
     id,
@@ -22,22 +22,26 @@ export function chatCompletion({ id, created, model }: Completion, { text, usage
   }
 }
 
-export interface Delta {
+export interface CompletionDelta {
   readonly role?: 'assistant'
   readonly content?: string
 }
 
-export function chunk({ id, created, model }: Completion, delta: Delta, finishReason: 'stop' | null = null): object {
+export function completionChunk(
+  { id, created, model }: Completion,
+  delta: CompletionDelta,
+  finishReason: 'stop' | null = null,
+): object {
   const choices = [{ index: 0, delta, logprobs: null, finish_reason: finishReason }]
   return { id, object: 'chat.completion.chunk', created, model, choices }
 }
 
 /** The last chunk of a stream whose client asked for token counts. */
-export function usageChunk(completion: Completion, usage: TurnOutcome['usage']): object {
-  return { ...chunk(completion, {}), choices: [], usage: tokenUsage(usage) }
+export function usageChunk(completion: Completion, usage: TurnResult['usage']): object {
+  return { ...completionChunk(completion, {}), choices: [], usage: tokenUsage(usage) }
 }
 
-function tokenUsage({ inputTokens, outputTokens }: TurnOutcome['usage']): object {
+function tokenUsage({ inputTokens, outputTokens }: TurnResult['usage']): object {
   return {
     prompt_tokens: inputTokens,
     completion_tokens: outputTokens,
@@ -57,7 +61,7 @@ export interface ToolProgress {
  * name read it like any other chunk and find nothing to add.
  */
 export function toolProgressEvent(completion: Completion, progress: ToolProgress): string {
-  return sseEvent({ ...chunk(completion, {}), emoji: '🔧', ...progress }, 'hermes.tool.progress')
+  return sseEvent({ ...completionChunk(completion, {}), emoji: '🔧', ...progress }, 'hermes.tool.progress')
 }
 
 export function sseEvent(data: unknown, event?: string): string {

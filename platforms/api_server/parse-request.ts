@@ -5,11 +5,11 @@
  * schema, audio). What only tunes a model is ignored, because the agent has a configuration of its own: `model` is
  * echoed and switches nothing; temperature, penalties, token limits and `tools` have no effect.
  */
-import { ApiError, invalid } from './api-error.ts'
-import { isRecord, readFlag, readString } from './guards.ts'
-import { type Conversation, readMessages } from './read-messages.ts'
+import { ApiError, invalidParam } from './errors.ts'
+import { isRecord, readBoolean, readString } from './payload.ts'
+import { type ParsedMessages, readMessages } from './read-messages.ts'
 
-export interface ChatRequest extends Conversation {
+export interface ChatRequest extends ParsedMessages {
   readonly stream: boolean
   /** The stream ends with a chunk that counts tokens. */
   readonly includeUsage: boolean
@@ -25,8 +25,8 @@ export interface ChatRequest extends Conversation {
 export function parseChatRequest(bytes: Uint8Array, headers: Headers): ChatRequest {
   const body = parseJson(bytes)
   if (!isRecord(body)) throw new ApiError(400, 'The body must be a JSON object.', { code: 'invalid_json' })
-  refuseUnsupported(body)
-  const stream = readFlag(body['stream'], 'stream')
+  rejectUnsupported(body)
+  const stream = readBoolean(body['stream'], 'stream')
   return {
     ...readMessages(body['messages']),
     stream,
@@ -35,20 +35,25 @@ export function parseChatRequest(bytes: Uint8Array, headers: Headers): ChatReque
     sessionId: readHeader(
       headers,
       'x-hermes-session-id',
-      sessionIds,
+      sessionIdPattern,
       'expected 1 to 128 letters, digits or . _ ~ @ : + = -',
     ),
-    idempotencyKey: readHeader(headers, 'idempotency-key', keys, 'expected 1 to 255 visible ASCII characters'),
+    idempotencyKey: readHeader(
+      headers,
+      'idempotency-key',
+      idempotencyKeyPattern,
+      'expected 1 to 255 visible ASCII characters',
+    ),
   }
 }
 
-const sessionIds = /^[A-Za-z0-9._~@:+=-]{1,128}$/
-const keys = /^[\x21-\x7e]{1,255}$/
+const sessionIdPattern = /^[A-Za-z0-9._~@:+=-]{1,128}$/
+const idempotencyKeyPattern = /^[\x21-\x7e]{1,255}$/
 
 function readHeader(headers: Headers, name: string, pattern: RegExp, expected: string): string | undefined {
   const value = headers.get(name)
   if (value === null) return undefined
-  if (!pattern.test(value)) throw invalid(name, expected)
+  if (!pattern.test(value)) throw invalidParam(name, expected)
   return value
 }
 
@@ -69,12 +74,12 @@ function parseJson(bytes: Uint8Array): unknown {
 
 function readIncludeUsage(options: unknown): boolean {
   if (options === undefined || options === null) return false
-  if (!isRecord(options)) throw invalid('stream_options', 'expected an object')
-  return readFlag(options['include_usage'], 'stream_options.include_usage')
+  if (!isRecord(options)) throw invalidParam('stream_options', 'expected an object')
+  return readBoolean(options['include_usage'], 'stream_options.include_usage')
 }
 
-function refuseUnsupported(body: Record<string, unknown>): void {
-  const refuse = (param: string, message: string) => invalid(param, message, 'unsupported_value')
+function rejectUnsupported(body: Record<string, unknown>): void {
+  const refuse = (param: string, message: string) => invalidParam(param, message, 'unsupported_value')
   const { n, response_format: format, tool_choice: choice, modalities } = body
   if (typeof n === 'number' && n !== 1) throw refuse('n', 'the agent gives one answer')
   if (isRecord(format) && format['type'] !== 'text') {

@@ -4,17 +4,17 @@
  */
 
 import type { OutboundMessage, PlatformAdapter, PlatformContext } from '#sdk'
-import { brand, definePlatform, type EventKey, HermesError, messageOf, within } from '#sdk'
+import { brand, definePlatform, type EventKey, HermesError, messageOf, withTimeout } from '#sdk'
 import { createHub } from './hub.ts'
 
 /** How long a question for an outcome is held open, ms; clients give up far later. */
-const holdMs = 25_000
+const longPollMs = 25_000
 
 export function createAdapter(context: PlatformContext): PlatformAdapter {
   const hub = createHub(context)
   const closing = new AbortController()
   /** By chat: what was written and has not been answered yet, so that `stop` knows what to stop. */
-  const open = new Map<string, Set<number>>()
+  const pendingSeqs = new Map<string, Set<number>>()
 
   return {
     // A terminal needs no splitting, and is quick to update.
@@ -48,9 +48,9 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
   }
 
   async function receive(request: Request): Promise<Response> {
-    const { chat, id, text, attended } = await bodyOf(request)
-    const chatId = nameOf('chat', chat)
-    const messageId = nameOf('id', id)
+    const { chat, id, text, attended } = await parseBody(request)
+    const chatId = parseId('chat', chat)
+    const messageId = parseId('id', id)
     if (typeof text !== 'string' || text.trim() === '') throw badRequest('text', 'a text that is not empty', text)
     const { platform, account } = context
     const event = {
@@ -69,19 +69,19 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
   }
 
   function remember(chatId: string, seq: number): void {
-    const seqs = open.get(chatId) ?? new Set()
-    open.set(chatId, seqs.add(seq))
+    const seqs = pendingSeqs.get(chatId) ?? new Set()
+    pendingSeqs.set(chatId, seqs.add(seq))
     const forget = () => {
-      if (seqs.delete(seq) && seqs.size === 0) open.delete(chatId)
+      if (seqs.delete(seq) && seqs.size === 0) pendingSeqs.delete(chatId)
     }
-    context.outcome(seq, closing.signal).then(forget, forget)
+    context.waitForResult(seq, closing.signal).then(forget, forget)
   }
 
   /** A `seq` names a message that was accepted before the daemon was started anew. */
   async function stop(request: Request): Promise<Response> {
-    const { chat, seq } = await bodyOf(request)
-    const seqs = new Set(open.get(nameOf('chat', chat)))
-    if (seq !== undefined) seqs.add(seqOf(seq))
+    const { chat, seq } = await parseBody(request)
+    const seqs = new Set(pendingSeqs.get(parseId('chat', chat)))
+    if (seq !== undefined) seqs.add(parseSeq(seq))
     await Promise.all([...seqs].map((one) => context.stop(one)))
     return Response.json({ stopped: seqs.size })
   }
@@ -90,17 +90,17 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     closing.signal.throwIfAborted()
     const query = new URL(request.url).searchParams
     const until = AbortSignal.any([request.signal, closing.signal])
-    const lines = hub.listen(nameOf('chat', query.get('chat')), query.get('after'), until)
+    const lines = hub.listen(parseId('chat', query.get('chat')), query.get('after'), until)
     return new Response(lines, { headers: { 'content-type': 'application/x-ndjson; charset=utf-8' } })
   }
 
   /** 200 with the outcome, or 202 when there is none yet: ask again. */
   async function outcome(request: Request): Promise<Response> {
-    const seq = seqOf(Number(new URL(request.url).searchParams.get('seq')))
+    const seq = parseSeq(Number(new URL(request.url).searchParams.get('seq')))
     const enough = new AbortController()
     const until = AbortSignal.any([request.signal, closing.signal, enough.signal])
     try {
-      const ended = await within(context.outcome(seq, until), holdMs)
+      const ended = await withTimeout(context.waitForResult(seq, until), longPollMs)
       return ended.done ? Response.json(ended.value) : Response.json({ status: 'running' }, { status: 202 })
     } catch (error) {
       if (until.aborted || error instanceof HermesError) throw error
@@ -111,7 +111,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
   }
 }
 
-async function bodyOf(request: Request): Promise<Readonly<Record<string, unknown>>> {
+async function parseBody(request: Request): Promise<Readonly<Record<string, unknown>>> {
   try {
     const body: unknown = await request.json()
     return typeof body === 'object' && body !== null ? Object.fromEntries(Object.entries(body)) : {}
@@ -120,12 +120,12 @@ async function bodyOf(request: Request): Promise<Readonly<Record<string, unknown
   }
 }
 
-function nameOf(field: string, value: unknown): string {
+function parseId(field: string, value: unknown): string {
   if (typeof value === 'string' && /^[\w.@-]{1,128}$/.test(value)) return value
   throw badRequest(field, 'at most 128 letters, digits, . _ @ -', value)
 }
 
-function seqOf(value: unknown): number {
+function parseSeq(value: unknown): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value > 0) return value
   throw badRequest('seq', 'a number above 0', value)
 }

@@ -4,7 +4,7 @@
  */
 import type { ChatEntry, PlatformContext, TurnActivity } from '#sdk'
 
-interface Said {
+interface TerminalText {
   readonly text: string
   readonly turnId?: string
 }
@@ -13,17 +13,17 @@ export type TerminalEvent =
   /** Listening. `cursor` is the place to go on from after a lost connection. */
   | { readonly type: 'ready'; readonly cursor: string }
   /** Said while the terminal was away. */
-  | ({ readonly type: 'missed'; readonly kind: ChatEntry['kind'] } & Said)
+  | ({ readonly type: 'missed'; readonly kind: ChatEntry['kind'] } & TerminalText)
   /** The whole text of a reply that still grows. */
-  | ({ readonly type: 'draft'; readonly id: string } & Said)
-  | ({ readonly type: 'message'; readonly id: string; readonly kind: ChatEntry['kind'] } & Said)
+  | ({ readonly type: 'draft'; readonly id: string } & TerminalText)
+  | ({ readonly type: 'message'; readonly id: string; readonly kind: ChatEntry['kind'] } & TerminalText)
   | { readonly type: 'activity'; readonly activity: TurnActivity }
 
 type Terminal = ReadableStreamDefaultController<Uint8Array>
 
 const maxTerminalsPerChat = 8
 /** What a terminal that does not read may leave lying: beyond it, it has to come back and catch up. */
-const maxWaitingBytes = 4_194_304
+const maxBufferedBytes = 4_194_304
 const maxMissed = 200
 
 export function createHub({ history, log }: Pick<PlatformContext, 'history' | 'log'>) {
@@ -42,7 +42,7 @@ export function createHub({ history, log }: Pick<PlatformContext, 'history' | 'l
       signal.addEventListener('abort', () => end(chat, terminal), { once: true })
       void catchUp(chat, terminal, after)
     }
-    const limit = { highWaterMark: maxWaitingBytes, size: (chunk?: Uint8Array) => chunk?.byteLength ?? 0 }
+    const limit = { highWaterMark: maxBufferedBytes, size: (chunk?: Uint8Array) => chunk?.byteLength ?? 0 }
     return new ReadableStream<Uint8Array>({ start, cancel: () => gone.abort() }, limit)
   }
 

@@ -12,66 +12,66 @@ import {
   type PlatformAdapter,
   type PlatformContext,
 } from '#sdk'
-import { createAnswering } from './answering.ts'
-import { createApi } from './api.ts'
-import { registerCommands } from './commands.ts'
-import { look } from './diagnose.ts'
-import { createDirectory } from './directory.ts'
-import { connectError, explain } from './errors.ts'
-import { isFresh } from './file-address.ts'
-import { createGateway, type GatewayTiming, gatewayTiming } from './gateway.ts'
-import { createIncoming } from './incoming.ts'
-import { intents } from './intents.ts'
-import { type Options, readOptions } from './options.ts'
-import { patiently } from './patience.ts'
-import { createReactions } from './reactions.ts'
-import { maxChars } from './render.ts'
-import { createSending } from './sending.ts'
-import type { Shard, ShardListener, ShardStrategy } from './shard.ts'
-import { createThreads } from './threads.ts'
-import { asObject } from './wire.ts'
+import { createApi } from './connection/api.ts'
+import { registerCommands } from './connection/commands.ts'
+import { createGateway, type GatewayTiming, gatewayTiming } from './connection/gateway.ts'
+import { intents } from './connection/intents.ts'
+import { retryAfterRateLimit } from './connection/retry-after.ts'
+import type { Shard, ShardListener, ShardStrategy } from './connection/shard.ts'
+import { diagnose } from './diagnose.ts'
+import { describeError, toConnectError } from './errors.ts'
+import { isUrlFresh } from './inbound/attachment-url.ts'
+import { createGuildCache } from './inbound/guild-cache.ts'
+import { createIngest } from './inbound/ingest.ts'
+import { createInteractionResponder } from './inbound/interaction-responder.ts'
+import { asRecord } from './inbound/payload.ts'
+import { type DiscordOptions, parseOptions } from './options.ts'
+import { maxChars } from './outbound/render.ts'
+import { createSender } from './outbound/sender.ts'
+import { createStatusReactions } from './outbound/status-reactions.ts'
+import { createThreadOpener } from './outbound/threads.ts'
 
 /** Five edits in five seconds is what Discord takes in a channel. */
 const draftIntervalMs = 1_100
 
 export interface AdapterTiming extends GatewayTiming {
   /** After so long an interaction is announced before it is answered. */
-  readonly promptMs: number
+  readonly deferAfterMs: number
 }
 
 /** @param timing other pauses than those that suit Discord, for tests */
 export function createAdapter(context: PlatformContext, timing: Partial<AdapterTiming> = {}): PlatformAdapter {
   const { log } = context
-  const options = readOptions(context.options)
+  const options = parseOptions(context.options)
   const closing = new AbortController()
   const rest = createRest(options)
   const api = createApi(rest)
-  const directory = createDirectory()
-  const me = () => directory.me()?.id
-  const threads = createThreads({
+  const guildCache = createGuildCache()
+  const botId = () => guildCache.botUser()?.id
+  const threads = createThreadOpener({
     api,
-    onOpened: (channel) => void directory.learnChannel(asObject(channel)),
+    onOpened: (channel) => void guildCache.updateChannel(asRecord(channel)),
     onRefused: (error) =>
-      log.warn({ reason: explain(error) }, 'no thread could be opened; the answer goes to the channel'),
+      log.warn({ reason: describeError(error) }, 'no thread could be opened; the answer goes to the channel'),
   })
-  const sending = createSending({ api, threads, options, me })
-  const incoming = createIncoming({
+  const sender = createSender({ api, threads, options, botId })
+  const ingest = createIngest({
     context,
     api,
-    directory,
+    guildCache,
     threads,
     options,
-    answer: createAnswering({
+    respondToInteraction: createInteractionResponder({
       api,
       log,
       accept: context.accept,
       press: context.press,
-      applicationId: () => directory.me()?.applicationId,
+      applicationId: () => guildCache.botUser()?.applicationId,
       signal: closing.signal,
-      ...(timing.promptMs === undefined ? {} : { promptMs: timing.promptMs }),
+      ...(timing.deferAfterMs === undefined ? {} : { deferAfterMs: timing.deferAfterMs }),
     }),
-    send: sending.send,
-    onEcho: sending.echoed,
+    send: sender.send,
+    onOwnMessage: sender.recordEcho,
     random: Math.random,
     signal: closing.signal,
   })
@@ -81,21 +81,21 @@ export function createAdapter(context: PlatformContext, timing: Partial<AdapterT
     timing: { ...gatewayTiming, ...timing },
     random: Math.random,
     log,
-    information: async (signal) => {
+    fetchGatewayInfo: async (signal) => {
       try {
         return await api.gatewayBot(signal)
       } catch (error) {
-        throw connectError(error)
+        throw toConnectError(error)
       }
     },
     createShard,
-    onReady: incoming.onReady,
-    onDispatch: incoming.onEvent,
-    onSign: context.received,
+    onReady: ingest.onReady,
+    onDispatch: ingest.onDispatch,
+    onActivity: context.received,
     onHealth: context.health,
     onRefused: context.refused,
   })
-  const react = createReactions({ api, paced: context.paced, signal: closing.signal, log })
+  const react = createStatusReactions({ api, paced: context.rateLimited, signal: closing.signal, log })
 
   return {
     limits: { maxChars, unit: 'utf16' },
@@ -104,7 +104,7 @@ export function createAdapter(context: PlatformContext, timing: Partial<AdapterT
     showsButtons: true,
     async connect(signal) {
       await gateway.open(signal)
-      void offerCommands()
+      void registerSlashCommands()
     },
     async disconnect() {
       closing.abort()
@@ -112,26 +112,27 @@ export function createAdapter(context: PlatformContext, timing: Partial<AdapterT
       rest.clearHashSweeper()
       rest.clearHandlerSweeper()
     },
-    send: sending.send,
-    edit: (messageId, message, _final, signal) => sending.edit(messageId, message, signal),
-    remove: sending.remove,
-    typing: sending.typing,
-    resolveUnknown: sending.resolveUnknown,
+    send: sender.send,
+    edit: (messageId, message, _final, signal) => sender.edit(messageId, message, signal),
+    remove: sender.remove,
+    typing: sender.typing,
+    resolveUnknown: sender.resolveUnknown,
     locate: (attachment, signal) => locate(attachment, signal),
     ...(options.reactions ? { activity: react } : {}),
   }
 
   /** Never rejects: whoever cannot choose a command from a list can still type it. */
-  async function offerCommands(): Promise<void> {
-    const application = directory.me()?.applicationId
+  async function registerSlashCommands(): Promise<void> {
+    const application = guildCache.botUser()?.applicationId
     if (application === undefined) return
     try {
-      const isNew = await patiently(closing.signal, () =>
+      const isNew = await retryAfterRateLimit(closing.signal, () =>
         registerCommands(api, application, context.commands(), closing.signal),
       )
       if (isNew) log.info({}, 'the slash commands were registered with Discord')
     } catch (error) {
-      if (!closing.signal.aborted) log.warn({ reason: explain(error) }, 'the slash commands could not be registered')
+      if (!closing.signal.aborted)
+        log.warn({ reason: describeError(error) }, 'the slash commands could not be registered')
     }
   }
 
@@ -139,13 +140,13 @@ export function createAdapter(context: PlatformContext, timing: Partial<AdapterT
   async function locate({ ref, url }: Attachment, signal: AbortSignal) {
     const known = ref ?? url
     if (known === undefined) throw new HermesError('http/not-found', 'The file has no address.')
-    const address = isFresh(known, context.clock()) ? known : ((await api.freshUrl(known, signal)) ?? known)
-    return { url: address, ...(options.ownApi ? { trusted: new URL(options.apiUrl).origin } : {}) }
+    const address = isUrlFresh(known, context.clock()) ? known : ((await api.freshUrl(known, signal)) ?? known)
+    return { url: address, ...(options.usesOwnApi ? { trusted: new URL(options.apiUrl).origin } : {}) }
   }
 }
 
 /** Nothing is repeated, and nothing waits, behind the back of the outbox. */
-function createRest({ apiUrl, token }: Options): REST {
+function createRest({ apiUrl, token }: DiscordOptions): REST {
   return new REST({
     api: apiUrl,
     version: '10',
@@ -154,11 +155,11 @@ function createRest({ apiUrl, token }: Options): REST {
     timeout: 30_000,
     rejectOnRateLimit: () => true,
     makeRequest: async (url, { method, headers, body, signal }) =>
-      withPreciseWait(
+      withExactRetryAfter(
         await fetch(url, {
           ...(method === undefined ? {} : { method }),
           ...(signal == null ? {} : { signal }),
-          headers: new Headers(Object.entries(asObject(headers)).map(([name, value]) => [name, String(value)])),
+          headers: new Headers(Object.entries(asRecord(headers)).map(([name, value]) => [name, String(value)])),
           ...(typeof body === 'string' || body instanceof FormData ? { body } : {}),
         }),
       ),
@@ -166,12 +167,12 @@ function createRest({ apiUrl, token }: Options): REST {
 }
 
 /** The header rounds the wait up to whole seconds; the body has it exactly. */
-async function withPreciseWait(response: Response): Promise<Response> {
+async function withExactRetryAfter(response: Response): Promise<Response> {
   if (response.status !== 429) return response
   const text = await response.text()
   const headers = new Headers(response.headers)
   try {
-    const wait = asObject(JSON.parse(text))['retry_after']
+    const wait = asRecord(JSON.parse(text))['retry_after']
     if (typeof wait === 'number' && wait > 0) headers.set('retry-after', String(wait))
   } catch (error) {
     // A limit of the network in front of Discord answers no JSON; its header is all there is.
@@ -183,7 +184,7 @@ async function withPreciseWait(response: Response): Promise<Response> {
 function createShard(strategy: ShardStrategy, listener: ShardListener): Shard {
   const shard = new WebSocketShard({ ...strategy, options: { ...strategy.options, encoding: Encoding.JSON } }, 0)
   shard.on(WebSocketShardEvents.Hello, listener.onHello)
-  shard.on(WebSocketShardEvents.HeartbeatComplete, listener.onBeat)
+  shard.on(WebSocketShardEvents.HeartbeatComplete, listener.onHeartbeat)
   shard.on(WebSocketShardEvents.Ready, ({ data }) => listener.onReady(data))
   shard.on(WebSocketShardEvents.Resumed, listener.onResumed)
   shard.on(WebSocketShardEvents.Dispatch, ({ data }) => listener.onDispatch(data))
@@ -194,7 +195,7 @@ function createShard(strategy: ShardStrategy, listener: ShardListener): Shard {
       // Its promise is about the first try only; what becomes of all tries is told to the listener.
       shard.connect().catch((error) => listener.onError(error instanceof Error ? error : new Error(messageOf(error))))
     },
-    beat(sequence) {
+    sendHeartbeat(sequence) {
       shard.send({ op: 1, d: sequence }).catch((error) => listener.onError(new Error(messageOf(error))))
     },
     destroy: (code) => shard.destroy({ code }),
@@ -204,10 +205,10 @@ function createShard(strategy: ShardStrategy, listener: ShardListener): Shard {
 export default definePlatform({
   createAdapter: (context) => createAdapter(context),
   async diagnose({ options: given }, signal) {
-    const options = readOptions(given)
+    const options = parseOptions(given)
     const rest = createRest(options)
     try {
-      return await look(createApi(rest), signal)
+      return await diagnose(createApi(rest), signal)
     } finally {
       rest.clearHashSweeper()
       rest.clearHandlerSweeper()

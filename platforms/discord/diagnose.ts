@@ -1,55 +1,55 @@
 /**
  * One look at a bot, for `hermes doctor`: its token, what it may hear, where it is.
  */
-import type { Diagnosis } from '#sdk'
-import type { Api } from './api.ts'
-import { explain, isUnauthorised } from './errors.ts'
-import { asObject, hasBit, numberAt, objectAt, wordsAt } from './wire.ts'
+import type { DiagnosticResult } from '#sdk'
+import type { Api } from './connection/api.ts'
+import { describeError, isUnauthorised } from './errors.ts'
+import { asRecord, hasFlag, nonEmptyTextAt, numberAt, recordAt } from './inbound/payload.ts'
 
 /** Flags of an application: a bot on many servers has the first, one on few the second. */
-const messageContent = 1 << 18
-const messageContentLimited = 1 << 19
+const messageContentFlag = 1 << 18
+const messageContentLimitedFlag = 1 << 19
 
-const portal = 'the Developer Portal (discord.com/developers/applications)'
+const developerPortal = 'the Developer Portal (discord.com/developers/applications)'
 
 /** Never rejects; changes nothing at Discord. */
-export async function look(
+export async function diagnose(
   api: Pick<Api, 'currentUser' | 'application' | 'gatewayBot'>,
   signal: AbortSignal,
-): Promise<readonly Diagnosis[]> {
+): Promise<readonly DiagnosticResult[]> {
   try {
-    const user = asObject(await api.currentUser(signal))
-    const application = asObject(await api.application(signal))
-    const gateway = asObject(await api.gatewayBot(signal))
-    const name = wordsAt(user, 'username') ?? 'a bot'
+    const user = asRecord(await api.currentUser(signal))
+    const application = asRecord(await api.application(signal))
+    const gateway = asRecord(await api.gatewayBot(signal))
+    const name = nonEmptyTextAt(user, 'username') ?? 'a bot'
     return [
       { state: 'ok', text: `The token belongs to ${name}.` },
-      intentOf(application),
-      ...serversOf(application),
-      sessionsOf(gateway),
+      diagnoseIntent(application),
+      ...diagnoseServers(application),
+      diagnoseSessions(gateway),
     ]
   } catch (error) {
     if (!isUnauthorised(error)) {
       const advice = 'Look whether this machine reaches discord.com, and whether api_url is right where it is set.'
-      return [{ state: 'problem', text: `${explain(error)}.`, advice }]
+      return [{ state: 'problem', text: `${describeError(error)}.`, advice }]
     }
-    const advice = `Open ${portal}, your application → Bot → Reset Token, and put the new one into DISCORD_BOT_TOKEN.`
+    const advice = `Open ${developerPortal}, your application → Bot → Reset Token, and put the new one into DISCORD_BOT_TOKEN.`
     return [{ state: 'problem', text: 'Discord does not accept the token.', advice }]
   }
 }
 
-function intentOf(application: Readonly<Record<string, unknown>>): Diagnosis {
-  if (hasBit(application, 'flags', messageContent) || hasBit(application, 'flags', messageContentLimited)) {
+function diagnoseIntent(application: Readonly<Record<string, unknown>>): DiagnosticResult {
+  if (hasFlag(application, 'flags', messageContentFlag) || hasFlag(application, 'flags', messageContentLimitedFlag)) {
     return { state: 'ok', text: 'The bot may read messages (Message Content Intent).' }
   }
   return {
     state: 'problem',
     text: 'The bot may not read messages: Message Content Intent is off, and Discord refuses the connection (4014).',
-    advice: `Open ${portal}, your application → Bot → Privileged Gateway Intents, and switch on Message Content Intent.`,
+    advice: `Open ${developerPortal}, your application → Bot → Privileged Gateway Intents, and switch on Message Content Intent.`,
   }
 }
 
-function serversOf(application: Readonly<Record<string, unknown>>): Diagnosis[] {
+function diagnoseServers(application: Readonly<Record<string, unknown>>): DiagnosticResult[] {
   const count = numberAt(application, 'approximate_guild_count')
   if (count === undefined) return []
   if (count > 0) return [{ state: 'ok', text: `The bot is on ${count === 1 ? 'one server' : `${count} servers`}.` }]
@@ -62,8 +62,8 @@ function serversOf(application: Readonly<Record<string, unknown>>): Diagnosis[] 
   ]
 }
 
-function sessionsOf(gateway: Readonly<Record<string, unknown>>): Diagnosis {
-  const limit = objectAt(gateway, 'session_start_limit')
+function diagnoseSessions(gateway: Readonly<Record<string, unknown>>): DiagnosticResult {
+  const limit = recordAt(gateway, 'session_start_limit')
   const remaining = numberAt(limit, 'remaining')
   const total = numberAt(limit, 'total')
   if (remaining === undefined || total === undefined) return { state: 'ok', text: 'The gateway of Discord answers.' }

@@ -2,12 +2,12 @@
  * What Discord's refusals mean: for the sender what to do next, for people what to change.
  */
 import { DiscordAPIError, HTTPError, RateLimitError } from '@discordjs/rest'
-import { HermesError, messageOf, neverArrived, type SendResult, systemCode } from '#sdk'
+import { HermesError, isConnectError, messageOf, type SendResult, systemCode } from '#sdk'
 
-type Failure = Extract<SendResult, { success: false }>
+type SendFailure = Extract<SendResult, { success: false }>
 
 /** Discord's error codes that people can do something about. */
-const advice: Readonly<Record<number, string>> = {
+const errorDescriptions: Readonly<Record<number, string>> = {
   10003: 'the channel or thread does not exist (any more)',
   10008: 'the message does not exist (any more)',
   10015: 'the webhook does not exist (any more)',
@@ -29,7 +29,7 @@ const advice: Readonly<Record<number, string>> = {
 }
 
 /** These mean "not now" although they come as refusals. */
-const limitCodes: ReadonlySet<unknown> = new Set([20016, 20022, 20028, 30046, 40062])
+const rateLimitCodes: ReadonlySet<unknown> = new Set([20016, 20022, 20028, 30046, 40062])
 const defaultRetryMs = 5_000
 
 /** The code of Discord's error; undefined for anything else. */
@@ -38,7 +38,7 @@ export function codeOf(error: unknown): number | undefined {
 }
 
 /** Discord has looked at the call and will never take it. */
-export function isRefusal(error: unknown): boolean {
+export function isRejected(error: unknown): boolean {
   return error instanceof DiscordAPIError && error.status !== 401 && error.status !== 429
 }
 
@@ -55,9 +55,9 @@ export function isUnauthorised(error: unknown): boolean {
 /**
  * What a call that failed means for the outbox. `creates`: it may have made a message although it failed. Never throws.
  */
-export function resultOf(error: unknown, creates: boolean): Failure {
-  const told = explain(error)
-  const failure = (problem: Failure['problem'], more: Partial<Failure> = {}): Failure => {
+export function toSendResult(error: unknown, creates: boolean): SendFailure {
+  const told = describeError(error)
+  const failure = (problem: SendFailure['problem'], more: Partial<SendFailure> = {}): SendFailure => {
     return { success: false, problem, error: told, ...more }
   }
   if (error instanceof RateLimitError) {
@@ -66,19 +66,19 @@ export function resultOf(error: unknown, creates: boolean): Failure {
   }
   if (isUnauthorised(error)) return failure('unauthorised')
   if (error instanceof DiscordAPIError) {
-    if (limitCodes.has(error.code)) return failure('rate-limited', { retryAfterMs: defaultRetryMs, scope: 'chat' })
+    if (rateLimitCodes.has(error.code)) return failure('rate-limited', { retryAfterMs: defaultRetryMs, scope: 'chat' })
     return failure(error.status === 408 ? 'temporary' : 'rejected')
   }
   if (error instanceof HTTPError && error.status < 500) return failure('rejected')
-  return failure('temporary', creates && !neverArrived(error) ? { maybeSent: true } : {})
+  return failure('temporary', creates && !isConnectError(error) ? { maybeSent: true } : {})
 }
 
 /** One sentence for people. Never holds a token. */
-export function explain(error: unknown): string {
+export function describeError(error: unknown): string {
   if (error instanceof RateLimitError) return 'Discord limits how often the bot may do this'
   if (isUnauthorised(error)) return 'Discord does not accept the token of the bot'
   if (error instanceof DiscordAPIError) {
-    const known = typeof error.code === 'number' ? advice[error.code] : undefined
+    const known = typeof error.code === 'number' ? errorDescriptions[error.code] : undefined
     const said = `${error.message.replaceAll('\n', '; ')} (${error.code})`
     return known === undefined ? `Discord refused: ${said}` : `${known}. Discord says: ${said}`
   }
@@ -89,7 +89,7 @@ export function explain(error: unknown): string {
 }
 
 /** For `connect`: an error that says whether trying again can help. */
-export function connectError(error: unknown): HermesError {
+export function toConnectError(error: unknown): HermesError {
   const code = isUnauthorised(error) ? 'platform/unauthorised' : 'platform/connect-failed'
-  return new HermesError(code, `${explain(error)}.`, { cause: error })
+  return new HermesError(code, `${describeError(error)}.`, { cause: error })
 }

@@ -6,26 +6,26 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { LogLevel, SocketModeReceiver, webApi } from '@slack/bolt'
-import { type DiagnosedAccount, definePlatform, type Logger, type PlatformAdapter, type PlatformContext } from '#sdk'
-import { createAccount, type Network } from './account.ts'
+import { type DiagnosticContext, definePlatform, type Logger, type PlatformAdapter, type PlatformContext } from '#sdk'
+import { createAccount, type SlackTransport } from './connection/account.ts'
+import { createApi, type RawApiCall } from './connection/api.ts'
+import { openSocketMode } from './connection/socket-mode.ts'
 import { diagnose } from './diagnose.ts'
-import { readOptions, type SlackOptions } from './options.ts'
-import { openSocketMode } from './socket-mode.ts'
-import { type ApiCall, createWeb } from './web.ts'
+import { parseOptions, type SlackOptions } from './options.ts'
 
 /** A pong must have come within it; a ping goes out every third of it. */
 const pingTimeoutMs = 4_000
 
 export function createAdapter(context: PlatformContext): PlatformAdapter {
-  const options = readOptions(context.options, context.account)
-  return createAccount(context, options, networkOf(options, context.log))
+  const options = parseOptions(context.options, context.account)
+  return createAccount(context, options, createTransport(options, context.log))
 }
 
-function networkOf(options: SlackOptions, log: Logger): Network {
+function createTransport(options: SlackOptions, log: Logger): SlackTransport {
   const { apiUrl, trustedOrigin, transport } = options
-  const logger = sdkLogger((line) => log.debug({ sdk: line }, 'said by the SDK of Slack'))
+  const logger = createSdkLogger((line) => log.debug({ sdk: line }, 'said by the SDK of Slack'))
   return {
-    call: apiCalls(options.botToken, apiUrl, logger),
+    call: createApiCall(options.botToken, apiUrl, logger),
     async openSocket(events, signal) {
       if (transport.mode !== 'socket') throw new Error('there is no socket in http mode')
       const receiver = new SocketModeReceiver({
@@ -50,7 +50,7 @@ function networkOf(options: SlackOptions, log: Logger): Network {
 }
 
 /** The SDK's client takes no signal for one call, so each call carries its own in the context it runs in. */
-function apiCalls(token: string, apiUrl: string, logger: SdkLogger): ApiCall {
+function createApiCall(token: string, apiUrl: string, logger: SdkLogger): RawApiCall {
   const signals = new AsyncLocalStorage<AbortSignal>()
   const client = new webApi.WebClient(token, {
     ...clientOptions(apiUrl),
@@ -70,7 +70,7 @@ function clientOptions(apiUrl: string) {
 type SdkLogger = NonNullable<webApi.WebClientOptions['logger']>
 
 /** What the SDK says beside its answers; its debug lines hold whole messages and are dropped. */
-function sdkLogger(say: (line: string) => void): SdkLogger {
+function createSdkLogger(say: (line: string) => void): SdkLogger {
   const tell = (...parts: unknown[]) => say(parts.map(String).join(' ').slice(0, 500))
   const nothing = () => undefined
   return {
@@ -86,14 +86,20 @@ function sdkLogger(say: (line: string) => void): SdkLogger {
 
 export default definePlatform({
   createAdapter,
-  async diagnose({ account, options: given, gatewayUrl }: DiagnosedAccount, signal) {
-    const options = readOptions(given, account)
-    const silent = sdkLogger(() => undefined)
+  async diagnose({ account, options: given, gatewayUrl }: DiagnosticContext, signal) {
+    const options = parseOptions(given, account)
+    const silent = createSdkLogger(() => undefined)
     const asking = (token: string) => {
-      const call = createWeb({ call: apiCalls(token, options.apiUrl, silent), clock: Date.now, ended: signal })
+      const call = createApi({ call: createApiCall(token, options.apiUrl, silent), clock: Date.now, stopping: signal })
       return (method: string) => call(method, {}, signal)
     }
     const appToken = options.transport.mode === 'socket' ? options.transport.appToken : ''
-    return await diagnose({ account, options, gatewayUrl, bot: asking(options.botToken), app: asking(appToken) })
+    return await diagnose({
+      account,
+      options,
+      gatewayUrl,
+      callWithBotToken: asking(options.botToken),
+      callWithAppToken: asking(appToken),
+    })
   },
 })

@@ -4,11 +4,11 @@
  * Slack answers with a word (`channel_not_found`), a status (5xx), "too many" (429) or not at all; the SDK throws a class
  * for each, told apart by its `code`.
  */
-import { messageOf, neverArrived, type SendProblem } from '#sdk'
-import { type Fields, fieldsIn, fieldsOf, numberIn, textIn } from './payload.ts'
+import { isConnectError, messageOf, type SendFailureKind } from '#sdk'
+import { asRecord, type JsonRecord, numberAt, recordAt, textAt } from './inbound/payload.ts'
 
-export interface Failure {
-  readonly problem: SendProblem
+export interface CallFailure {
+  readonly problem: SendFailureKind
   /** In plain words, with Slack's own word at the end. */
   readonly error: string
   /** Slack's word; absent where Slack did not say any. */
@@ -21,49 +21,50 @@ export interface Failure {
   readonly maybeSent?: boolean
 }
 
-export function failureOf(thrown: unknown, method: string): Failure {
-  const error = fieldsOf(thrown)
-  switch (textIn(error, 'code')) {
+export function toCallFailure(thrown: unknown, method: string): CallFailure {
+  const error = asRecord(thrown)
+  switch (textAt(error, 'code')) {
     case 'slack_webapi_platform_error':
-      return refusal(fieldsIn(error, 'data'), method)
+      return fromErrorResponse(recordAt(error, 'data'), method)
     case 'slack_webapi_rate_limited_error':
-      return tooMany(method, numberIn(error, 'retryAfter'))
+      return rateLimited(method, numberAt(error, 'retryAfter'))
     case 'slack_webapi_http_error':
       return {
         problem: 'temporary',
-        error: `Slack answered with the status ${numberIn(error, 'statusCode') ?? 'unknown'}`,
+        error: `Slack answered with the status ${numberAt(error, 'statusCode') ?? 'unknown'}`,
         maybeSent: true,
       }
     default:
-      return lostCall(thrown, method)
+      return fromNetworkError(thrown, method)
   }
 }
 
 /** What Slack says with `ok: false`. */
-function refusal(data: Fields, method: string): Failure {
-  const code = textIn(data, 'error') ?? ''
+function fromErrorResponse(data: JsonRecord, method: string): CallFailure {
+  const code = textAt(data, 'error') ?? ''
   if (!/^[a-z0-9_]{1,60}$/.test(code)) {
     // A proxy or a captive portal, for example.
     return { problem: 'temporary', error: 'what answered was not Slack', maybeSent: true }
   }
   if (code === 'ratelimited' || code === 'rate_limited') {
-    return { ...tooMany(method, numberIn(fieldsIn(data, 'response_metadata'), 'retryAfter')), code }
+    return { ...rateLimited(method, numberAt(recordAt(data, 'response_metadata'), 'retryAfter')), code }
   }
-  const needed = textIn(data, 'needed')
-  const advice = code === 'missing_scope' && needed !== undefined ? `the app lacks the scope ${needed}` : words[code]
+  const needed = textAt(data, 'needed')
+  const advice =
+    code === 'missing_scope' && needed !== undefined ? `the app lacks the scope ${needed}` : errorDescriptions[code]
   const error = advice === undefined ? `Slack refused ${method}: ${code}` : `${advice} (${code})`
   if (isUnauthorised(code, method)) return { problem: 'unauthorised', error, code }
   // As documented, some of it may have been done before the error.
-  if (failing.has(code)) return { problem: 'temporary', error, code, maybeSent: true }
+  if (serverErrors.has(code)) return { problem: 'temporary', error, code, maybeSent: true }
   return { problem: 'rejected', error, code }
 }
 
 /** A method that is not for bots says of the token what else is said of a wrong one. */
 function isUnauthorised(code: string, method: string): boolean {
-  return unauthorised.has(code) || (code === 'not_allowed_token_type' && forEveryBot.has(method))
+  return unauthorisedErrors.has(code) || (code === 'not_allowed_token_type' && methodsOfEveryBot.has(method))
 }
 
-function tooMany(method: string, retryAfter: number | undefined): Failure {
+function rateLimited(method: string, retryAfter: number | undefined): CallFailure {
   return {
     problem: 'rate-limited',
     error: `Slack limits the rate of ${method}`,
@@ -75,27 +76,27 @@ function tooMany(method: string, retryAfter: number | undefined): Failure {
 }
 
 /** No answer came. Where no connection was made, nothing was asked either. */
-function lostCall(thrown: unknown, method: string): Failure {
+function fromNetworkError(thrown: unknown, method: string): CallFailure {
   const reason = messageOf(thrown)
-  if (reason.includes('Retry header')) return tooMany(method, undefined)
-  const codes = codesIn(thrown)
-  const never = neverArrived(thrown)
+  if (reason.includes('Retry header')) return rateLimited(method, undefined)
+  const codes = systemCodesIn(thrown)
+  const never = isConnectError(thrown)
   const detail = codes.length > 0 ? codes.join(', ') : reason.replace(/^A request error occurred: /, '')
   const error = never ? `Slack could not be reached (${detail})` : `Slack did not answer ${method} (${detail})`
   return { problem: 'temporary', error, ...(never ? {} : { maybeSent: true }) }
 }
 
 /** The system's words, wherever in the chain of causes they stand. */
-function codesIn(thrown: unknown, depth = 0): string[] {
+function systemCodesIn(thrown: unknown, depth = 0): string[] {
   if (!(thrown instanceof Error) || depth > 5) return []
   const original = 'original' in thrown ? thrown.original : undefined
   const several = 'errors' in thrown && Array.isArray(thrown.errors) ? thrown.errors : []
   const own = 'code' in thrown && typeof thrown.code === 'string' && /^[A-Z_]+$/.test(thrown.code) ? [thrown.code] : []
-  const below = [thrown.cause ?? original, ...several].flatMap((one) => codesIn(one, depth + 1))
+  const below = [thrown.cause ?? original, ...several].flatMap((one) => systemCodesIn(one, depth + 1))
   return [...new Set([...own, ...below])]
 }
 
-const unauthorised: ReadonlySet<string> = new Set([
+const unauthorisedErrors: ReadonlySet<string> = new Set([
   'not_authed',
   'invalid_auth',
   'account_inactive',
@@ -105,9 +106,9 @@ const unauthorised: ReadonlySet<string> = new Set([
   'team_access_not_granted',
 ])
 
-const forEveryBot: ReadonlySet<string> = new Set(['auth.test', 'apps.connections.open', 'chat.postMessage'])
+const methodsOfEveryBot: ReadonlySet<string> = new Set(['auth.test', 'apps.connections.open', 'chat.postMessage'])
 
-const failing: ReadonlySet<string> = new Set([
+const serverErrors: ReadonlySet<string> = new Set([
   'fatal_error',
   'internal_error',
   'service_unavailable',
@@ -115,7 +116,7 @@ const failing: ReadonlySet<string> = new Set([
   'team_added_to_org',
 ])
 
-const words: Readonly<Record<string, string>> = {
+const errorDescriptions: Readonly<Record<string, string>> = {
   not_authed: 'no token was sent',
   invalid_auth: 'Slack does not know the token',
   account_inactive: 'the app was removed from the workspace, or its token belongs to a deleted user',

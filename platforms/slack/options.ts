@@ -12,25 +12,25 @@ export interface SlackOptions {
   readonly apiUrl: string
   /** The origin of `api_url`, where the operator has set one: it may lie in a private network. */
   readonly trustedOrigin: string | undefined
-  readonly rules: Rules
+  readonly rules: MessageRules
   readonly richBlocks: boolean
   readonly typingText: string
 }
 
 /** What of all that is said in a workspace is meant for the agent. */
-export interface Rules {
+export interface MessageRules {
   readonly requireMention: boolean
   readonly strictMention: boolean
-  readonly freeChannels: readonly string[]
+  readonly freeResponseChannels: readonly string[]
   readonly ignoredChannels: readonly string[]
   readonly replyInThread: boolean
   readonly allowBots: 'none' | 'mentions' | 'all'
 }
 
-export const slackApi = 'https://slack.com/api/'
+export const defaultApiUrl = 'https://slack.com/api/'
 
 /** Throws `config/invalid`, naming the key, where something is missing that the mode needs. */
-export function readOptions(options: Readonly<Record<string, unknown>>, account: string): SlackOptions {
+export function parseOptions(options: Readonly<Record<string, unknown>>, account: string): SlackOptions {
   const where = account === 'default' ? 'platforms.slack' : `platforms.slack.accounts.${account}`
   const text = (key: string) => {
     const value = options[key]
@@ -51,34 +51,34 @@ export function readOptions(options: Readonly<Record<string, unknown>>, account:
       options['mode'] === 'http'
         ? { mode: 'http', signingSecret: needed('signing_secret', 'SLACK_SIGNING_SECRET', 'mode: http needs it') }
         : { mode: 'socket', appToken: needed('app_token', 'SLACK_APP_TOKEN', 'mode: socket needs it') },
-    apiUrl: own === '' ? slackApi : baseOf(own, `${where}.api_url`),
-    trustedOrigin: own === '' ? undefined : new URL(baseOf(own, `${where}.api_url`)).origin,
-    rules: readRules(options),
+    apiUrl: own === '' ? defaultApiUrl : parseBaseUrl(own, `${where}.api_url`),
+    trustedOrigin: own === '' ? undefined : new URL(parseBaseUrl(own, `${where}.api_url`)).origin,
+    rules: parseRules(options),
     richBlocks: options['rich_blocks'] === true,
     typingText: text('typing_status_text') || 'is thinking...',
   }
 }
 
 /** The rules alone, with their defaults. */
-export function readRules(options: Readonly<Record<string, unknown>>): Rules {
+export function parseRules(options: Readonly<Record<string, unknown>>): MessageRules {
   const bots = options['allow_bots']
   return {
     requireMention: options['require_mention'] !== false,
     strictMention: options['strict_mention'] === true,
-    freeChannels: listOf(options['free_response_channels']),
-    ignoredChannels: listOf(options['ignored_channels']),
+    freeResponseChannels: textList(options['free_response_channels']),
+    ignoredChannels: textList(options['ignored_channels']),
     replyInThread: options['reply_in_thread'] !== false,
     allowBots: bots === 'mentions' || bots === 'all' ? bots : 'none',
   }
 }
 
-function baseOf(address: string, key: string): string {
+function parseBaseUrl(address: string, key: string): string {
   if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) {
     throw new HermesError('config/invalid', `${key} is not the address of a server (https://…).`)
   }
   return address.endsWith('/') ? address : `${address}/`
 }
 
-function listOf(value: unknown): string[] {
+function textList(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((id) => typeof id === 'string') : []
 }

@@ -7,44 +7,44 @@ import { performance } from 'node:perf_hooks'
 import { Telegram } from 'telegraf'
 import {
   type Attachment,
-  type DiagnosedAccount,
+  type DiagnosticContext,
   definePlatform,
   messageOf,
   type PlatformAdapter,
   type PlatformContext,
-  pause,
+  sleep,
 } from '#sdk'
-import { type BotApi, createBotApi, type TelegrafClient } from './bot-api.ts'
-import { updateMenu } from './commands.ts'
+import { allowedUpdates } from './connection/allowed-updates.ts'
+import { type BotApi, createBotApi, type TelegrafClient } from './connection/api.ts'
+import { setBotCommands } from './connection/commands.ts'
+import { fetchIdentity, toConnectError } from './connection/identity.ts'
+import { createPolling, type Polling } from './connection/polling.ts'
+import { watchWebhook } from './connection/watchdog.ts'
+import { createWebhookRoute } from './connection/webhook.ts'
+import { deleteOwnWebhook, fetchWebhookInfo, setWebhook } from './connection/webhook-registration.ts'
 import { diagnose } from './diagnose.ts'
-import { createTokenRedactor } from './fault.ts'
-import { connectError, whoAmI } from './identity.ts'
-import { createIntake, type HandIn } from './intake.ts'
-import { createLimits } from './limits.ts'
-import { locateFile } from './locate.ts'
+import { createTokenRedactor } from './errors.ts'
+import { resolveAttachmentUrl } from './inbound/attachment-url.ts'
+import { createIngest, type Ingest } from './inbound/ingest.ts'
 import { parseOptions, type TelegramOptions } from './options.ts'
-import { createPoll, type Poll } from './poll.ts'
-import { leaveWebhook, setWebhook, webhookInfo } from './registration.ts'
-import { createSender } from './sender.ts'
-import { allowedUpdates } from './updates.ts'
-import { webhookRoute } from './webhook.ts'
-import { watchWebhook } from './webhook-watch.ts'
+import { createRateLimitScope } from './outbound/rate-limit-scope.ts'
+import { createSender } from './outbound/sender.ts'
 
 /** Telegram takes uploads of this size; a Bot API server of one's own takes more. */
-const uploadBytes = 50_000_000
-const ownServerUploadBytes = 2_000_000_000
+const maxUploadBytes = 50_000_000
+const ownServerMaxUploadBytes = 2_000_000_000
 
 export function createAdapter(context: PlatformContext): PlatformAdapter {
   const options = parseOptions(context.options, context.account)
-  const api = openApi(options)
+  const api = createApi(options)
   const stopping = new AbortController()
   const now = () => performance.now()
   const sender = createSender({
     api,
-    maxUploadBytes: options.ownApiRoot ? ownServerUploadBytes : uploadBytes,
-    limits: createLimits(now),
+    maxUploadBytes: options.ownApiRoot ? ownServerMaxUploadBytes : maxUploadBytes,
+    rateLimitScope: createRateLimitScope(now),
   })
-  let poll: Poll | undefined
+  let poll: Polling | undefined
   /** What goes on beside the messages, until the end. */
   const tasks: Promise<void>[] = []
 
@@ -58,10 +58,10 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     async connect(signal) {
       const until = AbortSignal.any([signal, stopping.signal])
       const [{ username }] = await Promise.all([
-        whoAmI(api, until),
-        options.webhook === undefined ? leave(until) : undefined,
+        fetchIdentity(api, until),
+        options.webhook === undefined ? removeWebhook(until) : undefined,
       ])
-      const handIn = intakeFor(username)
+      const handIn = createIngestFor(username)
       if (options.webhook === undefined) await startPolling(handIn, until)
       else await startWebhook(options.webhook, handIn, until)
       tasks.push(registerCommands())
@@ -74,14 +74,15 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     locate: (attachment, signal) => locate(attachment, signal),
   }
 
-  function intakeFor(username: string): HandIn {
+  function createIngestFor(username: string): Ingest {
     const { platform, account } = context
-    return createIntake({
+    return createIngest({
       context,
-      view: { platform, account, botId: options.botId, username, groups: options.groups },
+      normalizeContext: { platform, account, botId: options.botId, username, groups: options.groups },
       signal: stopping.signal,
-      answerPress: (id, text, signal) => api.call('answerCallbackQuery', { callback_query_id: id, text }, signal),
-      tell: (source, text, signal) => {
+      answerCallbackQuery: (id, text, signal) =>
+        api.call('answerCallbackQuery', { callback_query_id: id, text }, signal),
+      sendNotice: (source, text, signal) => {
         const target = { platform, account, chatId: source.chatId }
         const thread = source.threadId === undefined ? {} : { threadId: source.threadId }
         const replyTo = source.messageId === undefined ? {} : { replyTo: source.messageId }
@@ -91,44 +92,44 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     })
   }
 
-  async function startPolling(handIn: HandIn, until: AbortSignal): Promise<void> {
-    poll = createPoll({
+  async function startPolling(ingest: Ingest, until: AbortSignal): Promise<void> {
+    poll = createPolling({
       getUpdates: (question, signal) =>
         api.call('getUpdates', { ...question, limit: 100, allowed_updates: allowedUpdates }, signal),
-      handIn,
+      ingest,
       health: context.health,
       refused: context.refused,
       received: context.received,
-      pause,
+      sleep,
       now,
       random: Math.random,
       log: context.log,
     })
-    await poll.start(until).catch(explain)
+    await poll.start(until).catch(throwConnectError)
   }
 
   async function startWebhook(
     webhook: { url: string; secret: string },
-    handIn: HandIn,
+    ingest: Ingest,
     until: AbortSignal,
   ): Promise<void> {
     const { secret, url } = webhook
     const { webhookPath: path } = options
-    context.route(webhookRoute({ path, secret, handIn, received: context.received }))
-    await setWebhook(api, webhook, until).catch(explain)
-    const info = (signal: AbortSignal) => webhookInfo(api, signal)
+    context.route(createWebhookRoute({ path, secret, ingest, received: context.received }))
+    await setWebhook(api, webhook, until).catch(throwConnectError)
+    const fetchInfo = (signal: AbortSignal) => fetchWebhookInfo(api, signal)
     const { health, received, clock } = context
-    tasks.push(watchWebhook({ url, info, health, received, pause, clock }, stopping.signal))
+    tasks.push(watchWebhook({ url, fetchInfo, health, received, sleep, clock }, stopping.signal))
   }
 
-  function leave(until: AbortSignal): Promise<void> {
-    return leaveWebhook(api, options.webhookPath, until).catch(explain)
+  function removeWebhook(until: AbortSignal): Promise<void> {
+    return deleteOwnWebhook(api, options.webhookPath, until).catch(throwConnectError)
   }
 
   /** Nobody waits for the menu, and a bot without one works. Never rejects. */
   async function registerCommands(): Promise<void> {
     try {
-      const changed = await updateMenu(api, context.commands(), stopping.signal)
+      const changed = await setBotCommands(api, context.commands(), stopping.signal)
       if (changed) context.log.info({}, 'the menu of commands was changed')
     } catch (error) {
       if (!stopping.signal.aborted)
@@ -139,15 +140,15 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
   async function locate({ ref }: Attachment, signal: AbortSignal) {
     if (ref === undefined) throw new Error('The attachment has no name that Telegram knows.')
     const trusted = options.ownApiRoot ? { trusted: new URL(options.apiRoot).origin } : {}
-    return await locateFile({ api, ...trusted }, ref, signal)
+    return await resolveAttachmentUrl({ api, ...trusted }, ref, signal)
   }
 }
 
-function explain(error: unknown): never {
-  throw connectError(error)
+function throwConnectError(error: unknown): never {
+  throw toConnectError(error)
 }
 
-function openApi({ token, apiRoot }: TelegramOptions): BotApi {
+function createApi({ token, apiRoot }: TelegramOptions): BotApi {
   // An idle connection that the other side has closed, or that has died, would lose the next message: ours are closed first.
   const agent = new Agent({ keepAlive: true, timeout: 5_000 })
   const client: TelegrafClient = new Telegram(token, { apiRoot, agent })
@@ -156,8 +157,8 @@ function openApi({ token, apiRoot }: TelegramOptions): BotApi {
 
 export default definePlatform({
   createAdapter,
-  async diagnose({ account, options }: DiagnosedAccount, signal) {
+  async diagnose({ account, options }: DiagnosticContext, signal) {
     const parsed = parseOptions(options, account)
-    return await diagnose(openApi(parsed), parsed, signal)
+    return await diagnose(createApi(parsed), parsed, signal)
   },
 })

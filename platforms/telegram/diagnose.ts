@@ -1,19 +1,23 @@
 /**
  * What `hermes doctor` says of an account: whether the token works, how messages come in, what the bot may read.
  */
-import { type Diagnosis, isHermesError, messageOf } from '#sdk'
-import type { BotApi } from './bot-api.ts'
-import { type Identity, whoAmI } from './identity.ts'
+import { type DiagnosticResult, isHermesError, messageOf } from '#sdk'
+import type { BotApi } from './connection/api.ts'
+import { type BotIdentity, fetchIdentity } from './connection/identity.ts'
+import { fetchWebhookInfo, isOwnWebhook, type WebhookInfo } from './connection/webhook-registration.ts'
 import type { TelegramOptions } from './options.ts'
-import { isOwnWebhook, type WebhookInfo, webhookInfo } from './registration.ts'
 
 /** Asks and changes nothing. Never throws. */
-export async function diagnose(api: BotApi, options: TelegramOptions, signal: AbortSignal): Promise<Diagnosis[]> {
+export async function diagnose(
+  api: BotApi,
+  options: TelegramOptions,
+  signal: AbortSignal,
+): Promise<DiagnosticResult[]> {
   try {
-    const me = await whoAmI(api, signal)
-    const info = await webhookInfo(api, signal)
-    const name: Diagnosis = { state: 'ok', text: `The token is that of @${me.username}.` }
-    return [name, ...deliveryOf(info, options), ...groupsOf(me, options)]
+    const me = await fetchIdentity(api, signal)
+    const info = await fetchWebhookInfo(api, signal)
+    const name: DiagnosticResult = { state: 'ok', text: `The token is that of @${me.username}.` }
+    return [name, ...diagnoseDelivery(info, options), ...diagnoseGroups(me, options)]
   } catch (error) {
     const advice = isHermesError(error, 'platform/unauthorised')
       ? 'Ask @BotFather for the token (/mybots → API Token) and put it into .env as TELEGRAM_BOT_TOKEN.'
@@ -22,7 +26,7 @@ export async function diagnose(api: BotApi, options: TelegramOptions, signal: Ab
   }
 }
 
-function deliveryOf({ url, pending, lastError }: WebhookInfo, options: TelegramOptions): Diagnosis[] {
+function diagnoseDelivery({ url, pending, lastError }: WebhookInfo, options: TelegramOptions): DiagnosticResult[] {
   const { webhook, webhookPath } = options
   if (webhook === undefined) {
     if (url === undefined)
@@ -34,7 +38,7 @@ function deliveryOf({ url, pending, lastError }: WebhookInfo, options: TelegramO
       'Stop the other program and remove its webhook (deleteWebhook), or give this gateway a bot of its own.'
     return [{ state: 'problem', text: `Another program receives the messages of this bot: ${originOf(url)}.`, advice }]
   }
-  const found: Diagnosis[] = []
+  const found: DiagnosticResult[] = []
   if (!/^https:\/\/[^/]+(?<!:(?!443\/|80\/|88\/|8443\/)\d+)\//.test(webhook.url) && !options.ownApiRoot) {
     found.push({
       state: 'problem',
@@ -61,10 +65,13 @@ function deliveryOf({ url, pending, lastError }: WebhookInfo, options: TelegramO
 }
 
 /** What was configured for groups may need rights that only @BotFather gives. */
-function groupsOf({ seesEverything, joinsGroups }: Identity, { groups }: TelegramOptions): Diagnosis[] {
-  const wantsAll = !groups.requireMention || groups.freeResponseChats.size > 0 || groups.hasWords
-  const found: Diagnosis[] = []
-  if (wantsAll && !seesEverything) {
+function diagnoseGroups(
+  { readsAllGroupMessages, canJoinGroups }: BotIdentity,
+  { groups }: TelegramOptions,
+): DiagnosticResult[] {
+  const wantsAll = !groups.requireMention || groups.freeResponseChats.size > 0 || groups.hasMentionPatterns
+  const found: DiagnosticResult[] = []
+  if (wantsAll && !readsAllGroupMessages) {
     found.push({
       state: 'problem',
       text: 'Privacy mode is on: in groups the bot is shown only commands, mentions and answers to it.',
@@ -72,7 +79,7 @@ function groupsOf({ seesEverything, joinsGroups }: Identity, { groups }: Telegra
         'Switch it off with @BotFather (/setprivacy), then remove the bot from the group and add it again; or make it an administrator there.',
     })
   }
-  if (wantsAll && !joinsGroups) {
+  if (wantsAll && !canJoinGroups) {
     found.push({
       state: 'problem',
       text: 'The bot may not be added to groups.',

@@ -63,20 +63,20 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
       return { success: true }
     },
     activity({ chatId }, activity) {
-      hub.publish(chatId, hub.chat(chatId).activity(activity))
-      hub.tidy(chatId)
+      hub.publish(chatId, hub.chat(chatId).applyActivity(activity))
+      hub.prune(chatId)
     },
   }
 
   function showDraft(chatId: string, id: string, message: OutboundMessage): void {
-    const event = hub.chat(chatId).draft(id, message.turnId ?? '', message.text)
+    const event = hub.chat(chatId).updateDraft(id, message.turnId ?? '', message.text)
     if (event !== null) hub.publish(chatId, [event])
   }
 
   function dropDraft(chatId: string, id: string): boolean {
     const known = hub.chat(chatId).dropDraft(id)
     if (known) hub.publish(chatId, [{ type: 'draft-gone', id }])
-    hub.tidy(chatId)
+    hub.prune(chatId)
     return known
   }
 }

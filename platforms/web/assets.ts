@@ -5,10 +5,10 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { systemCode } from '#sdk'
-import { notFound } from './answers.ts'
+import { notFoundResponse } from './responses.ts'
 
 /** The page runs its own files and nothing else: no inline code, no other origin, no markup made from strings. */
-const policy = [
+const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -21,7 +21,7 @@ const policy = [
   "trusted-types 'none'",
 ].join('; ')
 
-const types: Readonly<Record<string, string>> = {
+const contentTypes: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
   css: 'text/css; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
@@ -44,18 +44,18 @@ export function createAssets(): Assets {
     async asset(request) {
       const path = new URL(request.url).pathname
       const name = path.slice('/assets/'.length)
-      return assetPath.test(name) ? serve(request, name) : notFound(path)
+      return assetPath.test(name) ? serve(request, name) : notFoundResponse(path)
     },
   }
 
   async function serve(request: Request, name: string): Promise<Response> {
     const file = files.get(name) ?? (await load(name))
-    if (file === undefined) return notFound(new URL(request.url).pathname)
+    if (file === undefined) return notFoundResponse(new URL(request.url).pathname)
     const headers = {
-      'content-type': types[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream',
+      'content-type': contentTypes[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream',
       'cache-control': 'no-cache',
       etag: file.etag,
-      'content-security-policy': policy,
+      'content-security-policy': contentSecurityPolicy,
       'x-content-type-options': 'nosniff',
       'referrer-policy': 'no-referrer',
       'cross-origin-opener-policy': 'same-origin',
@@ -67,7 +67,7 @@ export function createAssets(): Assets {
 
   async function load(name: string): Promise<{ body: Uint8Array<ArrayBuffer>; etag: string } | undefined> {
     try {
-      const body = new Uint8Array(await readFile(urlOf(name)))
+      const body = new Uint8Array(await readFile(assetUrl(name)))
       const file = { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }
       files.set(name, file)
       return file
@@ -82,7 +82,7 @@ export function createAssets(): Assets {
  * The markdown reader comes from its package as it is: a browser can read the same module. It is found beside the
  * package's manifest, because the gateway may run a packed copy of the module that only Node understands.
  */
-function urlOf(name: string): string {
+function assetUrl(name: string): string {
   const url =
     name === 'marked.js'
       ? new URL('lib/marked.esm.js', import.meta.resolve('marked/package.json'))

@@ -8,7 +8,7 @@ import { createSubscriber, type Subscriber } from './subscriber.ts'
 
 const maxSubscribersPerChat = 20
 const maxChats = 500
-const firstLimit = 60
+const initialEntries = 60
 
 export interface Hub {
   /** A stream for a page. `after` is the last entry it knows. It ends when the signal aborts. */
@@ -19,9 +19,9 @@ export interface Hub {
   /** Something new stands in the history of this chat. */
   wake(chatId: string): void
   /** Forgets the live state of a chat if nothing moves there and nobody watches. */
-  tidy(chatId: string): void
+  prune(chatId: string): void
   /** How many pages are open. */
-  watchers(): number
+  subscriberCount(): number
   /** Ends every stream and the heartbeat. May be called twice. */
   close(): void
 }
@@ -31,16 +31,16 @@ export interface HubOptions {
   readonly info: () => WireInfo
   readonly log: Logger
   /** Pause between two heartbeats, ms; a page that misses several connects anew. */
-  readonly pingMs?: number
+  readonly pingIntervalMs?: number
 }
 
-interface Room {
+interface ChatEntryState {
   readonly live: LiveChat
   readonly subscribers: Set<Subscriber>
 }
 
-export function createHub({ history, info, log, pingMs = 15_000 }: HubOptions): Hub {
-  const rooms = new Map<string, Room>()
+export function createHub({ history, info, log, pingIntervalMs: pingMs = 15_000 }: HubOptions): Hub {
+  const rooms = new Map<string, ChatEntryState>()
   let heartbeat: NodeJS.Timeout | undefined
   let knownInfo = ''
 
@@ -52,13 +52,13 @@ export function createHub({ history, info, log, pingMs = 15_000 }: HubOptions): 
       const subscriber = createSubscriber({
         history: (query) => history(chatId, query),
         after,
-        firstLimit,
+        initialEntries,
         log,
-        greeting: { type: 'info', info: info() },
+        firstEvent: { type: 'info', info: info() },
         snapshot: () => live.snapshot(),
         onClose: () => {
           subscribers.delete(subscriber)
-          tidy(chatId)
+          prune(chatId)
         },
       })
       subscribers.add(subscriber)
@@ -76,8 +76,8 @@ export function createHub({ history, info, log, pingMs = 15_000 }: HubOptions): 
     wake(chatId) {
       for (const subscriber of rooms.get(chatId)?.subscribers ?? []) subscriber.wake()
     },
-    tidy,
-    watchers,
+    prune,
+    subscriberCount,
     close() {
       clearInterval(heartbeat)
       heartbeat = undefined
@@ -86,28 +86,28 @@ export function createHub({ history, info, log, pingMs = 15_000 }: HubOptions): 
     },
   }
 
-  function room(chatId: string): Room {
+  function room(chatId: string): ChatEntryState {
     const known = rooms.get(chatId)
     if (known !== undefined) return known
     for (const id of rooms.keys()) {
       if (rooms.size < maxChats) break
-      tidy(id)
+      prune(id)
     }
-    const created: Room = { live: createLiveChat(), subscribers: new Set() }
+    const created: ChatEntryState = { live: createLiveChat(), subscribers: new Set() }
     rooms.set(chatId, created)
     return created
   }
 
-  function tidy(chatId: string): void {
+  function prune(chatId: string): void {
     const known = rooms.get(chatId)
-    if (known?.subscribers.size === 0 && known.live.idle()) rooms.delete(chatId)
-    if (watchers() === 0) {
+    if (known?.subscribers.size === 0 && known.live.isIdle()) rooms.delete(chatId)
+    if (subscriberCount() === 0) {
       clearInterval(heartbeat)
       heartbeat = undefined
     }
   }
 
-  function watchers(): number {
+  function subscriberCount(): number {
     let count = 0
     for (const { subscribers } of rooms.values()) count += subscribers.size
     return count

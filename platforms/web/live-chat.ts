@@ -9,34 +9,34 @@ import type { DraftEvent, LiveEvent, ToolEvent } from './protocol.ts'
 const maxDrafts = 20
 const maxTurns = 8
 const maxToolsPerTurn = 100
-const maxSeqs = 64
+const maxMessages = 64
 
 export interface LiveChat {
   /** Takes the new text of a draft; returns the event for those who watch, or null when nothing changed. */
-  draft(id: string, turnId: string, text: string): DraftEvent | null
+  updateDraft(id: string, turnId: string, text: string): DraftEvent | null
   hasDraft(id: string): boolean
   dropDraft(id: string): boolean
   /** Takes what a turn does; returns the events for those who watch. */
-  activity(activity: TurnActivity): LiveEvent[]
+  applyActivity(activity: TurnActivity): LiveEvent[]
   /** Everything a newcomer must be told to see what the others see. */
   snapshot(): LiveEvent[]
   /** An accepted message is being worked on, or waits for it. */
-  began(seq: number): void
-  ended(seq: number): void
+  messageStarted(seq: number): void
+  messageEnded(seq: number): void
   /**
    * What a stop button stops. A number: the oldest message at work, which the running turn works on; later ones wait
    * behind it. `unknown`: a turn runs whose message is not known here, because it began before this process did.
    */
-  running(): number | 'unknown' | undefined
+  stopTarget(): number | 'unknown' | undefined
   /** Nothing moves here: the state may be forgotten. */
-  idle(): boolean
+  isIdle(): boolean
 }
 
 interface RunningTurn {
   /** By call id, in call order. */
   readonly tools: Map<string, ToolEvent>
   /** Nobody here sent the message it works on. */
-  readonly strange: boolean
+  readonly isForeign: boolean
 }
 
 export function createLiveChat(): LiveChat {
@@ -45,42 +45,42 @@ export function createLiveChat(): LiveChat {
   const seqs = new Map<number, true>()
 
   return {
-    began(seq) {
+    messageStarted(seq) {
       seqs.set(seq, true)
-      bound(seqs, maxSeqs)
+      evictOldest(seqs, maxMessages)
     },
-    ended: (seq) => void seqs.delete(seq),
-    running() {
-      for (const { strange } of turns.values()) if (strange) return 'unknown'
+    messageEnded: (seq) => void seqs.delete(seq),
+    stopTarget() {
+      for (const { isForeign } of turns.values()) if (isForeign) return 'unknown'
       return seqs.keys().next().value
     },
     hasDraft: (id) => drafts.has(id),
     dropDraft: (id) => drafts.delete(id),
-    draft(id, turnId, text) {
+    updateDraft(id, turnId, text) {
       const known = drafts.get(id)
       if (known?.text === text) return null
       drafts.set(id, { turnId, text })
-      bound(drafts, maxDrafts)
+      evictOldest(drafts, maxDrafts)
       const at = commonPrefix(known?.text ?? '', text)
       return { type: 'draft', id, turnId, at, text: text.slice(at) }
     },
-    activity(activity) {
+    applyActivity(activity) {
       const { turnId } = activity
       if (activity.kind === 'turn-ended') {
         turns.delete(turnId)
         return [{ type: 'turn', turnId, state: activity.status }]
       }
       const events: LiveEvent[] = []
-      const { tools, strange } = turns.get(turnId) ?? { tools: new Map(), strange: seqs.size === 0 }
+      const { tools, isForeign } = turns.get(turnId) ?? { tools: new Map(), isForeign: seqs.size === 0 }
       if (!turns.has(turnId)) {
-        turns.set(turnId, { tools, strange })
-        bound(turns, maxTurns)
+        turns.set(turnId, { tools, isForeign })
+        evictOldest(turns, maxTurns)
         events.push({ type: 'turn', turnId, state: 'running' })
       }
       if (activity.kind !== 'turn-started') {
         const tool = toolEvent(activity, tools.get(activity.callId))
         tools.set(tool.callId, tool)
-        bound(tools, maxToolsPerTurn)
+        evictOldest(tools, maxToolsPerTurn)
         events.push(tool)
       }
       return events
@@ -93,12 +93,12 @@ export function createLiveChat(): LiveChat {
       for (const [id, { turnId, text }] of drafts) events.push({ type: 'draft', id, turnId, at: 0, text })
       return events
     },
-    idle: () => drafts.size === 0 && turns.size === 0 && seqs.size === 0,
+    isIdle: () => drafts.size === 0 && turns.size === 0 && seqs.size === 0,
   }
 }
 
 /** Forgets the oldest. */
-function bound<Key>(map: Map<Key, unknown>, max: number): void {
+function evictOldest<Key>(map: Map<Key, unknown>, max: number): void {
   for (const key of map.keys()) {
     if (map.size <= max) return
     map.delete(key)

@@ -4,11 +4,11 @@
  */
 import type { EventKey, HttpRoute, MessageEvent, PlatformContext } from '#sdk'
 import { brand, HermesError, messageOf, parseCommand } from '#sdk'
-import { answering, json } from './answers.ts'
 import type { Assets } from './assets.ts'
-import { earlier } from './earlier.ts'
+import { readHistoryPage } from './history-page.ts'
 import type { Hub } from './hub.ts'
-import { parseChat, parseChatBody, parseEntryId, parseSentMessage } from './requests.ts'
+import { parseChatId, parseChatIdBody, parseEntryId, parseSentMessage } from './parse-request.ts'
+import { jsonResponse, withErrorResponse } from './responses.ts'
 
 export interface RouteDeps {
   readonly context: PlatformContext
@@ -20,8 +20,8 @@ export interface RouteDeps {
 
 /** Every address the adapter serves. */
 export function createRoutes({ context, hub, assets, closing }: RouteDeps): HttpRoute[] {
-  const open = (handle: (request: Request) => Promise<Response> | Response) => (request: Request) =>
-    answering(() => {
+  const whileOpen = (handle: (request: Request) => Promise<Response> | Response) => (request: Request) =>
+    withErrorResponse(() => {
       if (closing.aborted) throw new HermesError('http/starting')
       return handle(request)
     })
@@ -29,15 +29,15 @@ export function createRoutes({ context, hub, assets, closing }: RouteDeps): Http
   return [
     { method: 'GET', path: '/', access: 'public', handle: assets.page },
     { method: 'GET', path: '/assets/*', access: 'public', handle: assets.asset },
-    { method: 'GET', path: '/web/stream', access: 'token', handle: open(stream) },
-    { method: 'GET', path: '/web/history', access: 'token', handle: open(history) },
-    { method: 'POST', path: '/web/messages', access: 'token', handle: open(send) },
-    { method: 'POST', path: '/web/stop', access: 'token', handle: open(stop) },
+    { method: 'GET', path: '/web/stream', access: 'token', handle: whileOpen(stream) },
+    { method: 'GET', path: '/web/history', access: 'token', handle: whileOpen(history) },
+    { method: 'POST', path: '/web/messages', access: 'token', handle: whileOpen(send) },
+    { method: 'POST', path: '/web/stop', access: 'token', handle: whileOpen(stop) },
   ]
 
   function stream(request: Request): Response {
     const query = new URL(request.url).searchParams
-    const chat = parseChat(query.get('chat'))
+    const chat = parseChatId(query.get('chat'))
     const body = hub.subscribe(chat, parseEntryId('after', query.get('after')), request.signal)
     return new Response(body, {
       headers: {
@@ -52,9 +52,9 @@ export function createRoutes({ context, hub, assets, closing }: RouteDeps): Http
 
   async function history(request: Request): Promise<Response> {
     const query = new URL(request.url).searchParams
-    const chat = parseChat(query.get('chat'))
+    const chat = parseChatId(query.get('chat'))
     const before = parseEntryId('before', query.get('before'))
-    return json(200, await earlier((limits) => context.history(chat, limits), before))
+    return jsonResponse(200, await readHistoryPage((limits) => context.history(chat, limits), before))
   }
 
   async function send(request: Request): Promise<Response> {
@@ -62,38 +62,38 @@ export function createRoutes({ context, hub, assets, closing }: RouteDeps): Http
     const accepted = await context.accept(eventOf(chat, text, id), [brand<EventKey>(`web:${chat}:${id}`)])
     if (accepted.status === 'refused') throw new HermesError('inbox/refused', accepted.reason)
     const { seq } = accepted
-    if (accepted.status === 'duplicate') return json(202, { seq, duplicate: true })
-    follow(chat, seq)
+    if (accepted.status === 'duplicate') return jsonResponse(202, { seq, duplicate: true })
+    trackMessage(chat, seq)
     hub.wake(chat)
-    return json(202, { seq })
+    return jsonResponse(202, { seq })
   }
 
   /** Keeps the message among those at work until it has ended, so that the stop button knows what to stop. */
-  function follow(chat: string, seq: number): void {
-    hub.chat(chat).began(seq)
+  function trackMessage(chat: string, seq: number): void {
+    hub.chat(chat).messageStarted(seq)
     context
-      .outcome(seq, closing)
+      .waitForResult(seq, closing)
       .catch((error: unknown) => {
         if (!closing.aborted) context.log.warn({ seq, error: messageOf(error) }, 'a message could not be followed')
       })
       .finally(() => {
-        hub.chat(chat).ended(seq)
+        hub.chat(chat).messageEnded(seq)
         hub.wake(chat)
-        hub.tidy(chat)
+        hub.prune(chat)
       })
   }
 
   /** Stops the running turn; a turn whose message is not known here is stopped by the command. */
   async function stop(request: Request): Promise<Response> {
-    const chat = await parseChatBody(request)
-    const running = hub.chat(chat).running()
+    const chat = await parseChatIdBody(request)
+    const running = hub.chat(chat).stopTarget()
     if (running === 'unknown') {
       const key = `web:${chat}:stop-${crypto.randomUUID()}`
       await context.accept(eventOf(chat, '/stop'), [brand<EventKey>(key)])
       hub.wake(chat)
     } else if (running !== undefined) await context.stop(running)
-    hub.tidy(chat)
-    return json(202, { stopped: running !== undefined })
+    hub.prune(chat)
+    return jsonResponse(202, { stopped: running !== undefined })
   }
 
   function eventOf(chatId: string, text: string, messageId?: string): MessageEvent {

@@ -9,15 +9,15 @@ import { messageOf } from '#sdk'
 import type { LiveEvent } from './protocol.ts'
 
 /** How many lines the first read asks for; with more than that missed, it asks again for more. */
-const firstBatch = 200
-const largestBatch = 51_200
+const initialBatch = 200
+const maxBatch = 51_200
 /** A page that reads slower than this much behind is let go; it comes back and catches up. */
-const maxBehindBytes = 4_000_000
+const maxBufferedBytes = 4_000_000
 /**
  * Reading on begins this many lines back: two lines of the same moment may be stored in another order than their ids
  * say, and neither may be missed.
  */
-const overlap = 50
+const overlapEntries = 50
 
 export interface Subscriber {
   readonly stream: ReadableStream<Uint8Array>
@@ -33,9 +33,9 @@ export interface SubscriberOptions {
   readonly history: (query: { after?: string; limit: number }) => Promise<ChatEntry[]>
   /** The last entry that the page knows; without it the newest `firstLimit` are sent. */
   readonly after: string | undefined
-  readonly firstLimit: number
+  readonly initialEntries: number
   /** Said before everything else. */
-  readonly greeting: LiveEvent
+  readonly firstEvent: LiveEvent
   /** What is live at the moment when everything missed has been sent. */
   readonly snapshot: () => LiveEvent[]
   readonly onClose: () => void
@@ -64,18 +64,18 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
     { highWaterMark: 64_000, size: (chunk) => chunk.byteLength },
   )
 
-  write(options.greeting)
-  inOrder(async () => {
+  write(options.firstEvent)
+  enqueue(async () => {
     const more = options.after === undefined ? await readNewest() : true
-    await readOn()
+    await readNext()
     for (const event of options.snapshot()) write(event)
     write({ type: 'ready', more })
   })
 
   return {
     stream,
-    post: (event) => (waiting === 0 ? write(event) : inOrder(async () => write(event))),
-    wake: () => inOrder(readOn),
+    post: (event) => (waiting === 0 ? write(event) : enqueue(async () => write(event))),
+    wake: () => enqueue(readNext),
     close() {
       if (!open) return
       end()
@@ -83,7 +83,7 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
     },
   }
 
-  function inOrder(work: () => Promise<void>): void {
+  function enqueue(work: () => Promise<void>): void {
     waiting += 1
     tail = tail
       .then(() => (open ? work() : undefined))
@@ -99,16 +99,16 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
 
   /** Tells whether older lines exist. */
   async function readNewest(): Promise<boolean> {
-    const newest = await options.history({ limit: options.firstLimit + 1 })
-    await writeEntries(newest.slice(-options.firstLimit))
-    return newest.length > options.firstLimit
+    const newest = await options.history({ limit: options.initialEntries + 1 })
+    await writeEntries(newest.slice(-options.initialEntries))
+    return newest.length > options.initialEntries
   }
 
-  async function readOn(): Promise<void> {
+  async function readNext(): Promise<void> {
     const [after] = known
-    for (let limit = firstBatch; ; limit *= 4) {
+    for (let limit = initialBatch; ; limit *= 4) {
       const entries = await options.history({ ...(after === undefined ? {} : { after }), limit })
-      if (entries.length === limit && limit < largestBatch) continue
+      if (entries.length === limit && limit < maxBatch) continue
       return writeEntries(entries)
     }
   }
@@ -117,7 +117,7 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
     for (const entry of entries) {
       if (known.includes(entry.id)) continue
       known.push(entry.id)
-      if (known.length > overlap) known.shift()
+      if (known.length > overlapEntries) known.shift()
       write({ type: 'entry', entry })
       await drain()
     }
@@ -126,7 +126,7 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
   function write(event: LiveEvent): void {
     if (!open) return
     controller.enqueue(encoder.encode(`${JSON.stringify(event)}\n`))
-    if ((controller.desiredSize ?? 0) < -maxBehindBytes) fail()
+    if ((controller.desiredSize ?? 0) < -maxBufferedBytes) fail()
   }
 
   /** Waits until the page has read what it was sent. */

@@ -2,23 +2,23 @@
  * ATOF: every event of managed calls goes into a file of the home, one JSON object a line.
  */
 import type { ManagedEvent, PluginContext } from '#sdk'
-import { createRotatedFile } from './rotated-file.ts'
-import { atofSettings } from './settings.ts'
-import { createWriter } from './writer.ts'
+import { createBufferedWriter } from './buffered-writer.ts'
+import { createRotatingFile } from './rotating-file.ts'
+import { parseAtofSettings } from './settings.ts'
 
 export function register(ctx: PluginContext): void {
   const { config, home, log } = ctx
-  const settings = atofSettings(config.all, home)
-  const writer = createWriter({ ...settings, file: createRotatedFile({ ...settings, home }), log })
-  const lineOf = settings.includeContent ? whole : withoutContent
-  ctx.registerSubscriber('file', (event) => writer.write(lineOf(event)))
+  const settings = parseAtofSettings(config.all, home)
+  const writer = createBufferedWriter({ ...settings, file: createRotatingFile({ ...settings, home }), log })
+  const serialize = settings.includeContent ? serializeEvent : serializeWithoutContent
+  ctx.registerSubscriber('file', (event) => writer.write(serialize(event)))
   ctx.onUnload(writer.close)
 }
 
-function whole(event: ManagedEvent): string {
+function serializeEvent(event: ManagedEvent): string {
   return JSON.stringify(event)
 }
 
-function withoutContent(event: ManagedEvent): string {
+function serializeWithoutContent(event: ManagedEvent): string {
   return JSON.stringify(event, (key, value: unknown) => (key === 'data' ? null : value))
 }

@@ -2,7 +2,7 @@
  * Which file, and how much of it, read from the settings.
  */
 import { isAbsolute, relative, resolve, sep } from 'node:path'
-import { type Fields, num, str } from '#sdk'
+import { asNumber, asString, type Fields } from '#sdk'
 
 export interface AtofSettings {
   /** Absolute, within the home. */
@@ -14,25 +14,25 @@ export interface AtofSettings {
 }
 
 /** Throws an `Error` that names the setting which cannot be used. */
-export function atofSettings(given: Fields, home: string): AtofSettings {
-  const file = resolve(home, str(given['path']))
+export function parseAtofSettings(given: Fields, home: string): AtofSettings {
+  const file = resolve(home, asString(given['path']))
   const within = relative(home, file)
   if (within === '' || within === '..' || within.startsWith(`..${sep}`) || isAbsolute(within))
-    throw new Error(`settings.path: expected a file within ${home}, found "${str(given['path'])}"`)
-  const keepFiles = num(given['keep_files'])
+    throw new Error(`settings.path: expected a file within ${home}, found "${asString(given['path'])}"`)
+  const keepFiles = asNumber(given['keep_files'])
   if (!Number.isInteger(keepFiles) || keepFiles < 0 || keepFiles > 100)
     throw new Error('settings.keep_files: expected a number from 0 to 100')
   return {
     file,
-    maxBytes: megabytes(given, 'max_mb'),
+    maxBytes: parseMegabytes(given, 'max_mb'),
     keepFiles,
-    maxQueueBytes: megabytes(given, 'max_queue_mb'),
+    maxQueueBytes: parseMegabytes(given, 'max_queue_mb'),
     includeContent: given['include_content'] !== false,
   }
 }
 
-function megabytes(given: Fields, key: string): number {
-  const value = num(given[key])
+function parseMegabytes(given: Fields, key: string): number {
+  const value = asNumber(given[key])
   if (value <= 0) throw new Error(`settings.${key}: expected a number above 0`)
   return value * 1_048_576
 }

@@ -1,30 +1,30 @@
 /**
  * Decides about model calls: whether there is money left, who pays, and what a call came to.
  */
-import { type Fields, type Logger, str, type Usage } from '#sdk'
-import type { Call, Ledger, Spent } from './ledger.ts'
-import { expectedUsage } from './meter.ts'
+import { asString, type Fields, type Logger, type Usage } from '#sdk'
+import type { Call, Ledger, Spending } from './ledger.ts'
+import { budgetExhaustedMessage, budgetWarningMessage } from './messages.ts'
 import { costOf } from './prices.ts'
 import type { Budget, BudgetSettings } from './settings.ts'
-import { nearlyUsedUp, refusal } from './words.ts'
+import { estimateUsage } from './stream-meter.ts'
 
 export interface Budgets {
   /** Reserves what the call may cost, or says why it must not be made. */
   admit(request: Fields, fields: Fields): string | null
   /** Whether a cheaper model has to do. */
-  routesDown(fields: Fields): boolean
+  shouldRouteDown(fields: Fields): boolean
   callOf(fields: Fields): Call
-  expected(request: Fields): Usage
-  settle(call: Call, model: string, usage: Usage): void
+  estimateUsage(request: Fields): Usage
+  recordUsage(call: Call, model: string, usage: Usage): void
   /** What is to be told once, a sentence each. */
-  warnings(who: Who): string[]
+  warnings(who: BudgetSubject): string[]
   /** The budgets that concern somebody, with what is spent of them. */
-  standing(who: Who): { readonly budget: Budget; readonly spent: Spent }[]
+  spendingPerBudget(who: BudgetSubject): { readonly budget: Budget; readonly spent: Spending }[]
   /** Models without a price that were used. */
   unpriced(): readonly string[]
 }
 
-export interface Who {
+export interface BudgetSubject {
   /** `<platform>:<id>`; '' for nobody. */
   readonly user: string
   /** The session's key; '' where it is not known. */
@@ -34,8 +34,8 @@ export interface Who {
 export function createBudgets(settings: () => BudgetSettings, ledger: Ledger, log: Logger): Budgets {
   const unpriced = new Set<string>()
 
-  const priced = (model: string, usage: Usage): Spent => {
-    const price = settings().prices.of(model)
+  const toSpending = (model: string, usage: Usage): Spending => {
+    const price = settings().prices.find(model)
     if (price === undefined && !unpriced.has(model) && settings().budgets.some(({ unit }) => unit === 'money')) {
       unpriced.add(model)
       log.warn({ model }, `no price is known for ${model}: its answers count as free (settings.prices)`)
@@ -45,7 +45,7 @@ export function createBudgets(settings: () => BudgetSettings, ledger: Ledger, lo
   }
 
   /** With who pays for each. */
-  function concerning(who: Who): { readonly budget: Budget; readonly payer: string }[] {
+  function budgetsFor(who: BudgetSubject): { readonly budget: Budget; readonly payer: string }[] {
     return settings().budgets.flatMap((budget) => {
       const { per, only, except } = budget
       const name = per === 'global' ? '' : who[per]
@@ -60,57 +60,58 @@ export function createBudgets(settings: () => BudgetSettings, ledger: Ledger, lo
     return { spent, withReserved: spent + reserved }
   }
 
-  const usedUp = (who: Who, action: Budget['action'], id: string) =>
-    concerning(who).find(
+  const findExhausted = (who: BudgetSubject, action: Budget['action'], id: string) =>
+    budgetsFor(who).find(
       ({ budget, payer }) => budget.action === action && total(budget, payer, id).withReserved >= budget.limit,
     )
 
   function callOf(fields: Fields): Call {
     const kinds = new Set(settings().budgets.map(({ per }) => per))
-    const { user, chat } = whoIn(fields)
+    const { user, chat } = subjectOf(fields)
     const payers = [
       payerOf('global', ''),
       ...(kinds.has('user') && user !== '' ? [payerOf('user', user)] : []),
       ...(kinds.has('chat') && chat !== '' ? [payerOf('chat', chat)] : []),
     ]
-    return { id: str(fields['api_request_id']), turnId: str(fields['turn_id']), payers }
+    return { id: asString(fields['api_request_id']), turnId: asString(fields['turn_id']), payers }
   }
 
-  const expected = (request: Fields) => expectedUsage(request, settings().expectedOutputTokens)
+  const estimate = (request: Fields) => estimateUsage(request, settings().expectedOutputTokens)
 
   return {
     callOf,
-    expected,
+    estimateUsage: estimate,
     unpriced: () => [...unpriced],
     admit(request, fields) {
       const call = callOf(fields)
-      const found = usedUp(whoIn(fields), 'block', call.id)
+      const found = findExhausted(subjectOf(fields), 'block', call.id)
       if (found === undefined) {
-        ledger.reserve(call, priced(str(request['model']), expected(request)))
+        ledger.reserve(call, toSpending(asString(request['model']), estimate(request)))
         return null
       }
       const { budget, payer } = found
       const { currency, timeZone } = settings()
       const isReserved = total(budget, payer, call.id).spent < budget.limit
-      return refusal(budget, ledger.spent(payer, budget.period), currency, isReserved, timeZone)
+      return budgetExhaustedMessage(budget, ledger.spent(payer, budget.period), currency, isReserved, timeZone)
     },
-    routesDown: (fields) => usedUp(whoIn(fields), 'route_down', str(fields['api_request_id'])) !== undefined,
-    settle: (call, model, usage) => ledger.settle(call, priced(model, usage)),
+    shouldRouteDown: (fields) =>
+      findExhausted(subjectOf(fields), 'route_down', asString(fields['api_request_id'])) !== undefined,
+    recordUsage: (call, model, usage) => ledger.recordCall(call, toSpending(model, usage)),
     warnings(who) {
       const { warnAt, currency } = settings()
-      return concerning(who).flatMap(({ budget, payer }) => {
+      return budgetsFor(who).flatMap(({ budget, payer }) => {
         const { per, period, unit, limit, action } = budget
         const spent = ledger.spent(payer, period)
         if (spent[unit] < warnAt * limit) return []
-        if (!ledger.firstTime(`${payer} ${unit} ${limit} ${action}`, period)) return []
-        const sentence = nearlyUsedUp(budget, spent, currency)
+        if (!ledger.markOnce(`${payer} ${unit} ${limit} ${action}`, period)) return []
+        const sentence = budgetWarningMessage(budget, spent, currency)
         log.warn({ payer, period, spent: spent[unit], limit, unit }, sentence)
         // What all chats come to is the business of who runs the gateway.
         return per === 'global' ? [] : [sentence]
       })
     },
-    standing: (who) =>
-      concerning(who).map(({ budget, payer }) => ({ budget, spent: ledger.spent(payer, budget.period) })),
+    spendingPerBudget: (who) =>
+      budgetsFor(who).map(({ budget, payer }) => ({ budget, spent: ledger.spent(payer, budget.period) })),
   }
 }
 
@@ -118,7 +119,7 @@ function payerOf(per: Budget['per'], name: string): string {
   return per === 'global' ? per : `${per}:${name}`
 }
 
-export function whoIn(fields: Fields): Who {
-  const [platform, sender] = [str(fields['platform']), str(fields['sender_id'])]
-  return { user: sender === '' ? '' : `${platform}:${sender}`, chat: str(fields['session_key']) }
+export function subjectOf(fields: Fields): BudgetSubject {
+  const [platform, sender] = [asString(fields['platform']), asString(fields['sender_id'])]
+  return { user: sender === '' ? '' : `${platform}:${sender}`, chat: asString(fields['session_key']) }
 }

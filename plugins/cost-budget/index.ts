@@ -2,25 +2,25 @@
  * Cost budget: counts what the model costs, and warns, refuses or takes a cheaper model when a budget is used up. A call
  * reserves what it may cost before it is made, so that many at once cannot spend the same money.
  */
-import { createRecent, type Fields, messageOf, type PluginContext, str } from '#sdk'
+import { asString, createLruCache, type Fields, messageOf, type PluginContext } from '#sdk'
 import { createBudgets } from './budgets.ts'
 import { createLedger } from './ledger.ts'
-import { metered } from './meter.ts'
-import { budgetSettings } from './settings.ts'
-import { report, toldByModel } from './words.ts'
+import { formatBudgetReport, noticeForModel } from './messages.ts'
+import { parseBudgetSettings } from './settings.ts'
+import { meterStream } from './stream-meter.ts'
 
 /** Next to the vendor: what others put in the place of an answer costs nothing. */
-const innermost = 1_000
+const innermostPriority = 1_000
 
 export async function register(ctx: PluginContext): Promise<void> {
   const { config, log } = ctx
-  let settings = budgetSettings(config.all)
-  let readFrom = config.all
+  let settings = parseBudgetSettings(config.all)
+  let parsedConfig = config.all
   const current = () => {
-    if (readFrom === config.all) return settings
-    readFrom = config.all
+    if (parsedConfig === config.all) return settings
+    parsedConfig = config.all
     try {
-      settings = budgetSettings(readFrom)
+      settings = parseBudgetSettings(parsedConfig)
     } catch (error) {
       log.error({ error }, `the new settings are not used, the old ones stay: ${messageOf(error)}`)
     }
@@ -30,19 +30,19 @@ export async function register(ctx: PluginContext): Promise<void> {
     state: ctx.state,
     now: Date.now,
     timeZone: () => current().timeZone,
-    failed: (error) => log.error({ error }, `what was spent could not be kept: ${messageOf(error)}`),
+    onSaveError: (error) => log.error({ error }, `what was spent could not be kept: ${messageOf(error)}`),
   })
   const budgets = createBudgets(current, ledger, log)
   /** Keys of chats by session, for the one hook that names only the session. */
-  const chats = createRecent<string>(5_000)
+  const chatBySession = createLruCache<string>(5_000)
 
   ctx.registerGuardrail('budget', 'model', ({ request, fields }) => {
-    chats.set(str(fields['session_id']), str(fields['session_key']))
+    chatBySession.set(asString(fields['session_id']), asString(fields['session_key']))
     return budgets.admit(request, fields)
   })
   ctx.registerMiddleware('llm_request', ({ request, ...fields }) => {
     const { cheapModel, cheapModelFields } = current()
-    if (request['model'] === cheapModel || !budgets.routesDown(fields)) return null
+    if (request['model'] === cheapModel || !budgets.shouldRouteDown(fields)) return null
     const other = Object.entries({ ...request, ...cheapModelFields, model: cheapModel })
     const cheaper: Fields = Object.fromEntries(other.filter(([, value]) => value !== null))
     return { request: cheaper, source: ctx.pluginId, reason: 'the budget is used up' }
@@ -52,19 +52,19 @@ export async function register(ctx: PluginContext): Promise<void> {
     'model_stream',
     ({ request, fields }, next) => {
       const call = budgets.callOf(fields)
-      return metered(
+      return meterStream(
         next,
-        budgets.expected(request),
-        (usage) => budgets.settle(call, str(request['model']), usage),
-        () => ledger.began(call.id),
+        budgets.estimateUsage(request),
+        (usage) => budgets.recordUsage(call, asString(request['model']), usage),
+        () => ledger.markStarted(call.id),
       )
     },
-    { priority: innermost },
+    { priority: innermostPriority },
   )
   ctx.registerHook('pre_llm_call', ({ platform, sender_id, session_id }) => {
     const user = sender_id === '' ? '' : `${platform}:${sender_id}`
-    const sentences = budgets.warnings({ user, chat: chats.get(session_id) ?? '' })
-    return sentences.length === 0 ? null : { context: toldByModel(sentences) }
+    const sentences = budgets.warnings({ user, chat: chatBySession.get(session_id) ?? '' })
+    return sentences.length === 0 ? null : { context: noticeForModel(sentences) }
   })
   ctx.registerHook('on_session_end', ({ turn_id }) => ledger.turnEnded(turn_id))
   ctx.registerCommand({
@@ -72,8 +72,8 @@ export async function register(ctx: PluginContext): Promise<void> {
     description: 'What is spent of the budgets that concern you',
     run(_args, { platform, userId, sessionKey }) {
       const who = { user: `${platform}:${userId}`, chat: sessionKey }
-      return report(who, budgets.standing(who), current().currency, budgets.unpriced())
+      return formatBudgetReport(who, budgets.spendingPerBudget(who), current().currency, budgets.unpriced())
     },
   })
-  ctx.onUnload(() => ledger.settled())
+  ctx.onUnload(() => ledger.flush())
 }

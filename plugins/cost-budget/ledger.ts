@@ -2,9 +2,9 @@
  * What was spent in the current day and month, by whom, and what is reserved for calls under way. Nothing here waits:
  * whoever looks and reserves does both before anybody else can look.
  */
-import { createLatest, type Fields, isRecord, list, num, type PluginState, record, str } from '#sdk'
+import { asArray, asNumber, asRecord, asString, createCoalescer, type Fields, isRecord, type PluginState } from '#sdk'
 
-export interface Spent {
+export interface Spending {
   readonly money: number
   readonly tokens: number
 }
@@ -19,29 +19,29 @@ export interface Call {
 }
 
 export interface Ledger {
-  spent(payer: string, period: Period): Spent
+  spent(payer: string, period: Period): Spending
   /** Of all calls under way except this one. */
-  reserved(payer: string, except: string): Spent
+  reserved(payer: string, except: string): Spending
   /** In the place of what the call has reserved so far, and of calls of its turn that never began. */
-  reserve(call: Call, expected: Spent): void
+  reserve(call: Call, expected: Spending): void
   /** The vendor is asked. */
-  began(id: string): void
+  markStarted(id: string): void
   /** The call is over, and this is what it came to. */
-  settle(call: Call, spent: Spent): void
+  recordCall(call: Call, spent: Spending): void
   /** The turn is over; what its calls have reserved and never begun is free again. */
   turnEnded(turnId: string): void
   /** True once in the period. */
-  firstTime(mark: string, period: Period): boolean
+  markOnce(mark: string, period: Period): boolean
   /** Resolves when everything is on disk. */
-  settled(): Promise<void>
+  flush(): Promise<void>
 }
 
 export type Period = 'day' | 'month'
 
 interface Reservation extends Call {
-  readonly expected: Spent
+  readonly expected: Spending
   readonly at: number
-  begun: boolean
+  isStarted: boolean
 }
 
 export interface LedgerDeps {
@@ -50,50 +50,53 @@ export interface LedgerDeps {
   readonly now: () => number
   timeZone(): string
   /** Told when the counts could not be kept; they go on in memory. */
-  readonly failed: (error: unknown) => void
+  readonly onSaveError: (error: unknown) => void
 }
 
-const nothing: Spent = { money: 0, tokens: 0 }
-const key = 'ledger'
+const noSpending: Spending = { money: 0, tokens: 0 }
+const stateKey = 'ledger'
 /** Those of earlier days stay in memory for a while: a clock that is set may be set back. */
-const keptPages = 6
+const maxPeriodsKept = 6
 /** A call that never began and belongs to no turn: something refused it, and nobody told. */
-const forgottenMs = 600_000
+const reservationTtlMs = 600_000
 
 /** Rejects when the state cannot be read. */
-export async function createLedger({ state, now, timeZone, failed }: LedgerDeps): Promise<Ledger> {
-  const open = new Map<string, Reservation>()
-  const pages = new Map(
-    Object.entries(record(await state.get(key))).map(([date, page]) => [date, pageOf(record(page))]),
+export async function createLedger({ state, now, timeZone, onSaveError: failed }: LedgerDeps): Promise<Ledger> {
+  const reservations = new Map<string, Reservation>()
+  const periods = new Map(
+    Object.entries(asRecord(await state.get(stateKey))).map(([date, periodRecord]) => [
+      date,
+      parsePeriodRecord(asRecord(periodRecord)),
+    ]),
   )
-  const saving = createLatest(() => {
+  const saving = createCoalescer(() => {
     const current = [dateOf('day'), dateOf('month')]
-    for (const date of [...pages.keys()].slice(0, -keptPages)) if (!current.includes(date)) pages.delete(date)
-    const kept = [...pages].filter(([date]) => current.includes(date))
-    return state.set(key, Object.fromEntries(kept.map(([date, page]) => [date, written(page)])))
+    for (const date of [...periods.keys()].slice(0, -maxPeriodsKept)) if (!current.includes(date)) periods.delete(date)
+    const kept = [...periods].filter(([date]) => current.includes(date))
+    return state.set(stateKey, Object.fromEntries(kept.map(([date, page]) => [date, serializePeriodRecord(page)])))
   }, failed)
-  const dates = createDates()
+  const dates = createDateFormatter()
   const dateOf = (period: Period) => dates(now(), timeZone(), period)
 
-  function page(period: Period): Page {
+  function page(period: Period): PeriodRecord {
     const date = dateOf(period)
-    const found = pages.get(date) ?? { spent: new Map(), marks: new Set() }
-    pages.set(date, found)
+    const found = periods.get(date) ?? { spent: new Map(), marks: new Set() }
+    periods.set(date, found)
     return found
   }
 
-  function add(payer: string, period: Period, { money, tokens }: Spent): void {
+  function add(payer: string, period: Period, { money, tokens }: Spending): void {
     const { spent } = page(period)
-    const before = spent.get(payer) ?? nothing
+    const before = spent.get(payer) ?? noSpending
     spent.set(payer, { money: before.money + money, tokens: before.tokens + tokens })
   }
 
   return {
-    spent: (payer, period) => pages.get(dateOf(period))?.spent.get(payer) ?? nothing,
+    spent: (payer, period) => periods.get(dateOf(period))?.spent.get(payer) ?? noSpending,
     reserved(payer, except) {
       let money = 0
       let tokens = 0
-      for (const { id, payers, expected } of open.values()) {
+      for (const { id, payers, expected } of reservations.values()) {
         if (id === except || !payers.includes(payer)) continue
         money += expected.money
         tokens += expected.tokens
@@ -102,62 +105,63 @@ export async function createLedger({ state, now, timeZone, failed }: LedgerDeps)
     },
     reserve(call, expected) {
       const at = now()
-      for (const [id, { turnId, begun, at: since }] of open) {
+      for (const [id, { turnId, isStarted, at: since }] of reservations) {
         const replaced = id !== call.id && turnId === call.turnId && turnId !== ''
-        if (!begun && (replaced || at - since > forgottenMs)) open.delete(id)
+        if (!isStarted && (replaced || at - since > reservationTtlMs)) reservations.delete(id)
       }
-      open.set(call.id, { ...call, expected, at, begun: false })
+      reservations.set(call.id, { ...call, expected, at, isStarted: false })
     },
-    began(id) {
-      const reservation = open.get(id)
-      if (reservation !== undefined) reservation.begun = true
+    markStarted(id) {
+      const reservation = reservations.get(id)
+      if (reservation !== undefined) reservation.isStarted = true
     },
-    settle({ id, payers }, spent) {
-      open.delete(id)
+    recordCall({ id, payers }, spent) {
+      reservations.delete(id)
       if (spent.tokens === 0) return
       for (const payer of payers) for (const period of ['day', 'month'] as const) add(payer, period, spent)
-      saving.changed()
+      saving.schedule()
     },
     turnEnded(turnId) {
-      for (const [id, reservation] of open) if (reservation.turnId === turnId && !reservation.begun) open.delete(id)
+      for (const [id, reservation] of reservations)
+        if (reservation.turnId === turnId && !reservation.isStarted) reservations.delete(id)
     },
-    firstTime(mark, period) {
+    markOnce(mark, period) {
       const { marks } = page(period)
       if (marks.has(mark)) return false
       marks.add(mark)
-      saving.changed()
+      saving.schedule()
       return true
     },
-    settled: saving.settled,
+    flush: saving.idle,
   }
 }
 
 /** A day or a month. */
-interface Page {
-  readonly spent: Map<string, Spent>
+interface PeriodRecord {
+  readonly spent: Map<string, Spending>
   /** What was told already. */
   readonly marks: Set<string>
 }
 
-function pageOf(page: Fields): Page {
-  const spent = Object.entries(record(page['spent'])).filter(([, entry]) => isRecord(entry))
+function parsePeriodRecord(page: Fields): PeriodRecord {
+  const spent = Object.entries(asRecord(page['spent'])).filter(([, entry]) => isRecord(entry))
   return {
     spent: new Map(
       spent.map(([payer, entry]) => [
         payer,
-        { money: num(record(entry)['money']), tokens: num(record(entry)['tokens']) },
+        { money: asNumber(asRecord(entry)['money']), tokens: asNumber(asRecord(entry)['tokens']) },
       ]),
     ),
-    marks: new Set(list(page['marks']).map(str)),
+    marks: new Set(asArray(page['marks']).map(asString)),
   }
 }
 
-function written({ spent, marks }: Page): Fields {
+function serializePeriodRecord({ spent, marks }: PeriodRecord): Fields {
   return { spent: Object.fromEntries(spent), marks: [...marks] }
 }
 
 /** `2026-08-21` and `2026-08`, as the calendar has them in a time zone. */
-function createDates(): (at: number, timeZone: string, period: Period) => string {
+function createDateFormatter(): (at: number, timeZone: string, period: Period) => string {
   let known: { readonly timeZone: string; readonly format: Intl.DateTimeFormat } | undefined
   return (at, timeZone, period) => {
     if (known?.timeZone !== timeZone) {

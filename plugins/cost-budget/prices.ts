@@ -13,14 +13,18 @@ export interface Price {
 
 export interface PriceTable {
   /** Undefined for a model that nobody has put a price on. */
-  of(model: string): Price | undefined
+  find(model: string): Price | undefined
 }
 
 /** The model's own name counts before patterns, a longer pattern before a shorter one. Throws what is wrong with a price. */
-export function priceTable(given: Fields): PriceTable {
-  const named = Object.entries(given).map(([name, price]) => ({ name, fits: glob(name), price: priceOf(name, price) }))
-  named.sort((one, other) => weight(other.name) - weight(one.name))
-  return { of: (model) => named.find(({ fits }) => fits.test(model))?.price }
+export function parsePriceTable(given: Fields): PriceTable {
+  const named = Object.entries(given).map(([name, price]) => ({
+    name,
+    fits: globToRegExp(name),
+    price: parsePrice(name, price),
+  }))
+  named.sort((one, other) => specificityOf(other.name) - specificityOf(one.name))
+  return { find: (model) => named.find(({ fits }) => fits.test(model))?.price }
 }
 
 export function costOf(
@@ -33,7 +37,7 @@ export function costOf(
   return total / 1_000_000
 }
 
-function priceOf(name: string, given: unknown): Price {
+function parsePrice(name: string, given: unknown): Price {
   const price = isRecord(given) ? given : {}
   const read = (key: string, fallback?: number): number => {
     const value = price[key] ?? fallback
@@ -49,11 +53,11 @@ function priceOf(name: string, given: unknown): Price {
   }
 }
 
-function glob(name: string): RegExp {
+function globToRegExp(name: string): RegExp {
   const literal = name.replace(/[\\^$.+?()[\]{}|]/g, '\\$&')
   return new RegExp(`^${literal.replaceAll('*', '.*')}$`)
 }
 
-function weight(name: string): number {
+function specificityOf(name: string): number {
   return name.includes('*') ? name.length : name.length + 10_000
 }

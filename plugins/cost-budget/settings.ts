@@ -1,8 +1,8 @@
 /**
  * Budgets and prices, read from the settings.
  */
-import { type Fields, isRecord, list, num, record, str } from '#sdk'
-import { type PriceTable, priceTable } from './prices.ts'
+import { asArray, asNumber, asRecord, asString, type Fields, isRecord } from '#sdk'
+import { type PriceTable, parsePriceTable } from './prices.ts'
 
 export interface Budget {
   readonly per: 'user' | 'chat' | 'global'
@@ -28,22 +28,22 @@ export interface BudgetSettings {
 }
 
 /** Throws an `Error` that names the setting which cannot be used. */
-export function budgetSettings(given: Fields): BudgetSettings {
-  const budgets = list(given['budgets']).map(budgetOf)
-  const cheapModel = str(given['cheap_model'])
+export function parseBudgetSettings(given: Fields): BudgetSettings {
+  const budgets = asArray(given['budgets']).map(parseBudget)
+  const cheapModel = asString(given['cheap_model'])
   if (cheapModel === '' && budgets.some(({ action }) => action === 'route_down'))
     throw new Error('settings.cheap_model is needed by a budget with action: route_down')
-  const warnAt = num(given['warn_at'])
+  const warnAt = asNumber(given['warn_at'])
   if (warnAt <= 0 || warnAt > 1) throw new Error('settings.warn_at: expected a number above 0, at most 1')
   return {
     budgets,
-    prices: priceTable(record(given['prices'])),
-    currency: str(given['currency']),
-    timeZone: knownZone(str(given['timezone'])),
+    prices: parsePriceTable(asRecord(given['prices'])),
+    currency: asString(given['currency']),
+    timeZone: parseTimeZone(asString(given['timezone'])),
     warnAt,
     cheapModel,
-    cheapModelFields: record(given['cheap_model_fields']),
-    expectedOutputTokens: num(given['expected_output_tokens']),
+    cheapModelFields: asRecord(given['cheap_model_fields']),
+    expectedOutputTokens: asNumber(given['expected_output_tokens']),
   }
 }
 
@@ -51,7 +51,7 @@ const periods = ['day', 'month'] as const
 const subjects = ['user', 'chat', 'global'] as const
 const actions = ['warn', 'block', 'route_down'] as const
 
-function budgetOf(given: unknown, position: number): Budget {
+function parseBudget(given: unknown, position: number): Budget {
   const where = `settings.budgets, number ${position + 1}`
   if (!isRecord(given)) throw new Error(`${where}: expected {per, period, amount or tokens, action}`)
   const { amount, tokens } = given
@@ -59,23 +59,23 @@ function budgetOf(given: unknown, position: number): Budget {
   if (typeof limit !== 'number' || !(limit > 0) || (amount !== undefined && tokens !== undefined))
     throw new Error(`${where}: expected either amount or tokens, a number above 0`)
   return {
-    per: oneOf(subjects, given['per'], `${where}: per`),
-    period: oneOf(periods, given['period'], `${where}: period`),
+    per: parseEnum(subjects, given['per'], `${where}: per`),
+    period: parseEnum(periods, given['period'], `${where}: period`),
     unit: amount === undefined ? 'tokens' : 'money',
     limit,
-    action: oneOf(actions, given['action'], `${where}: action`),
-    only: new Set(list(given['for']).map(String)),
-    except: new Set(list(given['except']).map(String)),
+    action: parseEnum(actions, given['action'], `${where}: action`),
+    only: new Set(asArray(given['for']).map(String)),
+    except: new Set(asArray(given['except']).map(String)),
   }
 }
 
-function oneOf<Word extends string>(words: readonly Word[], given: unknown, where: string): Word {
+function parseEnum<Word extends string>(words: readonly Word[], given: unknown, where: string): Word {
   const word = words.find((one) => one === given)
   if (word === undefined) throw new Error(`${where}: expected ${words.join(', ')}`)
   return word
 }
 
-function knownZone(timeZone: string): string {
+function parseTimeZone(timeZone: string): string {
   try {
     return new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone
   } catch {

@@ -1,7 +1,7 @@
 /**
  * What the router is told, read from its settings.
  */
-import { type Fields, list, messageOf, num, record, str } from '#sdk'
+import { asArray, asNumber, asRecord, asString, type Fields, messageOf } from '#sdk'
 
 export interface RouterSettings {
   isSmall(model: string): boolean
@@ -14,45 +14,45 @@ export interface RouterSettings {
   readonly minChars: number
   /** Between 0 and 1. */
   readonly maxShare: number
-  worksOn(route: string): boolean
+  appliesTo(route: string): boolean
   readonly instruction: string
 }
 
 /** Throws an `Error` that names the setting which cannot be used. */
-export function routerSettings(given: Fields): RouterSettings {
-  const small = list(given['small_models']).map(glob)
-  const routes = list(given['routes']).map(glob)
-  const maxShare = num(given['max_share_per_day'])
+export function parseRouterSettings(given: Fields): RouterSettings {
+  const small = asArray(given['small_models']).map(globToRegExp)
+  const routes = asArray(given['routes']).map(globToRegExp)
+  const maxShare = asNumber(given['max_share_per_day'])
   if (maxShare < 0 || maxShare > 1) throw new Error('settings.max_share_per_day: expected a number between 0 and 1')
   return {
     isSmall: (model) => small.some((pattern) => pattern.test(model)),
-    largeModel: str(given['large_model']),
-    largeModelFields: record(given['large_model_fields']),
-    phrases: list(given['phrases'])
-      .map(str)
-      .map(comparable)
+    largeModel: asString(given['large_model']),
+    largeModelFields: asRecord(given['large_model_fields']),
+    phrases: asArray(given['phrases'])
+      .map(asString)
+      .map(normalizeForComparison)
       .filter((phrase) => phrase !== ''),
-    patterns: list(given['patterns']).map(expression),
-    minChars: num(given['min_chars']),
+    patterns: asArray(given['patterns']).map(parsePattern),
+    minChars: asNumber(given['min_chars']),
     maxShare,
-    worksOn: (route) => routes.length === 0 || routes.some((pattern) => pattern.test(route)),
-    instruction: str(given['instruction']),
+    appliesTo: (route) => routes.length === 0 || routes.some((pattern) => pattern.test(route)),
+    instruction: asString(given['instruction']),
   }
 }
 
 /** Apostrophes come in two forms, and so do letters. */
-export function comparable(text: string): string {
+export function normalizeForComparison(text: string): string {
   return text.replaceAll('’', "'").toLowerCase()
 }
 
-function glob(pattern: unknown): RegExp {
-  const literal = str(pattern).replace(/[\\^$.+?()[\]{}|]/g, '\\$&')
+function globToRegExp(pattern: unknown): RegExp {
+  const literal = asString(pattern).replace(/[\\^$.+?()[\]{}|]/g, '\\$&')
   return new RegExp(`^${literal.replaceAll('*', '.*')}$`)
 }
 
-function expression(pattern: unknown, position: number): RegExp {
+function parsePattern(pattern: unknown, position: number): RegExp {
   try {
-    return new RegExp(str(pattern), 'iu')
+    return new RegExp(asString(pattern), 'iu')
   } catch (error) {
     throw new Error(`settings.patterns, number ${position + 1}: ${messageOf(error)}`)
   }

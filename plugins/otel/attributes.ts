@@ -1,8 +1,8 @@
 /**
  * What spans say: the name and the attributes of OpenTelemetry's GenAI conventions, read from the events of managed calls.
  */
-import { type Fields, isRecord, list, type ManagedEvent, num, record, str, usageIn } from '#sdk'
-import { inputContent, outputContent, shortened } from './content.ts'
+import { asArray, asNumber, asRecord, asString, extractUsage, type Fields, isRecord, type ManagedEvent } from '#sdk'
+import { inputContentAttributes, outputContentAttributes, truncateToText } from './content.ts'
 import type { ContentSettings } from './settings.ts'
 
 export type Attributes = Record<string, string | number | boolean | string[]>
@@ -10,7 +10,7 @@ export type Attributes = Record<string, string | number | boolean | string[]>
 export function spanName({ category, name, category_profile: profile }: ManagedEvent): string {
   switch (category) {
     case 'llm':
-      return `chat ${str(profile?.['model_name'])}`.trimEnd()
+      return `chat ${asString(profile?.['model_name'])}`.trimEnd()
     case 'tool':
       return `execute_tool ${name}`
     case 'agent':
@@ -25,30 +25,30 @@ export function spanName({ category, name, category_profile: profile }: ManagedE
 export function startAttributes(event: ManagedEvent, content: ContentSettings): Attributes {
   const { category, name } = event
   return {
-    ...surroundings(event.metadata ?? {}),
+    ...contextAttributes(event.metadata ?? {}),
     ...(category === 'agent' && name === 'turn'
       ? { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': 'hermes' }
       : {}),
-    ...(category === 'llm' ? modelRequest(event, content) : {}),
-    ...(category === 'tool' ? toolRequest(event, content) : {}),
+    ...(category === 'llm' ? modelRequestAttributes(event, content) : {}),
+    ...(category === 'tool' ? toolRequestAttributes(event, content) : {}),
   }
 }
 
 export function endAttributes(event: ManagedEvent, content: ContentSettings): Attributes {
   const { category, category_profile: profile, data, metadata } = event
-  const errorType = str(metadata?.['error.type'])
+  const errorType = asString(metadata?.['error.type'])
   return {
     ...(errorType === '' ? {} : { 'error.type': errorType }),
-    ...(category === 'llm' ? modelResponse(record(data), profile ?? {}, content) : {}),
+    ...(category === 'llm' ? modelResponseAttributes(asRecord(data), profile ?? {}, content) : {}),
     ...(category === 'tool' && content.included && data !== null
-      ? { 'gen_ai.tool.call.result': shortened(data, content.maxTextChars) }
+      ? { 'gen_ai.tool.call.result': truncateToText(data, content.maxTextChars) }
       : {}),
   }
 }
 
 /** Which conversation, which turn, where. */
-function surroundings(metadata: Fields): Attributes {
-  return present({
+function contextAttributes(metadata: Fields): Attributes {
+  return pickPresent({
     'gen_ai.conversation.id': metadata['session_id'],
     'session.id': metadata['session_id'],
     'hermes.turn.id': metadata['turn_id'],
@@ -61,15 +61,18 @@ function surroundings(metadata: Fields): Attributes {
   })
 }
 
-function modelRequest({ name, category_profile: profile, data, metadata }: ManagedEvent, content: ContentSettings) {
-  const request = record(data)
-  const address = URL.parse(str(metadata?.['base_url']))
+function modelRequestAttributes(
+  { name, category_profile: profile, data, metadata }: ManagedEvent,
+  content: ContentSettings,
+) {
+  const request = asRecord(data)
+  const address = URL.parse(asString(metadata?.['base_url']))
   const port = Number(address?.port) || (address?.protocol === 'http:' ? 80 : 443)
   return {
     'gen_ai.operation.name': 'chat',
     'gen_ai.provider.name': name === 'openai-responses' ? 'openai' : name,
     'gen_ai.request.stream': true,
-    ...present({
+    ...pickPresent({
       'gen_ai.request.model': profile?.['model_name'],
       'gen_ai.request.max_tokens':
         request['max_tokens'] ?? request['max_completion_tokens'] ?? request['max_output_tokens'],
@@ -77,15 +80,15 @@ function modelRequest({ name, category_profile: profile, data, metadata }: Manag
       'gen_ai.request.top_p': request['top_p'],
     }),
     ...(address === null ? {} : { 'server.address': address.hostname, 'server.port': port }),
-    ...(content.included && data !== null ? inputContent(request, content.maxTextChars) : {}),
+    ...(content.included && data !== null ? inputContentAttributes(request, content.maxTextChars) : {}),
   }
 }
 
-function modelResponse(response: Fields, profile: Fields, content: ContentSettings): Attributes {
-  const usage = usageIn(response)
+function modelResponseAttributes(response: Fields, profile: Fields, content: ContentSettings): Attributes {
+  const usage = extractUsage(response)
   const reasons = finishReasons(response)
   return {
-    ...present({
+    ...pickPresent({
       'gen_ai.response.id': response['id'],
       'gen_ai.response.model': response['model'],
       'gen_ai.response.time_to_first_chunk': profile['time_to_first_chunk'],
@@ -99,35 +102,41 @@ function modelResponse(response: Fields, profile: Fields, content: ContentSettin
           'gen_ai.usage.cache_read.input_tokens': usage.cachedInputTokens,
           'gen_ai.usage.cache_creation.input_tokens': usage.cacheWriteTokens,
         }),
-    ...(content.included ? outputContent(response, content.maxTextChars) : {}),
+    ...(content.included ? outputContentAttributes(response, content.maxTextChars) : {}),
   }
 }
 
 /** In the vendor's own words. */
 function finishReasons(response: Fields): string[] {
-  const choices = list(response['choices']).filter(isRecord)
-  const cut = str(record(response['incomplete_details'])['reason'])
-  const own = Array.isArray(response['output']) ? cut || str(response['status']) : str(response['stop_reason'])
-  return [...choices.map((choice) => str(choice['finish_reason'])), own].filter((reason) => reason !== '')
+  const choices = asArray(response['choices']).filter(isRecord)
+  const cut = asString(asRecord(response['incomplete_details'])['reason'])
+  const own = Array.isArray(response['output'])
+    ? cut || asString(response['status'])
+    : asString(response['stop_reason'])
+  return [...choices.map((choice) => asString(choice['finish_reason'])), own].filter((reason) => reason !== '')
 }
 
-function toolRequest({ name, category_profile: profile, data }: ManagedEvent, content: ContentSettings): Attributes {
+function toolRequestAttributes(
+  { name, category_profile: profile, data }: ManagedEvent,
+  content: ContentSettings,
+): Attributes {
   return {
     'gen_ai.operation.name': 'execute_tool',
     'gen_ai.tool.name': name,
     'gen_ai.tool.type': 'function',
-    ...present({ 'gen_ai.tool.call.id': profile?.['tool_call_id'] }),
+    ...pickPresent({ 'gen_ai.tool.call.id': profile?.['tool_call_id'] }),
     ...(content.included && data !== null
-      ? { 'gen_ai.tool.call.arguments': shortened(data, content.maxTextChars) }
+      ? { 'gen_ai.tool.call.arguments': truncateToText(data, content.maxTextChars) }
       : {}),
   }
 }
 
 /** Texts that are not empty, and numbers. */
-function present(values: Fields): Attributes {
+function pickPresent(values: Fields): Attributes {
   const found: Attributes = {}
   for (const [name, value] of Object.entries(values)) {
-    if (typeof value === 'string' ? value !== '' : typeof value === 'number') found[name] = str(value) || num(value)
+    if (typeof value === 'string' ? value !== '' : typeof value === 'number')
+      found[name] = asString(value) || asNumber(value)
   }
   return found
 }

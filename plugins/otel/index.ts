@@ -3,14 +3,14 @@
  * imported here, when the plugin is loaded, and not before.
  */
 import type { PluginContext } from '#sdk'
-import { loadTracing } from './load.ts'
-import { otelSettings } from './settings.ts'
+import { loadTracing } from './load-tracing.ts'
+import { parseOtelSettings } from './settings.ts'
 
 export async function register(ctx: PluginContext): Promise<void> {
   const { config, version, log } = ctx
-  const settings = otelSettings(config.all)
-  const { openTracing } = await loadTracing(() => import('./tracing.ts'))
-  const tracing = openTracing({ settings, version, log })
-  ctx.registerSubscriber('spans', tracing.hear)
+  const settings = parseOtelSettings(config.all)
+  const { startTracing } = await loadTracing(() => import('./tracing.ts'))
+  const tracing = startTracing({ settings, version, log })
+  ctx.registerSubscriber('spans', tracing.handleEvent)
   ctx.onUnload(tracing.close)
 }

@@ -1,7 +1,7 @@
 /**
  * Where spans go and what they hold, read from the settings.
  */
-import { type Fields, num, record, str } from '#sdk'
+import { asNumber, asRecord, asString, type Fields } from '#sdk'
 
 export interface OtelSettings {
   /** Undefined: the variables of OpenTelemetry decide. */
@@ -20,23 +20,25 @@ export interface ContentSettings {
 }
 
 /** Throws an `Error` that names the setting which cannot be used. */
-export function otelSettings(given: Fields): OtelSettings {
-  const endpoint = str(given['endpoint'])
+export function parseOtelSettings(given: Fields): OtelSettings {
+  const endpoint = asString(given['endpoint'])
   if (endpoint !== '' && !/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ''))
     throw new Error(`settings.endpoint: expected an address such as http://localhost:4318, found "${endpoint}"`)
   return {
     url: endpoint === '' ? undefined : `${endpoint.replace(/\/+$|(?:\/+v1\/traces\/*)$/, '')}/v1/traces`,
-    headers: Object.fromEntries(Object.entries(record(given['headers'])).map(([name, value]) => [name, String(value)])),
-    serviceName: str(given['service_name']),
-    content: { included: given['include_content'] === true, maxTextChars: num(given['max_text_chars']) },
-    maxQueue: atLeastOne(given, 'max_queue'),
-    intervalMs: atLeastOne(given, 'interval_ms'),
-    timeoutMs: atLeastOne(given, 'timeout_ms'),
+    headers: Object.fromEntries(
+      Object.entries(asRecord(given['headers'])).map(([name, value]) => [name, String(value)]),
+    ),
+    serviceName: asString(given['service_name']),
+    content: { included: given['include_content'] === true, maxTextChars: asNumber(given['max_text_chars']) },
+    maxQueue: parsePositiveNumber(given, 'max_queue'),
+    intervalMs: parsePositiveNumber(given, 'interval_ms'),
+    timeoutMs: parsePositiveNumber(given, 'timeout_ms'),
   }
 }
 
-function atLeastOne(given: Fields, key: string): number {
-  const value = num(given[key])
+function parsePositiveNumber(given: Fields, key: string): number {
+  const value = asNumber(given[key])
   if (value < 1) throw new Error(`settings.${key}: expected a number from 1`)
   return value
 }

@@ -8,10 +8,10 @@ import { defaultResource, detectResources, envDetector, resourceFromAttributes }
 import { BatchSpanProcessor, NodeTracerProvider, type SpanExporter } from '@opentelemetry/sdk-trace-node'
 import { type Logger, type ManagedEvent, messageOf } from '#sdk'
 import type { OtelSettings } from './settings.ts'
-import { createSpans } from './spans.ts'
+import { createSpanRecorder } from './span-recorder.ts'
 
 export interface Tracing {
-  hear(event: ManagedEvent): void
+  handleEvent(event: ManagedEvent): void
   /** Sends what waits, for at most the timeout. Rejects when that fails. */
   close(): Promise<void>
 }
@@ -23,14 +23,14 @@ export interface TracingDeps {
   readonly log: Logger
 }
 
-export function openTracing({ settings, version, log }: TracingDeps): Tracing {
+export function startTracing({ settings, version, log }: TracingDeps): Tracing {
   const { url, headers, serviceName, content, maxQueue, intervalMs, timeoutMs } = settings
   const exporter = new OTLPTraceExporter({
     ...(url === undefined ? {} : { url }),
     headers,
     timeoutMillis: timeoutMs,
   })
-  const processor = new BatchSpanProcessor(told(exporter, log), {
+  const processor = new BatchSpanProcessor(withFailureLogging(exporter, log), {
     maxQueueSize: maxQueue,
     maxExportBatchSize: Math.min(512, maxQueue),
     scheduledDelayMillis: intervalMs,
@@ -42,9 +42,9 @@ export function openTracing({ settings, version, log }: TracingDeps): Tracing {
     .merge(detectResources({ detectors: [envDetector] }))
     .merge(resourceFromAttributes(named))
   const provider = new NodeTracerProvider({ resource, spanProcessors: [processor] })
-  const spans = createSpans(provider.getTracer('hermes-gateway', version), content)
+  const spans = createSpanRecorder(provider.getTracer('hermes-gateway', version), content)
   return {
-    hear: spans.hear,
+    handleEvent: spans.handleEvent,
     async close() {
       spans.close()
       await provider.shutdown()
@@ -53,7 +53,7 @@ export function openTracing({ settings, version, log }: TracingDeps): Tracing {
 }
 
 /** The SDK tells nobody of spans that could not be sent; here the log hears of the first ones, and when it works again. */
-function told(exporter: OTLPTraceExporter, log: Logger): SpanExporter {
+function withFailureLogging(exporter: OTLPTraceExporter, log: Logger): SpanExporter {
   let lost = 0
   return {
     export(spans, done) {

@@ -1,7 +1,7 @@
 /**
  * What is to be protected, read from the settings.
  */
-import { type Fields, list, messageOf, str } from '#sdk'
+import { asArray, asString, type Fields, messageOf } from '#sdk'
 
 export interface RedactSettings {
   readonly model: boolean
@@ -14,22 +14,22 @@ export interface RedactSettings {
 }
 
 /** Throws an `Error` that names the pattern which cannot be used. */
-export function redactSettings(given: Fields): RedactSettings {
+export function parseRedactSettings(given: Fields): RedactSettings {
   return {
     model: given['protect_model'] !== false,
     toolResults: given['protect_tool_results'] !== false,
     answers: given['protect_answers'] !== false,
     events: given['protect_events'] !== false,
-    patterns: list(given['patterns']).map(expression),
-    ignore: new Set(list(given['ignore']).map(str)),
-    restoreFor: new Set(list(given['restore_for_tools']).map(str)),
+    patterns: asArray(given['patterns']).map(parsePattern),
+    ignore: new Set(asArray(given['ignore']).map(asString)),
+    restoreFor: new Set(asArray(given['restore_for_tools']).map(asString)),
   }
 }
 
-function expression(given: unknown, position: number): RegExp {
+function parsePattern(given: unknown, position: number): RegExp {
   const where = `settings.patterns, number ${position + 1}`
   try {
-    const pattern = new RegExp(str(given), 'gu')
+    const pattern = new RegExp(asString(given), 'gu')
     if (''.search(pattern) === -1) return pattern
   } catch (error) {
     throw new Error(`${where}: ${messageOf(error)}`)

@@ -1,18 +1,18 @@
 /**
  * What is kept of questions, and of rules that are not asked about again.
  */
-import { exec, query, row, rows, sql, type UseCase } from '../store/query.ts'
+import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { Question } from './question.ts'
 
 // Literal, because SQLite uses a partial index only where a query repeats its condition word for word.
 const waiting = sql<boolean>`state = 'waiting'`
 
-type State = 'waiting' | 'answered' | 'expired'
+type QuestionState = 'waiting' | 'answered' | 'expired'
 
 /** A question as it was stored. */
 export interface StoredQuestion extends Omit<Question, 'id' | 'timeoutMs' | 'replyTo'> {
   readonly id: string
-  readonly state: State
+  readonly state: QuestionState
   /** The choice, once there is one. */
   readonly answer: string | null
   /** What was added to the answer in words. */
@@ -64,7 +64,7 @@ const insert = query(
     }),
 )
 
-export function* insertQuestion(id: string, asked: Question, buttons: boolean, now: number): UseCase<void> {
+export function* insertQuestion(id: string, asked: Question, buttons: boolean, now: number): Transaction<void> {
   const { kind, sessionKey, source, text, choices, unanswered, timeoutMs, about } = asked
   const payload: Payload = {
     kind,
@@ -96,7 +96,7 @@ interface QuestionRow {
   readonly id: string
   readonly choices: string
   readonly payload: string
-  readonly state: State
+  readonly state: QuestionState
   readonly answer: string | null
   readonly reason: string | null
   readonly expires_at: number
@@ -110,7 +110,7 @@ function questionOf({ id, choices, payload, state, answer, reason, expires_at }:
 
 const byId = query((db, p: { id: string }) => db.selectFrom('questions').select(columns).where('id', '=', p.id))
 
-export function* findQuestion(id: string): UseCase<StoredQuestion | undefined> {
+export function* findQuestion(id: string): Transaction<StoredQuestion | undefined> {
   const found = yield* row(byId, { id })
   return found === undefined ? undefined : questionOf(found)
 }
@@ -126,17 +126,17 @@ const waitingOf = query((db, p: { session_key: string }) =>
 )
 
 /** The oldest first; among them those whose time is over and that nobody has settled yet. */
-export function* waitingQuestions(sessionKey: string): UseCase<StoredQuestion[]> {
+export function* waitingQuestions(sessionKey: string): Transaction<StoredQuestion[]> {
   return (yield* rows(waitingOf, { session_key: sessionKey })).map(questionOf)
 }
 
-const overdue = query((db, p: { now: number; limit: number }) =>
+const selectOverdue = query((db, p: { now: number; limit: number }) =>
   db.selectFrom('questions').select(columns).where(waiting).where('expires_at', '<=', p.now).limit(p.limit),
 )
 
 /** Waiting questions whose time is over. */
-export function* overdueQuestions(now: number, limit: number): UseCase<StoredQuestion[]> {
-  return (yield* rows(overdue, { now, limit })).map(questionOf)
+export function* overdueQuestions(now: number, limit: number): Transaction<StoredQuestion[]> {
+  return (yield* rows(selectOverdue, { now, limit })).map(questionOf)
 }
 
 const firstExpiry = query((db, _: Record<never, never>) =>
@@ -147,7 +147,7 @@ const firstExpiry = query((db, _: Record<never, never>) =>
 )
 
 /** When the next waiting question expires, ms since 1970; null while none waits. */
-export function* nextExpiry(): UseCase<number | null> {
+export function* nextExpiry(): Transaction<number | null> {
   return (yield* row(firstExpiry, {}))?.at ?? null
 }
 
@@ -158,20 +158,20 @@ const waitingApproval = query((db, _: Record<never, never>) =>
 )
 
 /** What tools wait for, in all sessions. */
-export function* waitingApprovals(): UseCase<StoredQuestion[]> {
+export function* waitingApprovals(): Transaction<StoredQuestion[]> {
   return (yield* rows(waitingApproval, {})).map(questionOf)
 }
 
-const see = query((db, p: { now: number }) =>
+const touchApprovals = query((db, p: { now: number }) =>
   db.updateTable('questions').set({ seen_at: p.now }).where(waiting).where(approval).returning('id'),
 )
 
 /** The process lives, and with it the clocks of approvals. Returns how many wait. */
-export function* keepClocks(now: number): UseCase<number> {
-  return (yield* rows(see, { now })).length
+export function* touchClocks(now: number): Transaction<number> {
+  return (yield* rows(touchApprovals, { now })).length
 }
 
-const resume = query((db, p: { now: number }) =>
+const resumeApprovals = query((db, p: { now: number }) =>
   db
     .updateTable('questions')
     .set({ expires_at: sql<number>`expires_at + (${p.now} - seen_at)`, seen_at: p.now })
@@ -181,16 +181,16 @@ const resume = query((db, p: { now: number }) =>
 )
 
 /** A process begins: the clocks of approvals stood still since the last one was seen. */
-export function* resumeClocks(now: number): UseCase<void> {
-  yield* exec(resume, { now })
+export function* resumeClocks(now: number): Transaction<void> {
+  yield* exec(resumeApprovals, { now })
 }
 
-const settle = query(
+const closeQuestion = query(
   (
     db,
     p: {
       id: string
-      state: State
+      state: QuestionState
       answer: string | null
       answered_by: string | null
       reason: string | null
@@ -206,14 +206,14 @@ const settle = query(
 )
 
 /** `answer`: the choice and who made it; null when the question ends without one. False: it had ended before. */
-export function* settleQuestion(
+export function* resolveQuestion(
   id: string,
   answer: { readonly choice: string; readonly by: string; readonly reason?: string } | null,
   now: number,
-): UseCase<boolean> {
+): Transaction<boolean> {
   const how = { state: answer === null ? ('expired' as const) : ('answered' as const) }
   const what = { answer: answer?.choice ?? null, answered_by: answer?.by ?? null, reason: answer?.reason ?? null }
-  return (yield* row(settle, { id, ...how, ...what, now })) !== undefined
+  return (yield* row(closeQuestion, { id, ...how, ...what, now })) !== undefined
 }
 
 const addGrant = query((db, p: { scope: string; rule: string; granted_by: string; now: number }) =>
@@ -227,25 +227,25 @@ const findGrant = query((db, p: { scope: string; rule: string }) =>
   db.selectFrom('grants').select('id').where('scope', '=', p.scope).where('rule', '=', p.rule),
 )
 
-const sessionScope = (sessionKey: string) => `session:${sessionKey}`
-const lifeScope = (sessionId: string) => `life:${sessionId}`
+const sessionKeyScope = (sessionKey: string) => `session:${sessionKey}`
+const sessionIdScope = (sessionId: string) => `life:${sessionId}`
 
 /** From now on the rule is not asked about in this conversation, also not after `/new`. */
-export function* grantInSession(sessionKey: string, rule: string, by: string, now: number): UseCase<void> {
-  yield* exec(addGrant, { scope: sessionScope(sessionKey), rule, granted_by: by, now })
+export function* grantInSession(sessionKey: string, rule: string, by: string, now: number): Transaction<void> {
+  yield* exec(addGrant, { scope: sessionKeyScope(sessionKey), rule, granted_by: by, now })
 }
 
 /** The rule is not asked about until the session ends. */
-export function* grantUntilEnd(sessionId: string, rule: string, by: string, now: number): UseCase<void> {
-  yield* exec(addGrant, { scope: lifeScope(sessionId), rule, granted_by: by, now })
+export function* grantUntilEnd(sessionId: string, rule: string, by: string, now: number): Transaction<void> {
+  yield* exec(addGrant, { scope: sessionIdScope(sessionId), rule, granted_by: by, now })
 }
 
-export function* isGrantedInSession(sessionKey: string, rule: string): UseCase<boolean> {
-  return (yield* row(findGrant, { scope: sessionScope(sessionKey), rule })) !== undefined
+export function* isGrantedInSession(sessionKey: string, rule: string): Transaction<boolean> {
+  return (yield* row(findGrant, { scope: sessionKeyScope(sessionKey), rule })) !== undefined
 }
 
-export function* isGrantedUntilEnd(sessionId: string, rule: string): UseCase<boolean> {
-  return (yield* row(findGrant, { scope: lifeScope(sessionId), rule })) !== undefined
+export function* isGrantedUntilEnd(sessionId: string, rule: string): Transaction<boolean> {
+  return (yield* row(findGrant, { scope: sessionIdScope(sessionId), rule })) !== undefined
 }
 
 const sweepEnded = query((db, p: { before: number; limit: number }) =>
@@ -264,6 +264,6 @@ const sweepEnded = query((db, p: { before: number; limit: number }) =>
 )
 
 /** Forgets ended questions made before `olderThan` (ms), at most `limit`; returns how many went. */
-export function* sweepQuestions(olderThan: number, limit: number): UseCase<number> {
+export function* sweepQuestions(olderThan: number, limit: number): Transaction<number> {
   return (yield* rows(sweepEnded, { before: olderThan, limit })).length
 }

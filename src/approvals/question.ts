@@ -20,16 +20,16 @@ export interface Question {
   readonly text: string
   readonly choices: readonly Choice[]
   /** When nobody has answered in time. */
-  readonly unanswered: Consequence
+  readonly unanswered: Effect
   readonly timeoutMs: number
   /** The platform's id of the message that is asked about. */
   readonly replyTo?: string
   /** Of an approval, for plugins: what would be done. */
-  readonly about?: ApprovalAbout
+  readonly about?: ApprovalSubject
 }
 
 /** What a person is asked to allow (contract §2.6, `pre_approval_request`). */
-export interface ApprovalAbout {
+export interface ApprovalSubject {
   /** The shell command, or the tool with its arguments. */
   readonly command: string
   /** Why it is asked. */
@@ -47,10 +47,10 @@ export interface Choice {
   readonly style?: NonNullable<Button['style']>
   /** What people may type instead, without the slash: `approve`, `approve always`, `deny`. */
   readonly typed: readonly string[]
-  readonly effect: Consequence
+  readonly effect: Effect
 }
 
-export interface Consequence {
+export interface Effect {
   /** One short line for whoever chose. */
   readonly says: string
   /** Handed in as the gateway's own event, in the control lane of the session. */
@@ -82,7 +82,7 @@ function buttonId(id: string, kind: QuestionKind, answer: string, index: number)
 }
 
 /** The id of the question a button belongs to; undefined for buttons that are none of ours. */
-export function questionIdIn(buttonId: string): string | undefined {
+export function parseQuestionId(buttonId: string): string | undefined {
   const [kind, second, third, ...more] = buttonId.split(':')
   if (more.length > 0) return undefined
   if (kind === 'sc') return third

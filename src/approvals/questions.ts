@@ -6,31 +6,31 @@ import { HermesError } from '../lib/errors.ts'
 import type { ButtonPress } from '../message/change.ts'
 import type { SessionKey } from '../message/ids.ts'
 import { type SessionSource, targetOf } from '../message/source.ts'
-import type { PressAnswer } from '../platforms/adapter.ts'
-import type { UseCase } from '../store/query.ts'
-import { keepTime } from './clock.ts'
+import type { PressResult } from '../platforms/adapter.ts'
+import type { Transaction } from '../store/query.ts'
+import { type AfterCommit, createAfterCommit, type QuestionsDeps } from './after-commit.ts'
+import { createStaleApprovals } from './cancel-stale.ts'
+import { createExpiryClock } from './expiry-clock.ts'
+import { findQuestion, insertQuestion, type StoredQuestion, waitingQuestions } from './queries.ts'
+import { buttonsOf, parseQuestionId, type Question } from './question.ts'
 import {
   answerQuestion,
-  approvalContext,
+  approvalEventContext,
+  approvalInfo,
   expireQuestion,
+  removeButtons,
   replaceQuestion,
   replyKeyOf,
-  takeButtons,
-  watchedApproval,
-} from './ending.ts'
-import { createOrphans } from './orphans.ts'
-import { findQuestion, insertQuestion, type StoredQuestion, waitingQuestions } from './queries.ts'
-import { buttonsOf, type Question, questionIdIn } from './question.ts'
-import { type Aftermath, createAftermath, type QuestionsDeps } from './room.ts'
-import { answerTyped, type TypedAnswer, typedHints } from './typed.ts'
+} from './resolve-question.ts'
+import { applyTypedAnswer, type TypedAnswer, typedHints } from './typed-answers.ts'
 
-export type { QuestionsDeps } from './room.ts'
-export type { TypedAnswer } from './typed.ts'
+export type { QuestionsDeps } from './after-commit.ts'
+export type { TypedAnswer } from './typed-answers.ts'
 
 /** Something that ends in a caller's transaction, and returns a text for its writer. */
-export interface Prepared {
+export interface PreparedWrite {
   /** Stores it within the caller's transaction, which may be tried again. */
-  write(now: number): UseCase<string>
+  write(now: number): Transaction<string>
   /** The transaction is on disk. */
   committed(): void
   /** The transaction has failed for good. */
@@ -42,27 +42,27 @@ export interface Questions {
    * A question and its message, for the transaction of whoever asks; the text is what people read. Of commands that want
    * a yes only the newest takes an answer; tools may ask for several things side by side.
    */
-  ask(question: Question): Prepared
+  ask(question: Question): PreparedWrite
   /** For `PlatformContext.press`. Throws `http/starting` or `store/…` when nothing was stored. */
-  press(press: ButtonPress): Promise<PressAnswer>
+  press(press: ButtonPress): Promise<PressResult>
   /** What somebody typed in answer to what waits in a session; the text tells him what became of it. */
-  typed(sessionKey: SessionKey, answer: TypedAnswer): Prepared
+  answerTyped(sessionKey: SessionKey, answer: TypedAnswer): PreparedWrite
   /** The question that waits longest in a session. Rejects `store/…`. */
-  waiting(sessionKey: SessionKey): Promise<{ readonly text: string; readonly expiresAt: number } | undefined>
+  oldestWaiting(sessionKey: SessionKey): Promise<{ readonly text: string; readonly expiresAt: number } | undefined>
   /** Ends the questions whose time or whose turn is over, now and whenever it comes to that. Resolves when the signal aborts. */
-  keepTime(signal: AbortSignal): Promise<void>
+  run(signal: AbortSignal): Promise<void>
   /** A turn of this session has ended: what it still asks is void. Never rejects. */
   turnEnded(sessionKey: SessionKey): Promise<void>
 }
 
-const nothingAsks: PressAnswer = { status: 'stale', text: 'Nothing asks for this any more.' }
+const staleResult: PressResult = { status: 'stale', text: 'Nothing asks for this any more.' }
 
 export function createQuestions(deps: QuestionsDeps): Questions {
-  const time = keepTime(deps)
-  const orphans = createOrphans(deps)
+  const expiryClock = createExpiryClock(deps)
+  const staleApprovals = createStaleApprovals(deps)
 
-  function prepared(work: (after: Aftermath, now: number) => UseCase<string>): Prepared {
-    const after = createAftermath(deps)
+  function prepareWrite(work: (after: AfterCommit, now: number) => Transaction<string>): PreparedWrite {
+    const after = createAfterCommit(deps)
     return {
       *write(now) {
         after.begin()
@@ -70,13 +70,13 @@ export function createQuestions(deps: QuestionsDeps): Questions {
       },
       committed() {
         after.committed()
-        time.changed()
+        expiryClock.reschedule()
       },
       abandoned: after.abandoned,
     }
   }
 
-  function ask(question: Question): Prepared {
+  function ask(question: Question): PreparedWrite {
     const id = question.id ?? deps.newId(deps.clock())
     const target = targetOf(question.source)
     const { sessionKey, kind, replyTo } = question
@@ -92,8 +92,8 @@ export function createQuestions(deps: QuestionsDeps): Questions {
       ...(replyTo === undefined ? {} : { replyTo }),
       ...(showsButtons ? { buttons: buttonsOf(id, question) } : {}),
     }
-    return prepared(function* (after, now) {
-      if (kind === 'approval') orphans.asked(sessionKey)
+    return prepareWrite(function* (after, now) {
+      if (kind === 'approval') staleApprovals.approvalAsked(sessionKey)
       if (kind === 'slash-confirm') {
         for (const earlier of yield* waitingQuestions(sessionKey)) {
           if (earlier.kind === kind) yield* replaceQuestion(deps, earlier, after, now)
@@ -101,36 +101,36 @@ export function createQuestions(deps: QuestionsDeps): Questions {
       }
       yield* insertQuestion(id, question, showsButtons, now)
       const choices = question.choices.map(({ answer }) => answer)
-      after.tell(question.source, 'approval:requested', {
-        ...approvalContext({ ...question, id }),
+      after.emit(question.source, 'approval:requested', {
+        ...approvalEventContext({ ...question, id }),
         message: question.text,
         choices,
       })
-      after.watch((plugins) => {
-        const asked = watchedApproval(question)
-        if (asked !== undefined) plugins.approvalAsked(asked)
+      after.notifyPlugins((plugins) => {
+        const asked = approvalInfo(question)
+        if (asked !== undefined) plugins.approvalRequested(asked)
       })
       yield* after.send(message, now)
       return text
     })
   }
 
-  async function press(pressed: ButtonPress): Promise<PressAnswer> {
-    if (!deps.open()) throw new HermesError('http/starting')
+  async function press(pressed: ButtonPress): Promise<PressResult> {
+    if (!deps.isOpen()) throw new HermesError('http/starting')
     const { platform, chatId: chat, userId: user = '' } = pressed.source
-    const verdict = deps.access(pressed.source)
-    if (!verdict.allowed) {
-      deps.log.info({ platform, chat, user, reason: verdict.reason }, 'press refused')
+    const decision = deps.access(pressed.source)
+    if (!decision.allowed) {
+      deps.log.info({ platform, chat, user, reason: decision.reason }, 'press refused')
       return { status: 'refused', text: 'You may not use this agent.' }
     }
-    const id = questionIdIn(pressed.buttonId)
-    if (id === undefined) return nothingAsks
-    const after = createAftermath(deps)
+    const id = parseQuestionId(pressed.buttonId)
+    if (id === undefined) return staleResult
+    const after = createAfterCommit(deps)
     const now = deps.clock()
     try {
       const answer = await deps.store.run(function* () {
         after.begin()
-        return yield* take(id, pressed, after, now)
+        return yield* answerPress(id, pressed, after, now)
       })
       after.committed()
       deps.log.info({ question: id, platform, chat, user, status: answer.status }, 'button pressed')
@@ -141,36 +141,36 @@ export function createQuestions(deps: QuestionsDeps): Questions {
     }
   }
 
-  function* take(id: string, pressed: ButtonPress, after: Aftermath, now: number): UseCase<PressAnswer> {
+  function* answerPress(id: string, pressed: ButtonPress, after: AfterCommit, now: number): Transaction<PressResult> {
     const { source, buttonId, messageId } = pressed
     const question = yield* findQuestion(id)
-    if (question === undefined || !isThere(question, source)) return nothingAsks
+    if (question === undefined || !isSameChat(question, source)) return staleResult
     const choice = question.choices[buttonsOf(id, question).findIndex((button) => button.id === buttonId)]
-    if (choice === undefined) return nothingAsks
+    if (choice === undefined) return staleResult
     if (!mayAnswer(question, source))
       return { status: 'refused', text: 'Only the person who is asked may answer this.' }
     if (question.state === 'waiting' && question.expiresAt > now) {
       yield* answerQuestion(deps, question, { choice, by: source, messageId }, after, now)
       return { status: 'taken', text: choice.effect.says }
     }
-    return yield* refuseLate(question, messageId, after, now)
+    return yield* rejectLatePress(question, messageId, after, now)
   }
 
   /** The buttons go, should they still be there. */
-  function* refuseLate(
+  function* rejectLatePress(
     question: StoredQuestion,
     messageId: string,
-    after: Aftermath,
+    after: AfterCommit,
     now: number,
-  ): UseCase<PressAnswer> {
+  ): Transaction<PressResult> {
     if (question.state === 'waiting') yield* expireQuestion(deps, question, after, now, messageId)
     const chosen = question.choices.find(({ answer }) => answer === question.answer)
     if (chosen === undefined) {
       const ending = { kind: 'unanswered', says: question.unanswered.says } as const
-      yield* takeButtons(deps, question, ending, messageId, after, now)
+      yield* removeButtons(deps, question, ending, messageId, after, now)
       return { status: 'stale', text: `This has expired. ${question.unanswered.says}` }
     }
-    yield* takeButtons(deps, question, { kind: 'chosen', choice: chosen }, messageId, after, now)
+    yield* removeButtons(deps, question, { kind: 'chosen', choice: chosen }, messageId, after, now)
     return { status: 'stale', text: `This was answered before: ${chosen.label}.` }
   }
 
@@ -183,20 +183,21 @@ export function createQuestions(deps: QuestionsDeps): Questions {
   return {
     ask,
     press,
-    typed: (sessionKey, answer) => prepared((after, now) => answerTyped(deps, sessionKey, answer, after, now)),
-    async waiting(sessionKey) {
+    answerTyped: (sessionKey, answer) =>
+      prepareWrite((after, now) => applyTypedAnswer(deps, sessionKey, answer, after, now)),
+    async oldestWaiting(sessionKey) {
       const now = deps.clock()
       const all = await deps.store.run(() => waitingQuestions(sessionKey))
       return all.find(({ expiresAt }) => expiresAt > now)
     },
-    async keepTime(signal) {
-      await Promise.all([time.run(signal), orphans.begin()])
+    async run(signal) {
+      await Promise.all([expiryClock.run(signal), staleApprovals.cancelLeftovers()])
     },
-    turnEnded: orphans.turnEnded,
+    turnEnded: staleApprovals.turnEnded,
   }
 }
 
 /** A press counts only where the question was asked. */
-function isThere({ source }: StoredQuestion, { platform, account, chatId }: SessionSource): boolean {
+function isSameChat({ source }: StoredQuestion, { platform, account, chatId }: SessionSource): boolean {
   return source.platform === platform && source.account === account && source.chatId === chatId
 }

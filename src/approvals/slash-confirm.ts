@@ -6,7 +6,7 @@ import type { SessionKey } from '../message/ids.ts'
 import type { Store } from '../store/store.ts'
 import type { ApprovalsConfig } from './config.ts'
 import { isGrantedInSession } from './queries.ts'
-import type { Prepared, Questions } from './questions.ts'
+import type { PreparedWrite, Questions } from './questions.ts'
 
 export interface SlashConfirmDeps {
   readonly store: Store
@@ -24,7 +24,7 @@ export interface DestructiveCommand {
 }
 
 /** The question that comes first; undefined lets the command run. Rejects `store/…`. */
-export type SlashConfirm = (command: DestructiveCommand) => Promise<Prepared | undefined>
+export type SlashConfirm = (command: DestructiveCommand) => Promise<PreparedWrite | undefined>
 
 export function createSlashConfirm({ store, questions, settings }: SlashConfirmDeps): SlashConfirm {
   return async ({ name, destroys, event, sessionKey }) => {

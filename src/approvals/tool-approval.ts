@@ -3,82 +3,88 @@
  * the call and what would be done: a turn that goes on after a crash finds it, waiting or answered, and asks nobody twice.
  */
 import { createHash } from 'node:crypto'
-import type { ApproveTool, ToolApproval } from '../agent/tool-approval.ts'
+import type { ApproveTool, ToolApprovalRequest } from '../agent/loop/tool-approval.ts'
 import type { MessageEvent } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
-import type { UseCase } from '../store/query.ts'
+import type { Transaction } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
+import type { CompletionSignals } from './completion-signals.ts'
 import type { ApprovalsConfig } from './config.ts'
-import type { Ends } from './ends.ts'
+import { formatCommand, formatReason, formatToolCall } from './format-tool-call.ts'
 import { findQuestion, isGrantedInSession, isGrantedUntilEnd, type StoredQuestion } from './queries.ts'
 import type { Choice, Question } from './question.ts'
-import type { Prepared, Questions } from './questions.ts'
-import { commandOf, shownCall, shownReason } from './shown-call.ts'
+import type { PreparedWrite, Questions } from './questions.ts'
 
 export interface ToolApprovalDeps {
   readonly store: Store
   readonly questions: Pick<Questions, 'ask'>
-  readonly ends: Pick<Ends, 'listen'>
+  readonly completionSignals: Pick<CompletionSignals, 'listen'>
   readonly clock: () => number
   readonly settings: () => ApprovalsConfig
   /** Takes secrets out of what people and plugins are shown. */
   redact(text: string): string
   /** What an open turn works on, and where; undefined where there is no conversation. */
-  turnEvent(turnId: string): UseCase<{ readonly event: MessageEvent; readonly sessionKey: SessionKey } | undefined>
+  openTurnEvent(
+    turnId: string,
+  ): Transaction<{ readonly event: MessageEvent; readonly sessionKey: SessionKey } | undefined>
   /** Aborts when the gateway stops: nobody can answer any more. */
   readonly stopping: AbortSignal
   /** Cuts the turn of a session off, so that the next start takes it up again: the stop need not wait for it. */
-  letGo(sessionKey: SessionKey): void
+  abortTurn(sessionKey: SessionKey): void
   /** Named points for crash tests; does nothing in production. */
-  probe(point: string): void
+  failpoint(point: string): void
 }
 
-type Verdict = 'allow' | { readonly deny: string }
+type ApprovalDecision = 'allow' | { readonly deny: string }
 
 export function createToolApproval(deps: ToolApprovalDeps): ApproveTool {
-  const { store, ends, stopping } = deps
+  const { store, completionSignals, stopping } = deps
   return async (request, signal) => {
-    const id = idOf(request)
-    const end = ends.listen(id)
+    const id = approvalIdOf(request)
+    const completion = completionSignals.listen(id)
     let letGo: (() => void) | undefined
     try {
-      const begun = await begin(deps, id, request)
-      if (begun.kind === 'decided') return begun.verdict
-      deps.probe('approval:waiting')
-      letGo = () => deps.letGo(begun.sessionKey)
+      const state = await requestApproval(deps, id, request)
+      if (state.kind === 'decided') return state.verdict
+      deps.failpoint('approval:waiting')
+      letGo = () => deps.abortTurn(state.sessionKey)
       if (stopping.aborted) letGo()
       else stopping.addEventListener('abort', letGo, { once: true })
-      await end.wait(signal)
-      return verdictOf(request, await store.run(() => findQuestion(id)))
+      await completion.wait(signal)
+      return decisionOf(request, await store.run(() => findQuestion(id)))
     } finally {
       if (letGo !== undefined) stopping.removeEventListener('abort', letGo)
-      end.release()
+      completion.release()
     }
   }
 }
 
-type Begun =
-  | { readonly kind: 'decided'; readonly verdict: Verdict }
+type RequestState =
+  | { readonly kind: 'decided'; readonly verdict: ApprovalDecision }
   | { readonly kind: 'waiting'; readonly sessionKey: SessionKey }
 
-const allowed: Begun = { kind: 'decided', verdict: 'allow' }
+const alreadyAllowed: RequestState = { kind: 'decided', verdict: 'allow' }
 
 /** Looks whether it is decided already, and asks if not: one transaction. */
-async function begin(deps: ToolApprovalDeps, id: string, request: ToolApproval): Promise<Begun> {
+async function requestApproval(
+  deps: ToolApprovalDeps,
+  id: string,
+  request: ToolApprovalRequest,
+): Promise<RequestState> {
   const now = deps.clock()
-  let asked: Prepared | undefined
+  let asked: PreparedWrite | undefined
   try {
-    const begun = await deps.store.run(function* (): UseCase<Begun> {
+    const begun = await deps.store.run(function* (): Transaction<RequestState> {
       asked?.abandoned()
       asked = undefined
       const known = yield* findQuestion(id)
       if (known?.state === 'waiting') return { kind: 'waiting', sessionKey: known.sessionKey }
-      if (known !== undefined) return { kind: 'decided', verdict: verdictOf(request, known) }
-      const open = yield* deps.turnEvent(request.facts.turn.turnId)
-      if (open === undefined || !isAttended(open.event)) return { kind: 'decided', verdict: nobodyThere(request) }
+      if (known !== undefined) return { kind: 'decided', verdict: decisionOf(request, known) }
+      const open = yield* deps.openTurnEvent(request.info.turn.turnId)
+      if (open === undefined || !isAttended(open.event)) return { kind: 'decided', verdict: deniedUnattended(request) }
       const rule = ruleOf(request)
-      if (yield* isGrantedInSession(open.sessionKey, rule)) return allowed
-      if (yield* isGrantedUntilEnd(request.facts.turn.sessionId, rule)) return allowed
+      if (yield* isGrantedInSession(open.sessionKey, rule)) return alreadyAllowed
+      if (yield* isGrantedUntilEnd(request.info.turn.sessionId, rule)) return alreadyAllowed
       asked = deps.questions.ask(questionFor(deps, id, request, open.sessionKey, open.event))
       yield* asked.write(now)
       return { kind: 'waiting', sessionKey: open.sessionKey }
@@ -92,12 +98,12 @@ async function begin(deps: ToolApprovalDeps, id: string, request: ToolApproval):
 }
 
 /** The same action of the same call in the same turn, whoever runs it. */
-function idOf({ facts, args }: ToolApproval): string {
-  const action = JSON.stringify([facts.turn.turnId, facts.toolCallId, facts.toolName, args])
+function approvalIdOf({ info, args }: ToolApprovalRequest): string {
+  const action = JSON.stringify([info.turn.turnId, info.toolCallId, info.toolName, args])
   return createHash('sha256').update(action).digest('hex').slice(0, 32)
 }
 
-function ruleOf({ ruleKey }: ToolApproval): string {
+function ruleOf({ ruleKey }: ToolApprovalRequest): string {
   return `tool:${ruleKey}`
 }
 
@@ -110,14 +116,14 @@ function isAttended({ task, internal, allowGatewayControl, metadata }: MessageEv
 function questionFor(
   { redact, settings }: ToolApprovalDeps,
   id: string,
-  request: ToolApproval,
+  request: ToolApprovalRequest,
   sessionKey: SessionKey,
   { source, messageId }: MessageEvent,
 ): Question {
-  const { facts, args, message, ruleKey } = request
-  const { toolName, toolCallId, turn } = facts
-  const reason = shownReason(message, redact)
-  const call = shownCall(args, redact)
+  const { info, args, message, ruleKey } = request
+  const { toolName, toolCallId, turn } = info
+  const reason = formatReason(message, redact)
+  const call = formatToolCall(args, redact)
   return {
     id,
     kind: 'approval',
@@ -129,7 +135,7 @@ function questionFor(
     timeoutMs: settings().approvals.timeout * 1_000,
     ...(messageId === undefined ? {} : { replyTo: messageId }),
     about: {
-      command: commandOf(toolName, args, redact),
+      command: formatCommand(toolName, args, redact),
       description: reason,
       patternKeys: [ruleKey],
       turnId: turn.turnId,
@@ -164,8 +170,8 @@ function choicesFor(grant: string, sessionId: string): readonly Choice[] {
 }
 
 /** What comes of a question that has ended; one that is gone was never answered. */
-function verdictOf({ facts }: ToolApproval, question: StoredQuestion | undefined): Verdict {
-  const { toolName } = facts
+function decisionOf({ info }: ToolApprovalRequest, question: StoredQuestion | undefined): ApprovalDecision {
+  const { toolName } = info
   if (question === undefined || question.answer === null)
     return { deny: `Nobody answered in time whether ${toolName} may run. It was not run.` }
   if (question.answer !== 'deny') return 'allow'
@@ -175,9 +181,9 @@ function verdictOf({ facts }: ToolApproval, question: StoredQuestion | undefined
   }
 }
 
-function nobodyThere({ facts, message }: ToolApproval): Verdict {
+function deniedUnattended({ info, message }: ToolApprovalRequest): ApprovalDecision {
   const why = message === '' ? '' : ` (${message})`
   return {
-    deny: `A plugin wants a person to allow ${facts.toolName} first${why}, and nobody can be asked here. It was not run.`,
+    deny: `A plugin wants a person to allow ${info.toolName} first${why}, and nobody can be asked here. It was not run.`,
   }
 }

@@ -3,9 +3,9 @@
  */
 import { z } from 'zod'
 import { isHermesError } from '../lib/errors.ts'
-import { pause as systemPause } from '../lib/wait.ts'
-import type { TurnOutcome } from '../platforms/adapter.ts'
-import { problemOf, unreachable } from './gateway-answer.ts'
+import { sleep as systemPause } from '../lib/timers.ts'
+import type { TurnResult } from '../platforms/adapter.ts'
+import { readErrorResponse, toUnreachableError } from './api-errors.ts'
 
 export interface ChatClientOptions {
   /** `http://127.0.0.1:8642` */
@@ -15,7 +15,7 @@ export interface ChatClientOptions {
   /** The conversation: letters, digits and . _ @ -, at most 128. Left out: a new one. */
   readonly chat?: string
   readonly newId?: () => string
-  readonly pause?: (ms: number, signal?: AbortSignal) => Promise<void>
+  readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
 }
 
 export interface ChatClient {
@@ -26,33 +26,33 @@ export interface ChatClient {
    */
   send(text: string, signal: AbortSignal, unattended?: boolean): Promise<number>
   /** Waits until a message has been worked on, also over a restart of the daemon. Throws when the signal aborts. */
-  outcome(seq: number, signal: AbortSignal): Promise<TurnOutcome>
+  waitForResult(seq: number, signal: AbortSignal): Promise<TurnResult>
   /** Stops the turn that runs; `seq` is a message it works on. */
   stop(seq: number | undefined, signal: AbortSignal): Promise<void>
   /** What happens in the chat, until the signal aborts. Throws only when it never could connect, or may not. */
   events(signal: AbortSignal): AsyncGenerator<ChatEvent>
 }
 
-const said = { text: z.string(), turnId: z.string().optional() }
-const kind = z.enum(['message', 'notice'])
-const activity = z.discriminatedUnion('kind', [
+const textFields = { text: z.string(), turnId: z.string().optional() }
+const kindSchema = z.enum(['message', 'notice'])
+const activitySchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('turn-started') }),
   z.object({ kind: z.literal('tool-started'), tool: z.string(), label: z.string() }),
   z.object({ kind: z.literal('tool-ended'), tool: z.string(), ok: z.boolean(), summary: z.string() }),
   z.object({ kind: z.literal('turn-ended') }),
 ])
-const wireEvent = z.discriminatedUnion('type', [
+const chatEventSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('ready'), cursor: z.string() }),
-  z.object({ type: z.literal('missed'), kind, ...said }),
-  z.object({ type: z.literal('draft'), id: z.string(), ...said }),
-  z.object({ type: z.literal('message'), id: z.string(), kind, ...said }),
-  z.object({ type: z.literal('activity'), activity }),
+  z.object({ type: z.literal('missed'), kind: kindSchema, ...textFields }),
+  z.object({ type: z.literal('draft'), id: z.string(), ...textFields }),
+  z.object({ type: z.literal('message'), id: z.string(), kind: kindSchema, ...textFields }),
+  z.object({ type: z.literal('activity'), activity: activitySchema }),
 ])
 
 /** `lost`: the connection broke and did not come back at once. */
-export type ChatEvent = z.output<typeof wireEvent> | { readonly type: 'lost' }
+export type ChatEvent = z.output<typeof chatEventSchema> | { readonly type: 'lost' }
 
-const outcomeShape = z.object({
+const turnResultSchema = z.object({
   status: z.enum(['done', 'failed', 'stopped']),
   text: z.string(),
   sessionId: z.string(),
@@ -60,14 +60,14 @@ const outcomeShape = z.object({
   usage: z.object({ inputTokens: z.number(), outputTokens: z.number() }),
   errorCode: z.string().exactOptional(),
 })
-const acceptedShape = z.object({ seq: z.number() })
+const acceptedSchema = z.object({ seq: z.number() })
 
 /** Tries in a row before a daemon counts as gone: about two minutes. */
 const maxFailures = 30
-const longestPauseMs = 5_000
+const maxDelayMs = 5_000
 
 export function createChatClient(options: ChatClientOptions): ChatClient {
-  const { baseUrl, token, newId = () => crypto.randomUUID(), pause = systemPause } = options
+  const { baseUrl, token, newId = () => crypto.randomUUID(), sleep = systemPause } = options
   const chat = options.chat ?? newId()
 
   return {
@@ -75,18 +75,18 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
     async send(text, signal, unattended = false) {
       const alone = unattended ? { attended: false } : {}
       const response = await call('/cli/messages', signal, { chat, id: newId(), text, ...alone })
-      return acceptedShape.parse(await response.json()).seq
+      return acceptedSchema.parse(await response.json()).seq
     },
-    async outcome(seq, signal) {
+    async waitForResult(seq, signal) {
       for (let failures = 0; ; ) {
         try {
           const response = await call(`/cli/outcome?seq=${seq}`, signal)
-          if (response.status === 200) return outcomeShape.parse(await response.json())
+          if (response.status === 200) return turnResultSchema.parse(await response.json())
           failures = 0
           await response.body?.cancel()
         } catch (error) {
           failures += 1
-          if (signal.aborted || !isPassing(error) || failures === maxFailures) throw error
+          if (signal.aborted || !isTransient(error) || failures === maxFailures) throw error
           await waitBefore(failures, signal)
         }
       }
@@ -99,32 +99,32 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
   }
 
   async function* events(signal: AbortSignal): AsyncGenerator<ChatEvent> {
-    const place: Place = { cursor: undefined, failures: 0 }
+    const position: StreamPosition = { cursor: undefined, failures: 0 }
     while (!signal.aborted) {
-      yield* listen(place, signal)
-      place.failures += 1
+      yield* readStream(position, signal)
+      position.failures += 1
       // A stream that was idle for minutes is cut by the client's own machinery: the first time is no news.
-      if (place.failures === 2) yield { type: 'lost' }
-      await waitBefore(place.failures, signal)
+      if (position.failures === 2) yield { type: 'lost' }
+      await waitBefore(position.failures, signal)
     }
   }
 
   /** One connection, until it breaks. */
-  async function* listen(place: Place, signal: AbortSignal): AsyncGenerator<ChatEvent> {
+  async function* readStream(place: StreamPosition, signal: AbortSignal): AsyncGenerator<ChatEvent> {
     const after = place.cursor === undefined ? '' : `&after=${encodeURIComponent(place.cursor)}`
     try {
       const response = await call(`/cli/stream?chat=${encodeURIComponent(chat)}${after}`, signal)
-      for await (const event of eventsIn(response)) {
+      for await (const event of parseEvents(response)) {
         if (event.type === 'ready') Object.assign(place, { cursor: event.cursor, failures: 0 })
         yield event
       }
     } catch (error) {
-      if (!signal.aborted && (place.cursor === undefined || !isPassing(error))) throw error
+      if (!signal.aborted && (place.cursor === undefined || !isTransient(error))) throw error
     }
   }
 
   function waitBefore(failures: number, signal: AbortSignal): Promise<void> {
-    return pause(Math.min(longestPauseMs, 100 * 2 ** Math.min(failures, 10)), signal)
+    return sleep(Math.min(maxDelayMs, 100 * 2 ** Math.min(failures, 10)), signal)
   }
 
   async function call(path: string, signal: AbortSignal, body?: Readonly<Record<string, unknown>>): Promise<Response> {
@@ -135,34 +135,34 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
       response = await options.fetch(new URL(path, baseUrl), { headers, signal, ...payload })
     } catch (error) {
       if (signal.aborted) throw error
-      throw unreachable(error)
+      throw toUnreachableError(error)
     }
-    if (!response.ok) throw await problemOf(response)
+    if (!response.ok) throw await readErrorResponse(response)
     return response
   }
 }
 
-interface Place {
+interface StreamPosition {
   /** Undefined until the first connection stood. */
   cursor: string | undefined
   failures: number
 }
 
 /** Lines of JSON. What this version does not know is left out: the daemon may be newer. */
-async function* eventsIn(response: Response): AsyncGenerator<ChatEvent> {
+async function* parseEvents(response: Response): AsyncGenerator<ChatEvent> {
   let rest = ''
   const decoder = new TextDecoder()
   for await (const chunk of response.body ?? []) {
     const lines = `${rest}${decoder.decode(chunk, { stream: true })}`.split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines) {
-      const event = wireEvent.safeParse(JSON.parse(line))
+      const event = chatEventSchema.safeParse(JSON.parse(line))
       if (event.success) yield event.data
     }
   }
 }
 
 /** Whether trying again can help: the daemon is away, starting or stopping, or the connection was cut. */
-function isPassing(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   return isHermesError(error, 'cli/no-daemon') || isHermesError(error, 'http/starting') || error instanceof TypeError
 }

@@ -5,7 +5,7 @@
  * that come within one blink belong together, and what was pasted without a line end waits for Enter.
  */
 import { clearLine, createInterface, cursorTo } from 'node:readline'
-import { pause as systemPause } from '../lib/wait.ts'
+import { sleep as systemPause } from '../lib/timers.ts'
 
 export interface ChatInputOptions {
   readonly input: NodeJS.ReadableStream
@@ -16,25 +16,25 @@ export interface ChatInputOptions {
   onInterrupt(empty: boolean): void
   /** Ctrl-D, or the end of the input. */
   onEnd(): void
-  readonly pause?: (ms: number, signal?: AbortSignal) => Promise<void>
+  readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
 }
 
 export interface ChatInput {
   /** Shows the prompt, and what is typed already. */
   prompt(): void
   /** Prints above the prompt, which is shown again afterwards. */
-  above(print: () => void): void
+  printAbove(print: () => void): void
   /** Gives the terminal back as it was. May be called twice. */
   close(): void
 }
 
 /** Lines of a paste follow each other faster than anybody types. */
 const pasteGapMs = 40
-const markPastes = '\u001b[?2004h'
-const leavePastes = '\u001b[?2004l'
+const enableBracketedPaste = '\u001b[?2004h'
+const disableBracketedPaste = '\u001b[?2004l'
 
 export function createChatInput(options: ChatInputOptions): ChatInput {
-  const { input, output, pause = systemPause } = options
+  const { input, output, sleep = systemPause } = options
   const terminal = createInterface({ input, output, terminal: true, prompt: '› ', crlfDelay: Number.POSITIVE_INFINITY })
   let lines: string[] = []
   let pasting = false
@@ -45,7 +45,7 @@ export function createChatInput(options: ChatInputOptions): ChatInput {
     if (key?.name === 'paste-end') pasting = false
   }
   input.on('keypress', onKey)
-  output.write(markPastes)
+  output.write(enableBracketedPaste)
   terminal.on('line', (line) => {
     lines.push(line)
     if (!pasting) void submitAfterPaste(lines.length)
@@ -61,16 +61,16 @@ export function createChatInput(options: ChatInputOptions): ChatInput {
     options.onInterrupt(empty)
   })
   terminal.once('close', () => {
-    const left = closed
+    const closedByUs = closed
     close()
-    if (left) return
+    if (closedByUs) return
     submit()
     options.onEnd()
   })
 
   return {
     prompt: () => terminal.prompt(true),
-    above(print) {
+    printAbove(print) {
       cursorTo(output, 0)
       clearLine(output, 0)
       print()
@@ -80,7 +80,7 @@ export function createChatInput(options: ChatInputOptions): ChatInput {
   }
 
   async function submitAfterPaste(count: number): Promise<void> {
-    await pause(pasteGapMs)
+    await sleep(pasteGapMs)
     const settled = lines.length === count && !pasting && terminal.line === ''
     if (settled && !closed) submit()
   }
@@ -96,7 +96,7 @@ export function createChatInput(options: ChatInputOptions): ChatInput {
     if (closed) return
     closed = true
     input.off('keypress', onKey)
-    output.write(leavePastes)
+    output.write(disableBracketedPaste)
     terminal.close()
   }
 }

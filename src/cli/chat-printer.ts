@@ -4,21 +4,21 @@
  * A reply arrives by two roads, as a message and as the outcome of a turn, in either order: the first one prints it.
  * Text of the model never reaches the terminal unfiltered, so that it cannot move the cursor or retitle the window.
  */
-import type { TurnOutcome } from '../platforms/adapter.ts'
+import type { TurnResult } from '../platforms/adapter.ts'
 import type { ChatEvent } from './chat-client.ts'
 
 export interface ChatPrinterOptions {
   write(text: string): void
   /** Dim lines for tools and remarks; otherwise they are left out. */
-  readonly asides: boolean
+  readonly showAsides: boolean
 }
 
 export interface ChatPrinter {
   /** A message was handed in; its reply will come as an outcome. */
-  asked(): void
-  event(event: ChatEvent): void
+  onSent(): void
+  onEvent(event: ChatEvent): void
   /** The end of a message that was handed in. */
-  outcome(outcome: TurnOutcome): void
+  onResult(outcome: TurnResult): void
   /** A remark of the terminal itself. */
   aside(text: string): void
   /** Goes to the beginning of a line. */
@@ -33,9 +33,9 @@ interface Draft {
 
 const maxRemembered = 50
 /** At least as many as come again after a lost connection. */
-const maxPrinted = 200
+const maxPrintedTexts = 200
 
-export function createChatPrinter({ write, asides }: ChatPrinterOptions): ChatPrinter {
+export function createChatPrinter({ write, showAsides: asides }: ChatPrinterOptions): ChatPrinter {
   let atLineStart = true
   let waiting = 0
   let draft: Draft | undefined
@@ -48,86 +48,86 @@ export function createChatPrinter({ write, asides }: ChatPrinterOptions): ChatPr
   let fromMessage: string[] = []
 
   return {
-    asked() {
+    onSent() {
       waiting += 1
     },
-    event(event) {
+    onEvent(event) {
       switch (event.type) {
         case 'draft':
-          return grow(event.id, printable(event.text))
+          return printDraft(event.id, stripControlCharacters(event.text))
         case 'message':
-          return message(printable(event.text))
+          return printMessage(stripControlCharacters(event.text))
         case 'missed':
-          return missed(printable(event.text))
+          return printMissed(stripControlCharacters(event.text))
         case 'activity':
-          if (event.activity.kind === 'tool-started') tool('·', event.activity.tool, event.activity.label)
+          if (event.activity.kind === 'tool-started') printTool('·', event.activity.tool, event.activity.label)
           if (event.activity.kind === 'tool-ended' && !event.activity.ok) {
-            tool('✗', event.activity.tool, event.activity.summary)
+            printTool('✗', event.activity.tool, event.activity.summary)
           }
           return
         case 'lost':
-          return aside('The connection to the gateway is lost; trying again…')
+          return printAside('The connection to the gateway is lost; trying again…')
         case 'ready':
           return
       }
     },
-    outcome({ status, text }) {
+    onResult({ status, text }) {
       waiting = Math.max(0, waiting - 1)
-      const reply = printable(text)
-      if (!take(fromMessage, reply)) {
-        finish(reply)
+      const reply = stripControlCharacters(text)
+      if (!removeText(fromMessage, reply)) {
+        printReply(reply)
         if (reply !== '') fromOutcome = [...fromOutcome, reply].slice(-maxRemembered)
       }
-      if (status === 'stopped') aside('Stopped.')
+      if (status === 'stopped') printAside('Stopped.')
       if (waiting === 0) fromMessage = []
     },
-    aside,
+    aside: printAside,
     breakLine,
   }
 
   /** Prints what is new. A draft that was rewritten waits for its end: what stands on the screen cannot be taken back. */
-  function grow(id: string, text: string): void {
+  function printDraft(id: string, text: string): void {
     if (waiting === 0 || finished.includes(id)) return
     if (draft?.id !== id) {
       breakLine()
       draft = { id, shown: '' }
     }
     if (!text.startsWith(draft.shown)) return
-    put(text.slice(draft.shown.length))
+    print(text.slice(draft.shown.length))
     draft.shown = text
   }
 
-  function message(text: string): void {
-    if (take(fromOutcome, text)) return
-    finish(text)
+  function printMessage(text: string): void {
+    if (removeText(fromOutcome, text)) return
+    printReply(text)
     if (waiting > 0) fromMessage = [...fromMessage, text].slice(-maxRemembered)
   }
 
   /** After a lost connection everything since the last one comes again. */
-  function missed(text: string): void {
-    if (!take(fromOutcome, text) && !printed.includes(text)) message(text)
+  function printMissed(text: string): void {
+    if (!removeText(fromOutcome, text) && !printed.includes(text)) printMessage(text)
   }
 
   /** The whole reply: the rest of the draft where it is one, otherwise all of it. */
-  function finish(text: string): void {
+  function printReply(text: string): void {
     const shown = draft?.shown ?? ''
     if (draft !== undefined) finished = [...finished, draft.id].slice(-maxRemembered)
     draft = undefined
-    printed = [...printed, text].slice(-maxPrinted)
+    printed = [...printed, text].slice(-maxPrintedTexts)
     const isRest = shown !== '' && text.startsWith(shown)
     if (!isRest) breakLine()
-    put(isRest ? text.slice(shown.length) : text)
+    print(isRest ? text.slice(shown.length) : text)
     breakLine()
   }
 
-  function tool(sign: string, name: string, detail: string): void {
-    if (waiting > 0) aside(`${sign} ${name} ${detail}`)
+  function printTool(sign: string, name: string, detail: string): void {
+    if (waiting > 0) printAside(`${sign} ${name} ${detail}`)
   }
 
-  function aside(text: string): void {
+  function printAside(text: string): void {
     if (!asides) return
     breakLine()
-    write(`\u001b[2m${printable(text).replace(/\s+/g, ' ').slice(0, 200)}\u001b[22m\n`)
+    write(`\u001b[2m${stripControlCharacters(text).replace(/\s+/g, ' ').slice(0, 200)}\u001b[22m\n`)
   }
 
   function breakLine(): void {
@@ -135,7 +135,7 @@ export function createChatPrinter({ write, asides }: ChatPrinterOptions): ChatPr
     atLineStart = true
   }
 
-  function put(text: string): void {
+  function print(text: string): void {
     if (text === '') return
     write(text)
     atLineStart = text.endsWith('\n')
@@ -143,12 +143,12 @@ export function createChatPrinter({ write, asides }: ChatPrinterOptions): ChatPr
 }
 
 /** Without control characters, and without those that turn the direction of writing around; tabs and line ends stay. */
-export function printable(text: string): string {
+export function stripControlCharacters(text: string): string {
   return text.replace(/(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, '')
 }
 
 /** Removes the text from the list; false when it was not there. */
-function take(list: string[], text: string): boolean {
+function removeText(list: string[], text: string): boolean {
   const at = list.indexOf(text)
   if (at !== -1) list.splice(at, 1)
   return at !== -1

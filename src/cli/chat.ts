@@ -5,9 +5,9 @@ import { HermesError } from '../lib/errors.ts'
 import { createChatClient } from './chat-client.ts'
 import { runInteractive, runQuery } from './chat-screen.ts'
 import type { CliContext } from './context.ts'
-import { findRunningDaemon, warnOfOtherVersion } from './daemon.ts'
-import { createDisplay, oneLine } from './display.ts'
-import { openOwnGateway } from './own-gateway.ts'
+import { findRunningDaemon, warnVersionMismatch } from './daemon.ts'
+import { createDisplay, toSingleLine } from './display.ts'
+import { startEmbeddedGateway } from './embedded-gateway.ts'
 import { readSettings } from './settings.ts'
 
 export interface ChatOptions {
@@ -18,7 +18,7 @@ export interface ChatOptions {
 }
 
 /** Where the chat goes. */
-interface Door {
+interface ChatEndpoint {
   readonly url: string
   readonly token: string
   readonly model: string
@@ -34,39 +34,40 @@ export async function chat(context: CliContext, { query, session }: ChatOptions)
   if (session !== undefined && !/^[\w.@-]{1,128}$/.test(session)) {
     throw new HermesError('cli/usage', 'A session is named with letters, digits, dots, - _ and @, 128 at most.')
   }
-  const signals = onInterrupt()
+  const signals = interceptSignals()
   try {
-    const door = await openDoor(context)
+    const endpoint = await openEndpoint(context)
     try {
       const client = createChatClient({
-        baseUrl: door.url,
-        token: door.token,
+        baseUrl: endpoint.url,
+        token: endpoint.token,
         fetch,
         ...(session === undefined ? {} : { chat: session }),
       })
       const { signal } = signals
       const { input, output, errors } = context
       if (query === undefined) {
-        greet(context, door)
+        printGreeting(context, endpoint)
         context.exitCode = await runInteractive({ client, input, output, signal })
-        if (input.isTTY === true) farewell(context, client.chat)
+        if (input.isTTY === true) printResumeHint(context, client.chat)
       } else {
         context.exitCode = await runQuery({ client, query, signal, output, errors })
-        if (context.exitCode !== 0 && !signal.aborted) warn(context, [...door.degraded, ...door.warnings()])
+        if (context.exitCode !== 0 && !signal.aborted)
+          printWarnings(context, [...endpoint.degraded, ...endpoint.warnings()])
       }
     } finally {
-      await door.close()
+      await endpoint.close()
     }
   } finally {
     signals.remove()
   }
 }
 
-async function openDoor(context: CliContext): Promise<Door> {
+async function openEndpoint(context: CliContext): Promise<ChatEndpoint> {
   const settings = await readSettings(context)
   const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
-  if (daemon === undefined) return await openOwnGateway(context)
-  warnOfOtherVersion(context, daemon)
+  if (daemon === undefined) return await startEmbeddedGateway(context)
+  warnVersionMismatch(context, daemon)
   const { url, token, report } = daemon
   return {
     url,
@@ -78,37 +79,37 @@ async function openDoor(context: CliContext): Promise<Door> {
   }
 }
 
-function greet(context: CliContext, { model, degraded }: Door): void {
+function printGreeting(context: CliContext, { model, degraded }: ChatEndpoint): void {
   if (context.input.isTTY !== true || context.output.isTTY !== true) return
   const display = createDisplay(context.output, context.environment)
-  const with_ = model === 'demo' ? 'the offline demonstration (no model is set up yet)' : oneLine(model)
+  const with_ = model === 'demo' ? 'the offline demonstration (no model is set up yet)' : toSingleLine(model)
   display.line(display.tone('dim', `You talk to ${with_}. /help lists commands, Ctrl-C stops a turn, Ctrl-D leaves.`))
-  for (const reason of degraded) display.line(display.tone('warn', `! ${oneLine(reason)}`))
+  for (const reason of degraded) display.line(display.tone('warn', `! ${toSingleLine(reason)}`))
 }
 
-function farewell(context: CliContext, session: string): void {
+function printResumeHint(context: CliContext, session: string): void {
   if (context.output.isTTY !== true) return
   const display = createDisplay(context.output, context.environment)
   display.line(display.tone('dim', `To go on later: hermes chat --session ${session}`))
 }
 
-function warn({ errors }: CliContext, reasons: readonly string[]): void {
-  for (const reason of new Set(reasons)) errors.write(`hermes: ${oneLine(reason)}\n`)
+function printWarnings({ errors }: CliContext, reasons: readonly string[]): void {
+  for (const reason of new Set(reasons)) errors.write(`hermes: ${toSingleLine(reason)}\n`)
 }
 
 /** The first signal stops the turn and leaves in order; the second ends the process at once. */
-function onInterrupt(): { readonly signal: AbortSignal; remove(): void } {
-  const asked = new AbortController()
+function interceptSignals(): { readonly signal: AbortSignal; remove(): void } {
+  const stopRequested = new AbortController()
   const numbers = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const
   const names = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const
   const onSignal = (name: NodeJS.Signals) => {
     const known = names.find((one) => one === name)
-    if (asked.signal.aborted) process.exit(128 + (known === undefined ? 0 : numbers[known]))
-    asked.abort()
+    if (stopRequested.signal.aborted) process.exit(128 + (known === undefined ? 0 : numbers[known]))
+    stopRequested.abort()
   }
   for (const name of names) process.on(name, onSignal)
   return {
-    signal: asked.signal,
+    signal: stopRequested.signal,
     remove: () => {
       for (const name of names) process.off(name, onSignal)
     },

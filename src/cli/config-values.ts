@@ -1,12 +1,13 @@
 /**
  * The values in effect, each with where it comes from. What is secret is replaced before anything else sees it.
  */
+
+import { gatewayShapes, gatewayVariables } from '../app/config.ts'
+import { dottedPath } from '../config/issue.ts'
 import { pathOf, typeAt } from '../config/overrides.ts'
-import { dotted } from '../config/problem.ts'
-import { isWriteOnly } from '../config/schema-view.ts'
+import { isWriteOnly } from '../config/schema-introspection.ts'
 import { isSecretName } from '../config/secrets.ts'
 import { isTree, valueAt } from '../config/tree.ts'
-import { gatewayShapes, gatewayVariables } from '../gateway/config.ts'
 import { readTextIfExists } from '../lib/files.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import { createRedactor } from '../lib/redact.ts'
@@ -22,12 +23,12 @@ export interface EffectiveValue {
   readonly origin: string
 }
 
-const hidden = '(set, not shown)'
+const secretPlaceholder = '(set, not shown)'
 
-export function effectiveValues({ config, catalogue, secrets }: Settings, home: HomeLayout): EffectiveValue[] {
+export function listEffectiveValues({ config, catalogue, secrets }: Settings, home: HomeLayout): EffectiveValue[] {
   const shapes = gatewayShapes(catalogue.platforms)
   const redact = createRedactor({ secrets: secrets.all })
-  const file = fileInUse(config.state().source, home)
+  const file = readEffectiveFile(config.state().source, home)
   const variables = gatewayVariables(catalogue.platforms).flatMap((name) => {
     const origin = config.environment().originOf(name.variable)
     return origin === undefined ? [] : [{ ...name, path: pathOf(name), origin }]
@@ -39,7 +40,7 @@ export function effectiveValues({ config, catalogue, secrets }: Settings, home: 
       return isSecretName(part) || (type !== undefined && isWriteOnly(type))
     })
   const shownAs = (value: unknown, path: readonly string[]) => {
-    if (isSecret(path) && value !== '' && value !== null) return hidden
+    if (isSecret(path) && value !== '' && value !== null) return secretPlaceholder
     return redact(JSON.stringify(value))
   }
   const originOf = (path: readonly string[]) => {
@@ -51,21 +52,21 @@ export function effectiveValues({ config, catalogue, secrets }: Settings, home: 
     if (file === undefined || valueAt(file.value, path) === undefined) return 'default'
     return `${file.file}:${file.positionOf(path, 'key').line}`
   }
-  return leavesOf(config.current(), []).map(([path, value]) => ({
-    path: dotted(path),
+  return flattenValues(config.current(), []).map(([path, value]) => ({
+    path: dottedPath(path),
     shown: shownAs(value, path),
     origin: originOf(path),
   }))
 }
 
 /** Values that are no objects, in the order of the sections; those left out are left out. */
-function leavesOf(value: unknown, path: readonly string[]): [readonly string[], unknown][] {
+function flattenValues(value: unknown, path: readonly string[]): [readonly string[], unknown][] {
   if (value === undefined) return []
   if (!isTree(value)) return [[path, value]]
-  return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, [...path, key]))
+  return Object.entries(value).flatMap(([key, inner]) => flattenValues(inner, [...path, key]))
 }
 
-function fileInUse(source: 'file' | 'last-good' | 'defaults', home: HomeLayout): ParsedYaml | undefined {
+function readEffectiveFile(source: 'file' | 'last-good' | 'defaults', home: HomeLayout): ParsedYaml | undefined {
   if (source === 'defaults') return undefined
   const [path, name] =
     source === 'file' ? [home.configFile, 'config.yaml'] : [home.lastGoodConfigFile, 'config.last-good.yaml']

@@ -1,15 +1,16 @@
 /**
  * `hermes config`: what is wrong with the files, what is in effect and where it comes from, and a schema for editors.
  */
+
+import { gatewayShapes } from '../app/config.ts'
+import { type ConfigIssue, formatIssue } from '../config/issue.ts'
 import { configJsonSchema } from '../config/json-schema.ts'
-import { type ConfigProblem, formatProblem } from '../config/problem.ts'
-import { gatewayShapes } from '../gateway/config.ts'
 import { silentLog } from '../lib/log.ts'
 import { discoverPlatforms } from '../platforms/registry.ts'
-import { effectiveValues } from './config-values.ts'
+import { listEffectiveValues } from './config-values.ts'
 import type { CliContext } from './context.ts'
-import { createDisplay, type Display, oneLine } from './display.ts'
-import { exitCodes } from './failure.ts'
+import { createDisplay, type Display, toSingleLine } from './display.ts'
+import { exitCodes } from './exit-codes.ts'
 import { readSettings } from './settings.ts'
 
 /** Every problem and warning with its place; exit code 78 when something cannot be used. */
@@ -22,18 +23,20 @@ export async function configCheck(context: CliContext, { json }: { readonly json
     display.json({ file: context.home.configFile, source, problems, warnings, invalidPlatforms: catalogue.invalid })
     return
   }
-  for (const problem of problems) display.line(`${display.tone('bad', 'problem')}  ${placed(problem)}`)
-  for (const warning of warnings) display.line(`${display.tone('warn', 'warning')}  ${placed(warning)}`)
+  for (const problem of problems) display.line(`${display.tone('bad', 'problem')}  ${formatIssueLine(problem)}`)
+  for (const warning of warnings) display.line(`${display.tone('warn', 'warning')}  ${formatIssueLine(warning)}`)
   for (const { directory, reason } of catalogue.invalid) {
-    display.line(`${display.tone('warn', 'warning')}  platform folder ${oneLine(directory)}: ${oneLine(reason)}`)
+    display.line(
+      `${display.tone('warn', 'warning')}  platform folder ${toSingleLine(directory)}: ${toSingleLine(reason)}`,
+    )
   }
   if (problems.length + warnings.length + catalogue.invalid.length > 0) return
   const what = source === 'file' ? 'is in order' : 'does not exist: every value has its default'
   display.line(`${context.home.configFile} ${what}.`)
 }
 
-function placed(problem: ConfigProblem): string {
-  return oneLine(formatProblem(problem))
+function formatIssueLine(problem: ConfigIssue): string {
+  return toSingleLine(formatIssue(problem))
 }
 
 export async function configPath({ home, output }: CliContext): Promise<void> {
@@ -44,18 +47,18 @@ export async function configPath({ home, output }: CliContext): Promise<void> {
 export async function configShow(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
   const settings = await readSettings(context)
   const display = createDisplay(context.output, context.environment)
-  const values = effectiveValues(settings, context.home)
+  const values = listEffectiveValues(settings, context.home)
   if (json) display.json(values)
-  else for (const { path, shown, origin } of values) showValue(display, path, shown, origin)
-  for (const reason of settings.config.state().degraded) context.errors.write(`hermes: ${oneLine(reason)}\n`)
+  else for (const { path, shown, origin } of values) printValue(display, path, shown, origin)
+  for (const reason of settings.config.state().degraded) context.errors.write(`hermes: ${toSingleLine(reason)}\n`)
 }
 
-function showValue(display: Display, path: string, shown: string, origin: string): void {
-  display.line(`${oneLine(path)}: ${oneLine(shown)}  ${display.tone('dim', `# ${oneLine(origin)}`)}`)
+function printValue(display: Display, path: string, shown: string, origin: string): void {
+  display.line(`${toSingleLine(path)}: ${toSingleLine(shown)}  ${display.tone('dim', `# ${toSingleLine(origin)}`)}`)
 }
 
 /** JSON Schema of config.yaml, for the platforms that are installed. */
 export async function configSchema(context: CliContext): Promise<void> {
-  const { platforms } = await discoverPlatforms({ directories: context.platformFolders, log: silentLog })
+  const { platforms } = await discoverPlatforms({ directories: context.platformDirectories, log: silentLog })
   context.output.write(`${JSON.stringify(configJsonSchema(gatewayShapes(platforms)), null, 2)}\n`)
 }

@@ -16,18 +16,18 @@ export interface CliContext {
   /** The variables of the process, without `.env`. */
   readonly environment: ProcessEnvironment
   /** Folders of platform folders, the shipped ones first. */
-  readonly platformFolders: readonly string[]
+  readonly platformDirectories: readonly string[]
   /** The command line that runs this program. */
   readonly program: readonly string[]
   /** The folder of the documentation. */
-  readonly docs: string
+  readonly docsDirectory: string
   readonly input: Input
   readonly output: Output
   readonly errors: Output
   /** What the process ends with; commands set it. */
   exitCode: number
   /** The process ends with its command, whatever the code of others that it ran has left open. False if left out. */
-  endsWithCommand?: boolean
+  exitsAfterCommand?: boolean
 }
 
 export function createContext(version: string): CliContext {
@@ -37,9 +37,9 @@ export function createContext(version: string): CliContext {
     version,
     home,
     environment: readEnvironment(home.envFile).process,
-    platformFolders: [folder('platforms'), home.platforms, `${home.plugins}/platforms`],
+    platformDirectories: [folder('platforms'), home.platforms, `${home.plugins}/platforms`],
     program: [process.execPath, folder('src/main.mjs')],
-    docs: folder('docs'),
+    docsDirectory: folder('docs'),
     input: process.stdin,
     output: process.stdout,
     errors: process.stderr,

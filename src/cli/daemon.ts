@@ -3,14 +3,14 @@
  * our token proves that it is the one.
  */
 import { z } from 'zod'
-import { findDaemon } from '../gateway/lifecycle.ts'
+import { readDaemonAddress } from '../app/pid-file.ts'
 import { HermesError, isHermesError, messageOf, systemCode } from '../lib/errors.ts'
 import type { HomeLayout } from '../lib/home.ts'
+import { readErrorResponse, toUnreachableError } from './api-errors.ts'
 import type { CliContext } from './context.ts'
-import { problemOf, unreachable } from './gateway-answer.ts'
 
 /** What `GET /api/status` says, as far as this version reads it: the daemon may be older or newer. */
-const reportShape = z.looseObject({
+const reportSchema = z.looseObject({
   version: z.string(),
   pid: z.number(),
   home: z.string(),
@@ -38,7 +38,7 @@ const reportShape = z.looseObject({
     )
     .default([]),
 })
-export type DaemonReport = z.output<typeof reportShape>
+export type DaemonReport = z.output<typeof reportSchema>
 
 export interface Daemon {
   readonly url: string
@@ -52,7 +52,7 @@ export interface Daemon {
    * As `post`, or a GET without a body; resolves with the JSON of the answer.
    * @param timeoutMs for what may take longer than the look at a status
    */
-  ask(path: string, body?: Readonly<Record<string, unknown>>, timeoutMs?: number): Promise<unknown>
+  request(path: string, body?: Readonly<Record<string, unknown>>, timeoutMs?: number): Promise<unknown>
 }
 
 export interface FindDaemonOptions {
@@ -64,7 +64,7 @@ export interface FindDaemonOptions {
 }
 
 /** A daemon that works answers in milliseconds; a machine under load gets its time. */
-const patienceMs = 5_000
+const requestTimeoutMs = 5_000
 
 /**
  * The daemon that runs, or undefined when there is none. A note left by a process that died counts as none: its port
@@ -72,60 +72,63 @@ const patienceMs = 5_000
  * Throws `cli/daemon-silent`, `http/unauthorised`, `http/token-unusable`, or `cli/failed` for an answer it cannot read.
  */
 export async function findRunningDaemon(options: FindDaemonOptions): Promise<Daemon | undefined> {
-  const note = noteIn(options.home)
-  if (note === undefined || !isAlive(note.pid)) return undefined
+  const pidFile = readPidFile(options.home)
+  if (pidFile === undefined || !isProcessAlive(pidFile.pid)) return undefined
   const token = options.token()
   const call = async (
     path: string,
     body?: Readonly<Record<string, unknown>>,
-    timeoutMs = options.timeoutMs ?? patienceMs,
+    timeoutMs = options.timeoutMs ?? requestTimeoutMs,
   ) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const payload = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
     const signal = AbortSignal.timeout(timeoutMs)
-    const response = await answerOf(() => options.fetch(new URL(path, note.url), { headers, signal, ...payload }), note)
-    if (!response.ok) throw await problemOf(response)
+    const response = await sendRequest(
+      () => options.fetch(new URL(path, pidFile.url), { headers, signal, ...payload }),
+      pidFile,
+    )
+    if (!response.ok) throw await readErrorResponse(response)
     return response
   }
-  const report = await reportFrom(() => call('/api/status'))
-  if (report === undefined || report.pid !== note.pid) return undefined
+  const report = await readReport(() => call('/api/status'))
+  if (report === undefined || report.pid !== pidFile.pid) return undefined
   return {
-    url: note.url,
-    pid: note.pid,
+    url: pidFile.url,
+    pid: pidFile.pid,
     token,
     report,
     async post(path, body) {
       const response = await call(path, body)
       await response.body?.cancel()
     },
-    ask: async (path, body, timeoutMs) => parsed(await (await call(path, body, timeoutMs)).text()),
+    request: async (path, body, timeoutMs) => parseJson(await (await call(path, body, timeoutMs)).text()),
   }
 }
 
-type Note = NonNullable<ReturnType<typeof findDaemon>>
+type PidFile = NonNullable<ReturnType<typeof readDaemonAddress>>
 
-async function answerOf(ask: () => Promise<Response>, { pid, url }: Note): Promise<Response> {
+async function sendRequest(ask: () => Promise<Response>, { pid, url }: PidFile): Promise<Response> {
   try {
     return await ask()
   } catch (error) {
     if (error instanceof Error && error.name === 'TimeoutError') {
       throw new HermesError('cli/daemon-silent', `Process ${pid} does not answer at ${url}.`, { cause: error })
     }
-    throw unreachable(error)
+    throw toUnreachableError(error)
   }
 }
 
 /** Undefined when nothing listens there any more, or something that is no gateway. */
-async function reportFrom(ask: () => Promise<Response>): Promise<DaemonReport | undefined> {
+async function readReport(ask: () => Promise<Response>): Promise<DaemonReport | undefined> {
   let text: string
   try {
     text = await (await ask()).text()
   } catch (error) {
     if (isHermesError(error, 'cli/no-daemon')) return undefined
-    if (isHermesError(error, 'http/unauthorised')) throw wrongToken(error)
+    if (isHermesError(error, 'http/unauthorised')) throw toTokenMismatchError(error)
     throw error
   }
-  const report = reportShape.safeParse(parsed(text))
+  const report = reportSchema.safeParse(parseJson(text))
   if (report.success) return report.data
   throw new HermesError('cli/failed', 'The gateway answers in a form that this version does not know.', {
     hint: 'It may be another version: restart it, then try again.',
@@ -133,14 +136,14 @@ async function reportFrom(ask: () => Promise<Response>): Promise<DaemonReport | 
   })
 }
 
-function wrongToken(cause: HermesError): HermesError {
+function toTokenMismatchError(cause: HermesError): HermesError {
   return new HermesError('http/unauthorised', 'The running gateway knows another token than this home holds.', {
     hint: 'Was gateway.token or `http.token` changed, or does HERMES_HOME name another home? Restart the gateway.',
     cause,
   })
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
@@ -149,9 +152,9 @@ function parsed(text: string): unknown {
 }
 
 /** A note that cannot be read is as good as none. */
-export function noteIn(home: HomeLayout): Note | undefined {
+export function readPidFile(home: HomeLayout): PidFile | undefined {
   try {
-    return findDaemon(home)
+    return readDaemonAddress(home)
   } catch (error) {
     if (error instanceof SyntaxError) return undefined
     throw new HermesError('home/unusable', `${home.root}: ${messageOf(error)}`, { cause: error })
@@ -159,7 +162,7 @@ export function noteIn(home: HomeLayout): Note | undefined {
 }
 
 /** Whether a process of this number exists, also one of another user. */
-export function isAlive(pid: number): boolean {
+export function isProcessAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return true
@@ -169,7 +172,7 @@ export function isAlive(pid: number): boolean {
 }
 
 /** Says on stderr when the daemon is of another version: what commands show of it may be wrong. */
-export function warnOfOtherVersion({ version, errors }: Pick<CliContext, 'version' | 'errors'>, daemon: Daemon): void {
+export function warnVersionMismatch({ version, errors }: Pick<CliContext, 'version' | 'errors'>, daemon: Daemon): void {
   if (daemon.report.version === version) return
   const which = `The running gateway is version ${daemon.report.version}, this command is ${version}.`
   errors.write(`hermes: ${which} Restart the gateway to have both alike.\n`)

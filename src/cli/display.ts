@@ -6,7 +6,7 @@
 import { styleText } from 'node:util'
 import type { ProcessEnvironment } from '../config/environment.ts'
 import { escapeJsonLine } from '../lib/log-line.ts'
-import { printable } from './chat-printer.ts'
+import { stripControlCharacters } from './chat-printer.ts'
 import type { Output } from './context.ts'
 
 export type Tone = 'good' | 'warn' | 'bad' | 'dim' | 'strong'
@@ -14,7 +14,7 @@ export type Cell = string | { readonly text: string; readonly tone: Tone }
 
 export interface Display {
   /** Somebody looks at it: times are short, long lines are cut. */
-  readonly terminal: boolean
+  readonly isTerminal: boolean
   /** The text must be free of strangers' control characters; see `oneLine`. */
   line(text?: string): void
   /** Coloured where that is wanted. */
@@ -22,56 +22,56 @@ export interface Display {
   /** Rows under headings on a terminal; elsewhere the cells of each row, two spaces between them, `-` for an empty one. */
   table(headings: readonly string[], rows: readonly (readonly Cell[])[]): void
   /** Names with their values; nothing is cut. */
-  facts(rows: readonly (readonly [name: string, value: Cell])[]): void
+  fields(rows: readonly (readonly [name: string, value: Cell])[]): void
   json(value: unknown): void
   /** ms since 1970: the local minute on a terminal, otherwise ISO 8601. */
-  time(at: number): string
+  formatTime(at: number): string
 }
 
-const formats = { good: 'green', warn: 'yellow', bad: 'red', dim: 'dim', strong: 'bold' } as const
-const gap = '  '
+const toneFormats = { good: 'green', warn: 'yellow', bad: 'red', dim: 'dim', strong: 'bold' } as const
+const columnGap = '  '
 
 export function createDisplay(output: Output, environment: ProcessEnvironment): Display {
-  const terminal = output.isTTY === true && environment['TERM'] !== 'dumb'
-  const colour = terminal && (environment['NO_COLOR'] ?? '') === ''
+  const isTerminal = output.isTTY === true && environment['TERM'] !== 'dumb'
+  const colour = isTerminal && (environment['NO_COLOR'] ?? '') === ''
   const width = output.columns ?? 80
   const tone = (name: Tone, text: string) =>
-    colour && text !== '' ? styleText(formats[name], text, { validateStream: false }) : text
+    colour && text !== '' ? styleText(toneFormats[name], text, { validateStream: false }) : text
   const line = (text = '') => {
     output.write(`${text}\n`)
   }
 
   function print(headings: readonly string[], rows: readonly (readonly Cell[])[], cutsLast: boolean): void {
-    const plain = rows.map((row) => row.map((cell) => oneLine(typeof cell === 'string' ? cell : cell.text)))
-    if (!terminal) {
-      for (const cells of plain) line(cells.map((cell) => cell || '-').join(gap))
+    const plain = rows.map((row) => row.map((cell) => toSingleLine(typeof cell === 'string' ? cell : cell.text)))
+    if (!isTerminal) {
+      for (const cells of plain) line(cells.map((cell) => cell || '-').join(columnGap))
       return
     }
-    const widths = widthsOf([headings, ...plain])
-    const layOut = (cells: readonly string[]) => padded(cells, widths, cutsLast ? width : Number.POSITIVE_INFINITY)
-    if (headings.length > 0 && rows.length > 0) line(tone('dim', layOut(headings).join(gap).trimEnd()))
+    const widths = columnWidths([headings, ...plain])
+    const layOut = (cells: readonly string[]) => padRow(cells, widths, cutsLast ? width : Number.POSITIVE_INFINITY)
+    if (headings.length > 0 && rows.length > 0) line(tone('dim', layOut(headings).join(columnGap).trimEnd()))
     for (const [index, cells] of plain.entries()) {
       const row = rows[index] ?? []
       const shown = layOut(cells).map((text, column) => {
         const cell = row[column]
         return cell === undefined || typeof cell === 'string' ? text : tone(cell.tone, text)
       })
-      line(shown.join(gap).trimEnd())
+      line(shown.join(columnGap).trimEnd())
     }
   }
 
   return {
-    terminal,
+    isTerminal,
     tone,
     line,
     table: (headings, rows) => print(headings, rows, true),
-    facts: (rows) => print([], rows, false),
+    fields: (rows) => print([], rows, false),
     json: (value) => line(escapeJsonLine(JSON.stringify(value, null, 2))),
-    time: (at) => (terminal ? localMinute(at) : new Date(at).toISOString()),
+    formatTime: (at) => (isTerminal ? formatLocalMinute(at) : new Date(at).toISOString()),
   }
 }
 
-function widthsOf(rows: readonly (readonly string[])[]): number[] {
+function columnWidths(rows: readonly (readonly string[])[]): number[] {
   const widths: number[] = []
   for (const cells of rows) {
     for (const [column, cell] of cells.entries()) widths[column] = Math.max(widths[column] ?? 0, cell.length)
@@ -80,25 +80,25 @@ function widthsOf(rows: readonly (readonly string[])[]): number[] {
 }
 
 /** The last column takes what is left of the line. */
-function padded(cells: readonly string[], widths: readonly number[], width: number): string[] {
-  const before = widths.slice(0, -1).reduce((sum, column) => sum + column + gap.length, 0)
+function padRow(cells: readonly string[], widths: readonly number[], width: number): string[] {
+  const before = widths.slice(0, -1).reduce((sum, column) => sum + column + columnGap.length, 0)
   return cells.map((cell, column) =>
-    column < widths.length - 1 ? cell.padEnd(widths[column] ?? 0) : cut(cell, Math.max(20, width - before)),
+    column < widths.length - 1 ? cell.padEnd(widths[column] ?? 0) : truncate(cell, Math.max(20, width - before)),
   )
 }
 
 /** At most so many characters, the last one a sign that something is missing. */
-export function cut(text: string, limit: number): string {
+export function truncate(text: string, limit: number): string {
   const characters = [...text.slice(0, limit * 2 + 2)]
   return characters.length <= limit ? text : `${characters.slice(0, limit - 1).join('')}…`
 }
 
 /** A text of a stranger as one harmless line. */
-export function oneLine(text: string): string {
-  return printable(text.replace(/\s+/g, ' ')).trim()
+export function toSingleLine(text: string): string {
+  return stripControlCharacters(text.replace(/\s+/g, ' ')).trim()
 }
 
-function localMinute(at: number): string {
+function formatLocalMinute(at: number): string {
   const date = new Date(at)
   const two = (value: number) => String(value).padStart(2, '0')
   const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
@@ -106,7 +106,7 @@ function localMinute(at: number): string {
 }
 
 /** `2 d 3 h`, `5 min`, `12 s`: the two largest units. */
-export function duration(ms: number): string {
+export function formatDuration(ms: number): string {
   const seconds = Math.floor(ms / 1_000)
   const units: readonly [number, string][] = [
     [86_400, 'd'],

@@ -3,37 +3,37 @@
  */
 import { isHermesError, messageOf } from '../lib/errors.ts'
 import { createRedactor, type Redactor } from '../lib/redact.ts'
+import { type Check, type CheckContext, type CheckResult, problem } from './checks/check-result.ts'
 import { checkConfig, checkModel, checkPlatforms } from './checks/configuration.ts'
-import { checkAttention, checkDaemon, checkPort } from './checks/daemon.ts'
-import { type Check, type Finding, type Patient, problem } from './checks/finding.ts'
-import { checkDatabase, checkHomeFolder, checkToken } from './checks/home.ts'
+import { checkDaemon, checkDeadLetters, checkPort } from './checks/daemon.ts'
+import { checkPlatformConnections } from './checks/diagnose-platforms.ts'
+import { checkDatabase, checkHomeDirectory, checkToken } from './checks/home.ts'
 import { checkHooks } from './checks/hooks.ts'
-import { checkLive } from './checks/live.ts'
-import { checkNode, checkPrograms, checkSpace, checkWorkingFolder } from './checks/machine.ts'
+import { checkDiskSpace, checkNode, checkPrograms, checkWorkingDirectory } from './checks/machine.ts'
 import { checkPlugins } from './checks/plugins.ts'
 import type { CliContext } from './context.ts'
 import { type Daemon, findRunningDaemon } from './daemon.ts'
-import { createDisplay, type Display, oneLine } from './display.ts'
-import { exitCodes } from './failure.ts'
+import { createDisplay, type Display, toSingleLine } from './display.ts'
+import { exitCodes } from './exit-codes.ts'
 import { readSettings } from './settings.ts'
 
 const checks: readonly Check[] = [
   checkNode,
-  checkHomeFolder,
-  checkSpace,
+  checkHomeDirectory,
+  checkDiskSpace,
   checkDatabase,
   checkToken,
   checkConfig,
   checkModel,
   checkPlatforms,
-  checkLive,
+  checkPlatformConnections,
   checkHooks,
   checkPlugins,
   checkPort,
   checkDaemon,
-  checkAttention,
+  checkDeadLetters,
   checkPrograms,
-  checkWorkingFolder,
+  checkWorkingDirectory,
 ]
 
 export interface DoctorOptions {
@@ -45,36 +45,36 @@ export interface DoctorOptions {
 /** Exit code 1 when something is wrong. Throws `home/unusable` when there is nothing to look at. */
 export async function doctor(context: CliContext, { json, offline }: DoctorOptions): Promise<void> {
   // Adapters are looked at with their own code: sockets that one of them keeps must not keep this process.
-  context.endsWithCommand = true
+  context.exitsAfterCommand = true
   const settings = await readSettings(context)
   const redact = createRedactor({ secrets: settings.secrets.all })
-  const search = await findDaemonOrReason(context, settings.token)
-  const patient: Patient = { context, settings, daemon: search.daemon }
-  const findings: Finding[] = []
+  const lookup = await findDaemonOrFailure(context, settings.token)
+  const checkContext: CheckContext = { context, settings, daemon: lookup.daemon }
+  const results: CheckResult[] = []
   for (const check of checks) {
-    if (check === checkLive && offline) continue
-    if (check === checkDaemon && search.finding !== undefined) findings.push(search.finding)
-    else findings.push(...(await run(check, patient)))
+    if (check === checkPlatformConnections && offline) continue
+    if (check === checkDaemon && lookup.finding !== undefined) results.push(lookup.finding)
+    else results.push(...(await runCheck(check, checkContext)))
   }
-  const clean = findings.map((finding) => withoutSecrets(finding, redact))
-  const wrong = clean.filter(({ state }) => state === 'problem').length
-  if (wrong > 0) context.exitCode = exitCodes.failed
+  const redacted = results.map((finding) => redactResult(finding, redact))
+  const problemCount = redacted.filter(({ state }) => state === 'problem').length
+  if (problemCount > 0) context.exitCode = exitCodes.failed
   const display = createDisplay(context.output, context.environment)
-  if (json) return display.json({ ok: wrong === 0, findings: clean })
-  for (const finding of clean) show(display, finding)
+  if (json) return display.json({ ok: problemCount === 0, findings: redacted })
+  for (const finding of redacted) printResult(display, finding)
   display.line()
-  display.line(summary(wrong, clean.filter(({ state }) => state === 'note').length))
+  display.line(formatSummary(problemCount, redacted.filter(({ state }) => state === 'note').length))
 }
 
-function withoutSecrets(finding: Finding, redact: Redactor): Finding {
+function redactResult(finding: CheckResult, redact: Redactor): CheckResult {
   const { advice } = finding
   return { ...finding, text: redact(finding.text), ...(advice === undefined ? {} : { advice: redact(advice) }) }
 }
 
-async function findDaemonOrReason(
+async function findDaemonOrFailure(
   context: CliContext,
   token: () => string,
-): Promise<{ readonly daemon: Daemon | undefined; readonly finding?: Finding }> {
+): Promise<{ readonly daemon: Daemon | undefined; readonly finding?: CheckResult }> {
   try {
     return { daemon: await findRunningDaemon({ home: context.home, token, fetch }) }
   } catch (error) {
@@ -83,9 +83,9 @@ async function findDaemonOrReason(
   }
 }
 
-async function run(check: Check, patient: Patient): Promise<readonly Finding[]> {
+async function runCheck(check: Check, checkContext: CheckContext): Promise<readonly CheckResult[]> {
   try {
-    return await check(patient)
+    return await check(checkContext)
   } catch (error) {
     return [problem('Doctor', `a check failed: ${messageOf(error)}`, 'Please report it with this line.')]
   }
@@ -94,16 +94,16 @@ async function run(check: Check, patient: Patient): Promise<readonly Finding[]> 
 const signs = { ok: ['✓', 'good'], note: ['!', 'warn'], problem: ['✗', 'bad'] } as const
 const subjectWidth = 15
 
-function show(display: Display, { state, subject, text, advice }: Finding): void {
+function printResult(display: Display, { state, subject, text, advice }: CheckResult): void {
   const [sign, tone] = signs[state]
-  const name = display.terminal ? subject.padEnd(subjectWidth) : `${subject}:`
-  display.line(`${display.tone(tone, sign)} ${name} ${oneLine(text)}`)
+  const name = display.isTerminal ? subject.padEnd(subjectWidth) : `${subject}:`
+  display.line(`${display.tone(tone, sign)} ${name} ${toSingleLine(text)}`)
   if (advice === undefined) return
-  const indent = display.terminal ? ' '.repeat(subjectWidth + 3) : '    '
-  display.line(`${indent}${display.tone('dim', `→ ${oneLine(advice)}`)}`)
+  const indent = display.isTerminal ? ' '.repeat(subjectWidth + 3) : '    '
+  display.line(`${indent}${display.tone('dim', `→ ${toSingleLine(advice)}`)}`)
 }
 
-function summary(wrong: number, notes: number): string {
+function formatSummary(wrong: number, notes: number): string {
   const worth = notes === 0 ? '' : `${notes === 1 ? '1 thing is' : `${notes} things are`} worth knowing (!)`
   if (wrong === 0) return worth === '' ? 'All is well.' : `Nothing is wrong; ${worth}.`
   const problems = `${wrong === 1 ? '1 thing is' : `${wrong} things are`} wrong (✗)`

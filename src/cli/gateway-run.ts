@@ -2,13 +2,13 @@
  * `hermes gateway run`: the daemon in the foreground, until a signal ends it.
  */
 import { flushCompileCache } from 'node:module'
-import { withdrawDaemon } from '../gateway/lifecycle.ts'
+import { removePidFile } from '../app/pid-file.ts'
 import type { Gateway } from '../gateway.ts'
 import type { CliContext } from './context.ts'
-import { createDisplay, oneLine } from './display.ts'
-import { coverFaults, type Faults } from './faults.ts'
-import { explainedDaemon } from './home-lock.ts'
-import { followSignals } from './signals.ts'
+import { createDisplay, toSingleLine } from './display.ts'
+import { explainDaemonLock } from './home-lock.ts'
+import { installProcessErrorHandlers, type ProcessErrorHandlers } from './process-errors.ts'
+import { installSignalHandlers } from './signals.ts'
 
 export interface GatewayRunOptions {
   readonly strict: boolean
@@ -23,58 +23,58 @@ export async function gatewayRun(
   const { home } = context
   const stopping = Promise.withResolvers<void>()
   let gateway: Gateway | undefined
-  let faults: Faults | undefined
-  const unfollow = followSignals({
+  let errorHandlers: ProcessErrorHandlers | undefined
+  const removeSignalHandlers = installSignalHandlers({
     source: process,
     onTerminal: context.output.isTTY === true,
     clock: Date.now,
     stop: stopping.resolve,
     exit(code) {
-      if (gateway !== undefined) withdrawDaemon(home, process.pid)
+      if (gateway !== undefined) removePidFile(home, process.pid)
       process.exit(code)
     },
     reload: () => void gateway?.config.reload(),
   })
   try {
     // After the handlers, because loading takes a while and a stop may come meanwhile.
-    const [{ startGateway }, { pluginFolders }] = await Promise.all([
+    const [{ startGateway }, { pluginDirectories }] = await Promise.all([
       import('../gateway.ts'),
-      import('../gateway/plugins.ts'),
+      import('../app/compose-plugins.ts'),
     ])
-    faults = coverFaults({
+    errorHandlers = installProcessErrorHandlers({
       source: process,
       exit: process.exit,
       errors: context.errors,
-      pluginFolders: pluginFolders(home).map(({ path }) => path),
+      pluginDirectories: pluginDirectories(home).map(({ path }) => path),
     })
     gateway = await startGateway({
       home,
       version: context.version,
       environment: context.environment,
-      platformFolders: context.platformFolders,
-      program: context.program,
+      platformDirectories: context.platformDirectories,
+      commandLine: context.program,
       strict,
       acceptHooks,
       log: { stream: context.errors, pretty: context.errors.isTTY === true },
-      inPlugin: faults.inPlugin,
+      runAsPlugin: errorHandlers.runAsPlugin,
       onShutdownRequest: stopping.resolve,
     }).catch((error: unknown) => {
-      throw explainedDaemon(error, home)
+      throw explainDaemonLock(error, home)
     })
-    faults.tellIn(gateway.log)
+    errorHandlers.logTo(gateway.log)
     // On a clean exit alone Node would write it; a daemon may never have one.
-    void gateway.settled().then(() => flushCompileCache())
-    welcome(context, gateway)
+    void gateway.initialConnectsDone().then(() => flushCompileCache())
+    printWelcome(context, gateway)
     await stopping.promise
     await gateway.stop()
   } finally {
-    faults?.uncover()
-    unfollow()
+    errorHandlers?.uninstall()
+    removeSignalHandlers()
   }
 }
 
 /** The address with the token goes to a terminal alone: a log or a pipe may be read by others. */
-function welcome(context: CliContext, gateway: Gateway): void {
+function printWelcome(context: CliContext, gateway: Gateway): void {
   const display = createDisplay(context.output, context.environment)
   if (context.output.isTTY !== true) {
     display.line(
@@ -88,9 +88,11 @@ function welcome(context: CliContext, gateway: Gateway): void {
   display.line(`  ${display.tone('good', `hermes-gateway ${context.version} is ready.`)}`)
   display.line()
   display.line(`  Open   ${display.tone('strong', `${gateway.url}/#token=${gateway.token()}`)}`)
-  display.line(`  Model  ${isDemo ? 'none yet: an offline demonstration answers' : `${oneLine(model)} (${provider})`}`)
+  display.line(
+    `  Model  ${isDemo ? 'none yet: an offline demonstration answers' : `${toSingleLine(model)} (${provider})`}`,
+  )
   display.line(`  Home   ${context.home.root}`)
-  for (const reason of degraded) display.line(`  ${display.tone('warn', `! ${oneLine(reason)}`)}`)
+  for (const reason of degraded) display.line(`  ${display.tone('warn', `! ${toSingleLine(reason)}`)}`)
   display.line()
   if (degraded.length > 0) display.line('  First: mend what is marked with !; `hermes doctor` checks everything.')
   else if (isDemo) {

@@ -2,14 +2,14 @@
  * `hermes gateway stop`: asks the daemon to end and waits until it has.
  */
 import { HermesError } from '../lib/errors.ts'
-import { pause } from '../lib/wait.ts'
+import { sleep } from '../lib/timers.ts'
 import type { CliContext } from './context.ts'
-import { findRunningDaemon, isAlive } from './daemon.ts'
+import { findRunningDaemon, isProcessAlive } from './daemon.ts'
 import { readSettings } from './settings.ts'
 
 /** What a stop takes beyond the time that turns get. */
-const beyondDrainMs = 15_000
-const lookEveryMs = 50
+const stopGraceMs = 15_000
+const pollIntervalMs = 50
 
 /** Throws `cli/no-daemon` when there is none, `cli/failed` when it does not end in time. */
 export async function gatewayStop(context: CliContext): Promise<void> {
@@ -19,8 +19,8 @@ export async function gatewayStop(context: CliContext): Promise<void> {
   const { running } = daemon.report.turns
   await daemon.post('/api/shutdown', {})
   if (running > 0) context.errors.write(`hermes: waiting for ${running} turn${running === 1 ? '' : 's'} to end…\n`)
-  const limitMs = settings.config.current().agent.drain_timeout * 1_000 + beyondDrainMs
-  for (let waitedMs = 0; isAlive(daemon.pid); waitedMs += lookEveryMs) {
+  const limitMs = settings.config.current().agent.drain_timeout * 1_000 + stopGraceMs
+  for (let waitedMs = 0; isProcessAlive(daemon.pid); waitedMs += pollIntervalMs) {
     if (waitedMs >= limitMs) {
       throw new HermesError(
         'cli/failed',
@@ -30,7 +30,7 @@ export async function gatewayStop(context: CliContext): Promise<void> {
         },
       )
     }
-    await pause(lookEveryMs)
+    await sleep(pollIntervalMs)
   }
   context.output.write('The gateway has stopped.\n')
 }

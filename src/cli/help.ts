@@ -4,7 +4,7 @@
 import { Command, type Help } from 'commander'
 import type { CliContext } from './context.ts'
 
-export function createRoot({ version, output, errors, docs }: CliContext): Command {
+export function createRoot({ version, output, errors, docsDirectory: docs }: CliContext): Command {
   return new Command('hermes')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
@@ -26,7 +26,7 @@ export function createRoot({ version, output, errors, docs }: CliContext): Comma
     })
     .showSuggestionAfterError()
     .showHelpAfterError('Add --help to see what is possible.')
-    .addHelpText('after', footer(docs))
+    .addHelpText('after', helpFooter(docs))
 }
 
 /** A command that only holds others. */
@@ -42,7 +42,7 @@ function subcommandTerm(this: Help, command: Command): string {
   return [command.name(), ...args].join(' ')
 }
 
-function footer(docs: string): string {
+function helpFooter(docs: string): string {
   return `
 Examples:
   hermes gateway run                           start the daemon; it prints the address of the page

@@ -3,12 +3,12 @@
  */
 import { HermesError, isHermesError } from '../lib/errors.ts'
 import type { HomeLayout } from '../lib/home.ts'
-import { isAlive, noteIn } from './daemon.ts'
+import { isProcessAlive, readPidFile } from './daemon.ts'
 
 /** For whoever wants to be the daemon: `home/locked` with who is; every other error as it is. */
-export function explainedDaemon(error: unknown, home: HomeLayout): unknown {
-  const note = isHermesError(error, 'home/locked') ? noteIn(home) : undefined
-  if (note === undefined || !isAlive(note.pid)) return explainedLock(error, home)
+export function explainDaemonLock(error: unknown, home: HomeLayout): unknown {
+  const note = isHermesError(error, 'home/locked') ? readPidFile(home) : undefined
+  if (note === undefined || !isProcessAlive(note.pid)) return explainLock(error, home)
   return new HermesError('home/locked', `It is process ${note.pid} at ${note.url}, on ${home.root}.`, {
     hint: '`hermes status` shows it, `hermes gateway stop` ends it; for a second one choose another HERMES_HOME.',
     cause: error,
@@ -16,10 +16,10 @@ export function explainedDaemon(error: unknown, home: HomeLayout): unknown {
 }
 
 /** For whoever found no daemon to talk to: `home/locked` with what is known about its holder; every other error as it is. */
-export function explainedLock(error: unknown, home: HomeLayout): unknown {
+export function explainLock(error: unknown, home: HomeLayout): unknown {
   if (!isHermesError(error, 'home/locked')) return error
-  const note = noteIn(home)
-  if (note !== undefined && isAlive(note.pid)) {
+  const note = readPidFile(home)
+  if (note !== undefined && isProcessAlive(note.pid)) {
     return new HermesError(
       'home/locked',
       `Process ${note.pid} holds ${home.root} and does not answer at ${note.url}.`,

@@ -3,18 +3,22 @@
  */
 import { existsSync } from 'node:fs'
 import type { HomeLayout } from '../lib/home.ts'
-import type { UseCase } from '../store/query.ts'
+import type { Transaction } from '../store/query.ts'
 import { lockHome } from '../store/sqlite/lock.ts'
-import { openReader, type Reader } from '../store/sqlite/reader.ts'
+import { openReader, type StoreReader } from '../store/sqlite/reader.ts'
 import { createSqliteStore } from '../store/sqlite/store.ts'
-import { explainedLock } from './home-lock.ts'
+import { explainLock } from './home-lock.ts'
 
 /** Looks into the database on a connection of its own; `absent` where there is none yet. Throws `store/…`. */
-export function readHome<Result>(home: HomeLayout, look: (reader: Reader) => Result, absent: Result): Result {
-  if (!existsSync(home.databaseFile)) return absent
+export function readHomeStore<Result>(
+  home: HomeLayout,
+  read: (reader: StoreReader) => Result,
+  fallback: Result,
+): Result {
+  if (!existsSync(home.databaseFile)) return fallback
   const reader = openReader(home.databaseFile)
   try {
-    return look(reader)
+    return read(reader)
   } finally {
     reader.close()
   }
@@ -24,17 +28,17 @@ export function readHome<Result>(home: HomeLayout, look: (reader: Reader) => Res
  * Runs a use case under the lock of the home; `absent` where there is no database yet.
  * Throws `home/locked` when somebody else holds it, `store/…`, and what the use case throws.
  */
-export async function changeHome<Result>(
+export async function updateHomeStore<Result>(
   home: HomeLayout,
-  useCase: () => UseCase<Result>,
-  absent: Result,
+  transaction: () => Transaction<Result>,
+  fallback: Result,
 ): Promise<Result> {
-  if (!existsSync(home.databaseFile)) return absent
-  const lock = lockedBy(home)
+  if (!existsSync(home.databaseFile)) return fallback
+  const lock = acquireHomeLock(home)
   try {
     const store = createSqliteStore({ path: home.databaseFile })
     try {
-      return await store.run(useCase)
+      return await store.run(transaction)
     } finally {
       await store.close()
     }
@@ -43,10 +47,10 @@ export async function changeHome<Result>(
   }
 }
 
-function lockedBy(home: HomeLayout) {
+function acquireHomeLock(home: HomeLayout) {
   try {
     return lockHome(home.lockFile)
   } catch (error) {
-    throw explainedLock(error, home)
+    throw explainLock(error, home)
   }
 }

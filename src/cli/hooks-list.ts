@@ -3,14 +3,14 @@
  */
 import type { CliContext } from './context.ts'
 import { type Cell, createDisplay, type Display } from './display.ts'
-import { hookCalled, type KnownHook, knownHooks } from './hooks-known.ts'
+import { findHook, type KnownHook, loadKnownHooks } from './known-hooks.ts'
 
 export async function hooksList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
-  const { daemon, hooks } = await knownHooks(context)
+  const { daemon, hooks } = await loadKnownHooks(context)
   const display = createDisplay(context.output, context.environment)
   if (json) return display.json(hooks)
   if (hooks.length === 0) {
-    return display.terminal
+    return display.isTerminal
       ? display.line(`No hook is there. \`hermes hooks new <name>\` writes one into ${context.home.hooks}.`)
       : undefined
   }
@@ -24,12 +24,12 @@ export async function hooksList(context: CliContext, { json }: { readonly json: 
       String(hook.fired),
       String(hook.failed),
       String(hook.dropped),
-      milliseconds(hook.meanMs),
-      milliseconds(hook.p99Ms),
-      lastError(hook),
+      formatMilliseconds(hook.meanMs),
+      formatMilliseconds(hook.p99Ms),
+      formatLastError(hook),
     ]),
   )
-  if (daemon === undefined && display.terminal) display.line('\nNo gateway is running: nothing was fired yet.')
+  if (daemon === undefined && display.isTerminal) display.line('\nNo gateway is running: nothing was fired yet.')
 }
 
 export async function hooksInfo(
@@ -37,14 +37,14 @@ export async function hooksInfo(
   name: string,
   { json }: { readonly json: boolean },
 ): Promise<void> {
-  const { hooks } = await knownHooks(context)
-  const hook = hookCalled(name, hooks)
+  const { hooks } = await loadKnownHooks(context)
+  const hook = findHook(name, hooks)
   const display = createDisplay(context.output, context.environment)
   if (json) return display.json(hook)
-  display.facts(factsOf(hook, display).filter(([, value]) => value !== ''))
+  display.fields(hookFields(hook, display).filter(([, value]) => value !== ''))
 }
 
-function factsOf(hook: KnownHook, display: Display): (readonly [string, Cell])[] {
+function hookFields(hook: KnownHook, display: Display): (readonly [string, Cell])[] {
   const { lastError: last } = hook
   return [
     ['Hook', hook.name],
@@ -62,9 +62,14 @@ function factsOf(hook: KnownHook, display: Display): (readonly [string, Cell])[]
     ['Kills', hook.kills === 0 ? '' : { text: `its process ended ${hook.kills} times because of it`, tone: 'warn' }],
     [
       'Takes',
-      hook.meanMs === null ? '' : `${milliseconds(hook.meanMs)} on average, ${milliseconds(hook.p99Ms)} at worst (p99)`,
+      hook.meanMs === null
+        ? ''
+        : `${formatMilliseconds(hook.meanMs)} on average, ${formatMilliseconds(hook.p99Ms)} at worst (p99)`,
     ],
-    ['Last error', last === null ? '' : { text: `${display.time(last.at)} ${last.event} ${last.text}`, tone: 'bad' }],
+    [
+      'Last error',
+      last === null ? '' : { text: `${display.formatTime(last.at)} ${last.event} ${last.text}`, tone: 'bad' },
+    ],
   ]
 }
 
@@ -75,11 +80,11 @@ function stateCell({ state, problem }: KnownHook): Cell {
   return problem === '' ? { text: state, tone } : { text: `${state} (old version)`, tone: 'warn' }
 }
 
-function lastError({ reason, problem, lastError: last }: KnownHook): string {
+function formatLastError({ reason, problem, lastError: last }: KnownHook): string {
   if (problem !== '') return problem
   return last === null ? reason : last.text
 }
 
-function milliseconds(ms: number | null): string {
+function formatMilliseconds(ms: number | null): string {
   return ms === null ? '' : `${ms < 10 ? ms.toFixed(2) : Math.round(ms)} ms`
 }

@@ -3,14 +3,14 @@
  */
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { sampleOf } from '../hooks/samples.ts'
+import { sampleContext } from '../hooks/sample-contexts.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import type { LogFields, Logger } from '../lib/log.ts'
 import { hookEventNames } from '../message/hook-events.ts'
 import type { CliContext } from './context.ts'
-import { createDisplay, oneLine } from './display.ts'
-import { exitCodes } from './failure.ts'
-import { type KnownHooks, knownHooks, runnableHook } from './hooks-known.ts'
+import { createDisplay, toSingleLine } from './display.ts'
+import { exitCodes } from './exit-codes.ts'
+import { findRunnableHook, type KnownHooks, loadKnownHooks } from './known-hooks.ts'
 
 export interface HooksTestOptions {
   readonly event?: string
@@ -19,7 +19,7 @@ export interface HooksTestOptions {
   readonly json: boolean
 }
 
-const answerShape = z.looseObject({
+const testResultSchema = z.looseObject({
   ok: z.boolean(),
   ms: z.number(),
   value: z.unknown().optional(),
@@ -28,34 +28,34 @@ const answerShape = z.looseObject({
   /** What it printed and logged. A daemon has that in its log. */
   said: z.array(z.string()).default([]),
 })
-type Answer = z.output<typeof answerShape>
+type TestResult = z.output<typeof testResultSchema>
 
 /** Exit code 1 when the handler failed. Throws `cli/not-found`, `cli/usage`. */
 export async function hooksTest(context: CliContext, name: string, options: HooksTestOptions): Promise<void> {
-  const known = await knownHooks(context)
-  const hook = runnableHook(name, known.hooks)
-  const event = options.event ?? eventFor(hook.events)
-  const given = options.context === undefined ? sampleOf(event) : contextIn(options.context)
+  const known = await loadKnownHooks(context)
+  const hook = findRunnableHook(name, known.hooks)
+  const event = options.event ?? chooseEvent(hook.events)
+  const given = options.context === undefined ? sampleContext(event) : readContextFile(options.context)
   if (!/^[^\s:]+:\S+$/.test(event))
     throw new HermesError('cli/usage', `Expected an event such as agent:end, found ${JSON.stringify(event)}.`)
-  const answer = await tryOut(known, name, event, given)
+  const answer = await testHook(known, name, event, given)
   if (!answer.ok) context.exitCode = exitCodes.failed
   const display = createDisplay(context.output, context.environment)
   if (options.json) return display.json({ event, ...answer })
-  for (const line of answer.said) display.line(oneLine(line))
+  for (const line of answer.said) display.line(toSingleLine(line))
   const took = `${answer.ms.toFixed(1)} ms`
   if (answer.ok) {
     display.line(`${display.tone('good', '✓')} ${name} handled ${event} in ${took}`)
     if (answer.value !== null && answer.value !== undefined)
-      display.line(`  returned ${oneLine(JSON.stringify(answer.value))}`)
+      display.line(`  returned ${toSingleLine(JSON.stringify(answer.value))}`)
     return
   }
-  display.line(`${display.tone('bad', '✗')} ${name} failed at ${event} after ${took}: ${oneLine(answer.error)}`)
-  for (const line of answer.stack.split('\n').slice(0, 20)) if (line !== '') display.line(`  ${oneLine(line)}`)
+  display.line(`${display.tone('bad', '✗')} ${name} failed at ${event} after ${took}: ${toSingleLine(answer.error)}`)
+  for (const line of answer.stack.split('\n').slice(0, 20)) if (line !== '') display.line(`  ${toSingleLine(line)}`)
 }
 
 /** One that it hears: the first that it names, or else one of the first family. */
-function eventFor(events: readonly string[]): string {
+function chooseEvent(events: readonly string[]): string {
   const named = events.find((event) => !event.endsWith(':*'))
   if (named !== undefined) return named
   const families = events.map((event) => event.slice(0, -1))
@@ -64,12 +64,18 @@ function eventFor(events: readonly string[]): string {
   )
 }
 
-async function tryOut({ daemon, own }: KnownHooks, name: string, event: string, context: unknown): Promise<Answer> {
-  if (daemon !== undefined) return answerShape.parse(await daemon.ask('/api/hooks/test', { name, event, context }))
+async function testHook(
+  { daemon, createRegistry }: KnownHooks,
+  name: string,
+  event: string,
+  context: unknown,
+): Promise<TestResult> {
+  if (daemon !== undefined)
+    return testResultSchema.parse(await daemon.request('/api/hooks/test', { name, event, context }))
   const said: string[] = []
-  const registry = own(logInto(said))
+  const registry = createRegistry(createCollectingLog(said))
   try {
-    const result = await registry.tryOut(name, event, context)
+    const result = await registry.testFire(name, event, context)
     // What it printed has arrived when its process has ended.
     await registry.stop(0)
     if (result === undefined)
@@ -77,22 +83,22 @@ async function tryOut({ daemon, own }: KnownHooks, name: string, event: string, 
     const { outcome, ms } = result
     return outcome.ok
       ? { ok: true, ms, value: outcome.value ?? null, error: '', stack: '', said }
-      : { ok: false, ms, error: outcome.text, stack: outcome.stack, said }
+      : { ok: false, ms, error: outcome.message, stack: outcome.stack, said }
   } finally {
     await registry.stop(0)
   }
 }
 
 /** Keeps what comes from a process of handlers, the gateway's own words left out. */
-function logInto(said: string[], isHost = false): Logger {
+function createCollectingLog(said: string[], isHost = false): Logger {
   const add = (_fields: LogFields, message: string) => {
     if (isHost) said.push(message)
   }
-  const child = (fields: LogFields) => logInto(said, isHost || fields['host'] !== undefined)
+  const child = (fields: LogFields) => createCollectingLog(said, isHost || fields['host'] !== undefined)
   return { debug: () => undefined, info: add, warn: add, error: add, child }
 }
 
-function contextIn(file: string): unknown {
+function readContextFile(file: string): unknown {
   try {
     return z.record(z.string(), z.unknown()).parse(JSON.parse(readFileSync(file, 'utf8')))
   } catch (cause) {

@@ -10,7 +10,7 @@ type Process = Pick<NodeJS.Process, 'argv' | 'stdout' | 'stderr' | 'env' | 'exit
 
 /** Runs one command; sets the exit code. Never rejects. */
 export async function main(process: Process): Promise<void> {
-  const version = packageVersion()
+  const version = readPackageVersion()
   const words = process.argv.slice(2)
   if (words.length === 1 && ['--version', '-V', 'version'].includes(words[0] ?? '')) {
     process.stdout.write(`${version}\n`)
@@ -18,33 +18,33 @@ export async function main(process: Process): Promise<void> {
   }
   const { createContext } = await import('./context.ts')
   const context = createContext(version)
-  let lost = 0
-  survive(process.stdout, (reason) => {
-    lost = 1
-    process.exitCode ||= lost
+  let outputExitCode = 0
+  handleOutputErrors(process.stdout, (reason) => {
+    outputExitCode = 1
+    process.exitCode ||= outputExitCode
     process.stderr.write(`hermes: the output could not be written: ${reason}\n`)
   })
-  survive(process.stderr, () => undefined)
+  handleOutputErrors(process.stderr, () => undefined)
   const code = await runCommand(words, context)
-  process.exitCode = code === 0 ? lost : code
-  if (context.endsWithCommand !== true) return
-  await Promise.all([written(process.stdout), written(process.stderr)])
+  process.exitCode = code === 0 ? outputExitCode : code
+  if (context.exitsAfterCommand !== true) return
+  await Promise.all([flushOutput(process.stdout), flushOutput(process.stderr)])
   process.exit()
 }
 
 /** Resolves when all that was given to it is out, or cannot be: an exit would cut off what a pipe has not taken yet. */
-function written(output: NodeJS.WriteStream): Promise<void> {
+function flushOutput(output: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => output.write('', () => resolve()))
 }
 
 /** Runs the command that the words name and resolves with its exit code. Never rejects. */
 export async function runCommand(words: readonly string[], context: CliContext): Promise<number> {
-  const [{ buildProgram }, { exitCodeOf }] = await Promise.all([import('./program.ts'), import('./failure.ts')])
+  const [{ buildProgram }, { reportError }] = await Promise.all([import('./program.ts'), import('./exit-codes.ts')])
   try {
     await buildProgram(context).parseAsync(words.length === 0 ? ['--help'] : words, { from: 'user' })
     return context.exitCode
   } catch (error) {
-    return exitCodeOf(error, context)
+    return reportError(error, context)
   }
 }
 
@@ -52,14 +52,14 @@ export async function runCommand(words: readonly string[], context: CliContext):
  * Without a listener a reader that has gone (`hermes sessions list | head -1`) would end the process. That is no
  * failure, and neither is a closed terminal; an output that cannot be written is. The news may come after the command.
  */
-function survive(output: NodeJS.WriteStream, onLoss: (reason: string) => void): void {
+function handleOutputErrors(output: NodeJS.WriteStream, onWriteError: (reason: string) => void): void {
   output.on('error', (error) => {
     const code = 'code' in error ? error.code : undefined
-    if (code !== 'EPIPE' && code !== 'EIO') onLoss(error.message)
+    if (code !== 'EPIPE' && code !== 'EIO') onWriteError(error.message)
   })
 }
 
-function packageVersion(): string {
+function readPackageVersion(): string {
   const { version }: { version: string } = JSON.parse(
     readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
   )

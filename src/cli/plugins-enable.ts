@@ -9,48 +9,48 @@ import { ensureDirectory, readTextIfExists, writeFileAtomic } from '../lib/files
 import type { HomeLayout } from '../lib/home.ts'
 import { parseYaml } from '../lib/yaml.ts'
 import { editLists, type ListEdit } from '../lib/yaml-edit.ts'
-import { bareName } from '../plugins/enabled.ts'
+import { bareName } from '../plugins/desired-state.ts'
 import type { CliContext } from './context.ts'
-import { oneLine } from './display.ts'
-import { exitCodes } from './failure.ts'
+import { toSingleLine } from './display.ts'
+import { exitCodes } from './exit-codes.ts'
 import {
+  findPlugin,
+  formatRegistrations,
   type KnownPlugin,
   type KnownPlugins,
-  knownPlugins,
-  pluginCalled,
-  pluginsIn,
-  registeredBy,
-} from './plugins-known.ts'
+  loadKnownPlugins,
+  parsePlugins,
+} from './known-plugins.ts'
 
-type How = 'enable' | 'disable'
+type Action = 'enable' | 'disable'
 
 /** Plugins have half a minute each, and one in Python may bring much with it. */
-const reloadMs = 120_000
+const reloadTimeoutMs = 120_000
 
 /** Exit code 1 when it is enabled and cannot be loaded. Throws `cli/not-found`, `config/…`. */
 export async function pluginsEnable(context: CliContext, name: string): Promise<void> {
-  await change(context, name, 'enable')
+  await setEnabled(context, name, 'enable')
 }
 
 export async function pluginsDisable(context: CliContext, name: string): Promise<void> {
-  await change(context, name, 'disable')
+  await setEnabled(context, name, 'disable')
 }
 
-async function change(context: CliContext, name: string, how: How): Promise<void> {
-  const known = await knownPlugins(context)
-  const { id, state, reason } = pluginCalled(name, known.plugins)
+async function setEnabled(context: CliContext, name: string, how: Action): Promise<void> {
+  const known = await loadKnownPlugins(context)
+  const { id, state, reason } = findPlugin(name, known.plugins)
   if (how === 'enable' && state === 'invalid') {
     throw new HermesError('cli/failed', `${id} cannot be used as it is: ${reason}`, {
       hint: 'Mend it, then try again.',
     })
   }
   editConfig(context.home, editsFor(how, id, known))
-  const after = pluginCalled(id, await reloaded(context, known))
-  say(context, how, after, known.daemon !== undefined)
+  const after = findPlugin(id, await reloadPlugins(context, known))
+  printResult(context, how, after, known.daemon !== undefined)
 }
 
 /** Other plugins of the same bare name are not meant: only an id names one of several. */
-function editsFor(how: How, id: string, { plugins }: KnownPlugins): readonly ListEdit[] {
+function editsFor(how: Action, id: string, { plugins }: KnownPlugins): readonly ListEdit[] {
   const alone = plugins.filter((other) => bareName(other.id) === bareName(id)).length === 1
   const names = alone ? [id, bareName(id)] : [id]
   const enabled = ['plugins', 'enabled'] as const
@@ -69,11 +69,11 @@ function editsFor(how: How, id: string, { plugins }: KnownPlugins): readonly Lis
 function editConfig({ root, configFile }: HomeLayout, edits: readonly ListEdit[]): void {
   const before = readConfigText(configFile)
   const yaml = parseYaml(before, 'config.yaml')
-  const [problem] = yaml.problems
+  const [problem] = yaml.issues
   if (problem !== undefined) {
     throw new HermesError('config/unreadable', `config.yaml:${problem.line}:${problem.column}: ${problem.message}`)
   }
-  const after = edited(before, edits)
+  const after = applyEdits(before, edits)
   if (after === before) return
   if (!isDeepStrictEqual(withoutLists(yaml.value), withoutLists(parseYaml(after, 'config.yaml').value))) {
     throw new HermesError('config/unreadable', 'config.yaml cannot be changed without changing something else in it.', {
@@ -94,7 +94,7 @@ function readConfigText(configFile: string): string {
   }
 }
 
-function edited(text: string, edits: readonly ListEdit[]): string {
+function applyEdits(text: string, edits: readonly ListEdit[]): string {
   try {
     return editLists(text, edits)
   } catch (error) {
@@ -104,22 +104,22 @@ function edited(text: string, edits: readonly ListEdit[]): string {
 
 /** Everything but the two lists. */
 function withoutLists(value: unknown): unknown {
-  const { plugins, ...rest } = fieldsOf(value)
-  const { enabled: _enabled, disabled: _disabled, ...others } = fieldsOf(plugins)
+  const { plugins, ...rest } = toRecord(value)
+  const { enabled: _enabled, disabled: _disabled, ...others } = toRecord(plugins)
   return { ...rest, plugins: others }
 }
 
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+function toRecord(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
 }
 
 /** What has become of it: the daemon has loaded or unloaded it by then. */
-async function reloaded(context: CliContext, { daemon }: KnownPlugins): Promise<readonly KnownPlugin[]> {
-  if (daemon !== undefined) return pluginsIn(await daemon.ask('/api/plugins/reload', {}, reloadMs))
-  return (await knownPlugins(context)).plugins
+async function reloadPlugins(context: CliContext, { daemon }: KnownPlugins): Promise<readonly KnownPlugin[]> {
+  if (daemon !== undefined) return parsePlugins(await daemon.request('/api/plugins/reload', {}, reloadTimeoutMs))
+  return (await loadKnownPlugins(context)).plugins
 }
 
-function say(context: CliContext, how: How, plugin: KnownPlugin, running: boolean): void {
+function printResult(context: CliContext, how: Action, plugin: KnownPlugin, running: boolean): void {
   const { id, state, reason, warnings } = plugin
   const { output, errors } = context
   if (how === 'disable') {
@@ -128,12 +128,12 @@ function say(context: CliContext, how: How, plugin: KnownPlugin, running: boolea
   }
   if (state === 'failed' || state === 'invalid') {
     context.exitCode = exitCodes.failed
-    errors.write(`hermes: ${id} is enabled, but cannot be loaded: ${oneLine(reason)}\n`)
+    errors.write(`hermes: ${id} is enabled, but cannot be loaded: ${toSingleLine(reason)}\n`)
     return
   }
-  const what = registeredBy(plugin)
+  const what = formatRegistrations(plugin)
   output.write(
-    running ? `${id} is enabled and loaded${what === '' ? '' : `: ${oneLine(what)}`}.\n` : `${id} is enabled.\n`,
+    running ? `${id} is enabled and loaded${what === '' ? '' : `: ${toSingleLine(what)}`}.\n` : `${id} is enabled.\n`,
   )
-  for (const warning of warnings) errors.write(`hermes: ${oneLine(warning)}\n`)
+  for (const warning of warnings) errors.write(`hermes: ${toSingleLine(warning)}\n`)
 }

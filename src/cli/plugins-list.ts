@@ -3,22 +3,28 @@
  */
 import type { CliContext } from './context.ts'
 import { type Cell, createDisplay } from './display.ts'
-import { hookTroubles, type KnownPlugin, knownPlugins, pluginCalled, registeredBy } from './plugins-known.ts'
+import {
+  findPlugin,
+  formatHookWarnings,
+  formatRegistrations,
+  type KnownPlugin,
+  loadKnownPlugins,
+} from './known-plugins.ts'
 
 export async function pluginsList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
-  const { daemon, plugins } = await knownPlugins(context)
+  const { daemon, plugins } = await loadKnownPlugins(context)
   const display = createDisplay(context.output, context.environment)
   if (json) return display.json(plugins)
   if (plugins.length === 0) {
-    return display.terminal
+    return display.isTerminal
       ? display.line(`No plugin is there. \`hermes plugins new <name>\` writes one into ${context.home.plugins}.`)
       : undefined
   }
   display.table(
     ['PLUGIN', 'STATE', 'VERSION', 'FROM', 'ABOUT'],
-    plugins.map((plugin) => [plugin.id, stateCell(plugin), plugin.version, plugin.origin, aboutOf(plugin)]),
+    plugins.map((plugin) => [plugin.id, stateCell(plugin), plugin.version, plugin.origin, summaryOf(plugin)]),
   )
-  if (!display.terminal) return
+  if (!display.isTerminal) return
   if (plugins.some(({ state }) => state === 'off')) {
     display.line('\nA plugin runs with all rights of the gateway. `hermes plugins enable <id>` lets one run.')
   }
@@ -30,14 +36,14 @@ export async function pluginsInfo(
   name: string,
   { json }: { readonly json: boolean },
 ): Promise<void> {
-  const { plugins } = await knownPlugins(context)
-  const plugin = pluginCalled(name, plugins)
+  const { plugins } = await loadKnownPlugins(context)
+  const plugin = findPlugin(name, plugins)
   const display = createDisplay(context.output, context.environment)
   if (json) return display.json(plugin)
-  display.facts(factsOf(plugin).filter(([, value]) => value !== ''))
+  display.fields(pluginFields(plugin).filter(([, value]) => value !== ''))
 }
 
-function factsOf(plugin: KnownPlugin): (readonly [string, Cell])[] {
+function pluginFields(plugin: KnownPlugin): (readonly [string, Cell])[] {
   const { requires, warnings, loadMs } = plugin
   return [
     ['Plugin', plugin.id],
@@ -45,7 +51,7 @@ function factsOf(plugin: KnownPlugin): (readonly [string, Cell])[] {
     ['About', plugin.description],
     ['State', stateCell(plugin)],
     ['Why', plugin.reason],
-    ...[...warnings, ...hookTroubles(plugin)].map((text): readonly [string, Cell] => [
+    ...[...warnings, ...formatHookWarnings(plugin)].map((text): readonly [string, Cell] => [
       'Worth knowing',
       { text, tone: 'warn' },
     ]),
@@ -56,7 +62,7 @@ function factsOf(plugin: KnownPlugin): (readonly [string, Cell])[] {
     ['Folder', plugin.folder],
     ['From', plugin.origin],
     ['Requires', requires.join(', ')],
-    ['Registered', registeredBy(plugin)],
+    ['Registered', formatRegistrations(plugin)],
     ['Loaded in', loadMs === null ? '' : `${Math.round(loadMs)} ms`],
   ]
 }
@@ -68,6 +74,6 @@ function stateCell({ state, warnings }: KnownPlugin): Cell {
   return { text: state, tone: tone === 'good' && warnings.length > 0 ? 'warn' : tone }
 }
 
-function aboutOf({ reason, description, warnings: [warning = ''] }: KnownPlugin): string {
+function summaryOf({ reason, description, warnings: [warning = ''] }: KnownPlugin): string {
   return reason || warning || description
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { HermesError } from '../lib/errors.ts'
 import { ensureDirectory } from '../lib/files.ts'
 import type { CliContext } from './context.ts'
-import { checkHome } from './settings.ts'
+import { assertHomeUsable } from './settings.ts'
 
 /** Throws `cli/usage` for a name that is none, or that is taken. */
 export async function pluginsNew(
@@ -14,7 +14,7 @@ export async function pluginsNew(
   name: string,
   { python }: { readonly python: boolean },
 ): Promise<void> {
-  checkHome(context)
+  assertHomeUsable(context)
   const { plugins } = context.home
   const folder = join(plugins, name)
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name)) {

@@ -10,15 +10,15 @@ import { startGateway } from '../gateway.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import { ensureDirectory, writeFileAtomic } from '../lib/files.ts'
 import { createHomeLayout, type HomeLayout } from '../lib/home.ts'
-import { isCalled } from '../plugins/catalogue.ts'
-import type { Firing } from '../plugins/firing.ts'
-import type { PluginReport } from '../plugins/report.ts'
+import type { CallbackTrace } from '../plugins/callback-trace.ts'
+import { matchesPluginId } from '../plugins/catalogue.ts'
+import type { PluginReport } from '../plugins/plugin-report.ts'
 import { createChatClient } from './chat-client.ts'
 import { runQuery } from './chat-screen.ts'
 import type { CliContext } from './context.ts'
-import { createDisplay, type Display, oneLine } from './display.ts'
-import { exitCodes } from './failure.ts'
-import { type KnownPlugin, type KnownPlugins, knownPlugins, pluginCalled } from './plugins-known.ts'
+import { createDisplay, type Display, toSingleLine } from './display.ts'
+import { exitCodes } from './exit-codes.ts'
+import { findPlugin, type KnownPlugin, type KnownPlugins, loadKnownPlugins } from './known-plugins.ts'
 
 export interface PluginsTestOptions {
   readonly message?: string
@@ -28,9 +28,9 @@ export interface PluginsTestOptions {
 /** The demonstration uses a tool for this. */
 const defaultMessage = 'Please list the files here.'
 
-interface Trial {
+interface TestRun {
   readonly plugin: PluginReport
-  readonly firings: readonly Firing[]
+  readonly firings: readonly CallbackTrace[]
   readonly answer: string
   /** What kept the message from being answered; '' when nothing did. */
   readonly failure: string
@@ -40,8 +40,8 @@ interface Trial {
 
 /** Exit code 1 when it cannot be loaded, when a callback failed, or when the message was not answered. */
 export async function pluginsTest(context: CliContext, name: string, options: PluginsTestOptions): Promise<void> {
-  const known = await knownPlugins(context)
-  const plugin = pluginCalled(name, known.plugins)
+  const known = await loadKnownPlugins(context)
+  const plugin = findPlugin(name, known.plugins)
   if (plugin.state === 'invalid') {
     throw new HermesError('cli/failed', `${plugin.id} cannot be used as it is: ${plugin.reason}`)
   }
@@ -49,21 +49,21 @@ export async function pluginsTest(context: CliContext, name: string, options: Pl
   const folder = mkdtempSync(join(tmpdir(), 'hermes-plugin-'))
   try {
     const home = createHomeLayout(folder)
-    furnish(home, plugin, known)
-    const trial = await tryOut(context, home, plugin.id, message)
-    const failed = trial.failure !== '' || trial.firings.some(({ error }) => error !== null)
-    if (failed || trial.plugin.state !== 'loaded') context.exitCode = exitCodes.failed
+    writeTestHome(home, plugin, known)
+    const testRun = await runTest(context, home, plugin.id, message)
+    const failed = testRun.failure !== '' || testRun.firings.some(({ error }) => error !== null)
+    if (failed || testRun.plugin.state !== 'loaded') context.exitCode = exitCodes.failed
     const display = createDisplay(context.output, context.environment)
-    if (json) display.json({ message, ...trial })
-    else show(display, message, trial)
+    if (json) display.json({ message, ...testRun })
+    else printTestRun(display, message, testRun)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
 /** Writes a home that holds the plugin, what it requires, and what they are told; the agent works in that folder. */
-function furnish(home: HomeLayout, plugin: KnownPlugin, { plugins, settings }: KnownPlugins): void {
-  const needed = withRequired(plugin, plugins)
+function writeTestHome(home: HomeLayout, plugin: KnownPlugin, { plugins, settings }: KnownPlugins): void {
+  const needed = resolveRequired(plugin, plugins)
   for (const { id, folder, origin } of needed) {
     if (origin === 'bundled') continue
     const place = join(home.plugins, id)
@@ -81,37 +81,39 @@ function furnish(home: HomeLayout, plugin: KnownPlugin, { plugins, settings }: K
   writeFileAtomic(home.configFile, JSON.stringify(config))
 }
 
-function withRequired(plugin: KnownPlugin, all: readonly KnownPlugin[]): KnownPlugin[] {
+function resolveRequired(plugin: KnownPlugin, all: readonly KnownPlugin[]): KnownPlugin[] {
   const needed = new Set([plugin])
   // A set that grows while it is gone through hands out what was added, too.
   for (const one of needed) {
     for (const wanted of one.requires) {
-      const found = all.find(({ id, state }) => isCalled(wanted, id) && state !== 'missing' && state !== 'invalid')
+      const found = all.find(
+        ({ id, state }) => matchesPluginId(wanted, id) && state !== 'missing' && state !== 'invalid',
+      )
       if (found !== undefined) needed.add(found)
     }
   }
   return [...needed]
 }
 
-async function tryOut(context: CliContext, home: HomeLayout, id: string, message: string): Promise<Trial> {
-  const { version, environment, platformFolders, program } = context
-  const firings: Firing[] = []
+async function runTest(context: CliContext, home: HomeLayout, id: string, message: string): Promise<TestRun> {
+  const { version, environment, platformDirectories, program: commandLine } = context
+  const firings: CallbackTrace[] = []
   const warnings: string[] = []
   const gateway = await startGateway({
     home,
     version,
     environment: { ...environment, HERMES_HOME: home.root, HERMES_SAFE_MODE: undefined },
-    platformFolders,
-    program,
-    only: ['cli'],
+    platformDirectories,
+    commandLine,
+    onlyPlatforms: ['cli'],
     onPluginCall: (firing) => firings.push(firing),
-    log: { stream: { write: (text: string) => warnings.push(...warningsIn(text)) }, pretty: false },
+    log: { stream: { write: (text: string) => warnings.push(...parseWarnings(text)) }, pretty: false },
   })
   try {
-    await gateway.settled()
-    const plugin = pluginCalled(id, await gateway.plugins())
+    await gateway.initialConnectsDone()
+    const plugin = findPlugin(id, await gateway.plugins())
     if (plugin.state !== 'loaded') return { plugin, firings, answer: '', failure: '', warnings: [] }
-    const { answer, failure } = await ask(gateway, message)
+    const { answer, failure } = await sendTestMessage(gateway, message)
     await gateway.stop()
     return { plugin, firings, answer, failure, warnings }
   } finally {
@@ -119,9 +121,9 @@ async function tryOut(context: CliContext, home: HomeLayout, id: string, message
   }
 }
 
-async function ask(gateway: { readonly url: string; token(): string }, query: string) {
+async function sendTestMessage(gateway: { readonly url: string; token(): string }, query: string) {
   const client = createChatClient({ baseUrl: gateway.url, token: gateway.token(), fetch })
-  const [output, errors] = [collector(), collector()]
+  const [output, errors] = [createCollector(), createCollector()]
   try {
     const code = await runQuery({
       client,
@@ -136,7 +138,7 @@ async function ask(gateway: { readonly url: string; token(): string }, query: st
   }
 }
 
-function collector() {
+function createCollector() {
   const chunks: string[] = []
   const stream = new PassThrough({ encoding: 'utf8' })
   stream.on('data', (chunk: string) => chunks.push(chunk))
@@ -144,7 +146,7 @@ function collector() {
 }
 
 /** The sentences of warnings and errors among log lines. */
-function warningsIn(text: string): string[] {
+function parseWarnings(text: string): string[] {
   return text
     .trimEnd()
     .split('\n')
@@ -155,15 +157,21 @@ function warningsIn(text: string): string[] {
     })
 }
 
-function show(display: Display, message: string, { plugin, firings, answer, failure, warnings }: Trial): void {
+function printTestRun(
+  display: Display,
+  message: string,
+  { plugin, firings, answer, failure, warnings }: TestRun,
+): void {
   const { id, state, reason, registered, loadMs } = plugin
   if (state !== 'loaded') {
-    display.line(`${display.tone('bad', '✗')} ${id} cannot be loaded: ${oneLine(reason)}`)
+    display.line(`${display.tone('bad', '✗')} ${id} cannot be loaded: ${toSingleLine(reason)}`)
     return
   }
   display.line(`${display.tone('good', '✓')} ${id} loaded in ${Math.round(loadMs ?? 0)} ms`)
-  display.line(`  asked: ${oneLine(message)}`)
-  display.line(failure === '' ? `  answer: ${cutLine(answer)}` : `  ${display.tone('bad', '✗')} ${oneLine(failure)}`)
+  display.line(`  asked: ${toSingleLine(message)}`)
+  display.line(
+    failure === '' ? `  answer: ${truncateLine(answer)}` : `  ${display.tone('bad', '✗')} ${toSingleLine(failure)}`,
+  )
   display.line()
   const calls = countCalls(registered, firings)
   display.table(
@@ -173,18 +181,18 @@ function show(display: Display, message: string, { plugin, firings, answer, fail
       name,
       String(count),
       count === 0 ? '' : `${meanMs.toFixed(2)} ms`,
-      errors.length === 0 ? '' : { text: oneLine([...new Set(errors)].join('; ')), tone: 'bad' },
+      errors.length === 0 ? '' : { text: toSingleLine([...new Set(errors)].join('; ')), tone: 'bad' },
     ]),
   )
-  for (const warning of warnings) display.line(`${display.tone('warn', '!')} ${oneLine(warning)}`)
+  for (const warning of warnings) display.line(`${display.tone('warn', '!')} ${toSingleLine(warning)}`)
 }
 
-function cutLine(text: string): string {
-  const line = oneLine(text)
+function truncateLine(text: string): string {
+  const line = toSingleLine(text)
   return line.length <= 200 ? line : `${line.slice(0, 199)}…`
 }
 
-interface Calls {
+interface CallStats {
   readonly kind: string
   readonly name: string
   readonly count: number
@@ -192,7 +200,7 @@ interface Calls {
   readonly errors: readonly string[]
 }
 
-function countCalls(registered: PluginReport['registered'], firings: readonly Firing[]): Calls[] {
+function countCalls(registered: PluginReport['registered'], firings: readonly CallbackTrace[]): CallStats[] {
   const names = new Map([...registered, ...firings].map(({ kind, name }) => [`${kind} ${name}`, { kind, name }]))
   return [...names.values()].map(({ kind, name }) => {
     const own = firings.filter((firing) => firing.kind === kind && firing.name === name)

@@ -6,27 +6,27 @@ import { HermesError } from '../lib/errors.ts'
 import type { CliContext } from './context.ts'
 import { createGroup, createRoot } from './help.ts'
 
-interface Json {
+interface JsonOption {
   readonly json: boolean
 }
 
-interface Listing extends Json {
+interface ListOptions extends JsonOption {
   readonly limit: number
 }
 
 const json = ['--json', 'print JSON, for scripts', false] as const
-const limit = ['--limit <number>', 'how many at most', countOf, 20] as const
+const limit = ['--limit <number>', 'how many at most', parseLimit, 20] as const
 
 export function buildProgram(context: CliContext): Command {
   const root = createRoot(context)
-  addDaemon(root, context)
-  addTalk(root, context)
-  addLooking(root, context)
-  addMending(root, context)
+  addGatewayCommands(root, context)
+  addChatCommands(root, context)
+  addInspectCommands(root, context)
+  addMaintainCommands(root, context)
   return root
 }
 
-function addDaemon(root: Command, context: CliContext): void {
+function addGatewayCommands(root: Command, context: CliContext): void {
   root.commandsGroup('The gateway:')
   const gateway = createGroup(root, 'gateway', 'run the daemon, look at it, stop it')
   gateway
@@ -41,7 +41,7 @@ function addDaemon(root: Command, context: CliContext): void {
       const { gatewayRun } = await import('./gateway-run.ts')
       await gatewayRun(context, options)
     })
-  addStatus(gateway, context)
+  addStatusCommand(gateway, context)
   gateway
     .command('stop')
     .description('end the running daemon and wait until it has ended')
@@ -51,19 +51,19 @@ function addDaemon(root: Command, context: CliContext): void {
     })
 }
 
-function addStatus(parent: Command, context: CliContext): void {
+function addStatusCommand(parent: Command, context: CliContext): void {
   parent
     .command('status')
     .summary('how the gateway is, and what needs you')
     .description('Says how the daemon is, what is degraded and what needs you. Exit code 3 when none runs.')
     .option(...json)
-    .action(async (options: Json) => {
+    .action(async (options: JsonOption) => {
       const { status } = await import('./status.ts')
       await status(context, options)
     })
 }
 
-function addTalk(root: Command, context: CliContext): void {
+function addChatCommands(root: Command, context: CliContext): void {
   root.commandsGroup('Talk to the agent:')
   root
     .command('chat')
@@ -84,16 +84,16 @@ function addTalk(root: Command, context: CliContext): void {
     })
 }
 
-function addLooking(root: Command, context: CliContext): void {
+function addInspectCommands(root: Command, context: CliContext): void {
   root.commandsGroup('Look:')
-  addStatus(root, context)
+  addStatusCommand(root, context)
   root
     .command('doctor')
     .summary('check everything the gateway needs, and say what to do')
     .description('Checks everything the gateway needs and says what to do. Exit code 1 when something is wrong.')
     .option('--offline', 'do not ask the platforms themselves', false)
     .option(...json)
-    .action(async (options: Json & { readonly offline: boolean }) => {
+    .action(async (options: JsonOption & { readonly offline: boolean }) => {
       const { doctor } = await import('./doctor.ts')
       await doctor(context, options)
     })
@@ -103,7 +103,7 @@ function addLooking(root: Command, context: CliContext): void {
     .description('the newest conversations')
     .option(...limit)
     .option(...json)
-    .action(async (options: Listing) => {
+    .action(async (options: ListOptions) => {
       const { sessionsList } = await import('./sessions.ts')
       await sessionsList(context, options)
     })
@@ -111,7 +111,7 @@ function addLooking(root: Command, context: CliContext): void {
     .command('show <session>')
     .description('one conversation in full, by its id or its key')
     .option(...json)
-    .action(async (name: string, options: Json) => {
+    .action(async (name: string, options: JsonOption) => {
       const { sessionsShow } = await import('./sessions.ts')
       await sessionsShow(context, name, options)
     })
@@ -120,49 +120,49 @@ function addLooking(root: Command, context: CliContext): void {
     .description('messages in which all the words occur, best match first')
     .option(...limit)
     .option(...json)
-    .action(async (words: string[], options: Listing) => {
+    .action(async (words: string[], options: ListOptions) => {
       const { sessionsSearch } = await import('./sessions.ts')
       await sessionsSearch(context, words, options)
     })
 }
 
-function addMending(root: Command, context: CliContext): void {
+function addMaintainCommands(root: Command, context: CliContext): void {
   root.commandsGroup('Mend:')
-  addConfig(root, context)
+  addConfigCommands(root, context)
   const inbox = createGroup(root, 'inbox', 'messages that were set aside because working on them kept failing')
   inbox
     .command('list')
     .description('what was set aside, and what is still to be worked on')
     .option(...json)
-    .action(async (options: Json) => (await import('./inbox.ts')).inboxList(context, options))
+    .action(async (options: JsonOption) => (await import('./inbox.ts')).inboxList(context, options))
   inbox
     .command('retry')
     .description('work on a message once more')
-    .argument('<number>', 'its number in the list', numberOf)
+    .argument('<number>', 'its number in the list', parseNumber)
     .action(async (seq: number) => (await import('./inbox.ts')).inboxRetry(context, seq))
   inbox
     .command('drop')
     .description('forget a message')
-    .argument('<number>', 'its number in the list', numberOf)
+    .argument('<number>', 'its number in the list', parseNumber)
     .action(async (seq: number) => (await import('./inbox.ts')).inboxDrop(context, seq))
   const outbox = createGroup(root, 'outbox', 'replies that could not be delivered')
   outbox
     .command('list')
     .description('what could not be delivered, and why')
     .option(...json)
-    .action(async (options: Json) => (await import('./outbox.ts')).outboxList(context, options))
+    .action(async (options: JsonOption) => (await import('./outbox.ts')).outboxList(context, options))
   outbox
     .command('retry')
     .description('send a reply once more')
-    .argument('<number>', 'its number in the list', numberOf)
+    .argument('<number>', 'its number in the list', parseNumber)
     .action(async (id: number) => (await import('./outbox.ts')).outboxRetry(context, id))
   outbox
     .command('drop')
     .description('forget a reply')
-    .argument('<number>', 'its number in the list', numberOf)
+    .argument('<number>', 'its number in the list', parseNumber)
     .action(async (id: number) => (await import('./outbox.ts')).outboxDrop(context, id))
-  addHooks(root, context)
-  addPlugins(root, context)
+  addHookCommands(root, context)
+  addPluginCommands(root, context)
   root.commandsGroup('More:')
   root
     .command('version')
@@ -172,26 +172,28 @@ function addMending(root: Command, context: CliContext): void {
     })
 }
 
-function addHooks(root: Command, context: CliContext): void {
+function addHookCommands(root: Command, context: CliContext): void {
   root.commandsGroup('Extend:')
   const hooks = createGroup(root, 'hooks', 'code of your own that hears what happens')
   hooks
     .command('list')
     .description('which hooks there are, and how they do')
     .option(...json)
-    .action(async (options: Json) => (await import('./hooks-list.ts')).hooksList(context, options))
+    .action(async (options: JsonOption) => (await import('./hooks-list.ts')).hooksList(context, options))
   hooks
     .command('info <name>')
     .description('everything about one hook')
     .option(...json)
-    .action(async (name: string, options: Json) => (await import('./hooks-list.ts')).hooksInfo(context, name, options))
+    .action(async (name: string, options: JsonOption) =>
+      (await import('./hooks-list.ts')).hooksInfo(context, name, options),
+    )
   hooks
     .command('test <name>')
     .description('call one hook with a made-up event; exit code 1 when it fails')
     .option('--event <event>', 'which event; the first that the hook wants')
     .option('--context <file>', 'the context of the event, a JSON object')
     .option(...json)
-    .action(async (name: string, options: Json & { readonly event?: string; readonly context?: string }) =>
+    .action(async (name: string, options: JsonOption & { readonly event?: string; readonly context?: string }) =>
       (await import('./hooks-test.ts')).hooksTest(context, name, options),
     )
   hooks
@@ -219,18 +221,20 @@ function addHooks(root: Command, context: CliContext): void {
     .action(async (name: string) => (await import('./hooks-pause.ts')).hooksResume(context, name))
 }
 
-function addPlugins(root: Command, context: CliContext): void {
+function addPluginCommands(root: Command, context: CliContext): void {
   const plugins = createGroup(root, 'plugins', 'code of your own that changes what happens')
   plugins
     .command('list')
     .description('which plugins there are, and which are loaded')
     .option(...json)
-    .action(async (options: Json) => (await import('./plugins-list.ts')).pluginsList(context, options))
+    .action(async (options: JsonOption) => (await import('./plugins-list.ts')).pluginsList(context, options))
   plugins
     .command('info <id>')
     .description('everything about one plugin')
     .option(...json)
-    .action(async (id: string, options: Json) => (await import('./plugins-list.ts')).pluginsInfo(context, id, options))
+    .action(async (id: string, options: JsonOption) =>
+      (await import('./plugins-list.ts')).pluginsInfo(context, id, options),
+    )
   plugins
     .command('enable <id>')
     .summary('let a plugin run')
@@ -255,18 +259,18 @@ function addPlugins(root: Command, context: CliContext): void {
     )
     .option('--message <text>', 'what to say')
     .option(...json)
-    .action(async (id: string, options: Json & { readonly message?: string }) =>
+    .action(async (id: string, options: JsonOption & { readonly message?: string }) =>
       (await import('./plugins-test.ts')).pluginsTest(context, id, options),
     )
 }
 
-function addConfig(root: Command, context: CliContext): void {
+function addConfigCommands(root: Command, context: CliContext): void {
   const config = createGroup(root, 'config', 'the configuration: config.yaml and .env of the home')
   config
     .command('check')
     .description('every problem and warning with file, line and column; exit code 78 on problems')
     .option(...json)
-    .action(async (options: Json) => (await import('./config.ts')).configCheck(context, options))
+    .action(async (options: JsonOption) => (await import('./config.ts')).configCheck(context, options))
   config
     .command('path')
     .description('print where config.yaml is, or would be')
@@ -275,19 +279,19 @@ function addConfig(root: Command, context: CliContext): void {
     .command('show')
     .description('every value in effect and where it comes from; secrets are hidden')
     .option(...json)
-    .action(async (options: Json) => (await import('./config.ts')).configShow(context, options))
+    .action(async (options: JsonOption) => (await import('./config.ts')).configShow(context, options))
   config
     .command('schema')
     .description('print the JSON Schema of config.yaml, for editors')
     .action(async () => (await import('./config.ts')).configSchema(context))
 }
 
-function numberOf(text: string): number {
+function parseNumber(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text)
   throw new HermesError('cli/usage', `Expected a number from the list, found ${JSON.stringify(text)}.`)
 }
 
-function countOf(text: string): number {
+function parseLimit(text: string): number {
   const count = /^\d{1,5}$/.test(text) ? Number(text) : 0
   if (count >= 1 && count <= 10_000) return count
   throw new HermesError('cli/usage', `--limit: expected a number from 1 to 10000, found ${JSON.stringify(text)}.`)

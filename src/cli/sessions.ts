@@ -2,14 +2,14 @@
  * `hermes sessions`: conversations that were held, one in full, and a search through all of them.
  */
 import { HermesError } from '../lib/errors.ts'
-import { messagesOfSession, recentSessions, sessionById, sessionByKey } from '../sessions/listing.ts'
+import { messagesOfSession, recentSessions, sessionById, sessionByKey } from '../sessions/session-queries.ts'
 import { query } from '../store/query.ts'
-import type { Reader } from '../store/sqlite/reader.ts'
-import { printable } from './chat-printer.ts'
+import type { StoreReader } from '../store/sqlite/reader.ts'
+import { stripControlCharacters } from './chat-printer.ts'
 import type { CliContext } from './context.ts'
-import { createDisplay, cut, type Display, oneLine } from './display.ts'
-import { readHome } from './home-store.ts'
-import { checkHome } from './settings.ts'
+import { createDisplay, type Display, toSingleLine, truncate } from './display.ts'
+import { readHomeStore } from './home-store.ts'
+import { assertHomeUsable } from './settings.ts'
 
 export interface ListOptions {
   readonly limit: number
@@ -18,19 +18,19 @@ export interface ListOptions {
 
 /** The newest first. */
 export async function sessionsList(context: CliContext, { limit, json }: ListOptions): Promise<void> {
-  checkHome(context)
-  const found = readHome(context.home, (reader) => listIn(reader, limit), [])
+  assertHomeUsable(context)
+  const found = readHomeStore(context.home, (reader) => listSessions(reader, limit), [])
   const display = createDisplay(context.output, context.environment)
   if (json) return display.json(found)
-  if (found.length === 0) return display.terminal ? display.line('No conversation was held yet.') : undefined
+  if (found.length === 0) return display.isTerminal ? display.line('No conversation was held yet.') : undefined
   display.table(
     ['SESSION', 'LAST USED', 'PLATFORM', 'ABOUT'],
-    found.map(({ id, updated_at, platform, about }) => [id, display.time(updated_at), platform, about]),
+    found.map(({ id, updated_at, platform, about }) => [id, display.formatTime(updated_at), platform, about]),
   )
 }
 
 /** What a session without a title began with tells most about it. */
-const openingOf = query((db, p: { session_id: string }) =>
+const selectFirstUserMessage = query((db, p: { session_id: string }) =>
   db
     .selectFrom('messages')
     .select('content')
@@ -40,15 +40,16 @@ const openingOf = query((db, p: { session_id: string }) =>
     .limit(1),
 )
 
-function listIn(reader: Reader, limit: number) {
+function listSessions(reader: StoreReader, limit: number) {
   return reader.rows(recentSessions, { limit }).map((session) => {
-    const opening = session.title === '' ? reader.rows(openingOf, { session_id: session.id })[0]?.content : undefined
-    return { ...session, about: cut(opening ?? session.title, 200) }
+    const opening =
+      session.title === '' ? reader.rows(selectFirstUserMessage, { session_id: session.id })[0]?.content : undefined
+    return { ...session, about: truncate(opening ?? session.title, 200) }
   })
 }
 
-type Session = NonNullable<ReturnType<typeof sessionIn>>
-type StoredMessage = ReturnType<typeof messagesIn>[number]
+type Session = NonNullable<ReturnType<typeof findSession>>
+type StoredMessage = ReturnType<typeof loadMessages>[number]
 
 /** By its id or by the key of its conversation. Throws `cli/not-found`. */
 export async function sessionsShow(
@@ -56,43 +57,43 @@ export async function sessionsShow(
   name: string,
   { json }: { readonly json: boolean },
 ): Promise<void> {
-  checkHome(context)
-  const found = readHome(context.home, (reader) => wholeSession(reader, name), undefined)
+  assertHomeUsable(context)
+  const found = readHomeStore(context.home, (reader) => loadSession(reader, name), undefined)
   if (found === undefined) {
-    throw new HermesError('cli/not-found', `No session has the id or key ${JSON.stringify(oneLine(name))}.`)
+    throw new HermesError('cli/not-found', `No session has the id or key ${JSON.stringify(toSingleLine(name))}.`)
   }
   const display = createDisplay(context.output, context.environment)
   if (json) display.json(found)
   else showSession(display, found.session, found.messages)
 }
 
-function wholeSession(reader: Reader, name: string) {
-  const session = sessionIn(reader, name)
-  return session && { session, messages: messagesIn(reader, session.id) }
+function loadSession(reader: StoreReader, name: string) {
+  const session = findSession(reader, name)
+  return session && { session, messages: loadMessages(reader, session.id) }
 }
 
-function sessionIn(reader: Reader, name: string) {
+function findSession(reader: StoreReader, name: string) {
   return reader.rows(sessionById, { id: name })[0] ?? reader.rows(sessionByKey, { key: name })[0]
 }
 
-function messagesIn(reader: Reader, id: string) {
+function loadMessages(reader: StoreReader, id: string) {
   return reader
     .rows(messagesOfSession, { session_id: id })
     .map(({ content, body, ...rest }) => ({ ...rest, content: body ?? content }))
 }
 
 /** So much of a tool's result tells what it was. */
-const shownOfResult = 2_000
+const maxResultChars = 2_000
 
 function showSession(display: Display, session: Session, messages: readonly StoredMessage[]): void {
   const { id, session_key, title, created_at, ended_at, end_reason, input_tokens, output_tokens } = session
   const ended: [string, string][] =
-    ended_at === null ? [] : [['Ended', `${display.time(ended_at)} (${end_reason ?? 'no reason given'})`]]
-  if (title !== '') display.line(display.tone('strong', oneLine(title)))
-  display.facts([
+    ended_at === null ? [] : [['Ended', `${display.formatTime(ended_at)} (${end_reason ?? 'no reason given'})`]]
+  if (title !== '') display.line(display.tone('strong', toSingleLine(title)))
+  display.fields([
     ['Session', id],
     ['Key', session_key],
-    ['Begun', display.time(created_at)],
+    ['Begun', display.formatTime(created_at)],
     ...ended,
     ['Tokens', `${input_tokens} in, ${output_tokens} out`],
   ])
@@ -101,17 +102,17 @@ function showSession(display: Display, session: Session, messages: readonly Stor
 
 function showMessage(display: Display, message: StoredMessage): void {
   const { role, content, tool_name, tool_calls, created_at, superseded, is_summary } = message
-  const who = role === 'tool' ? `tool ${oneLine(tool_name ?? '')}` : is_summary === 1 ? 'summary' : role
+  const who = role === 'tool' ? `tool ${toSingleLine(tool_name ?? '')}` : is_summary === 1 ? 'summary' : role
   const note = superseded === 0 ? '' : '  (the model does not read this any more)'
   display.line()
-  display.line(`${display.tone('strong', who)}  ${display.tone('dim', `${display.time(created_at)}${note}`)}`)
-  const text = printable(role === 'tool' ? cut(content, shownOfResult) : content).trimEnd()
+  display.line(`${display.tone('strong', who)}  ${display.tone('dim', `${display.formatTime(created_at)}${note}`)}`)
+  const text = stripControlCharacters(role === 'tool' ? truncate(content, maxResultChars) : content).trimEnd()
   if (text !== '') display.line(role === 'tool' ? display.tone('dim', text) : text)
-  for (const call of callsIn(tool_calls)) display.line(display.tone('dim', `→ ${oneLine(call)}`))
+  for (const call of formatToolCalls(tool_calls)) display.line(display.tone('dim', `→ ${toSingleLine(call)}`))
 }
 
 /** `terminal {"command":"ls"}` for each call the assistant made. */
-function callsIn(stored: string | null): string[] {
+function formatToolCalls(stored: string | null): string[] {
   const calls: unknown = stored === null ? [] : JSON.parse(stored)
   if (!Array.isArray(calls)) return []
   return calls.map((call: unknown) => {
@@ -126,13 +127,13 @@ export async function sessionsSearch(
   words: readonly string[],
   { limit, json }: ListOptions,
 ): Promise<void> {
-  checkHome(context)
-  const found = readHome(context.home, (reader) => reader.search(words.join(' '), limit), [])
+  assertHomeUsable(context)
+  const found = readHomeStore(context.home, (reader) => reader.search(words.join(' '), limit), [])
   const display = createDisplay(context.output, context.environment)
   if (json) return display.json(found)
-  if (found.length === 0) return display.terminal ? display.line('Nothing was found.') : undefined
+  if (found.length === 0) return display.isTerminal ? display.line('Nothing was found.') : undefined
   display.table(
     ['SESSION', 'WHEN', 'WHO', 'PLACE'],
-    found.map(({ sessionId, at, role, excerpt }) => [sessionId, display.time(at), role, excerpt]),
+    found.map(({ sessionId, at, role, excerpt }) => [sessionId, display.formatTime(at), role, excerpt]),
   )
 }

@@ -2,11 +2,11 @@
  * The configuration as commands see it: read from the files, without a daemon and without leaving a trace.
  */
 import { accessSync, constants, statSync } from 'node:fs'
+import { acceptedKeys, type GatewayShapes, gatewayShapes, gatewayVariables, restartPaths } from '../app/config.ts'
 import { readEnvironment } from '../config/environment.ts'
 import { type Config, createConfig } from '../config/load.ts'
-import { createSecrets, type Secrets, secretsOfEnvironment } from '../config/secrets.ts'
-import { acceptedKeys, type GatewayShapes, gatewayShapes, gatewayVariables, restartPaths } from '../gateway/config.ts'
-import { readGatewayToken } from '../http/token.ts'
+import { createSecretRegistry, findEnvironmentSecrets, type SecretRegistry } from '../config/secrets.ts'
+import { readGatewayToken } from '../http/gateway-token.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import { silentLog } from '../lib/log.ts'
 import { discoverPlatforms, type PlatformCatalogue } from '../platforms/registry.ts'
@@ -16,37 +16,37 @@ export interface Settings {
   readonly catalogue: PlatformCatalogue
   readonly config: Config<GatewayShapes>
   /** Everything that must not be shown. */
-  readonly secrets: Secrets
+  readonly secrets: SecretRegistry
   /** The token that a daemon started now would use. Throws `http/token-unusable`. */
   token(): string
 }
 
-type Place = Pick<CliContext, 'home' | 'environment' | 'platformFolders'>
+type SettingsContext = Pick<CliContext, 'home' | 'environment' | 'platformDirectories'>
 
 /** Throws `home/unusable`; whatever is in the files, there are settings, and `config.state()` says what is wrong. */
-export async function readSettings(context: Place): Promise<Settings> {
+export async function readSettings(context: SettingsContext): Promise<Settings> {
   const { home } = context
-  checkHome(context)
-  const catalogue = await discoverPlatforms({ directories: context.platformFolders, log: silentLog })
+  assertHomeUsable(context)
+  const catalogue = await discoverPlatforms({ directories: context.platformDirectories, log: silentLog })
   const environment = () => readEnvironment(home.envFile, context.environment)
-  const secrets = createSecrets()
-  secrets.set('environment', secretsOfEnvironment(environment().values))
+  const secrets = createSecretRegistry()
+  secrets.set('environment', findEnvironmentSecrets(environment().values))
   const config = createConfig({
     home,
     shapes: gatewayShapes(catalogue.platforms),
     environment,
-    environmentNames: gatewayVariables(catalogue.platforms),
+    environmentBindings: gatewayVariables(catalogue.platforms),
     acceptedKeys,
     restartPaths,
     secrets,
-    keepsLastGood: false,
+    saveLastGood: false,
     log: silentLog,
   })
   return { catalogue, config, secrets, token: () => config.current().http.token ?? readGatewayToken(home.root) }
 }
 
 /** A home that is not there yet is fine; one that cannot be looked into is not. Throws `home/unusable`. */
-export function checkHome({ home }: Pick<CliContext, 'home'>): void {
+export function assertHomeUsable({ home }: Pick<CliContext, 'home'>): void {
   try {
     const found = statSync(home.root, { throwIfNoEntry: false })
     if (found === undefined) return

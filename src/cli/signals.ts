@@ -3,7 +3,7 @@
  * of a container ignores signals that have none.
  */
 
-export interface DaemonSignals {
+export interface SignalHandlerOptions {
   /** The process, or anything that emits its signals. */
   readonly source: {
     on(name: NodeJS.Signals, listener: (name: NodeJS.Signals) => void): unknown
@@ -24,14 +24,21 @@ export interface DaemonSignals {
 const sameKeyPressMs = 500
 
 /** Returns what takes the handlers away again. */
-export function followSignals({ source, onTerminal, clock, stop, exit, reload }: DaemonSignals): () => void {
-  let askedAt: number | undefined
+export function installSignalHandlers({
+  source,
+  onTerminal,
+  clock,
+  stop,
+  exit,
+  reload,
+}: SignalHandlerOptions): () => void {
+  let stopRequestedAt: number | undefined
   const end = (code: number, repeats: boolean) => {
     const now = clock()
-    if (askedAt === undefined) {
-      askedAt = now
+    if (stopRequestedAt === undefined) {
+      stopRequestedAt = now
       stop()
-    } else if (!repeats || now - askedAt > sameKeyPressMs) exit(code)
+    } else if (!repeats || now - stopRequestedAt > sameKeyPressMs) exit(code)
   }
   const handlers = [
     ['SIGTERM', () => end(143, false)],

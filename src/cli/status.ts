@@ -1,49 +1,49 @@
 /**
  * `hermes status`: how the daemon is, and without one, what the files of the home tell.
  */
-import { formatProblem } from '../config/problem.ts'
-import { attentionLines, countAttention } from './attention.ts'
+import { formatIssue } from '../config/issue.ts'
 import type { CliContext } from './context.ts'
-import { type Daemon, type DaemonReport, findRunningDaemon, warnOfOtherVersion } from './daemon.ts'
-import { type Cell, createDisplay, type Display, duration, oneLine } from './display.ts'
-import { exitCodes } from './failure.ts'
+import { type Daemon, type DaemonReport, findRunningDaemon, warnVersionMismatch } from './daemon.ts'
+import { countDeadLetters, describeDeadLetters } from './dead-letter-counts.ts'
+import { type Cell, createDisplay, type Display, formatDuration, toSingleLine } from './display.ts'
+import { exitCodes } from './exit-codes.ts'
 import { readSettings, type Settings } from './settings.ts'
 
-type Fact = readonly [name: string, value: Cell]
+type Field = readonly [name: string, value: Cell]
 
 /** Exit code 3 when no daemon runs. Throws what `findRunningDaemon` throws. */
 export async function status(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
   const settings = await readSettings(context)
   const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
-  const waiting = countAttention(context.home)
+  const waiting = countDeadLetters(context.home)
   const display = createDisplay(context.output, context.environment)
   if (daemon === undefined) context.exitCode = exitCodes.noDaemon
-  else warnOfOtherVersion(context, daemon)
+  else warnVersionMismatch(context, daemon)
   if (json) {
-    const known = daemon === undefined ? withoutDaemon(context, settings) : daemon.report
+    const known = daemon === undefined ? homeStatus(context, settings) : daemon.report
     return display.json({ running: daemon !== undefined, ...known, waiting })
   }
-  const attention = attentionLines(waiting).map((line): Fact => ['Needs you', { text: line, tone: 'warn' }])
-  const facts = daemon === undefined ? factsOfHome(context, settings) : factsOf(daemon)
-  display.line(headline(display, daemon))
-  display.facts(withoutRepeats([...facts, ...attention], display.terminal))
+  const attention = describeDeadLetters(waiting).map((line): Field => ['Needs you', { text: line, tone: 'warn' }])
+  const facts = daemon === undefined ? homeFields(context, settings) : daemonFields(daemon)
+  display.line(formatHeadline(display, daemon))
+  display.fields(omitRepeatedNames([...facts, ...attention], display.isTerminal))
 }
 
-function withoutDaemon({ home, version }: CliContext, { config }: Settings) {
+function homeStatus({ home, version }: CliContext, { config }: Settings) {
   const { source, problems, warnings, degraded } = config.state()
   return { version, home: home.root, config: { source, problems, warnings, degraded } }
 }
 
-function headline(display: Display, daemon: Daemon | undefined): string {
+function formatHeadline(display: Display, daemon: Daemon | undefined): string {
   if (daemon === undefined) return display.tone('warn', 'No gateway is running on this home.')
   const { report } = daemon
   const well = report.status === 'ready' && report.degraded.length === 0
   const state = report.status === 'ready' && !well ? 'ready, but degraded' : report.status
-  const since = `process ${report.pid}, for ${duration(report.uptimeMs)}`
-  return `hermes-gateway ${oneLine(report.version)} is ${display.tone(well ? 'good' : 'warn', state)} (${since})`
+  const since = `process ${report.pid}, for ${formatDuration(report.uptimeMs)}`
+  return `hermes-gateway ${toSingleLine(report.version)} is ${display.tone(well ? 'good' : 'warn', state)} (${since})`
 }
 
-function factsOf({ report, url }: Daemon): Fact[] {
+function daemonFields({ report, url }: Daemon): Field[] {
   const { running, waiting } = report.turns
   const platforms = Object.entries(report.platforms).filter(([, { state }]) => state !== 'disabled')
   return [
@@ -52,14 +52,17 @@ function factsOf({ report, url }: Daemon): Fact[] {
     ['Home', report.home],
     ['Turns', `${running} running, ${waiting} waiting`],
     ...report.background.map(
-      ({ id, by, ageMs }): Fact => ['Background', `${oneLine(id)}  ${oneLine(by)}, for ${duration(ageMs)}`],
+      ({ id, by, ageMs }): Field => [
+        'Background',
+        `${toSingleLine(id)}  ${toSingleLine(by)}, for ${formatDuration(ageMs)}`,
+      ],
     ),
-    ...platforms.map(([name, health]): Fact => ['Platforms', platformCell(name, health)]),
-    ...report.hooks.map((hook): Fact => ['Hooks', { text: troubleText(hook.name, hook), tone: 'warn' }]),
-    ...report.plugins.map((plugin): Fact => ['Plugins', { text: troubleText(plugin.id, plugin), tone: 'warn' }]),
-    ...report.daemons.map((daemon): Fact => ['Daemons', daemonCell(daemon)]),
-    ...report.degraded.map((reason): Fact => ['Degraded', { text: reason, tone: 'warn' }]),
-    ...report.pendingRestart.map((path): Fact => ['After a restart', { text: `${path} was changed`, tone: 'warn' }]),
+    ...platforms.map(([name, health]): Field => ['Platforms', platformCell(name, health)]),
+    ...report.hooks.map((hook): Field => ['Hooks', { text: formatFailure(hook.name, hook), tone: 'warn' }]),
+    ...report.plugins.map((plugin): Field => ['Plugins', { text: formatFailure(plugin.id, plugin), tone: 'warn' }]),
+    ...report.daemons.map((daemon): Field => ['Daemons', daemonCell(daemon)]),
+    ...report.degraded.map((reason): Field => ['Degraded', { text: reason, tone: 'warn' }]),
+    ...report.pendingRestart.map((path): Field => ['After a restart', { text: `${path} was changed`, tone: 'warn' }]),
   ]
 }
 
@@ -68,7 +71,7 @@ function modelText({ model, provider }: { readonly model: string; readonly provi
   return `${model === '' ? 'none is named' : model} (${provider})`
 }
 
-function troubleText(name: string, { state, reason }: { readonly state: string; readonly reason: string }): string {
+function formatFailure(name: string, { state, reason }: { readonly state: string; readonly reason: string }): string {
   return `${name} ${state}${reason === '' ? '' : `: ${reason}`}`
 }
 
@@ -89,19 +92,19 @@ function platformCell(name: string, { state, reason, receiving }: DaemonReport['
   return known && !receiving ? { text, tone: 'warn' } : text
 }
 
-function factsOfHome({ home }: CliContext, { config }: Settings): Fact[] {
+function homeFields({ home }: CliContext, { config }: Settings): Field[] {
   const { problems, warnings, degraded } = config.state()
   return [
     ['Home', home.root],
-    ...problems.map((problem): Fact => ['Problem', { text: formatProblem(problem), tone: 'bad' }]),
-    ...warnings.map((warning): Fact => ['Warning', { text: formatProblem(warning), tone: 'warn' }]),
-    ...degraded.map((reason): Fact => ['Degraded', { text: reason, tone: 'warn' }]),
+    ...problems.map((problem): Field => ['Problem', { text: formatIssue(problem), tone: 'bad' }]),
+    ...warnings.map((warning): Field => ['Warning', { text: formatIssue(warning), tone: 'warn' }]),
+    ...degraded.map((reason): Field => ['Degraded', { text: reason, tone: 'warn' }]),
     ['Start it', 'npm start  (or hermes gateway run)'],
   ]
 }
 
 /** On a terminal a name stands once above the rows that share it; scripts want it in each. */
-function withoutRepeats(facts: readonly Fact[], terminal: boolean): Fact[] {
+function omitRepeatedNames(facts: readonly Field[], terminal: boolean): Field[] {
   if (!terminal) return [...facts]
   return facts.map(([name, value], index) => [facts[index - 1]?.[0] === name ? '' : name, value])
 }

@@ -3,7 +3,7 @@
  */
 import type { SessionId, SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
-import type { UseCase } from '../store/query.ts'
+import type { Transaction } from '../store/query.ts'
 
 export interface CommandContext {
   readonly source: SessionSource
@@ -12,7 +12,7 @@ export interface CommandContext {
   readonly name: string
   readonly args: string
   /** What was typed, without the slash. */
-  readonly typed: string
+  readonly rawCommand: string
   readonly signal: AbortSignal
 }
 
@@ -30,13 +30,13 @@ export interface CommandServices {
     key: SessionKey,
     source: SessionSource,
     order: { readonly focus: string; readonly says: string },
-  ): CommandEnding
+  ): CommandReply
   /** Facts about the daemon for `/status` and `/version`. */
   gatewayStatus(): GatewayStatus
   /** Answers what waits for an answer in this session, the oldest first (contract §3.9). */
-  answer(key: SessionKey, answer: TypedAnswer): CommandEnding
+  answerQuestion(key: SessionKey, answer: TypedAnswer): CommandReply
   /** What waits for an answer in this session. */
-  waitingQuestion(key: SessionKey): Promise<{ readonly text: string; readonly expiresAt: number } | undefined>
+  pendingQuestion(key: SessionKey): Promise<{ readonly text: string; readonly expiresAt: number } | undefined>
   /** How access was granted, for `/whoami`. */
   accessReason(source: SessionSource): string
 }
@@ -52,9 +52,9 @@ export interface TypedAnswer {
 }
 
 /** A reply that is made in the transaction in which the command ends, with whatever else it stores. */
-export interface CommandEnding {
+export interface CommandReply {
   /** Returns the reply, markdown. May be tried again. */
-  write(now: number): UseCase<string>
+  write(now: number): Transaction<string>
   /** The transaction is on disk. */
   committed(): void
   /** The transaction has failed for good. */
@@ -95,14 +95,14 @@ export interface CommandDefinition {
    * `control` acts at once, also while a turn runs; `turn` waits its place in the session's lane.
    * All commands of the product so far are `control`.
    */
-  readonly lane: 'control' | 'turn'
+  readonly queue: 'control' | 'turn'
   /**
    * What it ends, as a sentence that goes on behind its name. People are asked first, where
    * `approvals.destructive_slash_confirm` says so. Without it the command acts at once.
    */
-  readonly destroys?: string
+  readonly destructiveEffect?: string
   /** By it people get out of trouble: hooks are told of it afterwards and never asked (contract §1.5). */
-  readonly isEscape?: boolean
+  readonly bypassesHooks?: boolean
   /** Returns the reply, markdown; '' replies nothing. May throw: the person gets the reason. */
-  run(context: CommandContext, services: CommandServices): Promise<string | CommandEnding>
+  run(context: CommandContext, services: CommandServices): Promise<string | CommandReply>
 }

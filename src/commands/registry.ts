@@ -1,7 +1,7 @@
 /**
  * The commands that exist, by name and alias. Built-ins come first; plugins may add more but replace none.
  */
-import { approveCommand, denyCommand } from './built-in/answers.ts'
+import { approveCommand, denyCommand } from './built-in/approve-deny.ts'
 import { compressCommand } from './built-in/compress.ts'
 import { commandsCommand, helpCommand } from './built-in/help.ts'
 import { newCommand } from './built-in/new.ts'
@@ -20,7 +20,7 @@ export interface CommandRegistry {
   register(definition: CommandDefinition): () => boolean
 }
 
-const builtIn: readonly CommandDefinition[] = [
+const builtInCommands: readonly CommandDefinition[] = [
   newCommand,
   stopCommand,
   approveCommand,
@@ -33,7 +33,7 @@ const builtIn: readonly CommandDefinition[] = [
   versionCommand,
 ]
 
-export function createCommandRegistry(definitions: readonly CommandDefinition[] = builtIn): CommandRegistry {
+export function createCommandRegistry(definitions: readonly CommandDefinition[] = builtInCommands): CommandRegistry {
   const byName = new Map<string, CommandDefinition>()
   let shown = definitions
   const namesOf = ({ name, aliases }: CommandDefinition) => [name, ...aliases]

@@ -8,7 +8,7 @@ export interface DotenvEntry {
   readonly line: number
 }
 
-interface DotenvProblem {
+interface DotenvIssue {
   readonly line: number
   /** Never quotes the line: it may hold a secret. */
   readonly message: string
@@ -17,13 +17,13 @@ interface DotenvProblem {
 export interface Dotenv {
   /** The last entry of a name wins. */
   readonly entries: ReadonlyMap<string, DotenvEntry>
-  readonly problems: readonly DotenvProblem[]
+  readonly issues: readonly DotenvIssue[]
 }
 
 /** A longer value is a forgotten quote. */
 const maxLines = 500
 
-const assignment = /^[ \t]*(?:export[ \t]+)?(?<name>[A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*/
+const assignmentPattern = /^[ \t]*(?:export[ \t]+)?(?<name>[A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*/
 
 /**
  * `NAME=value`, with an optional `export`; `#` begins a comment at the start of a line and after a blank.
@@ -31,37 +31,37 @@ const assignment = /^[ \t]*(?:export[ \t]+)?(?<name>[A-Za-z_][A-Za-z0-9_]*)[ \t]
  */
 export function parseDotenv(text: string): Dotenv {
   const entries = new Map<string, DotenvEntry>()
-  const problems: DotenvProblem[] = []
+  const issues: DotenvIssue[] = []
   const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\n|\r/)
   for (let index = 0; index < lines.length; index++) {
     const line = index + 1
     const current = lines[index] ?? ''
     if (/^[ \t]*(?:#|$)/.test(current)) continue
-    const match = assignment.exec(current)
+    const match = assignmentPattern.exec(current)
     const name = match?.groups?.['name']
     if (match === null || name === undefined) {
-      problems.push({ line, message: 'expected NAME=value' })
+      issues.push({ line, message: 'expected NAME=value' })
       continue
     }
-    const value = readValue(lines, index, current.slice(match[0].length))
+    const value = parseValue(lines, index, current.slice(match[0].length))
     if (typeof value === 'string') {
-      problems.push({ line, message: `${name}: ${value}` })
+      issues.push({ line, message: `${name}: ${value}` })
       continue
     }
     entries.set(name, { value: value.text, line })
     index = value.lastIndex
   }
-  return { entries, problems }
+  return { entries, issues }
 }
 
-interface Value {
+interface ParsedValue {
   readonly text: string
   /** Index of the line on which it ends. */
   readonly lastIndex: number
 }
 
 /** The value that begins with `rest`, or what is wrong with it. */
-function readValue(lines: readonly string[], index: number, rest: string): Value | string {
+function parseValue(lines: readonly string[], index: number, rest: string): ParsedValue | string {
   const quote = rest.charAt(0)
   if (quote !== '"' && quote !== "'") {
     const text = rest.replace(/(?:^|[ \t])#.*$/, '').trim()
@@ -81,7 +81,7 @@ function readValue(lines: readonly string[], index: number, rest: string): Value
     }
     if (!/^[ \t]*(?:#.*)?$/.test(segment.slice(end + 1))) return 'something follows the closing quote'
     text += segment.slice(0, end)
-    return { text: quote === '"' ? unescaped(text) : text, lastIndex: at }
+    return { text: quote === '"' ? unescapeValue(text) : text, lastIndex: at }
   }
   return `the closing ${quote} is missing`
 }
@@ -97,6 +97,6 @@ function closingQuote(segment: string, quote: string): number {
 
 const escapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '"': '"', '\\': '\\', $: '$' }
 
-function unescaped(text: string): string {
+function unescapeValue(text: string): string {
   return text.replace(/\\(.)/gs, (whole, letter: string) => escapes[letter] ?? whole)
 }

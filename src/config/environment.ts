@@ -8,7 +8,7 @@ import { basename, resolve } from 'node:path'
 import { messageOf } from '../lib/errors.ts'
 import { readTextIfExists } from '../lib/files.ts'
 import { type DotenvEntry, parseDotenv } from './dotenv.ts'
-import type { ConfigProblem } from './problem.ts'
+import type { ConfigIssue } from './issue.ts'
 
 export type ProcessEnvironment = Readonly<Record<string, string | undefined>>
 
@@ -20,8 +20,8 @@ export interface Environment {
   /** Where a value comes from; undefined for one that is not set. */
   originOf(name: string): EnvironmentOrigin | undefined
   /** Lines of `.env` that were skipped, or the file itself. */
-  readonly problems: readonly ConfigProblem[]
-  readonly warnings: readonly ConfigProblem[]
+  readonly issues: readonly ConfigIssue[]
+  readonly warnings: readonly ConfigIssue[]
 }
 
 export interface EnvironmentOrigin {
@@ -52,7 +52,7 @@ export function readEnvironment(envFile: string, processEnv: ProcessEnvironment 
       const entry = file.entries.get(name)
       return entry === undefined || entry.value === '' ? undefined : { file: basename(envFile), line: entry.line }
     },
-    problems: file.problems,
+    issues: file.issues,
     warnings: file.warnings,
   }
 }
@@ -66,34 +66,34 @@ const maxBytes = 262_144
 
 interface EnvFile {
   readonly entries: ReadonlyMap<string, DotenvEntry>
-  readonly problems: readonly ConfigProblem[]
-  readonly warnings: readonly ConfigProblem[]
+  readonly issues: readonly ConfigIssue[]
+  readonly warnings: readonly ConfigIssue[]
 }
 
 function readEnvFile(path: string): EnvFile {
   const file = basename(path)
   try {
     const text = readTextIfExists(path, maxBytes)
-    if (text === undefined) return { entries: new Map(), problems: [], warnings: [] }
-    const { entries, problems } = parseDotenv(text)
+    if (text === undefined) return { entries: new Map(), issues: [], warnings: [] }
+    const { entries, issues } = parseDotenv(text)
     return {
       entries,
-      problems: problems.map(({ line, message }) => ({
+      issues: issues.map(({ line, message }) => ({
         file,
         line,
         path: '',
         message: `${message}; the line is skipped`,
       })),
-      warnings: openToOthers(path),
+      warnings: checkFilePermissions(path),
     }
   } catch (error) {
     const message = `the file cannot be read: ${messageOf(error)}`
-    return { entries: new Map(), problems: [{ file, path: '', message }], warnings: [] }
+    return { entries: new Map(), issues: [{ file, path: '', message }], warnings: [] }
   }
 }
 
 /** A warning when people other than the owner can read a file that holds secrets. */
-export function openToOthers(path: string): ConfigProblem[] {
+export function checkFilePermissions(path: string): ConfigIssue[] {
   // Windows has no such rights; its numbers mean nothing here.
   const mode = process.platform === 'win32' ? 0 : (statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o777
   if ((mode & 0o077) === 0) return []

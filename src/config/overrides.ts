@@ -4,12 +4,12 @@
 import type { z } from 'zod'
 import type { PathPart } from '../lib/yaml.ts'
 import type { Environment, EnvironmentOrigin } from './environment.ts'
-import { childType, type TextKind, textKind } from './schema-view.ts'
+import { childType, type TextKind, textKindOf } from './schema-introspection.ts'
 import type { ConfigShape } from './section.ts'
 import { withValue } from './tree.ts'
 
 /** One variable and the value it sets. */
-export interface EnvironmentName {
+export interface EnvironmentBinding {
   readonly variable: string
   /** `http.port` or `['http', 'port']`. */
   readonly path: string | readonly string[]
@@ -23,22 +23,22 @@ export interface Override {
   readonly origin: EnvironmentOrigin
 }
 
-export interface Overridden {
+export interface OverrideResult {
   readonly tree: unknown
   readonly overrides: readonly Override[]
 }
 
-export function pathOf({ path }: EnvironmentName): readonly string[] {
+export function pathOf({ path }: EnvironmentBinding): readonly string[] {
   return typeof path === 'string' ? path.split('.') : path
 }
 
 /** A copy of the tree with every variable that is set. Of several variables for one value the first one counts. */
 export function applyOverrides(
   tree: unknown,
-  names: readonly EnvironmentName[],
+  names: readonly EnvironmentBinding[],
   environment: Environment,
   shapes: ConfigShape,
-): Overridden {
+): OverrideResult {
   const taken = new Set<string>()
   const overrides: Override[] = []
   let changed = tree
@@ -48,8 +48,8 @@ export function applyOverrides(
     const path = pathOf(name)
     if (text === undefined || origin === undefined || taken.has(path.join('.'))) continue
     taken.add(path.join('.'))
-    const kind = name.kind ?? kindAt(shapes, path)
-    changed = withValue(changed, path, kind === undefined ? text : readText(text, kind))
+    const kind = name.kind ?? textKindAt(shapes, path)
+    changed = withValue(changed, path, kind === undefined ? text : coerceText(text, kind))
     overrides.push({ variable: name.variable, path, origin })
   }
   return { tree: changed, overrides }
@@ -63,12 +63,12 @@ export function typeAt(shapes: ConfigShape, path: readonly PathPart[]): z.ZodTyp
   return type
 }
 
-export function kindAt(shapes: ConfigShape, path: readonly PathPart[]): TextKind | undefined {
+export function textKindAt(shapes: ConfigShape, path: readonly PathPart[]): TextKind | undefined {
   const type = typeAt(shapes, path)
-  return type === undefined ? undefined : textKind(type)
+  return type === undefined ? undefined : textKindOf(type)
 }
 
-const booleans: Readonly<Record<string, boolean>> = {
+const booleanWords: Readonly<Record<string, boolean>> = {
   true: true,
   yes: true,
   on: true,
@@ -80,7 +80,7 @@ const booleans: Readonly<Record<string, boolean>> = {
 }
 
 /** A text as a value of the kind; the text itself where it is none, so that the check can name it. */
-export function readText(text: string, kind: TextKind): unknown {
+export function coerceText(text: string, kind: TextKind): unknown {
   const trimmed = text.trim()
   switch (kind) {
     case 'string':
@@ -88,7 +88,7 @@ export function readText(text: string, kind: TextKind): unknown {
     case 'number':
       return /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i.test(trimmed) ? Number(trimmed) : text
     case 'boolean':
-      return booleans[trimmed.toLowerCase()] ?? text
+      return booleanWords[trimmed.toLowerCase()] ?? text
     case 'list':
       return trimmed
         .split(',')

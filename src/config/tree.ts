@@ -4,9 +4,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { PathPart } from '../lib/yaml.ts'
 
-export type Tree = Readonly<Record<string, unknown>>
+export type ConfigTree = Readonly<Record<string, unknown>>
 
-export function isTree(value: unknown): value is Tree {
+export function isTree(value: unknown): value is ConfigTree {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

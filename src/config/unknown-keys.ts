@@ -2,19 +2,19 @@
  * Keys that nothing reads: usually a slip of the pen, so each is named with the key that was probably meant.
  */
 import type { z } from 'zod'
-import { nearest } from '../lib/nearest.ts'
+import { findClosestMatch } from '../lib/did-you-mean.ts'
 import type { PathPart } from '../lib/yaml.ts'
-import { childType, knownKeys, takesNull } from './schema-view.ts'
+import { acceptsNull, childType, knownKeys } from './schema-introspection.ts'
 import type { ConfigShape } from './section.ts'
 import { isTree } from './tree.ts'
 
 export interface UnknownKey {
   readonly path: readonly PathPart[]
   readonly key: string
-  readonly meant: string | null
+  readonly suggestion: string | null
 }
 
-export interface KnownOnly {
+export interface UnknownKeysResult {
   /** A copy without unknown keys, over which a strict type would fail, and without keys that were left empty. */
   readonly tree: unknown
   readonly unknown: readonly UnknownKey[]
@@ -23,18 +23,18 @@ export interface KnownOnly {
 /**
  * @param accepted dotted keys that are silently let through with all that is in them; `*` stands for any one part
  */
-export function separateUnknown(tree: unknown, shapes: ConfigShape, accepted: readonly string[]): KnownOnly {
+export function splitUnknownKeys(tree: unknown, shapes: ConfigShape, accepted: readonly string[]): UnknownKeysResult {
   const patterns = accepted.map((key) => key.split('.'))
   const unknown: UnknownKey[] = []
 
   const keep = (key: string, path: readonly PathPart[], known: readonly string[]): boolean => {
     const within = [...path, key]
-    if (known.includes(key) || patterns.some((pattern) => covers(pattern, within))) return true
+    if (known.includes(key) || patterns.some((pattern) => matchesPattern(pattern, within))) return true
     const here = patterns.filter(
-      (pattern) => pattern.length > path.length && covers(pattern.slice(0, path.length), path),
+      (pattern) => pattern.length > path.length && matchesPattern(pattern.slice(0, path.length), path),
     )
     const candidates = [...known, ...here.map((pattern) => pattern[path.length] ?? '')]
-    unknown.push({ path: within, key, meant: nearest(key, candidates) })
+    unknown.push({ path: within, key, suggestion: findClosestMatch(key, candidates) })
     return false
   }
   const visit = (value: unknown, type: z.ZodType, path: readonly PathPart[]): unknown => {
@@ -42,7 +42,7 @@ export function separateUnknown(tree: unknown, shapes: ConfigShape, accepted: re
     if (!isTree(value)) return value
     const known = knownKeys(type)
     const entries = Object.entries(value).filter(
-      ([key, inner]) => (known === undefined || keep(key, path, known)) && !isLeftEmpty(inner, childType(type, key)),
+      ([key, inner]) => (known === undefined || keep(key, path, known)) && !isEmptyValue(inner, childType(type, key)),
     )
     return Object.fromEntries(entries.map(([key, inner]) => [key, descend(inner, type, path, key)]))
   }
@@ -53,7 +53,7 @@ export function separateUnknown(tree: unknown, shapes: ConfigShape, accepted: re
 
   if (!isTree(tree)) return { tree, unknown }
   const top = Object.entries(tree).filter(
-    ([key, value]) => keep(key, [], Object.keys(shapes)) && !isLeftEmpty(value, shapes[key]),
+    ([key, value]) => keep(key, [], Object.keys(shapes)) && !isEmptyValue(value, shapes[key]),
   )
   const sections = top.map(([key, value]) => {
     const type = Object.hasOwn(shapes, key) ? shapes[key] : undefined
@@ -63,11 +63,11 @@ export function separateUnknown(tree: unknown, shapes: ConfigShape, accepted: re
 }
 
 /** `port:` without a value means "as usual", unless the type knows what to do with nothing. */
-function isLeftEmpty(value: unknown, type: z.ZodType | undefined): boolean {
-  return value === null && type !== undefined && !takesNull(type)
+function isEmptyValue(value: unknown, type: z.ZodType | undefined): boolean {
+  return value === null && type !== undefined && !acceptsNull(type)
 }
 
 /** Whether the path is what the pattern names, or lies within it. */
-function covers(pattern: readonly string[], path: readonly PathPart[]): boolean {
+function matchesPattern(pattern: readonly string[], path: readonly PathPart[]): boolean {
   return pattern.length <= path.length && pattern.every((part, index) => part === '*' || part === String(path[index]))
 }

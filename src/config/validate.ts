@@ -6,24 +6,24 @@ import { messageOf } from '../lib/errors.ts'
 import type { Redactor } from '../lib/redact.ts'
 import type { PathPart } from '../lib/yaml.ts'
 import { typeAt } from './overrides.ts'
-import { describeType, isWriteOnly } from './schema-view.ts'
+import { describeType, isWriteOnly } from './schema-introspection.ts'
 import { isSecretName } from './secrets.ts'
 import type { ConfigOf, ConfigShape } from './section.ts'
 import { isTree, valueAt } from './tree.ts'
 
 /** A value that does not fit. */
-interface Misfit {
+interface ValidationIssue {
   readonly path: readonly PropertyKey[]
   readonly expected: string
   readonly found: string
 }
 
-export type Validated<Shape extends ConfigShape> =
+export type ValidationResult<Shape extends ConfigShape> =
   | { readonly ok: true; readonly value: ConfigOf<Shape> }
-  | { readonly ok: false; readonly misfits: readonly Misfit[] }
+  | { readonly ok: false; readonly misfits: readonly ValidationIssue[] }
 
 /** What a message may show of the values. */
-export interface Discretion {
+export interface RedactionOptions {
   readonly redact: Redactor
   /** Values that came from a place with a secret name, whatever their own name is. */
   isHidden(path: readonly PathPart[]): boolean
@@ -33,30 +33,32 @@ export interface Discretion {
 export function validate<Shape extends ConfigShape>(
   tree: unknown,
   shapes: Shape,
-  discretion: Discretion,
-): Validated<Shape> {
-  const misfits: Misfit[] = []
+  redaction: RedactionOptions,
+): ValidationResult<Shape> {
+  const misfits: ValidationIssue[] = []
   const values: Record<string, unknown> = {}
   for (const [key, type] of Object.entries(shapes)) {
     const given = isTree(tree) && Object.hasOwn(tree, key) ? tree[key] : undefined
-    const result = parsed(type, given)
+    const result = parseValue(type, given)
     if (result.ok) values[key] = result.value
-    else misfits.push(...result.issues.map((issue) => misfitOf(issue, key, tree, shapes, discretion)))
+    else misfits.push(...result.issues.map((issue) => toValidationIssue(issue, key, tree, shapes, redaction)))
   }
-  if (misfits.length === 0 && holdsAll(values, shapes)) return { ok: true, value: values }
+  if (misfits.length === 0 && hasAllKeys(values, shapes)) return { ok: true, value: values }
   return { ok: false, misfits: firstPerPath(misfits) }
 }
 
-interface Issue {
+interface SchemaIssue {
   readonly code: z.core.$ZodIssue['code']
   readonly path: readonly PropertyKey[]
   readonly message: string
   /** Of a name that does not fit: what is wrong with it. */
   readonly issues?: readonly { readonly message: string }[]
 }
-type Parsed = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly issues: readonly Issue[] }
+type ParseResult =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly issues: readonly SchemaIssue[] }
 
-function parsed(type: z.ZodType, value: unknown): Parsed {
+function parseValue(type: z.ZodType, value: unknown): ParseResult {
   try {
     const result = type.safeParse(value)
     return result.success ? { ok: true, value: result.data } : { ok: false, issues: result.error.issues }
@@ -67,29 +69,35 @@ function parsed(type: z.ZodType, value: unknown): Parsed {
 }
 
 /** Every key was parsed by its own type, which is all that the type says. */
-function holdsAll<Shape extends ConfigShape>(
+function hasAllKeys<Shape extends ConfigShape>(
   values: Record<string, unknown>,
   shapes: Shape,
 ): values is Record<string, unknown> & ConfigOf<Shape> {
   return Object.keys(shapes).every((key) => Object.hasOwn(values, key))
 }
 
-function misfitOf(issue: Issue, key: string, tree: unknown, shapes: ConfigShape, discretion: Discretion): Misfit {
+function toValidationIssue(
+  issue: SchemaIssue,
+  key: string,
+  tree: unknown,
+  shapes: ConfigShape,
+  redaction: RedactionOptions,
+): ValidationIssue {
   const path = [key, ...issue.path]
   const dataPath = path.map((part) => (typeof part === 'symbol' ? String(part) : part))
   const type = typeAt(shapes, dataPath)
   return {
     path,
-    expected: expectedBy(issue, type),
+    expected: describeExpected(issue, type),
     found:
       issue.code === 'invalid_key'
-        ? `the name ${JSON.stringify(String(path.at(-1)).slice(0, shownChars))}`
-        : shownValue(valueAt(tree, path), dataPath, shapes, discretion),
+        ? `the name ${JSON.stringify(String(path.at(-1)).slice(0, maxShownChars))}`
+        : describeFound(valueAt(tree, path), dataPath, shapes, redaction),
   }
 }
 
 /** Messages of a type's author begin with "expected"; those of the library are replaced by a description of the type. */
-function expectedBy(issue: Issue, type: z.ZodType | undefined): string {
+function describeExpected(issue: SchemaIssue, type: z.ZodType | undefined): string {
   const message = issue.code === 'invalid_key' ? (issue.issues?.[0]?.message ?? issue.message) : issue.message
   const own = /^expected\s+(?<what>.+)$/is.exec(message)?.groups?.['what']
   if (own !== undefined) return own
@@ -101,7 +109,7 @@ function expectedBy(issue: Issue, type: z.ZodType | undefined): string {
   return vague ? `${describeType(type)} (${issue.message})` : describeType(type)
 }
 
-function firstPerPath(misfits: readonly Misfit[]): Misfit[] {
+function firstPerPath(misfits: readonly ValidationIssue[]): ValidationIssue[] {
   const seen = new Set<string>()
   return misfits.filter(({ path }) => {
     const name = JSON.stringify(path.map(String))
@@ -109,10 +117,15 @@ function firstPerPath(misfits: readonly Misfit[]): Misfit[] {
   })
 }
 
-const shownChars = 40
+const maxShownChars = 40
 
 /** The value as a message may show it: short, and never one that is secret by its name or its type. */
-function shownValue(value: unknown, path: readonly PathPart[], shapes: ConfigShape, discretion: Discretion): string {
+function describeFound(
+  value: unknown,
+  path: readonly PathPart[],
+  shapes: ConfigShape,
+  redaction: RedactionOptions,
+): string {
   if (value === undefined || value === null) return 'nothing'
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list'
   if (typeof value === 'object') return 'keys with values'
@@ -120,10 +133,10 @@ function shownValue(value: unknown, path: readonly PathPart[], shapes: ConfigSha
     const type = typeAt(shapes, path.slice(0, index + 1))
     return isSecretName(String(part)) || (type !== undefined && isWriteOnly(type))
   })
-  if (hidden || discretion.isHidden(path))
+  if (hidden || redaction.isHidden(path))
     return typeof value === 'string' ? 'a text (not shown, it is secret)' : `a ${typeof value} (not shown)`
   // Before it is cut: half of a secret would not be recognised.
-  const text = discretion.redact(String(value))
-  const short = text.length > shownChars ? `${text.slice(0, shownChars)}…` : text
+  const text = redaction.redact(String(value))
+  const short = text.length > maxShownChars ? `${text.slice(0, maxShownChars)}…` : text
   return typeof value === 'string' ? JSON.stringify(short) : short
 }

@@ -5,19 +5,19 @@
 import type { SessionKey } from '../message/ids.ts'
 
 /** `turn`: one at a time per session, in order. `control`: commands that never queue behind a turn. */
-export type Lane = 'turn' | 'control'
+export type QueueKind = 'turn' | 'control'
 
 /**
  * Works until the lane of this session is empty. Should throw only when it could not go on: the engine then calls it
  * again later. `signal` aborts when the daemon stops.
  */
-export type LaneWorker = (key: SessionKey, lane: Lane, signal: AbortSignal) => Promise<void>
+export type QueueWorker = (key: SessionKey, lane: QueueKind, signal: AbortSignal) => Promise<void>
 
 export interface Engine {
   /** There is work in this lane. Cheap; may be called at any time, also before `start` and again and again. */
-  wake(key: SessionKey, lane: Lane): void
+  wake(key: SessionKey, lane: QueueKind): void
   /** Begins to call the worker: never twice at the same time for one lane of one session. */
-  start(worker: LaneWorker): void
+  start(worker: QueueWorker): void
   /** Starts nothing new, waits for what runs, aborts it after `graceMs` or when `hurry` aborts. May be called twice. */
   stop(graceMs: number, hurry?: AbortSignal): Promise<void>
   /** Resolves when nothing runs and nothing waits. For tests and for the command line. */

@@ -3,77 +3,83 @@
  * shell is between.
  */
 import type { CommandHook } from './config.ts'
-import { failed, type Outcome, type RunHook } from './outcome.ts'
-import { fits, payloadOf } from './payload.ts'
-import { type Ended, runProgram } from './run-program.ts'
-import { shellWords } from './shell-words.ts'
+import { type HandlerResult, handlerFailure, type RunHook } from './handler-result.ts'
+import { createHookPayload, matchesPattern } from './payload.ts'
+import { type ProgramResult, runProgram } from './run-program.ts'
+import { splitShellWords } from './shell-words.ts'
 
 export interface CommandHookDeps {
   readonly environment: () => Readonly<Record<string, string>>
   readonly cwd: string
   /** Why it may not run right now; '' where it may. */
-  doubt(): string
+  blockedReason(): string
 }
 
 /** Its exit code by which it says no. */
-const blocks = 2
+const denyExitCode = 2
 const maxReasonChars = 400
 
-export function createCommandHook(hook: CommandHook, { environment, cwd, doubt }: CommandHookDeps): RunHook {
-  return async ({ event, context, wanted, deadlineMs }) => {
-    const words = shellWords(hook.command)
-    if (words === undefined || !fits(hook.matcher, context)) return nothing
-    const reason = doubt()
-    if (reason !== '') return closed(hook, wanted, failed(reason, { kind: 'unavailable', blamed: false }))
-    const input = JSON.stringify(payloadOf(event, context, cwd))
-    const ended = await runProgram({ words, input, env: environment(), cwd, timeoutMs: deadlineMs })
-    return closed(hook, wanted, outcomeOf(ended))
+export function createCommandHook(hook: CommandHook, { environment, cwd, blockedReason }: CommandHookDeps): RunHook {
+  return async ({ event, context, wantsResult, deadlineMs }) => {
+    const argv = splitShellWords(hook.command)
+    if (argv === undefined || !matchesPattern(hook.matcher, context)) return noDecision
+    const reason = blockedReason()
+    if (reason !== '')
+      return applyFailClosed(
+        hook,
+        wantsResult,
+        handlerFailure(reason, { kind: 'unavailable', countsAgainstHook: false }),
+      )
+    const input = JSON.stringify(createHookPayload(event, context, cwd))
+    const result = await runProgram({ argv, input, env: environment(), cwd, timeoutMs: deadlineMs })
+    return applyFailClosed(hook, wantsResult, parseProgramResult(result))
   }
 }
 
 /** What it says of an event when it cannot be asked; undefined where that lets things pass. */
-export function answerInDoubt(hook: CommandHook, context: unknown): unknown {
-  return hook.fail_closed && fits(hook.matcher, context)
-    ? refusal('A hook that must allow this cannot be asked.')
+export function fallbackDecision(hook: CommandHook, context: unknown): unknown {
+  return hook.fail_closed && matchesPattern(hook.matcher, context)
+    ? denyDecision('A hook that must allow this cannot be asked.')
     : undefined
 }
 
-function closed({ fail_closed }: CommandHook, wanted: boolean, outcome: Outcome): Outcome {
-  return wanted && !outcome.ok && fail_closed ? { ok: true, value: refusal(outcome.text) } : outcome
+function applyFailClosed({ fail_closed }: CommandHook, wanted: boolean, outcome: HandlerResult): HandlerResult {
+  return wanted && !outcome.ok && fail_closed ? { ok: true, value: denyDecision(outcome.message) } : outcome
 }
 
-const nothing: Outcome = { ok: true, value: null }
+const noDecision: HandlerResult = { ok: true, value: null }
 
-function outcomeOf({ code, stdout, stderr, problem }: Ended): Outcome {
-  if (problem !== '') return failed(`The program failed: ${problem}.`)
-  const said = stdout.trim()
-  const answer = jsonOf(said)
-  if (code === blocks) {
-    const reason = answer === undefined ? stderr.trim().slice(0, maxReasonChars).toWellFormed() : reasonIn(answer)
-    return { ok: true, value: refusal(reason) }
+function parseProgramResult({ code, stdout, stderr, failure }: ProgramResult): HandlerResult {
+  if (failure !== '') return handlerFailure(`The program failed: ${failure}.`)
+  const output = stdout.trim()
+  const decision = parseJsonObject(output)
+  if (code === denyExitCode) {
+    const reason = decision === undefined ? stderr.trim().slice(0, maxReasonChars).toWellFormed() : reasonOf(decision)
+    return { ok: true, value: denyDecision(reason) }
   }
-  if (code !== 0) return failed(`The program ended with ${code}: ${lastLine(stderr)}`)
-  if (said === '') return nothing
-  if (answer === undefined) return failed(`The program wrote something else than JSON: ${said.slice(0, 80)}`)
-  return { ok: true, value: isBlock(answer) ? refusal(reasonIn(answer)) : answer }
+  if (code !== 0) return handlerFailure(`The program ended with ${code}: ${lastLine(stderr)}`)
+  if (output === '') return noDecision
+  if (decision === undefined)
+    return handlerFailure(`The program wrote something else than JSON: ${output.slice(0, 80)}`)
+  return { ok: true, value: isBlockDecision(decision) ? denyDecision(reasonOf(decision)) : decision }
 }
 
 /** As a hook in a folder says it. */
-function refusal(message: string): Readonly<Record<string, string>> {
+function denyDecision(message: string): Readonly<Record<string, string>> {
   return { decision: 'deny', message }
 }
 
-type Answer = Readonly<Record<string, unknown>>
+type DecisionJson = Readonly<Record<string, unknown>>
 
-function isBlock({ decision, action }: Answer): boolean {
+function isBlockDecision({ decision, action }: DecisionJson): boolean {
   return decision === 'block' || action === 'block'
 }
 
-function reasonIn({ reason, message }: Answer): string {
+function reasonOf({ reason, message }: DecisionJson): string {
   return typeof reason === 'string' ? reason : typeof message === 'string' ? message : ''
 }
 
-function jsonOf(text: string): Answer | undefined {
+function parseJsonObject(text: string): DecisionJson | undefined {
   try {
     const found: unknown = JSON.parse(text)
     return typeof found === 'object' && found !== null && !Array.isArray(found) ? { ...found } : undefined

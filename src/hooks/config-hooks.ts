@@ -5,15 +5,15 @@ import { basename } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
-import { answerInDoubt, createCommandHook } from './command-hook.ts'
-import { type CommandHook, commandHooksIn, type HooksConfig, type Webhook } from './config.ts'
-import { isAllowed, readConsents } from './consent.ts'
-import { basicsOf } from './groups.ts'
+import { createCommandHook, fallbackDecision } from './command-hook.ts'
+import { type CommandHook, type HooksConfig, listCommandHooks, type Webhook } from './config.ts'
+import { hasConsent, readConsents } from './consent.ts'
+import type { Subscription } from './event-matcher.ts'
+import { type HookStatus, zeroCounts } from './hook-status.ts'
+import { baseEnvironment } from './host-groups.ts'
 import { createListener, type Listener } from './listener.ts'
-import type { Subscription } from './matching.ts'
-import { createProgramCheck, programFiles } from './program-file.ts'
-import { type HookReport, noCounts } from './report.ts'
-import { shellWords } from './shell-words.ts'
+import { createProgramCheck, programFiles } from './program-files.ts'
+import { splitShellWords } from './shell-words.ts'
 import { createWebhook, type WebhookDeps } from './webhook.ts'
 
 export interface ConfigHooksDeps extends Pick<WebhookDeps, 'fetch' | 'newId' | 'clock'> {
@@ -22,7 +22,7 @@ export interface ConfigHooksDeps extends Pick<WebhookDeps, 'fetch' | 'newId' | '
   readonly environment: () => Readonly<Record<string, string>>
   /** Runs every program, whether it was accepted or not. */
   readonly acceptsAll: () => boolean
-  doubtAbout(event: string): string | undefined
+  eventIssue(event: string): string | undefined
   subscriptionsOf(events: readonly string[]): string[]
   isPaused(id: string): boolean
   onChange(): void
@@ -34,28 +34,28 @@ export interface ConfigHooks {
   refresh(): void
   subscriptions(): readonly Subscription<Listener>[]
   find(name: string): Listener | undefined
-  reports(): HookReport[]
-  end(): void
+  list(): HookStatus[]
+  stop(): void
 }
 
-type Wanted =
+type ConfiguredHook =
   | { readonly kind: 'command'; readonly events: readonly string[]; readonly spec: CommandHook }
   | { readonly kind: 'webhook'; readonly events: readonly string[]; readonly spec: Webhook }
 
 /** What was accepted: fingerprints of the program's files, or whatever they hold. */
-type Grant = 'any' | readonly string[]
+type AcceptedHashes = 'any' | readonly string[]
 
 interface Entry {
-  readonly wanted: Wanted
+  readonly configured: ConfiguredHook
   /** Undefined where nobody has accepted it. */
-  readonly grant: Grant | undefined
+  readonly accepted: AcceptedHashes | undefined
   readonly listener: Listener | undefined
   /** Why it may not run right now; '' where it may. */
-  doubt(): string
+  blockedReason(): string
 }
 
 /** Attempts and what they need beside the time of the address itself. */
-const webhookSlackMs = 1_000
+const webhookGraceMs = 1_000
 
 export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
   const { home, settings, log, clock } = deps
@@ -63,20 +63,20 @@ export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
 
   function environment(): Readonly<Record<string, string>> {
     const all = deps.environment()
-    return { ...(settings().env === 'declared' ? basicsOf(all) : all), HERMES_HOME: home }
+    return { ...(settings().env === 'declared' ? baseEnvironment(all) : all), HERMES_HOME: home }
   }
 
-  function wantedHooks(): Map<string, Wanted> {
-    const found = new Map<string, Wanted>()
+  function configuredHooks(): Map<string, ConfiguredHook> {
+    const found = new Map<string, ConfiguredHook>()
     // Programs and addresses are left out where an operator wants to see the gateway without them.
     if (/^(1|true|yes|on)$/i.test(deps.environment()['HERMES_SAFE_MODE'] ?? '')) return found
-    const add = (name: string, wanted: Wanted) => {
+    const add = (name: string, wanted: ConfiguredHook) => {
       let id = name
       for (let number = 2; found.has(id); number++) id = `${name}-${number}`
       found.set(id, wanted)
     }
-    for (const { event, hook } of commandHooksIn(settings())) {
-      const program = basename(shellWords(hook.command)?.[0] ?? '')
+    for (const { event, hook } of listCommandHooks(settings())) {
+      const program = basename(splitShellWords(hook.command)?.[0] ?? '')
       add(`${event}/${program}`, { kind: 'command', events: [event], spec: hook })
     }
     for (const spec of settings().outbound) {
@@ -85,12 +85,12 @@ export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
     return found
   }
 
-  function grantOf(wanted: Wanted): Grant | undefined {
+  function acceptedHashesFor(wanted: ConfiguredHook): AcceptedHashes | undefined {
     if (wanted.kind === 'webhook' || deps.acceptsAll()) return 'any'
     const { command } = wanted.spec
     const [event = ''] = wanted.events
     try {
-      const found = readConsents(home).filter((one) => isAllowed({ event, command }, [one]))
+      const found = readConsents(home).filter((one) => hasConsent({ event, command }, [one]))
       if (found.length === 0) return undefined
       const programs = found.flatMap(({ program }) => program ?? [])
       return programs.length < found.length ? 'any' : programs
@@ -100,23 +100,23 @@ export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
     }
   }
 
-  function doubtOf(id: string, { kind, spec }: Wanted, grant: Grant): () => string {
+  function blockedReasonFor(id: string, { kind, spec }: ConfiguredHook, grant: AcceptedHashes): () => string {
     if (kind === 'webhook' || grant === 'any') return () => ''
     const isAccepted = createProgramCheck(programFiles(spec.command, home), grant)
     return () => (isAccepted() ? '' : `its program has changed since it was accepted: hermes hooks accept ${id}`)
   }
 
-  function listenerOf(id: string, wanted: Wanted, doubt: () => string): Listener {
+  function createEntryListener(id: string, wanted: ConfiguredHook, blockedReason: () => string): Listener {
     const listener = createListener({
       id,
       ...(wanted.kind === 'command'
         ? {
-            run: createCommandHook(wanted.spec, { environment, cwd: home, doubt }),
-            inDoubt: (context: unknown) => answerInDoubt(wanted.spec, context),
+            run: createCommandHook(wanted.spec, { environment, cwd: home, blockedReason }),
+            fallback: (context: unknown) => fallbackDecision(wanted.spec, context),
           }
         : { run: createWebhook(wanted.spec, { ...deps, environment: deps.environment, cwd: home }) }),
-      deadlineMs: () => deadlineOf(wanted),
-      wantsToHear: () => true,
+      deadlineMs: () => deadlineMsOf(wanted),
+      isEligible: () => true,
       clock,
       log: log.child({ hook: id }),
     })
@@ -124,51 +124,51 @@ export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
     return listener
   }
 
-  function entryOf(id: string, wanted: Wanted, before: Entry | undefined): Entry {
-    const isSame = isDeepStrictEqual(before?.wanted, wanted)
-    const grant = grantOf(wanted)
-    if (before !== undefined && isSame && isDeepStrictEqual(before.grant, grant)) return before
-    before?.listener?.end()
-    for (const event of wanted.events) {
-      const doubt = deps.doubtAbout(event)
+  function refreshEntry(id: string, configured: ConfiguredHook, before: Entry | undefined): Entry {
+    const isSame = isDeepStrictEqual(before?.configured, configured)
+    const accepted = acceptedHashesFor(configured)
+    if (before !== undefined && isSame && isDeepStrictEqual(before.accepted, accepted)) return before
+    before?.listener?.stop()
+    for (const event of configured.events) {
+      const doubt = deps.eventIssue(event)
       if (doubt !== undefined && !isSame) log.warn({ hook: id }, `hooks in config.yaml: ${doubt}`)
     }
-    if (grant !== undefined) {
-      const doubt = doubtOf(id, wanted, grant)
-      if (doubt() !== '') log.warn({ hook: id }, `${id} does not run: ${doubt()}`)
-      return { wanted, grant, doubt, listener: listenerOf(id, wanted, doubt) }
+    if (accepted !== undefined) {
+      const blockedReason = blockedReasonFor(id, configured, accepted)
+      if (blockedReason() !== '') log.warn({ hook: id }, `${id} does not run: ${blockedReason()}`)
+      return { configured, accepted, blockedReason, listener: createEntryListener(id, configured, blockedReason) }
     }
     log.warn({ hook: id }, `${id} does not run: nobody has accepted it; \`hermes hooks accept ${id}\` does`)
-    return { wanted, grant, listener: undefined, doubt: () => `hermes hooks accept ${id}` }
+    return { configured, accepted, listener: undefined, blockedReason: () => `hermes hooks accept ${id}` }
   }
 
   return {
     refresh() {
       const before = entries
-      entries = new Map([...wantedHooks()].map(([id, wanted]) => [id, entryOf(id, wanted, before.get(id))]))
-      for (const [id, { listener }] of before) if (!entries.has(id)) listener?.end()
+      entries = new Map([...configuredHooks()].map(([id, wanted]) => [id, refreshEntry(id, wanted, before.get(id))]))
+      for (const [id, { listener }] of before) if (!entries.has(id)) listener?.stop()
       deps.onChange()
     },
     subscriptions: () =>
-      [...entries.values()].flatMap(({ wanted, listener }) =>
-        listener === undefined ? [] : [{ listener, events: deps.subscriptionsOf(wanted.events) }],
+      [...entries.values()].flatMap(({ configured, listener }) =>
+        listener === undefined ? [] : [{ listener, events: deps.subscriptionsOf(configured.events) }],
       ),
     find: (name) => entries.get(name)?.listener,
-    reports: () => [...entries].map(([id, entry]) => reportOf(id, entry)),
-    end() {
-      for (const { listener } of entries.values()) listener?.end()
+    list: () => [...entries].map(([id, entry]) => statusOf(id, entry)),
+    stop() {
+      for (const { listener } of entries.values()) listener?.stop()
     },
   }
 }
 
-function deadlineOf({ kind, spec }: Wanted): number {
-  return kind === 'command' ? spec.timeout * 1_000 : spec.timeout * 2_000 + webhookSlackMs
+function deadlineMsOf({ kind, spec }: ConfiguredHook): number {
+  return kind === 'command' ? spec.timeout * 1_000 : spec.timeout * 2_000 + webhookGraceMs
 }
 
 /** Commands and addresses may hold secrets: of an address only its host is shown. */
-function reportOf(name: string, { wanted, listener, doubt }: Entry): HookReport {
-  const { kind, events, spec } = wanted
-  const reason = doubt()
+function statusOf(name: string, { configured, listener, blockedReason }: Entry): HookStatus {
+  const { kind, events, spec } = configured
+  const reason = blockedReason()
   const notAccepted = { state: 'not-accepted' as const, reason }
   return {
     name,
@@ -181,7 +181,7 @@ function reportOf(name: string, { wanted, listener, doubt }: Entry): HookReport 
     origin: 'config',
     folder: '',
     priority: 0,
-    timeoutMs: deadlineOf(wanted),
-    ...(listener?.counts() ?? noCounts),
+    timeoutMs: deadlineMsOf(configured),
+    ...(listener?.counts() ?? zeroCounts),
   }
 }

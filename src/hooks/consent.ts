@@ -14,20 +14,20 @@ export interface Consent {
   readonly program?: string | undefined
 }
 
-const fileShape = z.object({
+const consentFileSchema = z.object({
   allowed: z.array(z.looseObject({ event: z.string(), command: z.string(), program: z.string().optional() })),
 })
 
-function fileIn(home: string): string {
+function consentFilePath(home: string): string {
   return join(home, 'shell-hooks-allowlist.json')
 }
 
 /** Nothing is accepted where the file is absent or cannot be read as what it should be. Throws the system's error. */
 export function readConsents(home: string): readonly Consent[] {
-  const text = readTextIfExists(fileIn(home), 1_048_576)
+  const text = readTextIfExists(consentFilePath(home), 1_048_576)
   if (text === undefined) return []
   try {
-    return fileShape.parse(JSON.parse(text)).allowed
+    return consentFileSchema.parse(JSON.parse(text)).allowed
   } catch {
     // Half a file, or somebody else's: nothing in it counts.
     return []
@@ -37,10 +37,10 @@ export function readConsents(home: string): readonly Consent[] {
 /** Throws the system's error. */
 export function writeConsents(home: string, allowed: readonly Consent[]): void {
   ensureDirectory(home)
-  writeFileAtomic(fileIn(home), `${JSON.stringify({ allowed }, null, 2)}\n`)
+  writeFileAtomic(consentFilePath(home), `${JSON.stringify({ allowed }, null, 2)}\n`)
 }
 
 /** Whether this command was accepted for this event, whatever its files held. */
-export function isAllowed({ event, command }: Consent, allowed: readonly Consent[]): boolean {
+export function hasConsent({ event, command }: Consent, allowed: readonly Consent[]): boolean {
   return allowed.some((one) => one.event === event && one.command === command)
 }

@@ -4,9 +4,9 @@
 import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { extname, join } from 'node:path'
 
-export type Handler = { readonly file: string; readonly language: 'node' | 'python' } | { readonly reason: string }
+export type HandlerFile = { readonly file: string; readonly language: 'node' | 'python' } | { readonly reason: string }
 
-const languages: Readonly<Record<string, 'node' | 'python'>> = {
+const languageByExtension: Readonly<Record<string, 'node' | 'python'>> = {
   '.ts': 'node',
   '.mts': 'node',
   '.js': 'node',
@@ -17,15 +17,15 @@ const languages: Readonly<Record<string, 'node' | 'python'>> = {
 
 const maxBytes = 5 * 1024 * 1024
 /** Of the file, to tell text from something else. */
-const lookedAt = 4_096
+const sniffedBytes = 4_096
 
-export function isHandlerName(name: string): boolean {
-  return name.startsWith('handler.') && languages[extname(name)] !== undefined
+export function isHandlerFileName(name: string): boolean {
+  return name.startsWith('handler.') && languageByExtension[extname(name)] !== undefined
 }
 
 /** Throws the system's error when the folder cannot be read. */
-export function handlerIn(folder: string): Handler {
-  const names = readdirSync(folder).filter(isHandlerName).sort()
+export function findHandlerFile(folder: string): HandlerFile {
+  const names = readdirSync(folder).filter(isHandlerFileName).sort()
   const [name, second] = names
   if (name === undefined) return { reason: `${folder}: expected a file handler.ts, .js or .py, found none` }
   if (second !== undefined) return { reason: `${folder}: expected one handler, found ${names.join(' and ')}` }
@@ -34,14 +34,14 @@ export function handlerIn(folder: string): Handler {
   if (!found.isFile()) return { reason: `${file}: expected a file` }
   if (found.size > maxBytes) return { reason: `${file}: expected at most ${maxBytes} bytes, found ${found.size}` }
   if (isBinary(file)) return { reason: `${file}: expected source code, found something that is no text` }
-  return { file, language: languages[extname(name)] ?? 'node' }
+  return { file, language: languageByExtension[extname(name)] ?? 'node' }
 }
 
 function isBinary(file: string): boolean {
   const opened = openSync(file, 'r')
   try {
-    const beginning = Buffer.alloc(lookedAt)
-    return beginning.subarray(0, readSync(opened, beginning, 0, lookedAt, 0)).includes(0)
+    const beginning = Buffer.alloc(sniffedBytes)
+    return beginning.subarray(0, readSync(opened, beginning, 0, sniffedBytes, 0)).includes(0)
   } finally {
     closeSync(opened)
   }

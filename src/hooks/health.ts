@@ -1,7 +1,7 @@
 /**
  * What is counted of one hook, and when it has failed too often.
  */
-import type { Outcome } from './outcome.ts'
+import type { HandlerResult } from './handler-result.ts'
 
 export interface HookCounts {
   /** Events it was called with. */
@@ -17,33 +17,33 @@ export interface HookCounts {
   readonly lastError: { readonly at: number; readonly event: string; readonly text: string } | null
 }
 
-export interface Health {
+export interface HookHealth {
   /** Sorts what was measured: for people, not for each event. */
   counts(): HookCounts
   /** Why it hears nothing; undefined while it does. */
-  setAside(): string | undefined
-  note(event: string, outcome: Outcome, ms: number, now: number): void
-  kills(): number
+  trippedReason(): string | undefined
+  record(event: string, outcome: HandlerResult, ms: number, now: number): void
+  crashes(): number
   /** It cannot be loaded, as was found out without an event. */
-  unloadable(text: string, now: number): void
-  dropped(): void
+  markUnloadable(text: string, now: number): void
+  recordDropped(): void
   /** Begins anew: its files have changed, or somebody said so. */
-  forgive(): void
+  reset(): void
 }
 
 /** Failures in a row after which a hook is set aside. */
-const maxFailures = 3
+const maxConsecutiveFailures = 3
 /** Calls of which the times are kept. */
-const kept = 512
+const maxSamples = 512
 
-export function createHealth(): Health {
-  const times: number[] = []
+export function createHookHealth(): HookHealth {
+  const durationsMs: number[] = []
   let calls = 0
   let failures = 0
   let dropped = 0
-  let kills = 0
-  let streak = 0
-  let cannotLoad = false
+  let crashes = 0
+  let consecutiveFailures = 0
+  let isUnloadable = false
   let lastError: HookCounts['lastError'] = null
 
   return {
@@ -51,40 +51,42 @@ export function createHealth(): Health {
       fired: calls,
       failed: failures,
       dropped,
-      kills,
-      meanMs: meanOf(times),
-      p99Ms: p99Of(times),
+      kills: crashes,
+      meanMs: meanOf(durationsMs),
+      p99Ms: p99Of(durationsMs),
       lastError,
     }),
-    setAside() {
-      if (cannotLoad) return 'it cannot be loaded'
-      return streak >= maxFailures ? `it failed ${maxFailures} times in a row` : undefined
+    trippedReason() {
+      if (isUnloadable) return 'it cannot be loaded'
+      return consecutiveFailures >= maxConsecutiveFailures
+        ? `it failed ${maxConsecutiveFailures} times in a row`
+        : undefined
     },
-    note(event, outcome, ms, now) {
-      times[calls % kept] = ms
+    record(event, outcome, ms, now) {
+      durationsMs[calls % maxSamples] = ms
       calls += 1
       if (outcome.ok) {
-        streak = 0
+        consecutiveFailures = 0
         return
       }
       failures += 1
-      lastError = { at: now, event, text: outcome.text }
-      if (outcome.kind === 'unloadable') cannotLoad = true
-      if (!outcome.blamed) return
-      streak += 1
-      if (outcome.endedHost) kills += 1
+      lastError = { at: now, event, text: outcome.message }
+      if (outcome.kind === 'unloadable') isUnloadable = true
+      if (!outcome.countsAgainstHook) return
+      consecutiveFailures += 1
+      if (outcome.hostExited) crashes += 1
     },
-    unloadable(text, now) {
-      cannotLoad = true
+    markUnloadable(text, now) {
+      isUnloadable = true
       lastError = { at: now, event: '', text }
     },
-    kills: () => kills,
-    dropped() {
+    crashes: () => crashes,
+    recordDropped() {
       dropped += 1
     },
-    forgive() {
-      streak = 0
-      cannotLoad = false
+    reset() {
+      consecutiveFailures = 0
+      isUnloadable = false
     },
   }
 }

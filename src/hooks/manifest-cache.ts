@@ -6,65 +6,67 @@ import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { messageOf } from '../lib/errors.ts'
 import { ensureDirectory, readTextIfExists, writeFileAtomic } from '../lib/files.ts'
+import { isRecord } from '../lib/is-record.ts'
 import type { Logger } from '../lib/log.ts'
-import { isRecord } from '../lib/record.ts'
+import { fingerprintsOf } from './file-fingerprint.ts'
 import { type HookManifest, parseHookManifest } from './manifest.ts'
-import { stampsOf } from './stamp.ts'
 
 export interface ManifestReader {
   /** As `parseHookManifest`. */
   readonly read: typeof parseHookManifest
   /** Writes down what was read since the last time, if that is anything new. Never throws. */
-  keep(): void
+  save(): void
 }
 
-interface Known {
+interface CachedManifest {
   readonly folder: string
   readonly text: string
   readonly manifest: HookManifest
 }
 
 /** Whoever has another version of this reads manifests anew. */
-const readers = ['./manifest.ts', './manifest-cache.ts'].map((file) => fileURLToPath(new URL(file, import.meta.url)))
+const parserSources = ['./manifest.ts', './manifest-cache.ts'].map((file) =>
+  fileURLToPath(new URL(file, import.meta.url)),
+)
 
 /** @param file in a folder that is its owner's alone; need not exist */
 export function createManifestReader(file: string, log: Logger): ManifestReader {
-  const readBy = [...stampsOf(readers).values()].join(' ')
-  let known = new Map(knownIn(file, readBy, log).map((one) => [keyOf(one), one]))
-  let read = new Map<string, Known>()
-  let isNew = false
+  const readBy = [...fingerprintsOf(parserSources).values()].join(' ')
+  let cached = new Map(loadCache(file, readBy, log).map((one) => [cacheKeyOf(one), one]))
+  let current = new Map<string, CachedManifest>()
+  let isDirty = false
 
   return {
     read(text, path, rules) {
-      const key = keyOf({ folder: rules.folder, text })
-      const found = known.get(key) ?? read.get(key)
-      if (found?.manifest.events.every((event) => rules.doubtAbout(event) === undefined)) {
-        read.set(key, found)
+      const key = cacheKeyOf({ folder: rules.folder, text })
+      const found = cached.get(key) ?? current.get(key)
+      if (found?.manifest.events.every((event) => rules.eventIssue(event) === undefined)) {
+        current.set(key, found)
         return { ok: true, manifest: found.manifest, warnings: [] }
       }
       const check = parseHookManifest(text, path, rules)
       // What is odd has its place in the file, which is not kept.
       if (check.ok && check.warnings.length === 0) {
-        read.set(key, { folder: rules.folder, text, manifest: check.manifest })
-        isNew = true
+        current.set(key, { folder: rules.folder, text, manifest: check.manifest })
+        isDirty = true
       }
       return check
     },
-    keep() {
-      if (isNew || read.size < known.size) write(file, { readBy, manifests: [...read.values()] }, log)
-      known = read
-      read = new Map()
-      isNew = false
+    save() {
+      if (isDirty || current.size < cached.size) saveCache(file, { readBy, manifests: [...current.values()] }, log)
+      cached = current
+      current = new Map()
+      isDirty = false
     },
   }
 }
 
 /** A manifest without a name is called by its folder. */
-function keyOf({ folder, text }: Pick<Known, 'folder' | 'text'>): string {
+function cacheKeyOf({ folder, text }: Pick<CachedManifest, 'folder' | 'text'>): string {
   return `${folder}\n${text}`
 }
 
-function write(file: string, kept: object, log: Logger): void {
+function saveCache(file: string, kept: object, log: Logger): void {
   try {
     ensureDirectory(dirname(file))
     writeFileAtomic(file, JSON.stringify(kept))
@@ -76,13 +78,13 @@ function write(file: string, kept: object, log: Logger): void {
   }
 }
 
-function knownIn(file: string, readBy: string, log: Logger): Known[] {
+function loadCache(file: string, readBy: string, log: Logger): CachedManifest[] {
   try {
     const kept: unknown = JSON.parse(readTextIfExists(file) ?? '{}')
     if (!isRecord(kept) || kept['readBy'] !== readBy || !Array.isArray(kept['manifests'])) return []
     return kept['manifests'].flatMap((one: unknown) => {
       if (!isRecord(one) || typeof one['folder'] !== 'string' || typeof one['text'] !== 'string') return []
-      const manifest = manifestIn(one['manifest'])
+      const manifest = parseCachedManifest(one['manifest'])
       return manifest === undefined ? [] : [{ folder: one['folder'], text: one['text'], manifest }]
     })
   } catch (error) {
@@ -92,10 +94,10 @@ function knownIn(file: string, readBy: string, log: Logger): Known[] {
 }
 
 /** By hand: a schema costs a start as much as it is to save. */
-function manifestIn(value: unknown): HookManifest | undefined {
+function parseCachedManifest(value: unknown): HookManifest | undefined {
   if (!isRecord(value)) return undefined
   const { name, description, events, enabled, priority, timeoutMs, env, requiresFile } = value
-  if (typeof name !== 'string' || typeof description !== 'string' || !isTexts(events)) return undefined
+  if (typeof name !== 'string' || typeof description !== 'string' || !isStringArray(events)) return undefined
   if (typeof enabled !== 'boolean' || typeof priority !== 'number') return undefined
   return {
     name,
@@ -104,11 +106,11 @@ function manifestIn(value: unknown): HookManifest | undefined {
     enabled,
     priority,
     ...(typeof timeoutMs === 'number' ? { timeoutMs } : {}),
-    ...(isTexts(env) ? { env } : {}),
+    ...(isStringArray(env) ? { env } : {}),
     ...(typeof requiresFile === 'string' ? { requiresFile } : {}),
   }
 }
 
-function isTexts(value: unknown): value is readonly string[] {
+function isStringArray(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((one) => typeof one === 'string')
 }

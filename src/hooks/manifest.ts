@@ -3,8 +3,8 @@
  * place in the file.
  */
 import { z } from 'zod'
+import { formatYamlIssues } from '../lib/format-yaml-issues.ts'
 import { type ParsedYaml, parseYaml } from '../lib/yaml.ts'
-import { sentencesAbout } from '../lib/yaml-report.ts'
 
 export interface HookManifest {
   readonly name: string
@@ -23,34 +23,34 @@ export interface HookManifest {
   readonly requiresFile?: string
 }
 
-export type ManifestCheck =
+export type ManifestResult =
   | { readonly ok: true; readonly manifest: HookManifest; readonly warnings: readonly string[] }
   /** One sentence each: `file:line:column: what was expected, what was found`. */
-  | { readonly ok: false; readonly problems: readonly string[] }
+  | { readonly ok: false; readonly issues: readonly string[] }
 
-export interface ManifestRules {
+export interface ManifestOptions {
   /** The name of the folder, which the hook is called by unless it says otherwise. */
   readonly folder: string
   /** What is odd about an event that is subscribed to; undefined for one that is emitted. */
-  doubtAbout(event: string): string | undefined
+  eventIssue(event: string): string | undefined
 }
 
 const maxTimeoutMs = 300_000
 
 /** Checks a manifest and fills in what it leaves out; keys it does not know are left alone. Never throws. */
-export function parseHookManifest(text: string, file: string, rules: ManifestRules): ManifestCheck {
+export function parseHookManifest(text: string, file: string, options: ManifestOptions): ManifestResult {
   const yaml = parseYaml(text, file)
-  if (yaml.problems.length > 0) {
+  if (yaml.issues.length > 0) {
     return {
       ok: false,
-      problems: yaml.problems.map(({ line, column, message }) => `${file}:${line}:${column}: ${message}`),
+      issues: yaml.issues.map(({ line, column, message }) => `${file}:${line}:${column}: ${message}`),
     }
   }
   const parsed = manifestSchema.safeParse(yaml.value)
-  if (!parsed.success) return { ok: false, problems: sentencesAbout(yaml, parsed.error.issues) }
+  if (!parsed.success) return { ok: false, issues: formatYamlIssues(yaml, parsed.error.issues) }
   const { name, description, events, enabled, timeout_ms, env, priority, requires_file } = parsed.data
   const manifest: HookManifest = {
-    name: name ?? rules.folder,
+    name: name ?? options.folder,
     description,
     events,
     enabled,
@@ -59,30 +59,32 @@ export function parseHookManifest(text: string, file: string, rules: ManifestRul
     ...(env === undefined ? {} : { env }),
     ...(requires_file === undefined ? {} : { requiresFile: requires_file }),
   }
-  return { ok: true, manifest, warnings: warningsOf(yaml, events, rules) }
+  return { ok: true, manifest, warnings: warningsOf(yaml, events, options) }
 }
 
-const text = z.string({ error: 'expected a text' })
+const textSchema = z.string({ error: 'expected a text' })
 
 /** Names stand in commands, in the log and in lists; a path is none of them. */
-const nameOf = text.regex(/^[\p{L}\p{N}_][\p{L}\p{N}_ .:@-]{0,63}$/u, {
+const hookNameSchema = textSchema.regex(/^[\p{L}\p{N}_][\p{L}\p{N}_ .:@-]{0,63}$/u, {
   error: 'expected a name of at most 64 letters, digits, spaces and . _ - without / or \\',
 })
 
-const eventName = text.regex(/^\S{1,100}$/, { error: 'expected the name of an event, for example agent:end' })
+const eventNameSchema = textSchema.regex(/^\S{1,100}$/, {
+  error: 'expected the name of an event, for example agent:end',
+})
 
-const variable = text.regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'expected the name of a variable' })
+const variableNameSchema = textSchema.regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'expected the name of a variable' })
 
 /** One value counts as a list of one. */
-function listOf<Item extends z.ZodType>(item: Item, what: string) {
+function listSchema<Item extends z.ZodType>(item: Item, what: string) {
   return z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(item, { error: what }))
 }
 
 const manifestSchema = z.looseObject(
   {
-    name: nameOf.optional(),
-    description: text.default(''),
-    events: listOf(eventName, 'expected a list of events, for example [agent:start, agent:end]').refine(
+    name: hookNameSchema.optional(),
+    description: textSchema.default(''),
+    events: listSchema(eventNameSchema, 'expected a list of events, for example [agent:start, agent:end]').refine(
       (events) => events.length > 0,
       { error: 'expected at least one event' },
     ),
@@ -92,9 +94,9 @@ const manifestSchema = z.looseObject(
       .min(1, { error: 'expected a number above 0' })
       .max(maxTimeoutMs, { error: `expected at most ${maxTimeoutMs} (5 minutes)` })
       .optional(),
-    env: listOf(variable, 'expected a list of names of variables').optional(),
+    env: listSchema(variableNameSchema, 'expected a list of names of variables').optional(),
     priority: z.int({ error: 'expected a whole number' }).default(0),
-    requires_file: text
+    requires_file: textSchema
       .regex(/^(?!\/)(?!.*(?:^|\/)\.\.(?:\/|$))[^\0\\]{1,255}$/, {
         error: 'expected a path within the home, for example BOOT.md',
       })
@@ -103,12 +105,12 @@ const manifestSchema = z.looseObject(
   { error: 'expected the keys name, description and events' },
 )
 
-function warningsOf(yaml: ParsedYaml, events: readonly string[], rules: ManifestRules): string[] {
+function warningsOf(yaml: ParsedYaml, events: readonly string[], options: ManifestOptions): string[] {
   return events.flatMap((event, index) => {
-    const doubt =
-      events.indexOf(event) < index ? `${event} stands here twice and is handled twice` : rules.doubtAbout(event)
-    if (doubt === undefined) return []
+    const issue =
+      events.indexOf(event) < index ? `${event} stands here twice and is handled twice` : options.eventIssue(event)
+    if (issue === undefined) return []
     const { line, column } = yaml.positionOf(['events', index])
-    return [`${yaml.file}:${line}:${column}: ${doubt}`]
+    return [`${yaml.file}:${line}:${column}: ${issue}`]
   })
 }

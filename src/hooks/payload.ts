@@ -13,8 +13,8 @@ export interface HookPayload {
   readonly extra: unknown
 }
 
-export function payloadOf(event: string, context: unknown, cwd: string): HookPayload {
-  const session = valueIn(context, 'session_id')
+export function createHookPayload(event: string, context: unknown, cwd: string): HookPayload {
+  const session = propertyOf(context, 'session_id')
   return {
     hook_event_name: event,
     tool_name: null,
@@ -27,13 +27,13 @@ export function payloadOf(event: string, context: unknown, cwd: string): HookPay
 }
 
 /** What a `matcher` is held against: the command of an event, or else its platform. */
-export function fits(matcher: string | undefined, context: unknown): boolean {
+export function matchesPattern(matcher: string | undefined, context: unknown): boolean {
   if (matcher === undefined || matcher === '' || matcher === '*') return true
-  const subject = valueIn(context, 'command') ?? valueIn(context, 'platform') ?? ''
+  const subject = propertyOf(context, 'command') ?? propertyOf(context, 'platform') ?? ''
   return new RegExp(`^(?:${matcher})$`).test(String(subject))
 }
 
-function valueIn(context: unknown, key: string): unknown {
+function propertyOf(context: unknown, key: string): unknown {
   if (typeof context !== 'object' || context === null) return undefined
   return Object.entries(context).find(([name]) => name === key)?.[1]
 }

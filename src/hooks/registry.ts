@@ -2,27 +2,27 @@
  * The HookRegistry: hands every gateway event to the hooks that want it (contract §1). Nothing here ever delays a turn:
  * `emit` puts the event into the lines of its hooks and returns.
  */
-import { within } from '../lib/wait.ts'
-import type { EventListener, HookEventName, HookEvents } from '../message/hook-events.ts'
+import { withTimeout } from '../lib/timers.ts'
+import type { HookEventListener, HookEventName, HookEvents } from '../message/hook-events.ts'
 import { type ConfigHooksDeps, createConfigHooks } from './config-hooks.ts'
+import { createEventMatcher, createEventValidator, subscriptionsOf } from './event-matcher.ts'
 import { createFolderHooks, type FolderHooksDeps } from './folder-hooks.ts'
+import type { HandlerResult } from './handler-result.ts'
+import type { HookStatus } from './hook-status.ts'
 import type { Listener } from './listener.ts'
-import { createDoubts, createMatcher, subscriptionsOf } from './matching.ts'
-import type { Outcome } from './outcome.ts'
-import { readPaused, writePaused } from './paused.ts'
-import type { HookReport } from './report.ts'
+import { readPaused, writePaused } from './paused-hooks.ts'
 
-type Ours = 'doubtAbout' | 'subscriptionsOf' | 'isPaused' | 'onChange'
+type ProvidedDeps = 'eventIssue' | 'subscriptionsOf' | 'isPaused' | 'onChange'
 
 export interface HookRegistryDeps
-  extends Omit<FolderHooksDeps, Ours>,
+  extends Omit<FolderHooksDeps, ProvidedDeps>,
     Pick<ConfigHooksDeps, 'fetch' | 'newId' | 'acceptsAll'> {
   /** The user's folder of hooks. */
   readonly folder: string
   /** Every event that is emitted, also those of commands. */
-  emitted(): readonly string[]
+  emittedEvents(): readonly string[]
   /** The canonical name of a slash command or of one of its aliases. */
-  commandCalled(name: string): string | undefined
+  resolveCommand(name: string): string | undefined
 }
 
 export interface HookRegistry {
@@ -31,30 +31,30 @@ export interface HookRegistry {
   /** Follows the folders from now on: hooks that come, change or go take effect at once. */
   watch(): void
   /** Returns at once. Never throws. Nobody may change the context afterwards; each handler gets a copy of its own. */
-  readonly emit: EventListener
+  readonly emit: HookEventListener
   /**
    * What handlers returned within `withinMs`, in their order, without null and undefined. Handlers that take longer still
    * hear the event. Never rejects.
    */
   emitCollect<Name extends HookEventName>(name: Name, context: HookEvents[Name], withinMs: number): Promise<unknown[]>
   /** Whether any hook wants this event. */
-  hears(name: HookEventName): boolean
-  list(): readonly HookReport[]
+  hasListeners(name: HookEventName): boolean
+  list(): readonly HookStatus[]
   processes(): readonly { readonly name: string; readonly pid: number | undefined; readonly state: string }[]
   /** Calls one hook now and tells how it went; undefined when there is none of this name. Never rejects. */
-  tryOut(
+  testFire(
     name: string,
     event: string,
     context: unknown,
-  ): Promise<{ readonly outcome: Outcome; readonly ms: number } | undefined>
+  ): Promise<{ readonly outcome: HandlerResult; readonly ms: number } | undefined>
   /** It hears nothing until it is resumed, also after a restart. False when there is none of this name. */
   pause(name: string): boolean
   /** It hears events again, whatever kept it from doing so. False when there is none of this name. */
   resume(name: string): boolean
   /** The configuration or the environment is another one. */
-  reconfigured(): void
+  applyConfig(): void
   /** Resolves when every event was handled, after `withinMs`, or when the signal aborts; tells whether all were. */
-  settled(withinMs: number, signal?: AbortSignal): Promise<boolean>
+  waitUntilIdle(withinMs: number, signal?: AbortSignal): Promise<boolean>
   /** Hears nothing more, lets what runs end for at most `drainMs`, and ends all processes. May be called twice. */
   stop(drainMs: number): Promise<void>
 }
@@ -64,35 +64,35 @@ const commandPrefix = 'command:'
 export function createHookRegistry(deps: HookRegistryDeps): HookRegistry {
   const { folder, log } = deps
   const paused = readPausedOrNone()
-  let match = createMatcher<Listener>([])
+  let match = createEventMatcher<Listener>([])
   let stopped: Promise<void> | undefined
 
-  function canonical(event: string): string {
+  function canonicalEvent(event: string): string {
     if (!event.startsWith(commandPrefix)) return event
-    const name = deps.commandCalled(event.slice(commandPrefix.length))
+    const name = deps.resolveCommand(event.slice(commandPrefix.length))
     return name === undefined ? event : `${commandPrefix}${name}`
   }
 
   /** Commands of plugins come and go. */
-  const doubts = (event: string) => createDoubts(deps.emitted())(event)
-  const common = {
+  const findEventIssue = (event: string) => createEventValidator(deps.emittedEvents())(event)
+  const sharedDeps = {
     ...deps,
-    doubtAbout: (event: string) => doubts(canonical(event)),
-    subscriptionsOf: (events: readonly string[]) => subscriptionsOf(events, canonical),
+    eventIssue: (event: string) => findEventIssue(canonicalEvent(event)),
+    subscriptionsOf: (events: readonly string[]) => subscriptionsOf(events, canonicalEvent),
     isPaused: (id: string) => paused.has(id),
     onChange() {
-      match = createMatcher(subscriptions())
+      match = createEventMatcher(subscriptions())
     },
   }
-  const folders = createFolderHooks(common)
-  const configured = createConfigHooks(common)
+  const folderHooks = createFolderHooks(sharedDeps)
+  const configHooks = createConfigHooks(sharedDeps)
 
   function subscriptions() {
-    return [...folders.subscriptions(), ...configured.subscriptions()]
+    return [...folderHooks.subscriptions(), ...configHooks.subscriptions()]
   }
 
   function find(name: string): Listener | undefined {
-    return folders.find(name) ?? configured.find(name)
+    return folderHooks.find(name) ?? configHooks.find(name)
   }
 
   function readPausedOrNone(): Set<string> {
@@ -110,32 +110,32 @@ export function createHookRegistry(deps: HookRegistryDeps): HookRegistry {
 
   return {
     discoverAndLoad() {
-      folders.discover()
-      configured.refresh()
+      folderHooks.discover()
+      configHooks.refresh()
     },
-    watch: folders.watch,
+    watch: folderHooks.watch,
 
     emit(name, context) {
-      for (const listener of match(name)) listener.hear(name, context)
+      for (const listener of match(name)) listener.notify(name, context)
     },
 
-    async emitCollect(name, context, withinMs) {
-      const asked = match(name)
-      if (asked.length === 0) return []
+    async emitCollect(name, context, timeoutMs) {
+      const matched = match(name)
+      if (matched.length === 0) return []
       // Until it has answered, what it says in doubt counts.
-      const answers = asked.map((listener) => listener.inDoubt(context))
-      const all = asked.map(async (listener, index) => {
-        answers[index] = await listener.ask(name, context)
+      const results = matched.map((listener) => listener.fallback(context))
+      const all = matched.map(async (listener, index) => {
+        results[index] = await listener.request(name, context)
       })
-      const { done } = await within(Promise.all(all), withinMs)
-      if (!done) log.warn({ event: name }, `hooks took longer than ${withinMs} ms to decide about ${name}`)
-      return answers.filter((answer) => answer !== undefined && answer !== null)
+      const { done } = await withTimeout(Promise.all(all), timeoutMs)
+      if (!done) log.warn({ event: name }, `hooks took longer than ${timeoutMs} ms to decide about ${name}`)
+      return results.filter((result) => result !== undefined && result !== null)
     },
 
-    hears: (name) => match(name).length > 0,
-    list: () => [...folders.reports(), ...configured.reports()],
-    processes: folders.processes,
-    tryOut: async (name, event, context) => await find(name)?.tryOut(event, context),
+    hasListeners: (name) => match(name).length > 0,
+    list: () => [...folderHooks.list(), ...configHooks.list()],
+    processes: folderHooks.processes,
+    testFire: async (name, event, context) => await find(name)?.testFire(event, context),
 
     pause(name) {
       const listener = find(name)
@@ -153,20 +153,24 @@ export function createHookRegistry(deps: HookRegistryDeps): HookRegistry {
       return true
     },
 
-    reconfigured() {
-      folders.reconfigured()
-      configured.refresh()
+    applyConfig() {
+      folderHooks.applyConfig()
+      configHooks.refresh()
     },
 
-    async settled(withinMs, signal) {
-      const { done } = await within(Promise.all(listeners().map((listener) => listener.idle())), withinMs, signal)
+    async waitUntilIdle(withinMs, signal) {
+      const { done } = await withTimeout(
+        Promise.all(listeners().map((listener) => listener.whenIdle())),
+        withinMs,
+        signal,
+      )
       return done
     },
 
     stop(drainMs) {
-      match = createMatcher([])
-      configured.end()
-      stopped ??= folders.stop(drainMs)
+      match = createEventMatcher([])
+      configHooks.stop()
+      stopped ??= folderHooks.stop(drainMs)
       return stopped
     },
   }

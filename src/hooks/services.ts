@@ -2,9 +2,9 @@
  * What handlers may ask of the gateway while they run: `gateway.send` and `gateway.startAgent`.
  */
 import { z } from 'zod'
-import type { ServeRequest } from '../hosts/contract.ts'
+import type { HostRequestHandler } from '../hosts/contract.ts'
 
-export interface ServicesForHooks {
+export interface HookGatewayServices {
   /**
    * Stores a message; it is sent even if the gateway ends right now.
    * @param target `<platform>` for its home channel, or `<platform>:<chat_id>[:<thread_id>]`
@@ -22,7 +22,7 @@ export interface StartAgentOptions {
   readonly route?: string | undefined
 }
 
-const optionsShape = z
+const startAgentOptionsSchema = z
   .strictObject({
     maxIterations: z.int().min(1).max(1_000).optional(),
     deliver: z.string().min(1).optional(),
@@ -31,18 +31,18 @@ const optionsShape = z
   .nullish()
 
 /** Refuses what is asked for in a wrong way, with a sentence for whoever wrote the hook. */
-export function serveHooks(services: ServicesForHooks): ServeRequest {
+export function createHookRequestHandler(services: HookGatewayServices): HostRequestHandler {
   return async ({ module, method, args }) => {
     const [first, second] = args
     switch (method) {
       case 'send': {
-        await services.send(module, textIn('send', 'target', first), textIn('send', 'text', second))
+        await services.send(module, requireText('send', 'target', first), requireText('send', 'text', second))
         return { success: true }
       }
       case 'startAgent': {
-        const options = optionsShape.safeParse(second)
-        if (!options.success) throw new TypeError(`startAgent: ${problemsOf(options.error)}`)
-        return await services.startAgent(module, textIn('startAgent', 'prompt', first), options.data ?? {})
+        const options = startAgentOptionsSchema.safeParse(second)
+        if (!options.success) throw new TypeError(`startAgent: ${formatIssues(options.error)}`)
+        return await services.startAgent(module, requireText('startAgent', 'prompt', first), options.data ?? {})
       }
       default:
         throw new TypeError(`gateway has no ${method}; it has send and startAgent`)
@@ -50,11 +50,11 @@ export function serveHooks(services: ServicesForHooks): ServeRequest {
   }
 }
 
-function textIn(method: string, what: string, value: unknown): string {
+function requireText(method: string, what: string, value: unknown): string {
   if (typeof value === 'string' && value.trim() !== '') return value
   throw new TypeError(`${method}: expected a text as ${what}, found ${value === '' ? 'an empty one' : typeof value}`)
 }
 
-function problemsOf({ issues }: z.ZodError): string {
+function formatIssues({ issues }: z.ZodError): string {
   return issues.map(({ path, message }) => `${path.join('.') || 'options'}: ${message}`).join('; ')
 }

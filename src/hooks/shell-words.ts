@@ -3,19 +3,19 @@
  * no pattern means anything, because no shell runs it.
  */
 
-const piece =
+const tokenPattern =
   /\\(?<escaped>[\s\S])|"(?<double>(?:[^"\\]|\\[\s\S])*)"|'(?<single>[^']*)'|(?<plain>[^\s"'\\]+)|(?<space>\s+)/y
 
 /** Undefined when a quote is not closed, or there is no word at all. */
-export function shellWords(text: string): [string, ...string[]] | undefined {
-  const pieces = new RegExp(piece)
+export function splitShellWords(text: string): [string, ...string[]] | undefined {
+  const pieces = new RegExp(tokenPattern)
   const words: string[] = []
   let word: string | undefined
   while (pieces.lastIndex < text.length) {
     const groups = pieces.exec(text)?.groups
     if (groups === undefined) return undefined
     const { escaped, double, single, plain, space } = groups
-    if (space === undefined) word = `${word ?? ''}${escaped ?? unescaped(double) ?? single ?? plain ?? ''}`
+    if (space === undefined) word = `${word ?? ''}${escaped ?? unescapeDoubleQuoted(double) ?? single ?? plain ?? ''}`
     else if (word !== undefined) {
       words.push(word)
       word = undefined
@@ -27,6 +27,6 @@ export function shellWords(text: string): [string, ...string[]] | undefined {
 }
 
 /** Between double quotes a backslash stands for itself, except before another one and before a quote. */
-function unescaped(text: string | undefined): string | undefined {
+function unescapeDoubleQuoted(text: string | undefined): string | undefined {
   return text?.replace(/\\(["\\])/g, '$1')
 }

@@ -5,8 +5,8 @@
 import { createHmac } from 'node:crypto'
 import { messageOf } from '../lib/errors.ts'
 import type { Webhook } from './config.ts'
-import { failed, type Outcome, type RunHook } from './outcome.ts'
-import { fits, payloadOf } from './payload.ts'
+import { type HandlerResult, handlerFailure, type RunHook } from './handler-result.ts'
+import { createHookPayload, matchesPattern } from './payload.ts'
 
 export interface WebhookDeps {
   readonly fetch: typeof fetch
@@ -16,20 +16,20 @@ export interface WebhookDeps {
   readonly clock: () => number
 }
 
-const attempts = 2
+const maxAttempts = 2
 
 export function createWebhook(hook: Webhook, deps: WebhookDeps): RunHook {
   return async ({ event, context }) => {
-    if (!fits(hook.matcher, context)) return { ok: true, value: null }
+    if (!matchesPattern(hook.matcher, context)) return { ok: true, value: null }
     const secret = hook.secret ?? (hook.secret_env === undefined ? '' : (deps.environment()[hook.secret_env] ?? ''))
     // Empty is as good as absent: what is to be signed never goes out unsigned.
-    if (secret === '' && hook.secret !== undefined) return failed('Its secret is empty.')
+    if (secret === '' && hook.secret !== undefined) return handlerFailure('Its secret is empty.')
     if (secret === '' && hook.secret_env !== undefined)
-      return failed(`The variable ${hook.secret_env}, which holds its secret, is not set.`)
+      return handlerFailure(`The variable ${hook.secret_env}, which holds its secret, is not set.`)
     const delivery = deps.newId()
     const timestamp = new Date(deps.clock()).toISOString()
-    const body = JSON.stringify({ ...payloadOf(event, context, deps.cwd), delivery_id: delivery, timestamp })
-    const { url, authorization } = addressOf(hook.url)
+    const body = JSON.stringify({ ...createHookPayload(event, context, deps.cwd), delivery_id: delivery, timestamp })
+    const { url, authorization } = splitCredentials(hook.url)
     const headers = {
       ...authorization,
       'content-type': 'application/json',
@@ -38,24 +38,27 @@ export function createWebhook(hook: Webhook, deps: WebhookDeps): RunHook {
       ...(secret === '' ? {} : { 'x-hermes-signature-256': `sha256=${hmac(secret, body)}` }),
     }
     for (let attempt = 1; ; attempt++) {
-      const { outcome, mayRetry } = await post({ url, timeout: hook.timeout }, body, headers, deps.fetch)
-      if (outcome.ok || !mayRetry || attempt === attempts) return outcome
+      const { outcome, mayRetry } = await postOnce({ url, timeout: hook.timeout }, body, headers, deps.fetch)
+      if (outcome.ok || !mayRetry || attempt === maxAttempts) return outcome
     }
   }
 }
 
 /** A name and a password belong into a header: `fetch` refuses them within an address, and names it with them. */
-function addressOf(text: string): { readonly url: string; readonly authorization: Readonly<Record<string, string>> } {
+function splitCredentials(text: string): {
+  readonly url: string
+  readonly authorization: Readonly<Record<string, string>>
+} {
   const url = new URL(text)
   const { username, password } = url
   if (username === '' && password === '') return { url: text, authorization: {} }
   url.username = ''
   url.password = ''
-  const said = Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64')
-  return { url: url.href, authorization: { authorization: `Basic ${said}` } }
+  const credentials = Buffer.from(`${decodePercent(username)}:${decodePercent(password)}`).toString('base64')
+  return { url: url.href, authorization: { authorization: `Basic ${credentials}` } }
 }
 
-function decoded(text: string): string {
+function decodePercent(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
@@ -68,20 +71,20 @@ function hmac(secret: string, body: string): string {
   return createHmac('sha256', secret).update(body).digest('hex')
 }
 
-async function post(
+async function postOnce(
   { url, timeout }: Pick<Webhook, 'url' | 'timeout'>,
   body: string,
   headers: Readonly<Record<string, string>>,
   send: typeof fetch,
-): Promise<{ readonly outcome: Outcome; readonly mayRetry: boolean }> {
+): Promise<{ readonly outcome: HandlerResult; readonly mayRetry: boolean }> {
   try {
     const signal = AbortSignal.timeout(timeout * 1_000)
     const response = await send(url, { method: 'POST', body, headers, signal, redirect: 'manual' })
     await response.body?.cancel()
     if (response.ok) return { outcome: { ok: true, value: null }, mayRetry: false }
-    return { outcome: failed(`The address answered ${response.status}.`), mayRetry: response.status >= 500 }
+    return { outcome: handlerFailure(`The address answered ${response.status}.`), mayRetry: response.status >= 500 }
   } catch (error) {
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
-    return { outcome: failed(`The address could not be reached: ${messageOf(cause)}`), mayRetry: true }
+    return { outcome: handlerFailure(`The address could not be reached: ${messageOf(cause)}`), mayRetry: true }
   }
 }

@@ -42,32 +42,32 @@ export interface HostOptions {
   readonly cacheFolder?: string
   readonly log: Logger
   /** Serves what handlers ask for while they run; a call may bring its own. Without either, requests are refused. */
-  readonly onRequest?: ServeRequest
+  readonly onRequest?: HostRequestHandler
   /** Serves what modules ask for outside of calls: while they are loaded, on threads of their own. */
-  readonly onOwnRequest?: ServeRequest
+  readonly onBackgroundRequest?: HostRequestHandler
   /** Told of each end of a process, before the calls in it are told. */
-  readonly onEnd?: (end: HostEnd) => void
+  readonly onExit?: (end: HostExit) => void
   /** Takes the place of `lib/wait.ts`, as in tests. */
-  readonly pause?: (ms: number, signal?: AbortSignal) => Promise<void>
+  readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
   readonly limits?: Partial<HostLimits>
 }
 
-export interface HostEnd {
+export interface HostExit {
   /** It was asked to. */
   readonly expected: boolean
   /** For people: `was ended by SIGKILL`. */
-  readonly how: string
+  readonly reason: string
 }
 
 export interface HostLimits {
   /** From its start to its first word, ms. */
-  readonly startMs: number
+  readonly startTimeoutMs: number
   /** For loading one module, ms. */
-  readonly loadMs: number
+  readonly loadTimeoutMs: number
   /** How long a handler that was asked to end may take before the host is killed, ms. */
   readonly graceMs: number
   /** How long a host that was asked to end may take before it is killed, ms. */
-  readonly exitMs: number
+  readonly exitTimeoutMs: number
   /** Memory of the child beyond what an empty one needs; more makes allocations fail or ends it. */
   readonly memoryMb: number
   /** The longest message a host may send; results above it are refused. */
@@ -90,7 +90,7 @@ export interface HostRequest {
  * Runs in the async context of the call it belongs to. What it resolves to must be JSON; what it throws reaches the
  * handler as an error with the same name, code and message.
  */
-export type ServeRequest = (request: HostRequest) => Promise<unknown>
+export type HostRequestHandler = (request: HostRequest) => Promise<unknown>
 
 export interface HostCall {
   readonly module: string
@@ -120,8 +120,8 @@ export interface HostCall {
    * How long the handler may take to end when the signal asks it to and its process is not stuck, ms; `graceMs` if left
    * out. Killing the process takes others along.
    */
-  readonly patienceMs?: number
-  readonly onRequest?: ServeRequest
+  readonly cancelGraceMs?: number
+  readonly onRequest?: HostRequestHandler
 }
 
 export type HostResult<Value> =

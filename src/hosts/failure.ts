@@ -3,7 +3,7 @@
  */
 import { HermesError } from '../lib/errors.ts'
 
-export type FailureKind =
+export type HostFailureKind =
   /** The handler threw. */
   | 'threw'
   /** It was not done at its deadline. */
@@ -24,15 +24,15 @@ export type FailureKind =
   | 'stopped'
 
 /** `own`: this call. `other`: another one, or nobody. `shared`: one of those in flight, nobody knows which. */
-export type Fault = 'own' | 'shared' | 'other'
+export type FailureAttribution = 'own' | 'shared' | 'other'
 
 export interface HostFailure {
-  readonly kind: FailureKind
+  readonly kind: HostFailureKind
   /** For people. Its code is `hosts/<kind>`. */
   readonly error: HermesError
-  readonly fault: Fault
+  readonly attribution: FailureAttribution
   /** Whether the handler may have been entered. False: nothing has happened, the call may be repeated. */
-  readonly begun: boolean
+  readonly started: boolean
   /** Whether the host had to be killed. */
   readonly killed: boolean
   /** Where the handler threw, or where it was when its time was over; empty where nobody knows. */
@@ -45,14 +45,18 @@ export interface HostFailure {
   readonly files: readonly string[]
 }
 
-export type FailureDetails = Partial<Omit<HostFailure, 'kind' | 'error'>> & { readonly cause?: unknown }
+export type HostFailureDetails = Partial<Omit<HostFailure, 'kind' | 'error'>> & { readonly cause?: unknown }
 
 /** Faults are the handler's own and calls have begun unless told otherwise. */
-export function failureOf(kind: FailureKind, detail: string, details: FailureDetails = {}): HostFailure {
+export function createHostFailure(
+  kind: HostFailureKind,
+  detail: string,
+  details: HostFailureDetails = {},
+): HostFailure {
   const { cause, ...more } = details
   return {
-    fault: 'own',
-    begun: true,
+    attribution: 'own',
+    started: true,
     killed: false,
     stack: '',
     files: [],
@@ -62,6 +66,6 @@ export function failureOf(kind: FailureKind, detail: string, details: FailureDet
   }
 }
 
-export function stopped(host: string): HostFailure {
-  return failureOf('stopped', `${host}.`, { fault: 'other', begun: false })
+export function hostStoppedFailure(host: string): HostFailure {
+  return createHostFailure('stopped', `${host}.`, { attribution: 'other', started: false })
 }

@@ -7,7 +7,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
 /** Compares digests, so that neither the content nor the length of the token shows in the time it takes. */
-export function isBearer(header: string | undefined, token: string): boolean {
+export function isBearerToken(header: string | undefined, token: string): boolean {
   const given = /^bearer +([\x21-\x7e]+)$/i.exec(header ?? '')?.[1]
   return given !== undefined && timingSafeEqual(digest(given), digest(token))
 }
@@ -24,13 +24,13 @@ export interface AddressRules {
 
 export interface AddressCheck {
   /** Whether the Host header names this gateway. Its port is free: containers publish under another one. */
-  host(header: string | undefined): boolean
+  allowsHost(header: string | undefined): boolean
   /** Whether a page of this Origin may ask. Absent: not a page, or a page of ours. */
-  origin(header: string | undefined, host: string | undefined): boolean
+  allowsOrigin(header: string | undefined, host: string | undefined): boolean
 }
 
 export function createAddressCheck(rules: AddressRules): AddressCheck {
-  const allowed = new Set(rules.allowed_hosts.map(withoutScheme))
+  const allowed = new Set(rules.allowed_hosts.map(stripScheme))
   const own = new Set(['localhost', '127.0.0.1', '[::1]'])
   const bound = rules.host.includes(':') ? `[${rules.host.toLowerCase()}]` : rules.host.toLowerCase()
   if (bound !== '0.0.0.0' && bound !== '[::]') own.add(bound)
@@ -38,11 +38,11 @@ export function createAddressCheck(rules: AddressRules): AddressCheck {
   const isAllowed = (name: string, port: string) => allowed.has(name) || allowed.has(`${name}:${port}`)
 
   return {
-    host(header) {
+    allowsHost(header) {
       const address = parseHost(header)
       return address !== null && (own.has(address.name) || isAllowed(address.name, address.port))
     },
-    origin(header, host) {
+    allowsOrigin(header, host) {
       if (header === undefined) return true
       const page = URL.parse(header)
       if (page === null || (page.protocol !== 'http:' && page.protocol !== 'https:')) return false
@@ -58,7 +58,7 @@ function parseHost(header: string | undefined): { name: string; port: string } |
 }
 
 /** People paste addresses; only the name and the port matter. */
-function withoutScheme(entry: string): string {
+function stripScheme(entry: string): string {
   return entry
     .trim()
     .toLowerCase()

@@ -4,17 +4,17 @@
 import type { Socket } from 'node:net'
 import { type FastifyInstance, fastify } from 'fastify'
 import { HermesError, messageOf, systemCode } from '../lib/errors.ts'
-import { within } from '../lib/wait.ts'
-import { webAddress } from '../lib/web-address.ts'
-import { type Answer, defaultHeaders, errorAnswer } from './answer.ts'
+import { localOrigin } from '../lib/local-origin.ts'
+import { withTimeout } from '../lib/timers.ts'
 import type { Connections } from './connections.ts'
+import { createErrorResponse, defaultHeaders, type JsonResponse } from './json-response.ts'
 
 export interface ServerLimits {
   /** Time for a client to send its headers, and its whole request. Responses have no limit. */
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
   /** How often those two are looked at. */
-  readonly checkMs: number
+  readonly connectionCheckIntervalMs: number
   /** What responses under way get when the server stops. */
   readonly graceMs: number
 }
@@ -33,15 +33,15 @@ export interface ListeningAddress {
 export function createListener(maxBodyMb: number, limits: ServerLimits): FastifyInstance {
   const app = fastify({
     logger: false,
-    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
+    schemaController: { compilersFactory: { buildValidator: rejectSchemas, buildSerializer: rejectSchemas } },
     exposeHeadRoutes: false,
     rewriteUrl: () => '/',
     bodyLimit: bodyBytes(maxBodyMb),
     requestTimeout: limits.requestTimeoutMs,
-    http: { headersTimeout: limits.headersTimeoutMs, connectionsCheckingInterval: limits.checkMs },
+    http: { headersTimeout: limits.headersTimeoutMs, connectionsCheckingInterval: limits.connectionCheckIntervalMs },
     // Readiness says it in our own words.
     return503OnClosing: false,
-    clientErrorHandler: refuseMalformed,
+    clientErrorHandler: handleClientError,
   })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
@@ -53,7 +53,7 @@ export function bodyBytes(maxBodyMb: number): number {
   return Math.floor(maxBodyMb * 1024 * 1024)
 }
 
-function noSchemas(): never {
+function rejectSchemas(): never {
   throw new Error('no route of this server has a schema')
 }
 
@@ -71,34 +71,34 @@ export async function listen(app: FastifyInstance, host: string, port: number): 
   }
   const bound = app.server.address()
   const boundPort = typeof bound === 'object' && bound !== null ? bound.port : port
-  return { host, port: boundPort, url: webAddress(address, boundPort) }
+  return { host, port: boundPort, url: localOrigin(address, boundPort) }
 }
 
 /** Ends idle connections at once and the others after `graceMs`. */
 export async function close(app: FastifyInstance, connections: Connections, graceMs: number): Promise<void> {
   const closed = app.close()
   connections.drain()
-  if ((await within(closed, graceMs)).done) return
+  if ((await withTimeout(closed, graceMs)).done) return
   app.server.closeAllConnections()
   await closed
 }
 
 /** What the framework says about a body it could not read; null for everything else. */
-export function framingError(error: unknown): Answer | null {
+export function toFramingErrorResponse(error: unknown): JsonResponse | null {
   if (!(error instanceof Error) || !('statusCode' in error) || typeof error.statusCode !== 'number') return null
-  if (error.statusCode === 413) return errorAnswer(new HermesError('http/too-large'))
+  if (error.statusCode === 413) return createErrorResponse(new HermesError('http/too-large'))
   if (error.statusCode < 400 || error.statusCode > 499) return null
-  return errorAnswer(new HermesError('http/bad-request', error.message), {}, error.statusCode)
+  return createErrorResponse(new HermesError('http/bad-request', error.message), {}, error.statusCode)
 }
 
 /** Answers what is not even HTTP, too large in its headers or too slow, and ends the connection. */
-function refuseMalformed(error: Error, socket: Socket): void {
+function handleClientError(error: Error, socket: Socket): void {
   const code = systemCode(error)
   if (code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
   }
-  const { status, body } = malformedAnswer(code)
+  const { status, body } = malformedResponse(code)
   const text = JSON.stringify(body)
   const headers = { ...defaultHeaders, 'content-type': 'application/json', connection: 'close' }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
@@ -106,10 +106,10 @@ function refuseMalformed(error: Error, socket: Socket): void {
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`)
 }
 
-function malformedAnswer(code: string | undefined): Answer {
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return errorAnswer(new HermesError('http/timeout'))
+function malformedResponse(code: string | undefined): JsonResponse {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return createErrorResponse(new HermesError('http/timeout'))
   if (code === 'HPE_HEADER_OVERFLOW') {
-    return errorAnswer(new HermesError('http/bad-request', 'The headers are too large.'), {}, 431)
+    return createErrorResponse(new HermesError('http/bad-request', 'The headers are too large.'), {}, 431)
   }
-  return errorAnswer(new HermesError('http/bad-request', 'This is not valid HTTP.'))
+  return createErrorResponse(new HermesError('http/bad-request', 'This is not valid HTTP.'))
 }

@@ -2,7 +2,7 @@
  * What `/healthz` and `/readyz` say. Both answer without the classes of the web standard, because loading those costs
  * 17 MB, and an idle daemon that is only probed should not pay for them.
  */
-import type { Answer } from './answer.ts'
+import type { JsonResponse } from './json-response.ts'
 
 export type PlatformState = 'connecting' | 'connected' | 'failed' | 'disabled'
 
@@ -19,13 +19,13 @@ export interface Readiness {
   /** Why the daemon runs degraded; empty when all is well. */
   readonly degraded: readonly string[]
   /** First connects are still under way: an unknown address may be served in a moment, so it is 503 and not 404. */
-  readonly settling?: boolean
+  readonly connecting?: boolean
 }
 
-export const alive: Answer = { status: 200, headers: {}, body: { status: 'ok' } }
+export const livenessResponse: JsonResponse = { status: 200, headers: {}, body: { status: 'ok' } }
 
 /** `/readyz`. Strangers see the status alone: the names of platforms and the reasons are for the owner. */
-export function readinessAnswer(readiness: Readiness, authorised: boolean): Answer {
+export function createReadinessResponse(readiness: Readiness, authorised: boolean): JsonResponse {
   const { status, platforms, degraded } = readiness
   return {
     status: status === 'ready' ? 200 : 503,

@@ -6,7 +6,7 @@ import type { HttpRoute } from '../platforms/adapter.ts'
 export interface RouteEntry {
   readonly route: HttpRoute
   /** Served while the gateway is starting or draining, too. */
-  readonly always: boolean
+  readonly alwaysAvailable: boolean
 }
 
 export interface RouteTable {

@@ -6,24 +6,24 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import type { HttpRoute } from '../platforms/adapter.ts'
-import { createAddressCheck, isBearer } from './access.ts'
-import { type Answer, defaultHeaders, errorAnswer, failureAnswer } from './answer.ts'
-import { createBodyRoom } from './body-room.ts'
+import { createAddressCheck, isBearerToken } from './access.ts'
+import { createBodyMemoryLimiter } from './body-memory-limiter.ts'
 import type { HttpSettings } from './config.ts'
 import { trackConnections } from './connections.ts'
-import { guard, type Verdict } from './guard.ts'
+import { sendResponse, toRequest } from './fetch-api.ts'
+import { type GuardDecision, guard } from './guard.ts'
+import { createErrorResponse, defaultHeaders, type JsonResponse, toErrorResponse } from './json-response.ts'
 import {
   bodyBytes,
   close,
   createListener,
-  framingError,
   type ListeningAddress,
   listen,
   type ServerLimits,
+  toFramingErrorResponse,
 } from './listener.ts'
 import type { Readiness } from './readiness.ts'
 import { createRouteTable } from './route-table.ts'
-import { sendResponse, toRequest } from './web.ts'
 
 export interface HttpServerDeps {
   readonly settings: Pick<HttpSettings, 'host' | 'port' | 'allowed_hosts' | 'max_body_mb'>
@@ -41,7 +41,7 @@ export interface HttpServerDeps {
 const defaultLimits: ServerLimits = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 60_000,
-  checkMs: 5_000,
+  connectionCheckIntervalMs: 5_000,
   graceMs: 2_000,
 }
 
@@ -57,7 +57,7 @@ export interface HttpServer {
 declare module 'fastify' {
   interface FastifyRequest {
     /** What the guard decided; set before the body is read. */
-    verdict: Extract<Verdict, { admitted: true }> | null
+    verdict: Extract<GuardDecision, { admitted: true }> | null
   }
 }
 
@@ -65,36 +65,36 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   const { settings, token, readiness, log } = deps
   const limits = { ...defaultLimits, ...deps.limits }
   const table = createRouteTable()
-  for (const route of deps.routes ?? []) table.add({ route, always: false })
-  for (const route of deps.adminRoutes ?? []) table.add({ route, always: true })
-  const isAuthorised = (header: string | undefined) => header !== undefined && isBearer(header, token())
+  for (const route of deps.routes ?? []) table.add({ route, alwaysAvailable: false })
+  for (const route of deps.adminRoutes ?? []) table.add({ route, alwaysAvailable: true })
+  const isAuthorised = (header: string | undefined) => header !== undefined && isBearerToken(header, token())
   const guardDeps = { addresses: createAddressCheck(settings), table, readiness, isAuthorised }
 
   const app = createListener(settings.max_body_mb, limits)
   const connections = trackConnections(app.server)
-  const room = createBodyRoom(bodyBytes(settings.max_body_mb))
+  const bodyMemory = createBodyMemoryLimiter(bodyBytes(settings.max_body_mb))
   app.decorateRequest('verdict', null)
 
   // Without `done` the request ends here: its body is never read.
   app.addHook('onRequest', (request, reply, done) => {
     const { host, origin, authorization } = request.headers
     const arrival = { method: request.method, target: request.originalUrl, host, origin, authorization }
-    const verdict = withRoom(guard(arrival, guardDeps), request, reply)
+    const verdict = withBodyMemory(guard(arrival, guardDeps), request, reply)
     if (verdict.admitted) {
       request.verdict = verdict
       done()
       return
     }
     log.debug({ method: request.method, status: verdict.answer.status }, 'http request answered by the gateway')
-    sendAnswer(request, reply, verdict.answer)
+    sendJsonResponse(request, reply, verdict.answer)
   })
 
   /** Who shows the token may fill the memory; strangers share what there is for them. */
-  function withRoom(verdict: Verdict, request: FastifyRequest, reply: FastifyReply): Verdict {
+  function withBodyMemory(verdict: GuardDecision, request: FastifyRequest, reply: FastifyReply): GuardDecision {
     if (!verdict.admitted || verdict.route.access === 'token') return verdict
-    const leave = room.enter(request.headers)
+    const leave = bodyMemory.reserve(request.headers)
     if (leave === undefined) {
-      return { admitted: false, answer: errorAnswer(new HermesError('http/busy'), { 'retry-after': '5' }) }
+      return { admitted: false, answer: createErrorResponse(new HermesError('http/busy'), { 'retry-after': '5' }) }
     }
     reply.raw.once('close', leave)
     return verdict
@@ -107,9 +107,9 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   app.setNotFoundHandler(serve)
 
   app.setErrorHandler((error, request, reply) => {
-    const refusal = framingError(error)
+    const refusal = toFramingErrorResponse(error)
     if (refusal === null) log.error({ method: request.method, err: error }, 'an http request failed')
-    sendAnswer(request, reply, refusal === null ? failureAnswer(error, false) : refusal)
+    sendJsonResponse(request, reply, refusal === null ? toErrorResponse(error, false) : refusal)
   })
 
   let stopped: Promise<void> | undefined
@@ -119,41 +119,41 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       stopped ??= close(app, connections, limits.graceMs)
       return stopped
     },
-    route: (route) => table.add({ route, always: false }),
+    route: (route) => table.add({ route, alwaysAvailable: false }),
   }
 }
 
 async function serveRoute(
   request: FastifyRequest,
   reply: FastifyReply,
-  { route, url }: Extract<Verdict, { admitted: true }>,
+  { route, url }: Extract<GuardDecision, { admitted: true }>,
   log: Logger,
 ): Promise<void> {
   reply.hijack()
   const raw = reply.raw
-  const hangUp = new AbortController()
+  const disconnected = new AbortController()
   raw.once('close', () => {
-    if (!raw.writableFinished) hangUp.abort(new Error('the client hung up'))
+    if (!raw.writableFinished) disconnected.abort(new Error('the client hung up'))
     log.debug({ method: request.method, route: route.path, status: raw.statusCode }, 'http request served')
   })
   try {
     const method = request.method === 'HEAD' ? 'GET' : request.method
-    const asked = toRequest({
+    const webRequest = toRequest({
       method,
       url,
       headers: request.headers,
       body: request.body instanceof Uint8Array ? request.body : undefined,
-      signal: hangUp.signal,
+      signal: disconnected.signal,
       // A route behind the token has no need to see it.
-      without: route.access === 'token' ? 'authorization' : undefined,
+      omitHeader: route.access === 'token' ? 'authorization' : undefined,
     })
-    await sendResponse(raw, await route.handle(asked), request.method === 'HEAD')
+    await sendResponse(raw, await route.handle(webRequest), request.method === 'HEAD')
   } catch (error) {
-    if (hangUp.signal.aborted) {
+    if (disconnected.signal.aborted) {
       log.debug({ method: request.method, route: route.path, reason: messageOf(error) }, 'a client hung up')
       return
     }
-    const answer = failureAnswer(error, route.access === 'token')
+    const answer = toErrorResponse(error, route.access === 'token')
     const where = { method: request.method, route: route.path }
     if (answer.status >= 500) log.error({ ...where, err: error }, 'an http route failed')
     if (!raw.headersSent) {
@@ -164,7 +164,7 @@ async function serveRoute(
 }
 
 /** Sends an answer of the server itself. With a body still on its way the connection ends: nobody will read it. */
-function sendAnswer(request: FastifyRequest, reply: FastifyReply, { status, headers, body }: Answer): void {
+function sendJsonResponse(request: FastifyRequest, reply: FastifyReply, { status, headers, body }: JsonResponse): void {
   const length = request.headers['content-length'] ?? '0'
   const unread = !request.raw.complete && (length !== '0' || request.headers['transfer-encoding'] !== undefined)
   reply

@@ -25,24 +25,24 @@ export interface AccessRules {
 }
 
 /** What the event itself says about its right to come in. */
-export interface EventFacts {
+export interface EventOrigin {
   /** Made by the gateway (cron, background results). */
   readonly internal?: boolean | undefined
 }
 
-export interface AccessVerdict {
+export interface AccessDecision {
   readonly allowed: boolean
   /** For the log, and for the sender where the platform is private. */
   readonly reason: string
 }
 
 /** The first rule that applies decides, in the order of the contract. */
-export function decideAccess(source: SessionSource, facts: EventFacts, rules: AccessRules): AccessVerdict {
-  if (facts.internal === true) return allow('made by the gateway itself')
+export function decideAccess(source: SessionSource, origin: EventOrigin, rules: AccessRules): AccessDecision {
+  if (origin.internal === true) return allow('made by the gateway itself')
   if (rules.access === 'token') return allow('the platform checks the token of the gateway')
 
   const inGroup = source.chatType !== 'dm'
-  if (inGroup && listsAny(rules.groupAllowedChats, [source.chatId, source.parentChatId])) {
+  if (inGroup && matchesAny(rules.groupAllowedChats, [source.chatId, source.parentChatId])) {
     return allow('the chat is on the list of group chats')
   }
   if (source.isBot === true && rules.allowBots !== 'none') return allow('bots are allowed')
@@ -51,37 +51,39 @@ export function decideAccess(source: SessionSource, facts: EventFacts, rules: Ac
   if (source.roleAuthorized === true) return allow('the user holds a role that may use the agent')
 
   const user = [source.userId, source.userIdAlt]
-  if (listsAny(rules.allowFrom, user)) return allow('the user is on the allow list')
-  if (inGroup && listsAny(rules.groupAllowFrom, user)) return allow('the user is on the allow list for groups')
-  if (listsAny(rules.gatewayAllowedUsers, user)) return allow('the user is on the allow list of the gateway')
+  if (matchesAny(rules.allowFrom, user)) return allow('the user is on the allow list')
+  if (inGroup && matchesAny(rules.groupAllowFrom, user)) return allow('the user is on the allow list for groups')
+  if (matchesAny(rules.gatewayAllowedUsers, user)) return allow('the user is on the allow list of the gateway')
   if (rules.gatewayAllowAllUsers) return allow('the gateway is open to all users')
-  if (letsNobodyIn(rules)) return deny('no allow list is set, so nobody may come in')
-  return deny(`the user is on no allow list${hasNames(source, rules) ? '; it holds names, and only ids count' : ''}`)
+  if (deniesEveryone(rules)) return deny('no allow list is set, so nobody may come in')
+  return deny(
+    `the user is on no allow list${containsUserNames(source, rules) ? '; it holds names, and only ids count' : ''}`,
+  )
 }
 
 /** No platform has ids that begin with an @. Tells whoever made the list what is wrong with it; lets nobody in. */
-function hasNames({ userName }: SessionSource, rules: AccessRules): boolean {
+function containsUserNames({ userName }: SessionSource, rules: AccessRules): boolean {
   const listed = [...rules.allowFrom, ...rules.groupAllowFrom, ...rules.gatewayAllowedUsers]
   return listed.some((entry) => entry.startsWith('@') || (entry !== '' && entry === userName))
 }
 
 /** True where the rules refuse everybody but holders of a role: worth a warning when the platform starts. */
-export function letsNobodyIn(rules: AccessRules): boolean {
+export function deniesEveryone(rules: AccessRules): boolean {
   const lists = [rules.allowFrom, rules.groupAllowFrom, rules.groupAllowedChats, rules.gatewayAllowedUsers]
   const open = rules.access === 'token' || rules.allowAllUsers || rules.gatewayAllowAllUsers
   return !open && rules.allowBots === 'none' && lists.every((list) => list.length === 0)
 }
 
 /** An empty id never matches, so that an empty entry of a list opens nothing. */
-function listsAny(list: readonly string[], ids: readonly (string | undefined)[]): boolean {
+function matchesAny(list: readonly string[], ids: readonly (string | undefined)[]): boolean {
   if (list.includes('*')) return true
   return ids.some((id) => id !== undefined && id !== '' && list.includes(id))
 }
 
-function allow(reason: string): AccessVerdict {
+function allow(reason: string): AccessDecision {
   return { allowed: true, reason }
 }
 
-function deny(reason: string): AccessVerdict {
+function deny(reason: string): AccessDecision {
   return { allowed: false, reason }
 }

@@ -7,13 +7,13 @@ import type { MessageChange, ReactionChange } from '../message/change.ts'
 import type { MessageEvent } from '../message/event.ts'
 import type { EventKey, SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
-import type { Accepted, TurnOutcome } from '../platforms/adapter.ts'
-import { applyDeletion, applyEdit, rowNamed } from './change-rows.ts'
+import type { AcceptResult, TurnResult } from '../platforms/adapter.ts'
+import { applyDeletion, applyEdit, findRowByKey } from './apply-change.ts'
 import type { InboxDeps } from './inbox.ts'
+import type { PreDispatch } from './pre-dispatch.ts'
 import { acceptEvent, finishEvent } from './queries.ts'
-import { reactionEvent } from './reaction.ts'
-import type { Screen } from './screening.ts'
-import { packEvent, storedEvent } from './stored-event.ts'
+import { toReactionEvent } from './reaction-event.ts'
+import { parseStoredEvent, serializeEvent } from './stored-event.ts'
 
 type Keys = readonly [EventKey, ...EventKey[]]
 
@@ -22,29 +22,30 @@ type Keys = readonly [EventKey, ...EventKey[]]
  * taken in (it was not addressed to the agent, or is too old) is `refused`: nothing of it is kept.
  * Throws `http/starting`, `inbox/too-large` or `store/…`, as `accept` does.
  */
-export function createChanges(
+export function createChangeHandler(
   deps: InboxDeps,
-  screen: Screen,
+  preDispatch: PreDispatch,
   /** A message has been taken in. */
-  tellReceived: (event: MessageEvent, sessionKey: SessionKey) => void,
-): (change: MessageChange, keys: Keys) => Promise<Accepted> {
+  emitReceived: (event: MessageEvent, sessionKey: SessionKey) => void,
+): (change: MessageChange, keys: Keys) => Promise<AcceptResult> {
   const { store, clock, log } = deps
 
   return async (change, keys) => {
-    if (!deps.open()) throw new HermesError('http/starting')
-    const verdict = deps.access({ source: await whoChanges(change) })
-    if (!verdict.allowed) {
+    if (!deps.isOpen()) throw new HermesError('http/starting')
+    const decision = deps.checkAccess({ source: await findAuthor(change) })
+    if (!decision.allowed) {
       const { platform, chatId, userId } = sourceOf(change)
       const who = { platform, chat: chatId, user: userId ?? '' }
-      log.debug({ ...who, change: change.kind, reason: verdict.reason }, 'change of a message refused')
-      return { status: 'refused', reason: verdict.reason }
+      log.debug({ ...who, change: change.kind, reason: decision.reason }, 'change of a message refused')
+      return { status: 'refused', reason: decision.reason }
     }
-    const accepted = await takeIn(change, keys)
-    if (accepted.status === 'accepted') deps.plugins?.changed(change, deps.sessionKey(sourceOf(change)))
+    const accepted = await applyChange(change, keys)
+    if (accepted.status === 'accepted')
+      deps.preDispatchHooks?.messageChanged(change, deps.sessionKeyOf(sourceOf(change)))
     return accepted
   }
 
-  async function takeIn(change: MessageChange, keys: Keys): Promise<Accepted> {
+  async function applyChange(change: MessageChange, keys: Keys): Promise<AcceptResult> {
     switch (change.kind) {
       case 'edited':
         return await edited(change.of, change.event, keys)
@@ -56,69 +57,72 @@ export function createChanges(
   }
 
   /** Platforms seldom say who deleted a message; then it counts as its author's doing. */
-  async function whoChanges(change: MessageChange): Promise<SessionSource> {
+  async function findAuthor(change: MessageChange): Promise<SessionSource> {
     if (change.kind !== 'deleted' || change.source.userId !== undefined) return sourceOf(change)
-    const found = await store.run(() => rowNamed(change.of))
-    return found === undefined ? change.source : storedEvent(found.payload).source
+    const found = await store.run(() => findRowByKey(change.of))
+    return found === undefined ? change.source : parseStoredEvent(found.payload).source
   }
 
-  async function edited(of: EventKey, now: MessageEvent, keys: Keys): Promise<Accepted> {
+  async function edited(of: EventKey, now: MessageEvent, keys: Keys): Promise<AcceptResult> {
     // Whoever keeps words out keeps them out of edits, too.
-    const screened = await screen(now, keys)
-    if ('answer' in screened) return screened.answer
-    const { event } = screened
+    const dispatched = await preDispatch(now, keys)
+    if ('answer' in dispatched) return dispatched.answer
+    const { event } = dispatched
     const edit = {
-      of,
+      targetKey: of,
       keys,
       event,
-      lane: deps.laneOf(event),
-      manner: deps.edits(event.source),
-      outcome: notAnswered,
-      pack: (now: MessageEvent) => packEvent(now, deps.maxMessageBytes()),
+      lane: deps.queueKindOf(event),
+      policy: deps.editPolicyOf(event.source),
+      withdrawnResult: notAnsweredResult,
+      serialize: (now: MessageEvent) => serializeEvent(now, deps.maxMessageBytes()),
     }
     const result = await store.run(() => applyEdit(edit, clock()))
-    if (result.kind === 'unknown') return notTaken
+    if (result.kind === 'unknown') return unknownMessage
     if (result.kind === 'duplicate') return { status: 'duplicate', seq: result.seq }
     log.info({ seq: result.seq, how: result.kind }, 'message edited')
     if (result.kind === 'appended') {
-      if (result.withdrawn !== undefined) deps.settled(result.withdrawn, notAnswered)
+      if (result.withdrawn !== undefined) deps.onWithdrawn(result.withdrawn, notAnsweredResult)
       const sessionKey = brand<SessionKey>(result.sessionKey)
-      tellReceived(event, sessionKey)
+      emitReceived(event, sessionKey)
       deps.wake(sessionKey, result.lane)
     }
     return { status: 'accepted', seq: result.seq }
   }
 
-  async function deleted(of: EventKey, keys: Keys): Promise<Accepted> {
-    const result = await store.run(() => applyDeletion({ of, keys, outcome: notAnswered }, clock()))
-    if (result.kind === 'unknown') return notTaken
+  async function deleted(targetKey: EventKey, keys: Keys): Promise<AcceptResult> {
+    const result = await store.run(() =>
+      applyDeletion({ targetKey, keys, withdrawnResult: notAnsweredResult }, clock()),
+    )
+    if (result.kind === 'unknown') return unknownMessage
     if (result.kind === 'duplicate') return { status: 'duplicate', seq: result.seq }
     log.info({ seq: result.seq, how: result.kind }, 'message deleted')
-    if (result.kind === 'withdrawn') deps.settled(result.seq, notAnswered)
+    if (result.kind === 'withdrawn') deps.onWithdrawn(result.seq, notAnsweredResult)
     return { status: 'accepted', seq: result.seq }
   }
 
   /** Nothing is to be done about a reaction but to tell of it, once. */
-  async function reacted(change: ReactionChange, keys: Keys): Promise<Accepted> {
+  async function reacted(change: ReactionChange, keys: Keys): Promise<AcceptResult> {
     const { source, reaction, messageId, timestamp } = change
     const event: MessageEvent = { source, text: reaction, messageType: 'text', messageId, timestamp }
     const row = {
-      sessionKey: deps.sessionKey(source),
+      sessionKey: deps.sessionKeyOf(source),
       lane: 'control',
       kind: 'reaction',
       platform: source.platform,
       account: source.account,
       chatId: source.chatId,
-      payload: packEvent(event, deps.maxMessageBytes()),
+      payload: serializeEvent(event, deps.maxMessageBytes()),
     } as const
     const now = clock()
     const { seq, duplicate } = await store.run(function* () {
       const stored = yield* acceptEvent(row, keys, now)
-      if (!stored.duplicate) yield* finishEvent(stored.seq, notAnswered)
+      if (!stored.duplicate) yield* finishEvent(stored.seq, notAnsweredResult)
       return stored
     })
     if (duplicate) return { status: 'duplicate', seq }
-    if (deps.watched(source)) deps.emit(change.added ? 'reaction:added' : 'reaction:removed', reactionEvent(change))
+    if (deps.emitsEvents(source))
+      deps.emit(change.added ? 'reaction:added' : 'reaction:removed', toReactionEvent(change))
     return { status: 'accepted', seq }
   }
 }
@@ -127,9 +131,9 @@ function sourceOf(change: MessageChange): SessionSource {
   return change.kind === 'edited' ? change.event.source : change.source
 }
 
-const notTaken: Accepted = { status: 'refused', reason: 'the message it changes was never taken in' }
+const unknownMessage: AcceptResult = { status: 'refused', reason: 'the message it changes was never taken in' }
 
-const notAnswered: TurnOutcome = {
+const notAnsweredResult: TurnResult = {
   status: 'stopped',
   text: '',
   sessionId: '',

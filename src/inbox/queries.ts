@@ -1,14 +1,16 @@
 /**
  * What the inbox keeps on disk: events, their names, and how far the work on them has come.
  */
-import type { TurnOutcome } from '../platforms/adapter.ts'
-import { exec, query, row, rows, sql, type UseCase } from '../store/query.ts'
+import type { TurnResult } from '../platforms/adapter.ts'
+import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { InboxState } from '../store/schema.ts'
 
 // Literal, because SQLite uses a partial index only where a query repeats its condition word for word.
-export const open = sql<boolean>`state in ('queued', 'claimed')`
+export const openCondition = sql<boolean>`state in ('queued', 'claimed')`
 
-const findKey = query((db, p: { key: string }) => db.selectFrom('inbox_keys').select('seq').where('key', '=', p.key))
+const selectSeqByKey = query((db, p: { key: string }) =>
+  db.selectFrom('inbox_keys').select('seq').where('key', '=', p.key),
+)
 
 const insertKey = query((db, p: { key: string; seq: number }) =>
   db
@@ -62,21 +64,21 @@ export interface NewEvent {
 }
 
 /** The event that is known by one of these names. */
-export function* seqNamed(keys: readonly string[]): UseCase<number | undefined> {
+export function* findSeqByKeys(keys: readonly string[]): Transaction<number | undefined> {
   for (const key of keys) {
-    const known = yield* row(findKey, { key })
+    const known = yield* row(selectSeqByKey, { key })
     if (known !== undefined) return known.seq
   }
   return undefined
 }
 
 /** From now on the event is known by these names, too. */
-export function* addNames(keys: readonly string[], seq: number): UseCase<void> {
+export function* addKeys(keys: readonly string[], seq: number): Transaction<void> {
   for (const key of keys) yield* exec(insertKey, { key, seq })
 }
 
 /** Puts an event at the end of its lane; returns its number. */
-export function* insertEvent(event: NewEvent, now: number): UseCase<number> {
+export function* insertEvent(event: NewEvent, now: number): Transaction<number> {
   const inserted = yield* row(insertRow, {
     session_key: event.sessionKey,
     lane: event.lane,
@@ -96,25 +98,25 @@ export function* acceptEvent(
   event: NewEvent,
   keys: readonly string[],
   now: number,
-): UseCase<{ seq: number; duplicate: boolean }> {
-  const known = yield* seqNamed(keys)
+): Transaction<{ seq: number; duplicate: boolean }> {
+  const known = yield* findSeqByKeys(keys)
   const seq = known ?? (yield* insertEvent(event, now))
-  yield* addNames(keys, seq)
+  yield* addKeys(keys, seq)
   return { seq, duplicate: known !== undefined }
 }
 
-const headOfLane = query((db, p: { session_key: string; lane: 'turn' | 'control' }) =>
+const selectQueueHead = query((db, p: { session_key: string; lane: 'turn' | 'control' }) =>
   db
     .selectFrom('inbox')
     .select(['seq', 'payload', 'tries', 'turn_id', 'state', 'reason'])
     .where('session_key', '=', p.session_key)
     .where('lane', '=', p.lane)
-    .where(open)
+    .where(openCondition)
     .orderBy('seq')
     .limit(1),
 )
 
-export interface InboxHead {
+export interface QueueHead {
   readonly seq: number
   readonly payload: string
   readonly tries: number
@@ -124,92 +126,97 @@ export interface InboxHead {
 }
 
 /** The oldest event of a session that is not finished, or undefined. */
-export function* headOf(sessionKey: string, lane: 'turn' | 'control'): UseCase<InboxHead | undefined> {
-  return yield* row(headOfLane, { session_key: sessionKey, lane })
+export function* findQueueHead(sessionKey: string, lane: 'turn' | 'control'): Transaction<QueueHead | undefined> {
+  return yield* row(selectQueueHead, { session_key: sessionKey, lane })
 }
 
-const claim = query((db, p: { seq: number; turn_id: string | null; tries: number }) =>
+const markClaimed = query((db, p: { seq: number; turn_id: string | null; tries: number }) =>
   db.updateTable('inbox').set({ state: 'claimed', turn_id: p.turn_id, tries: p.tries }).where('seq', '=', p.seq),
 )
 
 /** Counts one more try and binds the event to its turn. */
-export function* claimEvent(head: InboxHead, turnId: string | null): UseCase<void> {
-  yield* exec(claim, { seq: head.seq, turn_id: turnId, tries: head.tries + 1 })
+export function* claimEvent(head: QueueHead, turnId: string | null): Transaction<void> {
+  yield* exec(markClaimed, { seq: head.seq, turn_id: turnId, tries: head.tries + 1 })
 }
 
-const settle = query((db, p: { seq: number; state: InboxState; reason: string | null; outcome: string | null }) =>
+const updateState = query((db, p: { seq: number; state: InboxState; reason: string | null; outcome: string | null }) =>
   db.updateTable('inbox').set({ state: p.state, reason: p.reason, outcome: p.outcome }).where('seq', '=', p.seq),
 )
 
 /** The event has been worked on; its outcome stays for whoever asks. */
-export function* finishEvent(seq: number, outcome: TurnOutcome): UseCase<void> {
-  yield* exec(settle, { seq, state: 'done', reason: null, outcome: JSON.stringify(outcome) })
+export function* finishEvent(seq: number, outcome: TurnResult): Transaction<void> {
+  yield* exec(updateState, { seq, state: 'done', reason: null, outcome: JSON.stringify(outcome) })
 }
 
 /** The event is set aside for a person. */
-export function* parkEvent(seq: number, reason: string, outcome: TurnOutcome): UseCase<void> {
-  yield* exec(settle, { seq, state: 'parked', reason, outcome: JSON.stringify(outcome) })
+export function* markEventDead(seq: number, reason: string, outcome: TurnResult): Transaction<void> {
+  yield* exec(updateState, { seq, state: 'parked', reason, outcome: JSON.stringify(outcome) })
 }
 
-const noteFailure = query((db, p: { seq: number; reason: string }) =>
+const updateReason = query((db, p: { seq: number; reason: string }) =>
   db.updateTable('inbox').set({ reason: p.reason }).where('seq', '=', p.seq).where('state', '=', 'claimed'),
 )
 
 /** Remembers why a try failed, for the day it is parked. */
-export function* noteEventFailure(seq: number, reason: string): UseCase<void> {
-  yield* exec(noteFailure, { seq, reason })
+export function* recordEventFailure(seq: number, reason: string): Transaction<void> {
+  yield* exec(updateReason, { seq, reason })
 }
 
-const outcomeOf = query((db, p: { seq: number }) =>
+const selectState = query((db, p: { seq: number }) =>
   db.selectFrom('inbox').select(['state', 'outcome', 'session_key', 'lane']).where('seq', '=', p.seq),
 )
 
-export function* eventState(
+export function* findEventState(
   seq: number,
-): UseCase<{ state: InboxState; outcome: string | null; session_key: string; lane: string } | undefined> {
-  return yield* row(outcomeOf, { seq })
+): Transaction<{ state: InboxState; outcome: string | null; session_key: string; lane: string } | undefined> {
+  return yield* row(selectState, { seq })
 }
 
-const kindOf = query((db, p: { seq: number }) => db.selectFrom('inbox').select('kind').where('seq', '=', p.seq))
+const selectKind = query((db, p: { seq: number }) => db.selectFrom('inbox').select('kind').where('seq', '=', p.seq))
 
 /** The kind under which an event was stored. */
-export function* kindOfEvent(seq: number): UseCase<string | undefined> {
-  return (yield* row(kindOf, { seq }))?.kind
+export function* findEventKind(seq: number): Transaction<string | undefined> {
+  return (yield* row(selectKind, { seq }))?.kind
 }
 
-const openSessions = query((db, _: Record<never, never>) =>
-  db.selectFrom('inbox').select(['session_key', 'lane']).distinct().where(open),
+const selectOpenQueues = query((db, _: Record<never, never>) =>
+  db.selectFrom('inbox').select(['session_key', 'lane']).distinct().where(openCondition),
 )
 
 /** The lanes with work, for the start after a stop or a crash. */
-export function* openLanes(): UseCase<readonly { session_key: string; lane: 'turn' | 'control' }[]> {
-  return yield* rows(openSessions, {})
+export function* listOpenQueues(): Transaction<readonly { session_key: string; lane: 'turn' | 'control' }[]> {
+  return yield* rows(selectOpenQueues, {})
 }
 
-const openOfPlatform = query((db, p: { platform: string }) =>
-  db.selectFrom('inbox').select(['seq', 'payload']).where('platform', '=', p.platform).where(open).orderBy('seq'),
+const selectOpenEvents = query((db, p: { platform: string }) =>
+  db
+    .selectFrom('inbox')
+    .select(['seq', 'payload'])
+    .where('platform', '=', p.platform)
+    .where(openCondition)
+    .orderBy('seq'),
 )
 
 /** What waits or is worked on of a platform, the oldest first. */
-export function* openEventsOf(platform: string): UseCase<readonly { seq: number; payload: string }[]> {
-  return yield* rows(openOfPlatform, { platform })
+export function* listOpenEventsOfPlatform(platform: string): Transaction<readonly { seq: number; payload: string }[]> {
+  return yield* rows(selectOpenEvents, { platform })
 }
 
-const countQueued = query((db, p: { session_key: string }) =>
+const selectQueuedCount = query((db, p: { session_key: string }) =>
   db
     .selectFrom('inbox')
     .select((count) => count.fn.countAll<number>().as('count'))
     .where('session_key', '=', p.session_key)
     .where('lane', '=', 'turn')
-    .where(open)
+    .where(openCondition)
     .where('state', '=', 'queued'),
 )
 
-export function* queuedEvents(sessionKey: string): UseCase<number> {
-  return (yield* row(countQueued, { session_key: sessionKey }))?.count ?? 0
+export function* countQueuedEvents(sessionKey: string): Transaction<number> {
+  return (yield* row(selectQueuedCount, { session_key: sessionKey }))?.count ?? 0
 }
 
-const firstFinished = query((db, p: { limit: number }) =>
+const selectOldestFinished = query((db, p: { limit: number }) =>
   db
     .selectFrom('inbox')
     .select(['seq', 'accepted_at'])
@@ -220,7 +227,7 @@ const firstFinished = query((db, p: { limit: number }) =>
     .limit(p.limit),
 )
 
-const sweepKeys = query((db, p: { seq: number }) =>
+const deleteKeys = query((db, p: { seq: number }) =>
   db
     .deleteFrom('inbox_keys')
     .where('seq', 'in', (old) =>
@@ -228,15 +235,15 @@ const sweepKeys = query((db, p: { seq: number }) =>
     ),
 )
 
-const sweepEvents = query((db, p: { seq: number }) =>
+const deleteEvents = query((db, p: { seq: number }) =>
   db.deleteFrom('inbox').where('seq', '<=', p.seq).where('state', 'in', ['done', 'dropped']).returning('seq'),
 )
 
 /** Forgets finished events older than `before`, those that came first, at most `limit`; returns how many went. */
-export function* sweepInbox(before: number, limit: number): UseCase<number> {
-  const first = yield* rows(firstFinished, { limit })
+export function* pruneInbox(before: number, limit: number): Transaction<number> {
+  const first = yield* rows(selectOldestFinished, { limit })
   const last = first.findLast(({ accepted_at }) => accepted_at < before)
   if (last === undefined) return 0
-  yield* exec(sweepKeys, { seq: last.seq })
-  return (yield* rows(sweepEvents, { seq: last.seq })).length
+  yield* exec(deleteKeys, { seq: last.seq })
+  return (yield* rows(deleteEvents, { seq: last.seq })).length
 }

@@ -1,15 +1,15 @@
 /**
  * Notes of what happened to a message beside its way, for the question "what became of it".
  */
-import { exec, query, rows, type UseCase } from '../store/query.ts'
+import { exec, query, rows, type Transaction } from '../store/query.ts'
 
 /** What a note is about. */
-export interface Noted {
+export interface TraceSubject {
   readonly session_key: string
   readonly turn_id: string | null
 }
 
-const insertNote = query(
+const insertEntry = query(
   (db, p: { session_key: string; turn_id: string | null; event: string; detail: string; now: number }) =>
     db.insertInto('trace').values({
       session_key: p.session_key,
@@ -21,11 +21,16 @@ const insertNote = query(
 )
 
 /** `detail`: a sentence for people; it may quote what they wrote, and is cut. */
-export function* note({ session_key, turn_id }: Noted, event: string, detail: string, now: number): UseCase<void> {
-  yield* exec(insertNote, { session_key, turn_id, event, detail: detail.slice(0, 1_000).toWellFormed(), now })
+export function* addTraceEntry(
+  { session_key, turn_id }: TraceSubject,
+  event: string,
+  detail: string,
+  now: number,
+): Transaction<void> {
+  yield* exec(insertEntry, { session_key, turn_id, event, detail: detail.slice(0, 1_000).toWellFormed(), now })
 }
 
-const sweepNotes = query((db, p: { before: number; limit: number }) =>
+const deleteOldEntries = query((db, p: { before: number; limit: number }) =>
   db
     .deleteFrom('trace')
     .where('id', 'in', (old) =>
@@ -41,6 +46,6 @@ const sweepNotes = query((db, p: { before: number; limit: number }) =>
 )
 
 /** Forgets notes older than `before`; returns how many went. */
-export function* sweepTrace(before: number, limit: number): UseCase<number> {
-  return (yield* rows(sweepNotes, { before, limit })).length
+export function* pruneTrace(before: number, limit: number): Transaction<number> {
+  return (yield* rows(deleteOldEntries, { before, limit })).length
 }

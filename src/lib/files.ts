@@ -26,7 +26,7 @@ import { systemCode } from './errors.ts'
  * The folder must exist. Throws the system's error (ENOSPC, EACCES …) and leaves no temporary file behind.
  */
 export function writeFileAtomic(path: string, text: string, mode = 0o600): void {
-  const temporary = temporaryBeside(path)
+  const temporary = temporaryPathFor(path)
   try {
     const file = openSync(temporary, 'wx', mode)
     try {
@@ -46,10 +46,10 @@ export function writeFileAtomic(path: string, text: string, mode = 0o600): void 
 }
 
 /** As `writeFileAtomic`, without holding up anything else. Rejects with the system's error. */
-export async function saveFile(path: string, text: string, mode = 0o600): Promise<void> {
-  const temporary = temporaryBeside(path)
+export async function writeFileAtomicAsync(path: string, text: string, mode = 0o600): Promise<void> {
+  const temporary = temporaryPathFor(path)
   try {
-    await writeDurably(temporary, 'wx', async (file) => {
+    await writeAndSync(temporary, 'wx', async (file) => {
       await file.chmod(mode)
       await file.writeFile(text)
     })
@@ -58,10 +58,10 @@ export async function saveFile(path: string, text: string, mode = 0o600): Promis
     await rm(temporary, { force: true })
     throw error
   }
-  await writeDurably(dirname(path), 'r')
+  await writeAndSync(dirname(path), 'r')
 }
 
-async function writeDurably(
+async function writeAndSync(
   path: string,
   flags: 'wx' | 'r',
   write?: (file: Awaited<ReturnType<typeof open>>) => Promise<void>,
@@ -75,7 +75,7 @@ async function writeDurably(
   }
 }
 
-function temporaryBeside(path: string): string {
+function temporaryPathFor(path: string): string {
   return join(dirname(path), `.${basename(path)}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`)
 }
 
@@ -103,14 +103,14 @@ export function readTextIfExists(path: string, maxBytes = 16 * 1024 * 1024): str
     if (!found.isFile())
       throw new Error(found.isDirectory() ? 'it is a folder, not a file' : 'it is not a regular file')
     if (found.size > maxBytes) throw new Error(`it is larger than ${maxBytes} bytes`)
-    return decodeText(readFileSync(path))
+    return decodeUtf8(readFileSync(path))
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined
     throw error
   }
 }
 
-function decodeText(bytes: Uint8Array): string {
+function decodeUtf8(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch (error) {

@@ -18,14 +18,14 @@ export interface LogFileOptions {
   /** How many files there are at most, the current one included; 7 if left out. */
   readonly keep?: number
   /** The line that tells how many lines were lost. */
-  readonly lostLine: (lost: number) => string
+  readonly formatLostLine: (lost: number) => string
 }
 
 export interface LogFile {
   /** Appends a line that ends with a line break. */
   write(line: string): void
   /** Lines that could not be written and were not yet reported in the file. */
-  lost(): number
+  lostCount(): number
   close(): void
 }
 
@@ -35,7 +35,7 @@ interface OpenFile {
 }
 
 export function createLogFile(options: LogFileOptions): LogFile {
-  const { directory, name = 'gateway', maxBytes = 10 * 1024 * 1024, keep = 7, lostLine } = options
+  const { directory, name = 'gateway', maxBytes = 10 * 1024 * 1024, keep = 7, formatLostLine } = options
   const pathOf = (age: number) => join(directory, age === 0 ? `${name}.log` : `${name}.${age}.log`)
   let file: OpenFile | undefined
   let lost = 0
@@ -49,14 +49,14 @@ export function createLogFile(options: LogFileOptions): LogFile {
     if (file !== undefined) closeSync(file.descriptor)
     file = undefined
   }
-  const moveAside = () => {
+  const rotate = () => {
     closeFile()
-    for (let age = keep - 1; age > 0; age--) renameIfThere(pathOf(age - 1), pathOf(age))
+    for (let age = keep - 1; age > 0; age--) renameIfExists(pathOf(age - 1), pathOf(age))
   }
   const append = (bytes: Buffer) => {
     file ??= open()
     if (file.size > 0 && file.size + bytes.length > maxBytes) {
-      moveAside()
+      rotate()
       file = open()
     }
     let written = 0
@@ -73,14 +73,14 @@ export function createLogFile(options: LogFileOptions): LogFile {
   return {
     write: (line) => {
       try {
-        append(Buffer.from(lost === 0 ? line : lostLine(lost) + line))
+        append(Buffer.from(lost === 0 ? line : formatLostLine(lost) + line))
         lost = 0
       } catch {
         // There is no better place to report it than the file itself, once it takes lines again: see lostLine.
         lost += 1
       }
     },
-    lost: () => lost,
+    lostCount: () => lost,
     close: () => {
       try {
         closeFile()
@@ -92,7 +92,7 @@ export function createLogFile(options: LogFileOptions): LogFile {
   }
 }
 
-function renameIfThere(from: string, to: string): void {
+function renameIfExists(from: string, to: string): void {
   try {
     renameSync(from, to)
   } catch (error) {

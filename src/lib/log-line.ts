@@ -8,21 +8,21 @@
 const colours: Readonly<Record<string, string>> = { debug: '90', info: '32', warn: '33', error: '31' }
 
 /** Control characters, line separators and the marks that turn the direction of writing. */
-const dangerous =
+const controlCharacters =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the purpose
   /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
 
 /** Those of them that JSON does not escape by itself. */
-const dangerousInJson = /[\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
+const unescapedInJson = /[\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
 
 /** Escapes what JSON leaves as it is but a terminal or an editor acts upon. The text stays the same JSON. */
 export function escapeJsonLine(line: string): string {
-  return line.replace(dangerousInJson, unicodeEscape)
+  return line.replace(unescapedInJson, unicodeEscape)
 }
 
 /** A value with every dangerous character written out. */
-function printable(text: string): string {
-  return text.replace(dangerous, (character) => {
+function escapeControlCharacters(text: string): string {
+  return text.replace(controlCharacters, (character) => {
     if (character === '\n') return '\\n'
     return character === '\t' ? ' ' : unicodeEscape(character)
   })
@@ -33,19 +33,19 @@ function unicodeEscape(character: string): string {
 }
 
 /** One finished JSON line as people read it; the line itself where it is not JSON. Ends with a line break. */
-export function terminalLine(jsonLine: string, colour: boolean): string {
+export function formatTerminalLine(jsonLine: string, colour: boolean): string {
   const fields = parseFields(jsonLine)
-  if (fields === undefined) return `${printable(jsonLine.trimEnd())}\n`
+  if (fields === undefined) return `${escapeControlCharacters(jsonLine.trimEnd())}\n`
   const { level, time, msg, ...rest } = fields
   const paint = (code: string, text: string) => (colour ? `\u001b[${code}m${text}\u001b[0m` : text)
   const stacks: string[] = []
   const details = Object.entries(rest).map(
-    ([key, value]) => ` ${paint('2', `${printable(key)}=`)}${shown(value, stacks)}`,
+    ([key, value]) => ` ${paint('2', `${escapeControlCharacters(key)}=`)}${formatValue(value, stacks)}`,
   )
   const levelName = String(level)
-  const head = `${paint('2', clockTime(time))} ${paint(colours[levelName] ?? '0', printable(levelName).padEnd(5))}`
-  const trace = stacks.flatMap((stack) => stack.split('\n').map((line) => `\n    ${printable(line)}`))
-  return `${head} ${printable(String(msg ?? ''))}${details.join('')}${trace.join('')}\n`
+  const head = `${paint('2', clockTime(time))} ${paint(colours[levelName] ?? '0', escapeControlCharacters(levelName).padEnd(5))}`
+  const trace = stacks.flatMap((stack) => stack.split('\n').map((line) => `\n    ${escapeControlCharacters(line)}`))
+  return `${head} ${escapeControlCharacters(String(msg ?? ''))}${details.join('')}${trace.join('')}\n`
 }
 
 function parseFields(line: string): Record<string, unknown> | undefined {
@@ -67,10 +67,11 @@ function clockTime(time: unknown): string {
   return `${two(at.getHours())}:${two(at.getMinutes())}:${seconds}`
 }
 
-function shown(value: unknown, stacks: string[]): string {
-  if (typeof value === 'string') return /^[^\s"=]+$/.test(value) ? printable(value) : printable(JSON.stringify(value))
-  if (isErrorValue(value)) return printable(JSON.stringify(errorText(value, stacks)))
-  return printable(JSON.stringify(value) ?? 'undefined')
+function formatValue(value: unknown, stacks: string[]): string {
+  if (typeof value === 'string')
+    return /^[^\s"=]+$/.test(value) ? escapeControlCharacters(value) : escapeControlCharacters(JSON.stringify(value))
+  if (isErrorValue(value)) return escapeControlCharacters(JSON.stringify(formatError(value, stacks)))
+  return escapeControlCharacters(JSON.stringify(value) ?? 'undefined')
 }
 
 interface ErrorValue {
@@ -86,11 +87,11 @@ function isErrorValue(value: unknown): value is ErrorValue {
 }
 
 /** `message [code] (hint) ← cause`: an error as one sentence. */
-function errorText(error: ErrorValue, stacks: string[]): string {
+function formatError(error: ErrorValue, stacks: string[]): string {
   if (typeof error.stack === 'string') stacks.push(error.stack)
   const code = typeof error.code === 'string' ? ` [${error.code}]` : ''
   const hint = typeof error.hint === 'string' ? ` (${error.hint})` : ''
   if (error.cause === undefined) return `${error.message}${code}${hint}`
-  const cause = isErrorValue(error.cause) ? errorText(error.cause, stacks) : JSON.stringify(error.cause)
+  const cause = isErrorValue(error.cause) ? formatError(error.cause, stacks) : JSON.stringify(error.cause)
   return `${error.message}${code}${hint} ← ${cause}`
 }

@@ -43,7 +43,7 @@ function convert(value: unknown, options: LogValueOptions, depth: number, open: 
 
 function convertObject(value: object, options: LogValueOptions, depth: number, open: readonly object[]): unknown {
   if (open.includes(value)) return '[circular]'
-  if (value instanceof Error) return errorValue(value, options, depth, open)
+  if (value instanceof Error) return convertError(value, options, depth, open)
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'invalid date' : value.toISOString()
   if (value instanceof URL) return value.href
   if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`
@@ -62,7 +62,7 @@ function convertObject(value: object, options: LogValueOptions, depth: number, o
 }
 
 /** What is worth knowing of an error: kind, code, message, advice and what caused it. */
-function errorValue(error: Error, options: LogValueOptions, depth: number, open: readonly object[]): unknown {
+function convertError(error: Error, options: LogValueOptions, depth: number, open: readonly object[]): unknown {
   const within = [...open, error]
   const more = (value: unknown) => convert(value, options, depth + 1, within)
   const code = systemCode(error)

@@ -6,7 +6,7 @@
  */
 import { pino } from 'pino'
 import { createLogFile } from './log-file.ts'
-import { escapeJsonLine, terminalLine } from './log-line.ts'
+import { escapeJsonLine, formatTerminalLine } from './log-line.ts'
 import { toLogValue } from './log-value.ts'
 import type { Redactor } from './redact.ts'
 
@@ -59,7 +59,7 @@ export interface Log extends Logger {
   close(): void
 }
 
-const weight: Readonly<Record<LogLevel, number>> = { debug: 20, info: 30, warn: 40, error: 50 }
+const levelWeight: Readonly<Record<LogLevel, number>> = { debug: 20, info: 30, warn: 40, error: 50 }
 
 /**
  * The log of the process. Logging never throws and never stops the process: what cannot be written is dropped, counted,
@@ -67,10 +67,11 @@ const weight: Readonly<Record<LogLevel, number>> = { debug: 20, info: 30, warn: 
  */
 export function createLog(options: LogOptions): Log {
   const { stream, pretty, colour = pretty, clock = Date.now } = options
-  const notice = (level: LogLevel, message: string, fields: LogFields = {}) =>
+  const formatOwnLine = (level: LogLevel, message: string, fields: LogFields = {}) =>
     `${JSON.stringify({ level, time: new Date(clock()).toISOString(), ...fields, msg: message })}\n`
-  const lostLine = (lost: number) => notice('warn', 'log lines were lost because they could not be written', { lost })
-  const file = options.file === undefined ? undefined : createLogFile({ ...options.file, lostLine })
+  const formatLostLine = (lost: number) =>
+    formatOwnLine('warn', 'log lines were lost because they could not be written', { lost })
+  const file = options.file === undefined ? undefined : createLogFile({ ...options.file, formatLostLine })
   let level = options.level
   let lostOnStream = 0
 
@@ -78,13 +79,13 @@ export function createLog(options: LogOptions): Log {
   stream?.on?.('error', () => {
     lostOnStream += 1
   })
-  const show = (line: string) => (pretty ? terminalLine(line, colour) : line)
+  const show = (line: string) => (pretty ? formatTerminalLine(line, colour) : line)
   const write = (line: string) => {
-    const clean = withoutSecrets(line, options.redactor, (text) => notice('warn', text))
+    const clean = redactLine(line, options.redactor, (text) => formatOwnLine('warn', text))
     file?.write(clean)
     const lost = lostOnStream
     try {
-      stream?.write(lost === 0 ? show(clean) : show(lostLine(lost)) + show(clean))
+      stream?.write(lost === 0 ? show(clean) : show(formatLostLine(lost)) + show(clean))
       // Not to zero: the listener may have counted this very line.
       lostOnStream -= lost
     } catch {
@@ -103,11 +104,14 @@ export function createLog(options: LogOptions): Log {
     },
     { write },
   )
-  const plain = (fields: LogFields) => plainFields(fields, level === 'debug')
+  const plain = (fields: LogFields) => toPlainFields(fields, level === 'debug')
   const loggerOver = (target: Pick<typeof root, LogLevel | 'child'>): Logger => ({
-    debug: (fields, message) => (weight[level] <= weight.debug ? target.debug(plain(fields), message) : undefined),
-    info: (fields, message) => (weight[level] <= weight.info ? target.info(plain(fields), message) : undefined),
-    warn: (fields, message) => (weight[level] <= weight.warn ? target.warn(plain(fields), message) : undefined),
+    debug: (fields, message) =>
+      levelWeight[level] <= levelWeight.debug ? target.debug(plain(fields), message) : undefined,
+    info: (fields, message) =>
+      levelWeight[level] <= levelWeight.info ? target.info(plain(fields), message) : undefined,
+    warn: (fields, message) =>
+      levelWeight[level] <= levelWeight.warn ? target.warn(plain(fields), message) : undefined,
     error: (fields, message) => target.error(plain(fields), message),
     child: (fields) => loggerOver(target.child(plain(fields))),
   })
@@ -121,17 +125,17 @@ export function createLog(options: LogOptions): Log {
 }
 
 /** Names that the line itself needs; a field of that name gets an underscore. */
-const reserved = new Set(['level', 'time', 'msg'])
+const reservedFields = new Set(['level', 'time', 'msg'])
 
-function plainFields(fields: LogFields, stacks: boolean): Record<string, unknown> {
+function toPlainFields(fields: LogFields, stacks: boolean): Record<string, unknown> {
   const known = Object.entries(fields).filter(([, value]) => value !== undefined)
   return Object.fromEntries(
-    known.map(([key, value]) => [reserved.has(key) ? `${key}_` : key, toLogValue(value, { stacks })]),
+    known.map(([key, value]) => [reservedFields.has(key) ? `${key}_` : key, toLogValue(value, { stacks })]),
   )
 }
 
 /** The finished line without secrets and without characters that steer a terminal; JSON in any case. */
-function withoutSecrets(line: string, redactor: Redactor, asLine: (text: string) => string): string {
+function redactLine(line: string, redactor: Redactor, asLine: (text: string) => string): string {
   const body = line.trimEnd()
   const clean = redactor(body)
   if (clean === body || isJson(clean)) return `${escapeJsonLine(clean)}\n`

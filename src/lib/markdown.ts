@@ -13,18 +13,18 @@ export type { MarkedToken } from 'marked'
 export async function parseMarkdown(text: string): Promise<readonly MarkedToken[]> {
   const { lexMarkdown } = await import('./markdown-lexer.ts')
   try {
-    return lexMarkdown(text).filter(isKnown)
+    return lexMarkdown(text).filter(isMarkedToken)
   } catch {
     return [{ type: 'paragraph', raw: text, text, tokens: [{ type: 'text', raw: text, text, escaped: false }] }]
   }
 }
 
 /** Tokens of `marked` itself; others come only from extensions, and there are none. */
-function isKnown(token: Token): token is MarkedToken {
-  return known.has(token.type)
+function isMarkedToken(token: Token): token is MarkedToken {
+  return knownTokenTypes.has(token.type)
 }
 
-const known: ReadonlySet<string> = new Set<MarkedToken['type']>([
+const knownTokenTypes: ReadonlySet<string> = new Set<MarkedToken['type']>([
   'blockquote',
   'br',
   'checkbox',

@@ -5,10 +5,10 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { systemCode } from './errors.ts'
 
 /** How often a group that was asked to end is looked at. */
-const lookEveryMs = 20
+const pollIntervalMs = 20
 
 /** Sends a signal to the group; false when the group is gone. Throws what is neither. */
-export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
+export function signalProcessGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(-pid, signal)
     return true
@@ -25,12 +25,12 @@ export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
  * Asks the group to end, waits at most `graceMs`, then ends it by force. Resolves when the group is gone or SIGKILL is
  * on its way: a zombie that nobody collects would keep the group's id for ever, so its end is not awaited.
  */
-export async function endGroup(pid: number, graceMs: number): Promise<void> {
-  if (!signalGroup(pid, 'SIGTERM')) return
+export async function terminateProcessGroup(pid: number, graceMs: number): Promise<void> {
+  if (!signalProcessGroup(pid, 'SIGTERM')) return
   const lastLook = performance.now() + graceMs
   while (performance.now() < lastLook) {
-    await wait(lookEveryMs)
-    if (!signalGroup(pid, 0)) return
+    await wait(pollIntervalMs)
+    if (!signalProcessGroup(pid, 0)) return
   }
-  signalGroup(pid, 'SIGKILL')
+  signalProcessGroup(pid, 'SIGKILL')
 }

@@ -4,7 +4,7 @@
  * Runs over every log line, so each pattern is anchored on a rare literal and bounded: time grows with the length only.
  * Ordinary text must come through untouched, or people stop trusting the log.
  */
-import { type Range, secretLooking } from './redact-patterns.ts'
+import { findSecretRanges, type TextRange } from './redact-patterns.ts'
 
 /** Gives the text without its secrets. Never throws. Works on finished JSON lines too: they stay JSON. */
 export type Redactor = (text: string) => string
@@ -17,9 +17,9 @@ export interface RedactorOptions {
 }
 
 /** What stands where a secret was. */
-const redacted = '[redacted]'
+const redactedText = '[redacted]'
 
-const shortestSecret = 6
+const minSecretLength = 6
 
 export function createRedactor({ secrets, knownOnly = false }: RedactorOptions): Redactor {
   let known: readonly string[] = []
@@ -27,24 +27,24 @@ export function createRedactor({ secrets, knownOnly = false }: RedactorOptions):
   return (text) => {
     const current = secrets()
     if (current !== known) {
-      if (!sameItems(current, known)) pattern = patternOf(current)
+      if (!sameItems(current, known)) pattern = buildPattern(current)
       known = current
     }
     // Both look at the untouched text: what one takes out must not hide from the other what is left of a secret.
-    const ranges = knownOnly ? [] : secretLooking(text)
+    const ranges = knownOnly ? [] : findSecretRanges(text)
     if (pattern !== undefined && text.search(pattern) !== -1) {
       for (const match of text.matchAll(pattern)) ranges.push([match.index, match.index + match[0].length])
     }
-    return ranges.length === 0 ? text : without(text, ranges)
+    return ranges.length === 0 ? text : replaceRanges(text, ranges)
   }
 }
 
-function without(text: string, ranges: Range[]): string {
+function replaceRanges(text: string, ranges: TextRange[]): string {
   ranges.sort(([one], [other]) => one - other)
   let clean = ''
   let upTo = 0
   for (const [from, to] of ranges) {
-    if (from >= upTo) clean += text.slice(upTo, from) + redacted
+    if (from >= upTo) clean += text.slice(upTo, from) + redactedText
     upTo = Math.max(upTo, to)
   }
   return clean + text.slice(upTo)
@@ -54,11 +54,11 @@ function sameItems(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((item, index) => item === other[index])
 }
 
-function patternOf(secrets: readonly string[]): RegExp | undefined {
+function buildPattern(secrets: readonly string[]): RegExp | undefined {
   const forms = new Set<string>()
   for (const secret of secrets) {
-    if (secret.length < shortestSecret) continue
-    for (const form of formsOf(secret)) if (form.length >= shortestSecret) forms.add(form)
+    if (secret.length < minSecretLength) continue
+    for (const form of encodedForms(secret)) if (form.length >= minSecretLength) forms.add(form)
   }
   if (forms.size === 0) return undefined
   // The longest first: a secret that contains another one goes as a whole.
@@ -67,7 +67,7 @@ function patternOf(secrets: readonly string[]): RegExp | undefined {
 }
 
 /** The secret itself, inside JSON, inside JSON inside JSON, inside a URL, and in base64. */
-function formsOf(secret: string): string[] {
+function encodedForms(secret: string): string[] {
   const json = JSON.stringify(secret).slice(1, -1)
   return [
     secret,

@@ -6,13 +6,13 @@ import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { sep } from 'node:path'
 import { systemCode } from './errors.ts'
 
-export type Verdict = { readonly ok: true } | { readonly ok: false; readonly reason: string }
+export type FileSafetyResult = { readonly ok: true } | { readonly ok: false; readonly reason: string }
 
 /** A page or two; what is longer is no manifest, and reading it would take seconds. */
 const maxManifestBytes = 65_536
 
 /** The real place of a folder of hooks or plugins, which may itself be linked. Throws the system's error. */
-export function rootOf(path: string): string {
+export function resolveRoot(path: string): string {
   return realpathSync.native(path)
 }
 
@@ -30,11 +30,11 @@ export function readManifest(
   if (!found.isFile()) return { reason: `${file}: expected a file` }
   if (found.size > maxManifestBytes)
     return { reason: `${file}: expected at most ${maxManifestBytes} bytes, found ${found.size}` }
-  const inside = isInside([folder, file], root)
-  return inside.ok ? decoded(file) : { reason: inside.reason }
+  const inside = checkInsideRoot([folder, file], root)
+  return inside.ok ? readUtf8(file) : { reason: inside.reason }
 }
 
-function decoded(file: string): { readonly text: string } | { readonly reason: string } {
+function readUtf8(file: string): { readonly text: string } | { readonly reason: string } {
   try {
     return { text: new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file)) }
   } catch (error) {
@@ -44,8 +44,8 @@ function decoded(file: string): { readonly text: string } | { readonly reason: s
 }
 
 /** Throws the system's error. */
-export function isHarmless(paths: readonly string[], root: string): Verdict {
-  const inside = isInside(paths, root)
+export function checkFileSafety(paths: readonly string[], root: string): FileSafetyResult {
+  const inside = checkInsideRoot(paths, root)
   if (!inside.ok) return inside
   for (const path of [root, ...paths]) {
     // Windows has no such rights; its numbers mean nothing here.
@@ -56,7 +56,7 @@ export function isHarmless(paths: readonly string[], root: string): Verdict {
 }
 
 /** What lies in the folder and is no link cannot lead anywhere else. */
-function isInside(paths: readonly string[], root: string): Verdict {
+function checkInsideRoot(paths: readonly string[], root: string): FileSafetyResult {
   for (const path of paths) {
     if (!lstatSync(path).isSymbolicLink()) continue
     const real = realpathSync.native(path)

@@ -3,12 +3,12 @@
  */
 export interface TableStyle {
   /** Between two columns. */
-  readonly between: string
+  readonly columnSeparator: string
   /** The sign of the line under the head, and what stands in it between two columns. */
-  readonly rule: string
-  readonly crossing: string
+  readonly ruleCharacter: string
+  readonly ruleSeparator: string
   /** No column is narrower; 0. */
-  readonly leastWidth?: number
+  readonly minColumnWidth?: number
 }
 
 export type Align = 'left' | 'right' | 'center' | null
@@ -17,33 +17,39 @@ export type Align = 'left' | 'right' | 'center' | null
  * The lines of a table: head, rule, rows. The first row is the head; each cell is one line of plain text, and rows may be
  * of different lengths.
  */
-export function drawTable(rows: readonly (readonly string[])[], aligns: readonly Align[], style: TableStyle): string[] {
-  const { between, rule, crossing } = style
+export function formatTable(
+  rows: readonly (readonly string[])[],
+  aligns: readonly Align[],
+  style: TableStyle,
+): string[] {
+  const { columnSeparator, ruleCharacter, ruleSeparator } = style
   const widths = columnWidths(rows, style)
   const lines = rows.map((row) =>
     widths
-      .map((width, at) => padded(row[at] ?? '', width, aligns[at] ?? null))
-      .join(between)
+      .map((width, at) => padCell(row[at] ?? '', width, aligns[at] ?? null))
+      .join(columnSeparator)
       .trimEnd(),
   )
   const [head = '', ...body] = lines
-  return [head, widths.map((width) => rule.repeat(width)).join(crossing), ...body]
+  return [head, widths.map((width) => ruleCharacter.repeat(width)).join(ruleSeparator), ...body]
 }
 
 /** How many columns of the font a table takes, without drawing it: one long cell makes every line as long. */
 export function tableWidth(rows: readonly (readonly string[])[], style: TableStyle): number {
   const widths = columnWidths(rows, style)
-  return widths.reduce((sum, width) => sum + width, 0) + Math.max(0, widths.length - 1) * displayWidth(style.between)
-}
-
-function columnWidths(rows: readonly (readonly string[])[], { leastWidth = 0 }: TableStyle): number[] {
-  const columns = Math.max(0, ...rows.map((row) => row.length))
-  return Array.from({ length: columns }, (_, at) =>
-    Math.max(leastWidth, ...rows.map((row) => displayWidth(row[at] ?? ''))),
+  return (
+    widths.reduce((sum, width) => sum + width, 0) + Math.max(0, widths.length - 1) * displayWidth(style.columnSeparator)
   )
 }
 
-function padded(cell: string, width: number, align: Align): string {
+function columnWidths(rows: readonly (readonly string[])[], { minColumnWidth = 0 }: TableStyle): number[] {
+  const columns = Math.max(0, ...rows.map((row) => row.length))
+  return Array.from({ length: columns }, (_, at) =>
+    Math.max(minColumnWidth, ...rows.map((row) => displayWidth(row[at] ?? ''))),
+  )
+}
+
+function padCell(cell: string, width: number, align: Align): string {
   const room = width - displayWidth(cell)
   const before = align === 'right' ? room : align === 'center' ? Math.floor(room / 2) : 0
   return `${' '.repeat(before)}${cell}${' '.repeat(room - before)}`
@@ -53,11 +59,11 @@ function padded(cell: string, width: number, align: Align): string {
 export function displayWidth(text: string): number {
   let columns = 0
   for (const letter of text) {
-    if (!none.test(letter)) columns += wide.test(letter) ? 2 : 1
+    if (!zeroWidth.test(letter)) columns += doubleWidth.test(letter) ? 2 : 1
   }
   return columns
 }
 
-const wide =
+const doubleWidth =
   /[\u1100-\u115F\u2E80-\u303E\u3041-\u33FF\u3400-\u4DBF\u4E00-\u9FFF\uA000-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6]|[\u{1F300}-\u{1F64F}\u{1F680}-\u{1F6FF}\u{1F900}-\u{1FAFF}\u{20000}-\u{3FFFD}]|\p{Emoji_Presentation}/u
-const none = /[\p{Mn}\p{Me}\p{Cf}]/u
+const zeroWidth = /[\p{Mn}\p{Me}\p{Cf}]/u

@@ -32,7 +32,7 @@ function editList(document: Document, { path, add, remove = [] }: ListEdit): boo
   if (after.length === before.length && after.every((value, index) => value === before[index])) return false
   const list = document.getIn(path)
   if (!isSeq(list)) {
-    makeRoom(document, path)
+    ensureParents(document, path)
     document.setIn(path, document.createNode(after))
     return true
   }
@@ -50,7 +50,7 @@ function valuesAt(document: Document, path: ListEdit['path']): string[] {
 }
 
 /** `plugins:` with nothing behind it becomes a mapping. */
-function makeRoom(document: Document, path: ListEdit['path']): void {
+function ensureParents(document: Document, path: ListEdit['path']): void {
   if (document.contents === null || (isScalar(document.contents) && document.contents.value === null)) {
     const { comment, commentBefore } = document
     document.contents = document.createNode({})

@@ -25,7 +25,7 @@ const meanings: Readonly<Record<string, string>> = {
 }
 
 /** @param message the library's sentence, cut where it begins to quote the file */
-export function yamlMessage(code: string, message: string): string {
+export function formatYamlMessage(code: string, message: string): string {
   const meaning = meanings[code]
   if (meaning !== undefined) return meaning
   const sentence = message.replace(/:\s.*$/s, '')

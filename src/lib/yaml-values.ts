@@ -11,24 +11,24 @@ export interface Position {
 export type PathPart = string | number
 
 /** Where a value stands: offsets of its key and of itself, and the same for what is inside. */
-export interface Place {
+export interface SourceOffsets {
   readonly key: number
   readonly value: number
-  readonly children?: ReadonlyMap<string, Place>
+  readonly children?: ReadonlyMap<string, SourceOffsets>
 }
 
 export interface Converted {
   readonly value: unknown
-  readonly place: Place
+  readonly offsets: SourceOffsets
 }
 
-export type Report = (offset: number, message: string) => void
+export type ReportIssue = (offset: number, message: string) => void
 
 /** What stands in the mapping itself, or was merged before, wins. */
-export function inherit(
-  { value, place }: Converted,
+export function mergeInherited(
+  { value, offsets: place }: Converted,
   entries: Map<string, unknown>,
-  children: Map<string, Place>,
+  children: Map<string, SourceOffsets>,
 ): void {
   for (const [name, inherited] of Object.entries(value ?? {})) {
     if (entries.has(name)) continue
@@ -38,7 +38,7 @@ export function inherit(
 }
 
 /** Lets through what JSON knows. Reports the rest and gives null. */
-export function plainScalar(value: unknown, source: string | undefined, at: number, report: Report): unknown {
+export function toPlainScalar(value: unknown, source: string | undefined, at: number, report: ReportIssue): unknown {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value
   if (typeof value === 'number' && Number.isFinite(value)) {
     const digits = source !== undefined && /^[-+]?\d+$/.test(source)
@@ -49,7 +49,7 @@ export function plainScalar(value: unknown, source: string | undefined, at: numb
 }
 
 /** The offset of a path, or of the nearest enclosing place that exists. */
-export function offsetOf(root: Place, path: readonly PathPart[], at: 'key' | 'value'): number {
+export function offsetOf(root: SourceOffsets, path: readonly PathPart[], at: 'key' | 'value'): number {
   let place = root
   for (const part of path) {
     const next = place.children?.get(String(part))
@@ -61,9 +61,9 @@ export function offsetOf(root: Place, path: readonly PathPart[], at: 'key' | 'va
 
 /** The control characters that YAML forbids. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the purpose
-export const unprintable = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/
+export const controlCharacters = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/
 
 /** A key as a message may show it. */
-export function shown(name: string): string {
+export function quoteKey(name: string): string {
   return JSON.stringify(name.length > 60 ? `${name.slice(0, 60)}…` : name)
 }

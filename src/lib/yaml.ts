@@ -17,23 +17,23 @@ import {
   type Pair,
   Parser,
 } from 'yaml'
-import { yamlMessage } from './yaml-messages.ts'
+import { formatYamlMessage } from './yaml-messages.ts'
 import {
   type Converted,
-  inherit,
+  controlCharacters,
+  mergeInherited,
   offsetOf,
   type PathPart,
-  type Place,
   type Position,
-  plainScalar,
-  type Report,
-  shown,
-  unprintable,
+  quoteKey,
+  type ReportIssue,
+  type SourceOffsets,
+  toPlainScalar,
 } from './yaml-values.ts'
 
 export type { PathPart, Position } from './yaml-values.ts'
 
-interface YamlProblem extends Position {
+interface YamlIssue extends Position {
   readonly file: string
   readonly message: string
 }
@@ -44,7 +44,7 @@ export interface ParsedYaml {
   readonly value: unknown
   /** Where a value (or its key) stands; the nearest enclosing place for a path that is not in the file. */
   positionOf(path: readonly PathPart[], at?: 'key' | 'value'): Position
-  readonly problems: readonly YamlProblem[]
+  readonly issues: readonly YamlIssue[]
 }
 
 export interface YamlLimits {
@@ -57,7 +57,7 @@ export interface YamlLimits {
 
 /** Bounds the time that a broken file can take; enough for some 40,000 lines. */
 const maxLexemes = 200_000
-const maxProblems = 50
+const maxIssues = 50
 
 const plainTags = new Set(
   ['str', 'int', 'float', 'bool', 'null', 'map', 'seq'].map((name) => `tag:yaml.org,2002:${name}`),
@@ -73,16 +73,16 @@ export function parseYaml(text: string, file: string, limits: YamlLimits = {}): 
   const source = text.startsWith('\uFEFF') ? text.slice(1) : text
   const lines = new LineCounter()
   const found: { offset: number; message: string }[] = []
-  const report: Report = (offset, message) => {
+  const report: ReportIssue = (offset, message) => {
     found.push({ offset, message })
   }
-  const place = (offset: number): Position => {
+  const locate = (offset: number): Position => {
     const { line, col } = lines.linePos(offset)
     return { line: Math.max(line, 1), column: Math.max(col, 1) }
   }
 
-  let root: Converted = { value: null, place: { key: 0, value: 0 } }
-  const control = unprintable.exec(source)
+  let root: Converted = { value: null, offsets: { key: 0, value: 0 } }
+  const control = controlCharacters.exec(source)
   if (source.length > maxChars) report(0, `the file is larger than ${maxChars} characters`)
   else if (control !== null)
     report(countTo(lines, source, control.index), 'a control character: this is not a text file')
@@ -91,12 +91,12 @@ export function parseYaml(text: string, file: string, limits: YamlLimits = {}): 
     if (document !== undefined) root = convertDocument(document, maxDepth, maxAliased, report)
   }
   found.sort((one, other) => one.offset - other.offset)
-  const problems = found.slice(0, maxProblems).map(({ offset, message }) => ({ file, ...place(offset), message }))
+  const issues = found.slice(0, maxIssues).map(({ offset, message }) => ({ file, ...locate(offset), message }))
   return {
     file,
-    value: problems.length === 0 ? root.value : null,
-    positionOf: (path, at = 'value') => place(offsetOf(root.place, path, at)),
-    problems,
+    value: issues.length === 0 ? root.value : null,
+    positionOf: (path, at = 'value') => locate(offsetOf(root.offsets, path, at)),
+    issues,
   }
 }
 
@@ -109,7 +109,12 @@ function countTo(lines: LineCounter, source: string, offset: number): number {
 }
 
 /** Lexes by hand, so that a deep or endless document is refused while it is read and not when the stack overflows. */
-function compose(source: string, lines: LineCounter, maxDepth: number, report: Report): Document.Parsed | undefined {
+function compose(
+  source: string,
+  lines: LineCounter,
+  maxDepth: number,
+  report: ReportIssue,
+): Document.Parsed | undefined {
   const parser = new Parser(lines.addNewLine)
   const composer = new Composer({
     schema: 'core',
@@ -128,8 +133,8 @@ function compose(source: string, lines: LineCounter, maxDepth: number, report: R
     lexemes += 1
     // The stack also holds the document and the scalar at hand.
     if (parser.stack.length > maxDepth + 2)
-      return refuse(report, parser.offset, `nested deeper than ${maxDepth} levels`)
-    if (lexemes > maxLexemes) return refuse(report, parser.offset, 'the file has too many parts to be read')
+      return reportAndStop(report, parser.offset, `nested deeper than ${maxDepth} levels`)
+    if (lexemes > maxLexemes) return reportAndStop(report, parser.offset, 'the file has too many parts to be read')
     if (documents.length > 1) break
   }
   for (const token of parser.end()) documents.push(...composer.next(token))
@@ -141,17 +146,22 @@ function compose(source: string, lines: LineCounter, maxDepth: number, report: R
     const { line } = lines.linePos(error.pos[0])
     // After a mistake the reader stumbles over everything up to the next line that makes sense.
     const stumble = error.code === 'UNEXPECTED_TOKEN' && lastLine !== -1 && line <= lastLine + 1
-    if (!stumble) report(error.pos[0], yamlMessage(error.code, error.message))
+    if (!stumble) report(error.pos[0], formatYamlMessage(error.code, error.message))
     lastLine = Math.max(line, lastLine)
   }
   return document
 }
 
-function refuse(report: Report, offset: number, message: string): undefined {
+function reportAndStop(report: ReportIssue, offset: number, message: string): undefined {
   report(offset, message)
 }
 
-function convertDocument(document: Document.Parsed, maxDepth: number, maxAliased: number, report: Report): Converted {
+function convertDocument(
+  document: Document.Parsed,
+  maxDepth: number,
+  maxAliased: number,
+  report: ReportIssue,
+): Converted {
   const targets = aliasTargets(document.contents)
   const open = new Set<Node>()
   /** How many aliases and merge keys are being unfolded right now, and how many values they made so far. */
@@ -162,7 +172,7 @@ function convertDocument(document: Document.Parsed, maxDepth: number, maxAliased
 
   const convert = (node: Node | null, key: number, depth: number): Converted => {
     const start = node?.range?.[0] ?? key
-    const nothing = { value: null, place: { key, value: start } }
+    const nothing = { value: null, offsets: { key, value: start } }
     if (node === null) return nothing
     if (unfolding > 0) unfolded += 1
     const refusal = refusalOf(node, depth)
@@ -172,11 +182,12 @@ function convertDocument(document: Document.Parsed, maxDepth: number, maxAliased
     }
     if (unfolded > maxAliased) return nothing
     if (isAlias(node)) return unfold(targets.get(node) ?? null, key, depth)
-    if (isScalar(node)) return { value: plainScalar(node.value, node.source, start, report), place: nothing.place }
+    if (isScalar(node))
+      return { value: toPlainScalar(node.value, node.source, start, report), offsets: nothing.offsets }
     open.add(node)
     const converted = isMap(node) ? convertMap(node.items, depth) : convertList(isSeq(node) ? node.items : [], depth)
     open.delete(node)
-    return { value: converted.value, place: { key, value: start, children: converted.children } }
+    return { value: converted.value, offsets: { key, value: start, children: converted.children } }
   }
 
   const refusalOf = (node: Node, depth: number): string | undefined => {
@@ -201,11 +212,11 @@ function convertDocument(document: Document.Parsed, maxDepth: number, maxAliased
   }
 
   const convertList = (nodes: readonly unknown[], depth: number) => {
-    const children = new Map<string, Place>()
+    const children = new Map<string, SourceOffsets>()
     const value = nodes.map((item, index) => {
       const node = asNode(item)
       const converted = convert(node, node?.range?.[0] ?? 0, depth + 1)
-      children.set(String(index), converted.place)
+      children.set(String(index), converted.offsets)
       return converted.value
     })
     return { value, children }
@@ -213,7 +224,7 @@ function convertDocument(document: Document.Parsed, maxDepth: number, maxAliased
 
   const convertMap = (pairs: readonly Pair[], depth: number) => {
     const entries = new Map<string, unknown>()
-    const children = new Map<string, Place>()
+    const children = new Map<string, SourceOffsets>()
     const merged: Converted[] = []
     for (const pair of pairs) {
       const keyNode = asNode(pair.key)
@@ -224,12 +235,12 @@ function convertDocument(document: Document.Parsed, maxDepth: number, maxAliased
       }
       const name = keyName(keyNode, at, report)
       if (name === undefined) continue
-      if (children.has(name)) report(at, `the key ${shown(name)} is there twice`)
+      if (children.has(name)) report(at, `the key ${quoteKey(name)} is there twice`)
       const converted = convert(asNode(pair.value), at, depth + 1)
       entries.set(name, converted.value)
-      children.set(name, converted.place)
+      children.set(name, converted.offsets)
     }
-    for (const source of merged) inherit(source, entries, children)
+    for (const source of merged) mergeInherited(source, entries, children)
     return { value: Object.fromEntries(entries), children }
   }
 
@@ -263,7 +274,7 @@ function asNode(value: unknown): Node | null {
   return isAlias(value) || isScalar(value) || isMap(value) || isSeq(value) ? value : null
 }
 
-function keyName(node: Node | null, at: number, report: Report): string | undefined {
+function keyName(node: Node | null, at: number, report: ReportIssue): string | undefined {
   const name = isScalar(node) && node.value !== null ? (node.source ?? String(node.value)) : undefined
   if (name === undefined) report(at, 'a key must be a plain word or text')
   else if (name === '__proto__') report(at, 'the key "__proto__" is not allowed')
@@ -275,11 +286,11 @@ function isMergeKey(node: Node | null): boolean {
   return isScalar(node) && node.type === 'PLAIN' && node.value === '<<'
 }
 
-function mergeSources(source: Converted, at: number, report: Report): Converted[] {
-  const { value, place } = source
+function mergeSources(source: Converted, at: number, report: ReportIssue): Converted[] {
+  const { value, offsets } = source
   if (Array.isArray(value)) {
     return value.flatMap((item, index) =>
-      mergeSources({ value: item, place: place.children?.get(String(index)) ?? place }, at, report),
+      mergeSources({ value: item, offsets: offsets.children?.get(String(index)) ?? offsets }, at, report),
     )
   }
   if (typeof value === 'object' && value !== null) return [source]

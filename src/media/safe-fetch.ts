@@ -9,11 +9,11 @@ import { get as getHttp, type IncomingMessage } from 'node:http'
 import { get as getHttps } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import { systemCode } from '../lib/errors.ts'
-import { orAborted } from '../lib/wait.ts'
-import { FileProblem } from './problem.ts'
+import { raceAbort } from '../lib/timers.ts'
+import { MediaError } from './media-error.ts'
 import { isPublicAddress } from './public-address.ts'
 
-export interface FetchRequest {
+export interface SafeFetchRequest {
   readonly url: string
   /** For the origin of `url` only. */
   readonly headers?: Readonly<Record<string, string>> | undefined
@@ -24,18 +24,18 @@ export interface FetchRequest {
   readonly maxBytes: number
 }
 
-export interface FetchDeps {
+export interface SafeFetchOptions {
   /** Nothing came for so long. */
-  readonly idleMs: number
+  readonly idleTimeoutMs: number
   /** From the first step to the last byte. */
-  readonly totalMs: number
+  readonly totalTimeoutMs: number
   /** All addresses of a name; the system's own resolver if left out. */
-  readonly resolve?: (name: string) => Promise<readonly Address[]>
+  readonly resolve?: (name: string) => Promise<readonly ResolvedAddress[]>
   /** Which addresses may be reached; those of the open internet if left out. */
   readonly isAllowed?: (address: string) => boolean
 }
 
-interface Address {
+interface ResolvedAddress {
   readonly address: string
   readonly family: number
 }
@@ -47,132 +47,138 @@ const maxRedirects = 5
  * Rejects with a `FileProblem`, with what `take` threw, or with the signal's reason.
  */
 export async function safeFetch(
-  request: FetchRequest,
-  take: (bytes: Uint8Array) => Promise<void>,
+  request: SafeFetchRequest,
+  onChunk: (bytes: Uint8Array) => Promise<void>,
   signal: AbortSignal,
-  deps: FetchDeps,
+  deps: SafeFetchOptions,
 ): Promise<{ contentType: string }> {
-  const limit = new AbortController()
-  const late = () => limit.abort(new FileProblem('it did not arrive in time'))
-  const total = setTimeout(late, deps.totalMs)
-  const idle = setTimeout(late, deps.idleMs)
-  const either = AbortSignal.any([signal, limit.signal])
-  let taking = false
+  const timeoutController = new AbortController()
+  const onTimeout = () => timeoutController.abort(new MediaError('it did not arrive in time'))
+  const total = setTimeout(onTimeout, deps.totalTimeoutMs)
+  const idle = setTimeout(onTimeout, deps.idleTimeoutMs)
+  const combinedSignal = AbortSignal.any([signal, timeoutController.signal])
+  let inCallback = false
   try {
-    const response = await follow(request, either, deps, idle)
+    const response = await followRedirects(request, combinedSignal, deps, idle)
     const contentType = response.headers['content-type'] ?? ''
-    if (isType(contentType, request.refusedType)) throw refusedCredentials()
-    const cap = cappedAt(request.maxBytes)
-    cap(0, Number(response.headers['content-length'] ?? 0))
+    if (hasContentType(contentType, request.refusedType)) throw credentialsRejectedError()
+    const checkSize = createSizeLimit(request.maxBytes)
+    checkSize(0, Number(response.headers['content-length'] ?? 0))
     for await (const bytes of response) {
       idle.refresh()
-      cap(bytes.length)
-      taking = true
-      await take(bytes)
-      taking = false
+      checkSize(bytes.length)
+      inCallback = true
+      await onChunk(bytes)
+      inCallback = false
     }
     return { contentType }
   } catch (error) {
-    if (taking) throw error
+    if (inCallback) throw error
     signal.throwIfAborted()
-    throw limit.signal.aborted ? limit.signal.reason : problemOf(error)
+    throw timeoutController.signal.aborted ? timeoutController.signal.reason : toMediaError(error)
   } finally {
     clearTimeout(total)
     clearTimeout(idle)
     // A response that was not read to its end would hold its connection.
-    limit.abort()
+    timeoutController.abort()
   }
 }
 
-export function refusedCredentials(): FileProblem {
-  return new FileProblem('the platform did not accept our credentials')
+export function credentialsRejectedError(): MediaError {
+  return new MediaError('the platform did not accept our credentials')
 }
 
-export function tooLarge(maxBytes: number): FileProblem {
+export function tooLargeError(maxBytes: number): MediaError {
   const mb = Math.round(maxBytes / 104_857.6) / 10
-  return new FileProblem(`it is larger than ${mb} MB, the most that is fetched`)
+  return new MediaError(`it is larger than ${mb} MB, the most that is fetched`)
 }
 
-function isType(contentType: string, type: string | undefined): boolean {
+function hasContentType(contentType: string, type: string | undefined): boolean {
   return type !== undefined && contentType.split(';', 1)[0]?.trim().toLowerCase() === type.toLowerCase()
 }
 
 /** Throws as soon as more has come, or was announced, than is allowed. */
-function cappedAt(maxBytes: number): (more: number, announced?: number) => void {
+function createSizeLimit(maxBytes: number): (more: number, announced?: number) => void {
   let bytes = 0
   return (more, announced = 0) => {
     bytes += more
     if (Math.max(bytes, announced) <= maxBytes) return
-    throw tooLarge(maxBytes)
+    throw tooLargeError(maxBytes)
   }
 }
 
 /** The answer that is no redirect any more. */
-async function follow(
-  { url, headers, trusted }: FetchRequest,
+async function followRedirects(
+  { url, headers, trusted }: SafeFetchRequest,
   signal: AbortSignal,
-  deps: FetchDeps,
+  deps: SafeFetchOptions,
   idle: NodeJS.Timeout,
 ): Promise<IncomingMessage> {
-  let at = addressOf(url)
-  let own = headers ?? {}
+  let currentUrl = parseHttpUrl(url)
+  let currentHeaders = headers ?? {}
   for (let hops = 0; hops <= maxRedirects; hops += 1) {
-    const response = await ask(at, own, await lookupFor(at, trusted, signal, deps), signal)
+    const response = await sendRequest(
+      currentUrl,
+      currentHeaders,
+      await createPinnedLookup(currentUrl, trusted, signal, deps),
+      signal,
+    )
     idle.refresh()
     const { statusCode = 0 } = response
     if (statusCode === 200) return response
     response.destroy()
     const { location } = response.headers
     if (![301, 302, 303, 307, 308].includes(statusCode) || location === undefined) {
-      throw new FileProblem(`the server answered ${statusCode}`)
+      throw new MediaError(`the server answered ${statusCode}`)
     }
-    const next = addressOf(location, at.href)
+    const next = parseHttpUrl(location, currentUrl.href)
     // What proves who we are is for the server it was meant for, and does not come back with a further redirect.
-    if (next.origin !== at.origin) own = {}
-    at = next
+    if (next.origin !== currentUrl.origin) currentHeaders = {}
+    currentUrl = next
   }
-  throw new FileProblem('the server sent us from one address to the next')
+  throw new MediaError('the server sent us from one address to the next')
 }
 
-function addressOf(text: string, base?: string): URL {
+function parseHttpUrl(text: string, base?: string): URL {
   const url = URL.parse(text, base)
-  if (url === null) throw new FileProblem('its address cannot be read')
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw notAllowed('it is not one of the web')
-  if (url.username !== '' || url.password !== '') throw notAllowed('it carries a name or a password')
+  if (url === null) throw new MediaError('its address cannot be read')
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw addressNotAllowedError('it is not one of the web')
+  if (url.username !== '' || url.password !== '') throw addressNotAllowedError('it carries a name or a password')
   return url
 }
 
-function notAllowed(reason: string): FileProblem {
-  return new FileProblem(`its address is not allowed: ${reason}`)
+function addressNotAllowedError(reason: string): MediaError {
+  return new MediaError(`its address is not allowed: ${reason}`)
 }
 
 /** How the connection finds its address: by the answers that were looked at, and no others. */
-async function lookupFor(
+async function createPinnedLookup(
   { hostname, origin }: URL,
   trusted: string | undefined,
   signal: AbortSignal,
-  deps: FetchDeps,
+  deps: SafeFetchOptions,
 ): Promise<LookupFunction | undefined> {
   if (trusted !== undefined && URL.parse(trusted)?.origin === origin) return undefined
-  const { resolve = resolveName, isAllowed = isPublicAddress } = deps
+  const { resolve = resolveAllAddresses, isAllowed = isPublicAddress } = deps
   const name = hostname.replace(/^\[|\]$/g, '')
   const addresses =
     // Name servers cannot be called off; what they say later is dropped.
-    isIP(name) === 0 ? await orAborted(resolve(name), signal) : [{ address: name, family: isIP(name) }]
+    isIP(name) === 0 ? await raceAbort(resolve(name), signal) : [{ address: name, family: isIP(name) }]
   const [first] = addresses
-  if (first === undefined) throw new FileProblem('its address leads nowhere')
-  if (!addresses.every(({ address }) => isAllowed(address))) throw notAllowed('it does not lead to the open internet')
+  if (first === undefined) throw new MediaError('its address leads nowhere')
+  if (!addresses.every(({ address }) => isAllowed(address)))
+    throw addressNotAllowedError('it does not lead to the open internet')
   return (_name, options, answer) => {
     if (options.all === true) answer(null, [...addresses])
     else answer(null, first.address, first.family)
   }
 }
 
-function resolveName(name: string): Promise<readonly Address[]> {
+function resolveAllAddresses(name: string): Promise<readonly ResolvedAddress[]> {
   return lookup(name, { all: true })
 }
 
-function ask(
+function sendRequest(
   url: URL,
   headers: Readonly<Record<string, string>>,
   lookup: LookupFunction | undefined,
@@ -187,7 +193,7 @@ function ask(
   })
 }
 
-function problemOf(error: unknown): FileProblem {
-  if (error instanceof FileProblem) return error
-  return new FileProblem(`the server cannot be reached (${systemCode(error) ?? 'no reason given'})`, { cause: error })
+function toMediaError(error: unknown): MediaError {
+  if (error instanceof MediaError) return error
+  return new MediaError(`the server cannot be reached (${systemCode(error) ?? 'no reason given'})`, { cause: error })
 }

@@ -58,13 +58,13 @@ export interface MessageEvent {
   }
   readonly metadata?: Readonly<Record<string, string>>
   /** Present where no chat waits for the answer: the event is a task that the gateway works on in the background. */
-  readonly task?: Task
+  readonly task?: BackgroundTask
   /** Present where the conversation is to be compressed, and the model asked nothing. `focus`: what to keep above all. */
   readonly compress?: { readonly focus: string }
 }
 
 /** What a background task is given along. Its `source` says who asked for it. */
-export interface Task {
+export interface BackgroundTask {
   /** `bg_HHMMSS_<hex>` (contract §3.12). */
   readonly id: string
   /** Where the answer goes; null: it stays in the session of the task. */
@@ -90,10 +90,10 @@ export function parseCommand(event: Pick<MessageEvent, 'text' | 'allowGatewayCon
   const [first = ''] = text.split(/\s/, 1)
   const name = (first.slice(1).split('@', 1)[0] ?? '').toLowerCase()
   if (name === '' || name.includes('/')) return null
-  return { name, args: normaliseDashes(text.slice(first.length).trim()) }
+  return { name, args: normalizeDashes(text.slice(first.length).trim()) }
 }
 
 /** Phones turn `--` into dashes; commands want them back. */
-function normaliseDashes(text: string): string {
+function normalizeDashes(text: string): string {
   return text.replace(/——|—/g, '--').replace(/–/g, '-')
 }

@@ -188,16 +188,16 @@ export interface HookServices {
 }
 
 /** Told of every event, in order. Must neither throw nor wait: a listener that has work queues it. */
-export type EventListener = <Name extends HookEventName>(name: Name, context: HookEvents[Name]) => void
+export type HookEventListener = <Name extends HookEventName>(name: Name, context: HookEvents[Name]) => void
 
 /** The first 500 code points, as hook contexts carry them. */
-export function cutForHooks(text: string): string {
+export function truncateForHooks(text: string): string {
   if (text.length <= 500) return text
   return Array.from(text.slice(0, 1_000)).slice(0, 500).join('')
 }
 
 /** What the events of a turn have in common. */
-export function agentContext(
+export function createAgentContext(
   { source, text }: Pick<MessageEvent, 'source' | 'text'>,
   sessionId: string,
   sessionKey: string,
@@ -210,7 +210,7 @@ export function agentContext(
     chat_id: source.chatId,
     thread_id: source.threadId ?? '',
     chat_type: source.chatType,
-    message: cutForHooks(text),
+    message: truncateForHooks(text),
     message_full: text,
   }
 }

@@ -41,13 +41,13 @@ export interface Button {
 }
 
 /** Chosen by what the sender does next: wait as told, try again later, give up, stop the account. */
-export type SendProblem = 'rate-limited' | 'temporary' | 'rejected' | 'unauthorised'
+export type SendFailureKind = 'rate-limited' | 'temporary' | 'rejected' | 'unauthorised'
 
 export type SendResult =
   | { readonly success: true; readonly messageId?: string }
   | {
       readonly success: false
-      readonly problem: SendProblem
+      readonly problem: SendFailureKind
       readonly error: string
       /** Only with `rate-limited`: no call may be made earlier. */
       readonly retryAfterMs?: number

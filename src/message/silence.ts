@@ -3,12 +3,12 @@
  */
 
 /** In Chinese, too: models that think in it translate the token. */
-const token = /^\s*(?:\[\s*(?:silent|静默|沉默)\s*\]|silent|no(?:_|\s+)reply|静默|沉默)\s*$/i
+const silenceToken = /^\s*(?:\[\s*(?:silent|静默|沉默)\s*\]|silent|no(?:_|\s+)reply|静默|沉默)\s*$/i
 
 /**
  * Whether an answer is nothing but that. Asked of what the gateway began by itself: a person who is answered so reads
  * it, because silence would look like a loss.
  */
 export function isSilence(text: string): boolean {
-  return token.test(text)
+  return silenceToken.test(text)
 }

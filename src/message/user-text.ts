@@ -4,11 +4,11 @@
 import type { Attachment, MessageEvent } from './event.ts'
 
 /** `shared`: several people talk in this session, so the line says who spoke. Pure. */
-export function userText(event: MessageEvent, shared: boolean): string {
+export function formatUserText(event: MessageEvent, shared: boolean): string {
   const quoted = event.replyTo?.text
   const parts = [
     quoted === undefined || quoted === '' ? '' : `[In reply to: "${oneLine(quoted, 500)}"]`,
-    ...(event.attachments ?? []).map(fileLine),
+    ...(event.attachments ?? []).map(attachmentLine),
     event.text,
   ]
   const text = parts.filter((part) => part !== '').join('\n')
@@ -16,7 +16,7 @@ export function userText(event: MessageEvent, shared: boolean): string {
 }
 
 /** One line of a file: where it lies and what it is, or why it is not here. */
-function fileLine(file: Attachment): string {
+function attachmentLine(file: Attachment): string {
   const { kind, path, fileName = '', mimeType, bytes, problem, url } = file
   const what = kind === 'voice' ? 'The user sent a voice message' : `Attached ${kind}`
   const name = oneLine(baseName(fileName), 200)
@@ -24,7 +24,7 @@ function fileLine(file: Attachment): string {
     const why = problem === undefined ? '' : ` (could not be fetched: ${oneLine(problem, 300)})`
     return `[${what}: ${name || oneLine(url ?? '', 2_000) || 'no name'}${why}]`
   }
-  const facts = [name, oneLine(mimeType ?? '', 100), bytes === undefined ? '' : sizeOf(bytes)].filter(
+  const facts = [name, oneLine(mimeType ?? '', 100), bytes === undefined ? '' : formatSize(bytes)].filter(
     (fact) => fact !== '',
   )
   // The form that voice messages have had from the first day: scripts look for it.
@@ -36,7 +36,7 @@ function baseName(name: string): string {
   return name.split(/[\\/]/).findLast((part) => !/^[\s.]*$/.test(part)) ?? ''
 }
 
-function sizeOf(bytes: number): string {
+function formatSize(bytes: number): string {
   if (bytes < 1_000) return `${bytes} bytes`
   return bytes < 1_000_000 ? `${Math.round(bytes / 1_000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
 }

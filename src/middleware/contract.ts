@@ -80,7 +80,7 @@ export interface ModelCallView<Request = Fields> extends CallView {
 // — The NeMo family. A throw anywhere in it fails the call, unless its registration says `fails: 'open'`.
 
 /** Null or undefined allows; a text is the reason of a refusal; anything else is an error. */
-export type Verdict = string | null | undefined
+export type GuardrailDecision = string | null | undefined
 
 /** The whole request that takes the place of the one it got; undefined is an error. */
 export interface RewrittenRequest {
@@ -117,8 +117,8 @@ export interface Intercepts {
 }
 
 export interface Guardrails {
-  readonly tool: (call: ToolCallView) => Awaitable<Verdict>
-  readonly model: (call: ModelCallView) => Awaitable<Verdict>
+  readonly tool: (call: ToolCallView) => Awaitable<GuardrailDecision>
+  readonly model: (call: ModelCallView) => Awaitable<GuardrailDecision>
 }
 
 /**
@@ -137,12 +137,12 @@ export interface Sanitizers {
     call: { readonly provider: string; readonly model: string },
   ) => Awaitable<unknown>
   /** The three parts of an event that carry what people wrote; what is returned replaces all three, a throw clears them. */
-  readonly mark: (event: ManagedEvent, parts: EventParts) => Awaitable<EventParts>
-  readonly scope_start: (event: ManagedEvent, parts: EventParts) => Awaitable<EventParts>
-  readonly scope_end: (event: ManagedEvent, parts: EventParts) => Awaitable<EventParts>
+  readonly mark: (event: ManagedEvent, parts: EventFields) => Awaitable<EventFields>
+  readonly scope_start: (event: ManagedEvent, parts: EventFields) => Awaitable<EventFields>
+  readonly scope_end: (event: ManagedEvent, parts: EventFields) => Awaitable<EventFields>
 }
 
-export interface EventParts {
+export interface EventFields {
   readonly data: unknown
   readonly category_profile: Fields | null
   readonly metadata: Fields | null
@@ -152,13 +152,13 @@ export interface EventParts {
 //   that one throws is a refusal, no failure: the call ends with it.
 
 /** Of the two request kinds. Null, undefined or a missing key means no change. */
-export interface RewriteResult extends Partial<TraceEntry> {
+export interface RewriteResult extends Partial<RewriteTraceEntry> {
   readonly request?: Fields
   readonly args?: Fields
 }
 
 /** Which plugin changed something, in its own words. */
-export interface TraceEntry {
+export interface RewriteTraceEntry {
   readonly source: string
   readonly reason: string
   readonly name: string
@@ -190,25 +190,25 @@ export interface ToolRequestPayload extends HermesPayload {
  * is; from one that has not, it is the result. A failure of the rest is never turned into null or undefined.
  */
 export interface LlmExecutionPayload extends LlmRequestPayload {
-  readonly middleware_trace: readonly Partial<TraceEntry>[]
+  readonly middleware_trace: readonly Partial<RewriteTraceEntry>[]
   /** Once: a second call throws `middleware/next-called-twice` and changes nothing. */
   readonly next_call: (request?: Fields | null) => Promise<unknown>
 }
 
 export interface ToolExecutionPayload extends ToolRequestPayload {
-  readonly middleware_trace: readonly Partial<TraceEntry>[]
+  readonly middleware_trace: readonly Partial<RewriteTraceEntry>[]
   /** Once: a second call throws `middleware/next-called-twice` and changes nothing. */
   readonly next_call: (args?: Fields | null) => Promise<unknown>
 }
 
-export interface HermesKinds {
+export interface HermesMiddlewareKinds {
   readonly llm_request: (payload: LlmRequestPayload) => Awaitable<RewriteResult | null | undefined>
   readonly tool_request: (payload: ToolRequestPayload) => Awaitable<RewriteResult | null | undefined>
   readonly llm_execution: (payload: LlmExecutionPayload) => Awaitable<unknown>
   readonly tool_execution: (payload: ToolExecutionPayload) => Awaitable<unknown>
   /** The older names of `llm_request` and `llm_execution`. */
-  readonly api_request: HermesKinds['llm_request']
-  readonly api_execution: HermesKinds['llm_execution']
+  readonly api_request: HermesMiddlewareKinds['llm_request']
+  readonly api_execution: HermesMiddlewareKinds['llm_execution']
 }
 
 // — Registering
@@ -259,9 +259,9 @@ export interface MiddlewareRegistrar {
   ): Registration
   /** Never delays a call: events wait for it in a queue. What it throws is logged. */
   registerSubscriber(name: string, subscriber: (event: ManagedEvent) => Awaitable<void>): Registration
-  registerMiddleware<Kind extends keyof HermesKinds>(
+  registerMiddleware<Kind extends keyof HermesMiddlewareKinds>(
     kind: Kind,
-    callback: HermesKinds[Kind],
+    callback: HermesMiddlewareKinds[Kind],
     options?: RegistrationOptions,
   ): Registration
 }
@@ -306,7 +306,7 @@ export interface ManagedToolCall<Args extends Fields, Result> extends ManagedCal
    * Step 4, on the effective arguments: returns those that run, throws what refuses. Runs once, after every rewrite and
    * before anything has an effect. `trace` says who rewrote them.
    */
-  policy?(args: Args, trace: Trace): Awaitable<Args>
+  policy?(args: Args, trace: RewriteTrace): Awaitable<Args>
   /** The tool itself. Runs at most once for each way through the chain. */
   handler(args: Args, signal: AbortSignal): Promise<Result>
 }
@@ -316,15 +316,15 @@ export interface ManagedModelCall<Request extends Fields, Chunk, Response> exten
   readonly model: string
   readonly request: Request
   /** Kora's rewrite, after every other one (seed 003): returns the request that goes out. */
-  rewrite?(request: Request, trace: Trace): Awaitable<Request>
+  rewrite?(request: Request, trace: RewriteTrace): Awaitable<Request>
   /** Step 4: the effective request is known. Must not change it. */
-  announce?(request: Request, trace: Trace): void
+  onRequest?(request: Request, trace: RewriteTrace): void
   /** One attempt at the vendor: yields its chunks, returns the aggregated response. */
   stream(request: Request, signal: AbortSignal): AsyncGenerator<Chunk, Response, void>
   /** Aggregates chunks that stream intercepts have changed; without such intercepts it is not asked for. */
   collector(): ChunkCollector<Chunk, Response>
   /** A stream begins; when an intercept calls `next` again, it begins anew, and the chunks so far count no more. */
-  onBegin?(): void
+  onStreamStart?(): void
   /** Each chunk once, as it leaves the stream intercepts. A throw ends the call, never the process. */
   onChunk?(chunk: Chunk): void
 }
@@ -336,7 +336,7 @@ export interface ChunkCollector<Chunk, Response> {
 }
 
 /** Who rewrote a request, in order; empty when nobody did. */
-export type Trace = readonly Partial<TraceEntry>[]
+export type RewriteTrace = readonly Partial<RewriteTraceEntry>[]
 
 export interface Middleware extends MiddlewareRegistrar {
   /** The registrar of a plugin; the order in which plugins were loaded decides between equals. */
@@ -353,15 +353,15 @@ export interface Middleware extends MiddlewareRegistrar {
   /** Where the caller is; outside of everything, a root. */
   currentScope(): Scope
   /** Runs something in a scope that was remembered; for requests that come back from other processes. */
-  within<Value>(scope: Scope, work: () => Value): Value
+  runInScope<Value>(scope: Scope, work: () => Value): Value
   /** Whether anything that is registered may change what the model says, so that drafts must wait for it. */
-  changesAnswers(): boolean
+  canChangeModelOutput(): boolean
   /**
    * Whose error a call rejected with, for people: `"cap" of the plugin "budget"`. Null when it is the tool's or the
    * provider's own, or when what was thrown is no object.
    */
-  culprit(error: unknown): string | null
+  errorOrigin(error: unknown): string | null
   /** Resolves when subscribers have had every event so far. */
   flush(): Promise<void>
-  events(): { readonly waiting: number; readonly delivered: number; readonly dropped: number }
+  eventCounts(): { readonly waiting: number; readonly delivered: number; readonly dropped: number }
 }

@@ -4,13 +4,13 @@
 import { type RandomBytes, systemRandom } from '../lib/ids.ts'
 
 /** A uuid for something that began at this time, µs since 1970. */
-export type NewId = (us: number) => string
+export type EventIdGenerator = (us: number) => string
 
 const poolBytes = 4_096
 /** Hexadecimal digits of one id that are random, beside the two bits of the variant. */
-const digitsEach = 19
+const digitsPerId = 19
 
-export function createEventIds(random: RandomBytes = systemRandom): NewId {
+export function createEventIdGenerator(random: RandomBytes = systemRandom): EventIdGenerator {
   let pool = ''
   let used = 0
   let lastMs = -1
@@ -22,13 +22,13 @@ export function createEventIds(random: RandomBytes = systemRandom): NewId {
       time = `${digits.slice(0, 8)}-${digits.slice(8)}`
       lastMs = ms
     }
-    if (used + digitsEach > pool.length) {
+    if (used + digitsPerId > pool.length) {
       pool = Buffer.from(random(poolBytes)).toString('hex')
       used = 0
     }
     const at = used
-    used += digitsEach
+    used += digitsPerId
     const variant = '89ab'[pool.charCodeAt(at) & 3]
-    return `${time}-7${pool.slice(at + 1, at + 4)}-${variant}${pool.slice(at + 4, at + 7)}-${pool.slice(at + 7, at + digitsEach)}`
+    return `${time}-7${pool.slice(at + 1, at + 4)}-${variant}${pool.slice(at + 4, at + 7)}-${pool.slice(at + 7, at + digitsPerId)}`
   }
 }

@@ -4,21 +4,21 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Logger } from '../lib/log.ts'
-import { failureOf, isPending } from './awaiting.ts'
 import type { ManagedEvent } from './contract.ts'
-import type { Failures } from './failures.ts'
-import type { Subscriber } from './level.ts'
+import type { FailureReporter } from './failure-reporter.ts'
+import { catchTo, isThenable } from './promises.ts'
+import type { Subscriber } from './registration-scope.ts'
 import type { Entries } from './registry.ts'
 
-export interface Delivery {
+export interface EventDelivery {
   readonly event: ManagedEvent
   /** Sanitizers; must not reject. Undefined where there are none. */
-  readonly prepare: (() => Promise<void>) | undefined
+  readonly sanitize: (() => Promise<void>) | undefined
   readonly subscribers: Entries<Subscriber>
 }
 
 export interface EventQueue {
-  push(delivery: Delivery): void
+  push(delivery: EventDelivery): void
   /** Resolves when everything pushed so far was delivered. */
   flush(): Promise<void>
   counts(): { readonly waiting: number; readonly delivered: number; readonly dropped: number }
@@ -26,82 +26,87 @@ export interface EventQueue {
 
 export interface EventQueueDeps {
   readonly log: Logger
-  readonly failures: Failures
+  readonly failures: FailureReporter
   /** More than this are dropped. */
-  readonly limit: number
+  readonly maxQueued: number
   /** A subscriber that takes this long (at most twice as long) for one event is not waited for. */
-  readonly stuckMs: number
+  readonly subscriberTimeoutMs: number
 }
 
-interface Item {
-  readonly delivery: Delivery | undefined
+interface QueueItem {
+  readonly delivery: EventDelivery | undefined
   /** Of a barrier. */
-  readonly reached: (() => void) | undefined
-  next: Item | undefined
+  readonly onReached: (() => void) | undefined
+  next: QueueItem | undefined
 }
 
 /** As many are delivered at once before other work gets its turn. */
-const batch = 512
+const batchSize = 512
 
-export function createEventQueue({ log, failures, limit, stuckMs }: EventQueueDeps): EventQueue {
+export function createEventQueue({
+  log,
+  failures,
+  maxQueued: limit,
+  subscriberTimeoutMs: stuckMs,
+}: EventQueueDeps): EventQueue {
   // Whoever pushes runs in the context of a call; subscribers are no part of it.
-  const outside = AsyncLocalStorage.snapshot()
-  let head: Item | undefined
-  let tail: Item | undefined
+  const runOutsideCalls = AsyncLocalStorage.snapshot()
+  let head: QueueItem | undefined
+  let tail: QueueItem | undefined
   let busy = false
-  let breathing: NodeJS.Immediate | undefined
+  let pendingImmediate: NodeJS.Immediate | undefined
   let waiting = 0
   let delivered = 0
   let dropped = 0
   let droppedBefore = 0
-  const watch = createWatch(stuckMs, () =>
+  const watchdog = createSubscriberWatchdog(stuckMs, () =>
     log.warn(
       { waiting, stuckMs },
       'a subscriber of managed calls takes too long for an event; the next ones go on without it',
     ),
   )
 
-  const append = (delivery: Delivery | undefined, reached: (() => void) | undefined) => {
-    const item: Item = { delivery, reached, next: undefined }
+  const append = (delivery: EventDelivery | undefined, onReached: (() => void) | undefined) => {
+    const item: QueueItem = { delivery, onReached, next: undefined }
     if (tail === undefined) head = item
     else tail.next = item
     tail = item
     if (!busy) {
       busy = true
       queueMicrotask(go)
-    } else if (breathing !== undefined && waiting > limit / 2) {
+    } else if (pendingImmediate !== undefined && waiting > limit / 2) {
       // Whoever pushes so fast lets nothing else run; waiting for a turn would only drop events.
-      clearImmediate(breathing)
-      breathing = undefined
+      clearImmediate(pendingImmediate)
+      pendingImmediate = undefined
       queueMicrotask(go)
     }
   }
-  const go = () => outside(drain)
-  const breathe = () => {
-    breathing = setImmediate(() => {
-      breathing = undefined
+  const go = () => runOutsideCalls(drain)
+  const yieldToEventLoop = () => {
+    pendingImmediate = setImmediate(() => {
+      pendingImmediate = undefined
       go()
     })
   }
   const drain = () => {
-    for (let left = batch; head !== undefined; left--) {
-      if (left === 0) return breathe()
+    for (let left = batchSize; head !== undefined; left--) {
+      if (left === 0) return yieldToEventLoop()
       const item = head
       head = item.next
       if (head === undefined) tail = undefined
-      item.reached?.()
+      item.onReached?.()
       if (item.delivery === undefined) continue
       const pending = deliver(item.delivery)
       if (pending !== undefined) {
-        void watch.over(pending).then(afterwards)
+        void watchdog.over(pending).then(onDelivered)
         return
       }
       count()
     }
     busy = false
-    tellDropped()
+    logDropped()
   }
-  const afterwards = () => {
+  const onDelivered = () => {
     count()
     drain()
   }
@@ -109,7 +114,7 @@ export function createEventQueue({ log, failures, limit, stuckMs }: EventQueueDe
     waiting -= 1
     delivered += 1
   }
-  const tellDropped = () => {
+  const logDropped = () => {
     if (dropped === droppedBefore) return
     log.warn(
       { dropped: dropped - droppedBefore, limit },
@@ -119,16 +124,18 @@ export function createEventQueue({ log, failures, limit, stuckMs }: EventQueueDe
   }
 
   /** Undefined when every subscriber was done at once. */
-  const deliver = ({ event, prepare, subscribers }: Delivery): Promise<unknown> | undefined =>
-    prepare === undefined ? hand(event, subscribers) : prepare().then(() => hand(event, subscribers))
+  const deliver = ({ event, sanitize, subscribers }: EventDelivery): Promise<unknown> | undefined =>
+    sanitize === undefined
+      ? callSubscribers(event, subscribers)
+      : sanitize().then(() => callSubscribers(event, subscribers))
 
-  const hand = (event: ManagedEvent, subscribers: Entries<Subscriber>): Promise<unknown> | undefined => {
+  const callSubscribers = (event: ManagedEvent, subscribers: Entries<Subscriber>): Promise<unknown> | undefined => {
     const pending: Promise<unknown>[] = []
     for (const entry of subscribers) {
-      const failed = (error: unknown) => failures.tell(entry, 'a subscriber', error, 'the event is lost for it')
+      const failed = (error: unknown) => failures.report(entry, 'a subscriber', error, 'the event is lost for it')
       try {
         const answer: unknown = entry.callback(event)
-        if (isPending(answer)) pending.push(failureOf(answer, failed))
+        if (isThenable(answer)) pending.push(catchTo(answer, failed))
       } catch (error) {
         failed(error)
       }
@@ -152,15 +159,15 @@ export function createEventQueue({ log, failures, limit, stuckMs }: EventQueueDe
 }
 
 /** Lets go of what takes too long, with one timer for all of it instead of one for each. */
-function createWatch(stuckMs: number, stuck: () => void) {
+function createSubscriberWatchdog(stuckMs: number, onTimeout: () => void) {
   let current: (() => void) | undefined
   let seen: (() => void) | undefined
   let armed = false
-  const look = () => {
+  const check = () => {
     armed = false
     if (current === undefined) return
     if (current === seen) {
-      stuck()
+      onTimeout()
       current()
     } else {
       seen = current
@@ -170,7 +177,7 @@ function createWatch(stuckMs: number, stuck: () => void) {
   const arm = () => {
     if (armed) return
     armed = true
-    setTimeout(look, stuckMs).unref()
+    setTimeout(check, stuckMs).unref()
   }
   return {
     /** Resolves with the work, or when it takes too long. The work must not reject. */

@@ -1,8 +1,8 @@
 /**
  * The records that subscribers get, in the shape of ATOF 0.1 (`contract/middleware.md` §1.9).
  */
-import type { EventParts, Fields, ManagedEvent, ScopeType } from './contract.ts'
-import { microText } from './time.ts'
+import type { EventFields, Fields, ManagedEvent, ScopeType } from './contract.ts'
+import { formatMicroTimestamp } from './micro-clock.ts'
 
 interface EventSpec {
   readonly uuid: string
@@ -41,10 +41,10 @@ export abstract class EventRecord implements ManagedEvent {
   }
 
   get timestamp(): string {
-    return microText(this.timestampUs)
+    return formatMicroTimestamp(this.timestampUs)
   }
 
-  replace({ data, category_profile, metadata }: EventParts): void {
+  replaceFields({ data, category_profile, metadata }: EventFields): void {
     this.data = data
     this.category_profile = category_profile
     this.metadata = metadata

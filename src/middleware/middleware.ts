@@ -14,21 +14,21 @@ import type {
   Scope,
   ScopeSpec,
 } from './contract.ts'
-import { createCulprits } from './culprits.ts'
-import { createEventIds } from './event-ids.ts'
+import { createErrorOrigins } from './error-origin.ts'
+import { createEventIdGenerator } from './event-ids.ts'
+import { createEventPublisher } from './event-publisher.ts'
 import { createEventQueue } from './event-queue.ts'
-import { createFailures } from './failures.ts'
-import { createLevel, type Level } from './level.ts'
-import { runModel } from './model-call.ts'
+import { createFailureReporter } from './failure-reporter.ts'
+import { createMicroClock, type MicroClock } from './micro-clock.ts'
+import { runManagedModel } from './model-call.ts'
+import type { PipelineContext } from './pipeline-context.ts'
+import type { AnyModelCall } from './pull-stream.ts'
 import { createRegistrar } from './registrar.ts'
-import type { Room } from './room.ts'
+import { createRegistrationScope, type RegistrationScope } from './registration-scope.ts'
 import { runScope } from './run-scope.ts'
-import { nodeOf, type ScopeGround, ScopeNode } from './scope.ts'
-import { emptySnapshot, mergeInto, type Snapshot } from './snapshot.ts'
-import type { AnyModelCall } from './stream-terminal.ts'
-import { createTeller } from './teller.ts'
-import { createMicroClock, type MicroClock } from './time.ts'
-import { type AnyToolCall, bareTool, runTool } from './tool-call.ts'
+import { type ScopeContext, ScopeNode, toScopeNode } from './scope.ts'
+import { emptySnapshot, mergeRegistrations, type Snapshot } from './snapshot.ts'
+import { type AnyToolCall, runManagedTool, runUnmanagedTool } from './tool-call.ts'
 
 export interface MiddlewareDeps {
   readonly log: Logger
@@ -37,96 +37,108 @@ export interface MiddlewareDeps {
   /** A new uuid, version 7, for something that began at this time, µs since 1970. */
   readonly newId?: (us: number) => string
   /** Events beyond this wait in no queue: they are dropped and counted. 32,768 if left out. */
-  readonly queueLimit?: number
+  readonly maxQueuedEvents?: number
   /** How long something that was called off may take to end; 5 s if left out. */
   readonly graceMs?: number
   /** How long a subscriber may take for one event before the next ones go on without it; 30 s if left out. */
-  readonly stuckMs?: number
+  readonly subscriberTimeoutMs?: number
 }
 
 export function createMiddleware(deps: MiddlewareDeps): Middleware {
-  const { log, now = createMicroClock(), newId = createEventIds() } = deps
-  const { queueLimit = 32_768, graceMs = 5_000, stuckMs = 30_000 } = deps
-  const storage = new AsyncLocalStorage<ScopeNode>()
-  const failures = createFailures(log)
-  const culprits = createCulprits()
-  const queue = createEventQueue({ log, failures, limit: queueLimit, stuckMs })
-  const teller = createTeller({ queue, failures, now, newId })
+  const { log, now = createMicroClock(), newId = createEventIdGenerator() } = deps
+  const { maxQueuedEvents = 32_768, graceMs = 5_000, subscriberTimeoutMs = 30_000 } = deps
+  const scopeStorage = new AsyncLocalStorage<ScopeNode>()
+  const failures = createFailureReporter(log)
+  const errorOrigins = createErrorOrigins()
+  const queue = createEventQueue({ log, failures, maxQueued: maxQueuedEvents, subscriberTimeoutMs })
+  const publisher = createEventPublisher({ queue, failures, now, newId })
 
   /** Registrations at all levels; the free path asks nothing else. */
   let registered = 0
-  const levels: Level[] = []
+  const registrationScopes: RegistrationScope[] = []
   const plugins = new Map<string, MiddlewareRegistrar>()
-  let base: Snapshot | undefined = emptySnapshot
+  let cachedSnapshot: Snapshot | undefined = emptySnapshot
   const baseSnapshot = () => {
-    base ??= mergeInto(emptySnapshot, levels)
-    return base
+    cachedSnapshot ??= mergeRegistrations(emptySnapshot, registrationScopes)
+    return cachedSnapshot
   }
-  const addLevel = (plugin: string | undefined) => {
-    const level = createLevel()
-    levels.push(level)
-    const changed = (by: number) => {
+  const addRegistrationScope = (plugin: string | undefined) => {
+    const registrations = createRegistrationScope()
+    registrationScopes.push(registrations)
+    const onChange = (by: number) => {
       registered += by
-      base = undefined
+      cachedSnapshot = undefined
     }
-    return createRegistrar({ level, plugin, changed, lives: () => true })
+    return createRegistrar({ registrations, plugin, onChange, isActive: () => true })
   }
-  const everything = addLevel(undefined)
+  const globalRegistrar = addRegistrationScope(undefined)
 
-  const ground: ScopeGround = {
-    base: baseSnapshot,
+  const scopeContext: ScopeContext = {
+    baseSnapshot,
     newId,
-    counted(by) {
+    onRegistrationsChanged(by) {
       registered += by
     },
-    mark(scope, name, data, metadata) {
+    publishMark(scope, name, data, metadata) {
       const audience = scope.snapshot
       if (audience.subscribers.length === 0) return
-      teller.mark(audience, scope, { name, category: scope.type, profile: null, data, metadata: metadata ?? null })
+      publisher.mark(audience, scope, { name, category: scope.type, profile: null, data, metadata: metadata ?? null })
     },
   }
-  const root = new ScopeNode(ground, 'root', 'agent', undefined, now(), false)
-  const room: Room = { storage, ground, failures, culprits, teller, now, log, never: neverAborts(), graceMs }
-  const current = () => storage.getStore() ?? root
+  const root = new ScopeNode(scopeContext, 'root', 'agent', undefined, now(), false)
+  const context: PipelineContext = {
+    scopeStorage,
+    scopeContext,
+    failures,
+    errorOrigins,
+    publisher,
+    now,
+    log,
+    neverSignal: createNeverSignal(),
+    graceMs,
+  }
+  const current = () => scopeStorage.getStore() ?? root
 
   function tool<Args extends Fields, Result>(call: ManagedToolCall<Args, Result>): Promise<Result>
   function tool(call: AnyToolCall): Promise<unknown> {
-    if (registered === 0) return bareTool(call, call.signal ?? room.never)
+    if (registered === 0) return runUnmanagedTool(call, call.signal ?? context.neverSignal)
     const scope = current()
-    return scope.snapshot.tools ? runTool(room, call, scope) : bareTool(call, call.signal ?? room.never)
+    return scope.snapshot.tools
+      ? runManagedTool(context, call, scope)
+      : runUnmanagedTool(call, call.signal ?? context.neverSignal)
   }
 
   function model<Request extends Fields, Chunk, Response>(
     call: ManagedModelCall<Request, Chunk, Response>,
   ): Promise<Response>
   function model(call: AnyModelCall): Promise<unknown> {
-    return runModel(room, call, current())
+    return runManagedModel(context, call, current())
   }
 
   return {
-    ...everything,
+    ...globalRegistrar,
     forPlugin(plugin) {
-      const registrar = plugins.get(plugin) ?? addLevel(plugin)
+      const registrar = plugins.get(plugin) ?? addRegistrationScope(plugin)
       plugins.set(plugin, registrar)
       return registrar
     },
     tool,
     model,
     scope: <Value>(spec: ScopeSpec, work: (scope: Scope) => Promise<Value>) =>
-      runScope(room, spec, spec.parent === undefined ? current() : spec.parent, work),
+      runScope(context, spec, spec.parent === undefined ? current() : spec.parent, work),
     currentScope: current,
-    within: (scope, work) => storage.run(nodeOf(scope), work),
-    changesAnswers() {
+    runInScope: (scope, work) => scopeStorage.run(toScopeNode(scope), work),
+    canChangeModelOutput() {
       const { intercepts, hermes } = current().snapshot
       return intercepts.model_execution.length + hermes.llm_execution.length > 0
     },
-    culprit: culprits.nameOf,
+    errorOrigin: errorOrigins.describe,
     flush: () => queue.flush(),
-    events: () => queue.counts(),
+    eventCounts: () => queue.counts(),
   }
 }
 
 /** A signal for callers who gave none. It is shared, so it must not collect listeners that nobody ever calls. */
-function neverAborts(): AbortSignal {
+function createNeverSignal(): AbortSignal {
   return Object.assign(new AbortController().signal, { addEventListener: () => undefined })
 }

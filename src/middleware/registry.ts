@@ -16,9 +16,9 @@ export interface Entry<Callback> {
 
 export type Entries<Callback> = readonly Entry<Callback>[]
 
-export interface RegistryRules {
+export interface RegistryOptions {
   /** Names are unique and decide between equals; otherwise the order of registration does. */
-  readonly named: boolean
+  readonly uniqueNames: boolean
   /** How its family fails when a registration does not say. */
   readonly failsOpen: boolean
 }
@@ -26,10 +26,10 @@ export interface RegistryRules {
 export class Registry<Callback> {
   /** A new list with each change: who holds one, holds a snapshot. */
   entries: Entries<Callback> = []
-  readonly rules: RegistryRules
+  readonly registryOptions: RegistryOptions
 
-  constructor(rules: RegistryRules) {
-    this.rules = rules
+  constructor(rules: RegistryOptions) {
+    this.registryOptions = rules
   }
 
   /** Throws `middleware/bad-registration` and `middleware/name-taken`. `gone` is called when it is taken away. */
@@ -41,13 +41,13 @@ export class Registry<Callback> {
     gone: () => void,
   ): Registration {
     const { priority = 0, fails, breakChain = false } = options
-    check(name, callback, priority, fails)
-    if (this.rules.named && this.entries.some((entry) => entry.name === name))
+    validateRegistration(name, callback, priority, fails)
+    if (this.registryOptions.uniqueNames && this.entries.some((entry) => entry.name === name))
       throw new HermesError('middleware/name-taken', `"${name}" is registered here already.`)
-    const failsOpen = fails === undefined ? this.rules.failsOpen : fails === 'open'
+    const failsOpen = fails === undefined ? this.registryOptions.failsOpen : fails === 'open'
     const entry: Entry<Callback> = { name, plugin, callback, priority, failsOpen, breakChain }
     const entries = [...this.entries, entry]
-    this.entries = this.rules.named ? entries.sort(byName) : entries
+    this.entries = this.registryOptions.uniqueNames ? entries.sort(byName) : entries
     return {
       name,
       remove: () => {
@@ -66,7 +66,7 @@ function byName(one: { readonly name: string }, other: { readonly name: string }
 }
 
 /** Plugins may be written without types. */
-function check(name: unknown, callback: unknown, priority: unknown, fails: unknown): void {
+function validateRegistration(name: unknown, callback: unknown, priority: unknown, fails: unknown): void {
   const wrong = (what: string) => new HermesError('middleware/bad-registration', what)
   if (typeof name !== 'string' || name === '') throw wrong('The name must be a text that is not empty.')
   if (typeof callback !== 'function') throw wrong(`What is registered as "${name}" is not a function.`)

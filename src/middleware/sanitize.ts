@@ -1,20 +1,20 @@
 /**
  * What is done to an event before subscribers see it: sanitizers of its payload, then those of its parts.
  */
-import type { Awaitable, EventParts, ManagedEvent } from './contract.ts'
+import type { Awaitable, EventFields, ManagedEvent } from './contract.ts'
 import type { EventRecord } from './events.ts'
-import type { Failures } from './failures.ts'
+import type { FailureReporter } from './failure-reporter.ts'
 import type { Entries } from './registry.ts'
 
-type EventSanitizer = (event: ManagedEvent, parts: EventParts) => Awaitable<EventParts>
+type EventSanitizer = (event: ManagedEvent, parts: EventFields) => Awaitable<EventFields>
 
 export interface PayloadSanitizers {
   /** Null where there is to be no payload. Never rejects. */
-  run(payload: unknown, failures: Failures): Promise<unknown>
+  run(payload: unknown, failures: FailureReporter): Promise<unknown>
 }
 
 /** Binds the sanitizers of one kind to the call they are about. */
-export function payloadSanitizers<Call>(
+export function bindPayloadSanitizers<Call>(
   entries: Entries<(payload: unknown, call: Call) => Awaitable<unknown>>,
   point: string,
   call: Call,
@@ -27,7 +27,7 @@ export function payloadSanitizers<Call>(
         try {
           left = await entry.callback(left, call)
         } catch (error) {
-          failures.tell(entry, `sanitizer ${point}`, error, 'the event goes without payload')
+          failures.report(entry, `sanitizer ${point}`, error, 'the event goes without payload')
           return null
         }
         if (left === null || left === undefined) return null
@@ -38,11 +38,11 @@ export function payloadSanitizers<Call>(
 }
 
 /** Undefined when there is nothing to do. The work never rejects. */
-export function preparation(
+export function createSanitizeStep(
   event: EventRecord,
   payload: PayloadSanitizers | undefined,
   parts: Entries<EventSanitizer>,
-  failures: Failures,
+  failures: FailureReporter,
 ): (() => Promise<void>) | undefined {
   if (payload === undefined && parts.length === 0) return undefined
   return async () => {
@@ -50,25 +50,25 @@ export function preparation(
     for (const entry of parts) {
       const { data, category_profile, metadata } = event
       try {
-        event.replace(checkedParts(await entry.callback(event, { data, category_profile, metadata })))
+        event.replaceFields(parseEventFields(await entry.callback(event, { data, category_profile, metadata })))
       } catch (error) {
-        failures.tell(entry, 'an event sanitizer', error, 'the event goes without what people wrote')
-        event.replace({ data: null, category_profile: null, metadata: null })
+        failures.report(entry, 'an event sanitizer', error, 'the event goes without what people wrote')
+        event.replaceFields({ data: null, category_profile: null, metadata: null })
       }
     }
   }
 }
 
-function checkedParts(parts: unknown): EventParts {
+function parseEventFields(parts: unknown): EventFields {
   if (typeof parts !== 'object' || parts === null) throw new TypeError('it returned no parts of an event')
   return {
     data: 'data' in parts ? parts.data : null,
-    category_profile: fieldsOf('category_profile' in parts ? parts.category_profile : null),
-    metadata: fieldsOf('metadata' in parts ? parts.metadata : null),
+    category_profile: parseFields('category_profile' in parts ? parts.category_profile : null),
+    metadata: parseFields('metadata' in parts ? parts.metadata : null),
   }
 }
 
-function fieldsOf(value: unknown): EventParts['metadata'] {
+function parseFields(value: unknown): EventFields['metadata'] {
   if (value === null || value === undefined) return null
   if (typeof value !== 'object') throw new TypeError('it returned parts that are no objects')
   return Object.fromEntries(Object.entries(value))

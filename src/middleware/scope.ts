@@ -8,7 +8,7 @@ import type {
   Awaitable,
   Fields,
   Guardrails,
-  HermesKinds,
+  HermesMiddlewareKinds,
   InterceptOptions,
   Intercepts,
   ManagedEvent,
@@ -19,22 +19,22 @@ import type {
   Scope,
   ScopeType,
 } from './contract.ts'
-import { createLevel, type Level } from './level.ts'
 import { createRegistrar } from './registrar.ts'
-import { mergeInto, type Snapshot } from './snapshot.ts'
+import { createRegistrationScope, type RegistrationScope } from './registration-scope.ts'
+import { mergeRegistrations, type Snapshot } from './snapshot.ts'
 
 /** What scopes need of the room they are in. */
-export interface ScopeGround {
+export interface ScopeContext {
   /** What holds everywhere. */
-  base(): Snapshot
+  baseSnapshot(): Snapshot
   newId(us: number): string
   /** Registrations have come or gone. */
-  counted(by: number): void
-  mark(scope: ScopeNode, name: string, data: unknown, metadata: Fields | undefined): void
+  onRegistrationsChanged(by: number): void
+  publishMark(scope: ScopeNode, name: string, data: unknown, metadata: Fields | undefined): void
 }
 
-interface Local {
-  readonly level: Level
+interface LocalRegistrations {
+  readonly registrations: RegistrationScope
   readonly registrar: MiddlewareRegistrar
 }
 
@@ -45,54 +45,54 @@ export class ScopeNode implements Scope {
   /** µs since 1970. */
   readonly startedUs: number
   closed = false
-  readonly #ground: ScopeGround
+  readonly #context: ScopeContext
   /** Whether events may name it as parent: false for what no event ever tells of. */
-  readonly told: boolean
+  readonly isPublished: boolean
   #uuid: string | undefined
-  #local: Local | undefined
+  #local: LocalRegistrations | undefined
   #merged: { readonly under: Snapshot; readonly version: number; readonly snapshot: Snapshot } | undefined
 
   constructor(
-    ground: ScopeGround,
+    ground: ScopeContext,
     name: string,
     type: ScopeType,
     parent: ScopeNode | undefined,
     startedUs: number,
     told: boolean,
   ) {
-    this.#ground = ground
+    this.#context = ground
     this.name = name
     this.type = type
     this.parent = parent
     this.startedUs = startedUs
-    this.told = told
+    this.isPublished = told
   }
 
   get uuid(): string {
-    this.#uuid ??= this.#ground.newId(this.startedUs)
+    this.#uuid ??= this.#context.newId(this.startedUs)
     return this.#uuid
   }
 
   /** Of events in it; null for the root that nobody opened. */
-  get uuidInEvents(): string | null {
-    return this.told ? this.uuid : null
+  get publishedUuid(): string | null {
+    return this.isPublished ? this.uuid : null
   }
 
   mark(name: string, data?: unknown, metadata?: Fields): void {
-    this.#ground.mark(this, name, data, metadata)
+    this.#context.publishMark(this, name, data, metadata)
   }
 
   /** Who takes part in what happens in this scope, at this moment. */
   get snapshot(): Snapshot {
     let at: ScopeNode = this
     while (at.#local === undefined) {
-      if (at.parent === undefined) return at.#ground.base()
+      if (at.parent === undefined) return at.#context.baseSnapshot()
       at = at.parent
     }
-    const { level } = at.#local
-    const under = at.parent === undefined ? at.#ground.base() : at.parent.snapshot
-    if (at.#merged?.under !== under || at.#merged.version !== level.version)
-      at.#merged = { under, version: level.version, snapshot: mergeInto(under, [level]) }
+    const { registrations } = at.#local
+    const under = at.parent === undefined ? at.#context.baseSnapshot() : at.parent.snapshot
+    if (at.#merged?.under !== under || at.#merged.version !== registrations.version)
+      at.#merged = { under, version: registrations.version, snapshot: mergeRegistrations(under, [registrations]) }
     return at.#merged.snapshot
   }
 
@@ -109,7 +109,7 @@ export class ScopeNode implements Scope {
     if (local === undefined) return
     this.#local = undefined
     this.#merged = undefined
-    this.#ground.counted(-local.level.count)
+    this.#context.onRegistrationsChanged(-local.registrations.count)
   }
 
   registerGuardrail<On extends keyof Guardrails>(
@@ -143,9 +143,9 @@ export class ScopeNode implements Scope {
     return this.#registrar.registerSubscriber(name, subscriber)
   }
 
-  registerMiddleware<Kind extends keyof HermesKinds>(
+  registerMiddleware<Kind extends keyof HermesMiddlewareKinds>(
     kind: Kind,
-    callback: HermesKinds[Kind],
+    callback: HermesMiddlewareKinds[Kind],
     options?: RegistrationOptions,
   ): Registration {
     return this.#registrar.registerMiddleware(kind, callback, options)
@@ -157,20 +157,20 @@ export class ScopeNode implements Scope {
     return this.#local.registrar
   }
 
-  #createLocal(): Local {
-    const level = createLevel()
+  #createLocal(): LocalRegistrations {
+    const registrations = createRegistrationScope()
     const registrar = createRegistrar({
-      level,
+      registrations,
       plugin: undefined,
-      changed: (by) => this.#ground.counted(by),
-      lives: () => !this.closed,
+      onChange: (by) => this.#context.onRegistrationsChanged(by),
+      isActive: () => !this.closed,
     })
-    return { level, registrar }
+    return { registrations, registrar }
   }
 }
 
 /** Scopes that callbacks hand back. Throws `middleware/foreign-scope` for what is none of ours. */
-export function nodeOf(scope: Scope): ScopeNode {
+export function toScopeNode(scope: Scope): ScopeNode {
   if (scope instanceof ScopeNode) return scope
   throw new HermesError('middleware/foreign-scope')
 }

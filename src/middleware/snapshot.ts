@@ -3,7 +3,7 @@
  * priority. Made once for each change; a stage that holds one is not touched by later changes.
  */
 import type { Guardrails, Intercepts, Sanitizers } from './contract.ts'
-import type { Families, HermesCallbacks, Subscriber } from './level.ts'
+import type { Families, HermesCallbacks, Subscriber } from './registration-scope.ts'
 import type { Entries, Registry } from './registry.ts'
 
 export interface Snapshot {
@@ -18,39 +18,39 @@ export interface Snapshot {
   readonly models: boolean
 }
 
-const none: readonly never[] = []
+const noEntries: readonly never[] = []
 
 export const emptySnapshot: Snapshot = {
-  guardrails: { tool: none, model: none },
+  guardrails: { tool: noEntries, model: noEntries },
   intercepts: {
-    tool_request: none,
-    model_request: none,
-    tool_execution: none,
-    model_execution: none,
-    model_stream: none,
+    tool_request: noEntries,
+    model_request: noEntries,
+    tool_execution: noEntries,
+    model_execution: noEntries,
+    model_stream: noEntries,
   },
   sanitizers: {
-    tool_request: none,
-    tool_response: none,
-    model_request: none,
-    model_response: none,
-    mark: none,
-    scope_start: none,
-    scope_end: none,
+    tool_request: noEntries,
+    tool_response: noEntries,
+    model_request: noEntries,
+    model_response: noEntries,
+    mark: noEntries,
+    scope_start: noEntries,
+    scope_end: noEntries,
   },
-  hermes: { llm_request: none, tool_request: none, llm_execution: none, tool_execution: none },
-  subscribers: none,
+  hermes: { llm_request: noEntries, tool_request: noEntries, llm_execution: noEntries, tool_execution: noEntries },
+  subscribers: noEntries,
   tools: false,
   models: false,
 }
 
 /** What holds under `levels`, the outer one first, that come inside of what holds already. */
-export function mergeInto(outer: Snapshot, levels: readonly Families[]): Snapshot {
+export function mergeRegistrations(outer: Snapshot, registrationScopes: readonly Families[]): Snapshot {
   const merged = <Callback>(
     before: Entries<Callback>,
     registryOf: (families: Families) => Registry<Callback>,
   ): Entries<Callback> => {
-    const inner = levels.flatMap((families) => registryOf(families).entries)
+    const inner = registrationScopes.flatMap((families) => registryOf(families).entries)
     // The sort is stable: equal priorities stay in the order of levels.
     return inner.length === 0 ? before : [...before, ...inner].sort((a, b) => a.priority - b.priority)
   }
@@ -84,12 +84,12 @@ export function mergeInto(outer: Snapshot, levels: readonly Families[]): Snapsho
     },
     subscribers: merged(outer.subscribers, (from) => from.subscribers),
   }
-  return { ...lists, tools: looksAtTools(lists), models: looksAtModels(lists) }
+  return { ...lists, tools: hasToolCallbacks(lists), models: hasModelCallbacks(lists) }
 }
 
-type Lists = Omit<Snapshot, 'tools' | 'models'>
+type EntryLists = Omit<Snapshot, 'tools' | 'models'>
 
-function looksAtTools({ guardrails, intercepts, hermes, subscribers }: Lists): boolean {
+function hasToolCallbacks({ guardrails, intercepts, hermes, subscribers }: EntryLists): boolean {
   return [
     guardrails.tool,
     intercepts.tool_request,
@@ -100,7 +100,7 @@ function looksAtTools({ guardrails, intercepts, hermes, subscribers }: Lists): b
   ].some((entries) => entries.length > 0)
 }
 
-function looksAtModels({ guardrails, intercepts, hermes, subscribers }: Lists): boolean {
+function hasModelCallbacks({ guardrails, intercepts, hermes, subscribers }: EntryLists): boolean {
   return [
     guardrails.model,
     intercepts.model_request,

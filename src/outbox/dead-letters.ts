@@ -2,20 +2,20 @@
  * Replies that could not be delivered: people see them, and decide.
  */
 
-import { query, row, rows, sql, type UseCase } from '../store/query.ts'
+import { query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { OutboxState } from '../store/schema.ts'
 import type { Chat } from './queries.ts'
 
 // Literal for the sake of the partial index; see queries.ts.
-const dead = sql<boolean>`state = 'dead'`
+const deadCondition = sql<boolean>`state = 'dead'`
 
 /** The newest dead letters first; also for read-only readers of the database. */
-export const listDeadRows = query((db, p: { limit: number }) =>
+export const listDeadLetterRows = query((db, p: { limit: number }) =>
   db
     .selectFrom('outbox')
     .select(['id', 'key', 'platform', 'account', 'chat_id', 'thread_id', 'session_key', 'turn_id', 'kind', 'text'])
     .select(['doubt', 'tries', 'error', 'created_at', 'updated_at'])
-    .where(dead)
+    .where(deadCondition)
     .orderBy('id', 'desc')
     .limit(p.limit),
 )
@@ -41,11 +41,11 @@ export interface DeadLetter {
   readonly updated_at: number
 }
 
-export function* listDead(limit: number): UseCase<readonly DeadLetter[]> {
-  return yield* rows(listDeadRows, { limit })
+export function* listDeadLetters(limit: number): Transaction<readonly DeadLetter[]> {
+  return yield* rows(listDeadLetterRows, { limit })
 }
 
-const revive = query((db, p: { id: number; now: number }) =>
+const requeue = query((db, p: { id: number; now: number }) =>
   db
     .updateTable('outbox')
     .set({
@@ -55,26 +55,26 @@ const revive = query((db, p: { id: number; now: number }) =>
       updated_at: p.now,
     })
     .where('id', '=', p.id)
-    .where(dead)
+    .where(deadCondition)
     .returning(['platform', 'account', 'chat_id']),
 )
 
 /** Puts a dead letter back in its chat's order and returns the chat; undefined when there is none of this id. */
-export function* retryDead(id: number, now: number): UseCase<Chat | undefined> {
-  const found = yield* row(revive, { id, now })
+export function* retryDeadLetter(id: number, now: number): Transaction<Chat | undefined> {
+  const found = yield* row(requeue, { id, now })
   return found && { platform: found.platform, account: found.account, chatId: found.chat_id }
 }
 
-const drop = query((db, p: { id: number; now: number }) =>
+const markDropped = query((db, p: { id: number; now: number }) =>
   db
     .updateTable('outbox')
     .set({ state: 'dropped', updated_at: p.now })
     .where('id', '=', p.id)
-    .where(dead)
+    .where(deadCondition)
     .returning('id'),
 )
 
 /** Forgets a dead letter; false when there is none of this id. */
-export function* dropDead(id: number, now: number): UseCase<boolean> {
-  return (yield* row(drop, { id, now })) !== undefined
+export function* dropDeadLetter(id: number, now: number): Transaction<boolean> {
+  return (yield* row(markDropped, { id, now })) !== undefined
 }

@@ -4,13 +4,13 @@
 import { messageOf } from '../lib/errors.ts'
 import type { OutboundMessage, SendResult } from '../message/outbound.ts'
 import type { Target } from '../message/source.ts'
-import type { Slot } from './budget.ts'
-import { storeDraft } from './draft-rows.ts'
-import { draftText } from './draft-text.ts'
-import { textSoFar } from './media.ts'
+import type { OutboxContext } from './context.ts'
+import { storeDraft } from './draft-queries.ts'
+import { formatDraftText } from './draft-text.ts'
+import { visibleDraftText } from './extract-media.ts'
 import type { Chat } from './queries.ts'
-import type { Room } from './room.ts'
-import { bounded, chatOf, type Sender } from './sender.ts'
+import type { Permit } from './rate-limiter.ts'
+import { callWithTimeout, chatOf, type Sender } from './sender.ts'
 
 /** Where a draft stands, for the final answer to replace it. */
 export interface DraftAddress {
@@ -36,63 +36,63 @@ export interface DraftOptions {
 }
 
 /** What the drafts of the room know together. */
-export interface DraftBook {
+export interface DraftRegistry {
   /** By turn id, also from before a restart: the platform's id of the draft. */
   readonly addresses: Map<string, string>
   /** Drafts with a call or a pause going on. */
   readonly active: Set<Draft>
   /** Whether earlier replies of the chat still wait to be sent. */
-  busy(chat: Chat): boolean
+  isBusy(chat: Chat): boolean
 }
 
 /**
  * Whoever reads the stored history puts the end of an answer to what was streamed: there the words stay as they are.
  * Elsewhere the files that a reply names are taken out of its drafts as they are out of the answer.
  */
-function readsHistory({ idempotentSends, sendsAttachments }: Sender): boolean {
+function keepsMediaTags({ idempotentSends, sendsAttachments }: Sender): boolean {
   return idempotentSends === true && sendsAttachments !== true
 }
 
 /** So often in a row may the platform refuse before the draft is left alone. */
-const patience = 3
+const maxFailures = 3
 /** The end of a turn waits for the last call of its draft, so this is shorter than for a reply. */
 const callTimeoutMs = 15_000
 
-export function createDraft(room: Room, book: DraftBook, options: DraftOptions): Draft {
+export function createDraft(context: OutboxContext, registry: DraftRegistry, options: DraftOptions): Draft {
   const { target, turnId } = options
   const chat = chatOf(target)
   const closing = new AbortController()
   let latest = ''
   /** The text that was looked at last: there is nothing to do until another comes. */
-  let seen: string | undefined = ''
+  let processed: string | undefined = ''
   /** What the platform shows; undefined when that is not known. */
   let shown: string | undefined
   /** As much is shown as a draft may show. */
   let full = false
   let failures = 0
   /** A first draft may have arrived that we have no address of. */
-  let lost = false
-  let asked = options.resumed !== true
-  let over = false
+  let maybeSent = false
+  let lookedUp = options.resumed !== true
+  let closed = false
   let nextAt = 0
   /** Multiplies the pause between two edits. */
-  let slowness = 1
+  let backoffFactor = 1
   let busy = false
   let running = Promise.resolve()
 
   const draft: Draft = {
     update(fullText) {
-      if (over || full || room.quit.aborted) return
+      if (closed || full || context.drainSignal.aborted) return
       latest = fullText
       if (busy) return
       busy = true
       running = run()
     },
     async close() {
-      over = true
+      closed = true
       closing.abort()
       await running
-      const platformId = book.addresses.get(turnId)
+      const platformId = registry.addresses.get(turnId)
       return platformId === undefined ? null : { platformId, shownText: shown ?? '' }
     },
   }
@@ -100,82 +100,86 @@ export function createDraft(room: Room, book: DraftBook, options: DraftOptions):
 
   /** Shows what is new until nothing is. Never rejects. */
   async function run(): Promise<void> {
-    book.active.add(draft)
+    registry.active.add(draft)
     try {
-      while (!over && latest !== seen && room.open(chat) !== undefined) {
-        const waitMs = nextAt - room.clock()
-        if (waitMs > 0) await room.pause(waitMs, closing.signal)
-        else await showInTurn()
+      while (!closed && latest !== processed && context.availableSender(chat) !== undefined) {
+        const waitMs = nextAt - context.clock()
+        if (waitMs > 0) await context.sleep(waitMs, closing.signal)
+        else await showWhenPermitted()
       }
     } catch (error) {
-      giveUp(messageOf(error))
+      stopUpdates(messageOf(error))
     } finally {
-      book.active.delete(draft)
+      registry.active.delete(draft)
       busy = false
     }
   }
 
   /** Shows what is newest when the chat may be called; until then only the wish to show something waits. */
-  async function showInTurn(): Promise<void> {
-    const slot = room.budget.take(chat, 'draft') ?? (await room.budget.wait(chat, 'draft', closing.signal))
-    if (slot === undefined) return
+  async function showWhenPermitted(): Promise<void> {
+    const permit =
+      context.rateLimiter.tryAcquire(chat, 'draft') ??
+      (await context.rateLimiter.acquire(chat, 'draft', closing.signal))
+    if (permit === undefined) return
     try {
-      const sender = over ? undefined : room.open(chat)
+      const sender = closed ? undefined : context.availableSender(chat)
       if (sender === undefined) return
-      seen = latest
+      processed = latest
       const text = textToShow(sender)
-      if (text !== undefined) await show(sender, text, slot)
+      if (text !== undefined) await show(sender, text, permit)
     } finally {
-      slot.free()
+      permit.release()
     }
   }
 
   /** Undefined when there is nothing new, or too little for a first sight. */
   function textToShow(sender: Sender): string | undefined {
-    const { buffer_threshold: threshold, cursor } = room.settings().streaming
-    const text = readsHistory(sender) ? latest : textSoFar(latest)
+    const { buffer_threshold: threshold, cursor } = context.settings().streaming
+    const text = keepsMediaTags(sender) ? latest : visibleDraftText(latest)
     // A new message must not overtake earlier ones; the next update looks again.
-    const early = () => text.trim().length < threshold || book.busy(chat)
-    if (text === '' || (!book.addresses.has(turnId) && early())) return undefined
-    const next = draftText(text, room.limits(chat), sender.drawsCursor === true ? '' : cursor)
+    const early = () => text.trim().length < threshold || registry.isBusy(chat)
+    if (text === '' || (!registry.addresses.has(turnId) && early())) return undefined
+    const next = formatDraftText(text, context.limits(chat), sender.drawsCursor === true ? '' : cursor)
     full = next.full
     return next.text === shown ? undefined : next.text
   }
 
-  async function show(sender: Sender, text: string, slot: Slot): Promise<void> {
-    const address = book.addresses.get(turnId)
+  async function show(sender: Sender, text: string, slot: Permit): Promise<void> {
+    const address = registry.addresses.get(turnId)
     const message: OutboundMessage = {
       deliveryId: `draft:${turnId}`,
       target,
       text,
       kind: 'draft',
       turnId,
-      ...(options.replyTo === undefined || room.manner(chat).replyTo === 'off' ? {} : { replyTo: options.replyTo }),
+      ...(options.replyTo === undefined || context.replyPolicy(chat).replyTo === 'off'
+        ? {}
+        : { replyTo: options.replyTo }),
     }
-    if (address === undefined && !asked) return findFirst(sender, message)
-    const interval = sender.draftIntervalMs ?? room.settings().streaming.edit_interval * 1_000
-    nextAt = room.clock() + interval * slowness
+    if (address === undefined && !lookedUp) return findLostDraft(sender, message)
+    const interval = sender.draftIntervalMs ?? context.settings().streaming.edit_interval * 1_000
+    nextAt = context.clock() + interval * backoffFactor
     const result = await call(sender, message, address)
-    slot.heard(result, room.clock())
-    if (!result.success) return refused(result, address, sender)
+    slot.record(result, context.clock())
+    if (!result.success) return onFailure(result, address, sender)
     failures = 0
     shown = text
     if (address !== undefined) return
-    if (result.messageId === undefined) return giveUp('the platform did not name the message')
+    if (result.messageId === undefined) return stopUpdates('the platform did not name the message')
     await remember(result.messageId)
   }
 
   /** Asks for a first draft whose address was lost, so that no second one is put beside it. */
-  async function findFirst(sender: Sender, message: OutboundMessage): Promise<void> {
-    asked = true
-    seen = undefined
-    const found = await bounded(
-      room.halt,
+  async function findLostDraft(sender: Sender, message: OutboundMessage): Promise<void> {
+    lookedUp = true
+    processed = undefined
+    const found = await callWithTimeout(
+      context.abortSignal,
       async (signal) => (await sender.resolveUnknown?.(message, signal)) ?? 'unknown',
       callTimeoutMs,
     )
     if (found !== 'unknown' && found.sent && found.messageId !== undefined) await remember(found.messageId)
-    else if (lost && (found === 'unknown' || found.sent)) giveUp('whether the draft has arrived is unknown')
+    else if (maybeSent && (found === 'unknown' || found.sent)) stopUpdates('whether the draft has arrived is unknown')
   }
 
   async function call(sender: Sender, message: OutboundMessage, address: string | undefined): Promise<SendResult> {
@@ -188,38 +192,42 @@ export function createDraft(room: Room, book: DraftBook, options: DraftOptions):
         address === undefined || edit === undefined
           ? sender.send(message, signal)
           : edit(address, message, false, signal)
-      return await bounded(room.halt, deliver, callTimeoutMs)
+      return await callWithTimeout(context.abortSignal, deliver, callTimeoutMs)
     } catch (error) {
       return { success: false, problem: 'temporary', error: messageOf(error), maybeSent: true }
     }
   }
 
-  function refused(result: Exclude<SendResult, { success: true }>, address: string | undefined, sender: Sender): void {
+  function onFailure(
+    result: Exclude<SendResult, { success: true }>,
+    address: string | undefined,
+    sender: Sender,
+  ): void {
     failures++
-    seen = undefined
+    processed = undefined
     if (result.problem === 'rate-limited') {
       // Each limit holds back the answer, too: this draft comes half as often from here on.
-      slowness *= 2
+      backoffFactor *= 2
     } else if (address !== undefined) {
       shown = undefined
     }
     if (address === undefined && result.maybeSent === true && sender.idempotentSends !== true) {
-      lost = true
-      asked = false
+      maybeSent = true
+      lookedUp = false
     }
-    if (failures >= patience || result.problem === 'unauthorised') giveUp(result.error)
+    if (failures >= maxFailures || result.problem === 'unauthorised') stopUpdates(result.error)
   }
 
   /** The address outlives a crash, so that the resumed turn goes on in the same message. */
   async function remember(messageId: string): Promise<void> {
-    room.probe('draft:sent')
-    book.addresses.set(turnId, messageId)
-    await room.store.run(() => storeDraft(turnId, chat, messageId, room.clock()))
-    room.probe('draft:stored')
+    context.failpoint('draft:sent')
+    registry.addresses.set(turnId, messageId)
+    await context.store.run(() => storeDraft(turnId, chat, messageId, context.clock()))
+    context.failpoint('draft:stored')
   }
 
-  function giveUp(reason: string): void {
-    if (!over) room.log.info({ ...chat, turn: turnId, reason }, 'the reply is not shown while it grows')
-    over = true
+  function stopUpdates(reason: string): void {
+    if (!closed) context.log.info({ ...chat, turn: turnId, reason }, 'the reply is not shown while it grows')
+    closed = true
   }
 }

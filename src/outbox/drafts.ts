@@ -1,9 +1,10 @@
 /**
  * Opens drafts where they can be shown, and knows the addresses of those that were.
  */
-import { createDraft, type Draft, type DraftAddress, type DraftBook, type DraftOptions } from './draft.ts'
+
+import type { OutboxContext } from './context.ts'
+import { createDraft, type Draft, type DraftAddress, type DraftOptions, type DraftRegistry } from './draft.ts'
 import type { Chat } from './queries.ts'
-import type { Room } from './room.ts'
 import { chatOf } from './sender.ts'
 
 export interface Drafts {
@@ -19,11 +20,11 @@ export interface Drafts {
 }
 
 /** `busy` says whether replies of a chat still wait to be sent: a draft begins after them. */
-export function createDrafts(room: Room, busy: (chat: Chat) => boolean): Drafts {
-  const book: DraftBook = { addresses: new Map(), active: new Set(), busy }
+export function createDrafts(context: OutboxContext, busy: (chat: Chat) => boolean): Drafts {
+  const registry: DraftRegistry = { addresses: new Map(), active: new Set(), isBusy: busy }
 
   function addressOf(turnId: string): DraftAddress | null {
-    const platformId = book.addresses.get(turnId)
+    const platformId = registry.addresses.get(turnId)
     return platformId === undefined ? null : { platformId, shownText: '' }
   }
 
@@ -31,20 +32,20 @@ export function createDrafts(room: Room, busy: (chat: Chat) => boolean): Drafts 
     addressOf,
     open(options) {
       const chat = chatOf(options.target)
-      const { enabled, mode, transport } = room.settings().streaming
+      const { enabled, mode, transport } = context.settings().streaming
       const wanted = enabled && mode !== 'off' && transport !== 'off'
-      const canShow = wanted && room.open(chat)?.edit !== undefined
-      if (canShow) return createDraft(room, book, options)
+      const canShow = wanted && context.availableSender(chat)?.edit !== undefined
+      if (canShow) return createDraft(context, registry, options)
       // People have seen a draft of this turn before a restart: its final answer must replace it all the same.
       if (addressOf(options.turnId) === null) return null
       return { update: () => undefined, close: async () => addressOf(options.turnId) }
     },
     restore(stored) {
-      for (const { turn_id, platform_id } of stored) book.addresses.set(turn_id, platform_id)
+      for (const { turn_id, platform_id } of stored) registry.addresses.set(turn_id, platform_id)
     },
-    forget: (turnId) => void book.addresses.delete(turnId),
+    forget: (turnId) => void registry.addresses.delete(turnId),
     async close() {
-      await Promise.all([...book.active].map((draft) => draft.close()))
+      await Promise.all([...registry.active].map((draft) => draft.close()))
     },
   }
 }

@@ -6,7 +6,7 @@
  * Where the inline code that holds the cut before `at` begins, or undefined when the cut stands in none.
  * Looks at `text` alone: give it a window that starts outside of code and ends well after the cut.
  */
-export function inlineCodeAround(text: string, at: number): number | undefined {
+export function findInlineCodeStart(text: string, at: number): number | undefined {
   const before = text.lastIndexOf('\n\n', at - 1)
   const after = text.indexOf('\n\n', at)
   const paragraph = before === -1 ? 0 : before
@@ -14,7 +14,7 @@ export function inlineCodeAround(text: string, at: number): number | undefined {
     start: paragraph + found.index,
     end: paragraph + found.index + found[0].length,
   }))
-  const partners = partnersOf(runs)
+  const partners = matchBacktickRuns(runs)
   for (let index = 0; index < runs.length; index++) {
     const run = runs[index]
     const partner = partners[index]
@@ -26,13 +26,13 @@ export function inlineCodeAround(text: string, at: number): number | undefined {
   return undefined
 }
 
-export interface Run {
+export interface TextRange {
   readonly start: number
   readonly end: number
 }
 
 /** For each run of backticks the index of the next one of the same length. */
-function partnersOf(runs: readonly Run[]): (number | undefined)[] {
+function matchBacktickRuns(runs: readonly TextRange[]): (number | undefined)[] {
   const nextOfLength = new Map<number, number>()
   const partners: (number | undefined)[] = []
   for (let index = runs.length - 1; index >= 0; index--) {
@@ -47,28 +47,28 @@ function partnersOf(runs: readonly Run[]): (number | undefined)[] {
 
 export interface CodeSpans {
   /** Where inline code begins and ends, backticks included, in order. */
-  readonly spans: readonly Run[]
+  readonly spans: readonly TextRange[]
   /** The first run of backticks that is no code yet, and becomes some if its like follows. */
-  readonly open: number | undefined
+  readonly unclosedStart: number | undefined
 }
 
 /** The inline code of one paragraph, with places as in `text`. */
-export function inlineCodeOf(text: string): CodeSpans {
+export function findInlineCode(text: string): CodeSpans {
   const runs = [...text.matchAll(/`+/g)].map(({ index, 0: run }) => ({ start: index, end: index + run.length }))
-  const partners = partnersOf(runs)
-  const spans: Run[] = []
-  let open: number | undefined
+  const partners = matchBacktickRuns(runs)
+  const spans: TextRange[] = []
+  let unclosedStart: number | undefined
   for (let index = 0; index < runs.length; index++) {
     const run = runs[index]
     const partner = partners[index]
     const shut = partner === undefined ? undefined : runs[partner]
     if (run === undefined) continue
     if (partner === undefined || shut === undefined) {
-      open ??= run.start
+      unclosedStart ??= run.start
       continue
     }
     spans.push({ start: run.start, end: shut.end })
     index = partner
   }
-  return { spans, open }
+  return { spans, unclosedStart }
 }

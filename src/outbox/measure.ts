@@ -19,7 +19,7 @@ export function measureOf(unit: MessageLimits['unit']): Measure {
 
 function countCodePoints(text: string): number {
   let count = text.length
-  for (let at = 1; at < text.length; at++) if (isPair(text, at)) count--
+  for (let at = 1; at < text.length; at++) if (isSurrogatePair(text, at)) count--
   return count
 }
 
@@ -27,20 +27,20 @@ function countCodePoints(text: string): number {
  * The largest `end` such that `text.slice(from, end)` measures at most `room`; never inside a surrogate pair.
  * Looks at no more than twice `room` units, so that walking through a text stays linear.
  */
-export function fitEnd(text: string, from: number, room: number, measure: Measure): number {
+export function fitEnd(text: string, from: number, maxLength: number, measure: Measure): number {
   let low = from
-  let high = Math.min(text.length, from + Math.max(0, room) * 2)
+  let high = Math.min(text.length, from + Math.max(0, maxLength) * 2)
   while (low < high) {
     const middle = Math.ceil((low + high) / 2)
-    if (measure(text.slice(from, middle)) <= room) low = middle
+    if (measure(text.slice(from, middle)) <= maxLength) low = middle
     else high = middle - 1
   }
-  return isPair(text, low) ? low - 1 : low
+  return isSurrogatePair(text, low) ? low - 1 : low
 }
 
 /** The last place at or before `end` where a cut tears no emoji, flag or accented letter; `end` where there is none. */
-export function wholeCharacterEnd(text: string, from: number, end: number): number {
-  if (end >= text.length || isPlain(text, end - 1, end)) return end
+export function graphemeBoundary(text: string, from: number, end: number): number {
+  if (end >= text.length || isAsciiPair(text, end - 1, end)) return end
   const characters = new Intl.Segmenter('en', { granularity: 'grapheme' })
   // A little beyond the end, so that the character across the cut is seen whole.
   const around = characters.segment(text.slice(from, end + 64)).containing(end - from)
@@ -49,11 +49,11 @@ export function wholeCharacterEnd(text: string, from: number, end: number): numb
 }
 
 /** Two plain ASCII characters side by side never belong together. */
-function isPlain(text: string, left: number, right: number): boolean {
+function isAsciiPair(text: string, left: number, right: number): boolean {
   return text.charCodeAt(left) < 0x80 && text.charCodeAt(right) < 0x80
 }
 
-function isPair(text: string, at: number): boolean {
+function isSurrogatePair(text: string, at: number): boolean {
   const low = text.charCodeAt(at)
   const high = text.charCodeAt(at - 1)
   return low >= 0xdc00 && low <= 0xdfff && high >= 0xd800 && high <= 0xdbff

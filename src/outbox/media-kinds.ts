@@ -3,17 +3,17 @@
  */
 import type { OutboundAttachment } from '../message/outbound.ts'
 
-type Kind = OutboundAttachment['kind']
+type AttachmentKind = OutboundAttachment['kind']
 
 export interface MediaKind {
-  readonly kind: Kind
+  readonly kind: AttachmentKind
   readonly mimeType: string
   /** May be sent as a voice note. */
   readonly voice?: boolean
 }
 
 /** What platforms show or play. Pictures that many of them refuse are documents: those arrive everywhere. */
-const known: Readonly<Record<string, MediaKind>> = {
+const mediaKinds: Readonly<Record<string, MediaKind>> = {
   png: { kind: 'image', mimeType: 'image/png' },
   jpg: { kind: 'image', mimeType: 'image/jpeg' },
   jpeg: { kind: 'image', mimeType: 'image/jpeg' },
@@ -42,7 +42,7 @@ const known: Readonly<Record<string, MediaKind>> = {
 }
 
 /** Documents by their names; a line that is only their path is text, not a wish to send them. */
-const documents: Readonly<Record<string, string>> = {
+const documentTypes: Readonly<Record<string, string>> = {
   pdf: 'application/pdf',
   txt: 'text/plain',
   md: 'text/markdown',
@@ -61,23 +61,23 @@ const documents: Readonly<Record<string, string>> = {
   epub: 'application/epub+zip',
 }
 
-export const unknownKind: MediaKind = { kind: 'document', mimeType: 'application/octet-stream' }
+export const defaultMediaKind: MediaKind = { kind: 'document', mimeType: 'application/octet-stream' }
 
 /** Undefined for a name that says nothing. */
 export function mediaKindOf(fileName: string): MediaKind | undefined {
-  const ending = endingOf(fileName)
-  if (Object.hasOwn(known, ending)) return known[ending]
-  return Object.hasOwn(documents, ending)
-    ? { kind: 'document', mimeType: documents[ending] ?? unknownKind.mimeType }
+  const ending = extensionOf(fileName)
+  if (Object.hasOwn(mediaKinds, ending)) return mediaKinds[ending]
+  return Object.hasOwn(documentTypes, ending)
+    ? { kind: 'document', mimeType: documentTypes[ending] ?? defaultMediaKind.mimeType }
     : undefined
 }
 
 /** Whether a path that stands alone is meant as the file itself. */
-export function isMediaName(fileName: string): boolean {
-  return Object.hasOwn(known, endingOf(fileName))
+export function isMediaFileName(fileName: string): boolean {
+  return Object.hasOwn(mediaKinds, extensionOf(fileName))
 }
 
-function endingOf(fileName: string): string {
+function extensionOf(fileName: string): string {
   const dot = fileName.lastIndexOf('.')
   return dot === -1 ? '' : fileName.slice(dot + 1).toLowerCase()
 }

@@ -4,7 +4,7 @@
  */
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { isMediaName, type MediaKind, mediaKindOf, unknownKind } from './media-kinds.ts'
+import { defaultMediaKind, isMediaFileName, type MediaKind, mediaKindOf } from './media-kinds.ts'
 
 export type MediaSource =
   | { readonly kind: 'url'; readonly url: string }
@@ -19,31 +19,31 @@ export interface MediaItem extends MediaKind {
 }
 
 /** All audio of the reply is sent as voice notes; all its files are sent as documents. */
-export type Directive = 'audio_as_voice' | 'as_document'
+export type MediaDirective = 'audio_as_voice' | 'as_document'
 
-export interface Tag {
+export interface MediaTag {
   /** Places within the line. */
   readonly start: number
   readonly end: number
-  readonly meaning: MediaItem | Directive
+  readonly value: MediaItem | MediaDirective
 }
 
-const longestAddress = 2_000
+const maxAddressChars = 2_000
 
 /** Marks of lists, quotes and emphasis, with nothing between them. */
-export const onlyMarks = /^[ \t>*_+-]*(?:\d{1,9}[.)][ \t]*)?$/
+export const markdownPrefix = /^[ \t>*_+-]*(?:\d{1,9}[.)][ \t]*)?$/
 
-const beginning = /(?<!\w)MEDIA:|\[\[(?:audio_as_voice|as_document)\]\]|(?<!\\)!\[|<img\b/gi
+const tagStart = /(?<!\w)MEDIA:|\[\[(?:audio_as_voice|as_document)\]\]|(?<!\\)!\[|<img\b/gi
 
 /** The tags of a line, in order. Takes time in proportion to the line. */
-export function tagsOf(line: string): Tag[] {
-  const alone = pathAlone(line)
+export function findMediaTags(line: string): MediaTag[] {
+  const alone = parseBarePath(line)
   if (alone !== undefined) return [alone]
-  const tags: Tag[] = []
+  const tags: MediaTag[] = []
   let from = 0
-  for (const { index, 0: word } of line.matchAll(beginning)) {
+  for (const { index, 0: word } of line.matchAll(tagStart)) {
     if (index < from) continue
-    const tag = tagAt(line, index, word)
+    const tag = parseTagAt(line, index, word)
     if (tag === undefined) continue
     tags.push(tag)
     from = tag.end
@@ -51,115 +51,115 @@ export function tagsOf(line: string): Tag[] {
   return tags
 }
 
-function tagAt(line: string, start: number, word: string): Tag | undefined {
+function parseTagAt(line: string, start: number, word: string): MediaTag | undefined {
   switch (word) {
     case 'MEDIA:':
-      return mediaTag(line, start)
+      return parseMediaTag(line, start)
     case '![':
-      return markdownImage(line, start)
+      return parseMarkdownImage(line, start)
     case '[[audio_as_voice]]':
-      return { start, end: start + word.length, meaning: 'audio_as_voice' }
+      return { start, end: start + word.length, value: 'audio_as_voice' }
     case '[[as_document]]':
-      return { start, end: start + word.length, meaning: 'as_document' }
+      return { start, end: start + word.length, value: 'as_document' }
     default:
-      return word.startsWith('<') ? htmlImage(line, start) : undefined
+      return word.startsWith('<') ? parseHtmlImage(line, start) : undefined
   }
 }
 
-function pathAlone(line: string): Tag | undefined {
+function parseBarePath(line: string): MediaTag | undefined {
   const path = line.trim()
-  if (!/^~?\/[^\s/`"'<>|:][^\s`"'<>|:]*$/.test(path) || !isMediaName(path)) return undefined
-  const source = sourceOf(path)
+  if (!/^~?\/[^\s/`"'<>|:][^\s`"'<>|:]*$/.test(path) || !isMediaFileName(path)) return undefined
+  const source = parseMediaSource(path)
   const start = line.indexOf(path)
-  return source && { start, end: start + path.length, meaning: item(source) }
+  return source && { start, end: start + path.length, value: createMediaItem(source) }
 }
 
 // Bounded by what an address may have: a line of nothing but tags is looked at once for each of them.
-const quoted = /MEDIA:[ \t]{0,100}(?:"([^"]{1,2001})"|'([^']{1,2001})'|`([^`]{1,2001})`)/y
-const unquoted = /MEDIA:[ \t]{0,100}([^\s`"'<>]{1,2001})/y
+const quotedPath = /MEDIA:[ \t]{0,100}(?:"([^"]{1,2001})"|'([^']{1,2001})'|`([^`]{1,2001})`)/y
+const unquotedPath = /MEDIA:[ \t]{0,100}([^\s`"'<>]{1,2001})/y
 /** Belongs to the sentence around a path, not to the path. */
-const punctuation = /[.,;:!?)\]}*_|]+$/
+const trailingPunctuation = /[.,;:!?)\]}*_|]+$/
 
-function mediaTag(line: string, start: number): Tag | undefined {
-  const between = matchAt(quoted, line, start)
+function parseMediaTag(line: string, start: number): MediaTag | undefined {
+  const between = matchAt(quotedPath, line, start)
   if (between !== undefined) {
-    const source = sourceOf(between[1] ?? between[2] ?? between[3] ?? '')
-    return source && { start, end: start + between[0].length, meaning: item(source) }
+    const source = parseMediaSource(between[1] ?? between[2] ?? between[3] ?? '')
+    return source && { start, end: start + between[0].length, value: createMediaItem(source) }
   }
-  const [whole, word] = matchAt(unquoted, line, start) ?? []
-  if (whole === undefined || word === undefined || word.length > longestAddress) return undefined
-  const path = word.replace(punctuation, '')
-  const withBlanks = mediaKindOf(path) === undefined ? restOfLine(line, start) : undefined
-  const source = sourceOf(withBlanks ?? path)
+  const [whole, word] = matchAt(unquotedPath, line, start) ?? []
+  if (whole === undefined || word === undefined || word.length > maxAddressChars) return undefined
+  const path = word.replace(trailingPunctuation, '')
+  const pathWithSpaces = mediaKindOf(path) === undefined ? parsePathWithSpaces(line, start) : undefined
+  const source = parseMediaSource(pathWithSpaces ?? path)
   if (source === undefined) return undefined
-  const end = withBlanks === undefined ? start + whole.length - word.length + path.length : line.trimEnd().length
-  return { start, end, meaning: item(source) }
+  const end = pathWithSpaces === undefined ? start + whole.length - word.length + path.length : line.trimEnd().length
+  return { start, end, value: createMediaItem(source) }
 }
 
 /** A tag that has its line for itself may have a path with blanks. */
-function restOfLine(line: string, start: number): string | undefined {
-  if (!onlyMarks.test(line.slice(0, start))) return undefined
+function parsePathWithSpaces(line: string, start: number): string | undefined {
+  if (!markdownPrefix.test(line.slice(0, start))) return undefined
   const rest = line.slice(start + 'MEDIA:'.length).trim()
   return /^~?\//.test(rest) && mediaKindOf(rest) !== undefined && !/MEDIA:|[`"<>]/.test(rest) ? rest : undefined
 }
 
-const markdown =
+const markdownImagePattern =
   /!\[([^\][]{0,300})\]\([ \t]*(?:<([^<>]+)>|((?:[^\s()<>]|\([^\s()<>]*\))+))(?:[ \t]+(?:"[^"]*"|'[^']*'))?[ \t]*\)/y
 
-function markdownImage(line: string, start: number): Tag | undefined {
-  const found = matchAt(markdown, line, start)
+function parseMarkdownImage(line: string, start: number): MediaTag | undefined {
+  const found = matchAt(markdownImagePattern, line, start)
   if (found === undefined) return undefined
   const end = start + found[0].length
   // A picture that is a link would leave an empty link behind.
   if (line[start - 1] === '[' && line.startsWith('](', end)) return undefined
-  return pictureTag(start, end, found[2] ?? found[3] ?? '', found[1] ?? '')
+  return createImageTag(start, end, found[2] ?? found[3] ?? '', found[1] ?? '')
 }
 
-const html = /<img\b[^<>]{1,4000}>/iy
-const attribute = (name: string) => new RegExp(`\\s${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)'|([^\\s"'>]+))`, 'i')
-const attributes = { src: attribute('src'), alt: attribute('alt') }
+const htmlImagePattern = /<img\b[^<>]{1,4000}>/iy
+const attributePattern = (name: string) => new RegExp(`\\s${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)'|([^\\s"'>]+))`, 'i')
+const attributePatterns = { src: attributePattern('src'), alt: attributePattern('alt') }
 
-function htmlImage(line: string, start: number): Tag | undefined {
-  const [whole] = matchAt(html, line, start) ?? []
+function parseHtmlImage(line: string, start: number): MediaTag | undefined {
+  const [whole] = matchAt(htmlImagePattern, line, start) ?? []
   if (whole === undefined) return undefined
   const value = (name: 'src' | 'alt') => {
-    const [, ...values] = attributes[name].exec(whole) ?? []
-    return withoutEntities(values.find((one) => one !== undefined) ?? '')
+    const [, ...values] = attributePatterns[name].exec(whole) ?? []
+    return decodeEntities(values.find((one) => one !== undefined) ?? '')
   }
-  return pictureTag(start, start + whole.length, value('src'), value('alt'))
+  return createImageTag(start, start + whole.length, value('src'), value('alt'))
 }
 
-function pictureTag(start: number, end: number, address: string, alt: string): Tag | undefined {
-  const source = sourceOf(address.startsWith('/') ? decoded(address) : address)
+function createImageTag(start: number, end: number, address: string, alt: string): MediaTag | undefined {
+  const source = parseMediaSource(address.startsWith('/') ? decodeUri(address) : address)
   if (source === undefined || alt.length > 300) return undefined
-  return { start, end, meaning: { ...item(source, picture), caption: alt.trim() } }
+  return { start, end, value: { ...createMediaItem(source, imageKind), caption: alt.trim() } }
 }
 
-const picture: MediaKind = { kind: 'image', mimeType: 'image/*' }
+const imageKind: MediaKind = { kind: 'image', mimeType: 'image/*' }
 
-function item(source: MediaSource, otherwise = unknownKind): MediaItem {
-  const name = nameOf(source)
-  const fileName = name === '' ? otherwise.kind : name
-  return { ...(mediaKindOf(name) ?? otherwise), fileName, caption: '', source }
+function createMediaItem(source: MediaSource, fallback = defaultMediaKind): MediaItem {
+  const name = fileNameOf(source)
+  const fileName = name === '' ? fallback.kind : name
+  return { ...(mediaKindOf(name) ?? fallback), fileName, caption: '', source }
 }
 
 /** Undefined for what is no address of a file. */
-function sourceOf(address: string): MediaSource | undefined {
-  if (address.length > longestAddress) return undefined
+function parseMediaSource(address: string): MediaSource | undefined {
+  if (address.length > maxAddressChars) return undefined
   if (/^https?:\/\//i.test(address)) return URL.canParse(address) ? { kind: 'url', url: address } : undefined
-  const path = /^file:\/\//i.test(address) ? pathOfUrl(address) : address
+  const path = /^file:\/\//i.test(address) ? fileUrlToPath(address) : address
   return /^~?\/[^/].*(?<!\/)$/.test(path) || /^~?\/[^/]$/.test(path) ? { kind: 'file', path } : undefined
 }
 
-function nameOf(source: MediaSource): string {
-  const name = basename(source.kind === 'file' ? source.path : decoded(new URL(source.url).pathname))
+function fileNameOf(source: MediaSource): string {
+  const name = basename(source.kind === 'file' ? source.path : decodeUri(new URL(source.url).pathname))
   return name
     .replace(/[\p{Cc}\p{Zl}\p{Zp}\\]/gu, '')
     .slice(-200)
     .toWellFormed()
 }
 
-function pathOfUrl(url: string): string {
+function fileUrlToPath(url: string): string {
   try {
     return fileURLToPath(url)
   } catch {
@@ -167,7 +167,7 @@ function pathOfUrl(url: string): string {
   }
 }
 
-function decoded(text: string): string {
+function decodeUri(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
@@ -175,7 +175,7 @@ function decoded(text: string): string {
   }
 }
 
-function withoutEntities(text: string): string {
+function decodeEntities(text: string): string {
   return text.replace(/&(?:quot|#39|lt|gt|amp);/g, (entity) => entities[entity] ?? entity)
 }
 

@@ -3,20 +3,20 @@
  * repeated silently. Live drafts and typing are its fleeting half.
  */
 import { messageOf } from '../lib/errors.ts'
-import { pause as realPause, within } from '../lib/wait.ts'
+import { sleep as realPause, withTimeout } from '../lib/timers.ts'
 import type { SendResult } from '../message/outbound.ts'
 import type { Target } from '../message/source.ts'
-import type { UseCase } from '../store/query.ts'
-import { type DeadLetter, dropDead, listDead, retryDead } from './dead-letters.ts'
+import type { Transaction } from '../store/query.ts'
+import { createOutboxContext, type OutboxDeps, toFinishedMessage } from './context.ts'
+import { type DeadLetter, dropDeadLetter, listDeadLetters, retryDeadLetter } from './dead-letters.ts'
 import { createDelivery } from './delivery.ts'
 import type { Draft, DraftAddress, DraftOptions } from './draft.ts'
-import { readDrafts } from './draft-rows.ts'
+import { listDrafts } from './draft-queries.ts'
 import { createDrafts } from './drafts.ts'
-import { callPaced, type PacedCall } from './paced.ts'
-import { hurryRows, recoverRows, sweepOutbox } from './queries.ts'
+import { expediteRows, pruneOutbox, recoverRows } from './queries.ts'
+import { callRateLimited, type RateLimitedCall } from './rate-limited-call.ts'
 import { type PreparedReply, prepareReply, type Reply } from './reply.ts'
-import { createRoom, type OutboxDeps, settledMessage } from './room.ts'
-import { keepTyping } from './typing.ts'
+import { showTyping } from './typing.ts'
 
 export type { DeadLetter } from './dead-letters.ts'
 export type { Draft, DraftAddress, DraftOptions } from './draft.ts'
@@ -35,15 +35,15 @@ export interface Outbox {
    */
   openDraft(options: DraftOptions): Draft | null
   /** Where the draft of a turn stands, also from before a restart; null when there is none. Known after `recover`. */
-  addressOf(turnId: string): DraftAddress | null
+  draftAddressOf(turnId: string): DraftAddress | null
   /** Shows that the agent is at work until the signal aborts. Failures are ignored. */
-  typing(target: Target, signal: AbortSignal): void
+  showTyping(target: Target, signal: AbortSignal): void
   /**
    * Runs a call of an adapter's own when it is its turn in the budget of the chat and the account. What the platform
    * says of limits is remembered, nothing is retried. Rejects when the signal aborts or the gateway stops before there
    * is an answer, after 15 s, and as the call does. Not from within `send` or `edit`: those hold the chat already.
    */
-  paced(target: Target, signal: AbortSignal, call: PacedCall): Promise<SendResult>
+  rateLimited(target: Target, signal: AbortSignal, call: RateLimitedCall): Promise<SendResult>
   /** After a start: settles what a crash left in flight and delivers what waits. Rejects `store/…`. */
   recover(): Promise<{ openChats: number }>
   /** An account has connected (again), or works again: what waits for it is sent. */
@@ -55,9 +55,9 @@ export interface Outbox {
   /** Forgets a dead letter; false when there is none of this id. Rejects `store/…`. */
   drop(id: number): Promise<boolean>
   /** Retention, as a use case: forgets finished rows older than a time in ms, `limit` at most; returns how many. */
-  sweep(olderThan: number, limit: number): UseCase<number>
+  prune(olderThan: number, limit: number): Transaction<number>
   /** Resolves when nothing can be done right now: all is sent, or waits for a time or for its platform. */
-  settled(): Promise<void>
+  whenIdle(): Promise<void>
   /**
    * Takes no new work and lets calls in flight end, `withinMs` at most; what is left is found at the next start.
    * May be called twice.
@@ -70,78 +70,82 @@ const shortWaitMs = 5_000
 /** How long calls may take to end after their signal has been aborted. */
 const graceMs = 1_000
 
-type Given = Omit<OutboxDeps, 'probe' | 'pause'> & Partial<Pick<OutboxDeps, 'probe' | 'pause'>>
+type OutboxOptions = Omit<OutboxDeps, 'failpoint' | 'sleep'> & Partial<Pick<OutboxDeps, 'failpoint' | 'sleep'>>
 
-export function createOutbox(given: Given): Outbox {
-  const quit = new AbortController()
-  const halt = new AbortController()
-  const deps = { ...given, pause: given.pause ?? realPause, probe: given.probe ?? (() => undefined) }
-  const room = createRoom(deps, quit.signal, halt.signal)
-  const delivery = createDelivery(room)
-  const drafts = createDrafts(room, delivery.busy)
-  const begunAt = room.clock()
+export function createOutbox(outboxOptions: OutboxOptions): Outbox {
+  const drain = new AbortController()
+  const abort = new AbortController()
+  const deps = {
+    ...outboxOptions,
+    sleep: outboxOptions.sleep ?? realPause,
+    failpoint: outboxOptions.failpoint ?? (() => undefined),
+  }
+  const context = createOutboxContext(deps, drain.signal, abort.signal)
+  const delivery = createDelivery(context)
+  const drafts = createDrafts(context, delivery.isBusy)
+  const startedAt = context.clock()
   let stopped: Promise<void> | undefined
 
-  async function quiet(withinMs: number): Promise<boolean> {
-    const [closed, ended] = await Promise.all([within(drafts.close(), withinMs), delivery.ended(withinMs)])
+  async function waitUntilStopped(withinMs: number): Promise<boolean> {
+    const [closed, ended] = await Promise.all([withTimeout(drafts.close(), withinMs), delivery.stop(withinMs)])
     return closed.done && ended
   }
 
-  async function end(withinMs: number): Promise<void> {
-    quit.abort()
-    if (await quiet(withinMs)) return
-    halt.abort()
-    if (!(await quiet(graceMs))) room.log.warn({}, 'the outbox stops with calls in flight')
+  async function stopDelivery(withinMs: number): Promise<void> {
+    drain.abort()
+    if (await waitUntilStopped(withinMs)) return
+    abort.abort()
+    if (!(await waitUntilStopped(graceMs))) context.log.warn({}, 'the outbox stops with calls in flight')
   }
 
   /** What waited for an outage to end goes now, not when its pause is over. Limits still hold: the budget knows them. */
-  async function hurried(platform: string, account: string): Promise<void> {
-    const now = room.clock()
-    const of = { platform, account, from: now + shortWaitMs, since: begunAt }
+  async function expedite(platform: string, account: string): Promise<void> {
+    const now = context.clock()
+    const of = { platform, account, from: now + shortWaitMs, since: startedAt }
     try {
-      await room.store.run(() => hurryRows(of, now))
+      await context.store.run(() => expediteRows(of, now))
     } catch (error) {
-      room.log.warn({ error, platform, account }, `replies wait longer than they must: ${messageOf(error)}`)
+      context.log.warn({ error, platform, account }, `replies wait longer than they must: ${messageOf(error)}`)
     }
   }
 
   return {
-    prepare: (reply) => prepareReply(room, delivery, drafts, reply),
+    prepare: (reply) => prepareReply(context, delivery, drafts, reply),
     openDraft: (options) => drafts.open(options),
-    addressOf: (turnId) => drafts.addressOf(turnId),
-    typing: (target, signal) => void keepTyping(room, target, signal),
-    paced: (target, signal, call) => callPaced(room, target, signal, call),
+    draftAddressOf: (turnId) => drafts.addressOf(turnId),
+    showTyping: (target, signal) => void showTyping(context, target, signal),
+    rateLimited: (target, signal, call) => callRateLimited(context, target, signal, call),
     async recover() {
-      const now = room.clock()
-      const { chats, givenUp, stored } = await room.store.run(function* () {
-        const recovered = yield* recoverRows(room.settings().outbox.max_tries, now)
-        return { ...recovered, stored: yield* readDrafts() }
+      const now = context.clock()
+      const { chats, givenUp, stored } = await context.store.run(function* () {
+        const recovered = yield* recoverRows(context.settings().outbox.max_tries, now)
+        return { ...recovered, stored: yield* listDrafts() }
       })
-      room.probe('outbox:recovering')
-      for (const row of givenUp) room.onSettled?.({ ...settledMessage(row), error: row.error ?? '' })
+      context.failpoint('outbox:recovering')
+      for (const row of givenUp) context.onFinished?.({ ...toFinishedMessage(row), error: row.error ?? '' })
       drafts.restore(stored)
       for (const chat of chats) delivery.start(chat)
       return { openChats: chats.length }
     },
     platformConnected(platform, account) {
-      room.unblock(platform, account)
-      void hurried(platform, account).finally(() => delivery.wake(platform, account))
+      context.unblock(platform, account)
+      void expedite(platform, account).finally(() => delivery.wake(platform, account))
     },
-    list: (limit = 100) => room.store.run(() => listDead(limit)),
+    list: (limit = 100) => context.store.run(() => listDeadLetters(limit)),
     async retry(id) {
-      const now = room.clock()
-      const chat = await room.store.run(() => retryDead(id, now))
-      if (chat !== undefined) delivery.look(chat)
+      const now = context.clock()
+      const chat = await context.store.run(() => retryDeadLetter(id, now))
+      if (chat !== undefined) delivery.recheck(chat)
       return chat !== undefined
     },
     drop(id) {
-      const now = room.clock()
-      return room.store.run(() => dropDead(id, now))
+      const now = context.clock()
+      return context.store.run(() => dropDeadLetter(id, now))
     },
-    sweep: sweepOutbox,
-    settled: () => delivery.settled(),
+    prune: pruneOutbox,
+    whenIdle: () => delivery.whenIdle(),
     stop(withinMs) {
-      stopped ??= end(withinMs)
+      stopped ??= stopDelivery(withinMs)
       return stopped
     },
   }

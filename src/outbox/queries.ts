@@ -4,10 +4,10 @@
  * The condition `open` is written as literal SQL because SQLite uses a partial index only where a query repeats the
  * index's own condition word for word; bound values would turn every look into a scan of the whole table.
  */
-import { exec, query, row, rows, sql, type UseCase } from '../store/query.ts'
+import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { OutboxState } from '../store/schema.ts'
 
-const open = sql<boolean>`state in ('queued', 'sending', 'unknown')`
+const openCondition = sql<boolean>`state in ('queued', 'sending', 'unknown')`
 
 /** A chat of one account; its threads share it. */
 export interface Chat {
@@ -41,11 +41,14 @@ export interface OutboxRow {
   readonly due_at: number
 }
 
-export type NewRow = Omit<OutboxRow, 'id' | 'doubt' | 'tries' | 'due_at'> & { readonly platform_id: string | null }
+export type NewOutboxRow = Omit<OutboxRow, 'id' | 'doubt' | 'tries' | 'due_at'> & {
+  readonly platform_id: string | null
+}
 /** Files and buttons may be left out where there are none. */
-type Storable = Omit<NewRow, 'attachment' | 'buttons'> & Partial<Pick<NewRow, 'attachment' | 'buttons'>>
+type InsertableRow = Omit<NewOutboxRow, 'attachment' | 'buttons'> &
+  Partial<Pick<NewOutboxRow, 'attachment' | 'buttons'>>
 type InsertParams = {
-  [Field in Exclude<keyof NewRow, 'state' | 'kind' | 'op'>]: NewRow[Field]
+  [Field in Exclude<keyof NewOutboxRow, 'state' | 'kind' | 'op'>]: NewOutboxRow[Field]
 } & { state: OutboxState; kind: 'reply' | 'notice'; op: 'send' | 'edit'; now: number }
 
 const insert = query((db, p: InsertParams) =>
@@ -78,13 +81,13 @@ const insert = query((db, p: InsertParams) =>
 )
 
 /** Stores a row and returns its id, or undefined when one of its key exists already. */
-export function* insertRow(of: Storable, now: number): UseCase<number | undefined> {
+export function* insertRow(of: InsertableRow, now: number): Transaction<number | undefined> {
   return (yield* row(insert, { attachment: null, buttons: null, ...of, now }))?.id
 }
 
 type ChatParams = { platform: string; account: string; chat_id: string }
 
-const head = query((db, p: ChatParams) =>
+const selectHead = query((db, p: ChatParams) =>
   db
     .selectFrom('outbox')
     .select(['id', 'key', 'platform', 'account', 'chat_id', 'thread_id', 'session_key', 'turn_id', 'kind', 'op'])
@@ -92,27 +95,27 @@ const head = query((db, p: ChatParams) =>
     .where('platform', '=', p.platform)
     .where('account', '=', p.account)
     .where('chat_id', '=', p.chat_id)
-    .where(open)
+    .where(openCondition)
     .orderBy('id')
     .limit(1),
 )
 
 /** The oldest row of a chat that is not finished. */
-export function* headOfChat({ platform, account, chatId }: Chat): UseCase<OutboxRow | undefined> {
-  return yield* row(head, { platform, account, chat_id: chatId })
+export function* findHeadOfChat({ platform, account, chatId }: Chat): Transaction<OutboxRow | undefined> {
+  return yield* row(selectHead, { platform, account, chat_id: chatId })
 }
 
-const claim = query((db, p: { id: number; now: number }) =>
+const markSending = query((db, p: { id: number; now: number }) =>
   db.updateTable('outbox').set({ state: 'sending', updated_at: p.now }).where('id', '=', p.id),
 )
 
 /** From here on the platform may have the row, whatever happens to us. */
-export function* claimRow(id: number, now: number): UseCase<void> {
-  yield* exec(claim, { id, now })
+export function* claimRow(id: number, now: number): Transaction<void> {
+  yield* exec(markSending, { id, now })
 }
 
 /** What has become of a row; written over its old values. */
-export interface Settlement {
+export interface DeliveryResult {
   readonly id: number
   readonly state: OutboxState
   readonly op: 'send' | 'edit'
@@ -123,11 +126,11 @@ export interface Settlement {
   readonly platform_id: string | null
   readonly error: string | null
   /** The row's file does not go out: this is said in its place. */
-  readonly instead?: string
+  readonly replacementText?: string
 }
-type SettleParams = Omit<Settlement, 'instead'> & { now: number }
+type ResultParams = Omit<DeliveryResult, 'replacementText'> & { now: number }
 
-const settle = query((db, p: SettleParams) =>
+const updateResult = query((db, p: ResultParams) =>
   db
     .updateTable('outbox')
     .set({
@@ -144,16 +147,19 @@ const settle = query((db, p: SettleParams) =>
     .where('id', '=', p.id),
 )
 
-const replaceFile = query((db, p: { id: number; text: string }) =>
+const replaceAttachment = query((db, p: { id: number; text: string }) =>
   db.updateTable('outbox').set({ text: p.text, attachment: null }).where('id', '=', p.id),
 )
 
-export function* settleRow({ instead, ...settlement }: Settlement, now: number): UseCase<void> {
-  yield* exec(settle, { ...settlement, now })
-  if (instead !== undefined) yield* exec(replaceFile, { id: settlement.id, text: instead })
+export function* storeDeliveryResult(
+  { replacementText: instead, ...settlement }: DeliveryResult,
+  now: number,
+): Transaction<void> {
+  yield* exec(updateResult, { ...settlement, now })
+  if (instead !== undefined) yield* exec(replaceAttachment, { id: settlement.id, text: instead })
 }
 
-const orphan = query((db, p: { max_tries: number; now: number }) =>
+const recoverOrphans = query((db, p: { max_tries: number; now: number }) =>
   db
     .updateTable('outbox')
     .set({
@@ -165,22 +171,22 @@ const orphan = query((db, p: { max_tries: number; now: number }) =>
       error: 'the gateway ended while it was being sent',
       updated_at: p.now,
     })
-    .where(open)
+    .where(openCondition)
     .where('state', '=', 'sending')
     .returning(['key', 'platform', 'account', 'chat_id', 'thread_id', 'session_key', 'kind', 'text', 'error', 'state']),
 )
 
-const openChats = query((db, _: Record<never, never>) =>
-  db.selectFrom('outbox').select(['platform', 'account', 'chat_id']).distinct().where(open),
+const selectOpenChats = query((db, _: Record<never, never>) =>
+  db.selectFrom('outbox').select(['platform', 'account', 'chat_id']).distinct().where(openCondition),
 )
 
-const hurry = query((db, p: { platform: string; account: string; now: number; from: number; since: number }) =>
+const expedite = query((db, p: { platform: string; account: string; now: number; from: number; since: number }) =>
   db
     .updateTable('outbox')
     .set({ due_at: p.now })
     .where('platform', '=', p.platform)
     .where('account', '=', p.account)
-    .where(open)
+    .where(openCondition)
     .where('state', '!=', 'sending')
     .where('due_at', '>', p.from)
     .where('updated_at', '>=', p.since),
@@ -190,11 +196,11 @@ const hurry = query((db, p: { platform: string; account: string; now: number; fr
  * Rows of an account that would wait beyond `from` (ms) become due now, if their last try was not before `since`: a limit
  * that was told before a restart is known by the row alone.
  */
-export function* hurryRows(
+export function* expediteRows(
   of: { platform: string; account: string; from: number; since: number },
   now: number,
-): UseCase<void> {
-  yield* exec(hurry, { ...of, now })
+): Transaction<void> {
+  yield* exec(expedite, { ...of, now })
 }
 
 /**
@@ -202,15 +208,15 @@ export function* hurryRows(
  * what was given up.
  */
 export function* recoverRows(maxTries: number, now: number) {
-  const orphans = yield* rows(orphan, { max_tries: maxTries, now })
-  const found = yield* rows(openChats, {})
+  const orphans = yield* rows(recoverOrphans, { max_tries: maxTries, now })
+  const openRows = yield* rows(selectOpenChats, {})
   return {
-    chats: found.map(({ platform, account, chat_id }): Chat => ({ platform, account, chatId: chat_id })),
+    chats: openRows.map(({ platform, account, chat_id }): Chat => ({ platform, account, chatId: chat_id })),
     givenUp: orphans.filter(({ state }) => state === 'dead'),
   }
 }
 
-const firstFinished = query((db, p: { limit: number }) =>
+const selectOldestFinished = query((db, p: { limit: number }) =>
   db
     .selectFrom('outbox')
     .select(['id', 'created_at'])
@@ -221,16 +227,16 @@ const firstFinished = query((db, p: { limit: number }) =>
     .limit(p.limit),
 )
 
-const sweepRows = query((db, p: { id: number }) =>
+const deleteRows = query((db, p: { id: number }) =>
   db.deleteFrom('outbox').where('id', '<=', p.id).where('state', 'in', ['sent', 'dead', 'dropped']).returning('id'),
 )
 
-const sweepDrafts = query((db, p: { before: number }) => db.deleteFrom('drafts').where('created_at', '<', p.before))
+const deleteDrafts = query((db, p: { before: number }) => db.deleteFrom('drafts').where('created_at', '<', p.before))
 
 /** Forgets finished rows made before `olderThan` (ms), those that came first, at most `limit`; returns how many went. */
-export function* sweepOutbox(olderThan: number, limit: number): UseCase<number> {
-  yield* exec(sweepDrafts, { before: olderThan })
-  const first = yield* rows(firstFinished, { limit })
+export function* pruneOutbox(olderThan: number, limit: number): Transaction<number> {
+  yield* exec(deleteDrafts, { before: olderThan })
+  const first = yield* rows(selectOldestFinished, { limit })
   const last = first.findLast(({ created_at }) => created_at < olderThan)
-  return last === undefined ? 0 : (yield* rows(sweepRows, { id: last.id })).length
+  return last === undefined ? 0 : (yield* rows(deleteRows, { id: last.id })).length
 }

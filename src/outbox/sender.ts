@@ -5,7 +5,7 @@ import type { OutboundAttachment, OutboundMessage } from '../message/outbound.ts
 import type { Target } from '../message/source.ts'
 import type { MessageLimits, PlatformAdapter } from '../platforms/adapter.ts'
 import type { Chat, OutboxRow } from './queries.ts'
-import { readButtons } from './stored-buttons.ts'
+import { parseButtons } from './stored-buttons.ts'
 
 /** The sending half of an adapter; the adapter itself will do. */
 export type Sender = Pick<
@@ -40,28 +40,28 @@ export function chatKey({ platform, account, chatId }: Chat): string {
   return `${platform}\n${account}\n${chatId}`
 }
 
-function targetOfRow(row: OutboxRow): Target {
+function toTarget(row: OutboxRow): Target {
   const { platform, account, chat_id: chatId, thread_id: threadId } = row
   return { platform, account, chatId, ...(threadId === '' ? {} : { threadId }) }
 }
 
 /** What stands in the message of a row that has a file. */
-export interface Enclosure {
+export interface AttachmentPayload {
   readonly caption: string
   readonly attachment: OutboundAttachment
 }
 
 /** The message of a row, as far as the sender can show it. Without `file` the row's text stands for it. */
-export function messageOfRow(row: OutboxRow, sender: Sender, file?: Enclosure): OutboundMessage {
+export function toOutboundMessage(row: OutboxRow, sender: Sender, file?: AttachmentPayload): OutboundMessage {
   return {
     deliveryId: row.key,
-    target: targetOfRow(row),
+    target: toTarget(row),
     text: file === undefined ? row.text : file.caption,
     kind: row.kind,
     ...(row.reply_to === null ? {} : { replyTo: row.reply_to }),
     ...(row.turn_id === null ? {} : { turnId: row.turn_id }),
     ...(file === undefined ? {} : { attachment: file.attachment }),
-    ...(row.buttons === null || sender.showsButtons !== true ? {} : { buttons: readButtons(row.buttons) }),
+    ...(row.buttons === null || sender.showsButtons !== true ? {} : { buttons: parseButtons(row.buttons) }),
   }
 }
 
@@ -72,25 +72,25 @@ const callTimeoutMs = 120_000
  * Calls a platform, at most `timeoutMs` long. Rejects as the call does, or when its time is over or `halt` aborts:
  * whether the platform has done it is then unknown, and a late answer is ignored.
  */
-export async function bounded<T>(
-  halt: AbortSignal,
+export async function callWithTimeout<T>(
+  abortSignal: AbortSignal,
   call: (signal: AbortSignal) => Promise<T>,
   timeoutMs = callTimeoutMs,
 ): Promise<T> {
-  const own = new AbortController()
-  const given = Promise.withResolvers<never>()
-  const giveUp = (reason: string) => {
-    own.abort()
-    given.reject(new Error(reason))
+  const controller = new AbortController()
+  const cancelled = Promise.withResolvers<never>()
+  const cancel = (reason: string) => {
+    controller.abort()
+    cancelled.reject(new Error(reason))
   }
-  const onHalt = () => giveUp('stopped before the platform answered')
-  const timer = setTimeout(giveUp, timeoutMs, 'the platform did not answer in time')
-  halt.addEventListener('abort', onHalt, { once: true })
+  const onAbort = () => cancel('stopped before the platform answered')
+  const timer = setTimeout(cancel, timeoutMs, 'the platform did not answer in time')
+  abortSignal.addEventListener('abort', onAbort, { once: true })
   try {
-    if (halt.aborted) throw new Error('stopped before the platform was called')
-    return await Promise.race([call(own.signal), given.promise])
+    if (abortSignal.aborted) throw new Error('stopped before the platform was called')
+    return await Promise.race([call(controller.signal), cancelled.promise])
   } finally {
     clearTimeout(timer)
-    halt.removeEventListener('abort', onHalt)
+    abortSignal.removeEventListener('abort', onAbort)
   }
 }

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { OutboundAttachment } from '../message/outbound.ts'
 import type { MediaItem } from './media-tags.ts'
 
-const shape = z.object({
+const attachmentSchema = z.object({
   kind: z.enum(['image', 'animation', 'video', 'audio', 'voice', 'document']),
   fileName: z.string(),
   mimeType: z.string(),
@@ -16,17 +16,17 @@ const shape = z.object({
   ]),
 })
 
-export type StoredAttachment = z.output<typeof shape>
+export type StoredAttachment = z.output<typeof attachmentSchema>
 
 /** The row's `attachment`. */
-export function storeAttachment({ kind, fileName, mimeType, caption, source }: MediaItem): string {
+export function serializeAttachment({ kind, fileName, mimeType, caption, source }: MediaItem): string {
   const stored: StoredAttachment = { kind, fileName, mimeType, caption, source }
   return JSON.stringify(stored)
 }
 
 /** Throws for what `storeAttachment` did not write. */
-export function readAttachment(json: string): StoredAttachment {
-  return shape.parse(JSON.parse(json))
+export function parseAttachment(json: string): StoredAttachment {
+  return attachmentSchema.parse(JSON.parse(json))
 }
 
 const labels: Readonly<Record<OutboundAttachment['kind'], string>> = {
@@ -39,13 +39,13 @@ const labels: Readonly<Record<OutboundAttachment['kind'], string>> = {
 }
 
 /** The row's `text`: what people read where the platform takes no files, and in the history (contract §3.2). */
-export function lineFor({ kind, fileName, caption, source }: MediaItem): string {
+export function formatAttachmentLine({ kind, fileName, caption, source }: MediaItem): string {
   const line = `${labels[kind]}: ${source.kind === 'url' ? source.url : fileName}`
   return caption === '' ? line : `${caption}\n${line}`
 }
 
 /** What people read instead of a file that does not come. `reason` is a few words. */
-export function notSentLine({ fileName, caption }: StoredAttachment, reason: string): string {
+export function formatUnsentLine({ fileName, caption }: StoredAttachment, reason: string): string {
   const line = `📎 File not sent: ${fileName} (${reason})`
   return caption === '' ? line : `${caption}\n${line}`
 }

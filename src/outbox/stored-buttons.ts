@@ -4,16 +4,16 @@
 import { z } from 'zod'
 import type { Button } from '../message/outbound.ts'
 
-const shape = z.array(
+const buttonsSchema = z.array(
   z.object({ id: z.string(), label: z.string(), style: z.enum(['primary', 'danger']).exactOptional() }),
 )
 
 /** The row's `buttons`; null when there are none. */
-export function storeButtons(buttons: readonly Button[] | undefined): string | null {
+export function serializeButtons(buttons: readonly Button[] | undefined): string | null {
   return buttons === undefined || buttons.length === 0 ? null : JSON.stringify(buttons)
 }
 
 /** Throws for what `storeButtons` did not write. */
-export function readButtons(json: string): readonly Button[] {
-  return shape.parse(JSON.parse(json))
+export function parseButtons(json: string): readonly Button[] {
+  return buttonsSchema.parse(JSON.parse(json))
 }

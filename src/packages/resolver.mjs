@@ -9,18 +9,18 @@
  * @param {ReadonlyMap<string, string>} options.packed package name → file URL
  * @returns {import('node:module').ResolveHookSync}
  */
-export function createResolver({ source, packed }) {
-  const doors = new Map([
-    ['#sdk', new URL('sdk.ts', source).href],
-    ['hermes-gateway/sdk', new URL('sdk.ts', source).href],
-    ['#sdk/testing', new URL('../test/kit/testing.ts', source).href],
+export function createResolver({ source: sourceDirectory, packed: bundledPackages }) {
+  const sdkEntryPoints = new Map([
+    ['#sdk', new URL('sdk.ts', sourceDirectory).href],
+    ['hermes-gateway/sdk', new URL('sdk.ts', sourceDirectory).href],
+    ['#sdk/testing', new URL('../test/kit/testing.ts', sourceDirectory).href],
   ])
   return (specifier, context, nextResolve) => {
     // A package may have a private name that looks like ours, and its own version of a package.
     if (context.parentURL?.includes('/node_modules/') === true) return nextResolve(specifier, context)
-    const door = doors.get(specifier)
-    if (door !== undefined) return { url: door, format: 'module-typescript', shortCircuit: true }
-    const file = packed.get(specifier)
+    const sdkEntryPoint = sdkEntryPoints.get(specifier)
+    if (sdkEntryPoint !== undefined) return { url: sdkEntryPoint, format: 'module-typescript', shortCircuit: true }
+    const file = bundledPackages.get(specifier)
     if (file !== undefined) return { url: file, format: 'module', shortCircuit: true }
     return nextResolve(specifier, context)
   }

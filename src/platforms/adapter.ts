@@ -107,7 +107,7 @@ export type TurnActivity =
 export type TurnStatus = 'done' | 'failed' | 'stopped'
 
 /** What became of an event once its turn or command has ended. */
-export interface TurnOutcome {
+export interface TurnResult {
   readonly status: TurnStatus
   /** The reply, or the notice that explains a failure. */
   readonly text: string
@@ -118,7 +118,7 @@ export interface TurnOutcome {
   readonly errorCode?: string
 }
 
-export type Accepted =
+export type AcceptResult =
   | { readonly status: 'accepted'; readonly seq: number }
   /** The key is known already: the platform sent the event twice. Acknowledge it. */
   | { readonly status: 'duplicate'; readonly seq: number }
@@ -126,7 +126,7 @@ export type Accepted =
   | { readonly status: 'refused'; readonly reason: string }
 
 /** How far an account has read one place (a chat, or a thread of it), as the platform counts. */
-export interface ReadMark {
+export interface ReadCursor {
   /** The adapter's own name of the place. */
   readonly place: string
   /** Grows with time: the longer id is the newer one, of two as long the one that sorts later. */
@@ -142,7 +142,7 @@ export interface CommandEntry {
 }
 
 /** What the person who pressed a button is told at once. */
-export interface PressAnswer {
+export interface PressResult {
   /** `stale`: it was answered before, or has expired. `refused`: this person may not. */
   readonly status: 'taken' | 'stale' | 'refused'
   /** One short line of plain text. */
@@ -150,7 +150,7 @@ export interface PressAnswer {
 }
 
 /** What one look at a platform found, for `hermes doctor`. */
-export interface Diagnosis {
+export interface DiagnosticResult {
   readonly state: 'ok' | 'note' | 'problem'
   /** In plain words, without a secret. */
   readonly text: string
@@ -195,20 +195,20 @@ export interface PlatformContext<Options = Readonly<Record<string, unknown>>> {
    * Throws when nothing was stored. After `inbox/too-large` acknowledge it all the same and tell the person: it will never
    * fit. After anything else (disk full, starting, stopping) do not acknowledge: the platform delivers again.
    */
-  accept(event: MessageEvent, keys: readonly [EventKey, ...EventKey[]], mark?: ReadMark): Promise<Accepted>
+  accept(event: MessageEvent, keys: readonly [EventKey, ...EventKey[]], mark?: ReadCursor): Promise<AcceptResult>
   /**
    * Hands in what happened to an earlier message. Resolves after it is on disk, like `accept`, and throws like it. What
    * becomes of an edit is the account's setting `edits`: ignore, amend or rerun. After `refused` (also for a message that
    * was never accepted) acknowledge it and say nothing. `keys` are names of the change, never those of the message.
    */
-  change(change: MessageChange, keys: readonly [EventKey, ...EventKey[]]): Promise<Accepted>
+  change(change: MessageChange, keys: readonly [EventKey, ...EventKey[]]): Promise<AcceptResult>
   /**
    * Somebody pressed a button. Resolves when the choice is on disk; tell the person the answer within the platform's
    * limit. The message itself is edited by whoever asked. Throws when nothing was stored.
    */
-  press(press: ButtonPress): Promise<PressAnswer>
+  press(press: ButtonPress): Promise<PressResult>
   /** How far this account has read, by place: what `accept` was given last. After an outage the adapter fetches what came since. */
-  marks(): Promise<ReadonlyMap<string, string>>
+  cursors(): Promise<ReadonlyMap<string, string>>
   /** The slash commands that people may use, in the order they are shown. */
   commands(): readonly CommandEntry[]
   /**
@@ -216,9 +216,13 @@ export interface PlatformContext<Options = Readonly<Record<string, unknown>>> {
    * and account. Waits for its turn; rejects when the signal aborts. A `rate-limited` result is remembered, not retried.
    * Never from within `send`, `edit`, `remove` or `typing`: the chat is theirs meanwhile, and the call would wait for itself.
    */
-  paced(target: Target, signal: AbortSignal, call: (signal: AbortSignal) => Promise<SendResult>): Promise<SendResult>
+  rateLimited(
+    target: Target,
+    signal: AbortSignal,
+    call: (signal: AbortSignal) => Promise<SendResult>,
+  ): Promise<SendResult>
   /** Waits until the turn or command of an accepted event has ended. Rejects when the signal aborts. */
-  outcome(seq: number, signal: AbortSignal): Promise<TurnOutcome>
+  waitForResult(seq: number, signal: AbortSignal): Promise<TurnResult>
   /** Asks the turn that works on this event to stop. A no-op when it has ended. */
   stop(seq: number): Promise<void>
   /** The stored lines of a chat, oldest first. */
@@ -264,10 +268,10 @@ export interface PlatformModule<Options = Readonly<Record<string, unknown>>> {
    * Looks whether an account can work: its token, its rights, what else uses it. For `hermes doctor`; changes nothing at
    * the platform. Without it doctor says only whether the account is configured.
    */
-  diagnose?(account: DiagnosedAccount<Options>, signal: AbortSignal): Promise<readonly Diagnosis[]>
+  diagnose?(account: DiagnosticContext<Options>, signal: AbortSignal): Promise<readonly DiagnosticResult[]>
 }
 
-export interface DiagnosedAccount<Options = Readonly<Record<string, unknown>>> {
+export interface DiagnosticContext<Options = Readonly<Record<string, unknown>>> {
   readonly account: string
   readonly options: Options
   /** The address of the running gateway, when one runs. */

@@ -13,7 +13,7 @@ export interface PlatformVariable {
 }
 
 /** Ids as texts. A list, or one text with commas; YAML gives short ids as numbers. */
-const idList = z.union(
+const idListSchema = z.union(
   [
     z.array(z.union([z.string(), z.int()]).transform(String)),
     z.union([z.string(), z.int()]).transform((ids) => splitList(String(ids))),
@@ -22,11 +22,13 @@ const idList = z.union(
 )
 
 /** What every account has. Nothing here has a default: an account inherits what it leaves out from its platform. */
-const accountShape = {
+const accountFields = {
   enabled: z.boolean().optional().describe('False switches it off, whatever else is set.'),
-  allow_from: idList.optional().describe('User ids that may talk to the agent; "*" lets everybody in, none nobody.'),
-  group_allow_from: idList.optional().describe('User ids that may talk to the agent in groups only.'),
-  group_allowed_chats: idList.optional().describe('Group chats in which everybody may talk to the agent.'),
+  allow_from: idListSchema
+    .optional()
+    .describe('User ids that may talk to the agent; "*" lets everybody in, none nobody.'),
+  group_allow_from: idListSchema.optional().describe('User ids that may talk to the agent in groups only.'),
+  group_allowed_chats: idListSchema.optional().describe('Group chats in which everybody may talk to the agent.'),
   allow_all_users: z.boolean().optional().describe('Lets every user of the platform in.'),
   allow_bots: z.enum(['none', 'mentions', 'all']).optional().describe('Whether other bots are heard.'),
   home_channel: z
@@ -58,32 +60,32 @@ const accountShape = {
 }
 
 /** The keys that the gateway itself reads of an account; the others are the adapter's. */
-const accountSettings = z.looseObject(accountShape)
-export type AccountSettings = z.output<typeof accountSettings>
+const accountSettingsSchema = z.looseObject(accountFields)
+export type AccountSettings = z.output<typeof accountSettingsSchema>
 
-export const platformSettings = z.looseObject({
-  ...accountShape,
-  accounts: z.record(z.string(), accountSettings).optional(),
+export const platformSettingsSchema = z.looseObject({
+  ...accountFields,
+  accounts: z.record(z.string(), accountSettingsSchema).optional(),
 })
 
-export const gatewaySettings = z.looseObject({
-  allowed_users: idList.default([]).describe('User ids that may talk to the agent on every platform.'),
+export const gatewaySettingsSchema = z.looseObject({
+  allowed_users: idListSchema.default([]).describe('User ids that may talk to the agent on every platform.'),
   allow_all_users: z.boolean().default(false).describe('Lets everybody in, everywhere.'),
 })
 
 /** The sections `platforms` and `gateway`, for the platforms that were found. */
 export function platformConfig(platforms: readonly PlatformManifest[]) {
   const sections: Record<string, z.ZodType> = {}
-  for (const platform of platforms) sections[platform.name] = sectionOf(platform)
+  for (const platform of platforms) sections[platform.name] = platformSection(platform)
   return {
     platforms: z.object(sections).prefault({}).describe('Where people reach the agent.'),
-    gateway: z.object(gatewaySettings.shape).prefault({}),
+    gateway: z.object(gatewaySettingsSchema.shape).prefault({}),
   } as const
 }
 
 /** Which variables set what: those of the manifests, and those that every platform with allow lists has. */
 export function platformVariables(platforms: readonly PlatformManifest[]): PlatformVariable[] {
-  return [...platforms.flatMap(variablesOf), ...gatewayVariables]
+  return [...platforms.flatMap(manifestVariables), ...gatewayVariables]
 }
 
 const gatewayVariables: readonly PlatformVariable[] = [
@@ -91,7 +93,7 @@ const gatewayVariables: readonly PlatformVariable[] = [
   { variable: 'GATEWAY_ALLOW_ALL_USERS', path: ['gateway', 'allow_all_users'], kind: 'boolean' },
 ]
 
-function variablesOf({ name, access, environment }: PlatformManifest): PlatformVariable[] {
+function manifestVariables({ name, access, environment }: PlatformManifest): PlatformVariable[] {
   const own = environment.map(({ variable, key, kind }) => ({ variable, path: ['platforms', name, key], kind }))
   const prefix = name.toUpperCase().replaceAll('-', '_')
   const general = (suffix: string, key: string, kind: PlatformVariable['kind']): PlatformVariable => ({
@@ -111,7 +113,7 @@ function variablesOf({ name, access, environment }: PlatformManifest): PlatformV
   ]
 }
 
-function sectionOf(platform: PlatformManifest): z.ZodType {
+function platformSection(platform: PlatformManifest): z.ZodType {
   const { options, accounts, label, description } = platform
   const own = Object.fromEntries(options.map((option) => [option.key, optionType(option, true)]))
   const perAccount = Object.fromEntries(options.map((option) => [option.key, optionType(option, false)]))
@@ -122,14 +124,14 @@ function sectionOf(platform: PlatformManifest): z.ZodType {
             z.string().regex(/^[a-z0-9][a-z0-9_-]{0,31}$/, {
               error: 'expected a name of at most 32 small letters, digits, - and _',
             }),
-            z.object({ ...accountShape, ...perAccount }),
+            z.object({ ...accountFields, ...perAccount }),
           )
           .optional()
           .describe('Further bot identities by name; each inherits what it leaves out, except its credentials.'),
       }
     : {}
   return z
-    .object({ ...accountShape, ...own, ...severalAccounts })
+    .object({ ...accountFields, ...own, ...severalAccounts })
     .prefault({})
     .describe(description === '' ? label : description)
 }
@@ -153,7 +155,7 @@ function valueType(option: PlatformOption): z.ZodType {
     case 'boolean':
       return z.boolean()
     case 'list':
-      return idList
+      return idListSchema
     case 'map':
       return z.record(z.string(), z.unknown())
   }

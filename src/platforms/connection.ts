@@ -6,11 +6,11 @@
  */
 import { HermesError, isHermesError, messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
-import { backoffMs } from '../lib/wait.ts'
+import { backoffMs } from '../lib/timers.ts'
 import type { PlatformAccount } from './accounts.ts'
 import type { PlatformAdapter, PlatformContext, PlatformModule } from './adapter.ts'
 
-export interface Health {
+export interface ConnectionHealth {
   readonly state: 'connecting' | 'connected' | 'failed' | 'disabled'
   /** What is wrong, for people. `connected` with a reason: it works with difficulty. */
   readonly reason?: string
@@ -19,7 +19,7 @@ export interface Health {
 }
 
 /** What the context of one adapter is tied to. */
-export interface AdapterLife {
+export interface AdapterLifecycle {
   /** Aborts when this adapter is done with: its HTTP routes go then. */
   readonly signal: AbortSignal
   /** The adapter's own words about itself, for `PlatformContext.health`. */
@@ -31,68 +31,68 @@ export interface AdapterLife {
 }
 
 export interface ConnectionDeps {
-  createContext(account: PlatformAccount, life: AdapterLife): PlatformContext
+  createContext(account: PlatformAccount, life: AdapterLifecycle): PlatformContext
   readonly clock: () => number
   readonly random: () => number
   /** Resolves after `ms` or when the signal aborts, never rejects. */
-  pause(ms: number, signal?: AbortSignal): Promise<void>
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
   readonly log: Logger
   /** Connected, or working again after difficulties. */
   onConnected(account: PlatformAccount, adapter: PlatformAdapter): void
   /** Told of every change of state. Must not throw. */
-  onHealth?(account: PlatformAccount, health: Health): void
+  onHealth?(account: PlatformAccount, health: ConnectionHealth): void
 }
 
 export interface Connection {
   readonly account: PlatformAccount
   /** Resolves when the first attempt has ended, well or not. */
-  readonly settled: Promise<void>
-  health(): Health
+  readonly firstAttemptDone: Promise<void>
+  health(): ConnectionHealth
   /** Only while it is connected. */
   adapter(): PlatformAdapter | undefined
   /** Connects, and stays at it until `stop`. Once. */
   start(module: PlatformModule): void
   /** Gives up until the config changes: trying again cannot help. */
-  refuse(reason: string): void
+  fail(reason: string): void
   /** Disconnects, in bounded time. May be called twice, and before `start`. */
   stop(): Promise<void>
 }
 
-const connectLimitMs = 60_000
-const disconnectLimitMs = 5_000
+const connectTimeoutMs = 60_000
+const disconnectTimeoutMs = 5_000
 /** The first pause between two attempts, and the longest: an attempt costs little, and an outage may end any moment. */
-const firstPauseMs = 1_000
-const longestPauseMs = 8_000
+const initialBackoffMs = 1_000
+const maxBackoffMs = 8_000
 /** A connection that held this long begins with short pauses again. */
-const heldMs = 60_000
+const stableConnectionMs = 60_000
 /** Adapters mend short interruptions themselves; one that has not by then gets replaced. */
-const degradedLimitMs = 300_000
+const degradedTimeoutMs = 300_000
 /** Long polls and heartbeats answer at least this often; after it nobody can say that messages flow. */
-const receivingMs = 90_000
+const receivingWindowMs = 90_000
 
-type Ending = { readonly kind: 'lost' | 'refused' | 'stopped'; readonly reason: string }
+type DisconnectReason = { readonly kind: 'lost' | 'refused' | 'stopped'; readonly reason: string }
 
 export function createConnection(account: PlatformAccount, deps: ConnectionDeps): Connection {
   const log = deps.log.child({ platform: account.platform.name, account: account.account })
   const stopping = new AbortController()
   const first = Promise.withResolvers<void>()
-  let health: Health = { state: 'connecting' }
+  let health: ConnectionHealth = { state: 'connecting' }
   let receivedAt: number | undefined
   let connected: PlatformAdapter | undefined
-  let end: (ending: Ending) => void = () => undefined
+  let end: (ending: DisconnectReason) => void = () => undefined
   let running: Promise<void> | undefined
 
   return {
     account,
-    settled: first.promise,
+    firstAttemptDone: first.promise,
     health: () => (receivedAt === undefined ? health : { ...health, receiving: isReceiving(receivedAt) }),
     adapter: () => connected,
     start(module) {
       if (!stopping.signal.aborted) running ??= keepConnected(module)
     },
-    refuse(reason) {
+    fail(reason) {
       if (stopping.signal.aborted) return
-      if (running === undefined) giveUp(reason)
+      if (running === undefined) markFailed(reason)
       else end({ kind: 'refused', reason })
     },
     async stop() {
@@ -105,42 +105,44 @@ export function createConnection(account: PlatformAccount, deps: ConnectionDeps)
 
   async function keepConnected(module: PlatformModule): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
-      const { ending, heldForMs } = await liveOnce(module)
-      if (ending.kind === 'refused') giveUp(ending.reason)
+      const { ending, heldForMs: connectedMs } = await runAdapterOnce(module)
+      if (ending.kind === 'refused') markFailed(ending.reason)
       first.resolve()
       if (ending.kind !== 'lost' || stopping.signal.aborted) return
-      if (heldForMs >= heldMs) attempt = 1
-      const pauseMs = backoffMs(attempt, firstPauseMs, longestPauseMs, deps.random)
-      const isNews = set({ state: 'connecting', reason: ending.reason })
+      if (connectedMs >= stableConnectionMs) attempt = 1
+      const pauseMs = backoffMs(attempt, initialBackoffMs, maxBackoffMs, deps.random)
+      const hasChanged = setHealth({ state: 'connecting', reason: ending.reason })
       // A long outage is not told every few seconds: at the first, second, fourth, eighth … attempt.
-      const level = isNews || Number.isInteger(Math.log2(attempt)) ? 'warn' : 'debug'
+      const level = hasChanged || Number.isInteger(Math.log2(attempt)) ? 'warn' : 'debug'
       log[level]({ reason: ending.reason, attempt, pauseMs }, 'platform not connected, trying again')
-      await deps.pause(pauseMs, stopping.signal)
+      await deps.sleep(pauseMs, stopping.signal)
       if (stopping.signal.aborted) return
     }
   }
 
   /** One adapter from its making to its end. Never rejects. */
-  async function liveOnce(module: PlatformModule): Promise<{ ending: Ending; heldForMs: number }> {
+  async function runAdapterOnce(module: PlatformModule): Promise<{ ending: DisconnectReason; heldForMs: number }> {
     const life = new AbortController()
-    const ended = Promise.withResolvers<Ending>()
+    const ended = Promise.withResolvers<DisconnectReason>()
     end = ended.resolve
     let adapter: PlatformAdapter | undefined
     let since: number | undefined
     try {
-      adapter = checked(module.createAdapter(deps.createContext(account, lifeOf(life.signal, ended.resolve))))
-      const early = await Promise.race([connect(adapter, life.signal), ended.promise])
-      if (early !== undefined) return { ending: early, heldForMs: 0 }
+      adapter = validateAdapter(
+        module.createAdapter(deps.createContext(account, createLifecycle(life.signal, ended.resolve))),
+      )
+      const disconnected = await Promise.race([connect(adapter, life.signal), ended.promise])
+      if (disconnected !== undefined) return { ending: disconnected, heldForMs: 0 }
       since = deps.clock()
       connected = adapter
-      set({ state: 'connected' })
+      setHealth({ state: 'connected' })
       log.info({}, 'platform connected')
       deps.onConnected(account, adapter)
       first.resolve()
       const ending = await ended.promise
       return { ending, heldForMs: deps.clock() - since }
     } catch (error) {
-      return { ending: endingOf(error), heldForMs: 0 }
+      return { ending: disconnectReasonOf(error), heldForMs: 0 }
     } finally {
       connected = undefined
       life.abort()
@@ -149,7 +151,7 @@ export function createConnection(account: PlatformAccount, deps: ConnectionDeps)
   }
 
   /** Undefined once messages flow. Rejects as the adapter does. */
-  async function connect(adapter: PlatformAdapter, signal: AbortSignal): Promise<Ending | undefined> {
+  async function connect(adapter: PlatformAdapter, signal: AbortSignal): Promise<DisconnectReason | undefined> {
     const limit = new AbortController()
     signal.addEventListener('abort', () => limit.abort(), { once: true })
     const connecting = async () => {
@@ -159,8 +161,8 @@ export function createConnection(account: PlatformAccount, deps: ConnectionDeps)
     try {
       return await Promise.race([
         connecting(),
-        deps.pause(connectLimitMs, limit.signal).then((): Ending => {
-          return { kind: 'lost', reason: `no connection within ${connectLimitMs / 1000} s` }
+        deps.sleep(connectTimeoutMs, limit.signal).then((): DisconnectReason => {
+          return { kind: 'lost', reason: `no connection within ${connectTimeoutMs / 1000} s` }
         }),
       ])
     } finally {
@@ -173,8 +175,8 @@ export function createConnection(account: PlatformAccount, deps: ConnectionDeps)
     try {
       await Promise.race([
         adapter.disconnect(),
-        deps.pause(disconnectLimitMs, limit.signal).then(() => {
-          if (!limit.signal.aborted) log.warn({ limitMs: disconnectLimitMs }, 'platform did not disconnect in time')
+        deps.sleep(disconnectTimeoutMs, limit.signal).then(() => {
+          if (!limit.signal.aborted) log.warn({ limitMs: disconnectTimeoutMs }, 'platform did not disconnect in time')
         }),
       ])
     } catch (error) {
@@ -184,7 +186,7 @@ export function createConnection(account: PlatformAccount, deps: ConnectionDeps)
     }
   }
 
-  function lifeOf(signal: AbortSignal, lose: (ending: Ending) => void): AdapterLife {
+  function createLifecycle(signal: AbortSignal, onEnd: (ending: DisconnectReason) => void): AdapterLifecycle {
     let recovery: AbortController | undefined
     const recovered = () => {
       recovery?.abort()
@@ -198,40 +200,40 @@ export function createConnection(account: PlatformAccount, deps: ConnectionDeps)
         if (signal.aborted) return
         if (state === 'connected') {
           recovered()
-          if (connected === undefined || !set({ state: 'connected' })) return
+          if (connected === undefined || !setHealth({ state: 'connected' })) return
           log.info({}, 'platform works again')
           return deps.onConnected(account, connected)
         }
-        const changed = set({ state: connected === undefined ? 'connecting' : 'connected', reason })
+        const changed = setHealth({ state: connected === undefined ? 'connecting' : 'connected', reason })
         if (changed) log.warn({ reason }, 'platform works with difficulty')
         if (connected === undefined || recovery !== undefined) return
         const waiting = new AbortController()
         recovery = waiting
-        void deps.pause(degradedLimitMs, waiting.signal).then(() => {
-          if (!waiting.signal.aborted) lose({ kind: 'lost', reason })
+        void deps.sleep(degradedTimeoutMs, waiting.signal).then(() => {
+          if (!waiting.signal.aborted) onEnd({ kind: 'lost', reason })
         })
       },
       received() {
         if (!signal.aborted) receivedAt = deps.clock()
       },
       refused(reason) {
-        if (!signal.aborted) lose({ kind: 'refused', reason })
+        if (!signal.aborted) onEnd({ kind: 'refused', reason })
       },
     }
   }
 
   function isReceiving(at: number): boolean {
-    return connected !== undefined && deps.clock() - at <= receivingMs
+    return connected !== undefined && deps.clock() - at <= receivingWindowMs
   }
 
-  function giveUp(reason: string): void {
+  function markFailed(reason: string): void {
     log.error({ reason }, 'platform failed; it is tried again when its configuration changes')
-    set({ state: 'failed', reason })
+    setHealth({ state: 'failed', reason })
     first.resolve()
   }
 
   /** Tells whether this is news. */
-  function set(next: Health): boolean {
+  function setHealth(next: ConnectionHealth): boolean {
     if (next.state === health.state && next.reason === health.reason) return false
     health = next
     deps.onHealth?.(account, next)
@@ -240,7 +242,7 @@ export function createConnection(account: PlatformAccount, deps: ConnectionDeps)
 }
 
 /** Guards against adapters written without types. */
-function checked(adapter: PlatformAdapter): PlatformAdapter {
+function validateAdapter(adapter: PlatformAdapter): PlatformAdapter {
   for (const method of ['connect', 'disconnect', 'send'] as const) {
     if (typeof adapter?.[method] !== 'function') {
       throw new HermesError('platform/invalid', `The adapter has no method ${method}.`)
@@ -250,7 +252,7 @@ function checked(adapter: PlatformAdapter): PlatformAdapter {
 }
 
 /** Errors that say `fatal`, and ours except a failed connect, stay what they are however often one tries. */
-function endingOf(error: unknown): Ending {
+function disconnectReasonOf(error: unknown): DisconnectReason {
   const fatal = typeof error === 'object' && error !== null && 'fatal' in error && error.fatal === true
   const ours = isHermesError(error) && error.code !== 'platform/connect-failed'
   return { kind: fatal || ours ? 'refused' : 'lost', reason: messageOf(error) }

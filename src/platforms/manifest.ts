@@ -3,8 +3,8 @@
  * Nothing in `src/` names a platform; whatever differs between two of them is said here.
  */
 import { z } from 'zod'
+import { formatYamlIssues, type ValueIssue } from '../lib/format-yaml-issues.ts'
 import { parseYaml } from '../lib/yaml.ts'
-import { sentencesAbout, type ValueProblem } from '../lib/yaml-report.ts'
 import { backgroundPlatform } from '../message/source.ts'
 import type { MessageLimits } from './adapter.ts'
 
@@ -25,7 +25,7 @@ export interface PlatformManifest {
   readonly sessionScope: 'none' | 'scope_id'
   readonly limits: MessageLimits
   /** Variables that set an option. */
-  readonly environment: readonly EnvironmentOption[]
+  readonly environment: readonly EnvironmentVariable[]
   readonly options: readonly PlatformOption[]
   /** On although the config does not mention it. */
   readonly defaultEnabled: boolean
@@ -35,7 +35,7 @@ export interface PlatformManifest {
   readonly required: readonly string[]
 }
 
-interface EnvironmentOption {
+interface EnvironmentVariable {
   readonly variable: string
   readonly key: string
   readonly kind: 'string' | 'number' | 'boolean' | 'list'
@@ -52,15 +52,15 @@ export interface PlatformOption {
   readonly enum?: readonly (string | number)[]
 }
 
-export type ManifestCheck =
+export type ManifestResult =
   | { readonly kind: 'platform'; readonly manifest: PlatformManifest }
   /** A plugin of another kind: none of our business. */
   | { readonly kind: 'other' }
   /** One sentence each: `file:line:column: what was expected, what was found`. */
-  | { readonly kind: 'invalid'; readonly problems: readonly string[] }
+  | { readonly kind: 'invalid'; readonly issues: readonly string[] }
 
 /** Every platform has these; an option cannot take their names. */
-const commonKeys = [
+const reservedKeys = [
   'enabled',
   'allow_from',
   'group_allow_from',
@@ -76,38 +76,38 @@ const commonKeys = [
 ] as const
 
 /** Checks a manifest and fills in what it leaves out; fields it does not know are left alone. Never throws. */
-export function parseManifest(text: string, file: string): ManifestCheck {
+export function parseManifest(text: string, file: string): ManifestResult {
   const yaml = parseYaml(text, file)
-  if (yaml.problems.length > 0) {
-    const problems = yaml.problems.map(({ line, column, message }) => `${file}:${line}:${column}: ${message}`)
-    return { kind: 'invalid', problems }
+  if (yaml.issues.length > 0) {
+    const issues = yaml.issues.map(({ line, column, message }) => `${file}:${line}:${column}: ${message}`)
+    return { kind: 'invalid', issues }
   }
-  if (isOfAnotherKind(yaml.value)) return { kind: 'other' }
-  const parsed = fileSchema.safeParse(yaml.value)
+  if (isOtherPluginKind(yaml.value)) return { kind: 'other' }
+  const parsed = manifestSchema.safeParse(yaml.value)
   if (!parsed.success) {
-    return { kind: 'invalid', problems: sentencesAbout(yaml, parsed.error.issues) }
+    return { kind: 'invalid', issues: formatYamlIssues(yaml, parsed.error.issues) }
   }
-  const contradictions = contradictionsOf(parsed.data)
-  if (contradictions.length > 0) return { kind: 'invalid', problems: sentencesAbout(yaml, contradictions) }
+  const contradictions = crossFieldIssues(parsed.data)
+  if (contradictions.length > 0) return { kind: 'invalid', issues: formatYamlIssues(yaml, contradictions) }
   return { kind: 'platform', manifest: toManifest(parsed.data) }
 }
 
-const text = z.string({ error: 'expected a text' })
-const flag = z.boolean({ error: 'expected true or false' })
-const oneOf = <const Values extends readonly string[]>(values: Values) =>
+const textSchema = z.string({ error: 'expected a text' })
+const booleanSchema = z.boolean({ error: 'expected true or false' })
+const enumSchema = <const Values extends readonly string[]>(values: Values) =>
   z.enum(values, { error: `expected ${values.join(' or ')}` })
 /** Errors of a mapping, and of its keys where they follow a rule. */
-const mapping = (what: string, keys = '') => ({
+const mappingError = (what: string, keys = '') => ({
   error: ({ code }: { readonly code: string }) => `expected ${code === 'invalid_key' ? keys : `a mapping of ${what}`}`,
 })
 
 const optionSchema = z.looseObject(
   {
-    type: oneOf(['string', 'number', 'boolean', 'list', 'map']),
+    type: enumSchema(['string', 'number', 'boolean', 'list', 'map']),
     default: z.unknown().optional(),
-    description: text.default(''),
-    required: flag.default(false),
-    secret: flag.default(false),
+    description: textSchema.default(''),
+    required: booleanSchema.default(false),
+    secret: booleanSchema.default(false),
     enum: z
       .array(z.union([z.string(), z.number()], { error: 'expected a text or a number' }), {
         error: 'expected a list of the values that are allowed',
@@ -115,12 +115,12 @@ const optionSchema = z.looseObject(
       .min(1, { error: 'expected at least one allowed value' })
       .optional(),
   },
-  mapping('type, default, description, required, secret and enum'),
+  mappingError('type, default, description, required, secret and enum'),
 )
 
-const fileSchema = z.looseObject(
+const manifestSchema = z.looseObject(
   {
-    name: text
+    name: textSchema
       .regex(/^[a-z][a-z0-9_-]{0,31}$/, {
         error: 'expected a name of at most 32 small letters, digits, - and _ that begins with a letter',
       })
@@ -128,65 +128,67 @@ const fileSchema = z.looseObject(
         error: 'expected another name: the gateway itself is called so',
       }),
     kind: z.literal('platform', { error: 'expected kind: platform' }),
-    label: text.optional(),
-    description: text.default(''),
+    label: textSchema.optional(),
+    description: textSchema.default(''),
     version: z
       .union([z.string(), z.number()], { error: 'expected a version, for example 1.0.0' })
       .transform(String)
       .default('0.0.0'),
-    access: oneOf(['token', 'allowlist']).default('allowlist'),
-    command_prefix: text.regex(/^\S{1,3}$/, { error: 'expected one to three characters, for example /' }).default('/'),
-    gateway_events: flag.default(true),
-    session_scope: oneOf(['none', 'scope_id']).default('none'),
+    access: enumSchema(['token', 'allowlist']).default('allowlist'),
+    command_prefix: textSchema
+      .regex(/^\S{1,3}$/, { error: 'expected one to three characters, for example /' })
+      .default('/'),
+    gateway_events: booleanSchema.default(true),
+    session_scope: enumSchema(['none', 'scope_id']).default('none'),
     limits: z
       .looseObject(
         {
           max_chars: z.int({ error: 'expected a whole number' }).min(1, { error: 'expected a number above 0' }),
-          unit: oneOf(['utf16', 'codepoints', 'bytes']).default('utf16'),
+          unit: enumSchema(['utf16', 'codepoints', 'bytes']).default('utf16'),
         },
-        mapping('max_chars and unit'),
+        mappingError('max_chars and unit'),
       )
       .optional(),
     environment: z
       .record(
         z.string().regex(/^[A-Z][A-Z0-9_]*$/),
         z.looseObject(
-          { key: text, kind: oneOf(['string', 'number', 'boolean', 'list']).default('string') },
-          mapping('key and kind'),
+          { key: textSchema, kind: enumSchema(['string', 'number', 'boolean', 'list']).default('string') },
+          mappingError('key and kind'),
         ),
-        mapping('VARIABLE: {key, kind}', 'the name of a variable in capital letters'),
+        mappingError('VARIABLE: {key, kind}', 'the name of a variable in capital letters'),
       )
       .default({}),
     config_schema: z
       .record(
         z.string().regex(/^[a-z][a-z0-9_]*$/),
         optionSchema,
-        mapping('option: {type, …}', 'the name of an option in small letters, digits and _'),
+        mappingError('option: {type, …}', 'the name of an option in small letters, digits and _'),
       )
       .default({}),
-    default_enabled: flag.optional(),
-    accounts: flag.default(false),
-    required: z.array(text, { error: 'expected a list of options' }).default([]),
+    default_enabled: booleanSchema.optional(),
+    accounts: booleanSchema.default(false),
+    required: z.array(textSchema, { error: 'expected a list of options' }).default([]),
   },
-  mapping('the fields of a platform'),
+  mappingError('the fields of a platform'),
 )
 
-type ManifestFile = z.output<typeof fileSchema>
+type ManifestFile = z.output<typeof manifestSchema>
 type OptionFile = z.output<typeof optionSchema>
 
 /** What each field allows but all of them together do not. */
-function contradictionsOf(file: ManifestFile): ValueProblem[] {
-  const found: ValueProblem[] = []
+function crossFieldIssues(file: ManifestFile): ValueIssue[] {
+  const found: ValueIssue[] = []
   const known = new Set(Object.keys(file.config_schema))
   const options = `an option of config_schema (${[...known].join(', ') || 'it has none'})`
   for (const [key, option] of Object.entries(file.config_schema)) {
     const path = ['config_schema', key]
     // `enabled` may be described there, because users look for it there.
-    if (key !== 'enabled' && commonKeys.some((common) => common === key)) {
+    if (key !== 'enabled' && reservedKeys.some((common) => common === key)) {
       found.push({ path, message: 'expected another name: every platform has this key already' })
     }
-    if (option.default !== undefined && !fits(option, option.default)) {
-      found.push({ path: [...path, 'default'], message: `expected ${describe(option)}` })
+    if (option.default !== undefined && !matchesType(option, option.default)) {
+      found.push({ path: [...path, 'default'], message: `expected ${describeType(option)}` })
     }
   }
   file.required.forEach((key, index) => {
@@ -198,14 +200,14 @@ function contradictionsOf(file: ManifestFile): ValueProblem[] {
   return found
 }
 
-function fits(option: Pick<OptionFile, 'type' | 'enum'>, value: unknown): boolean {
+function matchesType(option: Pick<OptionFile, 'type' | 'enum'>, value: unknown): boolean {
   if (option.type === 'list') return Array.isArray(value)
   if (option.type === 'map') return typeof value === 'object' && value !== null && !Array.isArray(value)
   if (typeof value !== option.type) return false
   return option.enum === undefined || option.enum.some((allowed) => allowed === value)
 }
 
-function describe({ type, enum: allowed }: OptionFile): string {
+function describeType({ type, enum: allowed }: OptionFile): string {
   return allowed === undefined ? `a value of type ${type}` : `one of ${allowed.join(', ')}`
 }
 
@@ -242,7 +244,7 @@ function toOption(key: string, option: OptionFile): PlatformOption {
   }
 }
 
-function isOfAnotherKind(value: unknown): boolean {
+function isOtherPluginKind(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || !('kind' in value)) return false
   return typeof value.kind === 'string' && value.kind !== 'platform'
 }

@@ -8,7 +8,7 @@ import { HermesError, messageOf, systemCode } from '../lib/errors.ts'
 import { type Logger, silentLog } from '../lib/log.ts'
 import type { PlatformModule } from './adapter.ts'
 import { type PlatformManifest, parseManifest } from './manifest.ts'
-import { registeredBy } from './self-registered.ts'
+import { loadSelfRegistered } from './self-registration.ts'
 
 export interface InstalledPlatform extends PlatformManifest {
   readonly directory: string
@@ -42,21 +42,21 @@ export interface DiscoverOptions {
 export async function discoverPlatforms({ directories, log }: DiscoverOptions): Promise<PlatformCatalogue> {
   const platforms = new Map<string, InstalledPlatform>()
   const invalid: InvalidPlatform[] = []
-  const refuse = (directory: string, reason: string) => {
+  const reject = (directory: string, reason: string) => {
     invalid.push({ directory, reason })
     log.warn({ directory, reason }, 'platform folder cannot be used')
   }
   for (const parent of directories) {
-    for (const directory of await foldersOf(parent, refuse)) {
-      const found = await inspect(directory)
+    for (const directory of await listDirectories(parent, reject)) {
+      const found = await readPlatform(directory)
       if (found === undefined) continue
       if (typeof found === 'string') {
-        refuse(directory, found)
+        reject(directory, found)
         continue
       }
       const known = platforms.get(found.name)
       if (known !== undefined && basename(known.directory) !== basename(directory)) {
-        refuse(
+        reject(
           directory,
           `the name ${found.name} belongs to ${known.directory}; only a folder of that name replaces it`,
         )
@@ -88,7 +88,7 @@ export async function loadPlatform(
   }
   const module = typeof exports === 'object' && exports !== null && 'default' in exports ? exports.default : undefined
   if (isPlatformModule(module)) return module
-  const registered = await registeredBy(exports, platform, log)
+  const registered = await loadSelfRegistered(exports, platform, log)
   if (registered !== undefined) return registered
   throw new HermesError(
     'platform/invalid',
@@ -103,7 +103,7 @@ function isPlatformModule(value: unknown): value is PlatformModule {
 }
 
 /** Sorted, so that the outcome does not depend on the file system. Linked folders count. */
-async function foldersOf(parent: string, refuse: (directory: string, reason: string) => void): Promise<string[]> {
+async function listDirectories(parent: string, refuse: (directory: string, reason: string) => void): Promise<string[]> {
   try {
     const entries = await readdir(parent, { withFileTypes: true })
     return entries
@@ -113,23 +113,23 @@ async function foldersOf(parent: string, refuse: (directory: string, reason: str
       .sort()
       .map((name) => join(parent, name))
   } catch (error) {
-    if (!isMissing(error)) refuse(parent, `the folder cannot be read: ${messageOf(error)}`)
+    if (!isNotFound(error)) refuse(parent, `the folder cannot be read: ${messageOf(error)}`)
     return []
   }
 }
 
 /** The second three are entries of plugins: seed 004 has platforms register themselves. */
-const adapterNames = ['adapter.ts', 'adapter.js', 'adapter.mjs', 'index.ts', 'index.js', 'index.mjs']
+const adapterFileNames = ['adapter.ts', 'adapter.js', 'adapter.mjs', 'index.ts', 'index.js', 'index.mjs']
 
 /** The platform in a folder, a sentence that says why it cannot be used, or undefined where there is none. */
-async function inspect(directory: string): Promise<InstalledPlatform | string | undefined> {
+async function readPlatform(directory: string): Promise<InstalledPlatform | string | undefined> {
   try {
-    const manifestFile = await firstOf(['plugin.yaml', 'plugin.yml'], directory)
+    const manifestFile = await findFirstFile(['plugin.yaml', 'plugin.yml'], directory)
     if (manifestFile === undefined) return undefined
     const check = parseManifest(await readFile(manifestFile, 'utf8'), manifestFile)
     if (check.kind === 'other') return undefined
-    if (check.kind === 'invalid') return check.problems.join('; ')
-    const adapterFile = await firstOf(adapterNames, directory)
+    if (check.kind === 'invalid') return check.issues.join('; ')
+    const adapterFile = await findFirstFile(adapterFileNames, directory)
     if (adapterFile === undefined) return `${directory}: expected a file adapter.ts, .js or .mjs, found none`
     return { ...check.manifest, directory, adapterFile }
   } catch (error) {
@@ -137,20 +137,20 @@ async function inspect(directory: string): Promise<InstalledPlatform | string | 
   }
 }
 
-async function firstOf(names: readonly string[], directory: string): Promise<string | undefined> {
+async function findFirstFile(names: readonly string[], directory: string): Promise<string | undefined> {
   for (const name of names) {
     const file = join(directory, name)
     try {
       await access(file)
       return file
     } catch (error) {
-      if (!isMissing(error)) throw error
+      if (!isNotFound(error)) throw error
     }
   }
   return undefined
 }
 
-function isMissing(error: unknown): boolean {
+function isNotFound(error: unknown): boolean {
   const code = systemCode(error)
   return code === 'ENOENT' || code === 'ENOTDIR'
 }

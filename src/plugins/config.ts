@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import type { ConfigOf } from '../config/section.ts'
 
-const entry = z.looseObject({
+const pluginEntrySchema = z.looseObject({
   settings: z.record(z.string(), z.unknown()).default({}).describe('What the plugin reads as its configuration.'),
   allow_tool_override: z
     .boolean()
@@ -26,19 +26,19 @@ const entry = z.looseObject({
     .describe('What the plugin may ask of the model.'),
 })
 
-const names = z.union([z.string().transform((name) => [name]), z.array(z.string())], {
+const pluginNames = z.union([z.string().transform((name) => [name]), z.array(z.string())], {
   error: 'expected a list of plugins',
 })
 
 export const pluginsConfig = {
   plugins: z
     .object({
-      enabled: names
+      enabled: pluginNames
         .default([])
         .describe('Plugins that are loaded, by their folder: `otel`, or with its category `observability/otel`.'),
-      disabled: names.default([]).describe('Plugins that are not loaded, whatever `enabled` says.'),
+      disabled: pluginNames.default([]).describe('Plugins that are not loaded, whatever `enabled` says.'),
       entries: z
-        .record(z.string(), entry)
+        .record(z.string(), pluginEntrySchema)
         .default({})
         .describe('By plugin: what it is told (`settings`), and what it may do.'),
       env: z
@@ -78,15 +78,15 @@ export const pluginsConfig = {
 } as const
 
 export type PluginsConfig = ConfigOf<typeof pluginsConfig>
-export type PluginEntry = z.output<typeof entry>
+export type PluginConfigEntry = z.output<typeof pluginEntrySchema>
 
 /** What a plugin that the configuration does not mention may do: nothing beyond its registrations. */
-const noEntry: PluginEntry = entry.parse({})
+const defaultEntry: PluginConfigEntry = pluginEntrySchema.parse({})
 
 /** What the configuration says of one plugin, by its id or by the bare name of its folder. */
-export function entryOf({ plugins: { entries } }: PluginsConfig, id: string): PluginEntry {
+export function configEntryOf({ plugins: { entries } }: PluginsConfig, id: string): PluginConfigEntry {
   for (const key of [id, id.slice(id.lastIndexOf('/') + 1)]) {
-    if (Object.hasOwn(entries, key)) return entries[key] ?? noEntry
+    if (Object.hasOwn(entries, key)) return entries[key] ?? defaultEntry
   }
-  return noEntry
+  return defaultEntry
 }

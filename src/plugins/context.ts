@@ -4,9 +4,10 @@
 import { HermesError } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import type { MiddlewareRegistrar, Registration } from '../middleware/contract.ts'
+import type { ObserveCallback } from './callback-trace.ts'
 import type {
-  LlmAnswer,
   LlmOptions,
+  LlmResult,
   MemoryProvider,
   PluginCommand,
   PluginConfig,
@@ -14,10 +15,9 @@ import type {
   PluginState,
   PluginTool,
 } from './contract.ts'
-import type { FoundPlugin } from './discovery.ts'
-import type { Observe } from './firing.ts'
+import type { DiscoveredPlugin } from './discovery.ts'
 import type { HookCallback, HookName } from './hook-map.ts'
-import type { HookReport } from './hooks/hooks.ts'
+import type { PluginHookReport } from './hooks/plugin-hooks.ts'
 import type { Registrations } from './registrations.ts'
 
 type HookOptions = Parameters<PluginContext['registerHook']>[2]
@@ -36,7 +36,7 @@ export interface PluginServices {
       callback: HookCallback<Name>,
       options?: HookOptions,
     ): Registration
-    report(owner: string): readonly HookReport[]
+    report(owner: string): readonly PluginHookReport[]
   }
   /** `run` is what is called in the place of the tool's own. */
   readonly tools: { register(owner: string, tool: PluginTool, run: PluginTool['run']): Registration }
@@ -50,21 +50,21 @@ export interface PluginServices {
   }
   state(owner: string): PluginState
   /** As `PluginLlm.complete`. */
-  complete(owner: string, ...question: Parameters<PluginContext['llm']['complete']>): Promise<LlmAnswer>
+  complete(owner: string, ...question: Parameters<PluginContext['llm']['complete']>): Promise<LlmResult>
   /** As `PluginContext.injectMessage`. */
-  inject(owner: string, ...message: Parameters<PluginContext['injectMessage']>): Promise<boolean>
+  injectMessage(owner: string, ...message: Parameters<PluginContext['injectMessage']>): Promise<boolean>
   /** As `PluginContext.dispatchTool`. */
-  runTool(owner: string, ...call: Parameters<PluginContext['dispatchTool']>): Promise<string>
+  dispatchTool(owner: string, ...call: Parameters<PluginContext['dispatchTool']>): Promise<string>
 }
 
 export interface PluginContextDeps {
-  readonly plugin: FoundPlugin
+  readonly plugin: DiscoveredPlugin
   readonly services: PluginServices
   readonly registrations: Registrations
   readonly config: PluginConfig
   hasPlugin(id: string): boolean
   /** Told of each call of a callback; without it callbacks are registered as they are. */
-  readonly observe?: Observe | undefined
+  readonly observe?: ObserveCallback | undefined
   /** The plugin's own. */
   readonly log: Logger
 }
@@ -76,7 +76,7 @@ export function createPluginContext(deps: PluginContextDeps): PluginContext {
   const state = services.state(id)
 
   /** A callback that is no function would fail much later, where nobody knows why. */
-  function checked<Fn extends (...args: never[]) => unknown>(kind: string, name: string, callback: Fn): Fn {
+  function checkCallback<Fn extends (...args: never[]) => unknown>(kind: string, name: string, callback: Fn): Fn {
     if (typeof callback !== 'function') {
       throw new HermesError(
         'plugins/invalid-registration',
@@ -86,7 +86,7 @@ export function createPluginContext(deps: PluginContextDeps): PluginContext {
     return deps.observe === undefined ? callback : deps.observe(kind, name, callback)
   }
 
-  async function whileLoaded<Value>(act: () => Promise<Value>): Promise<Value> {
+  async function ifLoaded<Value>(act: () => Promise<Value>): Promise<Value> {
     if (!registrations.isOpen()) throw new HermesError('plugins/unloaded', `(${id})`)
     return await act()
   }
@@ -94,36 +94,42 @@ export function createPluginContext(deps: PluginContextDeps): PluginContext {
   const { add } = registrations
   return {
     pluginId: id,
-    directory: plugin.folder,
+    directory: plugin.directory,
     home: services.home,
     version: plugin.manifest.version,
     log,
     config,
     state,
-    llm: { complete: (prompt, options?: LlmOptions) => whileLoaded(() => services.complete(id, prompt, options)) },
+    llm: { complete: (prompt, options?: LlmOptions) => ifLoaded(() => services.complete(id, prompt, options)) },
     hasPlugin: deps.hasPlugin,
 
     registerGuardrail: (name, on, guardrail, options) =>
-      add('guardrail', () => registrar.registerGuardrail(name, on, checked('guardrail', name, guardrail), options)),
+      add('guardrail', () =>
+        registrar.registerGuardrail(name, on, checkCallback('guardrail', name, guardrail), options),
+      ),
     registerIntercept: (name, point, intercept, options) =>
-      add('intercept', () => registrar.registerIntercept(name, point, checked('intercept', name, intercept), options)),
+      add('intercept', () =>
+        registrar.registerIntercept(name, point, checkCallback('intercept', name, intercept), options),
+      ),
     registerSanitizer: (name, point, sanitizer, options) =>
-      add('sanitizer', () => registrar.registerSanitizer(name, point, checked('sanitizer', name, sanitizer), options)),
+      add('sanitizer', () =>
+        registrar.registerSanitizer(name, point, checkCallback('sanitizer', name, sanitizer), options),
+      ),
     registerSubscriber: (name, subscriber) =>
-      add('subscriber', () => registrar.registerSubscriber(name, checked('subscriber', name, subscriber))),
+      add('subscriber', () => registrar.registerSubscriber(name, checkCallback('subscriber', name, subscriber))),
     registerMiddleware: (kind, callback, options) =>
-      add('middleware', () => registrar.registerMiddleware(kind, checked('middleware', kind, callback), options)),
+      add('middleware', () => registrar.registerMiddleware(kind, checkCallback('middleware', kind, callback), options)),
 
     registerHook: (name, callback, options) =>
-      add('hook', () => services.hooks.register(id, name, checked('hook', name, callback), options)),
+      add('hook', () => services.hooks.register(id, name, checkCallback('hook', name, callback), options)),
     registerTool: (tool) =>
       add('tool', () => {
-        const run: PluginTool['run'] = checked('tool', tool.name, tool.run)
+        const run: PluginTool['run'] = checkCallback('tool', tool.name, tool.run)
         return services.tools.register(id, tool, (args, context) => run.call(tool, args, context))
       }),
     registerCommand: (command) =>
       add('command', () => {
-        const run = checked('command', command.name, command.run)
+        const run = checkCallback('command', command.name, command.run)
         return services.commands.register(id, command, (args, context) => run.call(command, args, context))
       }),
     registerPlatform: () => {
@@ -135,7 +141,7 @@ export function createPluginContext(deps: PluginContextDeps): PluginContext {
         services.sections.register(
           id,
           name,
-          typeof section === 'function' ? checked('section', name, section) : section,
+          typeof section === 'function' ? checkCallback('section', name, section) : section,
         ),
       ),
     registerBackgroundDaemon: (name, startup, shutdown, options) =>
@@ -143,14 +149,14 @@ export function createPluginContext(deps: PluginContextDeps): PluginContext {
         services.daemons.register(
           id,
           name,
-          checked('daemon', `${name} (startup)`, startup),
-          checked('daemon', `${name} (shutdown)`, shutdown),
+          checkCallback('daemon', `${name} (startup)`, startup),
+          checkCallback('daemon', `${name} (shutdown)`, shutdown),
           options,
         ),
       ),
 
-    injectMessage: (content, options) => whileLoaded(() => services.inject(id, content, options)),
-    dispatchTool: (name, args) => whileLoaded(() => services.runTool(id, name, args)),
+    injectMessage: (content, options) => ifLoaded(() => services.injectMessage(id, content, options)),
+    dispatchTool: (name, args) => ifLoaded(() => services.dispatchTool(id, name, args)),
     onUnload: registrations.onUnload,
   }
 }

@@ -6,7 +6,7 @@
  * payloads stay as the seeds write them.
  */
 import type { z } from 'zod'
-import type { ToolMode } from '../agent/tool.ts'
+import type { ToolMode } from '../agent/tools/tool.ts'
 import type { Logger } from '../lib/log.ts'
 import type { Awaitable, FailureMode, Fields, MiddlewareRegistrar, Registration } from '../middleware/contract.ts'
 import type { PlatformModule } from '../platforms/adapter.ts'
@@ -53,7 +53,7 @@ export interface PluginContext extends MiddlewareRegistrar {
   /** A part of the system prompt of sessions that begin afterwards, frozen with it. At most 4,000 characters each. */
   registerSystemPromptSection(
     name: string,
-    section: string | ((about: SectionAbout) => Awaitable<string | null>),
+    section: string | ((about: PromptSectionContext) => Awaitable<string | null>),
   ): Registration
   /**
    * Work beside the conversations (seed 003): started in the order of registration, stopped in reverse, restarted after a
@@ -100,7 +100,7 @@ export interface PluginState {
 
 export interface PluginLlm {
   /** One answer without tools; within a turn until its stop. Rejects with `ModelError`, or with the signal's reason. */
-  complete(prompt: string | readonly Fields[], options?: LlmOptions): Promise<LlmAnswer>
+  complete(prompt: string | readonly Fields[], options?: LlmOptions): Promise<LlmResult>
 }
 
 export interface LlmOptions {
@@ -111,7 +111,7 @@ export interface LlmOptions {
   readonly signal?: AbortSignal
 }
 
-export interface LlmAnswer {
+export interface LlmResult {
   readonly text: string
   readonly model: string
   readonly usage: Fields
@@ -158,7 +158,7 @@ export interface PluginCommandContext {
   readonly signal: AbortSignal
 }
 
-export interface SectionAbout {
+export interface PromptSectionContext {
   readonly sessionId: string
   readonly platform: string
 }
@@ -182,17 +182,17 @@ export interface PeriodicTask {
 export interface MemoryProvider {
   readonly name: string
   /** Before the first model call of a turn; what it returns is added to the user's message for this turn only. */
-  prefetch?(query: string, about: MemoryAbout): Awaitable<string | null>
+  prefetch?(query: string, about: MemoryContext): Awaitable<string | null>
   /** After a turn that was answered. Never delays the reply. */
-  syncTurn?(user: string, assistant: string, about: MemoryAbout): Awaitable<unknown>
+  syncTurn?(user: string, assistant: string, about: MemoryContext): Awaitable<unknown>
   /** A part of the system prompt of new sessions. */
-  systemPromptBlock?(about: MemoryAbout): Awaitable<string | null>
+  systemPromptBlock?(about: MemoryContext): Awaitable<string | null>
   /** Before context is compressed: insights for the summary. */
-  onPreCompress?(messages: readonly Fields[], about: MemoryAbout): Awaitable<string | null>
+  onPreCompress?(messages: readonly Fields[], about: MemoryContext): Awaitable<string | null>
   shutdown?(): Awaitable<unknown>
 }
 
-export interface MemoryAbout {
+export interface MemoryContext {
   readonly sessionId: string
   readonly platform: string
   readonly userId: string

@@ -5,22 +5,22 @@
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { messageOf, systemCode } from '../lib/errors.ts'
-import { isHarmless, readManifest, rootOf } from '../lib/safe-files.ts'
-import { entryIn, type PluginLanguage } from './entry-file.ts'
-import { type ManifestRules, type PluginManifest, parsePluginManifest } from './manifest.ts'
+import { checkFileSafety, readManifest, resolveRoot } from '../lib/safe-files.ts'
+import { findEntryFile, type PluginLanguage } from './entry-file.ts'
+import { type ManifestDefaults, type PluginManifest, parsePluginManifest } from './manifest.ts'
 
-export interface PluginFolder {
+export interface PluginRoot {
   readonly path: string
   /** `bundled` with the gateway, or the user's own. */
   readonly origin: 'bundled' | 'home'
 }
 
-export interface FoundPlugin {
+export interface DiscoveredPlugin {
   /** The folder's name, with its category: `otel`, `observability/otel`. */
   readonly id: string
-  readonly origin: PluginFolder['origin']
+  readonly origin: PluginRoot['origin']
   /** Absolute. */
-  readonly folder: string
+  readonly directory: string
   readonly manifestFile: string
   /** The file that exports `register`. */
   readonly entryFile: string
@@ -29,18 +29,18 @@ export interface FoundPlugin {
 }
 
 /** A folder that is a plugin and cannot be used. */
-export interface UnusablePlugin {
+export interface InvalidPlugin {
   readonly id: string
-  readonly origin: PluginFolder['origin']
-  readonly folder: string
+  readonly origin: PluginRoot['origin']
+  readonly directory: string
   /** What is wrong, with file and line where there is one. */
   readonly reason: string
 }
 
 export interface PluginDiscovery {
   /** By id. */
-  readonly plugins: readonly FoundPlugin[]
-  readonly unusable: readonly UnusablePlugin[]
+  readonly plugins: readonly DiscoveredPlugin[]
+  readonly invalid: readonly InvalidPlugin[]
   /** What is odd but harms nothing, a sentence each. */
   readonly warnings: readonly string[]
 }
@@ -49,22 +49,22 @@ export interface PluginDiscovery {
 const platformCategory = 'platforms'
 
 /** The name of a folder stands in the configuration, in commands and in names of files. */
-const usableName = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
+const folderNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
 
 /**
  * A folder with a manifest is a plugin; one without is looked through for one level, as a category. A later folder takes
  * the place of an earlier one of the same id. Never throws.
  * @param roots the bundled ones first; those that do not exist are skipped
  */
-export function discoverPlugins(roots: readonly PluginFolder[]): PluginDiscovery {
-  const plugins = new Map<string, FoundPlugin>()
-  const unusable = new Map<string, UnusablePlugin>()
+export function discoverPlugins(roots: readonly PluginRoot[]): PluginDiscovery {
+  const plugins = new Map<string, DiscoveredPlugin>()
+  const invalid = new Map<string, InvalidPlugin>()
   const warnings: string[] = []
   for (const { path, origin } of roots) {
-    for (const { id, folder, found } of candidatesIn(path, origin)) {
+    for (const { id, folder: directory, found } of findCandidates(path, origin)) {
       plugins.delete(id)
-      unusable.delete(id)
-      if ('reason' in found) unusable.set(id, { id, origin, folder, reason: found.reason })
+      invalid.delete(id)
+      if ('reason' in found) invalid.set(id, { id, origin, directory, reason: found.reason })
       else {
         plugins.set(id, found.plugin)
         warnings.push(...found.warnings)
@@ -72,41 +72,41 @@ export function discoverPlugins(roots: readonly PluginFolder[]): PluginDiscovery
     }
   }
   const byId = (one: { readonly id: string }, other: { readonly id: string }) => (one.id < other.id ? -1 : 1)
-  return { plugins: [...plugins.values()].sort(byId), unusable: [...unusable.values()].sort(byId), warnings }
+  return { plugins: [...plugins.values()].sort(byId), invalid: [...invalid.values()].sort(byId), warnings }
 }
 
-type Inspected =
-  | { readonly plugin: FoundPlugin; readonly warnings: readonly string[] }
+type InspectionResult =
+  | { readonly plugin: DiscoveredPlugin; readonly warnings: readonly string[] }
   | { readonly reason: string }
   | undefined
 
 interface Candidate {
   readonly id: string
   readonly folder: string
-  readonly found: NonNullable<Inspected>
+  readonly found: NonNullable<InspectionResult>
 }
 
-function candidatesIn(path: string, origin: PluginFolder['origin']): Candidate[] {
-  const listed = namesIn(path)
+function findCandidates(path: string, origin: PluginRoot['origin']): Candidate[] {
+  const listed = listDirectories(path)
   if ('reason' in listed) return [{ id: basename(path), folder: path, found: listed }]
   return listed.names.flatMap((name) => {
     const folder = join(path, name)
-    const own = inspect({ root: path, origin, folder, id: name, category: undefined })
+    const own = inspectCandidate({ root: path, origin, folder, id: name, category: undefined })
     if (own !== undefined) return [{ id: name, folder, found: own }]
     if (name === platformCategory) return []
-    const within = namesIn(folder)
+    const within = listDirectories(folder)
     // Some other folder that happens to lie here.
     if ('reason' in within) return []
     return within.names.flatMap((inner) => {
-      const place = { root: path, origin, folder: join(folder, inner), id: `${name}/${inner}`, category: name }
-      const found = inspect(place)
-      return found === undefined ? [] : [{ id: place.id, folder: place.folder, found }]
+      const location = { root: path, origin, folder: join(folder, inner), id: `${name}/${inner}`, category: name }
+      const found = inspectCandidate(location)
+      return found === undefined ? [] : [{ id: location.id, folder: location.folder, found }]
     })
   })
 }
 
 /** Linked folders count, if they lead to another place in the same folder of plugins. */
-function namesIn(path: string): { readonly names: readonly string[] } | { readonly reason: string } {
+function listDirectories(path: string): { readonly names: readonly string[] } | { readonly reason: string } {
   try {
     const names = readdirSync(path, { withFileTypes: true })
       .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
@@ -120,42 +120,42 @@ function namesIn(path: string): { readonly names: readonly string[] } | { readon
   }
 }
 
-interface Place {
+interface CandidateLocation {
   readonly root: string
-  readonly origin: PluginFolder['origin']
+  readonly origin: PluginRoot['origin']
   readonly folder: string
   readonly id: string
   readonly category: string | undefined
 }
 
 /** Undefined where there is no manifest: then it is some other folder. */
-function inspect({ root, origin, folder, id, category }: Place): Inspected {
+function inspectCandidate({ root, origin, folder: directory, id, category }: CandidateLocation): InspectionResult {
   try {
-    const top = rootOf(root)
+    const top = resolveRoot(root)
     const above = category === undefined ? [] : [join(root, category)]
-    const manifest = manifestOf(folder, top)
+    const manifest = findManifest(directory, top)
     if (manifest === undefined) return undefined
     if ('reason' in manifest) return manifest
-    if (!usableName.test(basename(folder)) || (category !== undefined && !usableName.test(category))) {
-      return { reason: `${folder}: expected a folder named with at most 64 letters, digits, ., - and _` }
+    if (!folderNamePattern.test(basename(directory)) || (category !== undefined && !folderNamePattern.test(category))) {
+      return { reason: `${directory}: expected a folder named with at most 64 letters, digits, ., - and _` }
     }
-    const rules: ManifestRules = {
-      folder: basename(folder),
+    const rules: ManifestDefaults = {
+      directoryName: basename(directory),
       ...(category === 'memory' ? { kind: 'exclusive' as const } : {}),
     }
     const check = parsePluginManifest(manifest.text, manifest.file, rules)
-    if (!check.ok) return { reason: check.problems.join('; ') }
+    if (!check.ok) return { reason: check.issues.join('; ') }
     if (check.manifest.kind === 'platform') {
-      return { reason: `${folder}: it is a platform; those are found in platforms/ and plugins/platforms/` }
+      return { reason: `${directory}: it is a platform; those are found in platforms/ and plugins/platforms/` }
     }
-    const entry = entryIn(folder)
+    const entry = findEntryFile(directory)
     if ('reason' in entry) return entry
-    const harmless = isHarmless([...above, folder, manifest.file, entry.file], top)
+    const harmless = checkFileSafety([...above, directory, manifest.file, entry.file], top)
     if (!harmless.ok) return { reason: harmless.reason }
-    const plugin: FoundPlugin = {
+    const plugin: DiscoveredPlugin = {
       id,
       origin,
-      folder,
+      directory,
       manifestFile: manifest.file,
       entryFile: entry.file,
       language: entry.language,
@@ -166,11 +166,11 @@ function inspect({ root, origin, folder, id, category }: Place): Inspected {
     const code = systemCode(error)
     // A link that leads nowhere, or to a file.
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
-    return { reason: `${folder}: ${messageOf(error)}` }
+    return { reason: `${directory}: ${messageOf(error)}` }
   }
 }
 
-function manifestOf(folder: string, root: string) {
+function findManifest(folder: string, root: string) {
   for (const name of ['plugin.yaml', 'plugin.yml']) {
     const file = join(folder, name)
     const read = readManifest(file, folder, root)

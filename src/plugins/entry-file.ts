@@ -6,9 +6,9 @@ import { join } from 'node:path'
 
 export type PluginLanguage = 'node' | 'python'
 
-export type EntryFile = { readonly file: string; readonly language: PluginLanguage } | { readonly reason: string }
+export type EntryFileResult = { readonly file: string; readonly language: PluginLanguage } | { readonly reason: string }
 
-const languages: ReadonlyMap<string, PluginLanguage> = new Map([
+const languageByEntryName: ReadonlyMap<string, PluginLanguage> = new Map([
   ['index.ts', 'node'],
   ['index.js', 'node'],
   ['index.mjs', 'node'],
@@ -18,9 +18,9 @@ const languages: ReadonlyMap<string, PluginLanguage> = new Map([
 const maxBytes = 5 * 1024 * 1024
 
 /** Throws the system's error when the folder cannot be read. */
-export function entryIn(folder: string): EntryFile {
+export function findEntryFile(folder: string): EntryFileResult {
   const names = readdirSync(folder)
-    .filter((name) => languages.has(name))
+    .filter((name) => languageByEntryName.has(name))
     .sort()
   const [name, second] = names
   if (name === undefined) return { reason: `${folder}: expected a file index.ts, index.js or __init__.py, found none` }
@@ -29,5 +29,5 @@ export function entryIn(folder: string): EntryFile {
   const found = statSync(file)
   if (!found.isFile()) return { reason: `${file}: expected a file` }
   if (found.size > maxBytes) return { reason: `${file}: expected at most ${maxBytes} bytes, found ${found.size}` }
-  return { file, language: languages.get(name) ?? 'node' }
+  return { file, language: languageByEntryName.get(name) ?? 'node' }
 }

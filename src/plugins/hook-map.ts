@@ -2,7 +2,7 @@
  * The typed map of plugin hooks: when each fires, what its callbacks get, and what of their answers counts
  * (seed 001, seed 003, `contract/hermes.md` §2.6). Keys are the contract's own: callbacks in Python read the same ones.
  */
-import type { Trace } from '../middleware/contract.ts'
+import type { RewriteTrace } from '../middleware/contract.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -81,10 +81,10 @@ interface SubagentKeys {
 /** What callbacks get, by hook. */
 export interface HookPayloads {
   /** Before a tool runs, on its effective arguments. */
-  readonly pre_tool_call: ToolKeys & { readonly middleware_trace: Trace }
+  readonly pre_tool_call: ToolKeys & { readonly middleware_trace: RewriteTrace }
   /** After a tool, also one that failed or was blocked. */
   readonly post_tool_call: ToolKeys & {
-    readonly middleware_trace: Trace
+    readonly middleware_trace: RewriteTrace
     /** Always a text; of a failure `{"error": …}`. */
     readonly result: string
     readonly duration_ms: number
@@ -147,7 +147,7 @@ export interface HookPayloads {
     readonly new_session_id: string
   }
   /** Before each attempt at a model, with the request that goes out. Watches only. */
-  readonly pre_api_request: RequestKeys & { readonly request: Json; readonly middleware_trace: Trace }
+  readonly pre_api_request: RequestKeys & { readonly request: Json; readonly middleware_trace: RewriteTrace }
   /** After an attempt that brought an answer; of an iteration that was asked again, the last one alone. */
   readonly post_api_request: RequestKeys & {
     readonly request: Json
@@ -155,7 +155,7 @@ export interface HookPayloads {
     readonly usage: Json
     readonly finish_reason: string
     readonly duration_ms: number
-    readonly middleware_trace: Trace
+    readonly middleware_trace: RewriteTrace
   }
   /** After an attempt that failed. A stop is no failure. */
   readonly api_request_error: RequestKeys & {
@@ -166,7 +166,7 @@ export interface HookPayloads {
     readonly error: string
     readonly error_type: string
     readonly duration_ms: number
-    readonly middleware_trace: Trace
+    readonly middleware_trace: RewriteTrace
   }
   /** Seed 003: the request just before it goes out; what is returned replaces keys of it. */
   readonly pre_api_request_mutable: RequestKeys & { readonly request: Json }

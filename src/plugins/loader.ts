@@ -4,34 +4,34 @@
  */
 import { isHermesError, messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
-import { within } from '../lib/wait.ts'
-import { cataloguePlugins, isCalled, type PluginCatalogue } from './catalogue.ts'
-import { entryOf, type PluginsConfig } from './config.ts'
+import { withTimeout } from '../lib/timers.ts'
+import { type ObserveCallback, observeAsPlugin, type RunAsPlugin } from './callback-trace.ts'
+import { cataloguePlugins, matchesPluginId, type PluginCatalogue } from './catalogue.ts'
+import { configEntryOf, type PluginsConfig } from './config.ts'
 import { createPluginContext, type PluginServices } from './context.ts'
 import type { PluginContext } from './contract.ts'
-import type { FoundPlugin, PluginFolder } from './discovery.ts'
-import { createPluginEntries, stampOf } from './entry.ts'
-import { type InPlugin, type Observe, ownedBy } from './firing.ts'
-import { placeOf } from './place.ts'
+import type { DiscoveredPlugin, PluginRoot } from './discovery.ts'
+import { createEntryImporter, fingerprintOf } from './entry-importer.ts'
+import { locateError } from './error-location.ts'
+import { createPluginConfig, settingIssues } from './plugin-config.ts'
+import { createPluginReports, type PluginFailure, type PluginReport, pluginFailures } from './plugin-report.ts'
 import { createRegistrations, type Registrations } from './registrations.ts'
-import { type PluginReport, type PluginTrouble, pluginTroubles, reportsOf } from './report.ts'
-import { createPluginConfig, settingDoubts } from './settings.ts'
 
 export interface PluginLoaderDeps {
   /** The bundled ones first. */
-  readonly roots: readonly PluginFolder[]
+  readonly roots: readonly PluginRoot[]
   settings(): PluginsConfig
   environment(): Readonly<Record<string, string>>
   readonly services: PluginServices
   /** Runs `register` of a plugin in Python; resolves when it has returned. Without it none is loaded. */
-  // biome-ignore lint/suspicious/noConfusingVoidType: whoever has nothing to end returns nothing
-  readonly loadPython?: ((plugin: FoundPlugin, context: PluginContext) => Promise<PluginProcess | void>) | undefined
+  readonly loadPython?: // biome-ignore lint/suspicious/noConfusingVoidType: a loader without anything to dispose returns nothing
+  ((plugin: DiscoveredPlugin, context: PluginContext) => Promise<PluginProcess | void>) | undefined
   /** Told of each call of a callback of a plugin. */
-  readonly observe?: Observe | undefined
+  readonly observe?: ObserveCallback | undefined
   /** Runs `register` and every callback of a plugin. */
-  readonly inPlugin?: InPlugin | undefined
+  readonly runAsPlugin?: RunAsPlugin | undefined
   /** How long `register` may take, ms; 10,000 if left out. */
-  readonly registerMs?: number
+  readonly registerTimeoutMs?: number
   readonly clock: () => number
   readonly log: Logger
 }
@@ -39,9 +39,9 @@ export interface PluginLoaderDeps {
 /** Where a plugin runs that has a process of its own. */
 export interface PluginProcess {
   /** Why nothing of it is called any more; '' while it works. */
-  fault(): string
+  failureReason(): string
   /** What is odd about it, a sentence each. */
-  doubts(): readonly string[]
+  warnings(): readonly string[]
   /** Ends it, when everything was taken back. Never rejects. */
   stop(): Promise<void>
 }
@@ -51,164 +51,169 @@ export interface PluginLoader {
   sync(): Promise<void>
   /** As of the last `sync`. */
   list(): readonly PluginReport[]
-  troubles(): readonly PluginTrouble[]
+  failures(): readonly PluginFailure[]
   /** Unloads everything, the last one first. Never rejects. May be called twice. */
   stop(): Promise<void>
 }
 
-interface Loaded {
-  readonly found: FoundPlugin
+interface LoadedPlugin {
+  readonly found: DiscoveredPlugin
   readonly registrations: Registrations
   readonly warnings: readonly string[]
   readonly loadMs: number
   readonly process: PluginProcess | undefined
 }
 
-const noPython = 'plugins in Python cannot run yet'
+const pythonUnavailable = 'plugins in Python cannot run yet'
 
 /** What takes longer than this to fail is tried again only when its file has changed: everybody waits for it meanwhile. */
 const slowFailureMs = 5_000
 
 export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
-  const { services, clock, log, registerMs = 10_000, inPlugin = (_id, work) => work() } = deps
-  const entries = createPluginEntries()
+  const { services, clock, log, registerTimeoutMs = 10_000, runAsPlugin = (_id, work) => work() } = deps
+  const importer = createEntryImporter()
   /** In the order in which they were loaded. */
-  const loaded = new Map<string, Loaded>()
+  const loaded = new Map<string, LoadedPlugin>()
   const failures = new Map<string, string>()
   /** What took long to fail: its file as it was then. */
-  const slow = new Map<string, string>()
-  let catalogue: PluginCatalogue = { plugins: [], unusable: [], warnings: [], missing: [], isWanted: () => false }
-  const ending = new AbortController()
+  const slowFailures = new Map<string, string>()
+  let catalogue: PluginCatalogue = { plugins: [], invalid: [], warnings: [], missing: [], isEnabled: () => false }
+  const stopping = new AbortController()
   let queue = Promise.resolve()
-  const told = new Set<string>()
+  const warned = new Set<string>()
 
   function hasPlugin(id: string): boolean {
-    return [...loaded.keys()].some((other) => isCalled(id, other))
+    return [...loaded.keys()].some((other) => matchesPluginId(id, other))
   }
 
   async function sync(): Promise<void> {
-    if (ending.signal.aborted) return
+    if (stopping.signal.aborted) return
     const settings = deps.settings()
     catalogue = await cataloguePlugins({ roots: deps.roots, settings, environment: deps.environment() })
-    const wanted = catalogue.plugins.filter(({ wish, obstacle }) => wish === 'enabled' && obstacle === '')
-    const stays = ({ found: { id, folder }, process }: Loaded) =>
-      (process?.fault() ?? '') === '' && wanted.some(({ found }) => found.id === id && found.folder === folder)
-    for (const id of slow.keys()) if (!wanted.some(({ found }) => found.id === id)) slow.delete(id)
-    for (const id of failures.keys()) if (!slow.has(id)) failures.delete(id)
-    for (const one of [...loaded.values()].reverse()) if (!stays(one)) await unload(one)
-    for (const { found } of wanted) if (!loaded.has(found.id) && !failsSlowly(found)) await load(found)
-    tell()
+    const enabled = catalogue.plugins.filter(
+      ({ desiredState, blockedReason }) => desiredState === 'enabled' && blockedReason === '',
+    )
+    const isStillWanted = ({ found: { id, directory }, process }: LoadedPlugin) =>
+      (process?.failureReason() ?? '') === '' &&
+      enabled.some(({ found }) => found.id === id && found.directory === directory)
+    for (const id of slowFailures.keys()) if (!enabled.some(({ found }) => found.id === id)) slowFailures.delete(id)
+    for (const id of failures.keys()) if (!slowFailures.has(id)) failures.delete(id)
+    for (const one of [...loaded.values()].reverse()) if (!isStillWanted(one)) await unload(one)
+    for (const { found } of enabled) if (!loaded.has(found.id) && !failsSlowly(found)) await load(found)
+    logWarnings()
   }
 
-  function failsSlowly({ id, entryFile }: FoundPlugin): boolean {
-    return slow.has(id) && slow.get(id) === stampOf(entryFile)
+  function failsSlowly({ id, entryFile }: DiscoveredPlugin): boolean {
+    return slowFailures.has(id) && slowFailures.get(id) === fingerprintOf(entryFile)
   }
 
-  async function load(found: FoundPlugin): Promise<void> {
+  async function load(found: DiscoveredPlugin): Promise<void> {
     const { id, entryFile } = found
     const begun = clock()
-    const stamp = stampOf(entryFile)
+    const fingerprint = fingerprintOf(entryFile)
     failures.delete(id)
-    slow.delete(id)
-    const own = log.child({ plugin: id })
+    slowFailures.delete(id)
+    const pluginLog = log.child({ plugin: id })
     const registrations = createRegistrations(id, log)
-    const entry = () => entryOf(deps.settings(), id)
-    const warnings = settingDoubts(found.manifest.configSchema, entry().settings)
+    const entry = () => configEntryOf(deps.settings(), id)
+    const warnings = settingIssues(found.manifest.configSchema, entry().settings)
     const context = createPluginContext({
       plugin: found,
       services,
       registrations,
       config: createPluginConfig(found.manifest.configSchema, () => entry().settings),
       hasPlugin,
-      observe: ownedBy(id, deps.observe, deps.inPlugin),
-      log: own,
+      observe: observeAsPlugin(id, deps.observe, deps.runAsPlugin),
+      log: pluginLog,
     })
     let process: PluginProcess | undefined
     try {
-      const running = inPlugin(id, () => run(found, context))
-      const done = await within(running, registerMs, ending.signal)
+      const running = runAsPlugin(id, () => runRegister(found, context))
+      const done = await withTimeout(running, registerTimeoutMs, stopping.signal)
       if (!done.done) {
-        running.catch((error: unknown) => own.debug({ error }, 'register failed after it had been given up'))
-        throw new Error(ending.signal.aborted ? 'the gateway stops' : `register did not end within ${registerMs} ms`)
+        running.catch((error: unknown) => pluginLog.debug({ error }, 'register failed after it had been given up'))
+        throw new Error(
+          stopping.signal.aborted ? 'the gateway stops' : `register did not end within ${registerTimeoutMs} ms`,
+        )
       }
       process = done.value.process
       if (done.value.isOutdated)
         warnings.push('its file has changed since it was imported; the new one counts after a restart')
     } catch (error) {
-      await takeBack(registrations, id)
-      const reason = await reasonOf(error, found)
-      entries.failed(found)
+      await disposeRegistrations(registrations, id)
+      const reason = await failureReasonOf(error, found)
+      importer.markFailed(found)
       failures.set(id, reason)
-      if (clock() - begun >= slowFailureMs) slow.set(id, stamp)
-      own.error({ error }, `plugin ${id} cannot be loaded: ${reason}`)
+      if (clock() - begun >= slowFailureMs) slowFailures.set(id, fingerprint)
+      pluginLog.error({ error }, `plugin ${id} cannot be loaded: ${reason}`)
       return
     }
     const loadMs = clock() - begun
     loaded.set(id, { found, registrations, warnings, loadMs, process })
-    own.info(
+    pluginLog.info(
       { version: found.manifest.version, ms: loadMs, registered: registrations.list().length },
       `plugin ${id} loaded`,
     )
   }
 
-  async function run(
-    found: FoundPlugin,
+  async function runRegister(
+    found: DiscoveredPlugin,
     context: PluginContext,
   ): Promise<{ readonly isOutdated: boolean; readonly process?: PluginProcess | undefined }> {
     if (found.language === 'python') {
-      if (deps.loadPython === undefined) throw new Error(noPython)
+      if (deps.loadPython === undefined) throw new Error(pythonUnavailable)
       return { isOutdated: false, process: (await deps.loadPython(found, context)) ?? undefined }
     }
-    const { register, isOutdated } = await entries.open(found)
+    const { register, isOutdated } = await importer.importEntry(found)
     await register(context)
     return { isOutdated }
   }
 
-  async function unload({ found: { id }, registrations, process }: Loaded): Promise<void> {
-    await takeBack(registrations, id)
+  async function unload({ found: { id }, registrations, process }: LoadedPlugin): Promise<void> {
+    await disposeRegistrations(registrations, id)
     await process?.stop()
     loaded.delete(id)
     log.info({ plugin: id }, `plugin ${id} unloaded`)
   }
 
-  async function takeBack(registrations: Registrations, id: string): Promise<void> {
-    await registrations.undo()
+  async function disposeRegistrations(registrations: Registrations, id: string): Promise<void> {
+    await registrations.dispose()
     await services.daemons.stopped(id)
   }
 
   /** Each sentence once, until it has gone and comes back. */
-  function tell(): void {
+  function logWarnings(): void {
     const sentences = [
       ...catalogue.warnings,
-      ...troubles()
+      ...listFailures()
         .filter(({ id }) => !failures.has(id))
         .map(({ id, reason }) => `plugin ${id} is not loaded: ${reason}`),
       ...list().flatMap(({ id, warnings }) => warnings.map((warning) => `plugin ${id}: ${warning}`)),
     ]
-    for (const sentence of sentences) if (!told.has(sentence)) log.warn({}, sentence)
-    told.clear()
-    for (const sentence of sentences) told.add(sentence)
+    for (const sentence of sentences) if (!warned.has(sentence)) log.warn({}, sentence)
+    warned.clear()
+    for (const sentence of sentences) warned.add(sentence)
   }
 
   function list(): PluginReport[] {
-    return reportsOf(catalogue, {
+    return createPluginReports(catalogue, {
       failure: (id) => failures.get(id),
       loaded(id) {
         const found = loaded.get(id)
         if (found === undefined) return undefined
         const { registrations, warnings, loadMs, process } = found
         const report = { registered: registrations.list(), hooks: services.hooks.report(id), warnings, loadMs }
-        if (process === undefined) return { ...report, fault: '' }
-        return { ...report, warnings: [...warnings, ...process.doubts()], fault: process.fault() }
+        if (process === undefined) return { ...report, failureReason: '' }
+        return { ...report, warnings: [...warnings, ...process.warnings()], failureReason: process.failureReason() }
       },
     })
   }
 
-  function troubles(): PluginTrouble[] {
-    return pluginTroubles(list(), catalogue.isWanted)
+  function listFailures(): PluginFailure[] {
+    return pluginFailures(list(), catalogue.isEnabled)
   }
 
-  function next(work: () => Promise<void>): Promise<void> {
+  function enqueue(work: () => Promise<void>): Promise<void> {
     queue = queue.then(work).catch((error: unknown) => {
       log.error({ error }, `plugins could not follow the configuration: ${messageOf(error)}`)
     })
@@ -216,12 +221,12 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
   }
 
   return {
-    sync: () => next(sync),
+    sync: () => enqueue(sync),
     list,
-    troubles,
+    failures: listFailures,
     stop() {
-      ending.abort()
-      return next(async () => {
+      stopping.abort()
+      return enqueue(async () => {
         for (const one of [...loaded.values()].reverse()) await unload(one)
       })
     },
@@ -229,8 +234,8 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
 }
 
 /** With file and line. */
-async function reasonOf(error: unknown, plugin: FoundPlugin): Promise<string> {
+async function failureReasonOf(error: unknown, plugin: DiscoveredPlugin): Promise<string> {
   const unloadable = isHermesError(error, 'plugins/unloadable')
   const text = unloadable ? error.detail : messageOf(error)
-  return `${await placeOf(unloadable ? error.cause : error, plugin)}: ${text}`
+  return `${await locateError(unloadable ? error.cause : error, plugin)}: ${text}`
 }

@@ -3,8 +3,8 @@
  * found at once, with its place in the file.
  */
 import { z } from 'zod'
+import { formatYamlIssues } from '../lib/format-yaml-issues.ts'
 import { type ParsedYaml, parseYaml } from '../lib/yaml.ts'
-import { sentencesAbout } from '../lib/yaml-report.ts'
 
 export interface PluginManifest {
   /** The name that people read. Where it lies decides its id. */
@@ -23,7 +23,7 @@ export interface PluginManifest {
   readonly configSchema: Readonly<Record<string, PluginOption>>
 }
 
-export type PluginKind = (typeof kinds)[number]
+export type PluginKind = (typeof pluginKinds)[number]
 
 export interface PluginRequirement {
   readonly id: string
@@ -39,34 +39,34 @@ export interface PluginOption {
   readonly required: boolean
 }
 
-export type ManifestCheck =
+export type ManifestResult =
   | { readonly ok: true; readonly manifest: PluginManifest; readonly warnings: readonly string[] }
   /** One sentence each: `file:line:column: what was expected, what was found`. */
-  | { readonly ok: false; readonly problems: readonly string[] }
+  | { readonly ok: false; readonly issues: readonly string[] }
 
-export interface ManifestRules {
+export interface ManifestDefaults {
   /** The name of its folder, which the plugin is called by unless it says otherwise. */
-  readonly folder: string
+  readonly directoryName: string
   /** Its kind where it names none. */
   readonly kind?: PluginKind
 }
 
-const kinds = ['standalone', 'backend', 'exclusive', 'platform', 'model-provider'] as const
+const pluginKinds = ['standalone', 'backend', 'exclusive', 'platform', 'model-provider'] as const
 
 /** Checks a manifest and fills in what it leaves out; fields it does not know are left alone. Never throws. */
-export function parsePluginManifest(text: string, file: string, rules: ManifestRules): ManifestCheck {
+export function parsePluginManifest(text: string, file: string, rules: ManifestDefaults): ManifestResult {
   const yaml = parseYaml(text, file)
-  if (yaml.problems.length > 0) {
-    const problems = yaml.problems.map(({ line, column, message }) => `${file}:${line}:${column}: ${message}`)
-    return { ok: false, problems }
+  if (yaml.issues.length > 0) {
+    const issues = yaml.issues.map(({ line, column, message }) => `${file}:${line}:${column}: ${message}`)
+    return { ok: false, issues }
   }
-  const parsed = fileSchema.safeParse(yaml.value)
-  if (!parsed.success) return { ok: false, problems: sentencesAbout(yaml, parsed.error.issues) }
-  return { ok: true, manifest: toManifest(parsed.data, rules), warnings: warningsOf(yaml, parsed.data) }
+  const parsed = manifestSchema.safeParse(yaml.value)
+  if (!parsed.success) return { ok: false, issues: formatYamlIssues(yaml, parsed.error.issues) }
+  return { ok: true, manifest: toManifest(parsed.data, rules), warnings: unknownFieldWarnings(yaml, parsed.data) }
 }
 
-const text = z.string({ error: 'expected a text' })
-const version = (example: string) =>
+const textSchema = z.string({ error: 'expected a text' })
+const versionSchema = (example: string) =>
   z.union([z.string(), z.number()], { error: `expected a version, for example ${example}` }).transform(String)
 
 /** One value counts as a list of one. */
@@ -77,50 +77,50 @@ function listOf<Item extends z.ZodType>(item: Item, what: string) {
   )
 }
 
-const names = listOf(text, 'a list of names').optional()
-const variable = text.regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'expected the name of a variable' })
-const variables = listOf(
-  z.union([variable, z.looseObject({ name: variable }).transform(({ name }) => name)], {
+const nameListSchema = listOf(textSchema, 'a list of names').optional()
+const variableNameSchema = textSchema.regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'expected the name of a variable' })
+const variableListSchema = listOf(
+  z.union([variableNameSchema, z.looseObject({ name: variableNameSchema }).transform(({ name }) => name)], {
     error: 'expected the name of a variable',
   }),
   'a list of names of variables',
 ).optional()
 
-const pluginId = text.regex(/^[^\s/]+(?:\/[^\s/]+)?$/, {
+const pluginIdSchema = textSchema.regex(/^[^\s/]+(?:\/[^\s/]+)?$/, {
   error: 'expected the name of a plugin: name, or category/name',
 })
 
-const fileSchema = z.looseObject(
+const manifestSchema = z.looseObject(
   {
-    name: text
+    name: textSchema
       .regex(/^[\p{L}\p{N}_][\p{L}\p{N}_ .:@/-]{0,63}$/u, {
         error: 'expected a name of at most 64 letters, digits, spaces and . _ -',
       })
       .optional(),
-    version: version('1.0.0').default('0.0.0'),
-    description: text.nullish(),
-    author: text.nullish(),
-    kind: z.enum(kinds, { error: `expected ${kinds.join(', ')}` }).optional(),
+    version: versionSchema('1.0.0').default('0.0.0'),
+    description: textSchema.nullish(),
+    author: textSchema.nullish(),
+    kind: z.enum(pluginKinds, { error: `expected ${pluginKinds.join(', ')}` }).optional(),
     manifest_version: z.literal([1, 2], { error: 'expected 1 or 2' }).default(1),
-    requires_env: variables,
-    optional_env: variables,
-    provides_tools: names,
-    provides_hooks: names,
+    requires_env: variableListSchema,
+    optional_env: variableListSchema,
+    provides_tools: nameListSchema,
+    provides_hooks: nameListSchema,
     requires_plugins: listOf(
-      z.union([pluginId, z.looseObject({ id: pluginId, version_range: text.optional() })], {
+      z.union([pluginIdSchema, z.looseObject({ id: pluginIdSchema, version_range: textSchema.optional() })], {
         error: 'expected the name of a plugin, or id and version_range',
       }),
       'a list of plugins',
     ).optional(),
-    requires_hermes: version('>=0.19').optional(),
+    requires_hermes: versionSchema('>=0.19').optional(),
     config_schema: z
       .record(
         z.string(),
         z.looseObject(
           {
-            type: text.optional(),
+            type: textSchema.optional(),
             default: z.unknown().optional(),
-            description: text.default(''),
+            description: textSchema.default(''),
             required: z.boolean({ error: 'expected true or false' }).default(false),
           },
           { error: 'expected a mapping of type, default, description and required' },
@@ -132,10 +132,10 @@ const fileSchema = z.looseObject(
   { error: 'expected the fields of a plugin: name, version, description …' },
 )
 
-type ManifestFile = z.output<typeof fileSchema>
+type ManifestFile = z.output<typeof manifestSchema>
 
 /** Fields of the contract that nothing here reads. */
-const otherFields = new Set([
+const unusedFields = new Set([
   'hooks',
   'label',
   'platforms',
@@ -155,9 +155,9 @@ const otherFields = new Set([
   'depends',
 ])
 
-function toManifest(file: ManifestFile, rules: ManifestRules): PluginManifest {
+function toManifest(file: ManifestFile, rules: ManifestDefaults): PluginManifest {
   return {
-    name: file.name ?? rules.folder,
+    name: file.name ?? rules.directoryName,
     version: file.version,
     description: file.description ?? '',
     author: file.author ?? '',
@@ -188,10 +188,10 @@ function toOption({ type, description, required, ...rest }: NonNullable<Manifest
 }
 
 /** Of the second version of manifests every field is known; of the first anything may stand there. */
-function warningsOf(yaml: ParsedYaml, file: ManifestFile): string[] {
+function unknownFieldWarnings(yaml: ParsedYaml, file: ManifestFile): string[] {
   if (file.manifest_version === 1) return []
   return Object.keys(file).flatMap((field) => {
-    if (Object.hasOwn(fileSchema.shape, field) || otherFields.has(field)) return []
+    if (Object.hasOwn(manifestSchema.shape, field) || unusedFields.has(field)) return []
     const { line, column } = yaml.positionOf([field], 'key')
     return [`${yaml.file}:${line}:${column}: ${field} is no field of a plugin; it is ignored`]
   })

@@ -4,10 +4,10 @@
  */
 import { HermesError, messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
-import { within } from '../lib/wait.ts'
+import { withTimeout } from '../lib/timers.ts'
 import type { Awaitable, Registration } from '../middleware/contract.ts'
 
-export interface Registered {
+export interface RegisteredItem {
   /** `hook`, `middleware`, `tool` … */
   readonly kind: string
   readonly name: string
@@ -19,40 +19,40 @@ export interface Registrations {
   /** Throws `plugins/unloaded` once it is over. */
   onUnload(callback: () => Awaitable<unknown>): void
   /** In the order in which they were made. */
-  list(): readonly Registered[]
+  list(): readonly RegisteredItem[]
   /** False once everything was taken back. */
   isOpen(): boolean
   /** Calls what wants to be told, then takes everything back. Never rejects. May be called twice. */
-  undo(): Promise<void>
+  dispose(): Promise<void>
 }
 
 /** For one callback of `onUnload`. */
-const farewellMs = 5_000
+const disposerTimeoutMs = 5_000
 
 export function createRegistrations(plugin: string, log: Logger): Registrations {
-  const made: { readonly kind: string; readonly registration: Registration }[] = []
-  const farewells: (() => Awaitable<unknown>)[] = []
+  const entries: { readonly kind: string; readonly registration: Registration }[] = []
+  const disposers: (() => Awaitable<unknown>)[] = []
   let open = true
-  let undone: Promise<void> | undefined
+  let disposed: Promise<void> | undefined
 
   function checkOpen(): void {
     if (!open) throw new HermesError('plugins/unloaded', `(${plugin})`)
   }
 
-  async function sayFarewell(callback: () => Awaitable<unknown>): Promise<void> {
+  async function runDisposer(callback: () => Awaitable<unknown>): Promise<void> {
     try {
-      const said = await within(Promise.resolve(callback()), farewellMs)
-      if (!said.done)
-        log.warn({ plugin }, `plugin ${plugin} took longer than ${farewellMs} ms to end; it is not waited for`)
+      const outcome = await withTimeout(Promise.resolve(callback()), disposerTimeoutMs)
+      if (!outcome.done)
+        log.warn({ plugin }, `plugin ${plugin} took longer than ${disposerTimeoutMs} ms to end; it is not waited for`)
     } catch (error) {
       log.warn({ plugin, error }, `plugin ${plugin} failed while it ended: ${messageOf(error)}`)
     }
   }
 
-  async function undo(): Promise<void> {
+  async function disposeAll(): Promise<void> {
     open = false
-    for (const callback of farewells.toReversed()) await sayFarewell(callback)
-    for (const { kind, registration } of made.toReversed()) {
+    for (const callback of disposers.toReversed()) await runDisposer(callback)
+    for (const { kind, registration } of entries.toReversed()) {
       try {
         registration.remove()
       } catch (error) {
@@ -63,7 +63,7 @@ export function createRegistrations(plugin: string, log: Logger): Registrations 
         )
       }
     }
-    made.length = 0
+    entries.length = 0
   }
 
   return {
@@ -71,25 +71,25 @@ export function createRegistrations(plugin: string, log: Logger): Registrations 
       checkOpen()
       const registration = register()
       const entry = { kind, registration }
-      made.push(entry)
+      entries.push(entry)
       return {
         name: registration.name,
         remove() {
-          const at = made.indexOf(entry)
-          if (at !== -1) made.splice(at, 1)
+          const at = entries.indexOf(entry)
+          if (at !== -1) entries.splice(at, 1)
           return registration.remove()
         },
       }
     },
     onUnload(callback) {
       checkOpen()
-      farewells.push(callback)
+      disposers.push(callback)
     },
-    list: () => made.map(({ kind, registration: { name } }) => ({ kind, name })),
+    list: () => entries.map(({ kind, registration: { name } }) => ({ kind, name })),
     isOpen: () => open,
-    undo() {
-      undone ??= undo()
-      return undone
+    dispose() {
+      disposed ??= disposeAll()
+      return disposed
     },
   }
 }

@@ -1,7 +1,7 @@
 /**
  * The turns that run right now, so that they can be stopped from outside.
  */
-import { within } from '../lib/wait.ts'
+import { withTimeout } from '../lib/timers.ts'
 import type { SessionKey } from '../message/ids.ts'
 
 /** Why a turn's signal was aborted by a person; everything else is the daemon stopping. */
@@ -15,16 +15,16 @@ export class StopRequested extends Error {
 export interface RunningTurn {
   readonly signal: AbortSignal
   /** The turn has ended, however it did. */
-  ended(): void
+  finish(): void
 }
 
 export interface RunningTurns {
   /** Registers a turn; its signal aborts at a stop request or with `outer`. */
-  begin(key: SessionKey, seq: number, outer: AbortSignal): RunningTurn
+  start(key: SessionKey, seq: number, outer: AbortSignal): RunningTurn
   /** Stops the turn of a session; resolves with whether there was one, once it has ended or after five seconds. */
   stop(key: SessionKey): Promise<boolean>
   /** Ends the turn of a session in the middle, as the stop of the gateway does: the next start takes it up again. */
-  cutOff(key: SessionKey): void
+  abort(key: SessionKey): void
   /** Stops the turn that works on this event; false when it does not run. */
   stopEvent(seq: number): boolean
   isRunning(key: SessionKey): boolean
@@ -33,29 +33,29 @@ export interface RunningTurns {
   isHeld(key: SessionKey): boolean
 }
 
-interface Entry {
+interface RunningEntry {
   readonly seq: number
   readonly abort: AbortController
   readonly done: Promise<void>
 }
 
 export function createRunningTurns(): RunningTurns {
-  const running = new Map<SessionKey, Entry>()
+  const running = new Map<SessionKey, RunningEntry>()
   const held = new Set<SessionKey>()
 
   return {
-    begin(key, seq, outer) {
+    start(key, seq, outer) {
       const abort = new AbortController()
       const { promise, resolve } = Promise.withResolvers<void>()
-      const follow = () => abort.abort(outer.reason)
-      if (outer.aborted) follow()
-      else outer.addEventListener('abort', follow, { once: true })
+      const forwardAbort = () => abort.abort(outer.reason)
+      if (outer.aborted) forwardAbort()
+      else outer.addEventListener('abort', forwardAbort, { once: true })
       const entry = { seq, abort, done: promise }
       running.set(key, entry)
       return {
         signal: abort.signal,
-        ended() {
-          outer.removeEventListener('abort', follow)
+        finish() {
+          outer.removeEventListener('abort', forwardAbort)
           if (running.get(key) === entry) running.delete(key)
           resolve()
         },
@@ -65,10 +65,10 @@ export function createRunningTurns(): RunningTurns {
       const entry = running.get(key)
       if (entry === undefined) return false
       entry.abort.abort(new StopRequested())
-      await within(entry.done, 5_000)
+      await withTimeout(entry.done, 5_000)
       return true
     },
-    cutOff(key) {
+    abort(key) {
       running.get(key)?.abort.abort(new Error('the gateway is stopping'))
     },
     stopEvent(seq) {

@@ -18,9 +18,9 @@ export interface SessionKeyRules {
 /** Pure and total: every source has exactly one key. An empty id counts as none, as the contract has it. */
 export function sessionKeyOf(source: SessionSource, rules: SessionKeyRules): SessionKey {
   const scope = rules.scoped ? source.scopeId : undefined
-  const slot = given(source.prospectiveThreadId) === undefined ? source.chatType : 'thread'
-  const head = [namespaceOf(source.profile), source.platform, slot, ...present(scope)]
-  return brand<SessionKey>([...head, ...conversationOf(source, rules)].join(':'))
+  const slot = nonEmpty(source.prospectiveThreadId) === undefined ? source.chatType : 'thread'
+  const head = [namespaceOf(source.profile), source.platform, slot, ...presentParts(scope)]
+  return brand<SessionKey>([...head, ...conversationParts(source, rules)].join(':'))
 }
 
 /** The platform a key belongs to: the third of its parts, behind the two of the namespace. */
@@ -30,7 +30,7 @@ export function platformOf(key: string): string {
 
 /** Whether several people talk in one session, so that each line has to say who spoke (contract §3.3). */
 export function isSharedSession(source: SessionSource, rules: SessionKeyRules): boolean {
-  return source.chatType !== 'dm' && loneParticipant(source, rules) === undefined
+  return source.chatType !== 'dm' && exclusiveParticipant(source, rules) === undefined
 }
 
 function namespaceOf(profile: string | undefined): string {
@@ -39,30 +39,30 @@ function namespaceOf(profile: string | undefined): string {
   return profile === 'main' ? 'agent:main~' : `agent:${profile}`
 }
 
-function conversationOf(source: SessionSource, rules: SessionKeyRules): string[] {
+function conversationParts(source: SessionSource, rules: SessionKeyRules): string[] {
   const thread = threadOf(source)
-  if (source.chatType === 'dm') return present(given(source.chatId) ?? participantOf(source), thread)
-  return present(source.chatId, thread, loneParticipant(source, rules))
+  if (source.chatType === 'dm') return presentParts(nonEmpty(source.chatId) ?? participantOf(source), thread)
+  return presentParts(source.chatId, thread, exclusiveParticipant(source, rules))
 }
 
 /** The person who has the session alone; undefined where it is shared, also because nobody is named. */
-function loneParticipant(source: SessionSource, rules: SessionKeyRules): string | undefined {
+function exclusiveParticipant(source: SessionSource, rules: SessionKeyRules): string | undefined {
   const alone = rules.groupSessionsPerUser && (threadOf(source) === undefined || rules.threadSessionsPerUser)
   return alone ? participantOf(source) : undefined
 }
 
 function participantOf({ userIdAlt, userId }: SessionSource): string | undefined {
-  return given(userIdAlt) ?? given(userId)
+  return nonEmpty(userIdAlt) ?? nonEmpty(userId)
 }
 
 function threadOf({ prospectiveThreadId, threadId }: SessionSource): string | undefined {
-  return given(prospectiveThreadId) ?? given(threadId)
+  return nonEmpty(prospectiveThreadId) ?? nonEmpty(threadId)
 }
 
-function given(id: string | undefined): string | undefined {
+function nonEmpty(id: string | undefined): string | undefined {
   return id === '' ? undefined : id
 }
 
-function present(...parts: (string | undefined)[]): string[] {
-  return parts.filter((part) => given(part) !== undefined).map(String)
+function presentParts(...parts: (string | undefined)[]): string[] {
+  return parts.filter((part) => nonEmpty(part) !== undefined).map(String)
 }

@@ -2,7 +2,7 @@
  * The transcript: append only, one place per message. The system prompt lies beside it, frozen with the session.
  */
 import { addUsage, type ChatMessage, noUsage, type ToolCall, type Usage } from '../message/transcript.ts'
-import { exec, query, row, rows, type UseCase } from '../store/query.ts'
+import { exec, query, row, rows, type Transaction } from '../store/query.ts'
 
 /** Text kept in the row itself; more lies in `texts` and only the beginning is searched. */
 const inlineChars = 65_536
@@ -45,7 +45,7 @@ const insertMessage = query(
 
 const insertText = query((db, p: { body: string }) => db.insertInto('texts').values({ body: p.body }).returning('id'))
 
-export interface Placed {
+export interface NewMessage {
   readonly sessionId: string
   readonly turnId: string | null
   readonly ord: number
@@ -56,9 +56,9 @@ export interface Placed {
 }
 
 /** Puts a message at its place. A second message at the same place is an error of the caller and throws. */
-export function* appendMessage(placed: Placed, now: number): UseCase<void> {
+export function* appendMessage(placed: NewMessage, now: number): Transaction<void> {
   const { sessionId, turnId, ord, message, usage, isSummary } = placed
-  const { content, text_id } = yield* keepText(message.content)
+  const { content, text_id } = yield* storeText(message.content)
   yield* exec(insertMessage, {
     session_id: sessionId,
     turn_id: turnId,
@@ -76,13 +76,13 @@ export function* appendMessage(placed: Placed, now: number): UseCase<void> {
   })
 }
 
-function* keepText(text: string): UseCase<{ content: string; text_id: number | null }> {
+function* storeText(text: string): Transaction<{ content: string; text_id: number | null }> {
   if (text.length <= inlineChars) return { content: text, text_id: null }
   const kept = yield* row(insertText, { body: text })
   return { content: text.slice(0, inlineChars).toWellFormed(), text_id: kept?.id ?? null }
 }
 
-const readMessages = query((db, p: { session_id: string }) =>
+const selectMessages = query((db, p: { session_id: string }) =>
   db
     .selectFrom('messages')
     .leftJoin('texts', 'texts.id', 'messages.text_id')
@@ -103,7 +103,7 @@ const readMessages = query((db, p: { session_id: string }) =>
     .orderBy('ord'),
 )
 
-export interface TranscriptLine {
+export interface TranscriptEntry {
   readonly ord: number
   readonly turnId: string | null
   readonly message: ChatMessage
@@ -112,26 +112,26 @@ export interface TranscriptLine {
 }
 
 /** The whole conversation as the model sees it, in order. */
-export function* readTranscript(sessionId: string): UseCase<TranscriptLine[]> {
-  const found = yield* rows(readMessages, { session_id: sessionId })
+export function* readTranscript(sessionId: string): Transaction<TranscriptEntry[]> {
+  const found = yield* rows(selectMessages, { session_id: sessionId })
   return found.map((line) => ({
     ord: line.ord,
     turnId: line.turn_id,
-    message: messageFrom(line),
+    message: toChatMessage(line),
     ...(line.is_summary === 0 ? {} : { isSummary: true as const }),
   }))
 }
 
-const lastPlace = query((db, p: { session_id: string }) =>
+const selectLastOrdinal = query((db, p: { session_id: string }) =>
   db.selectFrom('messages').select('ord').where('session_id', '=', p.session_id).orderBy('ord', 'desc').limit(1),
 )
 
 /** The first place that is free, behind lines that no model sees any more, too. */
-export function* freePlace(sessionId: string): UseCase<number> {
-  return ((yield* row(lastPlace, { session_id: sessionId }))?.ord ?? -1) + 1
+export function* nextOrdinal(sessionId: string): Transaction<number> {
+  return ((yield* row(selectLastOrdinal, { session_id: sessionId }))?.ord ?? -1) + 1
 }
 
-const hideTurn = query((db, p: { session_id: string; turn_id: string }) =>
+const markTurnSuperseded = query((db, p: { session_id: string; turn_id: string }) =>
   db
     .updateTable('messages')
     .set({ superseded: -1 })
@@ -141,11 +141,11 @@ const hideTurn = query((db, p: { session_id: string; turn_id: string }) =>
 )
 
 /** Takes the lines of a turn out of the conversation; they stay on disk. What broke one turn must not break the next. */
-export function* supersedeTurn(sessionId: string, turnId: string): UseCase<void> {
-  yield* exec(hideTurn, { session_id: sessionId, turn_id: turnId })
+export function* supersedeTurn(sessionId: string, turnId: string): Transaction<void> {
+  yield* exec(markTurnSuperseded, { session_id: sessionId, turn_id: turnId })
 }
 
-interface StoredMessage {
+interface MessageRow {
   readonly role: 'user' | 'assistant' | 'tool'
   readonly content: string
   readonly body: string | null
@@ -155,7 +155,7 @@ interface StoredMessage {
   readonly provider_data: string | null
 }
 
-function messageFrom(line: StoredMessage): ChatMessage {
+function toChatMessage(line: MessageRow): ChatMessage {
   const content = line.body ?? line.content
   switch (line.role) {
     case 'user':
@@ -166,20 +166,20 @@ function messageFrom(line: StoredMessage): ChatMessage {
       return {
         role: 'assistant',
         content,
-        ...(line.tool_calls === null ? {} : { toolCalls: stored<ToolCall[]>(line.tool_calls) }),
+        ...(line.tool_calls === null ? {} : { toolCalls: parseStoredJson<ToolCall[]>(line.tool_calls) }),
         ...(line.provider_data === null
           ? {}
-          : { providerData: stored<{ apiMode: string; items: unknown[] }>(line.provider_data) }),
+          : { providerData: parseStoredJson<{ apiMode: string; items: unknown[] }>(line.provider_data) }),
       }
   }
 }
 
 /** JSON that this file wrote itself: its shape is known. */
-function stored<T>(text: string): T {
+function parseStoredJson<T>(text: string): T {
   return JSON.parse(text)
 }
 
-const usagesOfTurn = query((db, p: { session_id: string; turn_id: string; from: number }) =>
+const selectTurnUsage = query((db, p: { session_id: string; turn_id: string; from: number }) =>
   db
     .selectFrom('messages')
     .select('usage')
@@ -190,18 +190,18 @@ const usagesOfTurn = query((db, p: { session_id: string; turn_id: string; from: 
 )
 
 /** What the stored answers of a turn have cost; it begins at place `from`. */
-export function* usageOfTurn(sessionId: string, turnId: string, from: number): UseCase<Usage> {
-  const found = yield* rows(usagesOfTurn, { session_id: sessionId, turn_id: turnId, from })
-  return found.map(({ usage }) => (usage === null ? noUsage : stored<Usage>(usage))).reduce(addUsage, noUsage)
+export function* usageOfTurn(sessionId: string, turnId: string, from: number): Transaction<Usage> {
+  const found = yield* rows(selectTurnUsage, { session_id: sessionId, turn_id: turnId, from })
+  return found.map(({ usage }) => (usage === null ? noUsage : parseStoredJson<Usage>(usage))).reduce(addUsage, noUsage)
 }
 
-const findPrompt = query((db, p: { session_id: string }) =>
+const selectPrompt = query((db, p: { session_id: string }) =>
   db.selectFrom('prompts').select('text').where('session_id', '=', p.session_id),
 )
 
 /** The frozen system prompt of a session, or undefined before its first turn. */
-export function* frozenPrompt(sessionId: string): UseCase<string | undefined> {
-  return (yield* row(findPrompt, { session_id: sessionId }))?.text
+export function* readFrozenPrompt(sessionId: string): Transaction<string | undefined> {
+  return (yield* row(selectPrompt, { session_id: sessionId }))?.text
 }
 
 const insertPrompt = query((db, p: { session_id: string; text: string }) =>
@@ -212,6 +212,6 @@ const insertPrompt = query((db, p: { session_id: string; text: string }) =>
 )
 
 /** Freezes the system prompt; the text that was there first stays. */
-export function* freezePrompt(sessionId: string, text: string): UseCase<void> {
+export function* freezePrompt(sessionId: string, text: string): Transaction<void> {
   yield* exec(insertPrompt, { session_id: sessionId, text })
 }

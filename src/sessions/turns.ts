@@ -1,12 +1,12 @@
 /**
  * The rows of turns and of the tool calls inside them.
  */
-import type { ToolMode } from '../agent/tool.ts'
-import { exec, query, row, rows, sql, type UseCase } from '../store/query.ts'
+import type { ToolMode } from '../agent/tools/tool.ts'
+import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { TurnState } from '../store/schema.ts'
 
 // Literal, because SQLite uses a partial index only where a query repeats its condition word for word.
-const open = sql<boolean>`turns.state in ('running', 'waiting')`
+const isOpen = sql<boolean>`turns.state in ('running', 'waiting')`
 
 const insertTurn = query(
   (
@@ -53,13 +53,13 @@ export interface NewTurn {
   readonly route: string
 }
 
-export function* beginTurn(turn: NewTurn, now: number): UseCase<void> {
+export function* beginTurn(turn: NewTurn, now: number): Transaction<void> {
   const { id, sessionKey: session_key, sessionId: session_id, epoch, origin, authority, route } = turn
   yield* exec(insertTurn, { id, session_key, session_id, epoch, origin, authority, route, now })
   yield* exec(insertInput, { turn_id: id, seq: turn.seq })
 }
 
-const findOpenTurn = query((db, p: { session_key: string }) =>
+const selectOpenTurn = query((db, p: { session_key: string }) =>
   db
     .selectFrom('turns')
     .innerJoin('turn_inputs', 'turn_inputs.turn_id', 'turns.id')
@@ -75,7 +75,7 @@ const findOpenTurn = query((db, p: { session_key: string }) =>
       'inbox.state',
     ])
     .where('turns.session_key', '=', p.session_key)
-    .where(open)
+    .where(isOpen)
     .orderBy('inbox.seq')
     .limit(1),
 )
@@ -91,52 +91,54 @@ export interface OpenTurn {
 }
 
 /** The turn of a session that has not ended, with the event that began it. */
-export function* openTurn(sessionKey: string): UseCase<OpenTurn | undefined> {
-  return yield* row(findOpenTurn, { session_key: sessionKey })
+export function* findOpenTurn(sessionKey: string): Transaction<OpenTurn | undefined> {
+  return yield* row(selectOpenTurn, { session_key: sessionKey })
 }
 
-const turnIfOpen = query((db, p: { id: string }) =>
-  db.selectFrom('turns').select(['id', 'session_key']).where('id', '=', p.id).where(open),
+const selectTurnIfOpen = query((db, p: { id: string }) =>
+  db.selectFrom('turns').select(['id', 'session_key']).where('id', '=', p.id).where(isOpen),
 )
 
 /** The session key of a turn; undefined when there is no such turn, or it has ended. */
-export function* keyOfOpenTurn(id: string): UseCase<string | undefined> {
-  return (yield* row(turnIfOpen, { id }))?.session_key
+export function* sessionKeyOfOpenTurn(id: string): Transaction<string | undefined> {
+  return (yield* row(selectTurnIfOpen, { id }))?.session_key
 }
 
-const openTurnKeys = query((db, _: Record<never, never>) => db.selectFrom('turns').select('session_key').where(open))
+const selectOpenTurnKeys = query((db, _: Record<never, never>) =>
+  db.selectFrom('turns').select('session_key').where(isOpen),
+)
 
 /** Sessions whose turn was cut off by a stop or a crash. */
-export function* sessionsWithOpenTurns(): UseCase<readonly string[]> {
-  return (yield* rows(openTurnKeys, {})).map((turn) => turn.session_key)
+export function* sessionsWithOpenTurns(): Transaction<readonly string[]> {
+  return (yield* rows(selectOpenTurnKeys, {})).map((turn) => turn.session_key)
 }
 
-const moveEpoch = query((db, p: { id: string; epoch: number }) =>
+const updateTurnEpoch = query((db, p: { id: string; epoch: number }) =>
   db.updateTable('turns').set({ epoch: p.epoch }).where('id', '=', p.id),
 )
 
-export function* resumeTurn(id: string, epoch: number): UseCase<void> {
-  yield* exec(moveEpoch, { id, epoch })
+export function* resumeTurn(id: string, epoch: number): Transaction<void> {
+  yield* exec(updateTurnEpoch, { id, epoch })
 }
 
-const endOfTurn = query(
+const updateTurnEnd = query(
   (db, p: { id: string; state: TurnState; reason: string | null; model: string; provider: string; now: number }) =>
     db
       .updateTable('turns')
       .set({ state: p.state, reason: p.reason, model: p.model, provider: p.provider, ended_at: p.now })
       .where('id', '=', p.id)
-      .where(open),
+      .where(isOpen),
 )
 
-export interface TurnEnd {
+export interface FinalTurnState {
   readonly state: 'done' | 'failed' | 'stopped'
   readonly reason: string | null
   readonly model: string
   readonly provider: string
 }
 
-export function* endTurn(id: string, end: TurnEnd, now: number): UseCase<void> {
-  yield* exec(endOfTurn, { id, ...end, now })
+export function* endTurn(id: string, end: FinalTurnState, now: number): Transaction<void> {
+  yield* exec(updateTurnEnd, { id, ...end, now })
 }
 
 const requestStop = query((db, p: { session_key: string }) =>
@@ -144,16 +146,16 @@ const requestStop = query((db, p: { session_key: string }) =>
     .updateTable('turns')
     .set({ stop_requested: 1 })
     .where('session_key', '=', p.session_key)
-    .where(open)
+    .where(isOpen)
     .returning('id'),
 )
 
 /** Notes on disk that the open turn shall stop, so that not even a crash brings it back. Undefined: there is none. */
-export function* requestTurnStop(sessionKey: string): UseCase<string | undefined> {
+export function* requestTurnStop(sessionKey: string): Transaction<string | undefined> {
   return (yield* row(requestStop, { session_key: sessionKey }))?.id
 }
 
-const findToolCall = query((db, p: { turn_id: string; call_id: string }) =>
+const selectToolCall = query((db, p: { turn_id: string; call_id: string }) =>
   db
     .selectFrom('tool_calls')
     .select(['state', 'mode', 'result'])
@@ -180,7 +182,7 @@ const insertToolCall = query(
       .onConflict((conflict) => conflict.doNothing()),
 )
 
-const noteEffect = query((db, p: { turn_id: string; call_id: string; args_hash: string }) =>
+const markToolCallAsEffect = query((db, p: { turn_id: string; call_id: string; args_hash: string }) =>
   db
     .updateTable('tool_calls')
     .set({ mode: 'effect', args_hash: p.args_hash })
@@ -188,7 +190,7 @@ const noteEffect = query((db, p: { turn_id: string; call_id: string; args_hash: 
     .where('call_id', '=', p.call_id),
 )
 
-export interface ToolStart {
+export interface ToolCallStart {
   readonly turnId: string
   readonly callId: string
   readonly name: string
@@ -197,24 +199,24 @@ export interface ToolStart {
 }
 
 /** Whether the call was begun with an effect. */
-export function* wasBegun(turnId: string, callId: string): UseCase<boolean> {
-  return (yield* row(findToolCall, { turn_id: turnId, call_id: callId }))?.mode === 'effect'
+export function* wasEffectStarted(turnId: string, callId: string): Transaction<boolean> {
+  return (yield* row(selectToolCall, { turn_id: turnId, call_id: callId }))?.mode === 'effect'
 }
 
 /**
  * 'run', or 'unknown' when an effect was begun before a crash: then it must not run again. A call that was harmless and
  * now has an effect, because plugins rewrite it in another way, has one from here on.
  */
-export function* startToolCall(call: ToolStart, now: number): UseCase<'run' | 'unknown'> {
+export function* startToolCall(call: ToolCallStart, now: number): Transaction<'run' | 'unknown'> {
   const { turnId: turn_id, callId: call_id, name, argsHash: args_hash, mode } = call
-  const found = yield* row(findToolCall, { turn_id, call_id })
+  const found = yield* row(selectToolCall, { turn_id, call_id })
   if (found?.mode === 'effect') return 'unknown'
   if (found === undefined) yield* exec(insertToolCall, { turn_id, call_id, name, args_hash, mode, now })
-  else if (mode === 'effect') yield* exec(noteEffect, { turn_id, call_id, args_hash })
+  else if (mode === 'effect') yield* exec(markToolCallAsEffect, { turn_id, call_id, args_hash })
   return 'run'
 }
 
-const closeToolCall = query(
+const updateToolCallEnd = query(
   (db, p: { turn_id: string; call_id: string; state: 'done' | 'interrupted'; result: string | null; now: number }) =>
     db
       .updateTable('tool_calls')
@@ -229,11 +231,11 @@ export function* endToolCall(
   callId: string,
   state: 'done' | 'interrupted',
   now: number,
-): UseCase<void> {
-  yield* exec(closeToolCall, { turn_id: turnId, call_id: callId, state, result: null, now })
+): Transaction<void> {
+  yield* exec(updateToolCallEnd, { turn_id: turnId, call_id: callId, state, result: null, now })
 }
 
-const keepLate = query((db, p: { turn_id: string; call_id: string; late: string; now: number }) =>
+const updateLateResult = query((db, p: { turn_id: string; call_id: string; late: string; now: number }) =>
   db
     .updateTable('tool_calls')
     .set({ late_result: p.late, ended_at: p.now })
@@ -242,11 +244,11 @@ const keepLate = query((db, p: { turn_id: string; call_id: string; late: string;
 )
 
 /** A result that came after its turn had been overtaken: kept as evidence, seen by no model. */
-export function* keepLateResult(turnId: string, callId: string, result: string, now: number): UseCase<void> {
-  yield* exec(keepLate, { turn_id: turnId, call_id: callId, late: result, now })
+export function* storeLateResult(turnId: string, callId: string, result: string, now: number): Transaction<void> {
+  yield* exec(updateLateResult, { turn_id: turnId, call_id: callId, late: result, now })
 }
 
-const oldTurns = query((db, p: { before: number; limit: number }) =>
+const deleteOldTurns = query((db, p: { before: number; limit: number }) =>
   db
     .deleteFrom('turns')
     .where('id', 'in', (oldest) =>
@@ -261,17 +263,21 @@ const oldTurns = query((db, p: { before: number; limit: number }) =>
     .returning('id'),
 )
 
-const inputsOf = query((db, p: { turn_id: string }) => db.deleteFrom('turn_inputs').where('turn_id', '=', p.turn_id))
-const callsOf = query((db, p: { turn_id: string }) => db.deleteFrom('tool_calls').where('turn_id', '=', p.turn_id))
-const traceOf = query((db, p: { turn_id: string }) => db.deleteFrom('trace').where('turn_id', '=', p.turn_id))
+const deleteTurnInputs = query((db, p: { turn_id: string }) =>
+  db.deleteFrom('turn_inputs').where('turn_id', '=', p.turn_id),
+)
+const deleteToolCalls = query((db, p: { turn_id: string }) =>
+  db.deleteFrom('tool_calls').where('turn_id', '=', p.turn_id),
+)
+const deleteTrace = query((db, p: { turn_id: string }) => db.deleteFrom('trace').where('turn_id', '=', p.turn_id))
 
 /** Forgets the rows of turns that ended and began before `before`; returns how many went. The transcript stays. */
-export function* sweepTurns(before: number, limit: number): UseCase<number> {
-  const gone = yield* rows(oldTurns, { before, limit })
+export function* pruneTurns(before: number, limit: number): Transaction<number> {
+  const gone = yield* rows(deleteOldTurns, { before, limit })
   for (const { id: turn_id } of gone) {
-    yield* exec(inputsOf, { turn_id })
-    yield* exec(callsOf, { turn_id })
-    yield* exec(traceOf, { turn_id })
+    yield* exec(deleteTurnInputs, { turn_id })
+    yield* exec(deleteToolCalls, { turn_id })
+    yield* exec(deleteTrace, { turn_id })
   }
   return gone.length
 }

@@ -11,10 +11,10 @@ import type { Database } from './schema.ts'
 export { sql } from 'kysely'
 
 export type SqlValue = string | number | null
-export type Params = Readonly<Record<string, SqlValue>>
+export type QueryParams = Readonly<Record<string, SqlValue>>
 
 /** Stands in a query for a value that arrives later; the executor compiles each query once and fills these. */
-export class Slot {
+export class Placeholder {
   readonly name: string
   constructor(name: string) {
     this.name = name
@@ -26,47 +26,49 @@ interface Compilable<Row> {
 }
 
 /** A query with its parameters still open. Identity matters: executors cache by it, so make it once per module. */
-export interface Query<P extends Params, Row> {
+export interface Query<P extends QueryParams, Row> {
   build(db: Kysely<Database>): { readonly sql: string; readonly parameters: readonly unknown[] }
   /** Types only, never read. */
   readonly types?: { readonly params: P; readonly row: Row }
 }
 
 /** One step of a use case: a query and the values for its slots. */
-export interface Step {
-  readonly query: Query<Params, unknown>
-  readonly params: Params
+export interface QueryStep {
+  readonly query: Query<QueryParams, unknown>
+  readonly params: QueryParams
 }
 
 /** Rows as the database returns them; `rows` gives them the type that Kysely inferred for the query. */
 export type RawRows = readonly never[]
-export type UseCase<Result> = Generator<Step, Result, RawRows>
+export type Transaction<Result> = Generator<QueryStep, Result, RawRows>
 
 /**
  * Declares a query. `p` has one slot per parameter, typed as the parameter:
  * `query((db, p: { key: string }) => db.selectFrom('lanes').where('session_key', '=', p.key).selectAll())`.
  */
-export function query<P extends Params, Row>(build: (db: Kysely<Database>, p: P) => Compilable<Row>): Query<P, Row> {
-  return { build: (db) => build(db, slots()).compile() }
+export function query<P extends QueryParams, Row>(
+  build: (db: Kysely<Database>, p: P) => Compilable<Row>,
+): Query<P, Row> {
+  return { build: (db) => build(db, placeholders()).compile() }
 }
 
 /** An object that answers every property with the slot of that name. The query builder only passes them through. */
-function slots<P extends Params>(): P {
-  return new Proxy(Object.create(null), { get: (_, name) => new Slot(String(name)) })
+function placeholders<P extends QueryParams>(): P {
+  return new Proxy(Object.create(null), { get: (_, name) => new Placeholder(String(name)) })
 }
 
 /** Runs a query and returns its rows. */
-export function* rows<P extends Params, Row>(of: Query<P, Row>, params: P): UseCase<readonly Row[]> {
+export function* rows<P extends QueryParams, Row>(of: Query<P, Row>, params: P): Transaction<readonly Row[]> {
   return yield { query: of, params }
 }
 
 /** Runs a query that finds at most one row. */
-export function* row<P extends Params, Row>(of: Query<P, Row>, params: P): UseCase<Row | undefined> {
+export function* row<P extends QueryParams, Row>(of: Query<P, Row>, params: P): Transaction<Row | undefined> {
   const found = yield* rows(of, params)
   return found[0]
 }
 
 /** Runs a query for its effect. */
-export function* exec<P extends Params, Row>(of: Query<P, Row>, params: P): UseCase<void> {
+export function* exec<P extends QueryParams, Row>(of: Query<P, Row>, params: P): Transaction<void> {
   yield { query: of, params }
 }

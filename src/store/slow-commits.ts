@@ -5,22 +5,22 @@ import type { Logger } from '../lib/log.ts'
 
 export interface SlowCommits {
   /** Told how long each commit took, ms. Never throws. */
-  note(durationMs: number): void
+  record(durationMs: number): void
   /** Whether a slow one is recent enough to be shown as what is wrong now. */
-  recent(): boolean
+  hasRecent(): boolean
 }
 
-export const slowCommitMs = 250
-const shownMs = 60_000
+export const slowCommitThresholdMs = 250
+const recentWindowMs = 60_000
 
 export function createSlowCommits({ clock, log }: { clock: () => number; log: Logger }): SlowCommits {
   let lastAt = Number.NEGATIVE_INFINITY
   return {
-    note(durationMs) {
-      if (durationMs < slowCommitMs) return
+    record(durationMs) {
+      if (durationMs < slowCommitThresholdMs) return
       lastAt = clock()
       log.warn({ ms: Math.round(durationMs) }, 'the disk is slow: a commit took long')
     },
-    recent: () => clock() - lastAt < shownMs,
+    hasRecent: () => clock() - lastAt < recentWindowMs,
   }
 }

@@ -115,7 +115,7 @@ test('whoever may not talk to the agent may not press, and learns nothing', asyn
 })
 
 test('a press while the daemon starts or stops is not taken, so that the platform asks again', async (t) => {
-  const { ask, press } = room(t, { open: () => false })
+  const { ask, press } = room(t, { isOpen: () => false })
   await ask()
   await assert.rejects(press('sc:once:q1'), (error) => isHermesError(error, 'http/starting'))
 })
@@ -171,13 +171,13 @@ test('tools ask side by side, and sessions apart from each other', async (t) => 
 
 test('what waits longest is told, what is over is not', async (t) => {
   const { ask, clock, questions } = room(t)
-  assert.equal(await questions.waiting(key), undefined)
+  assert.equal(await questions.oldestWaiting(key), undefined)
   await ask({ kind: 'approval', text: 'first', timeoutMs: 1_000 })
   clock.advance(10)
   await ask({ text: 'second' })
-  assert.equal((await questions.waiting(key))?.text, 'first')
+  assert.equal((await questions.oldestWaiting(key))?.text, 'first')
   clock.advance(1_000)
-  assert.equal((await questions.waiting(key))?.text, 'second')
+  assert.equal((await questions.oldestWaiting(key))?.text, 'second')
 })
 
 test('a transaction that is tried again leaves one question and one answer', async (t) => {
@@ -194,7 +194,7 @@ test('a transaction that is tried again leaves one question and one answer', asy
   await again()
   asked.committed()
   assert.equal(sent.length, 1)
-  const failed = questions.typed(key, { words: 'approve', all: false, reason: '', by: ada })
+  const failed = questions.answerTyped(key, { words: 'approve', all: false, reason: '', by: ada })
   await store.run(() => failed.write(clock.now())).then(failed.abandoned)
   failed.committed()
   assert.deepEqual([sent.length, handedIn.length], [1, 1], 'what is given up sends nothing')

@@ -4,14 +4,14 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import type { Question } from '../../src/approvals/question.ts'
-import { createQuestions, type Prepared, type QuestionsDeps } from '../../src/approvals/questions.ts'
+import { createQuestions, type PreparedWrite, type QuestionsDeps } from '../../src/approvals/questions.ts'
 import { brand } from '../../src/lib/brand.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { MessageEvent } from '../../src/message/event.ts'
 import type { SessionKey } from '../../src/message/ids.ts'
 import type { SessionSource } from '../../src/message/source.ts'
 import type { Reply } from '../../src/outbox/outbox.ts'
-import type { UseCase } from '../../src/store/query.ts'
+import type { Transaction } from '../../src/store/query.ts'
 import { createManualClock } from '../kit/manual-clock.ts'
 import { openStore } from '../kit/open-store.ts'
 
@@ -75,44 +75,44 @@ export function room(t: TestContext, change: Partial<QuestionsDeps> = {}) {
         return {
           write: nothing,
           committed: () => void sent.push(reply),
-          abandoned: () => undefined,
+          rolledBack: () => undefined,
         }
       },
     },
     clock: clock.now,
-    pause: async () => undefined,
+    sleep: async () => undefined,
     log: silentLog,
     newId: () => {
       count += 1
       return `q${count}`
     },
-    open: () => true,
+    isOpen: () => true,
     access: () => ({ allowed: true, reason: '' }),
     isShared: ({ chatId }) => shared.has(chatId),
     showsButtons: () => true,
     commandPrefix: () => '/',
     // biome-ignore lint/correctness/useYield: nothing is stored
-    *handIn(event, sessionKey, name) {
+    *enqueueEvent(event, sessionKey, name) {
       handedIn.push({ event, sessionKey, key: name })
     },
     // biome-ignore lint/correctness/useYield: nothing is read
-    *sentAs(replyKey) {
+    *sentMessageId(replyKey) {
       return platformIds.get(replyKey)
     },
     wake: (sessionKey) => void woken.push(sessionKey),
     emit: () => undefined,
-    watched: () => true,
+    emitsEvents: () => true,
     // biome-ignore lint/correctness/useYield: nothing is read
     *turnIsOpen() {
       return true
     },
-    probe: (point) => void points.push(point),
+    failpoint: (point) => void points.push(point),
     ...change,
   }
   const questions = createQuestions(deps)
 
   /** What a caller does with something prepared: one transaction, and what follows from it. */
-  async function finish(prepared: Prepared): Promise<string> {
+  async function finish(prepared: PreparedWrite): Promise<string> {
     const text = await store.run(() => prepared.write(clock.now()))
     prepared.committed()
     return text
@@ -134,13 +134,15 @@ export function room(t: TestContext, change: Partial<QuestionsDeps> = {}) {
     press: (buttonId: string, source: SessionSource = ada, messageId = 'm1') =>
       questions.press({ source, buttonId, messageId }),
     typed: (words: string, more: { all?: boolean; reason?: string; by?: SessionSource } = {}) =>
-      finish(questions.typed(key, { words, all: more.all ?? false, reason: more.reason ?? '', by: more.by ?? ada })),
+      finish(
+        questions.answerTyped(key, { words, all: more.all ?? false, reason: more.reason ?? '', by: more.by ?? ada }),
+      ),
     states: () => readStates(path),
   }
 }
 
 // biome-ignore lint/correctness/useYield: a use case without a query
-function* nothing(): UseCase<void> {
+function* nothing(): Transaction<void> {
   return undefined
 }
 

@@ -3,22 +3,22 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { ToolApproval } from '../../src/agent/tool-approval.ts'
-import { createEnds } from '../../src/approvals/ends.ts'
+import type { ToolApprovalRequest } from '../../src/agent/loop/tool-approval.ts'
+import { createCompletionSignals } from '../../src/approvals/completion-signals.ts'
 import { createToolApproval } from '../../src/approvals/tool-approval.ts'
 import type { MessageEvent } from '../../src/message/event.ts'
 import type { SessionKey } from '../../src/message/ids.ts'
-import { facts } from '../agent/agent-run.ts'
+import { turnInfo } from '../agent/run-test-agent.ts'
 import { ada, key, room } from './support.ts'
 
 const message: MessageEvent = { source: ada, text: 'do it', messageType: 'text', messageId: 'm0', timestamp: 1 }
 const { signal } = new AbortController()
 
 function asking(t: TestContext, event: MessageEvent | undefined = message) {
-  const ends = createEnds()
-  const open = new Set([facts.turnId])
+  const completionSignals = createCompletionSignals()
+  const open = new Set([turnInfo.turnId])
   const under = room(t, {
-    ended: ends.ended,
+    onResolved: completionSignals.complete,
     // biome-ignore lint/correctness/useYield: nothing is read
     *turnIsOpen(turnId) {
       return open.has(turnId)
@@ -30,17 +30,17 @@ function asking(t: TestContext, event: MessageEvent | undefined = message) {
   const approve = createToolApproval({
     store: under.store,
     questions: under.questions,
-    ends,
+    completionSignals,
     clock: under.clock.now,
     settings: () => ({ approvals: { timeout: 300, destructive_slash_confirm: false } }),
     redact: (text) => text,
     // biome-ignore lint/correctness/useYield: nothing is read
-    *turnEvent() {
+    *openTurnEvent() {
       return event === undefined ? undefined : { event, sessionKey: key }
     },
     stopping: stop.signal,
-    letGo: (sessionKey) => void letGo.push(sessionKey),
-    probe: (point) => point === 'approval:waiting' && waits.resolve(),
+    abortTurn: (sessionKey) => void letGo.push(sessionKey),
+    failpoint: (point) => point === 'approval:waiting' && waits.resolve(),
   })
   return {
     ...under,
@@ -49,7 +49,7 @@ function asking(t: TestContext, event: MessageEvent | undefined = message) {
     letGo,
     open,
     /** Asks, and resolves once it waits. */
-    async begin(changes: Partial<ToolApproval> = {}, until = signal) {
+    async begin(changes: Partial<ToolApprovalRequest> = {}, until = signal) {
       waits = Promise.withResolvers()
       const answer = approve(request(changes), until)
       await waits.promise
@@ -58,9 +58,9 @@ function asking(t: TestContext, event: MessageEvent | undefined = message) {
   }
 }
 
-function request(changes: Partial<ToolApproval> = {}): ToolApproval {
-  const call = { turn: facts, toolName: 'terminal', toolCallId: 'c1', apiRequestId: 'r' }
-  return { facts: call, args: { command: 'ls' }, message: 'It runs a command.', ruleKey: 'commands', ...changes }
+function request(changes: Partial<ToolApprovalRequest> = {}): ToolApprovalRequest {
+  const call = { turn: turnInfo, toolName: 'terminal', toolCallId: 'c1', apiRequestId: 'r' }
+  return { info: call, args: { command: 'ls' }, message: 'It runs a command.', ruleKey: 'commands', ...changes }
 }
 
 test('an action is asked once, also when its turn begins anew; another action is another question', async (t) => {
@@ -82,8 +82,8 @@ test('an answer for a rule holds for other actions of the rule, not for other ru
   await press(`appr:${id}:session`)
   assert.equal(await answer, 'allow')
   assert.equal(await approve(request({ args: { command: 'pwd' } }), signal), 'allow')
-  const turn = { ...facts, sessionId: 'the next session' }
-  await begin({ args: { command: 'date' }, facts: { ...request().facts, turn } })
+  const turn = { ...turnInfo, sessionId: 'the next session' }
+  await begin({ args: { command: 'date' }, info: { ...request().info, turn } })
   assert.equal(states().length, 2, 'another session is asked anew')
   await begin({ args: { command: 'pwd' }, ruleKey: 'another' })
   assert.equal(states().length, 3)
@@ -110,7 +110,7 @@ test('questions whose turn ended with the last process are closed at the start',
   void (await begin()).answer
   open.clear()
   const stop = new AbortController()
-  const running = questions.keepTime(stop.signal)
+  const running = questions.run(stop.signal)
   stop.abort()
   await running
   assert.equal(states()[0]?.['state'], 'expired')

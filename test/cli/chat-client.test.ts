@@ -27,7 +27,7 @@ async function deadAddress(): Promise<string> {
 }
 
 test('without a daemon there is one clear error with advice', async () => {
-  const client = createChatClient({ baseUrl: await deadAddress(), token, fetch, pause: atOnce })
+  const client = createChatClient({ baseUrl: await deadAddress(), token, fetch, sleep: atOnce })
   const isNoDaemon = (error: unknown) => {
     assert.ok(isHermesError(error, 'cli/no-daemon'))
     assert.match(error.message, /ECONNREFUSED/)
@@ -36,15 +36,15 @@ test('without a daemon there is one clear error with advice', async () => {
   }
   await assert.rejects(client.send('hello', signal), isNoDaemon)
   await assert.rejects(client.events(signal).next(), isNoDaemon)
-  await assert.rejects(client.outcome(1, signal), isNoDaemon)
+  await assert.rejects(client.waitForResult(1, signal), isNoDaemon)
 })
 
 test('a wrong token is refused at once, without trying again', async (t) => {
   const { url } = await connected(t)
-  const client = createChatClient({ baseUrl: url, token: 'wrong', fetch, pause: atOnce })
+  const client = createChatClient({ baseUrl: url, token: 'wrong', fetch, sleep: atOnce })
   const isRefused = (error: unknown) => isHermesError(error, 'http/unauthorised')
   await assert.rejects(client.send('hi', signal), isRefused)
-  await assert.rejects(client.outcome(1, signal), isRefused)
+  await assert.rejects(client.waitForResult(1, signal), isRefused)
   await assert.rejects(client.events(signal).next(), isRefused)
 })
 
@@ -67,15 +67,15 @@ test('waiting for an outcome survives a restart of the daemon', async (t) => {
     // The daemon comes back at the same address.
     fetch: (input, init) =>
       fetch(String(input).replace(before.url.replace(/\/$/, ''), current.url.replace(/\/$/, '')), init),
-    pause: async () => {
+    sleep: async () => {
       failures += 1
       if (failures === 3) current = after
     },
   })
   const seq = await client.send('hello', signal)
-  const waiting = client.outcome(seq, signal)
+  const waiting = client.waitForResult(seq, signal)
   await before.close()
-  after.gateway.settle(seq, { text: 'Answered after the restart.' })
+  after.gateway.completeTurn(seq, { text: 'Answered after the restart.' })
   assert.equal((await waiting).text, 'Answered after the restart.')
   assert.ok(failures >= 3)
 })
@@ -88,7 +88,7 @@ test('the events of a chat go on after a lost connection, with what was missed',
     baseUrl: url,
     token,
     chat: target.chatId,
-    pause: atOnce,
+    sleep: atOnce,
     fetch: async (input, init) => {
       tries += 1
       if (tries === 2 || tries === 3) throw new TypeError('fetch failed')
@@ -119,7 +119,7 @@ test('events that this version does not know are left out', async () => {
   const client = createChatClient({
     baseUrl: 'http://127.0.0.1:1',
     token,
-    pause: atOnce,
+    sleep: atOnce,
     fetch: async () => new Response(`${lines.join('\n')}\n`),
   })
   const events = client.events(signal)
@@ -140,7 +140,7 @@ test('waiting can be called off', async (t) => {
   const { client } = await connected(t)
   const seq = await client.send('hello', signal)
   const enough = new AbortController()
-  const waiting = client.outcome(seq, enough.signal)
+  const waiting = client.waitForResult(seq, enough.signal)
   enough.abort()
   await assert.rejects(waiting)
 })

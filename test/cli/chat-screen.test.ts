@@ -46,7 +46,7 @@ async function chatting(t: TestContext) {
     input: keys,
     output: output.pipe,
     signal: told.signal,
-    pause: () => new Promise((resolve) => setImmediate(resolve)),
+    sleep: () => new Promise((resolve) => setImmediate(resolve)),
   })
   t.after(async () => {
     told.abort()
@@ -60,13 +60,13 @@ test('a query prints the reply alone and ends well', async (t) => {
   const { client, gateway } = await connected(t)
   const output = stream(false)
   const errors = stream(false)
-  const asked = gateway.next()
+  const asked = gateway.nextEvent()
   const done = runQuery({ client, query: 'Reply exactly ok', signal, output: output.pipe, errors: errors.pipe })
   const { event, accepted } = await asked
   assert.equal(event.text, 'Reply exactly ok')
   assert.deepEqual(event.metadata, { attended: 'no' }, 'nobody sits there who could answer a question')
   assert.ok(accepted.status === 'accepted')
-  gateway.settle(accepted.seq, { text: 'ok' })
+  gateway.completeTurn(accepted.seq, { text: 'ok' })
   assert.equal(await done, 0)
   assert.equal(output.text(), 'ok\n')
   assert.equal(errors.text(), '')
@@ -76,10 +76,10 @@ test('a query that fails says why and what to do, on the error stream', async (t
   const { client, gateway } = await connected(t)
   const output = stream(false)
   const errors = stream(false)
-  const asked = gateway.next()
+  const asked = gateway.nextEvent()
   const done = runQuery({ client, query: 'hello', signal, output: output.pipe, errors: errors.pipe })
   await asked
-  gateway.settle(1, { status: 'failed', text: 'Sorry, I encountered an error.', errorCode: 'provider/auth' })
+  gateway.completeTurn(1, { status: 'failed', text: 'Sorry, I encountered an error.', errorCode: 'provider/auth' })
   assert.equal(await done, 1)
   assert.equal(output.text(), '')
   assert.equal(errors.text(), `Sorry, I encountered an error.\n${errorCatalogue['provider/auth'].hint}\n`)
@@ -102,7 +102,7 @@ test('Ctrl-C during a query stops the turn and ends with 130', async (t) => {
   const output = stream(false)
   const errors = stream(false)
   const interrupt = new AbortController()
-  const asked = gateway.next()
+  const asked = gateway.nextEvent()
   const query = { client, query: 'count to a million', signal: interrupt.signal, output: output.pipe }
   const done = runQuery({ ...query, errors: errors.pipe })
   await asked
@@ -118,10 +118,10 @@ test('lines of a pipe are asked one after another, and the end of the pipe ends 
   const input = new PassThrough()
   const answering = (async () => {
     for (const text of ['one', 'two']) {
-      const { event, accepted } = await gateway.next()
+      const { event, accepted } = await gateway.nextEvent()
       assert.ok(accepted.status === 'accepted')
       await adapter.send({ deliveryId: text, target, text: `you said ${event.text}`, kind: 'reply' }, signal)
-      gateway.settle(accepted.seq, { text: `you said ${event.text}` })
+      gateway.completeTurn(accepted.seq, { text: `you said ${event.text}` })
     }
   })()
   const done = runInteractive({ client, input, output: output.pipe, signal })
@@ -144,7 +144,7 @@ test('a chat without a daemon says so and ends', async () => {
 
 test('a person asks, sees the answer grow, and gets the prompt back', async (t) => {
   const { keys, output, gateway, adapter, done } = await chatting(t)
-  const asked = gateway.next()
+  const asked = gateway.nextEvent()
   keys.write('hello\r')
   const { event } = await asked
   assert.equal(event.text, 'hello')
@@ -154,7 +154,7 @@ test('a person asks, sees the answer grow, and gets the prompt back', async (t) 
   await output.until(/Hel$/)
   adapter.activity?.(target, { kind: 'tool-started', turnId: 't', callId: 'c', tool: 'terminal', label: 'date' })
   await output.until(/· terminal date/)
-  gateway.settle(1, { text: 'Hello!' })
+  gateway.completeTurn(1, { text: 'Hello!' })
   await output.until(/lo!\n[^\n]*› [^\n]*$/)
   keys.write('/quit\r')
   assert.equal(await done, 0)
@@ -164,35 +164,35 @@ test('a person asks, sees the answer grow, and gets the prompt back', async (t) 
 
 test('commands of the gateway pass through', async (t) => {
   const { keys, gateway } = await chatting(t)
-  const asked = gateway.next()
+  const asked = gateway.nextEvent()
   keys.write('/status now\r')
   const { event } = await asked
   assert.deepEqual([event.text, event.messageType], ['/status now', 'command'])
-  gateway.settle(1, { text: 'All is well.' })
+  gateway.completeTurn(1, { text: 'All is well.' })
 })
 
 test('a paste of several lines is one message, sent with Enter', async (t) => {
   const { keys, gateway, output } = await chatting(t)
-  const asked = gateway.next()
+  const asked = gateway.nextEvent()
   keys.write('Look at this:\u0020\u001b[200~line one\r\nline two\r\n\r\nline four\u001b[201~')
   await output.until(/line four/)
-  assert.equal(gateway.handedIn.length, 0)
+  assert.equal(gateway.ingestedEvents.length, 0)
   keys.write(' please\r')
   assert.equal((await asked).event.text, 'Look at this: line one\nline two\n\nline four please')
-  gateway.settle(1, { text: 'ok' })
+  gateway.completeTurn(1, { text: 'ok' })
 })
 
 test('a paste is one message also where the terminal does not mark it', async (t) => {
   const { keys, gateway } = await chatting(t)
-  const asked = gateway.next()
+  const asked = gateway.nextEvent()
   keys.write('line one\rline two\rline three\r')
   assert.equal((await asked).event.text, 'line one\nline two\nline three')
-  gateway.settle(1, { text: 'ok' })
+  gateway.completeTurn(1, { text: 'ok' })
 })
 
 test('Ctrl-C stops the turn, once more leaves', async (t) => {
   const { keys, gateway, output, done } = await chatting(t)
-  const asked = gateway.next()
+  const asked = gateway.nextEvent()
   keys.write('count\r')
   await asked
   keys.write('\u0003')
@@ -211,7 +211,7 @@ test('Ctrl-C empties the prompt, and on an empty prompt it leaves', async (t) =>
   await output.until(/half a thou[^\n]*\n[^\n]*› [^\n]*$/)
   keys.write('\u0003')
   assert.equal(await done, 0)
-  assert.equal(gateway.handedIn.length, 0)
+  assert.equal(gateway.ingestedEvents.length, 0)
 })
 
 test('Ctrl-D leaves', async (t) => {
@@ -226,15 +226,15 @@ test('a notice that comes while somebody types does not eat what was typed', asy
   await output.until(/I was abou/)
   await adapter.send({ deliveryId: 'n', target, text: 'Reminder: tea', kind: 'notice' }, signal)
   await output.until(/Reminder: tea\n[^\n]*› I was abou/)
-  const asked = gateway.next()
+  const asked = gateway.nextEvent()
   keys.write('t to ask\r')
   assert.equal((await asked).event.text, 'I was about to ask')
-  gateway.settle(1, { text: 'ok' })
+  gateway.completeTurn(1, { text: 'ok' })
 })
 
 test('when the process is told to end, the turn is stopped first', async (t) => {
   const { keys, gateway, told, done } = await chatting(t)
-  const asked = gateway.next()
+  const asked = gateway.nextEvent()
   keys.write('count\r')
   await asked
   told.abort()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { homeWith, runHere } from './support.ts'
+import { homeWith, runInProcess } from './support.ts'
 
 const broken = `model: 7
 http:
@@ -11,18 +11,18 @@ http:
 
 test('config check names every problem and warning with line and column, and ends with 78', async (t) => {
   const home = homeWith(t, broken)
-  const { code, stdout } = await runHere(home.root, ['config', 'check'])
+  const { code, stdout } = await runInProcess(home.root, ['config', 'check'])
   assert.equal(code, 78)
   assert.match(stdout, /^problem {2}config\.yaml:1:8 model: expected a text, found 7$/m)
   assert.match(stdout, /^problem {2}config\.yaml:4:9 http\.port: expected a whole number .*, found "abc"$/m)
   assert.match(stdout, /^warning {2}config\.yaml:3:3 http\.prt: unknown key "prt"; did you mean "port"\?$/m)
-  const checked = JSON.parse((await runHere(home.root, ['config', 'check', '--json'])).stdout)
+  const checked = JSON.parse((await runInProcess(home.root, ['config', 'check', '--json'])).stdout)
   assert.deepEqual([checked.problems.length, checked.warnings.length, checked.source], [2, 1, 'defaults'])
 })
 
 test('config check on a good file says so', async (t) => {
   const home = homeWith(t, 'model: gpt-5\n')
-  const { code, stdout } = await runHere(home.root, ['config', 'check'])
+  const { code, stdout } = await runInProcess(home.root, ['config', 'check'])
   assert.deepEqual([code, stdout], [0, `${home.configFile} is in order.\n`])
 })
 
@@ -31,7 +31,7 @@ test('config show tells every value and where it comes from, and never a secret'
   chmodSync(home.configFile, 0o600)
   writeFileSync(home.envFile, 'HERMES_LOG_LEVEL=warn\nOPENAI_API_KEY=sk-other-0123456789\n', { mode: 0o600 })
   const environment = { HERMES_HTTP_PORT: '1234' }
-  const { code, stdout } = await runHere(home.root, ['config', 'show'], { environment })
+  const { code, stdout } = await runInProcess(home.root, ['config', 'show'], { environment })
   assert.equal(code, 0)
   const lines = stdout.split('\n')
   for (const line of [
@@ -43,20 +43,20 @@ test('config show tells every value and where it comes from, and never a secret'
   ]) {
     assert.ok(lines.includes(line), `${line}\n${stdout}`)
   }
-  const json = (await runHere(home.root, ['config', 'show', '--json'], { environment })).stdout
+  const json = (await runInProcess(home.root, ['config', 'show', '--json'], { environment })).stdout
   for (const text of [stdout, json]) assert.doesNotMatch(text, /sk-secret|sk-other|hunter2/)
   const values: unknown[] = JSON.parse(json)
   assert.equal(values.length, lines.length - 1)
 })
 
 test('config show tells on stderr when the file is not what is in effect', async (t) => {
-  const { stderr, code } = await runHere(homeWith(t, broken).root, ['config', 'show'])
+  const { stderr, code } = await runInProcess(homeWith(t, broken).root, ['config', 'show'])
   assert.equal(code, 0)
   assert.match(stderr, /the configuration cannot be used: .*defaults are in use/)
 })
 
 test('config schema is JSON Schema that knows the installed platforms', async (t) => {
-  const { stdout } = await runHere(homeWith(t).root, ['config', 'schema'])
+  const { stdout } = await runInProcess(homeWith(t).root, ['config', 'schema'])
   const schema = JSON.parse(stdout)
   assert.equal(schema.$schema, 'https://json-schema.org/draft/2020-12/schema')
   assert.ok(Object.hasOwn(schema.properties.platforms.properties, 'web'))

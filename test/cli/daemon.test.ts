@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { createHomeLayout } from '../../src/lib/home.ts'
-import { type Seeded, seedHome } from './seed-home.ts'
-import { type Ended, hermes, quietConfig, type Running, runHere, startDaemon } from './support.ts'
+import { type SeedResult, seedHome } from './seed-home.ts'
+import { hermes, type ProcessResult, quietConfig, type RunningProcess, runInProcess, startDaemon } from './support.ts'
 
 describe('with a running daemon', () => {
   const home = createHomeLayout(mkdtempSync(join(tmpdir(), 'hermes-test-')))
   const cleaners: (() => Promise<void> | void)[] = []
-  let daemon: Running & { readonly url: string }
-  let seeded: Seeded
+  let daemon: RunningProcess & { readonly url: string }
+  let seeded: SeedResult
 
   before(async () => {
     writeFileSync(home.configFile, quietConfig)
@@ -23,7 +23,7 @@ describe('with a running daemon', () => {
     for (const clean of cleaners) await clean()
     rmSync(home.root, { recursive: true, force: true })
   })
-  const here = (...words: string[]): Promise<Ended> => runHere(home.root, words)
+  const here = (...words: string[]): Promise<ProcessResult> => runInProcess(home.root, words)
 
   test('a daemon without a terminal says where it is and keeps its token to itself', () => {
     const token = readFileSync(home.tokenFile, 'utf8').trim()
@@ -136,7 +136,7 @@ describe('with a running daemon', () => {
       home.configFile,
       `${quietConfig}http: {port: 0, token: another-token-0123456789}\n`.replace('http: {port: 0}\n', ''),
     )
-    const { code, stderr } = await runHere(home.root, ['status'], { environment })
+    const { code, stderr } = await runInProcess(home.root, ['status'], { environment })
     assert.equal(code, 1)
     assert.match(stderr, /another token than this home holds/)
     assert.match(stderr, /Restart the gateway/)
@@ -149,7 +149,7 @@ describe('with a running daemon', () => {
   test('gateway stop returns when the process has ended, and the daemon takes its notes along', async (t) => {
     const stopped = await hermes(t, ['gateway', 'stop'], { home: home.root })
     assert.deepEqual(stopped, { code: 0, stdout: 'The gateway has stopped.\n', stderr: '' })
-    assert.equal((await daemon.ended).code, 0)
+    assert.equal((await daemon.exited).code, 0)
     assert.equal(existsSync(home.pidFile), false)
     assert.equal((await here('status')).code, 3)
     assert.equal((await here('inbox', 'list', '--json')).stdout, '[]\n')

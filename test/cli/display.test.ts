@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
-import { createDisplay, cut, type Display, duration, oneLine } from '../../src/cli/display.ts'
+import { createDisplay, type Display, formatDuration, toSingleLine, truncate } from '../../src/cli/display.ts'
 import type { ProcessEnvironment } from '../../src/config/environment.ts'
 
 function shown(draw: (display: Display) => void, columns?: number, environment: ProcessEnvironment = {}): string {
@@ -47,7 +47,7 @@ test('what a stranger wrote cannot steer the terminal', () => {
   const evil = 'a\u001b[2J\u001b]0;title\u0007b\u009bc\u202ed\r\ne'
   const text = shown((display) => display.table(['X'], [[evil], [{ text: evil, tone: 'dim' }]]), 80, { NO_COLOR: '1' })
   assert.equal(text, 'X\na[2J]0;titlebcd e\na[2J]0;titlebcd e\n')
-  assert.equal(oneLine(evil), 'a[2J]0;titlebcd e')
+  assert.equal(toSingleLine(evil), 'a[2J]0;titlebcd e')
 })
 
 test('JSON stays the same JSON, with the characters that steer a terminal written out', () => {
@@ -60,24 +60,24 @@ test('JSON stays the same JSON, with the characters that steer a terminal writte
 test('a time is the local minute on a terminal and ISO 8601 for scripts', () => {
   const at = new Date(2026, 0, 2, 3, 4, 5).getTime()
   assert.equal(
-    shown((display) => display.line(display.time(at)), 80),
+    shown((display) => display.line(display.formatTime(at)), 80),
     '2026-01-02 03:04\n',
   )
   assert.equal(
-    shown((display) => display.line(display.time(at))),
+    shown((display) => display.line(display.formatTime(at))),
     `${new Date(at).toISOString()}\n`,
   )
 })
 
 test('a text is cut between characters, never inside one', () => {
-  assert.equal(cut('abcdef', 6), 'abcdef')
-  assert.equal(cut('abcdefg', 6), 'abcde…')
-  assert.equal(cut('😀😀😀', 2), '😀…')
+  assert.equal(truncate('abcdef', 6), 'abcdef')
+  assert.equal(truncate('abcdefg', 6), 'abcde…')
+  assert.equal(truncate('😀😀😀', 2), '😀…')
 })
 
 test('a duration is told in its two largest units', () => {
   const second = 1_000
   const hour = 3_600 * second
-  const told = [9 * second, 90 * second, 2 * hour, 2 * hour + 180 * second, 50 * hour].map(duration)
+  const told = [9 * second, 90 * second, 2 * hour, 2 * hour + 180 * second, 50 * hour].map(formatDuration)
   assert.deepEqual(told, ['9 s', '1 min', '2 h', '2 h 3 min', '2 d 2 h'])
 })

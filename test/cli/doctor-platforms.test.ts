@@ -3,12 +3,12 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { lookAtPlatforms } from '../../src/cli/checks/live.ts'
+import { diagnosePlatforms } from '../../src/cli/checks/diagnose-platforms.ts'
 import { readSettings } from '../../src/cli/settings.ts'
 import type { HomeLayout } from '../../src/lib/home.ts'
-import { within } from '../../src/lib/wait.ts'
+import { withTimeout } from '../../src/lib/timers.ts'
 import { type PlatformAccount, platformAccounts } from '../../src/platforms/accounts.ts'
-import { homeWith, quietConfig, runHere, startHermes } from './support.ts'
+import { homeWith, quietConfig, runInProcess, startHermes } from './support.ts'
 
 /** A home with a platform `chat` whose adapter looks at an account with this body of a function. */
 function homeWithPlatform(t: TestContext, diagnose: string, section = '{token: s3cret-t0ken-of-a-test}'): HomeLayout {
@@ -35,13 +35,13 @@ config_schema:
 }
 
 async function accountsOf(home: HomeLayout): Promise<PlatformAccount[]> {
-  const settings = await readSettings({ home, environment: {}, platformFolders: [home.platforms] })
+  const settings = await readSettings({ home, environment: {}, platformDirectories: [home.platforms] })
   const { platforms, gateway } = settings.config.current()
   return platformAccounts(settings.catalogue.platforms, { platforms, gateway })
 }
 
 async function linesOf(home: HomeLayout, ...words: string[]): Promise<{ code: number | null; lines: string[] }> {
-  const { code, stdout } = await runHere(home.root, ['doctor', ...words])
+  const { code, stdout } = await runInProcess(home.root, ['doctor', ...words])
   const lines = stdout.split('\n')
   const about = lines.flatMap((line, index) =>
     line.includes('Platforms: chat')
@@ -107,7 +107,7 @@ test('no secret is shown, whatever an adapter puts into its words', async (t) =>
     ]`,
   )
   for (const words of [[], ['--json']]) {
-    const { stdout } = await runHere(home.root, ['doctor', ...words])
+    const { stdout } = await runInProcess(home.root, ['doctor', ...words])
     assert.ok(!stdout.includes('s3cret-t0ken-of-a-test'), stdout)
     assert.ok(stdout.includes('GET /bot[redacted]/getMe: 404'), stdout)
   }
@@ -127,7 +127,7 @@ test('platforms are looked at side by side, and one that does not answer is give
      return []`,
     '{token: one-of-two-tokens, accounts: {silent: {token: two-of-two-tokens}}}',
   )
-  const findings = await lookAtPlatforms(await accountsOf(home), undefined, 50)
+  const findings = await diagnosePlatforms(await accountsOf(home), undefined, 50)
   assert.deepEqual(
     findings.map(({ state, text }) => `${state}: ${text}`),
     ['ok: chat: met', 'problem: chat/silent: no answer within 0.05 s'],
@@ -139,7 +139,7 @@ test('platforms are looked at side by side, and one that does not answer is give
 
 test('an adapter is told where the running gateway is', async (t) => {
   const home = homeWithPlatform(t, `return [{ state: 'ok', text: 'the gateway is at ' + gatewayUrl }]`)
-  const [finding] = await lookAtPlatforms(await accountsOf(home), 'http://127.0.0.1:1234')
+  const [finding] = await diagnosePlatforms(await accountsOf(home), 'http://127.0.0.1:1234')
   assert.equal(finding?.text, 'chat: the gateway is at http://127.0.0.1:1234')
 })
 
@@ -151,7 +151,7 @@ test('doctor ends with its exit code and its whole output although an adapter ke
      setInterval(() => undefined, 1_000)
      return [{ state: 'problem', text: 'a long story ' + 'x'.repeat(300_000) }]`,
   )
-  const ended = await within(startHermes(t, ['doctor', '--json'], { home: home.root }).ended, 20_000)
+  const ended = await withTimeout(startHermes(t, ['doctor', '--json'], { home: home.root }).exited, 20_000)
   assert.ok(ended.done, 'the process did not end')
   const { code, stdout, stderr } = ended.value
   assert.equal(code, 1, stderr)
@@ -169,12 +169,12 @@ test('an account whose variable is not set is a problem with its place, and the 
   assert.match(lines[1] ?? '', /^✗ Platforms: chat\/family: \$\{FAMILY_TOKEN\} is not set \(config\.yaml:\d+:\d+\)$/)
   assert.deepEqual(lines.slice(3), ['✓ Platforms: chat: met default'])
 
-  const check = await runHere(home.root, ['config', 'check'])
+  const check = await runInProcess(home.root, ['config', 'check'])
   assert.equal(check.code, 78)
   assert.match(check.stdout, place)
   assert.match(check.stdout, /platforms\.chat\.accounts\.family\.token: \$\{FAMILY_TOKEN\} is not set/)
 
-  const strict = await within(startHermes(t, ['gateway', 'run', '--strict'], { home: home.root }).ended, 20_000)
+  const strict = await withTimeout(startHermes(t, ['gateway', 'run', '--strict'], { home: home.root }).exited, 20_000)
   assert.ok(strict.done && strict.value.code === 78)
   assert.match(strict.value.stderr, place)
 })

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
-import { homeWith, quietConfig, runHere } from './support.ts'
+import { homeWith, quietConfig, runInProcess } from './support.ts'
 
 test('doctor finds nothing wrong with a fresh home, and says what is worth knowing', async (t) => {
   const home = homeWith(t)
   chmodSync(home.root, 0o700)
-  const { code, stdout } = await runHere(home.root, ['doctor'])
+  const { code, stdout } = await runInProcess(home.root, ['doctor'])
   assert.equal(code, 0, stdout)
   for (const subject of ['Node', 'Home', 'Disk', 'Database', 'Token', 'Config', 'Port', 'Work folder']) {
     assert.match(stdout, new RegExp(`^✓ ${subject}: `, 'm'))
@@ -33,7 +33,7 @@ test('doctor finds what is wrong, says what to do, and ends with 1', async (t) =
   writeFileSync(home.tokenFile, 'a-token-of-a-test-0123456789\n', { mode: 0o644 })
   writeFileSync(home.envFile, 'OPENAI_API_KEY=\n', { mode: 0o644 })
   chmodSync(home.root, 0o755)
-  const wrongConfig = await runHere(home.root, ['doctor'], { environment: { PATH: '/nowhere' } })
+  const wrongConfig = await runInProcess(home.root, ['doctor'], { environment: { PATH: '/nowhere' } })
   assert.equal(wrongConfig.code, 1)
   assert.match(wrongConfig.stdout, /^✗ Config: config\.yaml:4:14 log\.level: expected debug, info, warn or error/m)
   assert.match(wrongConfig.stdout, /^! Config: config\.yaml:1:\d+ http\.hots: unknown key .*did you mean "host"/m)
@@ -42,7 +42,7 @@ test('doctor finds what is wrong, says what to do, and ends with 1', async (t) =
   assert.match(wrongConfig.stdout, /^! python3: not found/m)
 
   writeFileSync(home.configFile, `http: {port: ${address.port}}\nmodel: gpt-5\nterminal: {cwd: /nowhere/at/all}\n`)
-  const { code, stdout } = await runHere(home.root, ['doctor'])
+  const { code, stdout } = await runInProcess(home.root, ['doctor'])
   assert.equal(code, 1)
   assert.match(stdout, /^✗ Database: .*(damaged|not a database)/m)
   assert.match(stdout, /^✗ Token: others can read .*0644/m)
@@ -55,7 +55,7 @@ test('doctor finds what is wrong, says what to do, and ends with 1', async (t) =
 test('doctor --json gives the same to scripts', async (t) => {
   const home = homeWith(t, `${quietConfig}model: gpt-5\napi_key: sk-secret-0123456789\n`)
   chmodSync(home.configFile, 0o600)
-  const { code, stdout } = await runHere(home.root, ['doctor', '--json'])
+  const { code, stdout } = await runInProcess(home.root, ['doctor', '--json'])
   const { ok, findings }: { ok: boolean; findings: { subject: string; state: string; text: string }[] } =
     JSON.parse(stdout)
   assert.deepEqual([code, ok], [0, true])

@@ -6,7 +6,7 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } fr
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { startTestGateway } from '../kit/start-gateway.ts'
-import { homeWith, runHere } from './support.ts'
+import { homeWith, runInProcess } from './support.ts'
 
 const path = process.env['PATH'] ?? ''
 
@@ -19,26 +19,26 @@ function put(folder: string, manifest: string, handler: string, name = 'handler.
 test('a new hook works as it is written, is listed, and can be tried without a daemon', async (t) => {
   const { root, hooks } = homeWith(t)
   const environment = { PATH: path }
-  const made = await runHere(root, ['hooks', 'new', 'my-hook'])
+  const made = await runInProcess(root, ['hooks', 'new', 'my-hook'])
   assert.deepEqual([made.code, made.stderr], [0, ''])
   assert.match(made.stdout, /hermes hooks test my-hook/)
-  assert.equal((await runHere(root, ['hooks', 'new', 'my-hook'])).code, 2)
-  assert.equal((await runHere(root, ['hooks', 'new', '../evil'])).code, 2)
+  assert.equal((await runInProcess(root, ['hooks', 'new', 'my-hook'])).code, 2)
+  assert.equal((await runInProcess(root, ['hooks', 'new', '../evil'])).code, 2)
   assert.ok(existsSync(join(hooks, 'my-hook', 'handler.ts')))
 
-  const listed = await runHere(root, ['hooks', 'list'])
+  const listed = await runInProcess(root, ['hooks', 'list'])
   assert.match(listed.stdout, /^my-hook {2}ready {2}agent:end {2}typescript {2}0 {2}0 /m)
-  const tried = await runHere(root, ['hooks', 'test', 'my-hook'], { environment })
+  const tried = await runInProcess(root, ['hooks', 'test', 'my-hook'], { environment })
   assert.deepEqual([tried.code, tried.stderr], [0, ''])
   assert.match(tried.stdout, /^agent:end: 12 characters for 1001\n✓ my-hook handled agent:end in [\d.]+ ms/)
-  const info = await runHere(root, ['hooks', 'info', 'my-hook'])
+  const info = await runInProcess(root, ['hooks', 'info', 'my-hook'])
   assert.match(info.stdout, /Writes the length of every answer/)
 })
 
 test('an example in Python, too', async (t) => {
   const { root } = homeWith(t)
-  await runHere(root, ['hooks', 'new', 'mine', '--python'])
-  const { stdout } = await runHere(root, ['hooks', 'test', 'mine', '--json'], { environment: { PATH: path } })
+  await runInProcess(root, ['hooks', 'new', 'mine', '--python'])
+  const { stdout } = await runInProcess(root, ['hooks', 'test', 'mine', '--json'], { environment: { PATH: path } })
   assert.equal(JSON.parse(stdout).ok, true)
 })
 
@@ -52,20 +52,20 @@ test('trying a hook shows what it returns, and what went wrong and where; the ev
   const file = join(root, 'context.json')
   writeFileSync(file, '{"args":"good"}')
   const environment = { PATH: path }
-  const good = await runHere(root, ['hooks', 'test', 'judge', '--event', 'command:new', '--context', file], {
+  const good = await runInProcess(root, ['hooks', 'test', 'judge', '--event', 'command:new', '--context', file], {
     environment,
   })
   assert.match(good.stdout, /returned {"event":"command:new","args":"good"}/)
   writeFileSync(file, '{"args":"bad"}')
-  const bad = await runHere(root, ['hooks', 'test', 'judge', '--event', 'command:new', '--context', file], {
+  const bad = await runInProcess(root, ['hooks', 'test', 'judge', '--event', 'command:new', '--context', file], {
     environment,
   })
   assert.equal(bad.code, 1)
   assert.match(bad.stdout, /✗ judge failed at command:new after .* broken/)
   assert.match(bad.stdout, /handler\.js:1/)
-  assert.equal((await runHere(root, ['hooks', 'test', 'judge', '--event', 'nonsense'])).code, 2)
-  assert.equal((await runHere(root, ['hooks', 'test', 'judge', '--context', '/nowhere'])).code, 2)
-  const unknown = await runHere(root, ['hooks', 'test', 'jugde'])
+  assert.equal((await runInProcess(root, ['hooks', 'test', 'judge', '--event', 'nonsense'])).code, 2)
+  assert.equal((await runInProcess(root, ['hooks', 'test', 'judge', '--context', '/nowhere'])).code, 2)
+  const unknown = await runInProcess(root, ['hooks', 'test', 'jugde'])
   assert.equal(unknown.code, 1)
   assert.match(unknown.stderr, /No hook is called "jugde"; there are .*judge/)
 })
@@ -81,7 +81,7 @@ test('trying a hook fires an event that it hears, and shows what it prints', asy
   })) {
     const name = family.slice(0, -2)
     put(join(hooks, name), `events: ${JSON.stringify(family)}\n`, handler)
-    const { stdout } = await runHere(root, ['hooks', 'test', name], { environment })
+    const { stdout } = await runInProcess(root, ['hooks', 'test', name], { environment })
     const lines = stdout.split('\n')
     assert.deepEqual(lines.slice(0, 2).toSorted(), ['and more', `heard ${event}`])
     assert.match(lines[2] ?? '', new RegExp(`✓ ${name} handled ${event} in`))
@@ -99,7 +99,7 @@ test('what cannot run is neither tried nor paused, and the reason is said', asyn
     ['test', 'broken', /broken cannot be used as it is: .*expected at least one event/],
     ['resume', 'agent:end/true', /nobody has accepted it/],
   ] as const) {
-    const { code, stderr } = await runHere(root, ['hooks', word, name])
+    const { code, stderr } = await runInProcess(root, ['hooks', word, name])
     assert.equal(code, 1)
     assert.match(stderr, expected)
   }
@@ -114,16 +114,16 @@ test('a hook that is paused while no daemon runs stays paused when one starts', 
     'events: [agent:end]\n',
     `import { appendFileSync } from 'node:fs'\nexport const handle = (e, { message }) => appendFileSync(${JSON.stringify(heard)}, message)`,
   )
-  assert.equal((await runHere(root, ['hooks', 'pause', 'writer'])).code, 0)
-  assert.match((await runHere(root, ['hooks', 'list'])).stdout, /^writer {2}paused/m)
-  await (await gateway.start()).settled()
+  assert.equal((await runInProcess(root, ['hooks', 'pause', 'writer'])).code, 0)
+  assert.match((await runInProcess(root, ['hooks', 'list'])).stdout, /^writer {2}paused/m)
+  await (await gateway.start()).initialConnectsDone()
   await gateway.say('one')
-  await gateway.reply('You said: one')
-  assert.match((await runHere(root, ['hooks', 'list'])).stdout, /^writer {2}paused/m)
-  assert.equal((await runHere(root, ['hooks', 'resume', 'writer'])).code, 0)
+  await gateway.waitForReply('You said: one')
+  assert.match((await runInProcess(root, ['hooks', 'list'])).stdout, /^writer {2}paused/m)
+  assert.equal((await runInProcess(root, ['hooks', 'resume', 'writer'])).code, 0)
   await gateway.say('two')
-  await gateway.reply('You said: two')
-  const tried = await runHere(root, ['hooks', 'test', 'writer'])
+  await gateway.waitForReply('You said: two')
+  const tried = await runInProcess(root, ['hooks', 'test', 'writer'])
   assert.match(tried.stdout, /✓ writer handled agent:end/)
   await gateway.stop()
   assert.match(readFileSync(heard, 'utf8'), /^(two.*|.*two)$/)
@@ -142,12 +142,12 @@ test('the daemon tells what its hooks do, without secrets', async (t) => {
     },
   })
   await gateway.say('hello')
-  await gateway.logged('hook leaky failed')
-  const { stdout } = await runHere(gateway.home.root, ['hooks', 'list', '--json'])
+  await gateway.waitForLog('hook leaky failed')
+  const { stdout } = await runInProcess(gateway.home.root, ['hooks', 'list', '--json'])
   const [leaky] = JSON.parse(stdout).filter((hook: { name: string }) => hook.name === 'leaky')
   assert.deepEqual([leaky.fired, leaky.failed, leaky.state], [1, 1, 'ready'])
   assert.doesNotMatch(stdout, /super-secret-value/)
-  const doctor = await runHere(gateway.home.root, ['hooks', 'test', 'leaky'])
+  const doctor = await runInProcess(gateway.home.root, ['hooks', 'test', 'leaky'])
   assert.doesNotMatch(doctor.stdout, /super-secret-value/)
 })
 
@@ -163,21 +163,21 @@ test('hooks that do not do what they should stand in hermes status, with the rea
   const { root } = gateway.home
   for (const text of ['one', 'two', 'three']) {
     await gateway.say(text)
-    await gateway.reply(`You said: ${text}`)
+    await gateway.waitForReply(`You said: ${text}`)
   }
-  await gateway.logged('hook bad is set aside')
-  const before = await runHere(root, ['status'])
+  await gateway.waitForLog('hook bad is set aside')
+  const before = await runInProcess(root, ['status'])
   assert.match(before.stdout, /^Hooks {2}bad set-aside: it failed 3 times in a row$/m)
   assert.match(before.stdout, /^Hooks {2}broken invalid: .*expected at least one event/m)
   assert.doesNotMatch(before.stdout, /^Hooks {2}(?:good|off|boot-md)/m)
-  const states = JSON.parse((await runHere(root, ['status', '--json'])).stdout).hooks
+  const states = JSON.parse((await runInProcess(root, ['status', '--json'])).stdout).hooks
   assert.deepEqual(
     states.map(({ name, state }: { name: string; state: string }) => `${name} ${state}`),
     ['bad set-aside', 'broken invalid'],
   )
-  await runHere(root, ['hooks', 'resume', 'bad'])
-  await runHere(root, ['hooks', 'pause', 'good'])
-  const after = await runHere(root, ['status'])
+  await runInProcess(root, ['hooks', 'resume', 'bad'])
+  await runInProcess(root, ['hooks', 'pause', 'good'])
+  const after = await runInProcess(root, ['status'])
   assert.doesNotMatch(after.stdout, /^Hooks {2}bad/m)
   assert.match(after.stdout, /^Hooks {2}good paused: paused by hand$/m)
 })
@@ -199,7 +199,7 @@ test('doctor names hooks that cannot be used, and Python that is not there', asy
   const { root, hooks } = homeWith(t, 'http: {port: 0}\nhooks: {python: /nowhere/python3}\n')
   put(join(hooks, 'broken'), 'events: []\n', '')
   put(join(hooks, 'odd'), 'events: [agent:ends]\n', 'def handle(event_type, context):\n    pass\n', 'handler.py')
-  const { stdout } = await runHere(root, ['doctor', '--offline', '--json'], { environment: { PATH: path } })
+  const { stdout } = await runInProcess(root, ['doctor', '--offline', '--json'], { environment: { PATH: path } })
   const texts = JSON.parse(stdout)
     .findings.filter(({ subject }: { subject: string }) => subject === 'Hooks')
     .map(({ text }: { text: string }) => text)
@@ -218,18 +218,18 @@ test('a program that config.yaml names runs once it is accepted, and no more whe
   })
   const { root } = gateway.home
   const name = 'command:version/sh'
-  assert.match((await runHere(root, ['hooks', 'list'])).stdout, /^command:version\/sh {2}not-accepted/m)
-  assert.match((await runHere(root, ['hooks', 'accept', name])).stdout, /^command:version may run: sh -c/)
+  assert.match((await runInProcess(root, ['hooks', 'list'])).stdout, /^command:version\/sh {2}not-accepted/m)
+  assert.match((await runInProcess(root, ['hooks', 'accept', name])).stdout, /^command:version may run: sh -c/)
   await gateway.say('/version')
-  await gateway.reply('mine')
-  assert.equal((await runHere(root, ['hooks', 'revoke', name])).code, 0)
+  await gateway.waitForReply('mine')
+  assert.equal((await runInProcess(root, ['hooks', 'revoke', name])).code, 0)
   await gateway.say('/version')
-  await gateway.reply('0.0.0-test')
+  await gateway.waitForReply('0.0.0-test')
 })
 
 test('a mistake among the programs of config.yaml is named with its line', async (t) => {
   const { root } = homeWith(t, 'hooks:\n  agent:end:\n    - command: echo "hello\n      timeout: 10\n')
-  const { code, stdout } = await runHere(root, ['config', 'check'])
+  const { code, stdout } = await runInProcess(root, ['config', 'check'])
   assert.equal(code, 78)
   assert.match(stdout, /config\.yaml:3:\d+ .*command: .*quotes closed/)
 })

@@ -3,15 +3,15 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
+import { writePidFile } from '../../src/app/pid-file.ts'
 import { findRunningDaemon } from '../../src/cli/daemon.ts'
-import { announceDaemon } from '../../src/gateway/lifecycle.ts'
 import { isHermesError } from '../../src/lib/errors.ts'
 import { ensureDirectory } from '../../src/lib/files.ts'
 import { lockHome } from '../../src/store/sqlite/lock.ts'
+import type { ModelReply } from '../kit/servers/model-script.ts'
 import { startOpenAiServer } from '../kit/servers/openai-server.ts'
-import type { ModelReply } from '../kit/servers/script.ts'
 import { seedHome } from './seed-home.ts'
-import { hermes, homeWith, quietConfig, runHere, startHermes } from './support.ts'
+import { hermes, homeWith, quietConfig, runInProcess, startHermes } from './support.ts'
 
 /** A home whose model is a local server that answers this. */
 async function homeWithModel(t: TestContext, reply: ModelReply) {
@@ -27,7 +27,7 @@ test('chat --query needs no daemon: it answers, keeps its log to the file and le
   assert.deepEqual(run, { code: 0, stdout: 'All **well**[2J.\n', stderr: '' })
   assert.match(readFileSync(`${home.logs}/gateway.log`, 'utf8'), /"msg":"ready"/)
   lockHome(home.lockFile).release()
-  const { stdout } = await runHere(home.root, ['sessions', 'list'])
+  const { stdout } = await runInProcess(home.root, ['sessions', 'list'])
   assert.match(stdout, /^\S+ {2}\S+ {2}cli {2}How are you\?$/m)
 })
 
@@ -45,7 +45,7 @@ test('Ctrl-C in the middle of a turn ends the chat with 130, and the turn is not
   const asked = startHermes(t, ['chat', '-q', 'hello'], { home: home.root })
   await server.request(0)
   asked.child.kill('SIGINT')
-  const { code, stdout } = await asked.ended
+  const { code, stdout } = await asked.exited
   assert.deepEqual([code, stdout], [130, ''])
   server.setDefault(() => ({ text: 'fresh' }))
   assert.equal((await hermes(t, ['chat', '-q', 'again'], { home: home.root })).stdout, 'fresh\n')
@@ -65,13 +65,13 @@ test('a chat on a home that somebody else works on says so', async (t) => {
 test('without a daemon a message is put back and a reply forgotten in the home itself', async (t) => {
   const home = homeWith(t)
   const { seq, id } = await seedHome(home)
-  const retried = await runHere(home.root, ['inbox', 'retry', `${seq}`])
+  const retried = await runInProcess(home.root, ['inbox', 'retry', `${seq}`])
   assert.deepEqual(retried, { code: 0, stdout: `Message ${seq} is tried again when the gateway starts.\n`, stderr: '' })
-  const [event] = JSON.parse((await runHere(home.root, ['inbox', 'list', '--json'])).stdout)
+  const [event] = JSON.parse((await runInProcess(home.root, ['inbox', 'list', '--json'])).stdout)
   assert.deepEqual([event.state, event.tries, event.text], ['queued', 0, 'Reply exactly seeded'])
-  assert.equal((await runHere(home.root, ['outbox', 'drop', `${id}`])).code, 0)
-  assert.equal((await runHere(home.root, ['outbox', 'list', '--json'])).stdout, '[]\n')
-  const missing = await runHere(home.root, ['outbox', 'drop', '999'])
+  assert.equal((await runInProcess(home.root, ['outbox', 'drop', `${id}`])).code, 0)
+  assert.equal((await runInProcess(home.root, ['outbox', 'list', '--json'])).stdout, '[]\n')
+  const missing = await runInProcess(home.root, ['outbox', 'drop', '999'])
   assert.equal(missing.code, 1)
   assert.match(missing.stderr, /Nothing with the number 999 was set aside/)
 })
@@ -81,7 +81,7 @@ test('a change is refused while another process works on the home and does not a
   const { seq } = await seedHome(home)
   const lock = lockHome(home.lockFile)
   t.after(() => lock.release())
-  const { code, stderr } = await runHere(home.root, ['inbox', 'drop', `${seq}`])
+  const { code, stderr } = await runInProcess(home.root, ['inbox', 'drop', `${seq}`])
   assert.equal(code, 78)
   assert.match(stderr, /already runs turns on this home/)
 })
@@ -100,9 +100,9 @@ test('the note of a daemon that was killed counts as none, and its port is not s
   const address = stranger.address()
   assert.ok(typeof address === 'object' && address !== null)
   const dead = startHermes(t, ['--version'], { home: home.root })
-  await dead.ended
+  await dead.exited
   announce(home, `http://127.0.0.1:${address.port}`, dead.child.pid ?? 0)
-  assert.equal((await runHere(home.root, ['status'])).code, 3)
+  assert.equal((await runInProcess(home.root, ['status'])).code, 3)
   assert.deepEqual(shown, [])
 })
 
@@ -112,7 +112,7 @@ function announce(home: Home, url: string, pid: number): void {
   writeFileSync(home.tokenFile, 'a-token-of-a-test-0123456789\n', { mode: 0o600 })
   // Where the note lies; a start of the daemon makes it.
   ensureDirectory(home.cache)
-  announceDaemon(home, { pid, url })
+  writePidFile(home, { pid, url })
 }
 
 /** A server that answers every request with this text, or never. */
@@ -152,7 +152,7 @@ const report = {
 
 test('a daemon of another version is understood as far as possible, and named', async (t) => {
   const home = await daemonThatSays(t, JSON.stringify(report))
-  const { code, stdout, stderr } = await runHere(home.root, ['status'])
+  const { code, stdout, stderr } = await runInProcess(home.root, ['status'])
   assert.equal(code, 0)
   assert.match(stdout, /hermes-gateway 9\.9\.9 is ready, but degraded/)
   assert.match(stdout, /^After a restart {2}http\.port was changed$/m)
@@ -162,7 +162,7 @@ test('a daemon of another version is understood as far as possible, and named', 
 test('status names what the agent works on in the background', async (t) => {
   const background = [{ id: 'bg_120000_0a1b2c3d', by: 'hook boot-md', ageMs: 61_000 }]
   const home = await daemonThatSays(t, JSON.stringify({ ...report, background }))
-  const { stdout } = await runHere(home.root, ['status'])
+  const { stdout } = await runInProcess(home.root, ['status'])
   assert.match(stdout, /^Background {2}bg_120000_0a1b2c3d hook boot-md, for 1 min$/m)
 })
 
@@ -175,8 +175,8 @@ test('status says whether anything comes in, of platforms that can tell', async 
     web: { state: 'connected' },
   }
   const home = await daemonThatSays(t, JSON.stringify({ ...report, platforms }))
-  const { stdout } = await runHere(home.root, ['status'])
-  const doctor = await runHere(home.root, ['doctor', '--offline'])
+  const { stdout } = await runInProcess(home.root, ['status'])
+  const doctor = await runInProcess(home.root, ['doctor', '--offline'])
   assert.deepEqual(
     doctor.stdout.split('\n').filter((line) => /^. Gateway: (?:chat|deaf|gone|torn|web) /.test(line)),
     ['! Gateway: gone failed: wrong token', '! Gateway: torn works with difficulty: another program asks'],
@@ -195,7 +195,7 @@ test('status says whether anything comes in, of platforms that can tell', async 
 
 test('an answer in another form is told as a daemon of another version', async (t) => {
   const home = await daemonThatSays(t, JSON.stringify({ version: '99' }))
-  const { code, stderr } = await runHere(home.root, ['status'])
+  const { code, stderr } = await runInProcess(home.root, ['status'])
   assert.equal(code, 1)
   assert.match(stderr, /a form that this version does not know/)
   assert.match(stderr, /restart it/)
@@ -219,11 +219,11 @@ test('a database that is none, and one of a newer version, are told with what to
     ['inbox', 'list'],
     ['chat', '-q', 'hello'],
   ]) {
-    const { code, stderr } = await runHere(home.root, words)
+    const { code, stderr } = await runInProcess(home.root, words)
     assert.equal(code, 78, words.join(' '))
     assert.match(stderr, /damaged or is not a database/)
   }
-  const shown = await runHere(home.root, ['status'])
+  const shown = await runInProcess(home.root, ['status'])
   assert.equal(shown.code, 3)
   assert.match(shown.stdout, /^Needs you {2}The database file is damaged/m)
 
@@ -231,7 +231,7 @@ test('a database that is none, and one of a newer version, are told with what to
   const db = new DatabaseSync(newer.databaseFile)
   db.exec('pragma user_version = 999')
   db.close()
-  const { code, stderr } = await runHere(newer.root, ['sessions', 'search', 'x'])
+  const { code, stderr } = await runInProcess(newer.root, ['sessions', 'search', 'x'])
   assert.equal(code, 78)
   assert.match(stderr, /newer version/)
 })

@@ -6,37 +6,37 @@ import { existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync 
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { startTestGateway } from '../kit/start-gateway.ts'
-import { plugin, writeFiles } from '../plugins/loading.ts'
-import { hermes, homeWith, runHere } from './support.ts'
+import { pluginFiles, writeFiles } from '../plugins/loader-support.ts'
+import { hermes, homeWith, runInProcess } from './support.ts'
 
 const hook = `ctx.registerHook('post_llm_call', () => undefined)`
 
 test('a new plugin works as it is written: it is listed, tried, enabled, and answers in a chat', async (t) => {
   const { root, plugins } = homeWith(t, '# mine\nlog: {level: info}\n')
-  const made = await runHere(root, ['plugins', 'new', 'my-plugin'])
+  const made = await runInProcess(root, ['plugins', 'new', 'my-plugin'])
   assert.deepEqual([made.code, made.stderr], [0, ''])
   assert.match(made.stdout, /hermes plugins test my-plugin/)
-  assert.equal((await runHere(root, ['plugins', 'new', 'my-plugin'])).code, 2)
-  assert.equal((await runHere(root, ['plugins', 'new', '../evil'])).code, 2)
+  assert.equal((await runInProcess(root, ['plugins', 'new', 'my-plugin'])).code, 2)
+  assert.equal((await runInProcess(root, ['plugins', 'new', '../evil'])).code, 2)
   assert.ok(existsSync(join(plugins, 'my-plugin', 'index.ts')))
-  assert.match((await runHere(root, ['plugins', 'list'])).stdout, /^my-plugin {2}off {2}0\.1\.0 {2}home {2}Tells/m)
+  assert.match((await runInProcess(root, ['plugins', 'list'])).stdout, /^my-plugin {2}off {2}0\.1\.0 {2}home {2}Tells/m)
 
-  const tried = await runHere(root, ['plugins', 'test', 'my-plugin'])
+  const tried = await runInProcess(root, ['plugins', 'test', 'my-plugin'])
   assert.deepEqual([tried.code, tried.stderr], [0, ''])
   assert.match(tried.stdout, /^✓ my-plugin loaded in \d+ ms\n {2}asked: Please list the files here\.\n {2}answer: /)
   assert.match(tried.stdout, /^hook {2}pre_llm_call {2}1 {2}[\d.]+ ms {2}-$/m)
   assert.match(tried.stdout, /^hook {2}post_tool_call {2}1 {2}/m)
   assert.ok(!existsSync(join(root, 'state.db')), 'the home itself was touched')
 
-  const enabled = await runHere(root, ['plugins', 'enable', 'my-plugin'])
+  const enabled = await runInProcess(root, ['plugins', 'enable', 'my-plugin'])
   assert.deepEqual([enabled.code, enabled.stdout, enabled.stderr], [0, 'my-plugin is enabled.\n', ''])
   assert.equal(
     readFileSync(join(root, 'config.yaml'), 'utf8'),
     '# mine\nlog: {level: info}\nplugins:\n  enabled:\n    - my-plugin\n',
   )
-  const info = await runHere(root, ['plugins', 'info', 'my-plugin'])
+  const info = await runInProcess(root, ['plugins', 'info', 'my-plugin'])
   assert.match(info.stdout, /^State {2}enabled$/m)
-  assert.match((await runHere(root, ['doctor', '--offline'])).stdout, /^✓ Plugins: my-plugin$/m)
+  assert.match((await runInProcess(root, ['doctor', '--offline'])).stdout, /^✓ Plugins: my-plugin$/m)
 })
 
 test('plugins run in the chat of a terminal without a daemon, as the seed has it; with TypeScript, zod and #sdk', async (t) => {
@@ -55,34 +55,34 @@ test('plugins run in the chat of a terminal without a daemon, as the seed has it
   })
   const ask = ['chat', '--query', 'Reply exactly ok']
   assert.equal((await hermes(t, ask, { home: root })).stdout, 'ok\n')
-  assert.equal((await runHere(root, ['plugins', 'enable', 'shout'])).code, 0)
+  assert.equal((await runInProcess(root, ['plugins', 'enable', 'shout'])).code, 0)
   const answered = await hermes(t, ask, { home: root })
   assert.deepEqual([answered.stdout, answered.code], ['OK ON CLI/\n', 0], answered.stderr)
-  assert.equal((await runHere(root, ['plugins', 'disable', 'shout'])).stdout, 'shout is disabled.\n')
+  assert.equal((await runInProcess(root, ['plugins', 'disable', 'shout'])).stdout, 'shout is disabled.\n')
   assert.equal((await hermes(t, ask, { home: root })).stdout, 'ok\n')
 })
 
 test('a plugin with errors is tried with a message of one’s own: each error is shown, and the code says so', async (t) => {
   const { root, plugins } = homeWith(t)
   writeFiles(plugins, {
-    ...plugin(
+    ...pluginFiles(
       'faulty',
       `ctx.registerHook('pre_llm_call', () => { throw new Error('no luck') }); ctx.registerCommand({ name: 'idle', description: '', run: () => '' })`,
     ),
-    ...plugin(
+    ...pluginFiles(
       'broken',
       `throw new Error('broken: ' + ctx.hasPlugin('helper'))`,
       'name: broken\nrequires_plugins: helper\n',
     ),
-    ...plugin('helper', ''),
+    ...pluginFiles('helper', ''),
   })
-  const faulty = await runHere(root, ['plugins', 'test', 'faulty', '--message', 'Reply exactly hm'])
+  const faulty = await runInProcess(root, ['plugins', 'test', 'faulty', '--message', 'Reply exactly hm'])
   assert.equal(faulty.code, 1)
   assert.match(faulty.stdout, /asked: Reply exactly hm\n {2}answer: hm\n/)
   assert.match(faulty.stdout, /^hook {2}pre_llm_call {2}1 {2}[\d.]+ ms {2}no luck$/m)
   assert.match(faulty.stdout, /^command {2}idle {2}0 {2}- {2}-$/m)
   assert.match(faulty.stdout, /^! plugin faulty failed at pre_llm_call: no luck$/m)
-  const broken = await runHere(root, ['plugins', 'test', 'broken', '--json'])
+  const broken = await runInProcess(root, ['plugins', 'test', 'broken', '--json'])
   assert.equal(broken.code, 1)
   const { plugin: report } = JSON.parse(broken.stdout)
   assert.deepEqual([report.state, /index\.js:1: broken: true$/.test(report.reason)], ['failed', true])
@@ -93,28 +93,32 @@ test('enabling and disabling is by id or by bare name, and keeps what the file s
     t,
     'plugins: {disabled: [tracer, x], entries: {tracer: {settings: {a: 1}}}}\n',
   )
-  writeFiles(plugins, { ...plugin('obs/tracer', hook), ...plugin('a/same', hook), ...plugin('b/same', hook) })
-  assert.equal((await runHere(root, ['plugins', 'enable', 'tracer'])).stdout, 'obs/tracer is enabled.\n')
+  writeFiles(plugins, {
+    ...pluginFiles('obs/tracer', hook),
+    ...pluginFiles('a/same', hook),
+    ...pluginFiles('b/same', hook),
+  })
+  assert.equal((await runInProcess(root, ['plugins', 'enable', 'tracer'])).stdout, 'obs/tracer is enabled.\n')
   assert.equal(
     readFileSync(configFile, 'utf8'),
     'plugins: {disabled: [x], entries: {tracer: {settings: {a: 1}}}, enabled: [obs/tracer]}\n',
   )
-  const both = await runHere(root, ['plugins', 'enable', 'same'])
+  const both = await runInProcess(root, ['plugins', 'enable', 'same'])
   assert.deepEqual([both.code, /Both a\/same and b\/same are called same/.test(both.stderr)], [1, true])
-  assert.equal((await runHere(root, ['plugins', 'enable', 'b/same'])).code, 0)
-  const states = (await runHere(root, ['plugins', 'list'])).stdout
+  assert.equal((await runInProcess(root, ['plugins', 'enable', 'b/same'])).code, 0)
+  const states = (await runInProcess(root, ['plugins', 'list'])).stdout
     .split('\n')
     .filter((line) => line.includes('  home  '))
     .map((line) => line.split('  ', 2).join(' '))
   assert.deepEqual(states, ['a/same off', 'b/same enabled', 'obs/tracer enabled'])
-  const unknown = await runHere(root, ['plugins', 'enable', 'tracr'])
+  const unknown = await runInProcess(root, ['plugins', 'enable', 'tracr'])
   assert.deepEqual([unknown.code, /did you mean tracer\?/.test(unknown.stderr)], [1, true])
 })
 
 test('a file that cannot be read as YAML is left alone; a linked one stays linked, with its mode', async (t) => {
   const broken = homeWith(t, 'plugins: [\n')
-  writeFiles(broken.plugins, plugin('mine', hook))
-  const refused = await runHere(broken.root, ['plugins', 'enable', 'mine'])
+  writeFiles(broken.plugins, pluginFiles('mine', hook))
+  const refused = await runInProcess(broken.root, ['plugins', 'enable', 'mine'])
   assert.deepEqual([refused.code, /config\.yaml:\d+:\d+: /.test(refused.stderr)], [78, true])
   assert.equal(readFileSync(broken.configFile, 'utf8'), 'plugins: [\n')
 
@@ -122,10 +126,10 @@ test('a file that cannot be read as YAML is left alone; a linked one stays linke
   const real = join(linked.root, 'real.yaml')
   writeFileSync(real, 'log: {level: info}\n', { mode: 0o640 })
   const { root, configFile, plugins } = linked
-  writeFiles(plugins, plugin('mine', hook))
+  writeFiles(plugins, pluginFiles('mine', hook))
   rmSync(configFile)
   symlinkSync(real, configFile)
-  assert.equal((await runHere(root, ['plugins', 'enable', 'mine'])).code, 0)
+  assert.equal((await runInProcess(root, ['plugins', 'enable', 'mine'])).code, 0)
   assert.match(readFileSync(real, 'utf8'), /mine/)
   assert.equal(statSync(real).mode & 0o777, 0o640)
 })
@@ -133,8 +137,8 @@ test('a file that cannot be read as YAML is left alone; a linked one stays linke
 test('a home without a config.yaml gets one', async (t) => {
   const { root, plugins, configFile } = homeWith(t)
   rmSync(configFile)
-  writeFiles(plugins, plugin('mine', hook))
-  assert.equal((await runHere(root, ['plugins', 'enable', 'mine'])).code, 0)
+  writeFiles(plugins, pluginFiles('mine', hook))
+  assert.equal((await runInProcess(root, ['plugins', 'enable', 'mine'])).code, 0)
   assert.equal(readFileSync(configFile, 'utf8'), 'plugins:\n  enabled:\n    - mine\n')
   assert.equal(statSync(configFile).mode & 0o777, 0o600)
 })
@@ -143,27 +147,30 @@ test('a running gateway loads and unloads at once, and says what cannot be loade
   const gateway = await startTestGateway(t, {
     prepare: ({ plugins }) =>
       writeFiles(plugins, {
-        ...plugin('good', hook),
-        ...plugin('bad', `throw new Error('not today')`),
+        ...pluginFiles('good', hook),
+        ...pluginFiles('bad', `throw new Error('not today')`),
         'invalid/plugin.yaml': 'name: []\n',
       }),
   })
   const { root } = gateway.home
-  const good = await runHere(root, ['plugins', 'enable', 'good'])
+  const good = await runInProcess(root, ['plugins', 'enable', 'good'])
   assert.deepEqual([good.stdout, good.code], ['good is enabled and loaded: hook post_llm_call.\n', 0], good.stderr)
-  const bad = await runHere(root, ['plugins', 'enable', 'bad'])
+  const bad = await runInProcess(root, ['plugins', 'enable', 'bad'])
   assert.deepEqual([bad.code, /bad is enabled, but cannot be loaded: .*not today/.test(bad.stderr)], [1, true])
-  const invalid = await runHere(root, ['plugins', 'enable', 'invalid'])
+  const invalid = await runInProcess(root, ['plugins', 'enable', 'invalid'])
   assert.deepEqual([invalid.code, /cannot be used as it is: .*expected a text/.test(invalid.stderr)], [1, true])
-  const listed = (await runHere(root, ['plugins', 'list'])).stdout
+  const listed = (await runInProcess(root, ['plugins', 'list'])).stdout
   assert.match(listed, /^bad {2}failed .*not today$/m)
   assert.match(listed, /^good {2}loaded /m)
   assert.match(listed, /^invalid {2}invalid .*expected a text/m)
-  assert.match((await runHere(root, ['plugins', 'info', 'good'])).stdout, /^Registered {2}hook post_llm_call$/m)
-  assert.match((await runHere(root, ['status'])).stdout, /^Plugins {2}bad failed: .*not today$/m)
-  assert.match((await runHere(root, ['doctor', '--offline'])).stdout, /^✗ Plugins: bad cannot be loaded: .*not today$/m)
-  assert.equal((await runHere(root, ['plugins', 'disable', 'good'])).stdout, 'good is disabled and unloaded.\n')
-  assert.match((await runHere(root, ['plugins', 'list'])).stdout, /^good {2}disabled /m)
+  assert.match((await runInProcess(root, ['plugins', 'info', 'good'])).stdout, /^Registered {2}hook post_llm_call$/m)
+  assert.match((await runInProcess(root, ['status'])).stdout, /^Plugins {2}bad failed: .*not today$/m)
+  assert.match(
+    (await runInProcess(root, ['doctor', '--offline'])).stdout,
+    /^✗ Plugins: bad cannot be loaded: .*not today$/m,
+  )
+  assert.equal((await runInProcess(root, ['plugins', 'disable', 'good'])).stdout, 'good is disabled and unloaded.\n')
+  assert.match((await runInProcess(root, ['plugins', 'list'])).stdout, /^good {2}disabled /m)
 })
 
 test('of a running plugin one can see which hooks failed, how often, and how at last', async (t) => {
@@ -172,26 +179,26 @@ test('of a running plugin one can see which hooks failed, how often, and how at 
     prepare: ({ plugins }) =>
       writeFiles(
         plugins,
-        plugin('shaky', `ctx.registerHook('pre_llm_call', () => { throw new Error('no luck') }); ${hook}`),
+        pluginFiles('shaky', `ctx.registerHook('pre_llm_call', () => { throw new Error('no luck') }); ${hook}`),
       ),
   })
   await gateway.say('one')
-  await gateway.reply('You said: one')
+  await gateway.waitForReply('You said: one')
   const { root } = gateway.home
-  const info = (await runHere(root, ['plugins', 'info', 'shaky'])).stdout
+  const info = (await runInProcess(root, ['plugins', 'info', 'shaky'])).stdout
   assert.match(info, /^Worth knowing {2}pre_llm_call failed 1 of 1 times, the last time: no luck$/m)
   assert.doesNotMatch(info, /post_llm_call failed/)
-  const { hooks } = JSON.parse((await runHere(root, ['plugins', 'info', 'shaky', '--json'])).stdout)
+  const { hooks } = JSON.parse((await runInProcess(root, ['plugins', 'info', 'shaky', '--json'])).stdout)
   assert.equal(hooks[0].failures, 1)
 })
 
 test('doctor tells of plugins that are wanted and cannot be loaded, or are not there', async (t) => {
   const { root, plugins } = homeWith(t, 'plugins: {enabled: [needy, gone]}\n')
   writeFiles(plugins, {
-    ...plugin('needy', hook, 'name: needy\nrequires_env: [NEEDED_KEY]\n'),
+    ...pluginFiles('needy', hook, 'name: needy\nrequires_env: [NEEDED_KEY]\n'),
     'other/plugin.yaml': 'name: []\n',
   })
-  const { stdout, code } = await runHere(root, ['doctor', '--offline'])
+  const { stdout, code } = await runInProcess(root, ['doctor', '--offline'])
   assert.equal(code, 1)
   assert.match(
     stdout,
@@ -203,7 +210,7 @@ test('doctor tells of plugins that are wanted and cannot be loaded, or are not t
 
 test('a plugin in Python can be written', async (t) => {
   const { root, plugins } = homeWith(t)
-  assert.equal((await runHere(root, ['plugins', 'new', 'snake', '--python'])).code, 0)
+  assert.equal((await runInProcess(root, ['plugins', 'new', 'snake', '--python'])).code, 0)
   assert.match(readFileSync(join(plugins, 'snake/__init__.py'), 'utf8'), /^def register\(ctx\):$/m)
-  assert.match((await runHere(root, ['plugins', 'info', 'snake'])).stdout, /^Language {2}python$/m)
+  assert.match((await runInProcess(root, ['plugins', 'info', 'snake'])).stdout, /^Language {2}python$/m)
 })

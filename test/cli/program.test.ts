@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { tempHome } from '../kit/temp-home.ts'
-import { hermes, runHere } from './support.ts'
+import { hermes, runInProcess } from './support.ts'
 
 test('--version, -V and version print the version alone', async (t) => {
   const packageFile = new URL('../../package.json', import.meta.url)
@@ -15,7 +15,7 @@ test('--version, -V and version print the version alone', async (t) => {
 
 test('help shows every command on a line of its own, two examples and where to read on', async (t) => {
   const home = tempHome(t)
-  const { code, stdout } = await runHere(home, ['--help'])
+  const { code, stdout } = await runInProcess(home, ['--help'])
   assert.equal(code, 0)
   const commands = [
     'gateway run|status|stop',
@@ -32,15 +32,15 @@ test('help shows every command on a line of its own, two examples and where to r
   for (const command of commands) assert.match(stdout, new RegExp(`^  ${command.replaceAll('|', '\\|')}  +\\S.*$`, 'm'))
   assert.match(stdout, /Examples:\n {2}hermes gateway run .*\n {2}hermes chat --query/)
   assert.match(stdout, /Documentation: \/docs/)
-  assert.deepEqual(await runHere(home, []), { code: 0, stdout, stderr: '' })
-  assert.match((await runHere(home, ['help', 'chat'])).stdout, /--session <name>/)
+  assert.deepEqual(await runInProcess(home, []), { code: 0, stdout, stderr: '' })
+  assert.match((await runInProcess(home, ['help', 'chat'])).stdout, /--session <name>/)
 })
 
 test('no line of help is wider than a terminal of 100 columns', async (t) => {
   const home = tempHome(t)
   const pages = [['--help'], ['gateway', 'run', '--help'], ['sessions', '--help'], ['chat', '--help']]
   for (const words of pages) {
-    const { stdout } = await runHere(home, words)
+    const { stdout } = await runInProcess(home, words)
     for (const line of stdout.split('\n')) assert.ok(line.length <= 100, line)
   }
 })
@@ -54,7 +54,7 @@ test('a mistyped command or option is met with the nearest one and exit code 2',
     { words: ['gateway', 'run', '--strct'], nearest: '--strict' },
   ]
   for (const { words, nearest } of mistakes) {
-    const { code, stdout, stderr } = await runHere(home, words)
+    const { code, stdout, stderr } = await runInProcess(home, words)
     assert.deepEqual([code, stdout], [2, ''], words.join(' '))
     assert.match(stderr, new RegExp(`Did you mean ${nearest}\\?`))
     assert.match(stderr, /^hermes: unknown/)
@@ -74,7 +74,7 @@ test('arguments that make no sense end with exit code 2 and say what was expecte
     ['chat', '--query', 'x', '--session', 'no spaces'],
   ]
   for (const words of mistakes) {
-    const { code, stdout, stderr } = await runHere(home, words)
+    const { code, stdout, stderr } = await runInProcess(home, words)
     assert.deepEqual([code, stdout], [2, ''], words.join(' '))
     assert.notEqual(stderr, '')
   }
@@ -96,7 +96,7 @@ test('looking at a home that does not exist is no error and leaves no trace', as
     { words: ['gateway', 'stop'], code: 3 },
   ]
   for (const { words, code, environment } of looks) {
-    const run = await runHere(home, words, { environment: environment ?? {} })
+    const run = await runInProcess(home, words, { environment: environment ?? {} })
     assert.equal(run.code, code, `${words.join(' ')}: ${run.stderr}`)
   }
   assert.equal((await hermes(t, ['config', 'path'], { home })).stdout, `${join(home, 'config.yaml')}\n`)

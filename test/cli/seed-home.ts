@@ -1,12 +1,12 @@
 /**
  * Puts into a home what a person has to look after: a message that was set aside, a reply that could not be delivered.
  */
-import { acceptEvent, parkEvent } from '../../src/inbox/queries.ts'
+import { acceptEvent, markEventDead } from '../../src/inbox/queries.ts'
 import type { HomeLayout } from '../../src/lib/home.ts'
 import { insertRow } from '../../src/outbox/queries.ts'
 import { createSqliteStore } from '../../src/store/sqlite/store.ts'
 
-export interface Seeded {
+export interface SeedResult {
   /** The number of the message. */
   readonly seq: number
   /** The number of the reply. */
@@ -14,7 +14,7 @@ export interface Seeded {
 }
 
 /** The text of the message is the caller's; its chat is `cli:seeded`. */
-export async function seedHome(home: HomeLayout, text = 'Reply exactly seeded'): Promise<Seeded> {
+export async function seedHome(home: HomeLayout, text = 'Reply exactly seeded'): Promise<SeedResult> {
   const store = createSqliteStore({ path: home.databaseFile })
   try {
     return await store.run(() => seeds(text, Date.now()))
@@ -38,7 +38,7 @@ function* seeds(text: string, now: number) {
     model: '',
     usage: { inputTokens: 0, outputTokens: 0 },
   }
-  yield* parkEvent(seq, 'it failed three times', outcome)
+  yield* markEventDead(seq, 'it failed three times', outcome)
   const letter = {
     key: `seed:${now}`,
     platform: chat.platform,

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { followSignals } from '../../src/cli/signals.ts'
+import { installSignalHandlers } from '../../src/cli/signals.ts'
 import { startOpenAiServer } from '../kit/servers/openai-server.ts'
-import { hermes, homeWith, quietConfig, runHere, startDaemon, startHermes } from './support.ts'
+import { hermes, homeWith, quietConfig, runInProcess, startDaemon, startHermes } from './support.ts'
 
-function follow(onTerminal: boolean) {
+function installHandlers(onTerminal: boolean) {
   const source = new EventEmitter()
   const heard: (string | number)[] = []
   const clock = { now: 1_000 }
-  const unfollow = followSignals({
+  const unfollow = installSignalHandlers({
     source,
     onTerminal,
     clock: () => clock.now,
@@ -22,7 +22,7 @@ function follow(onTerminal: boolean) {
 }
 
 test('the first signal asks for a stop, the second ends at once with its own code', () => {
-  const { source, heard, unfollow } = follow(false)
+  const { source, heard, unfollow } = installHandlers(false)
   for (const name of ['SIGTERM', 'SIGTERM', 'SIGINT']) source.emit(name, name)
   assert.deepEqual(heard, ['stop', 143, 130])
   unfollow()
@@ -30,7 +30,7 @@ test('the first signal asks for a stop, the second ends at once with its own cod
 })
 
 test('Ctrl-C that a launcher passes on a second time counts once', () => {
-  const { source, heard, clock } = follow(true)
+  const { source, heard, clock } = installHandlers(true)
   source.emit('SIGINT', 'SIGINT')
   clock.now += 20
   source.emit('SIGINT', 'SIGINT')
@@ -41,10 +41,10 @@ test('Ctrl-C that a launcher passes on a second time counts once', () => {
 })
 
 test('SIGHUP reads the configuration again, but a terminal that is closed ends the daemon', () => {
-  const service = follow(false)
+  const service = installHandlers(false)
   service.source.emit('SIGHUP', 'SIGHUP')
   assert.deepEqual(service.heard, ['reload'])
-  const terminal = follow(true)
+  const terminal = installHandlers(true)
   terminal.source.emit('SIGHUP', 'SIGHUP')
   assert.deepEqual(terminal.heard, ['stop'])
 })
@@ -60,11 +60,11 @@ test('SIGTERM waits for the turn that runs, a second one ends the daemon at once
   const asked = startHermes(t, ['chat', '-q', 'hello'], { home: home.root })
   await model.request(0)
   daemon.child.kill('SIGTERM')
-  await daemon.saw('"msg":"stopping"')
+  await daemon.waitForOutput('"msg":"stopping"')
   assert.equal(daemon.child.exitCode, null)
   assert.equal(existsSync(home.pidFile), true)
   daemon.child.kill('SIGTERM')
-  assert.equal((await daemon.ended).code, 143)
+  assert.equal((await daemon.exited).code, 143)
   assert.ok(!daemon.text().includes('"msg":"stopped"'))
   assert.equal(existsSync(home.pidFile), false)
   asked.child.kill('SIGKILL')
@@ -75,9 +75,9 @@ test('SIGHUP applies a changed configuration, SIGTERM ends with code 0', async (
   const daemon = await startDaemon(t, home.root)
   writeFileSync(home.configFile, quietConfig.replace('drain_timeout: 20', 'drain_timeout: 7'))
   daemon.child.kill('SIGHUP')
-  await daemon.saw('"agent.drain_timeout"')
+  await daemon.waitForOutput('"agent.drain_timeout"')
   daemon.child.kill('SIGTERM')
-  const { code, stderr } = await daemon.ended
+  const { code, stderr } = await daemon.exited
   assert.equal(code, 0)
   assert.match(stderr, /"msg":"stopped"/)
 })
@@ -89,12 +89,12 @@ test('a configuration that cannot be used degrades the daemon, and with --strict
   assert.equal(strict.code, 78)
   assert.match(strict.stderr, /config\.yaml:2:17 +max_iterations: expected a whole number/)
   const daemon = startHermes(t, ['gateway', 'run'], { home: home.root, environment })
-  await daemon.saw('is ready at')
-  const { code, stdout } = await runHere(home.root, ['status'], { environment })
+  await daemon.waitForOutput('is ready at')
+  const { code, stdout } = await runInProcess(home.root, ['status'], { environment })
   assert.equal(code, 0)
   assert.match(stdout, /is ready, but degraded/)
   assert.match(stdout, /^Degraded {2}the configuration cannot be used: config\.yaml:2:17/m)
   daemon.child.kill('SIGINT')
-  assert.equal((await daemon.ended).code, 0)
+  assert.equal((await daemon.exited).code, 0)
   assert.match(readFileSync(`${home.logs}/gateway.log`, 'utf8'), /"msg":"stopped"/)
 })

@@ -9,11 +9,11 @@ import { PassThrough } from 'node:stream'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { CliContext } from '../../src/cli/context.ts'
-import { noteIn } from '../../src/cli/daemon.ts'
+import { readPidFile } from '../../src/cli/daemon.ts'
 import { runCommand } from '../../src/cli/main.ts'
 import type { ProcessEnvironment } from '../../src/config/environment.ts'
 import { createHomeLayout, type HomeLayout } from '../../src/lib/home.ts'
-import { within } from '../../src/lib/wait.ts'
+import { withTimeout } from '../../src/lib/timers.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
 export const mainFile = fileURLToPath(new URL('../../src/main.mjs', import.meta.url))
@@ -26,29 +26,29 @@ const compileCache = fileURLToPath(new URL('../../node_modules/.cache/hermes-tes
 export const quietConfig = 'http: {port: 0}\nagent: {drain_timeout: 20, max_retries: 0}\n'
 
 /** A test, or whoever cleans up in its place. */
-export interface Owner {
+export interface CleanupOwner {
   after(clean: () => Promise<void>): unknown
 }
 
-export interface Ended {
+export interface ProcessResult {
   readonly code: number | null
   readonly stdout: string
   readonly stderr: string
 }
 
 /** Long enough for a machine under load, so that it ends a test that would hang. */
-const patienceMs = 20_000
+const timeoutMs = 20_000
 
-export interface Running {
+export interface RunningProcess {
   readonly child: ChildProcess
   /** Everything it has written so far. */
   text(): string
   /** Resolves when the text has been written to stdout or stderr. Rejects when the process ends without, or after 20 s. */
-  saw(text: string): Promise<void>
-  readonly ended: Promise<Ended>
+  waitForOutput(text: string): Promise<void>
+  readonly exited: Promise<ProcessResult>
 }
 
-export interface Start {
+export interface StartOptions {
   readonly home: string
   readonly environment?: ProcessEnvironment
   readonly input?: string
@@ -57,7 +57,7 @@ export interface Start {
 }
 
 /** Starts `hermes <words>`. A process that is left over is killed when the test ends. */
-export function startHermes(t: Owner, words: readonly string[], start: Start): Running {
+export function startHermes(t: CleanupOwner, words: readonly string[], start: StartOptions): RunningProcess {
   const { home, environment, input, under = [] } = start
   const path = process.env['PATH'] ?? ''
   const [program = process.execPath, ...first] = [...under, process.execPath, mainFile]
@@ -75,42 +75,42 @@ export function startHermes(t: Owner, words: readonly string[], start: Start): R
   }
   child.stdin.on('error', () => undefined)
   child.stdin.end(input ?? '')
-  const ended = new Promise<Ended>((resolve, reject) => {
+  const exited = new Promise<ProcessResult>((resolve, reject) => {
     child.once('error', reject)
     child.once('close', (code) => resolve({ code, ...written }))
   })
   t.after(async () => {
     child.kill('SIGKILL')
-    await ended
+    await exited
   })
   const text = () => `${written.stdout}${written.stderr}`
   return {
     child,
-    ended,
+    exited,
     text,
-    async saw(wanted) {
+    async waitForOutput(wanted) {
       const seen = new Promise<boolean>((resolve) => {
         const look = () => text().includes(wanted) && resolve(true)
         looks.add(look)
         look()
       })
-      const found = await within(Promise.race([seen, ended.then(() => text().includes(wanted))]), patienceMs)
+      const found = await withTimeout(Promise.race([seen, exited.then(() => text().includes(wanted))]), timeoutMs)
       assert.ok(found.done && found.value, `it did not say ${JSON.stringify(wanted)}:\n${text()}`)
     },
   }
 }
 
 /** Runs `hermes <words>` to its end. */
-export function hermes(t: Owner, words: readonly string[], start: Start): Promise<Ended> {
-  return startHermes(t, words, start).ended
+export function hermes(t: CleanupOwner, words: readonly string[], start: StartOptions): Promise<ProcessResult> {
+  return startHermes(t, words, start).exited
 }
 
 /** Starts `hermes gateway run` and waits until it is ready and its platforms are connected. */
-export async function startDaemon(t: Owner, home: string): Promise<Running & { readonly url: string }> {
+export async function startDaemon(t: CleanupOwner, home: string): Promise<RunningProcess & { readonly url: string }> {
   const running = startHermes(t, ['gateway', 'run'], { home })
-  await running.saw('is ready at')
-  await running.saw('"platform":"web","account":"default","msg":"platform connected"')
-  const url = noteIn(createHomeLayout(home))?.url
+  await running.waitForOutput('is ready at')
+  await running.waitForOutput('"platform":"web","account":"default","msg":"platform connected"')
+  const url = readPidFile(createHomeLayout(home))?.url
   assert.ok(url !== undefined)
   return { ...running, url }
 }
@@ -122,7 +122,7 @@ export function homeWith(t: TestContext, config = quietConfig): HomeLayout {
   return home
 }
 
-export interface InProcess {
+export interface InProcessOptions {
   readonly environment?: ProcessEnvironment
   /** Columns of the terminal that it seems to run in; none if left out. */
   readonly terminal?: number
@@ -130,7 +130,11 @@ export interface InProcess {
 }
 
 /** Runs a command inside this process, which is quick. Not for commands that follow signals. */
-export async function runHere(root: string, words: readonly string[], options: InProcess = {}): Promise<Ended> {
+export async function runInProcess(
+  root: string,
+  words: readonly string[],
+  options: InProcessOptions = {},
+): Promise<ProcessResult> {
   const home = createHomeLayout(root)
   const collect = () => {
     const stream = new PassThrough({ encoding: 'utf8', highWaterMark: 4_194_304 })
@@ -144,9 +148,9 @@ export async function runHere(root: string, words: readonly string[], options: I
     version: options.version ?? '0.1.0',
     home,
     environment: { HOME: root, HERMES_HOME: root, ...options.environment },
-    platformFolders: [platforms, home.platforms, join(home.plugins, 'platforms')],
+    platformDirectories: [platforms, home.platforms, join(home.plugins, 'platforms')],
     program: [process.execPath, mainFile],
-    docs: '/docs',
+    docsDirectory: '/docs',
     input: new PassThrough(),
     output,
     errors,

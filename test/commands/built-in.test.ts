@@ -2,22 +2,22 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type {
   CommandDefinition,
-  CommandEnding,
+  CommandReply,
   CommandServices,
   GatewayStatus,
   SessionStatus,
 } from '../../src/commands/command.ts'
 import { createCommandRegistry } from '../../src/commands/registry.ts'
-import { createEmbeddedEngine } from '../../src/engine/embedded.ts'
-import { createSessionServices } from '../../src/gateway/session-services.ts'
-import { createOutcomes } from '../../src/inbox/outcomes.ts'
+import { createEmbeddedEngine } from '../../src/engine/embedded-engine.ts'
+import { createSessionServices } from '../../src/flows/session-services.ts'
+import { createTurnJournal } from '../../src/flows/turn/journal.ts'
+import { createEventResults } from '../../src/inbox/event-results.ts'
 import { acceptEvent } from '../../src/inbox/queries.ts'
 import { brand } from '../../src/lib/brand.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { SessionKey } from '../../src/message/ids.ts'
 import type { SessionSource } from '../../src/message/source.ts'
 import { createRunningTurns, StopRequested } from '../../src/sessions/running-turns.ts'
-import { createTurnJournal } from '../../src/turn/journal.ts'
 import { createManualClock } from '../kit/manual-clock.ts'
 import { openStore } from '../kit/open-store.ts'
 
@@ -59,14 +59,14 @@ function services(more: Partial<CommandServices> = {}): CommandServices {
     sessionStatus: async () => unused,
     compressSession: () => assert.fail('nobody compresses here'),
     gatewayStatus: () => gateway,
-    answer: () => assert.fail('nobody answers here'),
-    waitingQuestion: async () => undefined,
+    answerQuestion: () => assert.fail('nobody answers here'),
+    pendingQuestion: async () => undefined,
     accessReason: () => 'the user is on the allow list',
     ...more,
   }
 }
 
-function reply(text: string): CommandEnding {
+function reply(text: string): CommandReply {
   return {
     // biome-ignore lint/correctness/useYield: a use case without a query
     *write() {
@@ -78,7 +78,7 @@ function reply(text: string): CommandEnding {
 }
 
 function definition(name: string, aliases: string[] = [], description = ''): CommandDefinition {
-  return { name, aliases, description, argsHint: '', lane: 'control', run: async () => '' }
+  return { name, aliases, description, argsHint: '', queue: 'control', run: async () => '' }
 }
 
 async function say(typed: string, given: CommandServices = services(), from: SessionSource = source): Promise<string> {
@@ -90,7 +90,7 @@ async function run(typed: string, given: CommandServices, from: SessionSource = 
   const [, name = '', args = ''] = /^\/(\S+)\s*(.*)$/s.exec(typed) ?? []
   const definition = registry.resolve(name)
   assert.ok(definition, `nobody knows ${typed}`)
-  const context = { source: from, sessionKey: key, name: definition.name, args, typed: name }
+  const context = { source: from, sessionKey: key, name: definition.name, args, rawCommand: name }
   return await definition.run({ ...context, signal: new AbortController().signal }, given)
 }
 
@@ -98,17 +98,17 @@ async function run(typed: string, given: CommandServices, from: SessionSource = 
 async function realSession(t: TestContext) {
   const { store } = openStore(t)
   const clock = createManualClock()
-  const running = createRunningTurns()
+  const runningTurns = createRunningTurns()
   const engine = createEmbeddedEngine({ log: silentLog, random: () => 0, concurrency: () => 1 })
   const emitted: string[] = []
   const sessions = createSessionServices({
     store,
     engine,
-    running,
-    outcomes: createOutcomes(store),
+    runningTurns,
+    turnResults: createEventResults(store),
     emit: (name) => emitted.push(name),
     clock: clock.now,
-    watched: () => true,
+    emitsEvents: () => true,
   })
   const journal = createTurnJournal({ store, clock: clock.now, isShared: () => false, routeOf: () => '' })
   const accept = (text: string) =>
@@ -130,7 +130,7 @@ async function realSession(t: TestContext) {
   await accept('hello')
   const claim = await journal.claim(key)
   assert.equal(claim?.kind, 'run')
-  return { given: services(sessions), running, turn: claim.turn, journal, emitted, accept }
+  return { given: services(sessions), running: runningTurns, turn: claim.turn, journal, emitted, accept }
 }
 
 test('all commands can be found by name and alias, and only by these', () => {
@@ -147,7 +147,7 @@ test('all commands can be found by name and alias, and only by these', () => {
 })
 
 test('every command acts at once, also while a turn runs', () => {
-  for (const { name, lane } of registry.list()) assert.equal(lane, 'control', name)
+  for (const { name, queue } of registry.list()) assert.equal(queue, 'control', name)
 })
 
 test('/compress orders what is to be done, with what to keep, and says so where somebody has to wait', async () => {
@@ -293,8 +293,8 @@ test('/status tells the time since the start in words', async () => {
 
 test('/stop ends the turn that runs, and says so when there is none', async (t) => {
   const { given, running, turn, journal } = await realSession(t)
-  const turnRun = running.begin(key, turn.seq, new AbortController().signal)
-  turnRun.signal.addEventListener('abort', () => turnRun.ended(), { once: true })
+  const turnRun = running.start(key, turn.seq, new AbortController().signal)
+  turnRun.signal.addEventListener('abort', () => turnRun.finish(), { once: true })
   assert.equal(await say('/stop', given), '⏹ Stopped.')
   assert.ok(turnRun.signal.reason instanceof StopRequested)
   const claim = await journal.claim(key)
@@ -309,8 +309,8 @@ test('/stop reaches a turn that waits for its next try, too', async (t) => {
 
 test('/new stops the turn, ends the session and begins another; what waits is answered there', async (t) => {
   const { given, running, turn, journal, emitted, accept } = await realSession(t)
-  const turnRun = running.begin(key, turn.seq, new AbortController().signal)
-  turnRun.signal.addEventListener('abort', () => turnRun.ended(), { once: true })
+  const turnRun = running.start(key, turn.seq, new AbortController().signal)
+  turnRun.signal.addEventListener('abort', () => turnRun.finish(), { once: true })
   await accept('and another thing')
   assert.equal(await say('/new Taxes', given), '✨ New conversation: Taxes')
   assert.equal(turnRun.signal.aborted, true)
@@ -318,9 +318,9 @@ test('/new stops the turn, ends the session and begins another; what waits is an
   const claim = await journal.claim(key)
   assert.equal(claim?.kind, 'run')
   assert.notEqual(claim.turn.sessionId, turn.sessionId)
-  assert.equal(claim.turn.fresh, true)
+  assert.equal(claim.turn.firstOfSession, true)
   assert.deepEqual(
-    claim.turn.lines.map(({ message }) => message.content),
+    claim.turn.transcript.map(({ message }) => message.content),
     ['and another thing'],
   )
   const status = await given.sessionStatus(key)
@@ -339,7 +339,7 @@ test('/reset is /new, and needs no name', async () => {
 
 test('/approve and /deny are handed to whatever waits for an answer', async () => {
   const answers: unknown[] = []
-  const answer: CommandServices['answer'] = (_key, { words, all, reason }) => {
+  const answerQuestion: CommandServices['answerQuestion'] = (_key, { words, all, reason }) => {
     answers.push([words, all, reason])
     return { write: () => assert.fail('not here'), committed: () => undefined, abandoned: () => undefined }
   }
@@ -352,7 +352,7 @@ test('/approve and /deny are handed to whatever waits for an answer', async () =
     '/deny all',
     '/deny All too dear',
   ]) {
-    await run(typed, services({ answer }))
+    await run(typed, services({ answerQuestion }))
   }
   assert.deepEqual(answers, [
     ['approve', false, ''],
@@ -363,15 +363,15 @@ test('/approve and /deny are handed to whatever waits for an answer', async () =
     ['deny', true, ''],
     ['deny', true, 'too dear'],
   ])
-  await run('/deny allow me to think', services({ answer }))
+  await run('/deny allow me to think', services({ answerQuestion }))
   assert.deepEqual(answers.at(-1), ['deny', false, 'allow me to think'])
   assert.match(await say('/approve everything'), /^Write `\/approve`, or add/)
 })
 
 test('/status shows what waits for an answer', async () => {
-  const waitingQuestion = async () => ({ text: '`/new` ends this conversation. Go on?\n\nmore', expiresAt: 1 })
+  const pendingQuestion = async () => ({ text: '`/new` ends this conversation. Go on?\n\nmore', expiresAt: 1 })
   assert.match(
-    await say('/status', services({ waitingQuestion })),
+    await say('/status', services({ pendingQuestion })),
     /\*\*Waits for your answer\*\* `\/new` ends .* Go on\? {2}\n/,
   )
   assert.doesNotMatch(await say('/status'), /answer/)

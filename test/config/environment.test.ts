@@ -8,12 +8,12 @@ import { join, resolve } from 'node:path'
 import { describe, it } from 'node:test'
 import { parseDotenv } from '../../src/config/dotenv.ts'
 import { homeDirectory, readEnvironment } from '../../src/config/environment.ts'
-import { formatProblem } from '../../src/config/problem.ts'
+import { formatIssue } from '../../src/config/issue.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
 function values(text: string): Record<string, string> {
-  const { entries, problems } = parseDotenv(text)
-  assert.deepEqual(problems, [])
+  const { entries, issues } = parseDotenv(text)
+  assert.deepEqual(issues, [])
   return Object.fromEntries([...entries].map(([name, { value }]) => [name, value]))
 }
 
@@ -57,9 +57,9 @@ describe('.env', () => {
   ]
   for (const [what, text, expected] of broken) {
     it(`names ${what} with its line and skips only that`, () => {
-      const { entries, problems } = parseDotenv(text)
+      const { entries, issues } = parseDotenv(text)
       assert.deepEqual(
-        problems.map(({ line, message }) => [line, message]),
+        issues.map(({ line, message }) => [line, message]),
         expected,
       )
       if (text.includes('B=2')) assert.equal(entries.get('B')?.value, '2')
@@ -67,9 +67,9 @@ describe('.env', () => {
   }
 
   it('never shows what stands in a broken line', () => {
-    const { problems } = parseDotenv("hunter2\nA=\"hunter2\nB='hunter2'hunter2\n")
-    assert.equal(problems.length, 3)
-    assert.ok(!JSON.stringify(problems).includes('hunter2'))
+    const { issues } = parseDotenv("hunter2\nA=\"hunter2\nB='hunter2'hunter2\n")
+    assert.equal(issues.length, 3)
+    assert.ok(!JSON.stringify(issues).includes('hunter2'))
   })
 })
 
@@ -95,7 +95,7 @@ describe('the environment', () => {
     assert.deepEqual(readEnvironment(file, {}).warnings, [])
     const open = join(tempHome(t), '.env')
     writeFileSync(open, 'A=1\n', { mode: 0o644 })
-    assert.deepEqual(readEnvironment(open, {}).warnings.map(formatProblem), [
+    assert.deepEqual(readEnvironment(open, {}).warnings.map(formatIssue), [
       `.env  others can read this file and it holds secrets (mode 644); run: chmod 600 ${open}`,
     ])
   })

@@ -9,11 +9,11 @@ import { readEnvironment } from '../../src/config/environment.ts'
 import { createConfig } from '../../src/config/load.ts'
 import { isHermesError } from '../../src/lib/errors.ts'
 import { silentLog } from '../../src/lib/log.ts'
-import { home, sentences } from './support.ts'
+import { createTestHome, formatAll } from './support.ts'
 
 describe('a home without a config', () => {
   it('gives defaults and is not degraded', (t) => {
-    const { layout, load } = home(t)
+    const { layout, load } = createTestHome(t)
     const { config, lines } = load()
     assert.equal(config.current().http.port, 8642)
     const { source, problems, warnings, degraded, pendingRestart } = config.state()
@@ -23,14 +23,14 @@ describe('a home without a config', () => {
   })
 
   it('still hears its variables', (t) => {
-    const { load } = home(t)
+    const { load } = createTestHome(t)
     assert.equal(load({ HERMES_HTTP_PORT: '9000' }).config.current().http.port, 9000)
   })
 })
 
 describe('a file', () => {
   it('is used, and a copy is kept for the owner alone', (t) => {
-    const { layout, config: write, load } = home(t)
+    const { layout, config: write, load } = createTestHome(t)
     write('model: gpt-5.2 # mine\nhttp:\n  port: 9000\n')
     const { config } = load()
     assert.equal(config.current().model, 'gpt-5.2')
@@ -41,30 +41,30 @@ describe('a file', () => {
   })
 
   it('that is read by a command that only looks leaves no copy', (t) => {
-    const { layout, config: write, load } = home(t)
+    const { layout, config: write, load } = createTestHome(t)
     write('model: x\n')
-    assert.equal(load({}, { keepsLastGood: false }).config.current().model, 'x')
+    assert.equal(load({}, { saveLastGood: false }).config.current().model, 'x')
     assert.ok(!existsSync(layout.lastGoodConfigFile))
   })
 
   it('that is empty, or has empty keys, means the defaults', (t) => {
-    const { config: write, load } = home(t)
+    const { config: write, load } = createTestHome(t)
     for (const text of ['', '# nothing\n', 'http:\n', 'http:\n  port:\n  allowed_hosts:\nmodel:\n']) {
       write(text)
       const { config } = load()
-      assert.deepEqual(sentences(config.state().problems), [])
+      assert.deepEqual(formatAll(config.state().problems), [])
       assert.deepEqual(config.current().http, { host: '127.0.0.1', port: 8642, allowed_hosts: [] })
     }
   })
 
   it('with Windows line ends and a byte order mark has the right positions', (t) => {
-    const { config: write, load } = home(t)
+    const { config: write, load } = createTestHome(t)
     write('\uFEFFmodel: x\r\nhttp:\r\n  port: no\r\n')
-    assert.match(sentences(load().config.state().problems)[0] ?? '', /^config\.yaml:3:9 {2}http\.port: /)
+    assert.match(formatAll(load().config.state().problems)[0] ?? '', /^config\.yaml:3:9 {2}http\.port: /)
   })
 
   it('tells all its problems at once, each at its place', (t) => {
-    const { config: write, load } = home(t)
+    const { config: write, load } = createTestHome(t)
     write(
       [
         'model: [x]',
@@ -86,7 +86,7 @@ describe('a file', () => {
         '      one: {token: {a: b}}',
       ].join('\n'),
     )
-    assert.deepEqual(sentences(load().config.state().problems), [
+    assert.deepEqual(formatAll(load().config.state().problems), [
       'config.yaml:1:8  model: expected a text, found a list',
       'config.yaml:3:9  http.port: expected a whole number from 0 to 65535, found "abc"',
       'config.yaml:6:7  http.allowed_hosts[1]: expected a text that is not empty, found ""',
@@ -103,7 +103,7 @@ describe('a file', () => {
 
 describe('an unknown key', () => {
   it('is named with its place and the key that was meant, and stops nothing', (t) => {
-    const { config: write, load } = home(t)
+    const { config: write, load } = createTestHome(t)
     write(
       [
         'modle: x',
@@ -131,7 +131,7 @@ describe('an unknown key', () => {
       'config.yaml:12:1  compresion: unknown key "compresion"; did you mean "compression"?',
       'config.yaml:13:1  something_else: unknown key "something_else"',
     ]
-    assert.deepEqual(sentences(config.state().warnings), expected)
+    assert.deepEqual(formatAll(config.state().warnings), expected)
     assert.deepEqual(messages(), expected)
     assert.deepEqual(config.state().problems, [])
     assert.deepEqual(config.state().degraded, [])
@@ -140,7 +140,7 @@ describe('an unknown key', () => {
   })
 
   it('is no warning where any key may stand, or where the seeds have one', (t) => {
-    const { config: write, load } = home(t)
+    const { config: write, load } = createTestHome(t)
     write(
       'compression: {enabled: true, deep: {x: 1}}\nhttp: {proxy: x}\nplatforms: {chat: {extra: {a: 1}}}\nplugins: {entries: {mine: {any: [1]}}}\n',
     )
@@ -152,7 +152,7 @@ describe('an unknown key', () => {
 
 describe('variables', () => {
   it('count more than .env, and .env more than the file', (t) => {
-    const { config: write, env, load } = home(t)
+    const { config: write, env, load } = createTestHome(t)
     write('http: {host: file.example, port: 1}\nlog: {level: warn}\n')
     env('HERMES_HTTP_HOST=env.example\nHERMES_HTTP_PORT=2\n')
     const { config } = load({ HERMES_HTTP_PORT: '3' })
@@ -163,7 +163,7 @@ describe('variables', () => {
   })
 
   it('become numbers, flags and lists where the type wants them', (t) => {
-    const { load } = home(t)
+    const { load } = createTestHome(t)
     const { config } = load({
       HERMES_VERBOSE: 'Yes',
       CHAT_ALLOWED_USERS: ' 12, ,34 ',
@@ -176,25 +176,25 @@ describe('variables', () => {
   })
 
   it('that are empty count as not set', (t) => {
-    const { config: write, load } = home(t)
+    const { config: write, load } = createTestHome(t)
     write('http: {port: 1}\n')
     assert.equal(load({ HERMES_HTTP_PORT: '' }).config.current().http.port, 1)
   })
 
   it('for one value: the first of them counts', (t) => {
-    const { load } = home(t)
+    const { load } = createTestHome(t)
     const { config } = load({ CHAT_TOKEN: 'second', CHAT_BOT_TOKEN: 'first' })
     assert.equal(config.current().platforms.chat?.token, 'first')
   })
 
   it('that cannot be used are ignored and named; the file stays in use', (t) => {
-    const { config: write, env, load } = home(t)
+    const { config: write, env, load } = createTestHome(t)
     write('model: x\nhttp: {port: 9000}\n')
     env('# level\nHERMES_LOG_LEVEL=loud\n')
     const { config } = load({ HERMES_HTTP_PORT: '70000', HERMES_HTTP_HOST: 'h' })
     assert.equal(config.state().source, 'file')
     assert.deepEqual(config.current().http, { host: 'h', port: 9000, allowed_hosts: [] })
-    assert.deepEqual(sentences(config.state().problems).sort(), [
+    assert.deepEqual(formatAll(config.state().problems).sort(), [
       '.env:2  log.level (HERMES_LOG_LEVEL): expected debug, info, warn or error, found "loud"',
       'environment  http.port (HERMES_HTTP_PORT): expected a whole number from 0 to 65535, found 70000',
     ])
@@ -203,10 +203,10 @@ describe('variables', () => {
   })
 
   it('a broken line of .env degrades and is named, and everything else counts', (t) => {
-    const { env, load } = home(t)
+    const { env, load } = createTestHome(t)
     env('HERMES_HTTP_PORT 9000\nHERMES_HTTP_HOST=h\n')
     const { config } = load()
-    assert.deepEqual(sentences(config.state().problems), ['.env:1  expected NAME=value; the line is skipped'])
+    assert.deepEqual(formatAll(config.state().problems), ['.env:1  expected NAME=value; the line is skipped'])
     assert.deepEqual(config.state().degraded, ['.env:1  expected NAME=value; the line is skipped'])
     assert.equal(config.current().http.host, 'h')
   })
@@ -214,7 +214,7 @@ describe('variables', () => {
 
 describe('references', () => {
   it('are replaced in texts at any depth', (t) => {
-    const { config: write, env, load } = home(t)
+    const { config: write, env, load } = createTestHome(t)
     write(
       [
         `model: \${NAME}-\${SIZE:-large}`,
@@ -227,37 +227,37 @@ describe('references', () => {
     )
     env('KEY=from-env-file\n')
     const { config } = load({ NAME: 'gpt', PORT: '9000', FLAG: 'on', USERS: '1,2', DIGITS: '0123' })
-    assert.deepEqual(sentences(config.state().problems), [])
+    assert.deepEqual(formatAll(config.state().problems), [])
     const { model, api_key, http, agent, platforms } = config.current()
     assert.equal(model, 'gpt-large')
     assert.equal(api_key, 'from-env-file')
     assert.deepEqual(http, { host: `\${NAME}`, port: 9000, allowed_hosts: ['gpt.example', 'x'] })
     assert.deepEqual(agent, { verbose: true, timeout: 2.5 })
     assert.deepEqual(platforms.chat, { allow_from: ['1', '2'], token: '0123' })
-    assert.match(sentences(config.state().warnings)[0] ?? '', /unknown key "\$\{NAME\}"/, 'keys are left alone')
+    assert.match(formatAll(config.state().warnings)[0] ?? '', /unknown key "\$\{NAME\}"/, 'keys are left alone')
   })
 
   it('to nothing, in a key that no room reads, are a warning only', (t) => {
-    const { config: write, load } = home(t)
+    const { config: write, load } = createTestHome(t)
     write(`model: x\ncompression: {command: "echo \${SHELL_VARIABLE}"}\n`)
     const { config } = load()
     assert.equal(config.state().source, 'file')
     assert.match(
-      sentences(config.state().warnings)[0] ?? '',
+      formatAll(config.state().warnings)[0] ?? '',
       /^config\.yaml:2:24 {2}compression\.command: \$\{SHELL_VARIABLE\}/,
     )
   })
 
   it('without quotes in braces are one problem, not fifty', (t) => {
-    const { config: write, load } = home(t)
+    const { config: write, load } = createTestHome(t)
     write(`http: {port: \${PORT}, host: x}\nagent: {timeout: 1}\nmodel: x\n`)
     const { problems } = load({ PORT: '1' }).config.state()
     assert.equal(problems.length, 1)
-    assert.match(sentences(problems)[0] ?? '', /^config\.yaml:1:\d+ .*needs quotes inside \{ \}/)
+    assert.match(formatAll(problems)[0] ?? '', /^config\.yaml:1:\d+ .*needs quotes inside \{ \}/)
   })
 
   it('in what a variable holds are not read again', (t) => {
-    const { config: write, load } = home(t)
+    const { config: write, load } = createTestHome(t)
     write(`model: \${A}\n`)
     assert.equal(load({ A: `\${B}`, B: 'x' }).config.current().model, `\${B}`)
   })
@@ -265,7 +265,7 @@ describe('references', () => {
 
 describe('the last good copy', () => {
   it('is used when the file cannot be, and the reason is told', (t) => {
-    const { config: write, load } = home(t)
+    const { config: write, load } = createTestHome(t)
     write('model: good\nhttp: {port: 9000}\n')
     load()
     write('model: bad\nhttp: {port: nine thousand}\n')
@@ -280,7 +280,7 @@ describe('the last good copy', () => {
   })
 
   it('hears variables too, and keeps its references', (t) => {
-    const { layout, config: write, load } = home(t)
+    const { layout, config: write, load } = createTestHome(t)
     write(`api_key: \${KEY}\n`)
     load({ KEY: 'first-secret' })
     assert.ok(!readFileSync(layout.lastGoodConfigFile, 'utf8').includes('first-secret'), 'no secret is copied')
@@ -291,7 +291,7 @@ describe('the last good copy', () => {
   })
 
   it('is not replaced by what cannot be used', (t) => {
-    const { layout, config: write, load } = home(t)
+    const { layout, config: write, load } = createTestHome(t)
     write('model: good\n')
     load()
     write('model: [')
@@ -300,7 +300,7 @@ describe('the last good copy', () => {
   })
 
   it('that is spoiled as well leads to defaults, with chat platforms off', (t) => {
-    const { layout, config: write, load } = home(t)
+    const { layout, config: write, load } = createTestHome(t)
     write('model: good\n')
     load()
     write('model: [')
@@ -312,7 +312,7 @@ describe('the last good copy', () => {
   })
 
   it('does not come back by itself once the file is gone', (t) => {
-    const { layout, config: write, load } = home(t)
+    const { layout, config: write, load } = createTestHome(t)
     write('model: good\n')
     load()
     rmSync(layout.configFile)
@@ -325,13 +325,13 @@ describe('the last good copy', () => {
 
 describe('a room', () => {
   it('whose own defaults do not fit is a fault of the program and fails loudly', (t) => {
-    const { layout } = home(t)
+    const { layout } = createTestHome(t)
     const load = () =>
       createConfig({
         home: layout,
         shapes: { needed: z.string() },
         environment: () => readEnvironment(layout.envFile, {}),
-        environmentNames: [],
+        environmentBindings: [],
         log: silentLog,
       })
     assert.throws(
@@ -341,7 +341,7 @@ describe('a room', () => {
   })
 
   it('whose check throws is named like any other problem', (t) => {
-    const { layout, config: write } = home(t)
+    const { layout, config: write } = createTestHome(t)
     write('odd: 1\n')
     const odd = z
       .unknown()
@@ -354,17 +354,17 @@ describe('a room', () => {
       home: layout,
       shapes: { odd },
       environment: () => readEnvironment(layout.envFile, {}),
-      environmentNames: [],
+      environmentBindings: [],
       log: silentLog,
     })
     assert.match(
-      sentences(config.state().problems)[0] ?? '',
+      formatAll(config.state().problems)[0] ?? '',
       /^config\.yaml:1:6 {2}odd: .*the check of this room failed/,
     )
   })
 
   it('may word its own expectation', (t) => {
-    const { layout, config: write } = home(t)
+    const { layout, config: write } = createTestHome(t)
     write('even: 3\n')
     const even = z
       .int()
@@ -374,9 +374,9 @@ describe('a room', () => {
       home: layout,
       shapes: { even },
       environment: () => readEnvironment(layout.envFile, {}),
-      environmentNames: [],
+      environmentBindings: [],
       log: silentLog,
     })
-    assert.deepEqual(sentences(config.state().problems), ['config.yaml:1:7  even: expected an even number, found 3'])
+    assert.deepEqual(formatAll(config.state().problems), ['config.yaml:1:7  even: expected an even number, found 3'])
   })
 })

@@ -5,11 +5,11 @@ import assert from 'node:assert/strict'
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { home, sentences } from './support.ts'
+import { createTestHome, formatAll } from './support.ts'
 
 describe('a reload', () => {
   it('applies what is valid and tells which values changed', (t) => {
-    const { config: write, load } = home(t)
+    const { config: write, load } = createTestHome(t)
     write('model: one\nhttp: {allowed_hosts: [a]}\n')
     const { config, messages } = load()
     const told: [string, readonly string[]][] = []
@@ -27,7 +27,7 @@ describe('a reload', () => {
   })
 
   it('of a file that only looks different tells nobody', (t) => {
-    const { config: write, load } = home(t)
+    const { config: write, load } = createTestHome(t)
     write('model: one\n')
     const { config, lines } = load()
     config.onChange(() => assert.fail('nothing has changed'))
@@ -37,7 +37,7 @@ describe('a reload', () => {
   })
 
   it('of a broken file changes nothing but the state, which clears when it is mended', (t) => {
-    const { config: write, load } = home(t)
+    const { config: write, load } = createTestHome(t)
     write('model: one\n')
     const { config, messages } = load()
     config.onChange(() => assert.fail('nothing may change'))
@@ -60,7 +60,7 @@ describe('a reload', () => {
   })
 
   it('of a file that is gone keeps what runs', (t) => {
-    const { layout, config: write, load } = home(t)
+    const { layout, config: write, load } = createTestHome(t)
     write('model: one\n')
     const { config } = load()
     rmSync(layout.configFile)
@@ -74,7 +74,7 @@ describe('a reload', () => {
   })
 
   it('takes up a first file, and leaves the last good copy behind', (t) => {
-    const { config: write, load } = home(t)
+    const { config: write, load } = createTestHome(t)
     const { config } = load()
     assert.equal(config.state().source, 'defaults')
     write('model: first\n')
@@ -84,7 +84,7 @@ describe('a reload', () => {
   })
 
   it('names what has to wait for a restart, until it is as it was', (t) => {
-    const { config: write, load } = home(t)
+    const { config: write, load } = createTestHome(t)
     write('http: {port: 1}\n')
     const { config, lines } = load({}, { restartPaths: ['http.host', 'http.port', 'platforms'] })
     write('http: {port: 2}\nmodel: x\nplatforms: {chat: {enabled: true}}\n')
@@ -98,7 +98,7 @@ describe('a reload', () => {
   })
 
   it('hears a changed .env: values it sets, and variables that rooms read', (t) => {
-    const { env, load } = home(t)
+    const { env, load } = createTestHome(t)
     env('HERMES_LOG_LEVEL=warn\nOTHER=1\n')
     const { config } = load()
     const told: (readonly string[])[] = []
@@ -111,7 +111,7 @@ describe('a reload', () => {
   })
 
   it('goes on with the other listeners when one throws', (t) => {
-    const { config: write, load } = home(t)
+    const { config: write, load } = createTestHome(t)
     const { config, messages } = load()
     let heard = 0
     config.onChange(() => {
@@ -127,7 +127,7 @@ describe('a reload', () => {
   })
 
   it('after a start on defaults applies the mended file', (t) => {
-    const { config: write, load } = home(t)
+    const { config: write, load } = createTestHome(t)
     write('model: [')
     const { config } = load({ CHAT_BOT_TOKEN: 'abcdefgh' })
     assert.deepEqual(config.current().platforms, {})
@@ -135,13 +135,13 @@ describe('a reload', () => {
     config.reload()
     assert.equal(config.state().source, 'file')
     assert.equal(config.current().platforms.chat?.token, 'abcdefgh')
-    assert.deepEqual(sentences(config.state().problems), [])
+    assert.deepEqual(formatAll(config.state().problems), [])
   })
 })
 
 describe('watching', () => {
   it('applies a file that is written in place, replaced, broken, mended, and .env beside it', async (t) => {
-    const { layout, config: write, env, load } = home(t)
+    const { layout, config: write, env, load } = createTestHome(t)
     write('model: one\n')
     const { config } = load()
     let wake: () => void = () => undefined
@@ -175,6 +175,6 @@ describe('watching', () => {
   })
 
   it('may be stopped without having begun', async (t) => {
-    await home(t).load().config.stop()
+    await createTestHome(t).load().config.stop()
   })
 })

@@ -3,11 +3,11 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createSecrets, isSecretName, secretsIn, secretsOfEnvironment } from '../../src/config/secrets.ts'
+import { createSecretRegistry, findEnvironmentSecrets, findSecrets, isSecretName } from '../../src/config/secrets.ts'
 import { HermesError } from '../../src/lib/errors.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { createRedactor } from '../../src/lib/redact.ts'
-import { home, sentences } from './support.ts'
+import { createTestHome, formatAll } from './support.ts'
 
 describe('a secret name', () => {
   const secret = [
@@ -63,15 +63,15 @@ describe('what is collected', () => {
       max_tokens: 'no',
       name: 'no',
     }
-    assert.deepEqual(secretsIn(tree), ['one', 'two', 'three', 'four', 'five', '12345678'])
-    assert.deepEqual(secretsOfEnvironment({ A_TOKEN: 'six', DATABASE_URL: 'postgres://u:seven@h/d', PATH: '/bin' }), [
+    assert.deepEqual(findSecrets(tree), ['one', 'two', 'three', 'four', 'five', '12345678'])
+    assert.deepEqual(findEnvironmentSecrets({ A_TOKEN: 'six', DATABASE_URL: 'postgres://u:seven@h/d', PATH: '/bin' }), [
       'six',
       'seven',
     ])
   })
 
   it('stays hidden after it was replaced', () => {
-    const secrets = createSecrets()
+    const secrets = createSecretRegistry()
     secrets.set('config', ['old-secret', 'tiny'])
     secrets.set('token', ['other-secret'])
     const before = secrets.all()
@@ -87,7 +87,7 @@ const [first = ''] = canaries
 
 describe('twenty-four canaries', () => {
   it('in a broken config, its variables and .env never reach a problem, a warning or the log', (t) => {
-    const { config: write, env, load } = home(t)
+    const { config: write, env, load } = createTestHome(t)
     write(
       [
         `api_key: [${canaries[0]}]`,
@@ -120,15 +120,15 @@ describe('twenty-four canaries', () => {
     env(
       `SOME_TOKEN=${canaries[2]}\nMY_SECRET=${canaries[3]}\nbroken ${canaries[18]}\nQUOTE="${canaries[19]}\nSMTP_PASS=${canaries[15]}\n`,
     )
-    const secrets = createSecrets()
+    const secrets = createSecretRegistry()
     const { config, lines } = load(
       { CHAT_BOT_TOKEN: canaries[14] ?? '', HERMES_HTTP_PORT: `${canaries[20]}`, HERMES_PASSWORD: `${canaries[21]}` },
       { secrets },
     )
     const state = config.state()
-    assert.ok(state.problems.length > 12, sentences(state.problems).join('\n'))
+    assert.ok(state.problems.length > 12, formatAll(state.problems).join('\n'))
     assert.ok(state.warnings.length > 2)
-    const shown = JSON.stringify([state, lines, sentences(state.problems), sentences(state.warnings)])
+    const shown = JSON.stringify([state, lines, formatAll(state.problems), formatAll(state.warnings)])
     const stem = /canary-\d\d/g
     // HERMES_HTTP_PORT is no secret by its name, nor by its look: a wrong port is shown, as it must be.
     assert.deepEqual(
@@ -138,7 +138,7 @@ describe('twenty-four canaries', () => {
   })
 
   it('in a config that works are known to the redactor, and no line of the log shows one', (t) => {
-    const { config: write, env, load } = home(t)
+    const { config: write, env, load } = createTestHome(t)
     write(
       [
         `api_key: ${canaries[0]}`,
@@ -155,7 +155,7 @@ describe('twenty-four canaries', () => {
       ].join('\n'),
     )
     env(`A_TOKEN=${canaries[2]}\nUNNAMED=${canaries[5]}\nOPENAI_API_KEY="${canaries[10]}"\n`)
-    const secrets = createSecrets()
+    const secrets = createSecretRegistry()
     const { config } = load(
       { SIGNING_SECRET: `${canaries[11]}`, DATABASE_URL: `postgres://u:${canaries[12]}@h/d` },
       { secrets },
@@ -192,21 +192,21 @@ describe('twenty-four canaries', () => {
   })
 
   it('that are not there leave the name of their variable readable', (t) => {
-    const { config: write, load } = home(t)
+    const { config: write, load } = createTestHome(t)
     write(
       `platforms: {chat: {accounts: {work: {token: "\${WORK_BOT_TOKEN}"}, play: {token: "${first}\${PLAY_TOKEN}"}}}}`,
     )
-    const secrets = createSecrets()
+    const secrets = createSecretRegistry()
     const { config } = load({}, { secrets })
     const redact = createRedactor({ secrets: secrets.all })
-    const said = sentences(config.state().problems).map(redact).join('\n')
+    const said = formatAll(config.state().problems).map(redact).join('\n')
     assert.match(said, /token: \$\{WORK_BOT_TOKEN\} is not set/)
     assert.equal(redact(`${first}\${PLAY_TOKEN}`), '[redacted]')
   })
 
   it('replaced while the process runs stay hidden, old and new', (t) => {
-    const { env, load } = home(t)
-    const secrets = createSecrets()
+    const { env, load } = createTestHome(t)
+    const secrets = createSecretRegistry()
     env(`A_TOKEN=${first}\n`)
     const { config } = load({}, { secrets })
     env(`A_TOKEN=${canaries[1]}\n`)
@@ -218,15 +218,15 @@ describe('twenty-four canaries', () => {
 
 describe('a config that others can read', () => {
   it('is warned of when it holds secrets itself', (t) => {
-    const { layout, config: write, load } = home(t)
+    const { layout, config: write, load } = createTestHome(t)
     write('api_key: abcdefgh\n', 0o640)
-    assert.deepEqual(sentences(load().config.state().warnings), [
+    assert.deepEqual(formatAll(load().config.state().warnings), [
       `config.yaml  others can read this file and it holds secrets (mode 640); run: chmod 600 ${layout.configFile}`,
     ])
   })
 
   it('is fine when it only refers to them', (t) => {
-    const { config: write, load } = home(t)
+    const { config: write, load } = createTestHome(t)
     write(`api_key: \${KEY}\nmodel: x\n`, 0o644)
     assert.deepEqual(load({ KEY: 'abcdefgh' }).config.state().warnings, [])
   })

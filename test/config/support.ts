@@ -5,9 +5,9 @@ import { writeFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import { z } from 'zod'
 import { readEnvironment } from '../../src/config/environment.ts'
+import { type ConfigIssue, formatIssue } from '../../src/config/issue.ts'
 import { type ConfigOptions, createConfig } from '../../src/config/load.ts'
-import type { EnvironmentName } from '../../src/config/overrides.ts'
-import { type ConfigProblem, formatProblem } from '../../src/config/problem.ts'
+import type { EnvironmentBinding } from '../../src/config/overrides.ts'
 import { createHomeLayout } from '../../src/lib/home.ts'
 import type { LogFields, Logger, LogLevel } from '../../src/lib/log.ts'
 import { tempHome } from '../kit/temp-home.ts'
@@ -47,7 +47,7 @@ export const shapes = {
   plugins: z.object({ entries: z.record(z.string(), z.unknown()).default({}) }).prefault({}),
 } as const
 
-export const environmentNames: readonly EnvironmentName[] = [
+export const environmentBindings: readonly EnvironmentBinding[] = [
   { variable: 'HERMES_HTTP_HOST', path: 'http.host' },
   { variable: 'HERMES_HTTP_PORT', path: 'http.port' },
   { variable: 'HERMES_LOG_LEVEL', path: 'log.level' },
@@ -73,7 +73,7 @@ export function recordingLog() {
   return { log, lines, messages: () => lines.map(({ message }) => message) }
 }
 
-export function home(t: TestContext) {
+export function createTestHome(t: TestContext) {
   const layout = createHomeLayout(tempHome(t))
   return {
     layout,
@@ -87,7 +87,7 @@ export function home(t: TestContext) {
         home: layout,
         shapes,
         environment: () => readEnvironment(layout.envFile, variables),
-        environmentNames,
+        environmentBindings,
         acceptedKeys,
         log,
         ...options,
@@ -98,6 +98,6 @@ export function home(t: TestContext) {
   }
 }
 
-export function sentences(problems: readonly ConfigProblem[]): string[] {
-  return problems.map(formatProblem)
+export function formatAll(problems: readonly ConfigIssue[]): string[] {
+  return problems.map(formatIssue)
 }

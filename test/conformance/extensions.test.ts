@@ -3,8 +3,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { homeWith, runHere } from '../cli/support.ts'
-import { plugin, writeFiles } from '../plugins/loading.ts'
+import { homeWith, runInProcess } from '../cli/support.ts'
+import { pluginFiles, writeFiles } from '../plugins/loader-support.ts'
 import { calls, gatewayWith, notesIn } from './support.ts'
 
 const routed = [
@@ -24,7 +24,7 @@ test('every hook of a turn says by which route it came', async (t) => {
   const body = routed.map((name) => `ctx.registerHook('${name}', ({ route }) => note('${name}', route))`).join('\n')
   const gateway = await gatewayWith(t, { witness: body })
   await gateway.say('hello')
-  await gateway.reply('You said: hello')
+  await gateway.waitForReply('You said: hello')
   await gateway.stop()
   const found = new Map(notesIn(gateway).map(({ name, value }) => [name, value]))
   assert.deepEqual(
@@ -36,8 +36,8 @@ test('every hook of a turn says by which route it came', async (t) => {
 test('on the command line the route is an empty text', async (t) => {
   const { root, plugins } = homeWith(t, 'plugins: {enabled: [witness]}\n')
   const body = `ctx.registerHook('transform_llm_output', ({ route, platform }) => JSON.stringify([route, platform]))`
-  writeFiles(plugins, plugin('witness', body))
-  assert.equal((await runHere(root, ['chat', '--query', 'Reply exactly ok'])).stdout, '["","cli"]\n')
+  writeFiles(plugins, pluginFiles('witness', body))
+  assert.equal((await runInProcess(root, ['chat', '--query', 'Reply exactly ok'])).stdout, '["","cli"]\n')
 })
 
 test('a change of the request is merged from left to right, and observers see what came of it', async (t) => {
@@ -48,8 +48,8 @@ test('a change of the request is merged from left to right, and observers see wh
         ctx.registerHook('pre_api_request', ({ request }) => note('seen', [request.temperature, request.user]))`,
   })
   await gateway.say('hello')
-  await gateway.reply('You said: hello')
-  const { temperature, user } = Object((await gateway.asked(0)).body)
+  await gateway.waitForReply('You said: hello')
+  const { temperature, user } = Object((await gateway.modelRequest(0)).body)
   await gateway.stop()
   assert.deepEqual([temperature, user], [0.1, 'b'])
   assert.deepEqual(notesIn(gateway), [{ name: 'seen', value: [0.1, 'b'] }])
@@ -68,8 +68,8 @@ test('a filter of tools holds for one call, the first one counts, and one that f
     { replies: [calls(['terminal', { command: 'pwd' }]), { text: 'done' }] },
   )
   await gateway.say('hello')
-  await gateway.reply('done')
-  const offered = async (number: number) => Object((await gateway.asked(number)).body).tools.length
+  await gateway.waitForReply('done')
+  const offered = async (number: number) => Object((await gateway.modelRequest(number)).body).tools.length
   assert.equal(await offered(0), 1)
   assert.ok((await offered(1)) > 1)
 })
@@ -89,8 +89,8 @@ test('an answer is asked for once more at most, the first plugin that wants it d
     { replies: [{ text: 'not sure' }, { text: 'still not sure' }, { text: 'never asked' }] },
   )
   await gateway.say('is it so?')
-  await gateway.reply(/^still not sure$/)
-  assert.equal((await gateway.asked(1)).body['model'], 'large')
+  await gateway.waitForReply(/^still not sure$/)
+  assert.equal((await gateway.modelRequest(1)).body['model'], 'large')
   await gateway.stop()
   assert.equal(gateway.model.requests.length, 2)
   assert.deepEqual(notesIn(gateway), [

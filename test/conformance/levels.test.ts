@@ -19,11 +19,11 @@ test('what a plugin registers on the scope of a turn holds in this turn, and is 
   const pwd = calls(['terminal', { command: 'pwd' }])
   const gateway = await gatewayWith(t, { local: body }, { replies: [pwd, { text: 'one' }, pwd, { text: 'two' }] })
   await gateway.say('first')
-  await gateway.reply('one')
-  assert.match(JSON.stringify((await gateway.asked(1)).body), /not in this turn/)
+  await gateway.waitForReply('one')
+  assert.match(JSON.stringify((await gateway.modelRequest(1)).body), /not in this turn/)
   await gateway.say('second')
-  await gateway.reply('two')
-  assert.equal(JSON.stringify((await gateway.asked(3)).body).split('not in this turn').length, 2)
+  await gateway.waitForReply('two')
+  assert.equal(JSON.stringify((await gateway.modelRequest(3)).body).split('not in this turn').length, 2)
 })
 
 test('guardrail, rewrite, start, wrapper, call and end come in this order, and sanitizers change what is told alone', async (t) => {
@@ -48,8 +48,8 @@ test('guardrail, rewrite, start, wrapper, call and end come in this order, and s
     { replies: [calls(['measure', { at: 'asked' }]), { text: 'done' }] },
   )
   await gateway.say('measure')
-  await gateway.reply('done')
-  assert.match(JSON.stringify((await gateway.asked(1)).body), /"content":"result"/)
+  await gateway.waitForReply('done')
+  assert.match(JSON.stringify((await gateway.modelRequest(1)).body), /"content":"result"/)
   await gateway.stop()
   const notes = notesIn(gateway)
   const isEvent = ({ name }: { readonly name: string }) => name === 'start' || name === 'end'
@@ -83,8 +83,8 @@ test('a refusal reaches observers, the model, and nothing else: no call begins',
     ctx.registerSubscriber('s', ({ name, kind, data }) => { if (name === 'measure') note(kind, data) })`
   const gateway = await gatewayWith(t, { guard: body }, { replies: [calls(['measure', {}]), { text: 'done' }] })
   await gateway.say('measure')
-  await gateway.reply('done')
-  assert.match(JSON.stringify((await gateway.asked(1)).body), /not today/)
+  await gateway.waitForReply('done')
+  assert.match(JSON.stringify((await gateway.modelRequest(1)).body), /not today/)
   await gateway.stop()
   assert.deepEqual(notesIn(gateway), [{ name: 'mark', value: { rejected: true, rejection_reason: 'not today' } }])
 })

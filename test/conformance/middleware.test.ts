@@ -20,7 +20,7 @@ test('each kind of middleware gets both versions of the contract, its payload an
     .join('\n')
   const gateway = await gatewayWith(t, { witness: body }, { replies: [pwd, { text: 'done' }] })
   await gateway.say('where?')
-  await gateway.reply('done')
+  await gateway.waitForReply('done')
   const always = ['session_id', 'task_id', 'turn_id', 'api_request_id']
   const model = [...always, 'provider', 'model', 'api_mode', 'request', 'original_request']
   const tool = [...always, 'tool_name', 'tool_call_id', 'args', 'original_args']
@@ -55,8 +55,8 @@ test('the request that was rewritten is what its observers see and what goes out
       ctx.registerHook(name, ({ request, middleware_trace }) => note(name, [request.user, middleware_trace]))`
   const gateway = await gatewayWith(t, { witness: body }, { replies: [{ text: 'done' }] })
   await gateway.say('hello')
-  await gateway.reply('done')
-  assert.equal((await gateway.asked(0)).body['user'], 'tagged')
+  await gateway.waitForReply('done')
+  assert.equal((await gateway.modelRequest(0)).body['user'], 'tagged')
   await gateway.stop()
   const trace = [{ source: 'mine', reason: 'tagged' }]
   const notes = new Map(notesIn(gateway).map(({ name, value }) => [name, value]))
@@ -79,8 +79,8 @@ test('a tool call is rewritten, checked, wrapped, run, told of and transformed, 
     { replies: [calls(['measure', { at: 'asked' }]), { text: 'done' }] },
   )
   await gateway.say('measure')
-  await gateway.reply('done')
-  assert.match(JSON.stringify((await gateway.asked(1)).body), /"content":"shown"/)
+  await gateway.waitForReply('done')
+  assert.match(JSON.stringify((await gateway.modelRequest(1)).body), /"content":"shown"/)
   await gateway.stop()
   const notes = notesIn(gateway)
   // Nobody waits for who only watches: it is told at its place, and hears when there is time.
@@ -114,8 +114,8 @@ test('what a wrapper calls next with goes to the wrappers behind it and to the t
     { replies: [calls(['say', { words: ['asked'] }]), { text: 'done' }] },
   )
   await gateway.say('speak')
-  await gateway.reply('done')
-  assert.match(JSON.stringify((await gateway.asked(1)).body), /asked\+first\+second\+third third second first/)
+  await gateway.waitForReply('done')
+  assert.match(JSON.stringify((await gateway.modelRequest(1)).body), /asked\+first\+second\+third third second first/)
 })
 
 test('middleware runs for enabled plugins alone, and is gone when its plugin is disabled', async (t) => {
@@ -123,13 +123,13 @@ test('middleware runs for enabled plugins alone, and is gone when its plugin is 
     ctx.registerMiddleware('llm_request', ({ request }) => ({ request: { ...request, user: (request.user ?? '') + '${word}' } }))
     ctx.registerIntercept('${word}', 'model_request', ({ request }) => ({ request: { ...request, user: (request.user ?? '') + '${word.toUpperCase()}' } }))`
   const gateway = await gatewayWith(t, { a: tag('a'), b: tag('b'), c: tag('c') }, { enabled: ['b', 'a'] })
-  const user = async (number: number) => (await gateway.asked(number)).body['user']
+  const user = async (number: number) => (await gateway.modelRequest(number)).body['user']
   await gateway.say('one')
-  await gateway.reply('You said: one')
+  await gateway.waitForReply('You said: one')
   assert.equal(await user(0), 'ABab')
   gateway.configure({ plugins: { enabled: ['b'] } })
   await gateway.post('/api/plugins/reload', {})
   await gateway.say('two')
-  await gateway.reply('You said: two')
+  await gateway.waitForReply('You said: two')
   assert.equal(await user(1), 'Bb')
 })

@@ -34,7 +34,7 @@ test('each of the six hooks gets the keys of the document', async (t) => {
     { replies: [calls(['terminal', { command: 'pwd' }]), { text: 'done' }] },
   )
   await gateway.say('where?')
-  await gateway.reply('done')
+  await gateway.waitForReply('done')
   await gateway.stop()
   const notes = notesIn(gateway)
   for (const name of sixHooks) {
@@ -60,7 +60,7 @@ test('three tools that are asked for at once are told of three times, those of p
     { replies: [calls(['terminal', { command: 'pwd' }], ['mine', {}], ['fails', {}]), { text: 'done' }] },
   )
   await gateway.say('all three')
-  await gateway.reply('done')
+  await gateway.waitForReply('done')
   await gateway.stop()
   const notes = notesIn(gateway)
   const of = (name: string) => notes.flatMap((note) => (note.name === name ? [note.value] : []))
@@ -84,9 +84,9 @@ test('context is asked for once a turn, whatever the number of model calls, and 
     },
   )
   await gateway.say('who is there?')
-  await gateway.reply('done')
+  await gateway.waitForReply('done')
   for (const number of [0, 1]) {
-    assert.match(JSON.stringify((await gateway.asked(number)).body), /"who is there\?\\n\\nhairy\\n\\nstriped"/)
+    assert.match(JSON.stringify((await gateway.modelRequest(number)).body), /"who is there\?\\n\\nhairy\\n\\nstriped"/)
   }
   assert.equal(notesIn(gateway).length, 4)
 })
@@ -102,7 +102,7 @@ test('a plugin that fails at every hook breaks no turn, and the plugins beside i
     { replies: [calls(['terminal', { command: 'pwd' }]), { text: 'done' }] },
   )
   await gateway.say('where?')
-  await gateway.reply('done')
+  await gateway.waitForReply('done')
   await gateway.stop()
   assert.deepEqual(
     notesIn(gateway)
@@ -110,7 +110,7 @@ test('a plugin that fails at every hook breaks no turn, and the plugins beside i
       .toSorted(),
     [...sixHooks].toSorted(),
   )
-  for (const name of sixHooks) await gateway.logged(`plugin broken failed at ${name}: broken at ${name}`)
+  for (const name of sixHooks) await gateway.waitForLog(`plugin broken failed at ${name}: broken at ${name}`)
 })
 
 test('a turn that is stopped has no answer to be told of, and its end says so', async (t) => {
@@ -123,9 +123,9 @@ test('a turn that is stopped has no answer to be told of, and its end says so', 
     { replies: [{ text: 'one two three', hang: 'stream', hangAfter: 2 }] },
   )
   await gateway.say('talk')
-  await gateway.asked(0)
+  await gateway.modelRequest(0)
   await gateway.say('/stop')
-  await gateway.reply('Stopped.')
+  await gateway.waitForReply('Stopped.')
   await gateway.stop()
   assert.deepEqual(notesIn(gateway), [{ name: 'on_session_end', value: [false, true] }])
 })

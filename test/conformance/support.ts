@@ -2,9 +2,9 @@
  * A gateway with plugins of the user that write down what they see; what they wrote, as data.
  */
 import type { TestContext } from 'node:test'
-import type { ModelReply } from '../kit/servers/script.ts'
+import type { ModelReply } from '../kit/servers/model-script.ts'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
-import { plugin, writeFiles } from '../plugins/loading.ts'
+import { pluginFiles, writeFiles } from '../plugins/loader-support.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -16,7 +16,9 @@ export function gatewayWith(
 ): Promise<TestGateway> {
   const { enabled = Object.keys(bodies), manifests = {}, ...setup } = options
   const note = `const note = (name, value) => ctx.log.info({ noted: JSON.stringify({ name, value }) }, 'noted ' + name);`
-  const files = Object.entries(bodies).map(([id, body]) => plugin(id, `${note} ${body}`, String(manifests[id] ?? '')))
+  const files = Object.entries(bodies).map(([id, body]) =>
+    pluginFiles(id, `${note} ${body}`, String(manifests[id] ?? '')),
+  )
   return startTestGateway(t, {
     ...setup,
     config: { ...setup.config, plugins: { enabled } },

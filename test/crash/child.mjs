@@ -2,10 +2,12 @@
  * The process that dies: a real gateway whose named points can kill it. Settings come as JSON in the first argument.
  */
 import { registerHooks } from 'node:module'
-import { packedPackages } from '../../src/packages/bundled.mjs'
+import { bundledPackageUrls } from '../../src/packages/bundled-packages.mjs'
 import { createResolver } from '../../src/packages/resolver.mjs'
 
-registerHooks({ resolve: createResolver({ source: new URL('../../src/', import.meta.url), packed: packedPackages() }) })
+registerHooks({
+  resolve: createResolver({ source: new URL('../../src/', import.meta.url), packed: bundledPackageUrls() }),
+})
 
 const { startGateway } = await import('../../src/gateway.ts')
 const { createHomeLayout } = await import('../../src/lib/home.ts')
@@ -19,10 +21,10 @@ const gateway = await startGateway({
   home: layout,
   version: 'crash-test',
   environment: { PATH: process.env['PATH'], HOME: home },
-  platformFolders: [layout.platforms],
-  program: ['true'],
+  platformDirectories: [layout.platforms],
+  commandLine: ['true'],
   log: { pretty: false, stream: process.stderr },
-  probe(point) {
+  failpoint(point) {
     if (point !== killAt) return
     hits += 1
     if (hits === killHit) process.kill(process.pid, 'SIGKILL')

@@ -7,8 +7,8 @@ import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
 import { startOpenAiServer } from '../kit/servers/openai-server.ts'
-import type { ModelReply, RecordedRequest } from '../kit/servers/script.ts'
 import { type ChatServer, type SentMessage, startChatServer } from './chat-server.ts'
 
 /** Where the process can be made to die. `hits`: how often the story passes there, at least. */

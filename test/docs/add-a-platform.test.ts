@@ -87,13 +87,13 @@ test('the platform of the how-to page answers the people on its list, and nobody
     home,
     version: 'docs',
     environment: { HOME: home.root, HERMES_HTTP_PORT: '0', PAGER_URL: service.url, PAGER_SECRET: secret },
-    platformFolders: [home.platforms],
-    program: ['true'],
+    platformDirectories: [home.platforms],
+    commandLine: ['true'],
     strict: true,
     log: { pretty: false },
   })
   t.after(() => gateway.stop())
-  await gateway.settled()
+  await gateway.initialConnectsDone()
   assert.deepEqual(gateway.status().platforms, { pager: { state: 'connected' } })
 
   const call = (page: object, word = secret) =>

@@ -24,22 +24,22 @@ test('the tutorial of the hook goes as it is written', async (t) => {
   ensureDirectory(folder)
   writeFileSync(join(folder, 'HOOK.yaml'), manifest)
   writeFileSync(handler, first)
-  await gateway.logged("Loaded hook 'diary' for events: agent:start, agent:end")
+  await gateway.waitForLog("Loaded hook 'diary' for events: agent:start, agent:end")
   await gateway.say('hello')
-  await gateway.reply('You said: hello')
+  await gateway.waitForReply('You said: hello')
 
   writeFileSync(handler, second)
-  await gateway.logged("Loaded anew: hook 'diary'")
+  await gateway.waitForLog("Loaded anew: hook 'diary'")
   writeFileSync(handler, second.trimEnd().slice(0, -1))
-  await gateway.logged('hook diary goes on as it was')
+  await gateway.waitForLog('hook diary goes on as it was')
   await gateway.say('again')
-  await gateway.reply('You said: again')
+  await gateway.waitForReply('You said: again')
 
   writeFileSync(join(folder, 'HOOK.yaml'), manifest.replace(/events:[\s\S]*/, 'events: command:version\n'))
   writeFileSync(handler, third)
-  await gateway.logged('for events: command:version')
+  await gateway.waitForLog('for events: command:version')
   await gateway.say('/version')
-  await gateway.reply('That is a secret.')
+  await gateway.waitForReply('That is a secret.')
   await gateway.stop()
   const lines = readFileSync(join(folder, 'diary.txt'), 'utf8').trim().split('\n')
   assert.deepEqual(lines.slice(0, 2), ['agent:start: hello', 'agent:end: hello'])
@@ -52,7 +52,7 @@ test('the manifests of the pages are manifests', async () => {
     const manifests = blocks.filter(({ file }) => file?.endsWith('HOOK.yaml'))
     assert.ok(manifests.length > 0, path)
     for (const { text } of manifests) {
-      const check = parseHookManifest(text, 'HOOK.yaml', { folder: 'x', doubtAbout: () => undefined })
+      const check = parseHookManifest(text, 'HOOK.yaml', { folder: 'x', eventIssue: () => undefined })
       assert.ok(check.ok, JSON.stringify(check))
     }
   }

@@ -8,11 +8,11 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { parseYaml } from '../../src/lib/yaml.ts'
 import { isRecord } from '../../src/sdk.ts'
-import { homeWith, runHere } from '../cli/support.ts'
+import { homeWith, runInProcess } from '../cli/support.ts'
 import { python, withoutPython } from '../hosts/support.ts'
-import type { ModelReply } from '../kit/servers/script.ts'
+import type { ModelReply } from '../kit/servers/model-script.ts'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
-import { writeFiles } from '../plugins/loading.ts'
+import { writeFiles } from '../plugins/loader-support.ts'
 import { type Page, readPage } from './pages.ts'
 import { textOf } from './repository.ts'
 
@@ -73,7 +73,7 @@ function calls(name: string, args: Readonly<Record<string, unknown>>): ModelRepl
 
 /** What the model was told in its request of this number. */
 async function told(gateway: TestGateway, number: number): Promise<string> {
-  return JSON.stringify((await gateway.asked(number)).body)
+  return JSON.stringify((await gateway.modelRequest(number)).body)
 }
 
 test('the tutorial of the plugin goes as it is written', async (t) => {
@@ -82,24 +82,24 @@ test('the tutorial of the plugin goes as it is written', async (t) => {
   const [refuses = '', breaks = ''] = blocks.filter(({ language }) => language === 'ts').map(({ text }) => text)
   const { root, plugins } = homeWith(t)
   rmSync(join(root, 'config.yaml'))
-  const ask = (query: string) => runHere(root, ['chat', '--query', query])
-  assert.equal((await runHere(root, ['plugins', 'new', 'clock'])).code, 0)
-  assert.match((await runHere(root, ['plugins', 'test', 'clock'])).stdout, /^hook {2}pre_llm_call {2}1 /m)
-  assert.equal((await runHere(root, ['plugins', 'enable', 'clock'])).code, 0)
+  const ask = (query: string) => runInProcess(root, ['chat', '--query', query])
+  assert.equal((await runInProcess(root, ['plugins', 'new', 'clock'])).code, 0)
+  assert.match((await runInProcess(root, ['plugins', 'test', 'clock'])).stdout, /^hook {2}pre_llm_call {2}1 /m)
+  assert.equal((await runInProcess(root, ['plugins', 'enable', 'clock'])).code, 0)
   assert.match((await ask('Reply exactly ok')).stdout, /^ok\n\nIt is \d{4}-\S+Z\.\n$/)
 
   // Another file: what this process has imported once it keeps, as the page says.
   writeFiles(plugins, { 'clock-2/plugin.yaml': 'name: clock-2\n', 'clock-2/index.ts': refuses })
-  await runHere(root, ['plugins', 'disable', 'clock'])
-  await runHere(root, ['plugins', 'enable', 'clock-2'])
+  await runInProcess(root, ['plugins', 'disable', 'clock'])
+  await runInProcess(root, ['plugins', 'enable', 'clock-2'])
   assert.match((await ask('Please list the files here.')).stdout, /Commands are closed for today\./)
 
   writeFiles(plugins, { 'clock-3/plugin.yaml': 'name: clock-3\n', 'clock-3/index.ts': breaks })
-  await runHere(root, ['plugins', 'disable', 'clock-2'])
-  await runHere(root, ['plugins', 'enable', 'clock-3'])
-  assert.match((await runHere(root, ['plugins', 'test', 'clock-3'])).stdout, /index\.ts:3: no time/)
+  await runInProcess(root, ['plugins', 'disable', 'clock-2'])
+  await runInProcess(root, ['plugins', 'enable', 'clock-3'])
+  assert.match((await runInProcess(root, ['plugins', 'test', 'clock-3'])).stdout, /index\.ts:3: no time/)
   assert.equal((await ask('Reply exactly ok')).stdout, 'ok\n')
-  assert.equal((await runHere(root, ['plugins', 'disable', 'clock-3'])).stdout, 'clock-3 is disabled.\n')
+  assert.equal((await runInProcess(root, ['plugins', 'disable', 'clock-3'])).stdout, 'clock-3 is disabled.\n')
 })
 
 test('refuse a call: a guardrail refuses a tool and a question, a hook blocks, changes and asks', async (t) => {
@@ -116,23 +116,23 @@ test('refuse a call: a guardrail refuses a tool and a question, a hook blocks, c
     files: { 'plugins/ask-first/plugin.yaml': 'name: ask-first\n', '.seen-with-A': '' },
   })
   await gateway.say('clean up')
-  await gateway.reply('done')
+  await gateway.waitForReply('done')
   assert.match(await told(gateway, 1), /Nothing is deleted here\./)
   assert.match(await told(gateway, 2), /Without --force, please\./)
   assert.match(await told(gateway, 3), /\.seen-with-A/)
   gateway.configure({ plugins: { enabled: ['ask-first'] } })
   await gateway.post('/api/plugins/reload', {})
   await gateway.say('and now?')
-  await gateway.reply(/May I run `terminal`\? It runs a command\.[\s\S]*echo allowed/)
+  await gateway.waitForReply(/May I run `terminal`\? It runs a command\.[\s\S]*echo allowed/)
   await gateway.say('/approve')
-  await gateway.reply('as you like')
+  await gateway.waitForReply('as you like')
   assert.match(await told(gateway, 5), /allowed\\+n/)
   gateway.configure({
     plugins: { enabled: ['no-deletes'], entries: { 'no-deletes': { settings: { open: false } } } },
   })
   await gateway.post('/api/plugins/reload', {})
   await gateway.say('hello?')
-  await gateway.reply(/^The office is closed\.$/)
+  await gateway.waitForReply(/^The office is closed\.$/)
 })
 
 test('rewrite a request: what a plugin puts in is what goes out', async (t) => {
@@ -141,7 +141,7 @@ test('rewrite a request: what a plugin puts in is what goes out', async (t) => {
     replies: [calls('terminal', { command: 'ls' }), { text: 'done' }],
   })
   await gateway.say('where are you?')
-  await gateway.reply('done')
+  await gateway.waitForReply('done')
   assert.match(await told(gateway, 0), /"user":"house"/)
   assert.match(await told(gateway, 1), /index\.ts/)
 })
@@ -165,19 +165,19 @@ test('wrap a call: a second reading is answered from memory, a busy tool is trie
     },
   })
   await gateway.say('how many?')
-  await gateway.reply(/^It is seven\.$/)
+  await gateway.waitForReply(/^It is seven\.$/)
   assert.equal((await told(gateway, 3)).match(/old words/g)?.length, 2)
   assert.match(await told(gateway, 4), /attempt 2/)
   assert.match(await told(gateway, 5), /"model":"large-model"/)
-  await gateway.logged('the model answered')
+  await gateway.waitForLog('the model answered')
 })
 
 test('work on a stream: what leaves the intercept is what people read, and the whole text is told of', async (t) => {
   const page = 'docs/how-to/work-on-a-stream.md'
   const gateway = await withPlugins(t, page, ['no-names', 'first-word'], { replies: [{ text: 'Ada wrote it' }] })
   await gateway.say('who?')
-  await gateway.reply(/^somebody wrote it$/)
-  await gateway.logged('streamed 17 characters')
+  await gateway.waitForReply(/^somebody wrote it$/)
+  await gateway.waitForLog('streamed 17 characters')
 })
 
 test('watch calls, and hide from observers: events are written down without what is hidden', async (t) => {
@@ -194,9 +194,9 @@ test('watch calls, and hide from observers: events are written down without what
     prepare: (home) => writeFiles(home.root, { ...files, ...Object.fromEntries(manifests) }),
   })
   await gateway.say('hello')
-  await gateway.reply('quiet-words')
-  await gateway.logged('a tool was used')
-  await gateway.logged('a model was asked')
+  await gateway.waitForReply('quiet-words')
+  await gateway.waitForLog('a tool was used')
+  await gateway.waitForLog('a model was asked')
   await gateway.stop()
   const lines = readFileSync(join(gateway.home.plugins, 'black-box/events.jsonl'), 'utf8').trim().split('\n')
   const events = lines.map((line): Record<string, unknown> => JSON.parse(line))
@@ -224,7 +224,7 @@ test('watch calls: the file of the page tells of calls without what was said, an
     replies: [calls('terminal', { command: 'echo secret-word' }), { text: 'quiet-words' }],
   })
   await gateway.say('private-words')
-  await gateway.reply('quiet-words')
+  await gateway.waitForReply('quiet-words')
   await gateway.stop()
   const text = readFileSync(join(gateway.home.root, 'atof/events.jsonl'), 'utf8')
   const events = text
@@ -236,7 +236,7 @@ test('watch calls: the file of the page tells of calls without what was said, an
   assert.doesNotMatch(text, /secret-word|quiet-words|private-words/)
 
   const install = page.blocks.find((block) => block.text.startsWith('npm install'))?.text ?? ''
-  for (const path of ['plugins/otel/load.ts', 'plugins/otel/README.md'])
+  for (const path of ['plugins/otel/load-tracing.ts', 'plugins/otel/README.md'])
     assert.ok(textOf(path).includes(install) && install !== '', path)
 })
 
@@ -246,11 +246,11 @@ test('add a tool: the model uses it, people too, and it reads its settings', asy
     replies: [calls('roll_dice', { count: 11 }), calls('roll_dice', { count: 2 }), { text: 'done' }],
   })
   await gateway.say('throw')
-  await gateway.reply('done')
+  await gateway.waitForReply('done')
   assert.match(await told(gateway, 1), /Wrong arguments for roll_dice/)
   assert.match(await told(gateway, 2), /shown.{1,6}\[1,1\]/)
   await gateway.say('/roll 3')
-  await gateway.reply('{"shown":[1,1,1]}')
+  await gateway.waitForReply('{"shown":[1,1,1]}')
 })
 
 test('give the agent memory: a note outlives its conversation, is told before a summary, and rules are frozen with a prompt', async (t) => {
@@ -265,16 +265,16 @@ test('give the agent memory: a note outlives its conversation, is told before a 
     files: { 'team.md': 'Ada is on duty.' },
   })
   await gateway.say('remember: I like tea')
-  await gateway.reply('You said: remember')
+  await gateway.waitForReply('You said: remember')
   writeFiles(gateway.home.root, { 'team.md': 'Bob is on duty.' })
   // The end waits until the provider was told.
   await gateway.stop()
   await gateway.start()
   await gateway.say('/new')
-  await gateway.reply(/new|fresh/i)
+  await gateway.waitForReply(/new|fresh/i)
   for (const word of ['one', 'two', 'three', 'four']) {
     await gateway.say(`${word} ${long}`)
-    await gateway.reply(`You said: ${word}`)
+    await gateway.waitForReply(`You said: ${word}`)
   }
   assert.match(await told(gateway, 0), /begins with .{1,3}remember.*Prices are in euros.*Ada is on duty\./)
   assert.doesNotMatch(await told(gateway, 0), /Notes about/)
@@ -299,13 +299,13 @@ test('use sub-agents: a plugin has rules for them alone, and hears of their begi
     ],
   })
   await gateway.say('work')
-  await gateway.reply('done')
+  await gateway.waitForReply('done')
   assert.match(await told(gateway, 1), /At most 2 tasks run at once/)
   assert.match(await told(gateway, 2), /look around\\n\\nYou may look, and change nothing\./)
   assert.match(await told(gateway, 3), /Look only\./)
   assert.match(await told(gateway, 4), /completed.*I have looked/)
-  await gateway.logged('an apprentice begins: look around')
-  await gateway.logged('an apprentice ends after 1 calls')
+  await gateway.waitForLog('an apprentice begins: look around')
+  await gateway.waitForLog('an apprentice ends after 1 calls')
   assert.deepEqual(
     ['by-the-child', 'by-the-agent'].map((name) => existsSync(join(gateway.home.root, name))),
     [false, true],
@@ -314,12 +314,12 @@ test('use sub-agents: a plugin has rules for them alone, and hears of their begi
 
 test('run a daemon: it begins with the gateway, works, and ends with it', async (t) => {
   const gateway = await withPlugins(t, 'docs/how-to/run-a-daemon.md', ['heartbeat'])
-  await gateway.logged('the heart begins to beat')
-  await gateway.logged('"beats":1')
+  await gateway.waitForLog('the heart begins to beat')
+  await gateway.waitForLog('"beats":1')
   const [daemon] = gateway.current().status().daemons
   assert.deepEqual([daemon?.name, daemon?.state], ['heartbeat', 'running'])
   await gateway.stop()
-  await gateway.logged('the heart stops')
+  await gateway.waitForLog('the heart stops')
 })
 
 test('write a plugin in Python: it reminds, counts, rewrites and wraps', { skip: withoutPython }, async (t) => {
@@ -328,12 +328,12 @@ test('write a plugin in Python: it reminds, counts, rewrites and wraps', { skip:
     replies: [calls('terminal', { command: 'echo quiet' }), { text: 'done' }],
   })
   await gateway.say('hello')
-  await gateway.reply('done')
+  await gateway.waitForReply('done')
   assert.match(await told(gateway, 0), /The message has 5 characters\./)
   assert.match(await told(gateway, 1), /QUIET/)
-  await gateway.logged('terminal ended: ok')
+  await gateway.waitForLog('terminal ended: ok')
   await gateway.say('/used')
-  await gateway.reply("{'terminal': 1}")
+  await gateway.waitForReply("{'terminal': 1}")
 })
 
 test('the plugins that ship load with the settings of the pages', async (t) => {

@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { type DemoReply, demoReply } from '../../src/agent/providers/demo-script.ts'
+import { chooseDemoReply, type DemoReply } from '../../src/agent/models/demo/demo-script.ts'
 import { killPoints } from '../crash/life.ts'
 import { type Page, readPage } from './pages.ts'
 import { textOf } from './repository.ts'
@@ -39,5 +39,5 @@ describe('the README quotes', () => {
 })
 
 function reply(messages: readonly object[]): DemoReply {
-  return demoReply({ model: 'demo', stream: true, messages, tools: [{ function: { name: 'terminal' } }] })
+  return chooseDemoReply({ model: 'demo', stream: true, messages, tools: [{ function: { name: 'terminal' } }] })
 }

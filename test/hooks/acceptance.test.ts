@@ -8,21 +8,21 @@ import { startTestGateway, type TestGatewayOptions } from '../kit/start-gateway.
 const program = { command: 'sh -c \'echo "{\\"decision\\":\\"handled\\",\\"message\\":\\"mine\\"}"\'' }
 const path = process.env['PATH'] ?? ''
 
-const ways: Readonly<Record<string, TestGatewayOptions>> = {
+const acceptanceOptions: Readonly<Record<string, TestGatewayOptions>> = {
   'hermes gateway run --accept-hooks': { gateway: { acceptHooks: true } },
   'HERMES_ACCEPT_HOOKS=1': { gateway: { environment: { PATH: path, HERMES_ACCEPT_HOOKS: '1' } } },
   'HERMES_ACCEPT_HOOKS=true': { gateway: { environment: { PATH: path, HERMES_ACCEPT_HOOKS: 'true' } } },
   'hooks_auto_accept: true': { config: { hooks_auto_accept: true } },
 }
 
-for (const [way, options] of Object.entries(ways)) {
+for (const [way, options] of Object.entries(acceptanceOptions)) {
   test(`${way} lets every program of the configuration run`, async (t) => {
     const gateway = await startTestGateway(t, {
       ...options,
       config: { ...options.config, hooks: { 'command:version': [program] } },
     })
     await gateway.say('/version')
-    await gateway.reply('mine')
+    await gateway.waitForReply('mine')
   })
 }
 
@@ -33,7 +33,7 @@ test('without a word nothing runs, and HERMES_ACCEPT_HOOKS=0 is no yes', async (
       config: { hooks: { 'command:version': [program] } },
     })
     await gateway.say('/version')
-    await gateway.reply('0.0.0-test')
-    assert.match(await gateway.logged('nobody has accepted it'), /hermes hooks accept command:version\/sh/)
+    await gateway.waitForReply('0.0.0-test')
+    assert.match(await gateway.waitForLog('nobody has accepted it'), /hermes hooks accept command:version\/sh/)
   }
 })

@@ -6,12 +6,12 @@ import { chmodSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { writeConsents } from '../../src/hooks/consent.ts'
-import { fingerprintOf, programFiles } from '../../src/hooks/program-file.ts'
-import { command, type HooksUnderTest, hooksWith } from './support.ts'
+import { programFiles, programHashOf } from '../../src/hooks/program-files.ts'
+import { command, createTestHooks, type HooksUnderTest } from './support.ts'
 
 const allow = ''
 const handled = 'console.log(JSON.stringify({ decision: "handled" }))'
-const refused = (answers: readonly unknown[]) => JSON.stringify(answers).includes('"decision":"deny"')
+const isDenied = (answers: readonly unknown[]) => JSON.stringify(answers).includes('"decision":"deny"')
 
 function write(file: string, body: string): void {
   writeFileSync(file, `#!${process.execPath}\n${body}\n`)
@@ -19,8 +19,8 @@ function write(file: string, body: string): void {
 }
 
 /** A program for `command:*` that was accepted as it lies there. */
-function accepted(t: TestContext, body: string, more: Readonly<Record<string, unknown>> = {}) {
-  const hooks = hooksWith(t, { acceptsAll: false })
+function createAcceptedProgram(t: TestContext, body: string, more: Readonly<Record<string, unknown>> = {}) {
+  const hooks = createTestHooks(t, { acceptsAll: false })
   const file = join(hooks.home, 'gate.js')
   write(file, body)
   hooks.settings.hooks = { ...hooks.settings.hooks, 'command:*': [{ command: file, timeout: 10, ...more }] }
@@ -30,35 +30,35 @@ function accepted(t: TestContext, body: string, more: Readonly<Record<string, un
 }
 
 function accept(hooks: HooksUnderTest, file: string): void {
-  const program = fingerprintOf(programFiles(file, hooks.home))
+  const program = programHashOf(programFiles(file, hooks.home))
   writeConsents(hooks.home, [{ event: 'command:*', command: file, program }])
 }
 
-const ask = (hooks: HooksUnderTest, name = 'new', withinMs = 20_000) =>
+const collectDecisions = (hooks: HooksUnderTest, name = 'new', withinMs = 20_000) =>
   hooks.registry.emitCollect(`command:${name}`, command(name), withinMs)
 
 test('a program that was changed after it was accepted does not run until it is accepted again', async (t) => {
-  const { hooks, file } = accepted(t, handled)
-  assert.deepEqual(await ask(hooks), [{ decision: 'handled' }])
+  const { hooks, file } = createAcceptedProgram(t, handled)
+  assert.deepEqual(await collectDecisions(hooks), [{ decision: 'handled' }])
   utimesSync(file, 1, 1)
-  assert.deepEqual(await ask(hooks), [{ decision: 'handled' }], 'it is as it was')
+  assert.deepEqual(await collectDecisions(hooks), [{ decision: 'handled' }], 'it is as it was')
   write(file, `require('node:fs').writeFileSync('evil', ''); ${handled}`)
-  assert.deepEqual(await ask(hooks), [])
-  const { state, reason } = hooks.report('command:*/gate.js')
+  assert.deepEqual(await collectDecisions(hooks), [])
+  const { state, reason } = hooks.status('command:*/gate.js')
   assert.equal(state, 'not-accepted')
   assert.match(reason, /changed since it was accepted: hermes hooks accept command:\*\/gate\.js/)
   accept(hooks, file)
-  hooks.registry.reconfigured()
-  assert.deepEqual(await ask(hooks), [{ decision: 'handled' }])
-  assert.equal(hooks.report('command:*/gate.js').state, 'ready')
+  hooks.registry.applyConfig()
+  assert.deepEqual(await collectDecisions(hooks), [{ decision: 'handled' }])
+  assert.equal(hooks.status('command:*/gate.js').state, 'ready')
 })
 
 test('an acceptance that says nothing of the program holds whatever the program is', async (t) => {
-  const { hooks, file } = accepted(t, handled)
+  const { hooks, file } = createAcceptedProgram(t, handled)
   writeConsents(hooks.home, [{ event: 'command:*', command: file }])
-  hooks.registry.reconfigured()
+  hooks.registry.applyConfig()
   write(file, `${handled} // changed`)
-  assert.deepEqual(await ask(hooks), [{ decision: 'handled' }])
+  assert.deepEqual(await collectDecisions(hooks), [{ decision: 'handled' }])
 })
 
 test('a program counts by its path, and so does the script of an interpreter', () => {
@@ -75,21 +75,21 @@ test('a program counts by its path, and so does the script of an interpreter', (
 
 test('a gate that is to fail closed stays closed: changed, too slow for the command, or failing again and again', async (t) => {
   const strict = { fail_closed: true, matcher: 'new' }
-  const changed = accepted(t, allow, strict)
-  assert.deepEqual(await ask(changed.hooks), [])
+  const changed = createAcceptedProgram(t, allow, strict)
+  assert.deepEqual(await collectDecisions(changed.hooks), [])
   write(changed.file, `${allow} // changed`)
-  assert.ok(refused(await ask(changed.hooks)), 'changed')
+  assert.ok(isDenied(await collectDecisions(changed.hooks)), 'changed')
 
-  const slow = accepted(t, 'setInterval(() => undefined, 1000)', strict)
-  assert.ok(refused(await ask(slow.hooks, 'new', 100)), 'slow')
+  const slow = createAcceptedProgram(t, 'setInterval(() => undefined, 1000)', strict)
+  assert.ok(isDenied(await collectDecisions(slow.hooks, 'new', 100)), 'slow')
 
-  const failing = accepted(t, 'process.exit(1)', strict)
+  const failing = createAcceptedProgram(t, 'process.exit(1)', strict)
   for (let count = 0; count < 3; count++) failing.hooks.registry.emit('command:new', command('new'))
-  await failing.hooks.registry.settled(20_000)
-  assert.equal(failing.hooks.report('command:*/gate.js').state, 'set-aside')
-  assert.ok(refused(await ask(failing.hooks)), 'set aside')
-  assert.deepEqual(await ask(failing.hooks, 'status'), [], 'of other commands it says nothing')
+  await failing.hooks.registry.waitUntilIdle(20_000)
+  assert.equal(failing.hooks.status('command:*/gate.js').state, 'set-aside')
+  assert.ok(isDenied(await collectDecisions(failing.hooks)), 'set aside')
+  assert.deepEqual(await collectDecisions(failing.hooks, 'status'), [], 'of other commands it says nothing')
 
   failing.hooks.registry.pause('command:*/gate.js')
-  assert.deepEqual(await ask(failing.hooks), [], 'paused by a person')
+  assert.deepEqual(await collectDecisions(failing.hooks), [], 'paused by a person')
 })

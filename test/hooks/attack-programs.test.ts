@@ -5,20 +5,20 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import { runProgram } from '../../src/hooks/run-program.ts'
-import { gone, path } from '../hosts/support.ts'
+import { path, waitForExit } from '../hosts/support.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
 const node = process.execPath
 
 function run(cwd: string, code: string, timeoutMs = 20_000) {
-  return runProgram({ words: [node, '-e', code], input: 'x'.repeat(1_000_000), env: { PATH: path }, cwd, timeoutMs })
+  return runProgram({ argv: [node, '-e', code], input: 'x'.repeat(1_000_000), env: { PATH: path }, cwd, timeoutMs })
 }
 
 test('a program that writes without end is ended long before its time', async (t) => {
   const home = tempHome(t)
   for (const stream of [1, 2]) {
     const ended = await run(home, `for (;;) require('fs').writeSync(${stream}, 'x'.repeat(65536))`)
-    assert.match(ended.problem, /it wrote more than 16777216 bytes/)
+    assert.match(ended.failure, /it wrote more than 16777216 bytes/)
     assert.ok(ended.stdout.length <= 1_048_576 && ended.stderr.length <= 1_048_576)
   }
 })
@@ -31,8 +31,8 @@ test('what a program left behind finds its pipes closed, so nobody goes on readi
     require('node:fs').writeSync(1, child.pid + '\\n')
     process.exit()`
   const ended = await run(tempHome(t), left)
-  assert.deepEqual([ended.code, ended.problem], [0, ''])
-  await gone(Number.parseInt(ended.stdout, 10))
+  assert.deepEqual([ended.code, ended.failure], [0, ''])
+  await waitForExit(Number.parseInt(ended.stdout, 10))
 })
 
 test('a program that hangs is over at its time, with the child that holds its pipes open', async (t) => {
@@ -41,15 +41,15 @@ test('a program that hangs is over at its time, with the child that holds its pi
     require('node:fs').writeSync(1, child.pid + '\\n')
     setInterval(() => undefined, 1000)`
   const ended = await run(tempHome(t), holds, 1_500)
-  assert.equal(ended.problem, 'it was not done after 1500 ms')
-  await gone(Number.parseInt(ended.stdout, 10))
+  assert.equal(ended.failure, 'it was not done after 1500 ms')
+  await waitForExit(Number.parseInt(ended.stdout, 10))
 })
 
 test('a command that the system cannot even be asked to run has failed', async (t) => {
   const cwd = tempHome(t)
   const nothing = { input: '', env: {}, cwd, timeoutMs: 1_000 }
-  assert.match((await runProgram({ ...nothing, words: ['a\0b'] })).problem, /null bytes/)
-  assert.match((await runProgram({ ...nothing, words: ['true', 'x'.repeat(4_000_000)] })).problem, /E2BIG/)
+  assert.match((await runProgram({ ...nothing, argv: ['a\0b'] })).failure, /null bytes/)
+  assert.match((await runProgram({ ...nothing, argv: ['true', 'x'.repeat(4_000_000)] })).failure, /E2BIG/)
 })
 
 test('without file descriptors a program has failed, and the gateway goes on', (t) => {
@@ -57,8 +57,8 @@ test('without file descriptors a program has failed, and the gateway goes on', (
     import { openSync } from 'node:fs'
     import { runProgram } from ${JSON.stringify(new URL('../../src/hooks/run-program.ts', import.meta.url).href)}
     try { for (;;) openSync('/dev/null') } catch {}
-    const ended = await runProgram({ words: ['true'], input: '', env: {}, cwd: '/', timeoutMs: 1_000 })
-    console.log(ended.problem)`
+    const ended = await runProgram({ argv: ['true'], input: '', env: {}, cwd: '/', timeoutMs: 1_000 })
+    console.log(ended.failure)`
   const limited = ['-c', 'ulimit -n 100; exec "$@"', 'sh', node, '--input-type=module', '-e', script]
   const { stdout, status, stderr } = spawnSync('/bin/sh', limited, { encoding: 'utf8', cwd: tempHome(t) })
   assert.deepEqual([status, stderr], [0, ''])

@@ -3,21 +3,21 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { OpenTask } from '../../src/gateway/background.ts'
-import { createHookServices } from '../../src/gateway/hooks.ts'
+import { createHookServices } from '../../src/app/compose-hooks.ts'
+import type { OpenTask } from '../../src/flows/background-tasks.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { openStore } from '../kit/open-store.ts'
 
 test('one hook has fifty tasks at a time, those that are just being begun included', async (t) => {
   const open: OpenTask[] = []
   const services = createHookServices({
-    people: { accounts: () => [] },
+    accountDirectory: { list: () => [] },
     store: openStore(t).store,
     outbox: { prepare: () => assert.fail('nothing is sent') },
-    async startTask({ by }) {
+    async startTask({ requester }) {
       await new Promise((resolve) => setImmediate(resolve))
       const id = `bg_${open.length}`
-      open.push({ id, by: by.name, ageMs: 0 })
+      open.push({ id, by: requester.name, ageMs: 0 })
       return id
     },
     openTasks: () => open,

@@ -6,14 +6,14 @@ import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import { type TestContext, test } from 'node:test'
-import { agentStart, type HooksUnderTest, hooksWith } from './support.ts'
+import { agentStart, createTestHooks, type HooksUnderTest } from './support.ts'
 
 interface Delivery {
   readonly headers: IncomingMessage['headers']
   readonly body: Buffer
 }
 
-async function receiver(t: TestContext) {
+async function startReceiver(t: TestContext) {
   const deliveries: Delivery[] = []
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
@@ -27,39 +27,44 @@ async function receiver(t: TestContext) {
   return { deliveries, port: typeof address === 'object' && address !== null ? address.port : 0 }
 }
 
-async function told(t: TestContext, webhook: object, message: string, environment = {}): Promise<HooksUnderTest> {
+async function emitToWebhook(
+  t: TestContext,
+  webhook: object,
+  message: string,
+  environment = {},
+): Promise<HooksUnderTest> {
   const settings = { outbound: [{ name: 'ops', events: 'agent:start', ...webhook }] }
-  const hooks = hooksWith(t, { settings, environment })
+  const hooks = createTestHooks(t, { settings, environment })
   hooks.registry.discoverAndLoad()
   hooks.registry.emit('agent:start', agentStart(message))
-  assert.ok(await hooks.registry.settled(20_000))
+  assert.ok(await hooks.registry.waitUntilIdle(20_000))
   return hooks
 }
 
 test('a name and a password in an address are shown to the address alone', async (t) => {
-  const { deliveries, port } = await receiver(t)
-  const hooks = await told(t, { url: `http://ada:p%40ss-word@127.0.0.1:${port}/in` }, 'hello')
+  const { deliveries, port } = await startReceiver(t)
+  const hooks = await emitToWebhook(t, { url: `http://ada:p%40ss-word@127.0.0.1:${port}/in` }, 'hello')
   assert.equal(deliveries[0]?.headers.authorization, `Basic ${btoa('ada:p@ss-word')}`)
-  const closed = await told(t, { url: 'http://ada:p%40ss-word@127.0.0.1:1/in' }, 'hello')
-  assert.equal(closed.report('webhook/ops').failed, 1)
+  const closed = await emitToWebhook(t, { url: 'http://ada:p%40ss-word@127.0.0.1:1/in' }, 'hello')
+  assert.equal(closed.status('webhook/ops').failed, 1)
   for (const { log, registry } of [hooks, closed]) {
     assert.doesNotMatch(JSON.stringify([log.records, registry.list()]), /ss-word/)
   }
 })
 
 test('an empty secret is none: nothing is sent unsigned', async (t) => {
-  const { deliveries, port } = await receiver(t)
-  const hooks = await told(t, { url: `http://127.0.0.1:${port}/`, secret_env: 'OPS' }, 'hello', { OPS: '' })
-  assert.deepEqual([deliveries.length, hooks.report('webhook/ops').failed], [0, 1])
-  assert.match(hooks.report('webhook/ops').lastError?.text ?? '', /OPS.*is not set/)
-  const written = await told(t, { url: `http://127.0.0.1:${port}/`, secret: '' }, 'hello')
-  assert.deepEqual([deliveries.length, written.report('webhook/ops').failed], [0, 1])
+  const { deliveries, port } = await startReceiver(t)
+  const hooks = await emitToWebhook(t, { url: `http://127.0.0.1:${port}/`, secret_env: 'OPS' }, 'hello', { OPS: '' })
+  assert.deepEqual([deliveries.length, hooks.status('webhook/ops').failed], [0, 1])
+  assert.match(hooks.status('webhook/ops').lastError?.text ?? '', /OPS.*is not set/)
+  const written = await emitToWebhook(t, { url: `http://127.0.0.1:${port}/`, secret: '' }, 'hello')
+  assert.deepEqual([deliveries.length, written.status('webhook/ops').failed], [0, 1])
 })
 
 test('the signature is that of the very bytes, whatever letters they are made of', async (t) => {
-  const { deliveries, port } = await receiver(t)
+  const { deliveries, port } = await startReceiver(t)
   const secret = 'schlüssel 🔑'
-  await told(t, { url: `http://127.0.0.1:${port}/`, secret }, 'ünï 🎉 \ud800 \u2028 \u0000 "\\ 日本')
+  await emitToWebhook(t, { url: `http://127.0.0.1:${port}/`, secret }, 'ünï 🎉 \ud800 \u2028 \u0000 "\\ 日本')
   const [delivery] = deliveries
   assert.ok(delivery)
   const expected = createHmac('sha256', secret).update(delivery.body).digest('hex')

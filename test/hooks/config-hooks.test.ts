@@ -9,8 +9,8 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { writeConsents } from '../../src/hooks/consent.ts'
-import { shellWords } from '../../src/hooks/shell-words.ts'
-import { agentStart, command, type HooksUnderTest, hooksWith } from './support.ts'
+import { splitShellWords } from '../../src/hooks/shell-words.ts'
+import { agentStart, command, createTestHooks, type HooksUnderTest } from './support.ts'
 
 /** Programs are written in Node, so that they say the same everywhere. */
 function program(hooks: HooksUnderTest, name: string, body: string): string {
@@ -21,7 +21,7 @@ function program(hooks: HooksUnderTest, name: string, body: string): string {
 }
 
 function withCommand(t: TestContext, event: string, body: string, more: Readonly<Record<string, unknown>> = {}) {
-  const hooks = hooksWith(t, {})
+  const hooks = createTestHooks(t, {})
   hooks.settings.hooks = {
     ...hooks.settings.hooks,
     [event]: [{ command: program(hooks, 'hook.js', body), timeout: 10, ...more }],
@@ -30,7 +30,7 @@ function withCommand(t: TestContext, event: string, body: string, more: Readonly
   return hooks
 }
 
-const decide = (hooks: HooksUnderTest, name = 'new') =>
+const collectDecisions = (hooks: HooksUnderTest, name = 'new') =>
   hooks.registry.emitCollect(`command:${name}`, command(name, 'a "b" $HOME'), 20_000)
 
 test('a command line is split as a shell does, and nothing in it means anything else', () => {
@@ -46,7 +46,7 @@ test('a command line is split as a shell does, and nothing in it means anything 
     ['a \\', undefined],
     ['"" b', undefined],
   ]
-  for (const [text, expected] of words) assert.deepEqual(shellWords(text), expected, text)
+  for (const [text, expected] of words) assert.deepEqual(splitShellWords(text), expected, text)
 })
 
 test('a program is given the event as JSON, without a shell in between', async (t) => {
@@ -57,14 +57,14 @@ test('a program is given the event as JSON, without a shell in between', async (
        require('node:fs').writeFileSync('heard.json', text) })`,
   )
   hooks.registry.emit('agent:start', agentStart('$(touch evil) `touch evil`'))
-  await hooks.registry.settled(20_000)
+  await hooks.registry.waitUntilIdle(20_000)
   const heard = JSON.parse(readFileSync(join(hooks.home, 'heard.json'), 'utf8'))
   assert.deepEqual(
     [heard.hook_event_name, heard.tool_name, heard.session_id, heard.cwd, heard.extra.message],
     ['agent:start', null, 's1', hooks.home, '$(touch evil) `touch evil`'],
   )
   assert.ok(!existsSync(join(hooks.home, 'evil')))
-  const { kind, state, fired, failed, origin } = hooks.report('agent:start/hook.js')
+  const { kind, state, fired, failed, origin } = hooks.status('agent:start/hook.js')
   assert.deepEqual([kind, state, fired, failed, origin], ['command', 'ready', 1, 0, 'config'])
 })
 
@@ -75,34 +75,34 @@ test('a program says no: by its exit code, or in either form of JSON', async (t)
     ['console.log(JSON.stringify({ action: "block", message: "never" })); process.exitCode = 2', 'never'],
   ] as const) {
     const hooks = withCommand(t, 'command:*', body)
-    assert.deepEqual(await decide(hooks), [{ decision: 'deny', message }], body)
+    assert.deepEqual(await collectDecisions(hooks), [{ decision: 'deny', message }], body)
   }
 })
 
 test('a program that fails, hangs or talks nonsense lets things pass, unless it is to fail closed', async (t) => {
   for (const body of ['process.exit(1)', 'setInterval(() => undefined, 1000)', 'console.log("hello")']) {
     const open = withCommand(t, 'command:*', body, { timeout: 0.4 })
-    assert.deepEqual(await decide(open), [], body)
-    assert.equal(open.report('command:*/hook.js').failed, 1)
+    assert.deepEqual(await collectDecisions(open), [], body)
+    assert.equal(open.status('command:*/hook.js').failed, 1)
     const closed = withCommand(t, 'command:*', body, { timeout: 0.4, fail_closed: true })
-    const [answer] = await decide(closed)
+    const [answer] = await collectDecisions(closed)
     assert.match(JSON.stringify(answer), /"decision":"deny"/, body)
   }
 })
 
 test('a program that is not there is reported and set aside in the end', async (t) => {
-  const hooks = hooksWith(t, { settings: { 'agent:start': [{ command: '/nowhere/program' }] } })
+  const hooks = createTestHooks(t, { settings: { 'agent:start': [{ command: '/nowhere/program' }] } })
   hooks.registry.discoverAndLoad()
   for (let count = 0; count < 4; count++) hooks.registry.emit('agent:start', agentStart('x'))
-  await hooks.registry.settled(10_000)
-  const { state, fired, dropped, lastError } = hooks.report('agent:start/program')
+  await hooks.registry.waitUntilIdle(10_000)
+  const { state, fired, dropped, lastError } = hooks.status('agent:start/program')
   assert.deepEqual([state, fired, dropped], ['set-aside', 3, 1])
   assert.match(lastError?.text ?? '', /ENOENT/)
 })
 
 test('an event that cannot be written down costs that event alone', async (t) => {
-  const { url, deliveries } = await receiver(t)
-  const hooks = hooksWith(t, {
+  const { url, deliveries } = await startReceiver(t)
+  const hooks = createTestHooks(t, {
     settings: { 'agent:start': [{ command: 'true' }], outbound: [{ url, events: 'agent:start' }] },
   })
   hooks.registry.discoverAndLoad()
@@ -110,40 +110,40 @@ test('an event that cannot be written down costs that event alone', async (t) =>
   raw_event['self'] = raw_event
   hooks.registry.emit('agent:start', Object.assign(agentStart('x'), { raw_event }))
   hooks.registry.emit('agent:start', agentStart('y'))
-  assert.ok(await hooks.registry.settled(10_000))
+  assert.ok(await hooks.registry.waitUntilIdle(10_000))
   assert.equal(deliveries.length, 1)
-  assert.deepEqual([hooks.report('agent:start/true').failed, hooks.report('agent:start/true').fired], [1, 2])
+  assert.deepEqual([hooks.status('agent:start/true').failed, hooks.status('agent:start/true').fired], [1, 2])
 })
 
 test('a matcher chooses: the command, or else the platform, as a whole', async (t) => {
   const hooks = withCommand(t, 'command:*', 'console.log(JSON.stringify({ decision: "handled" }))', {
     matcher: 'new|st.*',
   })
-  assert.deepEqual(await decide(hooks), [{ decision: 'handled' }])
-  assert.deepEqual(await decide(hooks, 'status'), [{ decision: 'handled' }])
-  assert.deepEqual(await decide(hooks, 'renew'), [])
+  assert.deepEqual(await collectDecisions(hooks), [{ decision: 'handled' }])
+  assert.deepEqual(await collectDecisions(hooks, 'status'), [{ decision: 'handled' }])
+  assert.deepEqual(await collectDecisions(hooks, 'renew'), [])
 })
 
 test('what nobody has accepted does not run; accepted, it does without a restart', async (t) => {
-  const hooks = hooksWith(t, { acceptsAll: false })
+  const hooks = createTestHooks(t, { acceptsAll: false })
   const file = program(hooks, 'hook.js', 'console.log(JSON.stringify({ decision: "handled" }))')
   hooks.settings.hooks = { ...hooks.settings.hooks, 'command:*': [{ command: file }] }
   hooks.registry.discoverAndLoad()
-  assert.equal(hooks.report('command:*/hook.js').state, 'not-accepted')
-  assert.deepEqual(await decide(hooks), [])
+  assert.equal(hooks.status('command:*/hook.js').state, 'not-accepted')
+  assert.deepEqual(await collectDecisions(hooks), [])
   writeConsents(hooks.home, [{ event: 'command:new', command: file }])
-  hooks.registry.reconfigured()
-  assert.deepEqual(await decide(hooks), [], 'another event was accepted')
+  hooks.registry.applyConfig()
+  assert.deepEqual(await collectDecisions(hooks), [], 'another event was accepted')
   writeConsents(hooks.home, [{ event: 'command:*', command: file }])
-  hooks.registry.reconfigured()
-  assert.deepEqual(await decide(hooks), [{ decision: 'handled' }])
+  hooks.registry.applyConfig()
+  assert.deepEqual(await collectDecisions(hooks), [{ decision: 'handled' }])
   writeFileSync(join(hooks.home, 'shell-hooks-allowlist.json'), 'no JSON')
-  hooks.registry.reconfigured()
-  assert.deepEqual(await decide(hooks), [])
+  hooks.registry.applyConfig()
+  assert.deepEqual(await collectDecisions(hooks), [])
 })
 
 test('HERMES_SAFE_MODE leaves programs and addresses out, and folders in', (t) => {
-  const hooks = hooksWith(t, {
+  const hooks = createTestHooks(t, {
     environment: { HERMES_SAFE_MODE: '1' },
     settings: {
       'agent:start': [{ command: 'true' }],
@@ -164,7 +164,7 @@ interface Delivery {
 }
 
 /** Answers with these codes, then with 200. */
-async function receiver(t: TestContext, codes: readonly number[] = []) {
+async function startReceiver(t: TestContext, codes: readonly number[] = []) {
   const deliveries: Delivery[] = []
   const left = [...codes]
   const server = createServer(async (request, response) => {
@@ -182,17 +182,17 @@ async function receiver(t: TestContext, codes: readonly number[] = []) {
 }
 
 function withWebhook(t: TestContext, spec: Readonly<Record<string, unknown>>, environment = {}) {
-  const hooks = hooksWith(t, { environment, settings: { outbound: [{ name: 'ops', ...spec }] } })
+  const hooks = createTestHooks(t, { environment, settings: { outbound: [{ name: 'ops', ...spec }] } })
   hooks.registry.discoverAndLoad()
   return hooks
 }
 
 test('an address is told of the events it wants, signed', async (t) => {
-  const { url, deliveries } = await receiver(t)
+  const { url, deliveries } = await startReceiver(t)
   const hooks = withWebhook(t, { url, events: ['agent:*'], secret_env: 'HOOK_SECRET' }, { HOOK_SECRET: 'shh' })
   hooks.registry.emit('agent:start', agentStart('hello'))
   hooks.registry.emit('command:new', command('new'))
-  await hooks.registry.settled(10_000)
+  await hooks.registry.waitUntilIdle(10_000)
   assert.equal(deliveries.length, 1)
   const { headers, body } = deliveries[0] ?? { headers: {}, body: '' }
   const { hook_event_name, extra, delivery_id, timestamp } = JSON.parse(body)
@@ -202,7 +202,7 @@ test('an address is told of the events it wants, signed', async (t) => {
   assert.equal(headers['x-hermes-delivery'], 'd1')
   const signature = createHmac('sha256', 'shh').update(body).digest('hex')
   assert.equal(headers['x-hermes-signature-256'], `sha256=${signature}`)
-  const { description, state } = hooks.report('webhook/ops')
+  const { description, state } = hooks.status('webhook/ops')
   assert.deepEqual([description, state], [`POST ${new URL(url).origin}`, 'ready'])
 })
 
@@ -213,38 +213,38 @@ test('a server that fails is tried once more, one that refuses is not, a redirec
     [[400], 1, 1],
     [[302], 1, 1],
   ] as const) {
-    const { url, deliveries } = await receiver(t, codes)
+    const { url, deliveries } = await startReceiver(t, codes)
     const hooks = withWebhook(t, { url, events: 'agent:start' })
     hooks.registry.emit('agent:start', agentStart('x'))
-    await hooks.registry.settled(10_000)
-    assert.deepEqual([deliveries.length, hooks.report('webhook/ops').failed], [attempts, failures], String(codes))
+    await hooks.registry.waitUntilIdle(10_000)
+    assert.deepEqual([deliveries.length, hooks.status('webhook/ops').failed], [attempts, failures], String(codes))
     assert.equal(deliveries[0]?.headers['x-hermes-signature-256'], undefined)
   }
 })
 
 test('a secret that is not set is never replaced by no signature', async (t) => {
-  const { url, deliveries } = await receiver(t)
+  const { url, deliveries } = await startReceiver(t)
   const hooks = withWebhook(t, { url, events: 'agent:start', secret_env: 'HOOK_SECRET' })
   hooks.registry.emit('agent:start', agentStart('x'))
-  await hooks.registry.settled(10_000)
+  await hooks.registry.waitUntilIdle(10_000)
   assert.equal(deliveries.length, 0)
-  assert.match(hooks.report('webhook/ops').lastError?.text ?? '', /HOOK_SECRET.*not set/)
+  assert.match(hooks.status('webhook/ops').lastError?.text ?? '', /HOOK_SECRET.*not set/)
 })
 
 test('another configuration takes effect at once, and who stays keeps his counts', async (t) => {
-  const { url, deliveries } = await receiver(t)
+  const { url, deliveries } = await startReceiver(t)
   const hooks = withWebhook(t, { url, events: 'agent:start' })
   hooks.registry.emit('agent:start', agentStart('x'))
-  await hooks.registry.settled(10_000)
+  await hooks.registry.waitUntilIdle(10_000)
   const [first] = hooks.settings.hooks.outbound
   assert.ok(first !== undefined)
   hooks.settings.hooks = { ...hooks.settings.hooks, outbound: [first, { ...first, name: 'second' }] }
-  hooks.registry.reconfigured()
+  hooks.registry.applyConfig()
   hooks.registry.emit('agent:start', agentStart('y'))
-  await hooks.registry.settled(10_000)
+  await hooks.registry.waitUntilIdle(10_000)
   assert.equal(deliveries.length, 3)
-  assert.deepEqual([hooks.report('webhook/ops').fired, hooks.report('webhook/second').fired], [2, 1])
+  assert.deepEqual([hooks.status('webhook/ops').fired, hooks.status('webhook/second').fired], [2, 1])
   hooks.settings.hooks = { ...hooks.settings.hooks, outbound: [] }
-  hooks.registry.reconfigured()
+  hooks.registry.applyConfig()
   assert.deepEqual(hooks.registry.list(), [])
 })

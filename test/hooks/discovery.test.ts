@@ -30,21 +30,21 @@ function discover(
       { path: own, origin: 'shipped' },
       { path: root, origin: 'home' },
     ],
-    doubtAbout: () => undefined,
+    eventIssue: () => undefined,
   })
   return { ...found, root }
 }
 
 /** The reason why the only folder cannot be used. */
 function reason(t: TestContext, files: Files, prepare?: (root: string) => void): string {
-  const { hooks, unusable, root } = discover(t, files, prepare)
+  const { hooks, invalid, root } = discover(t, files, prepare)
   assert.deepEqual(hooks, [])
-  assert.equal(unusable.length, 1)
-  return unusable[0]?.reason.replaceAll(root, '<root>') ?? ''
+  assert.equal(invalid.length, 1)
+  return invalid[0]?.reason.replaceAll(root, '<root>') ?? ''
 }
 
 test('a folder with HOOK.yaml and a handler is a hook; the shipped ones come first, then by path', (t) => {
-  const { hooks, unusable } = discover(
+  const { hooks, invalid } = discover(
     t,
     {
       'b/HOOK.yaml': yaml,
@@ -67,14 +67,14 @@ test('a folder with HOOK.yaml and a handler is a hook; the shipped ones come fir
       ['b', 'python', 'home'],
     ],
   )
-  assert.deepEqual(unusable, [])
+  assert.deepEqual(invalid, [])
 })
 
 test('no folder of hooks at all is as good as an empty one', () => {
   const roots = [{ path: '/nowhere/hooks', origin: 'home' as const }]
-  assert.deepEqual(discoverHooks({ roots, doubtAbout: () => undefined }), {
+  assert.deepEqual(discoverHooks({ roots, eventIssue: () => undefined }), {
     hooks: [],
-    unusable: [],
+    invalid: [],
     warnings: [],
     folders: [],
   })
@@ -188,7 +188,7 @@ test('a folder or a file that everybody can write is refused, with what to do', 
 })
 
 test('links that lead nowhere or in circles, and files that cannot be read, harm nobody', (t) => {
-  const { hooks, unusable } = discover(t, { 'good/HOOK.yaml': yaml, 'good/handler.py': handler }, (root) => {
+  const { hooks, invalid } = discover(t, { 'good/HOOK.yaml': yaml, 'good/handler.py': handler }, (root) => {
     symlinkSync(join(root, 'nothing'), join(root, 'dangling'))
     symlinkSync(join(root, 'round'), join(root, 'round'))
     mkdirSync(join(root, 'half'))
@@ -199,5 +199,5 @@ test('links that lead nowhere or in circles, and files that cannot be read, harm
     hooks.map(({ id }) => id),
     ['good'],
   )
-  assert.deepEqual(unusable.map(({ id }) => id).sort(), ['half', 'round'])
+  assert.deepEqual(invalid.map(({ id }) => id).sort(), ['half', 'round'])
 })

@@ -3,22 +3,30 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { agentStart, command, hooksWith, hookYaml, pythonTeller, teller, withoutPython } from './support.ts'
+import {
+  agentStart,
+  command,
+  createTestHooks,
+  hookYaml,
+  pythonSendingHandler,
+  sendingHandler,
+  withoutPython,
+} from './support.ts'
 
 test('a handler in JavaScript hears the events it asked for and no others', async (t) => {
-  const hooks = hooksWith(t, {
-    files: { 'a/HOOK.yaml': hookYaml(['agent:start']), 'a/handler.js': teller() },
+  const hooks = createTestHooks(t, {
+    files: { 'a/HOOK.yaml': hookYaml(['agent:start']), 'a/handler.js': sendingHandler() },
   })
   hooks.registry.discoverAndLoad()
   hooks.registry.emit('gateway:startup', { platforms: [] })
   hooks.registry.emit('agent:start', agentStart('hello'))
-  assert.deepEqual(await hooks.sentAfter(1), [{ hook: 'a', target: 'there', text: 'agent:start hello' }])
-  await hooks.registry.settled(5_000)
-  assert.equal(hooks.report('a').fired, 1)
+  assert.deepEqual(await hooks.waitForSent(1), [{ hook: 'a', target: 'there', text: 'agent:start hello' }])
+  await hooks.registry.waitUntilIdle(5_000)
+  assert.equal(hooks.status('a').fired, 1)
 })
 
 test('a handler in TypeScript, as the default export and not asynchronous', async (t) => {
-  const hooks = hooksWith(t, {
+  const hooks = createTestHooks(t, {
     files: {
       'a/HOOK.yaml': hookYaml(['agent:start']),
       'a/handler.ts': `import type { HookEvents } from '#sdk'
@@ -29,16 +37,16 @@ test('a handler in TypeScript, as the default export and not asynchronous', asyn
   })
   hooks.registry.discoverAndLoad()
   hooks.registry.emit('agent:start', agentStart('hello'))
-  assert.deepEqual(await hooks.sentAfter(1), [{ hook: 'a', target: 'there', text: 'agent:start hello' }])
+  assert.deepEqual(await hooks.waitForSent(1), [{ hook: 'a', target: 'there', text: 'agent:start hello' }])
 })
 
 test('handlers in Python, plain and asynchronous, with two arguments and with three', {
   skip: withoutPython,
 }, async (t) => {
-  const hooks = hooksWith(t, {
+  const hooks = createTestHooks(t, {
     files: {
       'a/HOOK.yaml': hookYaml(['agent:start']),
-      'a/handler.py': pythonTeller(),
+      'a/handler.py': pythonSendingHandler(),
       'b/HOOK.yaml': hookYaml(['agent:start']),
       'b/handler.py':
         'def handle(event_type, context, services):\n    services.gateway.send("b", context["message"])\n',
@@ -48,7 +56,7 @@ test('handlers in Python, plain and asynchronous, with two arguments and with th
   })
   hooks.registry.discoverAndLoad()
   hooks.registry.emit('agent:start', agentStart('hello'))
-  const sent = await hooks.sentAfter(2)
+  const sent = await hooks.waitForSent(2)
   assert.deepEqual(sent.map(({ hook, text }) => `${hook} ${text}`).sort(), ['a agent:start hello', 'b hello'])
   assert.deepEqual(await hooks.registry.emitCollect('command:new', command('new', 'why'), 5_000), [
     { decision: 'deny', message: 'why' },
@@ -56,7 +64,7 @@ test('handlers in Python, plain and asynchronous, with two arguments and with th
 })
 
 test('one hook hears its events in their order, one at a time, whatever they take', async (t) => {
-  const hooks = hooksWith(t, {
+  const hooks = createTestHooks(t, {
     files: {
       'a/HOOK.yaml': hookYaml(['agent:start']),
       'a/handler.js': `let busy = false
@@ -73,24 +81,24 @@ test('one hook hears its events in their order, one at a time, whatever they tak
   const numbers = Array.from({ length: 100 }, (_, index) => String(index))
   for (const number of numbers) hooks.registry.emit('agent:start', agentStart(number))
   assert.deepEqual(
-    (await hooks.sentAfter(100)).map(({ text }) => text),
+    (await hooks.waitForSent(100)).map(({ text }) => text),
     numbers,
   )
 })
 
 test('a hook that is slow delays no other one', async (t) => {
-  const hooks = hooksWith(t, {
+  const hooks = createTestHooks(t, {
     files: {
       'slow/HOOK.yaml': hookYaml(['agent:start'], 'timeout_ms: 60000\n'),
       'slow/handler.js': 'export const handle = () => new Promise(() => undefined)',
       'quick/HOOK.yaml': hookYaml(['agent:start']),
-      'quick/handler.js': teller(),
+      'quick/handler.js': sendingHandler(),
     },
   })
   hooks.registry.discoverAndLoad()
   for (let count = 0; count < 20; count++) hooks.registry.emit('agent:start', agentStart(`${count}`))
-  await hooks.sentAfter(20)
-  assert.equal(hooks.report('slow').waiting, 19)
+  await hooks.waitForSent(20)
+  assert.equal(hooks.status('slow').waiting, 19)
 })
 
 test('each handler gets a copy of its own', async (t) => {
@@ -99,7 +107,7 @@ test('each handler gets a copy of its own', async (t) => {
     context.message = 'spoilt'
     context.tools?.push('spoilt')
   }`
-  const hooks = hooksWith(t, {
+  const hooks = createTestHooks(t, {
     files: {
       'a/HOOK.yaml': hookYaml(['agent:start']),
       'a/handler.js': spoil,
@@ -111,14 +119,14 @@ test('each handler gets a copy of its own', async (t) => {
   const context = agentStart('clean')
   hooks.registry.emit('agent:start', context)
   assert.deepEqual(
-    (await hooks.sentAfter(2)).map(({ text }) => text),
+    (await hooks.waitForSent(2)).map(({ text }) => text),
     ['clean', 'clean'],
   )
   assert.deepEqual(context, agentStart('clean'))
 })
 
 test('when a line is full, further events are dropped and counted, and it is said once', async (t) => {
-  const hooks = hooksWith(t, {
+  const hooks = createTestHooks(t, {
     files: {
       'a/HOOK.yaml': hookYaml(['agent:start'], 'timeout_ms: 60000\n'),
       'a/handler.js': 'export const handle = () => new Promise(() => undefined)',
@@ -126,8 +134,8 @@ test('when a line is full, further events are dropped and counted, and it is sai
   })
   hooks.registry.discoverAndLoad()
   for (let count = 0; count < 1_500; count++) hooks.registry.emit('agent:start', agentStart(`${count}`))
-  assert.equal(hooks.report('a').dropped, 500)
-  assert.equal(hooks.report('a').waiting, 1_000)
+  assert.equal(hooks.status('a').dropped, 500)
+  assert.equal(hooks.status('a').waiting, 1_000)
   assert.equal(hooks.log.records.filter(({ text }) => text.includes('is too slow')).length, 1)
 })
 
@@ -138,7 +146,7 @@ test('what handlers return is collected in their order, without nothings', async
       [`h${index}/handler.js`, `export const handle = async () => (${value})`],
     ]),
   )
-  const hooks = hooksWith(t, { files })
+  const hooks = createTestHooks(t, { files })
   hooks.registry.discoverAndLoad()
   const answers = await hooks.registry.emitCollect('command:new', command('new'), 5_000)
   assert.deepEqual(answers, [{ decision: 'allow' }, 'last', 7])
@@ -146,7 +154,7 @@ test('what handlers return is collected in their order, without nothings', async
 })
 
 test('whoever is late when answers are collected has no say, and still hears the event', async (t) => {
-  const hooks = hooksWith(t, {
+  const hooks = createTestHooks(t, {
     files: {
       'late/HOOK.yaml': hookYaml(['command:new']),
       'late/handler.js': `export const handle = async (event, context, { gateway, signal }) => {
@@ -162,82 +170,89 @@ test('whoever is late when answers are collected has no say, and still hears the
   // Both are loaded by now, so that the time is the handler's own.
   await hooks.registry.emitCollect('command:new', command('new'), 5_000)
   assert.deepEqual(await hooks.registry.emitCollect('command:new', command('new'), 50), ['quick'])
-  await hooks.sentAfter(2)
+  await hooks.waitForSent(2)
 })
 
 test('a subscription to an alias hears the command, by whatever name it was typed', async (t) => {
-  const hooks = hooksWith(t, {
-    files: { 'a/HOOK.yaml': hookYaml(['command:reset']), 'a/handler.js': teller() },
+  const hooks = createTestHooks(t, {
+    files: { 'a/HOOK.yaml': hookYaml(['command:reset']), 'a/handler.js': sendingHandler() },
   })
   hooks.registry.discoverAndLoad()
   hooks.registry.emit('command:new', command('new', '', 'reset'))
   hooks.registry.emit('command:new', command('new'))
-  await hooks.sentAfter(2)
+  await hooks.waitForSent(2)
   assert.equal(hooks.sent[0]?.text, 'command:new new')
 })
 
 test('without a hook for an event no process starts', async (t) => {
-  const hooks = hooksWith(t, {
+  const hooks = createTestHooks(t, {
     files: {
       'a/HOOK.yaml': hookYaml(['agent:end']),
-      'a/handler.js': teller(),
+      'a/handler.js': sendingHandler(),
       'b/HOOK.yaml': hookYaml(['agent:start'], 'requires_file: BOOT.md\n'),
-      'b/handler.js': teller(),
+      'b/handler.js': sendingHandler(),
     },
   })
   hooks.registry.discoverAndLoad()
   hooks.registry.emit('agent:start', agentStart('x'))
-  await hooks.registry.settled(5_000)
+  await hooks.registry.waitUntilIdle(5_000)
   assert.deepEqual(
     hooks.registry.processes().map(({ state }) => state),
     ['idle'],
   )
-  assert.equal(hooks.report('b').dropped, 0)
+  assert.equal(hooks.status('b').dropped, 0)
 })
 
 test('a hook that needs a file hears events as soon as the file is there', async (t) => {
-  const hooks = hooksWith(t, {
-    files: { 'a/HOOK.yaml': hookYaml(['agent:start'], 'requires_file: hooks/BOOT.md\n'), 'a/handler.js': teller() },
+  const hooks = createTestHooks(t, {
+    files: {
+      'a/HOOK.yaml': hookYaml(['agent:start'], 'requires_file: hooks/BOOT.md\n'),
+      'a/handler.js': sendingHandler(),
+    },
   })
   hooks.registry.discoverAndLoad()
   hooks.registry.emit('agent:start', agentStart('before'))
   hooks.write({ 'BOOT.md': 'boot' })
   hooks.registry.emit('agent:start', agentStart('after'))
   assert.deepEqual(
-    (await hooks.sentAfter(1)).map(({ text }) => text),
+    (await hooks.waitForSent(1)).map(({ text }) => text),
     ['agent:start after'],
   )
 })
 
 test('a hook that is switched off is listed and hears nothing', async (t) => {
-  const hooks = hooksWith(t, {
-    files: { 'a/HOOK.yaml': hookYaml(['agent:start'], 'enabled: false\n'), 'a/handler.js': teller() },
+  const hooks = createTestHooks(t, {
+    files: { 'a/HOOK.yaml': hookYaml(['agent:start'], 'enabled: false\n'), 'a/handler.js': sendingHandler() },
   })
   hooks.registry.discoverAndLoad()
   hooks.registry.emit('agent:start', agentStart('x'))
-  assert.ok(await hooks.registry.settled(1_000))
-  assert.deepEqual([hooks.report('a').state, hooks.hosts.length], ['disabled', 0])
+  assert.ok(await hooks.registry.waitUntilIdle(1_000))
+  assert.deepEqual([hooks.status('a').state, hooks.hosts.length], ['disabled', 0])
 })
 
 test('a hook that is paused hears nothing until it is resumed, also after a restart', async (t) => {
-  const hooks = hooksWith(t, { files: { 'a/HOOK.yaml': hookYaml(['agent:start']), 'a/handler.js': teller() } })
+  const hooks = createTestHooks(t, {
+    files: { 'a/HOOK.yaml': hookYaml(['agent:start']), 'a/handler.js': sendingHandler() },
+  })
   hooks.registry.discoverAndLoad()
   assert.equal(hooks.registry.pause('nobody'), false)
   assert.equal(hooks.registry.pause('a'), true)
   hooks.registry.emit('agent:start', agentStart('one'))
-  assert.equal(hooks.report('a').state, 'paused')
-  const again = hooksWith(t, { files: { 'a/HOOK.yaml': hookYaml(['agent:start']), 'a/handler.js': teller() } })
+  assert.equal(hooks.status('a').state, 'paused')
+  const again = createTestHooks(t, {
+    files: { 'a/HOOK.yaml': hookYaml(['agent:start']), 'a/handler.js': sendingHandler() },
+  })
   again.write({ '.state.json': '{"paused":["a"]}' })
   assert.equal(hooks.registry.resume('a'), true)
   hooks.registry.emit('agent:start', agentStart('two'))
   assert.deepEqual(
-    (await hooks.sentAfter(1)).map(({ text }) => text),
+    (await hooks.waitForSent(1)).map(({ text }) => text),
     ['agent:start two'],
   )
 })
 
 test('what a handler asks for in a wrong way is refused with a sentence it can read', async (t) => {
-  const hooks = hooksWith(t, {
+  const hooks = createTestHooks(t, {
     files: {
       'a/HOOK.yaml': hookYaml(['agent:start']),
       'a/handler.js': `export const handle = async (event, context, { gateway }) => {
@@ -252,7 +267,7 @@ test('what a handler asks for in a wrong way is refused with a sentence it can r
   })
   hooks.registry.discoverAndLoad()
   hooks.registry.emit('agent:start', agentStart('x'))
-  const said = (await hooks.sentAfter(4)).map(({ text }) => text)
+  const said = (await hooks.waitForSent(4)).map(({ text }) => text)
   assert.match(said[0] ?? '', /^send: expected a text as text, found an empty one$/)
   assert.match(said[1] ?? '', /^send: expected a text as target, found number$/)
   assert.match(said[2] ?? '', /^startAgent: maxIterations: /)
@@ -260,10 +275,12 @@ test('what a handler asks for in a wrong way is refused with a sentence it can r
 })
 
 test('everything is heard before the gateway stops, as far as there is time', async (t) => {
-  const hooks = hooksWith(t, { files: { 'a/HOOK.yaml': hookYaml(['agent:start']), 'a/handler.js': teller() } })
+  const hooks = createTestHooks(t, {
+    files: { 'a/HOOK.yaml': hookYaml(['agent:start']), 'a/handler.js': sendingHandler() },
+  })
   hooks.registry.discoverAndLoad()
   for (let count = 0; count < 50; count++) hooks.registry.emit('agent:start', agentStart(`${count}`))
-  assert.equal(await hooks.registry.settled(10_000), true)
+  assert.equal(await hooks.registry.waitUntilIdle(10_000), true)
   await hooks.registry.stop(0)
   assert.equal(hooks.sent.length, 50)
   hooks.registry.emit('agent:start', agentStart('too late'))

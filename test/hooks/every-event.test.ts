@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { sampleOf } from '../../src/hooks/samples.ts'
+import { sampleContext } from '../../src/hooks/sample-contexts.ts'
 import { brand } from '../../src/lib/brand.ts'
 import { hookEventNames } from '../../src/message/hook-events.ts'
 import { inboxFor } from '../inbox/support.ts'
@@ -12,11 +12,11 @@ import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 const seen = new Set<string>()
 
 /** Notes what was emitted: no name is unknown, and each event has the keys that hooks are promised, no more and no less. */
-function note({ events }: Pick<TestGateway, 'events'>): void {
+function recordEvents({ events }: Pick<TestGateway, 'events'>): void {
   for (const { name, context } of events) {
     seen.add(name)
     assert.ok(name.startsWith('command:') || hookEventNames.includes(name), name)
-    assert.deepEqual(keysOf(context), keysOf(sampleOf(name)), name)
+    assert.deepEqual(keysOf(context), keysOf(sampleContext(name)), name)
   }
 }
 
@@ -25,7 +25,7 @@ function keysOf(context: unknown): string[] {
 }
 
 /** What was told of one message or command, in order. */
-function told({ events }: Pick<TestGateway, 'events'>, ...families: string[]): string[] {
+function eventNames({ events }: Pick<TestGateway, 'events'>, ...families: string[]): string[] {
   return events.map(({ name }) => name).filter((name) => families.some((family) => name.startsWith(family)))
 }
 
@@ -34,23 +34,23 @@ function start(t: TestContext, options: Parameters<typeof startTestGateway>[1] =
 }
 
 test('the life of a gateway, a session and a turn', async (t) => {
-  const gateway = await start(t, { abilities: ['edit'] })
+  const gateway = await start(t, { capabilities: ['edit'] })
   await gateway.say('hello', { user: 'ada' })
-  await gateway.reply('You said: hello')
+  await gateway.waitForReply('You said: hello')
   await gateway.say('/new', { user: 'ada' })
-  await gateway.reply('New conversation')
-  const received = await gateway.event('message:received', { message: 'hello' })
+  await gateway.waitForReply('New conversation')
+  const received = await gateway.waitForEvent('message:received', { message: 'hello' })
   assert.equal(received.context['user_id'], 'ada')
-  const sent = await gateway.event('message:sent', { message: 'You said: hello' })
+  const sent = await gateway.waitForEvent('message:sent', { message: 'You said: hello' })
   assert.deepEqual([sent.context['kind'], sent.context['session_key']], ['reply', received.context['session_key']])
   assert.notEqual(sent.context['message_id'], '')
-  await gateway.event('message:sent', { kind: 'notice' })
+  await gateway.waitForEvent('message:sent', { kind: 'notice' })
   assert.equal(
     gateway.events.filter(({ context }) => context['message'] === 'You said: hello' && 'kind' in context).length,
     1,
   )
   await gateway.stop()
-  note(gateway)
+  recordEvents(gateway)
 })
 
 test('a conversation that gets too long', async (t) => {
@@ -61,36 +61,36 @@ test('a conversation that gets too long', async (t) => {
   })
   for (let times = 0; times < 3; times++) {
     await gateway.say(text)
-    await gateway.event('agent:end')
+    await gateway.waitForEvent('agent:end')
   }
-  const { context } = await gateway.event('session:compress')
+  const { context } = await gateway.waitForEvent('session:compress')
   assert.equal(context['in_place'], true)
-  note(gateway)
+  recordEvents(gateway)
 })
 
 test('a stranger', async (t) => {
   const gateway = await start(t, { config: { platforms: { fake: { allow_from: ['ada'] } } } })
   await gateway.say('let me in', { user: 'eve' }).catch(() => undefined)
-  const { context } = await gateway.event('message:refused', { user_id: 'eve' })
+  const { context } = await gateway.waitForEvent('message:refused', { user_id: 'eve' })
   assert.equal(context['message'], 'let me in')
   assert.notEqual(context['reason'], '')
-  note(gateway)
+  recordEvents(gateway)
 })
 
 test('a message that is delivered twice by its platform is told of once', async (t) => {
   const gateway = await start(t)
   await gateway.say('once', { id: 'm1' })
   await gateway.say('once', { id: 'm1' })
-  await gateway.reply('You said: once')
+  await gateway.waitForReply('You said: once')
   assert.equal(gateway.events.filter(({ name }) => name === 'message:received').length, 1)
 })
 
 test('a message that is edited and answered anew is told of once more', async (t) => {
   const gateway = await start(t, { config: { platforms: { fake: { edits: 'rerun' } } } })
   await gateway.say('one', { id: 'm1', user: 'ada' })
-  await gateway.reply('You said: one')
+  await gateway.waitForReply('You said: one')
   await gateway.platform.edit('m1', 'two', { user: 'ada' })
-  await gateway.reply('You said: two')
+  await gateway.waitForReply('You said: two')
   const received = gateway.events.filter(({ name }) => name === 'message:received')
   assert.deepEqual(
     received.map(({ context }) => [context['message'], context['user_id']]),
@@ -100,7 +100,7 @@ test('a message that is edited and answered anew is told of once more', async (t
     ],
   )
   assert.equal(received[0]?.context['session_key'], received[1]?.context['session_key'])
-  note(gateway)
+  recordEvents(gateway)
 })
 
 test('steps are counted on after a stop of the gateway, with the tools of the one before', async (t) => {
@@ -113,10 +113,10 @@ test('steps are counted on after a stop of the gateway, with the tools of the on
     model: () => ({ text: 'done' }),
   })
   await gateway.say('work')
-  await gateway.asked(2)
+  await gateway.modelRequest(2)
   await gateway.stop(AbortSignal.abort())
   await gateway.start()
-  await gateway.reply('done')
+  await gateway.waitForReply('done')
   const steps = gateway.events.filter(({ name }) => name === 'agent:step').map(({ context }) => context)
   assert.deepEqual(
     steps.map(({ iteration, tool_names }) => [iteration, tool_names]),
@@ -130,23 +130,23 @@ test('steps are counted on after a stop of the gateway, with the tools of the on
   assert.deepEqual(steps[3]?.['tools'], steps[2]?.['tools'])
   assert.match(JSON.stringify(steps[3]?.['tools']), /two/)
   assert.equal(new Set(steps.map(({ session_id }) => session_id)).size, 1)
-  note(gateway)
+  recordEvents(gateway)
 })
 
 test('a streamed answer and one in pieces are told of as people see them', async (t) => {
   const long = `${'word '.repeat(1_500)}end`
-  const gateway = await start(t, { abilities: ['edit'], replies: [{ text: 'in a draft' }, { text: long }] })
+  const gateway = await start(t, { capabilities: ['edit'], replies: [{ text: 'in a draft' }, { text: long }] })
   await gateway.say('one')
-  await gateway.event('message:sent', { message_full: 'in a draft', kind: 'reply' })
+  await gateway.waitForEvent('message:sent', { message_full: 'in a draft', kind: 'reply' })
   await gateway.say('two')
-  await gateway.reply(/word end/)
+  await gateway.waitForReply(/word end/)
   await gateway.stop()
   const sent = gateway.events.filter(({ name, context }) => name === 'message:sent' && context['kind'] === 'reply')
   const texts = sent.map(({ context }) => String(context['message_full']))
   assert.deepEqual(texts, ['in a draft', ...gateway.replies().slice(1)])
   assert.ok(texts.length > 2, 'it was to be cut into pieces')
   for (const { context } of sent) assert.ok([...String(context['message'])].length <= 500)
-  note(gateway)
+  recordEvents(gateway)
 })
 
 test('a turn that waits for its next try when /new comes is told to have ended', async (t) => {
@@ -154,83 +154,83 @@ test('a turn that waits for its next try when /new comes is told to have ended',
   const gateway = await start(t, {
     gateway: {
       // A fault that nobody foresaw, in the middle of the route.
-      probe(point) {
+      failpoint(point) {
         if (poisoned && point === 'agent:streaming') throw new TypeError('nobody foresaw this')
       },
     },
   })
   await gateway.say('poison', { user: 'ada' })
-  await gateway.logged('a turn could not go on')
+  await gateway.waitForLog('a turn could not go on')
   poisoned = false
   await gateway.say('/new', { user: 'ada' })
-  await gateway.event('session:reset')
+  await gateway.waitForEvent('session:reset')
   await gateway.say('next', { user: 'ada' })
-  await gateway.reply('You said: next')
+  await gateway.waitForReply('You said: next')
   const ends = gateway.events.filter(({ name, context }) => name === 'agent:end' && context['message'] === 'poison')
   const [begin] = gateway.events.filter(({ name }) => name === 'agent:start')
   assert.deepEqual(
     ends.map(({ context: { session_id, response } }) => [session_id, response]),
     [[begin?.context['session_id'], '']],
   )
-  note(gateway)
+  recordEvents(gateway)
 })
 
 test('an unknown command is a message and no command; no agent begins', async (t) => {
   const gateway = await start(t)
   await gateway.say('/nonsense')
-  await gateway.reply('Unknown command')
+  await gateway.waitForReply('Unknown command')
   await gateway.stop()
-  assert.deepEqual(told(gateway, 'message:received', 'command:', 'agent:'), ['message:received'])
+  assert.deepEqual(eventNames(gateway, 'message:received', 'command:', 'agent:'), ['message:received'])
 })
 
 test('an answer to a question is told of before the command that gave it', async (t) => {
   const gateway = await start(t, { config: { approvals: { destructive_slash_confirm: true } } })
   for (const answer of ['deny', 'approve']) {
     await gateway.say('/new')
-    await gateway.event('approval:requested')
+    await gateway.waitForEvent('approval:requested')
     await gateway.say(`/${answer}`)
-    await gateway.event(`command:${answer}`)
-    const names = told(gateway, 'approval:resolved', `command:${answer}`)
+    await gateway.waitForEvent(`command:${answer}`)
+    const names = eventNames(gateway, 'approval:resolved', `command:${answer}`)
     assert.deepEqual(names.slice(-2), ['approval:resolved', `command:${answer}`])
   }
-  await gateway.event('session:reset')
-  note(gateway)
+  await gateway.waitForEvent('session:reset')
+  recordEvents(gateway)
 })
 
 test('an answer that the platform never takes', async (t) => {
   const gateway = await start(t, { config: { outbox: { max_tries: 1 } } })
   gateway.platform.failNext('rejected', { times: 5 })
   await gateway.say('hello')
-  const { context } = await gateway.event('message:failed')
+  const { context } = await gateway.waitForEvent('message:failed')
   assert.match(String(context['error']), /told to fail: rejected/)
-  note(gateway)
+  recordEvents(gateway)
 })
 
 test('a question: answered, asked anew, and left alone', async (t) => {
   const gateway = await start(t, { config: { approvals: { destructive_slash_confirm: true } } })
   await gateway.say('hello')
-  await gateway.reply('You said: hello')
+  await gateway.waitForReply('You said: hello')
   await gateway.say('/new')
-  const asked = await gateway.event('approval:requested', { kind: 'slash-confirm' })
+  const asked = await gateway.waitForEvent('approval:requested', { kind: 'slash-confirm' })
   await gateway.say('/new')
-  await gateway.event('approval:resolved', { approval_id: asked.context['approval_id'], outcome: 'replaced' })
+  await gateway.waitForEvent('approval:resolved', { approval_id: asked.context['approval_id'], outcome: 'replaced' })
   await gateway.say('/approve')
-  await gateway.event('approval:resolved', { outcome: 'answered' })
-  await gateway.event('session:reset')
-  note(gateway)
+  await gateway.waitForEvent('approval:resolved', { outcome: 'answered' })
+  await gateway.waitForEvent('session:reset')
+  recordEvents(gateway)
 
   const hasty = await start(t, { config: { approvals: { destructive_slash_confirm: true, timeout: 0.05 } } })
   await hasty.say('/new')
-  await hasty.event('approval:resolved', { outcome: 'expired', answer: '' })
+  await hasty.waitForEvent('approval:resolved', { outcome: 'expired', answer: '' })
 })
 
 test('a reaction, given and taken back', async (t) => {
   const gateway = await start(t)
   await gateway.say('hello', { id: 'm1' })
-  await gateway.reply('You said: hello')
+  await gateway.waitForReply('You said: hello')
   await gateway.platform.react('m1', '👍')
-  await gateway.event('reaction:added', { reaction: '👍' })
-  note(gateway)
+  await gateway.waitForEvent('reaction:added', { reaction: '👍' })
+  recordEvents(gateway)
 
   const { inbox, emitted } = inboxFor(t)
   const source = { platform: 'chat', account: 'default', chatId: 'c', chatType: 'dm' as const, userId: 'u' }

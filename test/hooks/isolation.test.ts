@@ -3,12 +3,20 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { agentStart, hooksWith, hookYaml, python, pythonTeller, teller, withoutPython } from './support.ts'
+import {
+  agentStart,
+  createTestHooks,
+  hookYaml,
+  python,
+  pythonSendingHandler,
+  sendingHandler,
+  withoutPython,
+} from './support.ts'
 
 const start = hookYaml(['agent:start'], 'timeout_ms: 300\n')
 
 /** Beside a well-behaved one, which must hear everything that is emitted while the other is not busy dying. */
-const faults: Readonly<Record<string, string>> = {
+const misbehaviours: Readonly<Record<string, string>> = {
   throws: 'throw new Error("broken")',
   'rejects without being awaited': 'void Promise.reject(new Error("leaked")); throw new Error("broken")',
   hangs: 'await new Promise(() => undefined)',
@@ -22,15 +30,15 @@ const faults: Readonly<Record<string, string>> = {
     '(await import("node:fs")).writeSync(4, "garbage\\n"); await new Promise(() => undefined)',
 }
 
-for (const [what, body] of Object.entries(faults)) {
+for (const [what, body] of Object.entries(misbehaviours)) {
   test(`a handler that ${what} is set aside after three times, and its neighbour works on`, async (t) => {
-    const hooks = hooksWith(t, {
+    const hooks = createTestHooks(t, {
       limits: { memoryMb: 48 },
       files: {
         'bad/HOOK.yaml': hookYaml(['command:new'], 'timeout_ms: 300\n'),
         'bad/handler.js': `export const handle = async () => {\n${body}\n}`,
         'good/HOOK.yaml': start,
-        'good/handler.js': teller(),
+        'good/handler.js': sendingHandler(),
       },
     })
     hooks.registry.discoverAndLoad()
@@ -38,34 +46,34 @@ for (const [what, body] of Object.entries(faults)) {
     for (let attempt = 1; attempt <= 4; attempt++) {
       assert.deepEqual(await hooks.registry.emitCollect('command:new', context, 60_000), [])
       hooks.registry.emit('agent:start', agentStart(`${attempt}`))
-      await hooks.sentAfter(attempt)
+      await hooks.waitForSent(attempt)
       // It has sent, but has it ended? What takes its process along now would count as its failure.
-      await hooks.registry.settled(20_000)
+      await hooks.registry.waitUntilIdle(20_000)
     }
-    const { state, reason, fired, failed, dropped, lastError } = hooks.report('bad')
+    const { state, reason, fired, failed, dropped, lastError } = hooks.status('bad')
     assert.deepEqual([state, reason], ['set-aside', 'it failed 3 times in a row'])
     assert.deepEqual([fired, failed, dropped], [3, 3, 1])
     assert.equal(lastError?.event, 'command:new')
-    assert.equal(hooks.report('good').state, 'ready')
-    assert.equal(hooks.report('good').failed, 0)
+    assert.equal(hooks.status('good').state, 'ready')
+    assert.equal(hooks.status('good').failed, 0)
   })
 }
 
 test('one that has ended its process twice gets one of its own', async (t) => {
-  const hooks = hooksWith(t, {
+  const hooks = createTestHooks(t, {
     files: {
       'bad/HOOK.yaml': hookYaml(['command:new']),
       'bad/handler.js': 'export const handle = () => process.exit(1)',
       'good/HOOK.yaml': start,
-      'good/handler.js': teller(),
+      'good/handler.js': sendingHandler(),
     },
   })
   hooks.registry.discoverAndLoad()
   const context = { platform: 'fake', user_id: 'ada', command: 'new', args: '', raw_command: 'new', raw_args: '' }
   for (let attempt = 0; attempt < 2; attempt++) await hooks.registry.emitCollect('command:new', context, 60_000)
-  await hooks.log.line(/it gets one of its own/)
+  await hooks.log.waitForLine(/it gets one of its own/)
   hooks.registry.emit('agent:start', agentStart('x'))
-  await hooks.sentAfter(1)
+  await hooks.waitForSent(1)
   assert.deepEqual(
     hooks.registry
       .processes()
@@ -73,11 +81,11 @@ test('one that has ended its process twice gets one of its own', async (t) => {
       .sort(),
     ['node', 'node: bad'],
   )
-  assert.equal(hooks.report('bad').kills, 2)
+  assert.equal(hooks.status('bad').kills, 2)
 })
 
 test('calls of others that were in flight at a kill count as failed and are not repeated', async (t) => {
-  const hooks = hooksWith(t, {
+  const hooks = createTestHooks(t, {
     files: {
       'victim/HOOK.yaml': hookYaml(['agent:start'], 'timeout_ms: 60000\n'),
       'victim/handler.js': `export const handle = async (event, context, { gateway }) => {
@@ -90,22 +98,22 @@ test('calls of others that were in flight at a kill count as failed and are not 
   })
   hooks.registry.discoverAndLoad()
   hooks.registry.emit('agent:start', agentStart('first'))
-  await hooks.sentAfter(1)
+  await hooks.waitForSent(1)
   const context = { platform: 'fake', user_id: 'ada', command: 'new', args: '', raw_command: 'new', raw_args: '' }
   await hooks.registry.emitCollect('command:new', context, 60_000)
   hooks.registry.emit('agent:start', agentStart('second'))
-  await hooks.sentAfter(2)
-  await hooks.registry.settled(10_000)
+  await hooks.waitForSent(2)
+  await hooks.registry.waitUntilIdle(10_000)
   assert.deepEqual(
     hooks.sent.map(({ text }) => text),
     ['first', 'second'],
   )
-  const { failed, kills, state } = hooks.report('victim')
+  const { failed, kills, state } = hooks.status('victim')
   assert.deepEqual([failed, kills, state], [1, 0, 'ready'])
 })
 
 test('a success in between ends the row of failures', async (t) => {
-  const hooks = hooksWith(t, {
+  const hooks = createTestHooks(t, {
     files: {
       'a/HOOK.yaml': start,
       'a/handler.js': `export const handle = (event, { message }) => { if (message !== 'fine') throw new Error('broken') }`,
@@ -113,12 +121,12 @@ test('a success in between ends the row of failures', async (t) => {
   })
   hooks.registry.discoverAndLoad()
   for (const message of ['x', 'x', 'fine', 'x', 'x']) hooks.registry.emit('agent:start', agentStart(message))
-  await hooks.registry.settled(10_000)
-  assert.deepEqual([hooks.report('a').state, hooks.report('a').failed], ['ready', 4])
+  await hooks.registry.waitUntilIdle(10_000)
+  assert.deepEqual([hooks.status('a').state, hooks.status('a').failed], ['ready', 4])
 })
 
 test('one that was set aside is resumed by hand', async (t) => {
-  const hooks = hooksWith(t, {
+  const hooks = createTestHooks(t, {
     files: {
       'a/HOOK.yaml': start,
       'a/handler.js': `export const handle = async (event, { message }, { gateway }) => {
@@ -129,16 +137,16 @@ test('one that was set aside is resumed by hand', async (t) => {
   })
   hooks.registry.discoverAndLoad()
   for (let count = 0; count < 5; count++) hooks.registry.emit('agent:start', agentStart('bad'))
-  await hooks.registry.settled(10_000)
-  assert.deepEqual([hooks.report('a').state, hooks.report('a').dropped], ['set-aside', 2])
+  await hooks.registry.waitUntilIdle(10_000)
+  assert.deepEqual([hooks.status('a').state, hooks.status('a').dropped], ['set-aside', 2])
   hooks.registry.resume('a')
   hooks.registry.emit('agent:start', agentStart('good'))
-  await hooks.sentAfter(1)
-  assert.equal(hooks.report('a').state, 'ready')
+  await hooks.waitForSent(1)
+  assert.equal(hooks.status('a').state, 'ready')
 })
 
 test('a handler that cannot be loaded says where its mistake is, at the first event', async (t) => {
-  const hooks = hooksWith(t, {
+  const hooks = createTestHooks(t, {
     files: {
       'a/HOOK.yaml': start,
       'a/handler.ts': 'export const handle = () => {\n  const x: = 1\n}\n',
@@ -148,24 +156,24 @@ test('a handler that cannot be loaded says where its mistake is, at the first ev
   })
   hooks.registry.discoverAndLoad()
   hooks.registry.emit('agent:start', agentStart('x'))
-  await hooks.registry.settled(10_000)
-  assert.match(hooks.report('a').lastError?.text ?? '', /handler\.ts:2/)
-  assert.match(hooks.report('b').lastError?.text ?? '', /expected `export function handle`/)
-  assert.deepEqual([hooks.report('a').state, hooks.report('a').reason], ['set-aside', 'it cannot be loaded'])
+  await hooks.registry.waitUntilIdle(10_000)
+  assert.match(hooks.status('a').lastError?.text ?? '', /handler\.ts:2/)
+  assert.match(hooks.status('b').lastError?.text ?? '', /expected `export function handle`/)
+  assert.deepEqual([hooks.status('a').state, hooks.status('a').reason], ['set-aside', 'it cannot be loaded'])
 })
 
 test('handlers in Python that exit, spin or throw are set aside; their neighbour works on', {
   skip: withoutPython,
 }, async (t) => {
   const bad = (body: string) => `import os, sys, time\ndef handle(event_type, context):\n    ${body}\n`
-  const hooks = hooksWith(t, {
+  const hooks = createTestHooks(t, {
     files: {
       'exits/HOOK.yaml': hookYaml(['command:new']),
       'exits/handler.py': bad('os._exit(3)'),
       'throws/HOOK.yaml': hookYaml(['command:status']),
       'throws/handler.py': bad('raise ValueError("broken")'),
       'good/HOOK.yaml': start,
-      'good/handler.py': pythonTeller(),
+      'good/handler.py': pythonSendingHandler(),
     },
   })
   hooks.registry.discoverAndLoad()
@@ -174,49 +182,49 @@ test('handlers in Python that exit, spin or throw are set aside; their neighbour
     await hooks.registry.emitCollect('command:new', context, 60_000)
     await hooks.registry.emitCollect('command:status', context, 60_000)
     hooks.registry.emit('agent:start', agentStart(`${attempt}`))
-    await hooks.sentAfter(attempt)
-    await hooks.registry.settled(20_000)
+    await hooks.waitForSent(attempt)
+    await hooks.registry.waitUntilIdle(20_000)
   }
-  assert.equal(hooks.report('exits').state, 'set-aside')
-  assert.match(hooks.report('throws').lastError?.text ?? '', /ValueError: broken/)
-  assert.deepEqual([hooks.report('good').state, hooks.report('good').failed], ['ready', 0])
+  assert.equal(hooks.status('exits').state, 'set-aside')
+  assert.match(hooks.status('throws').lastError?.text ?? '', /ValueError: broken/)
+  assert.deepEqual([hooks.status('good').state, hooks.status('good').failed], ['ready', 0])
 })
 
 test('without Python its hooks are listed as unavailable, and the rest runs', async (t) => {
-  const hooks = hooksWith(t, {
+  const hooks = createTestHooks(t, {
     settings: { python: '/nowhere/python3' },
     files: {
       'a/HOOK.yaml': start,
-      'a/handler.py': pythonTeller(),
+      'a/handler.py': pythonSendingHandler(),
       'b/HOOK.yaml': start,
-      'b/handler.js': teller(),
+      'b/handler.js': sendingHandler(),
     },
   })
   hooks.registry.discoverAndLoad()
   for (let count = 0; count < 5; count++) hooks.registry.emit('agent:start', agentStart('x'))
-  await hooks.sentAfter(5)
-  await hooks.registry.settled(10_000)
-  assert.equal(hooks.report('a').state, 'unavailable')
-  assert.match(hooks.report('a').reason, /nowhere/)
-  assert.deepEqual([hooks.report('a').fired, hooks.report('a').dropped], [1, 4])
+  await hooks.waitForSent(5)
+  await hooks.registry.waitUntilIdle(10_000)
+  assert.equal(hooks.status('a').state, 'unavailable')
+  assert.match(hooks.status('a').reason, /nowhere/)
+  assert.deepEqual([hooks.status('a').fired, hooks.status('a').dropped], [1, 4])
 })
 
 test('when Python is there again, its hooks run again', { skip: withoutPython }, async (t) => {
   let now = 1_000
-  const hooks = hooksWith(t, {
+  const hooks = createTestHooks(t, {
     settings: { python: '/nowhere/python3' },
     clock: () => now,
-    files: { 'a/HOOK.yaml': start, 'a/handler.py': pythonTeller() },
+    files: { 'a/HOOK.yaml': start, 'a/handler.py': pythonSendingHandler() },
   })
   hooks.registry.discoverAndLoad()
   hooks.registry.emit('agent:start', agentStart('lost'))
-  await hooks.registry.settled(10_000)
+  await hooks.registry.waitUntilIdle(10_000)
   hooks.settings.hooks = { ...hooks.settings.hooks, python: python ?? 'python3' }
-  hooks.registry.reconfigured()
+  hooks.registry.applyConfig()
   now += 60_000
   hooks.registry.emit('agent:start', agentStart('heard'))
   assert.deepEqual(
-    (await hooks.sentAfter(1)).map(({ text }) => text),
+    (await hooks.waitForSent(1)).map(({ text }) => text),
     ['agent:start heard'],
   )
 })

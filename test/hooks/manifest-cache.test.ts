@@ -6,7 +6,7 @@ import { parseHookManifest } from '../../src/hooks/manifest.ts'
 import { createManifestReader } from '../../src/hooks/manifest-cache.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { tempHome } from '../kit/temp-home.ts'
-import { hooksWith, hookYaml, teller } from './support.ts'
+import { createTestHooks, hookYaml, sendingHandler } from './support.ts'
 
 const full = `name: everything
 description: as it was written
@@ -17,14 +17,14 @@ env: [TOKEN]
 priority: -3
 requires_file: BOOT.md
 `
-const rules = { folder: 'folder', doubtAbout: (event: string) => (event === 'agent:odd' ? 'odd' : undefined) }
+const rules = { folder: 'folder', eventIssue: (event: string) => (event === 'agent:odd' ? 'odd' : undefined) }
 
 /** A file in which everything that was read has another description: who gives that one has not parsed. */
 function keptFile(t: TestContext, ...texts: string[]): string {
   const file = join(tempHome(t), 'cache', 'hooks.json')
   const reader = createManifestReader(file, silentLog)
   for (const text of texts) reader.read(text, 'HOOK.yaml', rules)
-  reader.keep()
+  reader.save()
   const kept = readFileSync(file, 'utf8')
   writeFileSync(file, kept.replaceAll('"description":"as it was written"', '"description":"as it was kept"'))
   return file
@@ -32,7 +32,7 @@ function keptFile(t: TestContext, ...texts: string[]): string {
 
 function descriptionIn(file: string, text: string, folder = 'folder'): string {
   const check = createManifestReader(file, silentLog).read(text, 'HOOK.yaml', { ...rules, folder })
-  return check.ok ? check.manifest.description : assert.fail(check.problems.join())
+  return check.ok ? check.manifest.description : assert.fail(check.issues.join())
 }
 
 test('a manifest that was read before is not read again, and says the same', (t) => {
@@ -40,7 +40,7 @@ test('a manifest that was read before is not read again, and says the same', (t)
   const plain = 'events: agent:end\n'
   const first = createManifestReader(file, silentLog)
   const checks = [full, plain].map((text) => first.read(text, 'HOOK.yaml', rules))
-  first.keep()
+  first.save()
   assert.equal(statSync(file).mode & 0o777, 0o600)
   const second = createManifestReader(file, silentLog)
   assert.deepEqual(
@@ -82,7 +82,7 @@ test('what is odd or wrong is said at every start', (t) => {
     const reader = createManifestReader(file, silentLog)
     assert.deepEqual(reader.read(text, 'HOOK.yaml', rules), parseHookManifest(text, 'HOOK.yaml', rules))
   }
-  const doubtful = { ...rules, doubtAbout: () => 'no longer emitted' }
+  const doubtful = { ...rules, eventIssue: () => 'no longer emitted' }
   const check = createManifestReader(keptFile(t, full), silentLog).read(full, 'HOOK.yaml', doubtful)
   assert.deepEqual(check, parseHookManifest(full, 'HOOK.yaml', doubtful))
 })
@@ -94,7 +94,7 @@ test('a file that cannot be written costs nothing but a word', (t) => {
   const log = { ...silentLog, warn: (_fields: object, text: string) => void warnings.push(text) }
   const reader = createManifestReader(join(home, 'cache', 'hooks.json'), log)
   assert.equal(reader.read(full, 'HOOK.yaml', rules).ok, true)
-  reader.keep()
+  reader.save()
   assert.equal(warnings.length, 1)
 })
 
@@ -102,13 +102,15 @@ test('hooks that are gone are forgotten', (t) => {
   const file = keptFile(t, full, 'events: agent:end\n')
   const reader = createManifestReader(file, silentLog)
   reader.read(full, 'HOOK.yaml', rules)
-  reader.keep()
+  reader.save()
   const kept = readFileSync(file, 'utf8')
   assert.deepEqual([kept.includes('command:*'), kept.includes('agent:end')], [true, false])
 })
 
 test('a gateway that follows its hooks keeps what it read; a command that only looks keeps nothing', (t) => {
-  const hooks = hooksWith(t, { files: { 'a/HOOK.yaml': hookYaml(['agent:start']), 'a/handler.js': teller() } })
+  const hooks = createTestHooks(t, {
+    files: { 'a/HOOK.yaml': hookYaml(['agent:start']), 'a/handler.js': sendingHandler() },
+  })
   const file = join(hooks.home, 'cache', 'hooks.json')
   hooks.registry.discoverAndLoad()
   assert.equal(existsSync(file), false)

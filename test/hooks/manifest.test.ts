@@ -5,14 +5,14 @@ import { parseHookManifest } from '../../src/hooks/manifest.ts'
 function parse(text: string) {
   return parseHookManifest(text, 'HOOK.yaml', {
     folder: 'my-hook',
-    doubtAbout: (event) => (event === 'agent:ended' ? 'no such event' : undefined),
+    eventIssue: (event) => (event === 'agent:ended' ? 'no such event' : undefined),
   })
 }
 
-function problems(text: string): readonly string[] {
+function issuesIn(text: string): readonly string[] {
   const check = parse(text)
   assert.ok(!check.ok, 'it was accepted')
-  return check.problems
+  return check.issues
 }
 
 test('what a manifest leaves out has its default; its name is that of the folder', () => {
@@ -42,7 +42,7 @@ test('every key is read; unknown ones are left alone', () => {
 
 test('all problems are told at once, each with its line and column, in the order of the file', () => {
   assert.deepEqual(
-    problems('name: a/b\nevents:\n  - agent:start\n  - 7\nenabled: maybe\ntimeout_ms: 0\nenv: [A-B]\n'),
+    issuesIn('name: a/b\nevents:\n  - agent:start\n  - 7\nenabled: maybe\ntimeout_ms: 0\nenv: [A-B]\n'),
     [
       'HOOK.yaml:1:7: name: expected a name of at most 64 letters, digits, spaces and . _ - without / or \\, found "a/b"',
       'HOOK.yaml:4:5: events.1: expected a text, found 7',
@@ -54,32 +54,32 @@ test('all problems are told at once, each with its line and column, in the order
 })
 
 test('a manifest without events, or that is no mapping, says what was expected', () => {
-  assert.match(String(problems('name: x\n')), /^HOOK\.yaml:1:1: events: expected a list of events, .* found nothing$/)
-  assert.match(String(problems('name: x\nevents: []\n')), /^HOOK\.yaml:2:9: events: expected at least one event/)
-  assert.match(String(problems('- a\n')), /expected the keys name, description and events, found a list$/)
-  assert.match(String(problems('')), /expected the keys name, description and events, found nothing$/)
+  assert.match(String(issuesIn('name: x\n')), /^HOOK\.yaml:1:1: events: expected a list of events, .* found nothing$/)
+  assert.match(String(issuesIn('name: x\nevents: []\n')), /^HOOK\.yaml:2:9: events: expected at least one event/)
+  assert.match(String(issuesIn('- a\n')), /expected the keys name, description and events, found a list$/)
+  assert.match(String(issuesIn('')), /expected the keys name, description and events, found nothing$/)
 })
 
 test('names that are paths, and files outside of the home, are refused', () => {
   for (const name of ['..', '.', '../x', 'a\\b', '/etc', '"a\\0b"', "''"]) {
-    assert.match(String(problems(`name: ${name}\nevents: [x:y]\n`)), /name: expected a name/, name)
+    assert.match(String(issuesIn(`name: ${name}\nevents: [x:y]\n`)), /name: expected a name/, name)
   }
   for (const file of ['/etc/passwd', '../secrets', 'a/../../b', '..']) {
-    assert.match(String(problems(`events: [x:y]\nrequires_file: ${file}\n`)), /expected a path within the home/, file)
+    assert.match(String(issuesIn(`events: [x:y]\nrequires_file: ${file}\n`)), /expected a path within the home/, file)
   }
 })
 
 test('broken YAML and YAML bombs are named with their place', () => {
-  assert.match(String(problems('events: [a\nname: b: c\n')), /^HOOK\.yaml:\d+:\d+: /)
+  assert.match(String(issuesIn('events: [a\nname: b: c\n')), /^HOOK\.yaml:\d+:\d+: /)
   const bomb = ['a0: &a0 [x, x, x, x, x, x, x, x, x]']
   for (let level = 1; level < 9; level++) bomb.push(`a${level}: &a${level} [${`*a${level - 1}, `.repeat(9)}]`)
-  assert.match(String(problems(`${bomb.join('\n')}\nevents: [a:b]\n`)), /too many values/)
-  assert.match(String(problems(`events: ${'['.repeat(100)}`)), /nested deeper/)
+  assert.match(String(issuesIn(`${bomb.join('\n')}\nevents: [a:b]\n`)), /too many values/)
+  assert.match(String(issuesIn(`events: ${'['.repeat(100)}`)), /nested deeper/)
 })
 
 test('of a thousand wrong values the first fifty are told', () => {
   const wrong = `events: agent:start\nenv:\n${'  - 1\n'.repeat(1_000)}`
-  const found = problems(wrong)
+  const found = issuesIn(wrong)
   assert.equal(found.length, 50)
   assert.match(found[0] ?? '', /^HOOK\.yaml:3:5: env\.0: /)
 })

@@ -3,25 +3,25 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { command, hooksWith, hookYaml } from './support.ts'
+import { command, createTestHooks, hookYaml } from './support.ts'
 
-function answering(word: string): string {
+function returningHandler(word: string): string {
   return `let count = 0; export const handle = (event) => '${word}' + ++count`
 }
 
 test('those of the exact event come first, then those of the family; whoever wants both is asked twice', async (t) => {
-  const { registry } = hooksWith(t, {
+  const { registry } = createTestHooks(t, {
     files: {
       'a/HOOK.yaml': hookYaml(['command:*']),
-      'a/handler.js': answering('a'),
+      'a/handler.js': returningHandler('a'),
       'b/HOOK.yaml': hookYaml(['command:*', 'command:reset']),
-      'b/handler.js': answering('b'),
+      'b/handler.js': returningHandler('b'),
       'c/HOOK.yaml': hookYaml(['command:new']),
-      'c/handler.js': answering('c'),
+      'c/handler.js': returningHandler('c'),
       'd/HOOK.yaml': hookYaml(['command:status', 'session:*']),
-      'd/handler.js': answering('d'),
+      'd/handler.js': returningHandler('d'),
       'e/HOOK.yaml': hookYaml(['command:*'], 'priority: -1\n'),
-      'e/handler.js': answering('e'),
+      'e/handler.js': returningHandler('e'),
     },
   })
   registry.discoverAndLoad()
@@ -37,8 +37,8 @@ test('those of the exact event come first, then those of the family; whoever wan
 })
 
 test('one that was written down twice is asked twice', async (t) => {
-  const { registry, log } = hooksWith(t, {
-    files: { 'a/HOOK.yaml': hookYaml(['command:new', 'command:new']), 'a/handler.js': answering('a') },
+  const { registry, log } = createTestHooks(t, {
+    files: { 'a/HOOK.yaml': hookYaml(['command:new', 'command:new']), 'a/handler.js': returningHandler('a') },
   })
   registry.discoverAndLoad()
   assert.deepEqual(await registry.emitCollect('command:new', command('new'), 60_000), ['a1', 'a2'])

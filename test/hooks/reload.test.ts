@@ -10,20 +10,20 @@ import { writeFiles } from '../hosts/support.ts'
 import {
   agentStart,
   command,
+  createTestHooks,
   type HooksSetup,
   type HooksUnderTest,
-  hooksWith,
   hookYaml,
-  pythonTeller,
-  teller,
+  pythonSendingHandler,
+  sendingHandler,
   withoutPython,
 } from './support.ts'
 
 const start = hookYaml(['agent:start'])
 
 /** Discovered and watched. */
-function watched(t: TestContext, setup: HooksSetup): HooksUnderTest {
-  const hooks = hooksWith(t, setup)
+function createWatchedHooks(t: TestContext, setup: HooksSetup): HooksUnderTest {
+  const hooks = createTestHooks(t, setup)
   hooks.registry.discoverAndLoad()
   hooks.registry.watch()
   return hooks
@@ -34,15 +34,15 @@ function emit({ registry }: HooksUnderTest, message: string): void {
 }
 
 test('a hook that is added hears the next event; one that is removed hears none', async (t) => {
-  const hooks = watched(t, {})
-  hooks.write({ 'a/HOOK.yaml': start, 'a/handler.js': teller() })
-  await hooks.log.line(/^Loaded hook 'a' for events: agent:start/)
+  const hooks = createWatchedHooks(t, {})
+  hooks.write({ 'a/HOOK.yaml': start, 'a/handler.js': sendingHandler() })
+  await hooks.log.waitForLine(/^Loaded hook 'a' for events: agent:start/)
   emit(hooks, 'one')
-  await hooks.sentAfter(1)
+  await hooks.waitForSent(1)
   hooks.remove('a')
-  await hooks.log.line(/hook a is gone/)
+  await hooks.log.waitForLine(/hook a is gone/)
   emit(hooks, 'two')
-  await hooks.registry.settled(5_000)
+  await hooks.registry.waitUntilIdle(5_000)
   assert.deepEqual(
     hooks.sent.map(({ text }) => text),
     ['agent:start one'],
@@ -50,7 +50,7 @@ test('a hook that is added hears the next event; one that is removed hears none'
 })
 
 test('a handler that is edited is loaded anew: TypeScript, and a file it imports', async (t) => {
-  const hooks = watched(t, {
+  const hooks = createWatchedHooks(t, {
     files: {
       'a/HOOK.yaml': start,
       'a/handler.ts': `import { word } from './word.ts'
@@ -59,46 +59,50 @@ test('a handler that is edited is loaded anew: TypeScript, and a file it imports
     },
   })
   emit(hooks, 'x')
-  await hooks.sentAfter(1)
+  await hooks.waitForSent(1)
   hooks.write({ 'a/word.ts': `export const word: string = 'second'` })
-  await hooks.log.line(/Loaded anew: hook 'a'/)
+  await hooks.log.waitForLine(/Loaded anew: hook 'a'/)
   emit(hooks, 'x')
   assert.deepEqual(
-    (await hooks.sentAfter(2)).map(({ text }) => text),
+    (await hooks.waitForSent(2)).map(({ text }) => text),
     ['first', 'second'],
   )
 })
 
 test('a handler in Python that is edited is loaded anew', { skip: withoutPython }, async (t) => {
-  const hooks = watched(t, { files: { 'a/HOOK.yaml': start, 'a/handler.py': pythonTeller('first') } })
+  const hooks = createWatchedHooks(t, {
+    files: { 'a/HOOK.yaml': start, 'a/handler.py': pythonSendingHandler('first') },
+  })
   emit(hooks, 'x')
-  await hooks.sentAfter(1)
-  hooks.write({ 'a/handler.py': pythonTeller('second') })
-  await hooks.log.line(/Loaded anew/)
+  await hooks.waitForSent(1)
+  hooks.write({ 'a/handler.py': pythonSendingHandler('second') })
+  await hooks.log.waitForLine(/Loaded anew/)
   emit(hooks, 'x')
   assert.deepEqual(
-    (await hooks.sentAfter(2)).map(({ text }) => text),
+    (await hooks.waitForSent(2)).map(({ text }) => text),
     ['agent:start x first', 'agent:start x second'],
   )
 })
 
 test('another list of events counts from then on', async (t) => {
-  const hooks = watched(t, { files: { 'a/HOOK.yaml': start, 'a/handler.js': teller() } })
+  const hooks = createWatchedHooks(t, { files: { 'a/HOOK.yaml': start, 'a/handler.js': sendingHandler() } })
   hooks.write({ 'a/HOOK.yaml': hookYaml(['command:new']) })
-  await hooks.log.line(/for events: command:new/)
+  await hooks.log.waitForLine(/for events: command:new/)
   emit(hooks, 'nobody listens')
   hooks.registry.emit('command:new', command('new'))
-  assert.equal((await hooks.sentAfter(1))[0]?.text, 'command:new new')
+  assert.equal((await hooks.waitForSent(1))[0]?.text, 'command:new new')
 })
 
 test('a folder that is renamed is the same hook in another place', async (t) => {
-  const hooks = watched(t, { files: { 'a/HOOK.yaml': `name: same\n${start}`, 'a/handler.js': teller() } })
+  const hooks = createWatchedHooks(t, {
+    files: { 'a/HOOK.yaml': `name: same\n${start}`, 'a/handler.js': sendingHandler() },
+  })
   emit(hooks, 'one')
-  await hooks.sentAfter(1)
+  await hooks.waitForSent(1)
   renameSync(join(hooks.folder, 'a'), join(hooks.folder, 'b'))
-  await hooks.log.line(/Loaded anew: hook 'same'/)
+  await hooks.log.waitForLine(/Loaded anew: hook 'same'/)
   emit(hooks, 'two')
-  await hooks.sentAfter(2)
+  await hooks.waitForSent(2)
   assert.deepEqual(
     hooks.registry.list().map(({ name, folder }) => [name, folder]),
     [['same', join(hooks.folder, 'b')]],
@@ -106,54 +110,59 @@ test('a folder that is renamed is the same hook in another place', async (t) => 
 })
 
 test('a version that cannot be loaded leaves the one before at work, and says so', async (t) => {
-  const hooks = watched(t, {
+  const hooks = createWatchedHooks(t, {
     files: {
       'a/HOOK.yaml': start,
-      'a/handler.ts': teller('first')
+      'a/handler.ts': sendingHandler('first')
         .replace('async (event, context', 'async (event: string, context: any')
         .replace('{ gateway })', '{ gateway }: any)'),
     },
   })
   emit(hooks, 'x')
-  await hooks.sentAfter(1)
+  await hooks.waitForSent(1)
   hooks.write({ 'a/handler.ts': 'export const handle = (' })
-  await hooks.log.line(/hook a goes on as it was: its newest version cannot be loaded/)
+  await hooks.log.waitForLine(/hook a goes on as it was: its newest version cannot be loaded/)
   emit(hooks, 'x')
-  await hooks.sentAfter(2)
-  assert.equal(hooks.report('a').state, 'ready')
-  assert.match(hooks.report('a').problem, /handler\.ts/)
+  await hooks.waitForSent(2)
+  assert.equal(hooks.status('a').state, 'ready')
+  assert.match(hooks.status('a').problem, /handler\.ts/)
   hooks.write({
     'a/handler.ts':
       'export const handle = async (_: string, __: object, { gateway }: any) => gateway.send("there", "third")',
   })
-  await hooks.log.line(/Loaded anew/)
+  await hooks.log.waitForLine(/Loaded anew/)
   emit(hooks, 'x')
-  assert.equal((await hooks.sentAfter(3))[2]?.text, 'third')
-  assert.equal(hooks.report('a').problem, '')
+  assert.equal((await hooks.waitForSent(3))[2]?.text, 'third')
+  assert.equal(hooks.status('a').problem, '')
 })
 
 test('a manifest that becomes unusable leaves the hook at work, and says so', async (t) => {
-  const hooks = watched(t, { files: { 'a/HOOK.yaml': start, 'a/handler.js': teller() } })
+  const hooks = createWatchedHooks(t, { files: { 'a/HOOK.yaml': start, 'a/handler.js': sendingHandler() } })
   hooks.write({ 'a/HOOK.yaml': 'events: [' })
-  await hooks.log.line(/hook a goes on as it was/)
+  await hooks.log.waitForLine(/hook a goes on as it was/)
   emit(hooks, 'x')
-  await hooks.sentAfter(1)
-  assert.match(hooks.report('a').problem, /HOOK\.yaml:1/)
+  await hooks.waitForSent(1)
+  assert.match(hooks.status('a').problem, /HOOK\.yaml:1/)
   assert.equal(hooks.registry.list().length, 1)
 })
 
 test('another hook of the same process works on while its neighbour is edited into ruins', async (t) => {
-  const hooks = watched(t, {
-    files: { 'a/HOOK.yaml': start, 'a/handler.js': teller('a'), 'b/HOOK.yaml': start, 'b/handler.js': teller('b') },
+  const hooks = createWatchedHooks(t, {
+    files: {
+      'a/HOOK.yaml': start,
+      'a/handler.js': sendingHandler('a'),
+      'b/HOOK.yaml': start,
+      'b/handler.js': sendingHandler('b'),
+    },
   })
   emit(hooks, 'one')
-  await hooks.sentAfter(2)
+  await hooks.waitForSent(2)
   hooks.write({ 'a/handler.js': 'this is no code' })
-  await hooks.log.line(/hook a goes on as it was/)
-  hooks.write({ 'b/handler.js': teller('b2') })
-  await hooks.log.line(/Loaded anew: hook 'b'/)
+  await hooks.log.waitForLine(/hook a goes on as it was/)
+  hooks.write({ 'b/handler.js': sendingHandler('b2') })
+  await hooks.log.waitForLine(/Loaded anew: hook 'b'/)
   emit(hooks, 'two')
-  await hooks.sentAfter(4)
+  await hooks.waitForSent(4)
   assert.deepEqual(hooks.sent.map(({ text }) => text).sort(), [
     'agent:start one a',
     'agent:start one b',
@@ -163,41 +172,41 @@ test('another hook of the same process works on while its neighbour is edited in
 })
 
 test('a hook that was set aside is resumed when its files change', async (t) => {
-  const hooks = watched(t, {
+  const hooks = createWatchedHooks(t, {
     files: { 'a/HOOK.yaml': start, 'a/handler.js': 'export const handle = () => { throw new Error("broken") }' },
   })
   for (let count = 0; count < 3; count++) emit(hooks, 'x')
-  await hooks.log.line(/set aside/)
-  hooks.write({ 'a/handler.js': teller() })
-  await hooks.log.line(/Loaded anew/)
+  await hooks.log.waitForLine(/set aside/)
+  hooks.write({ 'a/handler.js': sendingHandler() })
+  await hooks.log.waitForLine(/Loaded anew/)
   emit(hooks, 'mended')
-  await hooks.sentAfter(1)
-  assert.equal(hooks.report('a').state, 'ready')
+  await hooks.waitForSent(1)
+  assert.equal(hooks.status('a').state, 'ready')
 })
 
 test('a new hook that cannot be loaded says so at once, and works when it is mended', async (t) => {
-  const hooks = watched(t, {})
-  hooks.write({ 'a/HOOK.yaml': start, 'a/handler.js': `import './missing.js'\n${teller()}` })
-  await hooks.log.line(/hook a cannot be loaded/)
-  assert.equal(hooks.report('a').state, 'set-aside')
-  hooks.write({ 'a/handler.js': teller() })
-  await hooks.log.line(/Loaded anew|Loaded hook/)
+  const hooks = createWatchedHooks(t, {})
+  hooks.write({ 'a/HOOK.yaml': start, 'a/handler.js': `import './missing.js'\n${sendingHandler()}` })
+  await hooks.log.waitForLine(/hook a cannot be loaded/)
+  assert.equal(hooks.status('a').state, 'set-aside')
+  hooks.write({ 'a/handler.js': sendingHandler() })
+  await hooks.log.waitForLine(/Loaded anew|Loaded hook/)
   emit(hooks, 'x')
-  await hooks.sentAfter(1)
+  await hooks.waitForSent(1)
 })
 
 test('no event is lost, doubled or heard out of order while a handler is written anew again and again', async (t) => {
-  const hooks = watched(t, { files: { 'a/HOOK.yaml': start, 'a/handler.js': teller() } })
+  const hooks = createWatchedHooks(t, { files: { 'a/HOOK.yaml': start, 'a/handler.js': sendingHandler() } })
   let next = 0
   for (let edit = 0; edit < 6; edit++) {
     for (let count = 0; count < 50; count++) emit(hooks, String(next++))
-    hooks.write({ 'a/handler.js': `${teller()}// ${edit}\n` })
+    hooks.write({ 'a/handler.js': `${sendingHandler()}// ${edit}\n` })
     for (let count = 0; count < 50; count++) emit(hooks, String(next++))
-    await hooks.sentAfter(next - 20)
+    await hooks.waitForSent(next - 20)
     emit(hooks, String(next++))
   }
-  await hooks.sentAfter(next)
-  await hooks.registry.settled(10_000)
+  await hooks.waitForSent(next)
+  await hooks.registry.waitUntilIdle(10_000)
   assert.deepEqual(
     hooks.sent.map(({ text }) => text),
     Array.from({ length: next }, (_, index) => `agent:start ${index}`),
@@ -205,7 +214,7 @@ test('no event is lost, doubled or heard out of order while a handler is written
 })
 
 test('a hook that writes its log into its own folder is never loaded anew', async (t) => {
-  const hooks = watched(t, {
+  const hooks = createWatchedHooks(t, {
     files: {
       'a/HOOK.yaml': start,
       'a/handler.js': `import { appendFileSync } from 'node:fs'
@@ -214,40 +223,40 @@ test('a hook that writes its log into its own folder is never loaded anew', asyn
           await gateway.send('there', 'logged')
         }`,
       'b/HOOK.yaml': start,
-      'b/handler.js': teller(),
+      'b/handler.js': sendingHandler(),
     },
   })
   for (let count = 1; count <= 30; count++) {
     emit(hooks, 'x')
-    await hooks.sentAfter(count * 2)
+    await hooks.waitForSent(count * 2)
   }
   appendFileSync(join(hooks.folder, 'a', 'activity.log'), 'more\n')
   // A change that is seen proves that the earlier ones would have been.
-  hooks.write({ 'c/HOOK.yaml': start, 'c/handler.js': teller() })
-  await hooks.log.line(/Loaded hook 'c'/)
+  hooks.write({ 'c/HOOK.yaml': start, 'c/handler.js': sendingHandler() })
+  await hooks.log.waitForLine(/Loaded hook 'c'/)
   assert.equal(hooks.log.records.filter(({ text }) => text.startsWith('Loaded anew')).length, 0)
 })
 
 test('the folder of hooks may come, go and come again', async (t) => {
-  const hooks = hooksWith(t, {})
+  const hooks = createTestHooks(t, {})
   rmSync(hooks.folder, { recursive: true })
   hooks.registry.discoverAndLoad()
   hooks.registry.watch()
-  hooks.write({ 'a/HOOK.yaml': start, 'a/handler.js': teller() })
-  await hooks.log.line(/Loaded hook 'a'/)
+  hooks.write({ 'a/HOOK.yaml': start, 'a/handler.js': sendingHandler() })
+  await hooks.log.waitForLine(/Loaded hook 'a'/)
   rmSync(hooks.folder, { recursive: true })
-  await hooks.log.line(/hook a is gone/)
+  await hooks.log.waitForLine(/hook a is gone/)
   const elsewhere = join(hooks.home, 'elsewhere')
   mkdirSync(elsewhere)
-  writeFiles(elsewhere, { 'b/HOOK.yaml': start, 'b/handler.js': teller() })
+  writeFiles(elsewhere, { 'b/HOOK.yaml': start, 'b/handler.js': sendingHandler() })
   renameSync(elsewhere, hooks.folder)
-  await hooks.log.line(/Loaded hook 'b'/)
+  await hooks.log.waitForLine(/Loaded hook 'b'/)
   writeFileSync(join(hooks.folder, 'b', 'HOOK.yaml'), hookYaml(['agent:end']))
-  await hooks.log.line(/for events: agent:end/)
+  await hooks.log.waitForLine(/for events: agent:end/)
 })
 
 test('other variables of the environment reach the handlers without a restart', async (t) => {
-  const hooks = hooksWith(t, {
+  const hooks = createTestHooks(t, {
     environment: { WORD: 'first' },
     files: {
       'a/HOOK.yaml': start,
@@ -256,25 +265,25 @@ test('other variables of the environment reach the handlers without a restart', 
   })
   hooks.registry.discoverAndLoad()
   emit(hooks, 'x')
-  await hooks.sentAfter(1)
+  await hooks.waitForSent(1)
   hooks.settings.environment['WORD'] = 'second'
-  hooks.registry.reconfigured()
+  hooks.registry.applyConfig()
   emit(hooks, 'x')
   assert.deepEqual(
-    (await hooks.sentAfter(2)).map(({ text }) => text),
+    (await hooks.waitForSent(2)).map(({ text }) => text),
     ['first', 'second'],
   )
 })
 
 test('a folder that is renamed, and has no other name, is heard once in its new place', async (t) => {
-  const hooks = watched(t, { files: { 'a/HOOK.yaml': start, 'a/handler.js': teller() } })
+  const hooks = createWatchedHooks(t, { files: { 'a/HOOK.yaml': start, 'a/handler.js': sendingHandler() } })
   emit(hooks, 'one')
-  await hooks.sentAfter(1)
+  await hooks.waitForSent(1)
   renameSync(join(hooks.folder, 'a'), join(hooks.folder, 'b'))
-  await hooks.log.line(/Loaded hook 'b'/)
+  await hooks.log.waitForLine(/Loaded hook 'b'/)
   emit(hooks, 'two')
-  await hooks.sentAfter(2)
-  await hooks.registry.settled(5_000)
+  await hooks.waitForSent(2)
+  await hooks.registry.waitUntilIdle(5_000)
   assert.deepEqual(
     hooks.sent.map(({ hook, text }) => `${hook} ${text}`),
     ['a agent:start one', 'b agent:start two'],
@@ -282,35 +291,35 @@ test('a folder that is renamed, and has no other name, is heard once in its new 
 })
 
 test('a hook that is away for a moment, as when it is copied anew, misses nothing', async (t) => {
-  const hooks = watched(t, { files: { 'a/HOOK.yaml': start, 'a/handler.js': teller() } })
+  const hooks = createWatchedHooks(t, { files: { 'a/HOOK.yaml': start, 'a/handler.js': sendingHandler() } })
   hooks.remove('a')
   emit(hooks, 'meanwhile')
-  hooks.write({ 'a/HOOK.yaml': start, 'a/handler.js': teller('new') })
-  await hooks.log.line(/Loaded anew: hook 'a'/)
+  hooks.write({ 'a/HOOK.yaml': start, 'a/handler.js': sendingHandler('new') })
+  await hooks.log.waitForLine(/Loaded anew: hook 'a'/)
   emit(hooks, 'after')
   assert.deepEqual(
-    (await hooks.sentAfter(2)).map(({ text }) => text.replace(/^agent:start /, '').replace(' new', '')),
+    (await hooks.waitForSent(2)).map(({ text }) => text.replace(/^agent:start /, '').replace(' new', '')),
     ['meanwhile', 'after'],
   )
 })
 
 test('a stop while hooks are loaded anew leaves no process behind', async (t) => {
   const own = (name: string) => hookYaml(['agent:start'], `env: [${name}]\n`)
-  const { registry, hosts, sentAfter, write } = hooksWith(t, {
+  const { registry, hosts, waitForSent, write } = createTestHooks(t, {
     files: {
       'a/HOOK.yaml': own('A'),
-      'a/handler.js': teller('a'),
+      'a/handler.js': sendingHandler('a'),
       'b/HOOK.yaml': own('B'),
-      'b/handler.js': teller('b'),
+      'b/handler.js': sendingHandler('b'),
     },
   })
   registry.discoverAndLoad()
   registry.watch()
   registry.emit('agent:start', agentStart('one'))
-  await sentAfter(2)
+  await waitForSent(2)
   const before = hosts.length
   // The new version of the first one is never done with loading.
-  write({ 'a/handler.js': 'await new Promise(() => undefined)', 'b/handler.js': teller('anew') })
+  write({ 'a/handler.js': 'await new Promise(() => undefined)', 'b/handler.js': sendingHandler('anew') })
   while (hosts.length === before) await breath()
   await registry.stop(0)
   assert.deepEqual([hosts.length, registry.processes()], [before + 1, []])

@@ -13,12 +13,12 @@ import { path, python, withoutPython } from './support.ts'
 const seeds = fileURLToPath(new URL('./seeds', import.meta.url))
 const step = { toolCalls: [{ name: 'terminal', arguments: { command: 'true' } }] }
 
-interface Posted {
+interface PostedRequest {
   readonly url: string
   readonly body: Readonly<Record<string, unknown>>
 }
 
-async function converse(t: TestContext, language: 'python' | 'typescript') {
+async function runConversation(t: TestContext, language: 'python' | 'typescript') {
   const gateway = await startTestGateway(t, {
     replies: [...Array.from({ length: 10 }, () => step), { text: 'done at last' }],
     config: { platforms: { telegram: { enabled: false } }, ...(python === undefined ? {} : { hooks: { python } }) },
@@ -40,13 +40,13 @@ async function converse(t: TestContext, language: 'python' | 'typescript') {
     NODE_OPTIONS: `--import=${join(seeds, 'stand-in', 'fetch.mjs')}`,
   }
   const started = await gateway.start({ environment })
-  await started.settled()
+  await started.initialConnectsDone()
   await gateway.say('a long task', { user: 'ada' })
-  await gateway.reply('done at last')
+  await gateway.waitForReply('done at last')
   await gateway.say('/reset', { user: 'ada' })
-  await gateway.reply('New conversation')
+  await gateway.waitForReply('New conversation')
   await gateway.say('/status now', { user: 'ada' })
-  await gateway.reply('Model')
+  await gateway.waitForReply('Model')
   await gateway.stop()
   const lines = (file: string) =>
     existsSync(file)
@@ -58,7 +58,7 @@ async function converse(t: TestContext, language: 'python' | 'typescript') {
   return {
     activity: lines(join(home.hooks, 'my-hook', 'activity.log')),
     usage: lines(join(home.logs, 'command_usage.jsonl')),
-    posted: lines(record).map(({ url, body }): Posted => ({ url: String(url), body: Object(body) })),
+    posted: lines(record).map(({ url, body }): PostedRequest => ({ url: String(url), body: Object(body) })),
     log: gateway.log,
   }
 }
@@ -66,7 +66,7 @@ async function converse(t: TestContext, language: 'python' | 'typescript') {
 for (const language of ['python', 'typescript'] as const) {
   const skip = language === 'python' ? withoutPython : false
   test(`the hooks of the documentation run unchanged, in ${language}`, { skip }, async (t) => {
-    const { activity, usage, posted, log } = await converse(t, language)
+    const { activity, usage, posted, log } = await runConversation(t, language)
 
     assert.deepEqual(
       activity.map(({ event }) => event),

@@ -46,7 +46,7 @@ export interface SoakResult {
 }
 
 /** Fewer than what a line of a hook holds. */
-const burst = 100
+const burstSize = 100
 
 /** Each handler writes down which events it got; the comment is what an edit changes. */
 function handlers(folder: string): Readonly<Record<string, (edit: number) => string>> {
@@ -82,24 +82,24 @@ export async function soakHooks({ events, edits, kills, seed, progress }: SoakOp
     }
     registry.discoverAndLoad()
     registry.watch()
-    const bursts = Math.ceil(events / burst)
-    const happens = (count: number, index: number) =>
+    const bursts = Math.ceil(events / burstSize)
+    const isDue = (count: number, index: number) =>
       Math.floor((index * count) / bursts) < Math.floor(((index + 1) * count) / bursts)
     let emitted = 0
     let heapEarly = 0
     for (let index = 0; index < bursts; index++) {
-      for (let count = 0; count < burst && emitted < events; count++) {
+      for (let count = 0; count < burstSize && emitted < events; count++) {
         registry.emit('agent:start', agentStart(String(emitted++)))
         if (random() < 0.05) await breath()
       }
-      if (happens(edits, index)) edit(files, hooksFolder, index, random)
-      if (happens(kills, index)) kill(registry, random)
-      if (!(await registry.settled(60_000))) throw new Error('events were not handled within a minute')
+      if (isDue(edits, index)) edit(files, hooksFolder, index, random)
+      if (isDue(kills, index)) kill(registry, random)
+      if (!(await registry.waitUntilIdle(60_000))) throw new Error('events were not handled within a minute')
       if (index === Math.floor(bursts / 5)) heapEarly = heap()
       if (index % 50 === 49) progress?.(`${emitted} events`)
     }
     const heapGrowthMb = (heap() - heapEarly) / 1_048_576
-    const counted = names.map((name) => tally(registry, folder, name, emitted))
+    const counted = names.map((name) => countHandled(registry, folder, name, emitted))
     return { hooks: counted, edits, kills, heapGrowthMb, seconds: (performance.now() - began) / 1_000 }
   } finally {
     await registry.stop(0)
@@ -117,8 +117,8 @@ function registryIn(folder: string, hooksFolder: string): HookRegistry {
     settings: () => settings,
     environment: () => ({ PATH: path, HOME: folder }),
     createHost: (options) => createHost(options),
-    emitted: () => hookEventNames,
-    commandCalled: () => undefined,
+    emittedEvents: () => hookEventNames,
+    resolveCommand: () => undefined,
     services: { send: async () => undefined, startAgent: async () => '' },
     fetch,
     newId: () => '',
@@ -152,7 +152,12 @@ function heap(): number {
   return process.memoryUsage().heapUsed
 }
 
-function tally(registry: HookRegistry, folder: string, name: string, emitted: number): SoakResult['hooks'][number] {
+function countHandled(
+  registry: HookRegistry,
+  folder: string,
+  name: string,
+  emitted: number,
+): SoakResult['hooks'][number] {
   const file = join(folder, `${name}.txt`)
   const got = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').map(Number) : []
   const { failed, dropped } = registry.list().find((hook) => hook.name === name) ?? { failed: 0, dropped: 0 }
@@ -169,6 +174,6 @@ function tally(registry: HookRegistry, folder: string, name: string, emitted: nu
 }
 
 /** Whether every promise was kept. */
-export function isSound({ hooks }: SoakResult): boolean {
+export function isLossless({ hooks }: SoakResult): boolean {
   return hooks.every(({ doubled, outOfOrder, lost, dropped }) => doubled + outOfOrder + lost + dropped === 0)
 }

@@ -5,12 +5,12 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { type HooksConfig, hooksConfig } from '../../src/hooks/config.ts'
+import type { HookStatus } from '../../src/hooks/hook-status.ts'
 import { createHookRegistry, type HookRegistry } from '../../src/hooks/registry.ts'
-import type { HookReport } from '../../src/hooks/report.ts'
-import type { ServicesForHooks } from '../../src/hooks/services.ts'
+import type { HookGatewayServices } from '../../src/hooks/services.ts'
 import type { HostOptions } from '../../src/hosts/contract.ts'
 import { createHost } from '../../src/hosts/host.ts'
-import { within } from '../../src/lib/wait.ts'
+import { withTimeout } from '../../src/lib/timers.ts'
 import { type HookEventName, type HookEvents, hookEventNames } from '../../src/message/hook-events.ts'
 import { createRecordingLog, type Files, path, python, type RecordingLog, writeFiles } from '../hosts/support.ts'
 import { tempHome } from '../kit/temp-home.ts'
@@ -24,14 +24,14 @@ export interface HooksSetup {
   readonly shipped?: Files
   readonly settings?: Readonly<Record<string, unknown>>
   readonly environment?: Readonly<Record<string, string>>
-  readonly services?: Partial<ServicesForHooks>
+  readonly services?: Partial<HookGatewayServices>
   readonly limits?: HostOptions['limits']
   readonly clock?: () => number
   /** Programs of the configuration run without having been accepted; true if left out. */
   readonly acceptsAll?: boolean
 }
 
-export interface Sent {
+export interface SentMessage {
   readonly hook: string
   readonly target: string
   readonly text: string
@@ -44,24 +44,24 @@ export interface HooksUnderTest {
   /** The user's folder of hooks. */
   readonly folder: string
   /** What handlers sent, in the order it came. */
-  readonly sent: readonly Sent[]
+  readonly sent: readonly SentMessage[]
   readonly settings: { hooks: HooksConfig; environment: Record<string, string> }
   /** Processes that were made for hooks, started or not. */
   readonly hosts: readonly HostOptions[]
   /** Resolves when this many messages were sent; rejects after ten seconds. */
-  sentAfter(count: number): Promise<readonly Sent[]>
+  waitForSent(count: number): Promise<readonly SentMessage[]>
   /** Resolves when a message fits; rejects after ten seconds. */
-  heard(fits: (sent: Sent) => boolean): Promise<Sent>
+  waitForMessage(fits: (sent: SentMessage) => boolean): Promise<SentMessage>
   write(files: Files): void
   remove(name: string): void
-  report(name: string): HookReport
+  status(name: string): HookStatus
 }
 
-const patienceMs = 10_000
+const timeoutMs = 10_000
 export const commands: Readonly<Record<string, string>> = { new: 'new', reset: 'new', stop: 'stop', status: 'status' }
 
 /** Ends with the test. Nothing is discovered yet. */
-export function hooksWith(t: TestContext, setup: HooksSetup = {}): HooksUnderTest {
+export function createTestHooks(t: TestContext, setup: HooksSetup = {}): HooksUnderTest {
   const home = tempHome(t)
   const folder = join(home, 'hooks')
   const shipped = join(home, 'shipped')
@@ -69,9 +69,9 @@ export function hooksWith(t: TestContext, setup: HooksSetup = {}): HooksUnderTes
   writeFiles(shipped, setup.shipped ?? {})
   writeFiles(folder, setup.files ?? {})
   const log = createRecordingLog()
-  const sent: Sent[] = []
+  const sent: SentMessage[] = []
   const hosts: HostOptions[] = []
-  const watchers = new Set<() => void>()
+  const checks = new Set<() => void>()
   const settings = {
     hooks: hooksConfig.hooks.parse({ python: python ?? 'python3', ...setup.settings }),
     environment: { PATH: path, HOME: home, ...setup.environment },
@@ -89,14 +89,14 @@ export function hooksWith(t: TestContext, setup: HooksSetup = {}): HooksUnderTes
     environment: () => settings.environment,
     createHost(options) {
       hosts.push(options)
-      return createHost({ ...options, limits: { graceMs: 60, exitMs: 500, ...setup.limits } })
+      return createHost({ ...options, limits: { graceMs: 60, exitTimeoutMs: 500, ...setup.limits } })
     },
-    emitted: () => [...hookEventNames, ...new Set(Object.values(commands).map((name) => `command:${name}`))],
-    commandCalled: (name) => commands[name],
+    emittedEvents: () => [...hookEventNames, ...new Set(Object.values(commands).map((name) => `command:${name}`))],
+    resolveCommand: (name) => commands[name],
     services: {
       async send(hook, target, text) {
         sent.push({ hook, target, text })
-        for (const look of [...watchers]) look()
+        for (const check of [...checks]) check()
       },
       startAgent: async () => Promise.reject(new Error('startAgent is not available yet')),
       ...setup.services,
@@ -109,17 +109,17 @@ export function hooksWith(t: TestContext, setup: HooksSetup = {}): HooksUnderTes
   })
   t.after(() => registry.stop(0))
 
-  function until<T>(what: string, look: () => T | undefined): Promise<T> {
+  function waitUntil<T>(what: string, look: () => T | undefined): Promise<T> {
     const { promise, resolve } = Promise.withResolvers<T>()
     const watcher = () => {
       const found = look()
       if (found === undefined) return
-      watchers.delete(watcher)
+      checks.delete(watcher)
       resolve(found)
     }
-    watchers.add(watcher)
+    checks.add(watcher)
     watcher()
-    return inTime(
+    return withDeadline(
       promise,
       () => `${what}; sent: ${JSON.stringify(sent)}; log: ${JSON.stringify(log.records.slice(-10))}`,
     )
@@ -133,11 +133,11 @@ export function hooksWith(t: TestContext, setup: HooksSetup = {}): HooksUnderTes
     sent,
     settings,
     hosts,
-    sentAfter: (count) => until(`${count} messages`, () => (sent.length >= count ? sent : undefined)),
-    heard: (fits) => until('a message', () => sent.find(fits)),
+    waitForSent: (count) => waitUntil(`${count} messages`, () => (sent.length >= count ? sent : undefined)),
+    waitForMessage: (fits) => waitUntil('a message', () => sent.find(fits)),
     write: (files) => writeFiles(folder, files),
     remove: (name) => rmSync(join(folder, name), { recursive: true, force: true }),
-    report(name) {
+    status(name) {
       const found = registry.list().find((one) => one.name === name)
       if (found === undefined) throw new Error(`no hook is called ${name}`)
       return found
@@ -146,8 +146,8 @@ export function hooksWith(t: TestContext, setup: HooksSetup = {}): HooksUnderTes
 }
 
 /** Rejects after ten seconds, with what was waited for. */
-export async function inTime<T>(work: Promise<T>, what: () => string): Promise<T> {
-  const result = await within(work, patienceMs)
+export async function withDeadline<T>(work: Promise<T>, what: () => string): Promise<T> {
+  const result = await withTimeout(work, timeoutMs)
   if (result.done) return result.value
   throw new Error(`waited in vain for ${what()}`)
 }
@@ -158,14 +158,14 @@ export function hookYaml(events: readonly string[], more = ''): string {
 }
 
 /** A handler in JavaScript that sends what it hears: `<event> <text> <word>`. */
-export function teller(word = ''): string {
+export function sendingHandler(word = ''): string {
   return `export const handle = async (event, context, { gateway }) => {
     await gateway.send('there', [event, context.message ?? context.command ?? '', ${JSON.stringify(word)}].join(' ').trim())
   }\n`
 }
 
 /** The same in Python. */
-export function pythonTeller(word = ''): string {
+export function pythonSendingHandler(word = ''): string {
   return `async def handle(event_type, context, services):
     text = " ".join([event_type, str(context.get("message") or context.get("command") or ""), ${JSON.stringify(word)}])
     await services.gateway.send("there", text.strip())

@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import type { HostRequest } from '../../src/hosts/contract.ts'
 import { HermesError } from '../../src/lib/errors.ts'
-import { failureOf, hostWith, sharedHost, timeout, valueIn, withoutPython } from './support.ts'
+import { createSharedHost, createTestHost, expectFailure, expectValue, timeout, withoutPython } from './support.ts'
 
-const twins = {
+const handlerSources = {
   node: {
     skip: false as const,
     echo: 'export const handle = (event: string, context: object) => ({ event, context })',
@@ -92,21 +92,21 @@ handle = same`,
 }
 
 for (const language of ['node', 'python'] as const) {
-  const twin = twins[language]
+  const twin = handlerSources[language]
   const typed = new Set(['echo', 'slow', 'nothing', 'opaque'])
   const extension = (name: string) => (language === 'python' ? 'py' : typed.has(name) ? 'ts' : 'mjs')
   const { skip, ...texts } = twin
   const files = Object.fromEntries(Object.entries(texts).map(([name, text]) => [`${name}.${extension(name)}`, text]))
 
   describe(`a handler in ${language}`, { skip, timeout }, () => {
-    const shared = sharedHost({ files })
+    const shared = createSharedHost({ files })
 
     it('gets the event and its context, and its result comes back; the first call starts the process', async (t) => {
-      const { host } = hostWith(t, { files })
+      const { host } = createTestHost(t, { files })
       assert.deepEqual(host.status(), { state: 'idle', starts: 0, kills: 0, inFlight: 0 })
       const context = { text: 'Grüße 👋 "quoted"\n', list: [1, null, { deep: true }] }
       const result = await host.call({ module: 'echo', args: ['agent:start', context], deadlineMs: 5_000 })
-      assert.deepEqual(valueIn(result), { event: 'agent:start', context })
+      assert.deepEqual(expectValue(result), { event: 'agent:start', context })
       const { state, starts, inFlight } = host.status()
       assert.deepEqual({ state, starts, inFlight }, { state: 'running', starts: 1, inFlight: 0 })
     })
@@ -114,7 +114,7 @@ for (const language of ['node', 'python'] as const) {
     it('may be a coroutine, and many calls of it run side by side', async () => {
       const { host } = shared()
       const calls = Array.from({ length: 50 }, (_, n) => host.call({ module: 'slow', args: ['x', { n }] }))
-      const values = (await Promise.all(calls)).map(valueIn)
+      const values = (await Promise.all(calls)).map(expectValue)
       assert.deepEqual(
         values,
         Array.from({ length: 50 }, (_, n) => n * 2),
@@ -129,12 +129,12 @@ for (const language of ['node', 'python'] as const) {
       }
       const { host, log } = shared()
       const result = await host.call({ module: 'services', args: ['x', {}], services: true, onRequest })
-      assert.deepEqual(valueIn(result), [false, 'send done', 'startAgent done'])
+      assert.deepEqual(expectValue(result), [false, 'send done', 'startAgent done'])
       assert.deepEqual(asked, [
         ['services', 'send', 'telegram:1', 'hello'],
         ['services', 'startAgent', 'look after it', { maxIterations: 3 }],
       ])
-      const line = await log.line(/at work/)
+      const line = await log.waitForLine(/at work/)
       assert.deepEqual(line, {
         level: 'info',
         fields: { host: 'hooks', chats: 2, module: 'services' },
@@ -148,7 +148,7 @@ for (const language of ['node', 'python'] as const) {
       }
       const { host } = shared()
       const result = await host.call({ module: 'asks', args: ['x', {}], services: true, onRequest })
-      assert.deepEqual(valueIn(result), [
+      assert.deepEqual(expectValue(result), [
         'HermesError',
         'cli/not-found',
         'There is nothing of this name. No such chat.',
@@ -160,7 +160,7 @@ for (const language of ['node', 'python'] as const) {
       const { host } = shared()
       await host.call({ module: 'keeps', args: ['x', {}], services: true, onRequest })
       const result = await host.call({ module: 'keeps', function: 'later', args: [] })
-      assert.equal(valueIn(result), 'send: the call it belongs to is over')
+      assert.equal(expectValue(result), 'send: the call it belongs to is over')
     })
 
     it('does not hold up other calls while it waits for an answer, not even those of its own module', async () => {
@@ -173,10 +173,10 @@ for (const language of ['node', 'python'] as const) {
       const { host } = shared()
       const waiting = host.call({ module: 'waits', args: ['x', {}], services: true, onRequest })
       await asked.promise
-      assert.equal(valueIn(await host.call({ module: 'waits', function: 'quick', args: [] })), 'quick')
+      assert.equal(expectValue(await host.call({ module: 'waits', function: 'quick', args: [] })), 'quick')
       assert.equal(host.status().inFlight, 1)
       release.resolve('at last')
-      assert.equal(valueIn(await waiting), 'at last')
+      assert.equal(expectValue(await waiting), 'at last')
     })
 
     it('is served in the async context of its call', async () => {
@@ -186,14 +186,14 @@ for (const language of ['node', 'python'] as const) {
       const call = (where: string) =>
         scope.run(where, () => host.call({ module: 'waits', args: ['x', {}], services: true, onRequest }))
       const values = await Promise.all(['turn one', 'turn two', 'turn three'].map(call))
-      assert.deepEqual(values.map(valueIn), ['turn one', 'turn two', 'turn three'])
+      assert.deepEqual(values.map(expectValue), ['turn one', 'turn two', 'turn three'])
     })
 
     it('may return what is no JSON when nobody wants the result', async () => {
       const { host } = shared()
       const unwanted = await host.call({ module: 'opaque', args: ['x', {}], discardResult: true })
-      assert.equal(valueIn(unwanted), null)
-      const wanted = failureOf(await host.call({ module: 'opaque', args: ['x', {}] }))
+      assert.equal(expectValue(unwanted), null)
+      const wanted = expectFailure(await host.call({ module: 'opaque', args: ['x', {}] }))
       assert.equal(wanted.kind, 'unserialisable')
       assert.match(wanted.error.message, /its result cannot be sent/)
     })
@@ -202,24 +202,24 @@ for (const language of ['node', 'python'] as const) {
       const { host } = shared()
       const context = { text: 'ä'.repeat(1_500_000) }
       const result = await host.call({ module: 'echo', args: ['x', context] })
-      assert.deepEqual(valueIn(result), { event: 'x', context })
+      assert.deepEqual(expectValue(result), { event: 'x', context })
     })
 
     it('that returns nothing returns null', async () => {
       const { host } = shared()
-      assert.equal(valueIn(await host.call({ module: 'nothing', args: ['x', {}] })), null)
+      assert.equal(expectValue(await host.call({ module: 'nothing', args: ['x', {}] })), null)
     })
 
     it('that was never exported is missing, and says so', async () => {
       const { host } = shared()
-      const failure = failureOf(await host.call({ module: 'echo', function: 'absent', args: [] }))
-      assert.deepEqual([failure.kind, failure.begun], ['unloadable', false])
+      const failure = expectFailure(await host.call({ module: 'echo', function: 'absent', args: [] }))
+      assert.deepEqual([failure.kind, failure.started], ['unloadable', false])
       assert.match(failure.error.message, /absent/)
     })
   })
 
   describe(`middleware in ${language}`, { skip, timeout }, () => {
-    const shared = sharedHost({ files })
+    const shared = createSharedHost({ files })
 
     const response = { choices: [{ text: 'ok' }] }
     const args = { path: 'notes.txt' }
@@ -244,7 +244,7 @@ for (const language of ['node', 'python'] as const) {
       )
       assert.equal(seen[0], 'next_call')
       assert.equal(seen[1], args)
-      assert.equal(valueIn(result), response)
+      assert.equal(expectValue(result), response)
     })
 
     it('that changes something passes on a copy with the change', async () => {
@@ -254,11 +254,11 @@ for (const language of ['node', 'python'] as const) {
         seen.push(payload)
         return response
       }
-      const other = valueIn(await host.call(call('other', serve)))
+      const other = expectValue(await host.call(call('other', serve)))
       assert.deepEqual(seen, [{ path: 'notes.txt', more: true }])
       assert.deepEqual(other, response)
       assert.notEqual(other, response)
-      const edited = valueIn(await host.call(call('edited', serve)))
+      const edited = expectValue(await host.call(call('edited', serve)))
       assert.deepEqual(edited, { ...response, edited: 1 })
       assert.deepEqual(response, { choices: [{ text: 'ok' }] })
     })
@@ -269,10 +269,10 @@ for (const language of ['node', 'python'] as const) {
       const serve = async () => {
         throw original
       }
-      const passed = failureOf(await host.call(call('same', serve)))
+      const passed = expectFailure(await host.call(call('same', serve)))
       assert.equal(passed.kind, 'threw')
       assert.equal(passed.thrown, original)
-      const translated = failureOf(await host.call(call('translated', serve)))
+      const translated = expectFailure(await host.call(call('translated', serve)))
       assert.match(translated.error.message, /mine: the provider is down/)
       assert.equal('thrown' in translated, false)
     })
@@ -281,7 +281,7 @@ for (const language of ['node', 'python'] as const) {
 
 describe('a handler in JavaScript', { timeout }, () => {
   it('may be the default export, or live in CommonJS', async (t) => {
-    const { host } = hostWith(t, {
+    const { host } = createTestHost(t, {
       files: {
         'a.mjs': 'export default (event) => "default " + event',
         'b.cjs': 'module.exports = { handle: (event) => "cjs " + event }',
@@ -289,24 +289,24 @@ describe('a handler in JavaScript', { timeout }, () => {
         'd.js': 'export function handle(event) { return "module " + event }',
       },
     })
-    const values = ['a', 'b', 'c', 'd'].map(async (module) => valueIn(await host.call({ module, args: ['x'] })))
+    const values = ['a', 'b', 'c', 'd'].map(async (module) => expectValue(await host.call({ module, args: ['x'] })))
     assert.deepEqual(await Promise.all(values), ['default x', 'cjs x', 'plain x', 'module x'])
   })
 
   it('may import what the gateway offers to plugins', async (t) => {
-    const { host } = hostWith(t, {
+    const { host } = createTestHost(t, {
       files: {
         'a.ts': `import { HermesError, type Logger } from '#sdk'
           export const handle = () => new HermesError('cli/failed').code`,
       },
     })
-    assert.equal(valueIn(await host.call({ module: 'a', args: [] })), 'cli/failed')
+    assert.equal(expectValue(await host.call({ module: 'a', args: [] })), 'cli/failed')
   })
 })
 
 describe('a handler in Python', { skip: withoutPython, timeout }, () => {
   it('gets a third argument only where it names one', async (t) => {
-    const { host } = hostWith(t, {
+    const { host } = createTestHost(t, {
       files: {
         'two.py': 'def handle(event_type, context):\n  return 2',
         'three.py': 'def handle(event_type, context, services=None):\n  return services is not None',
@@ -329,12 +329,12 @@ handle = Hook().handle`,
       },
     })
     const modules = ['two', 'three', 'star', 'wrapped', 'method']
-    const call = async (module: string) => valueIn(await host.call({ module, args: ['x', {}], services: true }))
+    const call = async (module: string) => expectValue(await host.call({ module, args: ['x', {}], services: true }))
     assert.deepEqual(await Promise.all(modules.map(call)), [2, true, 2, 'two', ['x', false]])
   })
 
   it('finds what its module made when it was loaded in the thread that made it', async (t) => {
-    const { host } = hostWith(t, {
+    const { host } = createTestHost(t, {
       files: {
         'a.py': `
 import sqlite3
@@ -346,12 +346,12 @@ def handle(event_type, context):
       },
     })
     const values = []
-    for (let n = 0; n < 3; n++) values.push(valueIn(await host.call({ module: 'a', args: ['x', {}] })))
+    for (let n = 0; n < 3; n++) values.push(expectValue(await host.call({ module: 'a', args: ['x', {}] })))
     assert.deepEqual(values, [1, 2, 3])
   })
 
   it('may keep clients, locks and tasks of its event loop from call to call', async (t) => {
-    const { host } = hostWith(t, {
+    const { host } = createTestHost(t, {
       files: {
         'a.py': `
 import asyncio
@@ -372,11 +372,11 @@ async def handle(event_type, context):
     })
     await host.call({ module: 'a', args: ['begin', {}] })
     const result = await host.call({ module: 'a', args: ['end', {}], deadlineMs: 5_000 })
-    assert.equal(valueIn(result), 'the task went on after its call')
+    assert.equal(expectValue(result), 'the task went on after its call')
   })
 
   it('may be plain and run a loop of its own, beside one that is a coroutine', async (t) => {
-    const { host } = hostWith(t, {
+    const { host } = createTestHost(t, {
       files: {
         'a.py': `
 import asyncio, sys
@@ -391,13 +391,13 @@ def plain():
       },
     })
     for (let round = 0; round < 2; round++) {
-      assert.equal(valueIn(await host.call({ module: 'a', args: ['x', {}], deadlineMs: 20_000 })), 'coroutine')
-      assert.equal(valueIn(await host.call({ module: 'a', function: 'plain', args: [] })), 'loop of its own')
+      assert.equal(expectValue(await host.call({ module: 'a', args: ['x', {}], deadlineMs: 20_000 })), 'coroutine')
+      assert.equal(expectValue(await host.call({ module: 'a', function: 'plain', args: [] })), 'loop of its own')
     }
   })
 
   it('imports helpers of its own folder and packages of PYTHONPATH, and two may have helpers of one name', async (t) => {
-    const { host } = hostWith(t, {
+    const { host } = createTestHost(t, {
       env: (folder) => ({ PYTHONPATH: join(folder, 'stand-ins') }),
       files: {
         'stand-ins/httpx.py': 'name = " with httpx"',
@@ -408,13 +408,13 @@ def plain():
         'two/late.py': 'name = " late"',
       },
     })
-    const call = async (module: string) => valueIn(await host.call({ module, args: [] }))
+    const call = async (module: string) => expectValue(await host.call({ module, args: [] }))
     assert.deepEqual(await Promise.all([call('one'), call('two')]), ['one with httpx', 'two late'])
     assert.equal(await call('one'), 'one with httpx')
   })
 
   it('is called by the name that the contract gives it, and may use data classes and late annotations', async (t) => {
-    const { host } = hostWith(t, {
+    const { host } = createTestHost(t, {
       files: {
         'my-hook.py': `
 from __future__ import annotations
@@ -427,7 +427,7 @@ def handle(event_type, context):
     return [__name__, Entry("x").name, pathlib.Path(__file__).name]`,
       },
     })
-    const value = valueIn(await host.call({ module: 'my-hook', args: ['x', {}] }))
+    const value = expectValue(await host.call({ module: 'my-hook', args: ['x', {}] }))
     assert.deepEqual(value, ['hermes_hook_my-hook', 'x', 'my-hook.py'])
   })
 })

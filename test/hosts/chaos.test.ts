@@ -6,9 +6,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { hostWith, isAlive, timeout, withoutPython } from './support.ts'
+import { createTestHost, isAlive, timeout, withoutPython } from './support.ts'
 
-const twins = {
+const handlerSources = {
   node: {
     skip: false as const,
     file: 'a.mjs',
@@ -46,18 +46,18 @@ def handle(file, id, deed):
   },
 }
 
-for (const [language, { skip, file, text }] of Object.entries(twins)) {
+for (const [language, { skip, file, text }] of Object.entries(handlerSources)) {
   test(`a host in ${language} that handlers keep pulling down gives each call one outcome`, {
     skip,
     timeout,
   }, async (t) => {
-    const { host, folder } = hostWith(t, { files: { [file]: text }, limits: { graceMs: 20 } })
+    const { host, folder } = createTestHost(t, { files: { [file]: text }, limits: { graceMs: 20 } })
     const notes = join(folder, 'notes')
     const pids: number[] = []
     const outcomes = new Map<string, string>()
     const call = async (id: string, deed: string) => {
       const result = await host.call({ module: 'a', args: [notes, id, deed], deadlineMs: 400 })
-      outcomes.set(id, result.ok ? 'ok' : result.failure.begun ? 'failed' : 'not begun')
+      outcomes.set(id, result.ok ? 'ok' : result.failure.started ? 'failed' : 'not begun')
       if (result.ok) assert.equal(result.value, id)
     }
     const deeds = ['throw', 'exit', 'kill', 'spin', 'throw', 'exit']

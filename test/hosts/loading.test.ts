@@ -6,15 +6,15 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import type { Host } from '../../src/hosts/contract.ts'
-import { failureOf, hostWith, timeout, valueIn, withoutPython } from './support.ts'
+import { createTestHost, expectFailure, expectValue, timeout, withoutPython } from './support.ts'
 
-async function reasonOf(host: Host, module: string): Promise<string> {
-  const failure = failureOf(await host.load(module))
-  assert.deepEqual([failure.kind, failure.begun], ['unloadable', false], failure.error.message)
+async function loadFailureMessage(host: Host, module: string): Promise<string> {
+  const failure = expectFailure(await host.load(module))
+  assert.deepEqual([failure.kind, failure.started], ['unloadable', false], failure.error.message)
   return failure.error.message
 }
 
-async function filesOf(host: Host, module: string, folder: string): Promise<string[]> {
+async function loadedFiles(host: Host, module: string, folder: string): Promise<string[]> {
   const loaded = await host.load(module)
   const files = loaded.ok ? loaded.value.files : loaded.failure.files
   return files.map((file) => file.replace(`${folder}/`, '')).sort()
@@ -22,7 +22,7 @@ async function filesOf(host: Host, module: string, folder: string): Promise<stri
 
 describe('a module in JavaScript or TypeScript', { timeout }, () => {
   it('that cannot be used says why, with file and line, and harms no other', async (t) => {
-    const { host, folder } = hostWith(t, {
+    const { host, folder } = createTestHost(t, {
       files: {
         'good.ts': 'export const handle = (): string => "good"',
         'module.js': 'export function handle() {\n  const x = ;\n}',
@@ -37,22 +37,25 @@ describe('a module in JavaScript or TypeScript', { timeout }, () => {
         'binary.js': new Uint8Array([0, 1, 2, 255, 254, 10]),
       },
     })
-    assert.match(await reasonOf(host, 'module'), /module: .*\/module\.js:2: SyntaxError: Unexpected token ';'/)
-    assert.match(await reasonOf(host, 'common'), /\/common\.cjs:\d: SyntaxError: Unexpected end of input/)
-    assert.match(await reasonOf(host, 'typed'), /\/typed\.ts:2: /)
-    assert.match(await reasonOf(host, 'enum'), /\/enum\.ts:2: .*enum is not supported/)
-    assert.match(await reasonOf(host, 'throws'), /\/throws\.mjs:3: Error: no token/)
-    assert.match(await reasonOf(host, 'helped'), /\/helper\.mjs:2: SyntaxError/)
-    assert.match(await reasonOf(host, 'package'), /\/package\.mjs.*Cannot find package 'no-such-package'/)
-    assert.match(await reasonOf(host, 'nothing'), /expected `export function handle` .* it exports other$/)
-    assert.match(await reasonOf(host, 'binary'), /\/binary\.js/)
-    assert.equal(valueIn(await host.call({ module: 'good', args: [] })), 'good')
+    assert.match(
+      await loadFailureMessage(host, 'module'),
+      /module: .*\/module\.js:2: SyntaxError: Unexpected token ';'/,
+    )
+    assert.match(await loadFailureMessage(host, 'common'), /\/common\.cjs:\d: SyntaxError: Unexpected end of input/)
+    assert.match(await loadFailureMessage(host, 'typed'), /\/typed\.ts:2: /)
+    assert.match(await loadFailureMessage(host, 'enum'), /\/enum\.ts:2: .*enum is not supported/)
+    assert.match(await loadFailureMessage(host, 'throws'), /\/throws\.mjs:3: Error: no token/)
+    assert.match(await loadFailureMessage(host, 'helped'), /\/helper\.mjs:2: SyntaxError/)
+    assert.match(await loadFailureMessage(host, 'package'), /\/package\.mjs.*Cannot find package 'no-such-package'/)
+    assert.match(await loadFailureMessage(host, 'nothing'), /expected `export function handle` .* it exports other$/)
+    assert.match(await loadFailureMessage(host, 'binary'), /\/binary\.js/)
+    assert.equal(expectValue(await host.call({ module: 'good', args: [] })), 'good')
     assert.equal(host.status().starts, 1)
-    assert.deepEqual(await filesOf(host, 'helped', folder), ['helped/handler.mjs', 'helped/helper.mjs'])
+    assert.deepEqual(await loadedFiles(host, 'helped', folder), ['helped/handler.mjs', 'helped/helper.mjs'])
   })
 
   it('consists of the files it imported, and of no package', async (t) => {
-    const { host, folder } = hostWith(t, {
+    const { host, folder } = createTestHost(t, {
       files: {
         'one/handler.ts':
           'import "./a.ts"\nimport "a-package"\nimport "#sdk"\nexport const handle = () => import("./b.mjs")',
@@ -64,8 +67,8 @@ describe('a module in JavaScript or TypeScript', { timeout }, () => {
         'node_modules/a-package/main.js': '',
       },
     })
-    assert.deepEqual(await filesOf(host, 'one', folder), ['one/a.ts', 'one/handler.ts', 'shared.mjs'])
-    assert.deepEqual(await filesOf(host, 'two', folder), ['shared.mjs', 'two/handler.cjs'])
+    assert.deepEqual(await loadedFiles(host, 'one', folder), ['one/a.ts', 'one/handler.ts', 'shared.mjs'])
+    assert.deepEqual(await loadedFiles(host, 'two', folder), ['shared.mjs', 'two/handler.cjs'])
   })
 
   it('has its types taken out once, in a process of its own, and again when it has changed', async (t) => {
@@ -73,8 +76,8 @@ describe('a module in JavaScript or TypeScript', { timeout }, () => {
       'a.ts': 'import { add } from "./add.ts"\nexport const handle = (a: number, b: number): number => add(a, b)',
       'add.ts': 'export const add = (a: number, b: number): number => a + b',
     }
-    const { host, cacheFolder } = hostWith(t, { files })
-    const call = async () => valueIn(await host.call({ module: 'a', args: [1, 2] }))
+    const { host, cacheFolder } = createTestHost(t, { files })
+    const call = async () => expectValue(await host.call({ module: 'a', args: [1, 2] }))
     assert.equal(await call(), 3)
     const cached = readdirSync(cacheFolder)
     assert.equal(cached.length, 2)
@@ -83,32 +86,35 @@ describe('a module in JavaScript or TypeScript', { timeout }, () => {
     // What is in the cache is what runs.
     const add = cached.find((name) => readFileSync(join(cacheFolder, name), 'utf8').startsWith('export const add'))
     writeFileSync(join(cacheFolder, add ?? ''), 'export const add = () => "cached"')
-    const again = hostWith(t, { files, cacheFolder })
-    assert.equal(valueIn(await again.host.call({ module: 'a', args: [1, 2] })), 'cached')
+    const again = createTestHost(t, { files, cacheFolder })
+    assert.equal(expectValue(await again.host.call({ module: 'a', args: [1, 2] })), 'cached')
 
-    const changed = hostWith(t, { files: { ...files, 'add.ts': 'export const add = (): number => 5' }, cacheFolder })
-    assert.equal(valueIn(await changed.host.call({ module: 'a', args: [1, 2] })), 5)
+    const changed = createTestHost(t, {
+      files: { ...files, 'add.ts': 'export const add = (): number => 5' },
+      cacheFolder,
+    })
+    assert.equal(expectValue(await changed.host.call({ module: 'a', args: [1, 2] })), 5)
   })
 
   it('runs without a cache, too, and with one that cannot be written', async (t) => {
     const files = { 'a.ts': 'export const handle = (a: number): number => a + 1' }
-    const { host } = hostWith(t, { files, cacheFolder: '/proc/nowhere' })
-    assert.equal(valueIn(await host.call({ module: 'a', args: [1] })), 2)
+    const { host } = createTestHost(t, { files, cacheFolder: '/proc/nowhere' })
+    assert.equal(expectValue(await host.call({ module: 'a', args: [1] })), 2)
   })
 
   it('shows the lines of its own text in a stack', async (t) => {
-    const { host } = hostWith(t, {
+    const { host } = createTestHost(t, {
       files: {
         'a.ts': 'interface Wide {\n  a: number\n}\nexport const handle = (x: Wide) => {\n  throw new Error("here")\n}',
       },
     })
-    assert.match(failureOf(await host.call({ module: 'a', args: [{}] })).stack, /\/a\.ts:5:9/)
+    assert.match(expectFailure(await host.call({ module: 'a', args: [{}] })).stack, /\/a\.ts:5:9/)
   })
 })
 
 describe('a module in Python', { skip: withoutPython, timeout }, () => {
   it('that cannot be used says why, with file and line, and harms no other', async (t) => {
-    const { host, folder } = hostWith(t, {
+    const { host, folder } = createTestHost(t, {
       files: {
         'good.py': 'def handle():\n    return "good"',
         'syntax.py': 'def handle():\n    x = = 1',
@@ -121,20 +127,20 @@ describe('a module in Python', { skip: withoutPython, timeout }, () => {
         'binary.py': new Uint8Array([0, 1, 2, 255, 254, 10]),
       },
     })
-    assert.match(await reasonOf(host, 'syntax'), /syntax: .*\/syntax\.py:2: SyntaxError: invalid syntax/)
-    assert.match(await reasonOf(host, 'throws'), /\/throws\.py:3: RuntimeError: no token/)
-    assert.match(await reasonOf(host, 'exits'), /\/exits\.py:2: sys\.exit\(1\) was called/)
-    assert.match(await reasonOf(host, 'helped'), /\/broken\.py:2: SyntaxError/)
-    assert.match(await reasonOf(host, 'package'), /\/package\.py:2: ModuleNotFoundError: .*'no_such_package'/)
-    assert.match(await reasonOf(host, 'nothing'), /\/nothing\.py: .*expected a function `handle`/)
-    assert.match(await reasonOf(host, 'binary'), /\/binary\.py/)
-    assert.equal(valueIn(await host.call({ module: 'good', args: [] })), 'good')
+    assert.match(await loadFailureMessage(host, 'syntax'), /syntax: .*\/syntax\.py:2: SyntaxError: invalid syntax/)
+    assert.match(await loadFailureMessage(host, 'throws'), /\/throws\.py:3: RuntimeError: no token/)
+    assert.match(await loadFailureMessage(host, 'exits'), /\/exits\.py:2: sys\.exit\(1\) was called/)
+    assert.match(await loadFailureMessage(host, 'helped'), /\/broken\.py:2: SyntaxError/)
+    assert.match(await loadFailureMessage(host, 'package'), /\/package\.py:2: ModuleNotFoundError: .*'no_such_package'/)
+    assert.match(await loadFailureMessage(host, 'nothing'), /\/nothing\.py: .*expected a function `handle`/)
+    assert.match(await loadFailureMessage(host, 'binary'), /\/binary\.py/)
+    assert.equal(expectValue(await host.call({ module: 'good', args: [] })), 'good')
     assert.equal(host.status().starts, 1)
-    assert.deepEqual(await filesOf(host, 'helped', folder), ['helped/broken.py', 'helped/handler.py'])
+    assert.deepEqual(await loadedFiles(host, 'helped', folder), ['helped/broken.py', 'helped/handler.py'])
   })
 
   it('consists of itself and what it imported from its own folder', async (t) => {
-    const { host, folder } = hostWith(t, {
+    const { host, folder } = createTestHost(t, {
       env: (home) => ({ PYTHONPATH: join(home, 'elsewhere') }),
       files: {
         'one/handler.py': 'import json, helper, outside\ndef handle(): pass',
@@ -146,11 +152,11 @@ describe('a module in Python', { skip: withoutPython, timeout }, () => {
       },
     })
     const expected = ['one/handler.py', 'one/helper.py', 'one/part/__init__.py', 'one/part/inner.py']
-    assert.deepEqual(await filesOf(host, 'one', folder), expected)
+    assert.deepEqual(await loadedFiles(host, 'one', folder), expected)
   })
 
   it('leaves no compiled files behind', async (t) => {
-    const { host, folder } = hostWith(t, {
+    const { host, folder } = createTestHost(t, {
       files: { 'one/handler.py': 'import helper\ndef handle(): pass', 'one/helper.py': '' },
     })
     await host.load('one')
@@ -181,29 +187,29 @@ for (const [language, twin] of Object.entries(hanging)) {
   describe(`a module in ${language}`, { skip: twin.skip, timeout }, () => {
     it('that never finishes loading is cut off, and what waits behind it goes on without it', async (t) => {
       const files = { [twin.bad]: twin.hangs, [twin.good]: twin.text }
-      const { host } = hostWith(t, { files, limits: { loadMs: 150 } })
+      const { host } = createTestHost(t, { files, limits: { loadTimeoutMs: 150 } })
       const [bad, good] = await Promise.all([host.load('bad'), host.call({ module: 'good', args: [] })])
-      const failure = failureOf(bad)
-      assert.deepEqual([failure.kind, failure.killed, failure.begun], ['unloadable', true, false])
+      const failure = expectFailure(bad)
+      assert.deepEqual([failure.kind, failure.killed, failure.started], ['unloadable', true, false])
       assert.match(failure.error.message, /did not finish loading in time/)
-      assert.equal(valueIn(good), 'good')
+      assert.equal(expectValue(good), 'good')
     })
 
     it('that ends the process while it loads does not take along what waits behind it', async (t) => {
-      const { host } = hostWith(t, { files: { [twin.bad]: twin.exits, [twin.good]: twin.text } })
+      const { host } = createTestHost(t, { files: { [twin.bad]: twin.exits, [twin.good]: twin.text } })
       const [bad, good] = await Promise.all([host.load('bad'), host.call({ module: 'good', args: [] })])
-      const failure = failureOf(bad)
-      assert.deepEqual([failure.kind, failure.fault, failure.begun], ['died', 'own', false])
+      const failure = expectFailure(bad)
+      assert.deepEqual([failure.kind, failure.attribution, failure.started], ['died', 'own', false])
       assert.match(failure.error.message, /exit code 4/)
-      assert.equal(valueIn(good), 'good')
+      assert.equal(expectValue(good), 'good')
       assert.equal(host.status().starts, 2)
     })
 
     it('that is gone, or was never there, is named', async (t) => {
-      const { host, folder } = hostWith(t, { files: { [twin.good]: twin.text } })
+      const { host, folder } = createTestHost(t, { files: { [twin.good]: twin.text } })
       rmSync(join(folder, twin.good))
-      assert.match(await reasonOf(host, 'good'), new RegExp(twin.good.replace('.', '\\.')))
-      assert.match(await reasonOf(host, 'absent'), /hooks has no module absent/)
+      assert.match(await loadFailureMessage(host, 'good'), new RegExp(twin.good.replace('.', '\\.')))
+      assert.match(await loadFailureMessage(host, 'absent'), /hooks has no module absent/)
     })
   })
 }

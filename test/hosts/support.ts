@@ -10,14 +10,14 @@ import type { Host, HostLanguage, HostModule, HostOptions } from '../../src/host
 import type { HostFailure } from '../../src/hosts/failure.ts'
 import { createHost } from '../../src/hosts/host.ts'
 import type { LogFields, Logger, LogLevel } from '../../src/lib/log.ts'
-import { pause } from '../../src/lib/wait.ts'
+import { sleep } from '../../src/lib/timers.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
 export const path = process.env['PATH'] ?? '/usr/bin:/bin'
 
-const asked = spawnSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' })
+const pythonProbe = spawnSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' })
 /** The interpreter itself: what stands on the PATH may be a script that looks for it, and takes its time. */
-export const python = asked.status === 0 ? asked.stdout.trim() : undefined
+export const python = pythonProbe.status === 0 ? pythonProbe.stdout.trim() : undefined
 export const withoutPython = python === undefined ? 'there is no python3' : false
 
 /** Far more than any test here takes: one that hangs shall be named. */
@@ -32,7 +32,7 @@ export interface LogRecord {
 export interface RecordingLog extends Logger {
   readonly records: readonly LogRecord[]
   /** Resolves with the first line, past or future, whose text matches. */
-  line(pattern: RegExp): Promise<LogRecord>
+  waitForLine(pattern: RegExp): Promise<LogRecord>
 }
 
 export function createRecordingLog(): RecordingLog {
@@ -52,7 +52,7 @@ export function createRecordingLog(): RecordingLog {
   return {
     ...loggerWith({}),
     records,
-    line: (pattern) =>
+    waitForLine: (pattern) =>
       new Promise((resolve) => {
         const look = () => {
           const found = records.find(({ text }) => pattern.test(text))
@@ -84,26 +84,26 @@ export interface HostUnderTest {
 }
 
 /** A host that ends with the test. Its deadlines are short, so that cutting off takes no time. */
-export function hostWith(t: TestContext, setup: HostSetup): HostUnderTest {
-  const made = hostIn(tempHome(t), setup)
+export function createTestHost(t: TestContext, setup: HostSetup): HostUnderTest {
+  const made = createHostIn(tempHome(t), setup)
   t.after(() => made.host.stop())
   return made
 }
 
 /** One host for all tests of a suite, for those that do it no harm. Call the result inside a test. */
-export function sharedHost(setup: HostSetup): () => HostUnderTest {
+export function createSharedHost(setup: HostSetup): () => HostUnderTest {
   let made: HostUnderTest | undefined
   after(async () => {
     await made?.host.stop()
     if (made !== undefined) rmSync(made.folder, { recursive: true, force: true })
   })
   return () => {
-    made ??= hostIn(mkdtempSync(join(tmpdir(), 'hermes-test-')), setup)
+    made ??= createHostIn(mkdtempSync(join(tmpdir(), 'hermes-test-')), setup)
     return made
   }
 }
 
-function hostIn(folder: string, { files, limits = {}, env = () => ({}), ...options }: HostSetup): HostUnderTest {
+function createHostIn(folder: string, { files, limits = {}, env = () => ({}), ...options }: HostSetup): HostUnderTest {
   writeFiles(folder, files)
   const log = createRecordingLog()
   const language = options.language ?? languageOf(files)
@@ -118,7 +118,7 @@ function hostIn(folder: string, { files, limits = {}, env = () => ({}), ...optio
     log,
     ...(language === 'python' && python !== undefined ? { command: python } : {}),
     ...options,
-    limits: { graceMs: 60, exitMs: 500, ...limits },
+    limits: { graceMs: 60, exitTimeoutMs: 500, ...limits },
   })
   return { host, log, folder, cacheFolder }
 }
@@ -142,12 +142,12 @@ function modulesIn(folder: string, files: Files): HostModule[] {
 }
 
 /** A value of a call, or a test failure that shows why there is none. */
-export function valueIn(result: Awaited<ReturnType<Host['call']>>): unknown {
+export function expectValue(result: Awaited<ReturnType<Host['call']>>): unknown {
   if (result.ok) return result.value
   throw new Error(`${result.failure.kind}: ${result.failure.error.message}\n${result.failure.stack}`)
 }
 
-export function failureOf(result: Awaited<ReturnType<Host['call'] | Host['load']>>): HostFailure {
+export function expectFailure(result: Awaited<ReturnType<Host['call'] | Host['load']>>): HostFailure {
   if (!result.ok) return result.failure
   throw new Error(`it did not fail but came to ${JSON.stringify(result.value)}`)
 }
@@ -162,6 +162,6 @@ export function isAlive(pid: number): boolean {
 }
 
 /** Waits until a process is gone; the test runner's own limit is the limit. */
-export async function gone(pid: number): Promise<void> {
-  while (isAlive(pid)) await pause(5)
+export async function waitForExit(pid: number): Promise<void> {
+  while (isAlive(pid)) await sleep(5)
 }

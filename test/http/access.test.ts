@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ask, runServer, secret, withToken } from './support.ts'
+import { runServer, secret, sendRequest, withToken } from './support.ts'
 
 describe('the token', () => {
   const refused: [string, string, Record<string, string | string[]>][] = [
@@ -25,7 +25,7 @@ describe('the token', () => {
   for (const [what, path, headers] of refused) {
     it(`refuses ${what} with 401, also on loopback`, async (t) => {
       const { port, lines } = await runServer(t)
-      const answer = await ask(port, { path, headers })
+      const answer = await sendRequest(port, { path, headers })
       assert.equal(answer.status, 401)
       assert.equal(answer.code, 'http/unauthorised')
       assert.match(answer.headers['www-authenticate'] ?? '', /^Bearer/)
@@ -36,7 +36,7 @@ describe('the token', () => {
   for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
     it(`lets the owner in, whether he writes ${scheme} large or small`, async (t) => {
       const { port } = await runServer(t)
-      const answer = await ask(port, { path: '/token', headers: { authorization: `${scheme} ${secret}` } })
+      const answer = await sendRequest(port, { path: '/token', headers: { authorization: `${scheme} ${secret}` } })
       assert.equal(answer.status, 200)
     })
   }
@@ -64,7 +64,7 @@ describe('the token', () => {
       access: 'token',
       handle: (request) => Response.json(Object.fromEntries(request.headers)),
     })
-    const answer = await ask(port, { path: '/headers', headers: withToken({ 'x-other': 'kept' }) })
+    const answer = await sendRequest(port, { path: '/headers', headers: withToken({ 'x-other': 'kept' }) })
     assert.equal(answer.status, 200)
     assert.ok(!answer.text.includes(secret))
     assert.match(answer.text, /"x-other":"kept"/)
@@ -72,16 +72,16 @@ describe('the token', () => {
 
   it('is not needed for public pages and for webhooks that check a signature of their own', async (t) => {
     const { port } = await runServer(t)
-    assert.equal((await ask(port, { path: '/public' })).status, 200)
-    assert.equal((await ask(port, { method: 'POST', path: '/own', body: 'signed' })).text, 'signed')
+    assert.equal((await sendRequest(port, { path: '/public' })).status, 200)
+    assert.equal((await sendRequest(port, { method: 'POST', path: '/own', body: 'signed' })).text, 'signed')
   })
 
   it('is asked for before a stranger learns which addresses exist', async (t) => {
     const { port } = await runServer(t)
-    assert.equal((await ask(port, { path: '/nowhere' })).status, 401)
-    assert.equal((await ask(port, { method: 'DELETE', path: '/token' })).status, 401)
-    assert.equal((await ask(port, { path: '/public/../token' })).status, 401)
-    assert.equal((await ask(port, { path: '//token' })).status, 401)
+    assert.equal((await sendRequest(port, { path: '/nowhere' })).status, 401)
+    assert.equal((await sendRequest(port, { method: 'DELETE', path: '/token' })).status, 401)
+    assert.equal((await sendRequest(port, { path: '/public/../token' })).status, 401)
+    assert.equal((await sendRequest(port, { path: '//token' })).status, 401)
   })
 
   it('is a clear error, not an open door, when it cannot be read', async (t) => {
@@ -90,8 +90,8 @@ describe('the token', () => {
         throw new Error('gateway.token is gone')
       },
     })
-    assert.equal((await ask(port, { path: '/token' })).status, 401)
-    const answer = await ask(port, { path: '/token', headers: withToken() })
+    assert.equal((await sendRequest(port, { path: '/token' })).status, 401)
+    const answer = await sendRequest(port, { path: '/token', headers: withToken() })
     assert.equal(answer.status, 500)
     assert.equal(answer.code, 'http/internal')
     assert.equal(lines.filter(({ level }) => level === 'error').length, 1)
@@ -118,7 +118,7 @@ describe('the Host header', () => {
     it(`refuses ${JSON.stringify(host)} with 403, even with the token`, async (t) => {
       const { port } = await runServer(t)
       for (const path of ['/token', '/public', '/own', '/healthz', '/readyz']) {
-        const answer = await ask(port, { path, headers: withToken({ host }) })
+        const answer = await sendRequest(port, { path, headers: withToken({ host }) })
         assert.equal(answer.status, 403, path)
         assert.equal(answer.code, 'http/forbidden-host')
       }
@@ -128,13 +128,14 @@ describe('the Host header', () => {
   for (const host of ['localhost', 'LOCALHOST:1234', '127.0.0.1:9000', '[::1]:8642', 'localhost.:80']) {
     it(`accepts the loopback name ${host} under any port`, async (t) => {
       const { port } = await runServer(t)
-      assert.equal((await ask(port, { path: '/token', headers: withToken({ host }) })).status, 200)
+      assert.equal((await sendRequest(port, { path: '/token', headers: withToken({ host }) })).status, 200)
     })
   }
 
   it('accepts the names of http.allowed_hosts, and with a port only that port', async (t) => {
     const { port } = await runServer(t, { allowed_hosts: ['chat.example.org', 'https://Other.example.org:8443/'] })
-    const status = async (host: string) => (await ask(port, { path: '/token', headers: withToken({ host }) })).status
+    const status = async (host: string) =>
+      (await sendRequest(port, { path: '/token', headers: withToken({ host }) })).status
     assert.equal(await status('chat.example.org'), 200)
     assert.equal(await status('CHAT.example.org:444'), 200)
     assert.equal(await status('other.example.org:8443'), 200)
@@ -145,9 +146,9 @@ describe('the Host header', () => {
   it('is not replaced by forwarded headers, neither to get in nor to be kept out', async (t) => {
     const { port } = await runServer(t)
     const rebound = { host: 'evil.com', 'x-forwarded-host': 'localhost', forwarded: 'host=localhost' }
-    assert.equal((await ask(port, { path: '/token', headers: withToken(rebound) })).status, 403)
+    assert.equal((await sendRequest(port, { path: '/token', headers: withToken(rebound) })).status, 403)
     const claimed = { 'x-forwarded-host': 'evil.com', 'x-original-url': '/public', 'x-rewrite-url': '/public' }
-    assert.equal((await ask(port, { path: '/token', headers: claimed })).status, 401)
+    assert.equal((await sendRequest(port, { path: '/token', headers: claimed })).status, 401)
   })
 })
 
@@ -173,7 +174,7 @@ describe('the Origin header', () => {
         ['GET', '/public'],
         ['OPTIONS', '/token'],
       ] as const) {
-        const answer = await ask(port, { method, path, headers: withToken({ origin }) })
+        const answer = await sendRequest(port, { method, path, headers: withToken({ origin }) })
         assert.equal(answer.status, 403, `${method} ${path}`)
         assert.equal(answer.headers['access-control-allow-origin'], undefined)
       }
@@ -183,7 +184,7 @@ describe('the Origin header', () => {
   it('accepts the page of this gateway, under whatever port it is published', async (t) => {
     const { port } = await runServer(t)
     const status = async (host: string, origin: string) =>
-      (await ask(port, { method: 'POST', path: '/token', headers: withToken({ host, origin }) })).status
+      (await sendRequest(port, { method: 'POST', path: '/token', headers: withToken({ host, origin }) })).status
     assert.equal(await status(`127.0.0.1:${port}`, `http://127.0.0.1:${port}`), 200)
     assert.equal(await status('localhost:9000', 'http://localhost:9000'), 200)
     assert.equal(await status('localhost', 'http://localhost:80'), 200)
@@ -193,7 +194,7 @@ describe('the Origin header', () => {
   it('accepts pages of http.allowed_hosts', async (t) => {
     const { port } = await runServer(t, { allowed_hosts: ['chat.example.org', 'localhost:3000'] })
     const status = async (origin: string) =>
-      (await ask(port, { method: 'POST', path: '/token', headers: withToken({ origin }) })).status
+      (await sendRequest(port, { method: 'POST', path: '/token', headers: withToken({ origin }) })).status
     assert.equal(await status('https://chat.example.org'), 200)
     assert.equal(await status('http://localhost:3000'), 200)
     assert.equal(await status('http://localhost:3001'), 403)

@@ -9,23 +9,26 @@ import type { Readiness } from '../../src/http/readiness.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { HermesError } from '../../src/lib/errors.ts'
 import { silentLog } from '../../src/lib/log.ts'
-import { ask, ready, runServer, secret, sendRaw, withToken } from './support.ts'
+import { readyState, runServer, secret, sendRaw, sendRequest, withToken } from './support.ts'
 
 describe('health and readiness', () => {
   it('/healthz is 200 while the process lives, whatever it is doing', async (t) => {
-    const { port } = await runServer(t, { readiness: () => ({ ...ready, status: 'draining' }) })
-    const answer = await ask(port, { path: '/healthz' })
+    const { port } = await runServer(t, { readiness: () => ({ ...readyState, status: 'draining' }) })
+    const answer = await sendRequest(port, { path: '/healthz' })
     assert.equal(answer.status, 200)
-    assert.equal((await ask(port, { method: 'HEAD', path: '/healthz' })).text, '')
+    assert.equal((await sendRequest(port, { method: 'HEAD', path: '/healthz' })).text, '')
   })
 
   it('/readyz shows strangers the status alone and the owner everything', async (t) => {
     const failed = { state: 'failed', reason: 'the token was refused' } as const
-    const state: Readiness = { status: 'ready', platforms: { telegram: failed }, degraded: ['disk'], settling: true }
+    const state: Readiness = { status: 'ready', platforms: { telegram: failed }, degraded: ['disk'], connecting: true }
     const { port } = await runServer(t, { readiness: () => state })
-    assert.equal((await ask(port, { path: '/readyz' })).text, '{"status":"ready"}')
-    assert.equal((await ask(port, { path: '/readyz', headers: withToken({}, 'wrong') })).text, '{"status":"ready"}')
-    assert.deepEqual(JSON.parse((await ask(port, { path: '/readyz', headers: withToken() })).text), {
+    assert.equal((await sendRequest(port, { path: '/readyz' })).text, '{"status":"ready"}')
+    assert.equal(
+      (await sendRequest(port, { path: '/readyz', headers: withToken({}, 'wrong') })).text,
+      '{"status":"ready"}',
+    )
+    assert.deepEqual(JSON.parse((await sendRequest(port, { path: '/readyz', headers: withToken() })).text), {
       status: 'ready',
       platforms: { telegram: failed },
       degraded: ['disk'],
@@ -35,26 +38,26 @@ describe('health and readiness', () => {
   for (const status of ['starting', 'draining'] as const) {
     it(`while ${status} /readyz is 503 and work is refused, but pages and the gateway's own routes are served`, async (t) => {
       const admin = { method: 'GET', path: '/admin', access: 'token', handle: () => new Response('ok') } as const
-      const { port } = await runServer(t, { readiness: () => ({ ...ready, status }), adminRoutes: [admin] })
-      const probe = await ask(port, { path: '/readyz' })
+      const { port } = await runServer(t, { readiness: () => ({ ...readyState, status }), adminRoutes: [admin] })
+      const probe = await sendRequest(port, { path: '/readyz' })
       assert.equal(probe.status, 503)
       assert.equal(probe.text, `{"status":"${status}"}`)
-      const refused = await ask(port, { path: '/token', headers: withToken() })
+      const refused = await sendRequest(port, { path: '/token', headers: withToken() })
       assert.equal(refused.status, 503)
       assert.equal(refused.code, 'http/starting')
       assert.equal(refused.headers['retry-after'], '1')
-      assert.equal((await ask(port, { path: '/token' })).status, 401)
-      assert.equal((await ask(port, { method: 'POST', path: '/own' })).status, 503)
-      assert.equal((await ask(port, { path: '/public' })).status, 200)
-      assert.equal((await ask(port, { path: '/admin', headers: withToken() })).status, 200)
+      assert.equal((await sendRequest(port, { path: '/token' })).status, 401)
+      assert.equal((await sendRequest(port, { method: 'POST', path: '/own' })).status, 503)
+      assert.equal((await sendRequest(port, { path: '/public' })).status, 200)
+      assert.equal((await sendRequest(port, { path: '/admin', headers: withToken() })).status, 200)
     })
   }
 
   it('an address that a connecting platform may bring any moment is 503, not 404', async (t) => {
-    const { port } = await runServer(t, { readiness: () => ({ ...ready, settling: true }) })
-    assert.equal((await ask(port, { path: '/v1/models', headers: withToken() })).status, 503)
-    assert.equal((await ask(port, { path: '/' })).status, 503)
-    assert.equal((await ask(port, { path: '/token', headers: withToken() })).status, 200)
+    const { port } = await runServer(t, { readiness: () => ({ ...readyState, connecting: true }) })
+    assert.equal((await sendRequest(port, { path: '/v1/models', headers: withToken() })).status, 503)
+    assert.equal((await sendRequest(port, { path: '/' })).status, 503)
+    assert.equal((await sendRequest(port, { path: '/token', headers: withToken() })).status, 200)
   })
 })
 
@@ -62,12 +65,12 @@ describe('routes', () => {
   it('can be added and taken away while the server runs', async (t) => {
     const { port, server } = await runServer(t)
     const headers = withToken()
-    assert.equal((await ask(port, { path: '/late', headers })).status, 404)
+    assert.equal((await sendRequest(port, { path: '/late', headers })).status, 404)
     const remove = server.route({ method: 'GET', path: '/late', access: 'token', handle: () => new Response('1') })
-    assert.equal((await ask(port, { path: '/late', headers })).text, '1')
+    assert.equal((await sendRequest(port, { path: '/late', headers })).text, '1')
     server.route({ method: 'GET', path: '/late', access: 'token', handle: () => new Response('2') })
     remove()
-    assert.equal((await ask(port, { path: '/late', headers })).text, '2')
+    assert.equal((await sendRequest(port, { path: '/late', headers })).text, '2')
   })
 
   it('an exact path wins over a prefix, a longer prefix over a shorter one', async (t) => {
@@ -75,7 +78,7 @@ describe('routes', () => {
     for (const path of ['/*', '/a/*', '/a/b/*', '/a/b/c']) {
       server.route({ method: 'GET', path, access: 'public', handle: () => new Response(path) })
     }
-    const found = async (path: string) => (await ask(port, { path })).text
+    const found = async (path: string) => (await sendRequest(port, { path })).text
     assert.equal(await found('/a/b/c'), '/a/b/c')
     assert.equal(await found('/a/b/c?x=1'), '/a/b/c')
     assert.equal(await found('/a/b/d/e'), '/a/b/*')
@@ -88,15 +91,15 @@ describe('routes', () => {
 
   it('answer an unknown address with 404 and a wrong method with 405, as JSON that says what to do', async (t) => {
     const { port } = await runServer(t)
-    const missing = await ask(port, { path: '/nowhere', headers: withToken() })
+    const missing = await sendRequest(port, { path: '/nowhere', headers: withToken() })
     assert.equal(missing.status, 404)
     const { error } = JSON.parse(missing.text)
     assert.deepEqual(Object.keys(error), ['code', 'message', 'hint'])
-    const wrong = await ask(port, { method: 'DELETE', path: '/public' })
+    const wrong = await sendRequest(port, { method: 'DELETE', path: '/public' })
     assert.equal(wrong.status, 405)
     assert.equal(wrong.code, 'http/method-not-allowed')
     assert.equal(wrong.headers['allow'], 'GET, HEAD, POST')
-    assert.equal((await ask(port, { method: 'PROPFIND', path: '/public' })).status, 405)
+    assert.equal((await sendRequest(port, { method: 'PROPFIND', path: '/public' })).status, 405)
   })
 
   it('see the bytes, the address and the headers as they were sent', async (t) => {
@@ -115,7 +118,7 @@ describe('routes', () => {
     })
     const body = Buffer.from([0xff, 0x00, 0xfe, 0x7b, 0x22])
     const headers = { 'content-type': 'application/json; charset=utf-8', 'x-signature': 'v0=abc', host: 'localhost' }
-    const answer = await ask(port, { method: 'POST', path: '/webhooks/x?a=%20b', headers, body })
+    const answer = await sendRequest(port, { method: 'POST', path: '/webhooks/x?a=%20b', headers, body })
     assert.deepEqual(JSON.parse(answer.text), {
       url: 'http://localhost/webhooks/x?a=%20b',
       type: 'application/json; charset=utf-8',
@@ -134,7 +137,7 @@ describe('routes', () => {
         throw new Error('a private detail')
       },
     })
-    const answer = await ask(port, { path: `/broken?key=${secret}`, headers: withToken() })
+    const answer = await sendRequest(port, { path: `/broken?key=${secret}`, headers: withToken() })
     assert.equal(answer.status, 500)
     assert.equal(answer.code, 'http/internal')
     assert.doesNotMatch(answer.text, /private detail/)
@@ -150,10 +153,10 @@ describe('routes', () => {
       const handle = () => Promise.reject(new HermesError('inbox/too-large', 'the file /home/me/x'))
       server.route({ method: 'GET', path: `/fails-${access}`, access, handle })
     }
-    const owner = await ask(port, { path: '/fails-token', headers: withToken() })
+    const owner = await sendRequest(port, { path: '/fails-token', headers: withToken() })
     assert.equal(owner.status, 413)
     assert.match(owner.text, /home\/me/)
-    const stranger = await ask(port, { path: '/fails-public' })
+    const stranger = await sendRequest(port, { path: '/fails-public' })
     assert.equal(stranger.code, 'inbox/too-large')
     assert.doesNotMatch(stranger.text, /home\/me/)
   })
@@ -165,10 +168,14 @@ describe('routes', () => {
     headers.append('set-cookie', 'a=1')
     headers.append('set-cookie', 'b=2')
     server.route({ method: 'GET', path: '/', access: 'public', handle: () => new Response('<p>', { headers }) })
-    const page = await ask(port, { path: '/' })
+    const page = await sendRequest(port, { path: '/' })
     assert.equal(page.headers['content-security-policy'], csp)
     assert.deepEqual(page.headers['set-cookie'], ['a=1', 'b=2'])
-    for (const answer of [page, await ask(port, { path: '/nowhere' }), await ask(port, { path: '/public' })]) {
+    for (const answer of [
+      page,
+      await sendRequest(port, { path: '/nowhere' }),
+      await sendRequest(port, { path: '/public' }),
+    ]) {
       assert.equal(answer.headers['x-content-type-options'], 'nosniff')
       assert.equal(answer.headers['x-frame-options'], 'DENY')
       assert.equal(answer.headers['cache-control'], 'no-store')
@@ -182,12 +189,12 @@ describe('bad input', () => {
   it('a body above the limit is 413, whether its length is announced or not', async (t) => {
     const { port } = await runServer(t, { max_body_mb: 0.01 })
     const body = Buffer.alloc(20_000)
-    const announced = await ask(port, { method: 'POST', path: '/token', headers: withToken(), body })
+    const announced = await sendRequest(port, { method: 'POST', path: '/token', headers: withToken(), body })
     assert.equal(announced.status, 413)
     assert.equal(announced.code, 'http/too-large')
     const headers = withToken({ 'transfer-encoding': 'chunked' })
-    assert.equal((await ask(port, { method: 'POST', path: '/token', headers, body })).status, 413)
-    const fitting = await ask(port, { method: 'POST', path: '/token', headers, body: body.subarray(0, 10_000) })
+    assert.equal((await sendRequest(port, { method: 'POST', path: '/token', headers, body })).status, 413)
+    const fitting = await sendRequest(port, { method: 'POST', path: '/token', headers, body: body.subarray(0, 10_000) })
     assert.equal(fitting.status, 200)
   })
 
@@ -208,12 +215,12 @@ describe('bad input', () => {
     const refused = await Promise.any(open.map(async ({ reply }) => await reply))
     assert.match(refused, /^HTTP\/1\.1 503 [\s\S]*http\/busy/)
     const large = { method: 'POST', body: Buffer.alloc(1_000_000) }
-    assert.equal((await ask(port, { ...large, path: '/own' })).code, 'http/busy')
-    assert.equal((await ask(port, { method: 'POST', path: '/own', body: Buffer.alloc(60_000) })).status, 200)
-    assert.equal((await ask(port, { ...large, path: '/token', headers: withToken() })).status, 200)
+    assert.equal((await sendRequest(port, { ...large, path: '/own' })).code, 'http/busy')
+    assert.equal((await sendRequest(port, { method: 'POST', path: '/own', body: Buffer.alloc(60_000) })).status, 200)
+    assert.equal((await sendRequest(port, { ...large, path: '/token', headers: withToken() })).status, 200)
     for (const { socket } of open) socket.destroy()
     let status = 503
-    while (status === 503) ({ status } = await ask(port, { ...large, path: '/own' }))
+    while (status === 503) ({ status } = await sendRequest(port, { ...large, path: '/own' }))
     assert.equal(status, 200)
   })
 
@@ -247,7 +254,7 @@ describe('bad input', () => {
       const { socket, reply } = await sendRaw(port, bytes)
       assert.match(await reply, expected)
       socket.destroy()
-      assert.equal((await ask(port, { path: '/public' })).status, 200)
+      assert.equal((await sendRequest(port, { path: '/public' })).status, 200)
       assert.deepEqual(
         lines.filter(({ level }) => level !== 'debug'),
         [],
@@ -260,13 +267,15 @@ describe('bad input', () => {
     const bodies = ['{"broken', Buffer.from([0xc3, 0x28]), `${'['.repeat(100_000)}${']'.repeat(100_000)}`]
     for (const body of bodies) {
       const headers = withToken({ 'content-type': 'application/json' })
-      const answer = await ask(port, { method: 'POST', path: '/token', headers, body })
+      const answer = await sendRequest(port, { method: 'POST', path: '/token', headers, body })
       assert.equal(answer.status, 200)
     }
   })
 
   it('a client that sends its headers too slowly is told so and cut off', async (t) => {
-    const { port } = await runServer(t, { limits: { headersTimeoutMs: 50, requestTimeoutMs: 60, checkMs: 20 } })
+    const { port } = await runServer(t, {
+      limits: { headersTimeoutMs: 50, requestTimeoutMs: 60, connectionCheckIntervalMs: 20 },
+    })
     const { reply } = await sendRaw(port, 'GET /public HTTP/1.1\r\nHost: local')
     assert.match(await reply, /^HTTP\/1\.1 408 [\s\S]*http\/timeout/)
   })
@@ -311,7 +320,7 @@ describe('streams', () => {
     socket.write('GET /large HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
     await once(socket, 'readable')
     // The socket is not read: a second answer shows that the server had every chance to run ahead.
-    for (let i = 0; i < 50; i++) await ask(port, { path: '/healthz' })
+    for (let i = 0; i < 50; i++) await sendRequest(port, { path: '/healthz' })
     assert.ok(made < total / 2, `${made} of ${total} pieces were made for a client that reads nothing`)
     socket.resume()
     await once(socket, 'close')
@@ -382,8 +391,8 @@ describe('streams', () => {
       return new Response('done')
     }
     server.route({ method: 'GET', path: '/quick', access: 'public', handle })
-    assert.equal((await ask(port, { path: '/quick', headers: { connection: 'close' } })).text, 'done')
-    await ask(port, { path: '/healthz' })
+    assert.equal((await sendRequest(port, { path: '/quick', headers: { connection: 'close' } })).text, 'done')
+    await sendRequest(port, { path: '/healthz' })
     assert.equal(signal?.aborted, false)
   })
 
@@ -409,7 +418,7 @@ describe('streams', () => {
     const body = () => new ReadableStream({ cancel: () => cancelled.resolve() })
     const headers = { 'x-kind': 'endless' }
     server.route({ method: 'GET', path: '/live', access: 'public', handle: () => new Response(body(), { headers }) })
-    const answer = await ask(port, { method: 'HEAD', path: '/live' })
+    const answer = await sendRequest(port, { method: 'HEAD', path: '/live' })
     assert.equal(answer.headers['x-kind'], 'endless')
     assert.equal(answer.text, '')
     await cancelled.promise
@@ -420,7 +429,7 @@ describe('starting and stopping', () => {
   it('a port in use is a clear error that names the address', async (t) => {
     const { port } = await runServer(t)
     const settings = { host: '127.0.0.1', port, allowed_hosts: [], max_body_mb: 1 }
-    const second = createHttpServer({ settings, token: () => secret, readiness: () => ready, log: silentLog })
+    const second = createHttpServer({ settings, token: () => secret, readiness: () => readyState, log: silentLog })
     await assert.rejects(second.start(), (error) => {
       assert.ok(error instanceof HermesError)
       assert.equal(error.code, 'http/port-in-use')
@@ -432,13 +441,13 @@ describe('starting and stopping', () => {
 
   it('an address that is not ours is a clear error', async () => {
     const settings = { host: '192.0.2.1', port: 0, allowed_hosts: [], max_body_mb: 1 }
-    const server = createHttpServer({ settings, token: () => secret, readiness: () => ready, log: silentLog })
+    const server = createHttpServer({ settings, token: () => secret, readiness: () => readyState, log: silentLog })
     await assert.rejects(server.start(), { code: 'http/cannot-listen' })
   })
 
   it('listening on every address still prints one that a browser can open', async (t) => {
     const settings = { host: '0.0.0.0', port: 0, allowed_hosts: [], max_body_mb: 1 }
-    const server = createHttpServer({ settings, token: () => secret, readiness: () => ready, log: silentLog })
+    const server = createHttpServer({ settings, token: () => secret, readiness: () => readyState, log: silentLog })
     t.after(() => server.stop())
     const address = await server.start()
     assert.deepEqual(address, { host: '0.0.0.0', port: address.port, url: `http://127.0.0.1:${address.port}` })
@@ -488,6 +497,6 @@ describe('starting and stopping', () => {
 
   it('a server that was never started can be stopped', async () => {
     const settings = { host: '127.0.0.1', port: 0, allowed_hosts: [], max_body_mb: 1 }
-    await createHttpServer({ settings, token: () => secret, readiness: () => ready, log: silentLog }).stop()
+    await createHttpServer({ settings, token: () => secret, readiness: () => readyState, log: silentLog }).stop()
   })
 })

@@ -13,16 +13,16 @@ import type { LogFields, Logger } from '../../src/lib/log.ts'
 import type { HttpRoute } from '../../src/platforms/adapter.ts'
 
 export const secret = 'test-token-of-sufficient-length'
-export const ready: Readiness = { status: 'ready', platforms: { web: { state: 'connected' } }, degraded: [] }
+export const readyState: Readiness = { status: 'ready', platforms: { web: { state: 'connected' } }, degraded: [] }
 
-export interface Line {
+export interface LogLine {
   readonly level: string
   readonly fields: LogFields
   readonly message: string
 }
 
-export function recordingLog(): { log: Logger; lines: Line[] } {
-  const lines: Line[] = []
+export function recordingLog(): { log: Logger; lines: LogLine[] } {
+  const lines: LogLine[] = []
   const at = (level: string) => (fields: LogFields, message: string) => void lines.push({ level, fields, message })
   const log: Logger = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), child: () => log }
   return { log, lines }
@@ -37,7 +37,7 @@ export interface RunningServer {
   readonly server: HttpServer
   readonly port: number
   readonly url: string
-  readonly lines: Line[]
+  readonly lines: LogLine[]
 }
 
 /** Stopped when the test ends. */
@@ -54,7 +54,7 @@ export async function runServer(
   const server = createHttpServer({
     settings,
     token: () => secret,
-    readiness: () => ready,
+    readiness: () => readyState,
     log,
     routes: echoRoutes,
     ...deps,
@@ -64,7 +64,7 @@ export async function runServer(
   return { server, port, url, lines }
 }
 
-export interface Answered {
+export interface TestResponse {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly text: string
@@ -72,14 +72,17 @@ export interface Answered {
   readonly code: string | undefined
 }
 
-export interface Ask {
+export interface TestRequest {
   readonly method?: string
   readonly path: string
   readonly headers?: Record<string, string | string[]>
   readonly body?: Uint8Array | string
 }
 
-export async function ask(port: number, { method = 'GET', path, headers = {}, body }: Ask): Promise<Answered> {
+export async function sendRequest(
+  port: number,
+  { method = 'GET', path, headers = {}, body }: TestRequest,
+): Promise<TestResponse> {
   const asked = request({ port, host: '127.0.0.1', method, path, headers, agent: false })
   asked.end(body)
   const [response] = await once(asked, 'response')

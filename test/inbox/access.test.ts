@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type AccessRules, decideAccess, letsNobodyIn } from '../../src/inbox/access.ts'
+import { type AccessRules, decideAccess, deniesEveryone } from '../../src/inbox/access.ts'
 import type { SessionSource } from '../../src/message/source.ts'
 
 const closed: AccessRules = {
@@ -106,7 +106,7 @@ test('a name is not an id: calling oneself ann does not help', () => {
 })
 
 test('rules that let nobody in are recognised, so that somebody can be warned', () => {
-  assert.equal(letsNobodyIn(closed), true)
+  assert.equal(deniesEveryone(closed), true)
   const openings: Partial<AccessRules>[] = [
     { access: 'token' },
     { allowFrom: ['ann'] },
@@ -117,7 +117,8 @@ test('rules that let nobody in are recognised, so that somebody can be warned', 
     { gatewayAllowedUsers: ['ann'] },
     { gatewayAllowAllUsers: true },
   ]
-  for (const opening of openings) assert.equal(letsNobodyIn({ ...closed, ...opening }), false, JSON.stringify(opening))
+  for (const opening of openings)
+    assert.equal(deniesEveryone({ ...closed, ...opening }), false, JSON.stringify(opening))
 })
 
 test('a name on the list lets nobody in, and the reason says that it is the id that counts', () => {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
+import { listChatEvents } from '../../src/inbox/dead-letters.ts'
+import { createEventResults } from '../../src/inbox/event-results.ts'
 import type { InboxDeps } from '../../src/inbox/inbox.ts'
-import { eventsOfChat } from '../../src/inbox/letters.ts'
-import { createOutcomes } from '../../src/inbox/outcomes.ts'
-import { claimEvent, finishEvent, headOf } from '../../src/inbox/queries.ts'
-import { storedEvent } from '../../src/inbox/stored-event.ts'
+import { claimEvent, findQueueHead, finishEvent } from '../../src/inbox/queries.ts'
+import { parseStoredEvent } from '../../src/inbox/stored-event.ts'
 import { isHermesError } from '../../src/lib/errors.ts'
 import type { MessageChange, ReactionChange } from '../../src/message/change.ts'
 import type { MessageEvent } from '../../src/message/event.ts'
@@ -31,7 +31,7 @@ function deletion(more: Partial<MessageEvent['source']> = {}): MessageChange {
 
 async function claim(store: Store, turnId: string | null = 'turn 1') {
   await store.run(function* () {
-    const head = yield* headOf('key:c', 'turn')
+    const head = yield* findQueueHead('key:c', 'turn')
     assert.ok(head)
     yield* claimEvent(head, turnId)
   })
@@ -49,7 +49,8 @@ async function withMessage(t: TestContext, overrides: Partial<InboxDeps> = {}, f
       db.close()
     }
   }
-  const waiting = () => made.stored().map(({ seq, state, payload }) => `${seq} ${state} ${storedEvent(payload).text}`)
+  const waiting = () =>
+    made.stored().map(({ seq, state, payload }) => `${seq} ${state} ${parseStoredEvent(payload).text}`)
   const notes = () => rows('select event, detail, turn_id from trace order by id').map((row) => ({ ...row }))
   return { ...made, rows, waiting, notes }
 }
@@ -76,16 +77,16 @@ test('an edit brings other files; one that was fetched already is kept', async (
   const { inbox, stored } = await withMessage(t, {}, message('one', { attachments: [fetched] }))
   const attachments = [{ kind: 'photo', ref: 'f1' } as const, { kind: 'document', ref: 'f2' } as const]
   await inbox.change(edit('two', { attachments }), keys('k1:e:1'))
-  assert.deepEqual(storedEvent(stored()[0]?.payload ?? '').attachments, [fetched, { kind: 'document', ref: 'f2' }])
+  assert.deepEqual(parseStoredEvent(stored()[0]?.payload ?? '').attachments, [fetched, { kind: 'document', ref: 'f2' }])
   await inbox.change(edit('three'), keys('k1:e:2'))
-  assert.equal(storedEvent(stored()[0]?.payload ?? '').attachments, undefined)
+  assert.equal(parseStoredEvent(stored()[0]?.payload ?? '').attachments, undefined)
 })
 
 test('an edit keeps what it says nothing of: where the message came from, what it answers', async (t) => {
   const replyTo = { messageId: '7', text: 'earlier' }
   const { inbox, stored } = await withMessage(t, {}, message('one', { replyTo, messageId: '9' }))
   await inbox.change(edit('two', { source: { ...message('').source, userName: 'Renamed' } }), keys('k1:e:1'))
-  const event = storedEvent(stored()[0]?.payload ?? '')
+  const event = parseStoredEvent(stored()[0]?.payload ?? '')
   assert.deepEqual([event.replyTo, event.messageId, event.source.userName], [replyTo, '9', undefined])
 })
 
@@ -97,7 +98,7 @@ test('a message that is being read or was answered stays as it was read; the edi
   await store.run(() => finishEvent(1, done))
   await inbox.change(edit('three'), keys('k1:e:2'))
   assert.deepEqual(
-    rows('select payload from inbox').map(({ payload }) => storedEvent(String(payload)).text),
+    rows('select payload from inbox').map(({ payload }) => parseStoredEvent(String(payload)).text),
     ['one'],
   )
   assert.deepEqual(notes(), [
@@ -111,10 +112,10 @@ test('an edit and the beginning of a turn never mix: the turn reads one version,
   const read: string[] = []
   const begin = () =>
     store.run(function* () {
-      const head = yield* headOf('key:c', 'turn')
+      const head = yield* findQueueHead('key:c', 'turn')
       assert.ok(head)
       yield* claimEvent(head, 'turn 1')
-      read.push(storedEvent(head.payload).text)
+      read.push(parseStoredEvent(head.payload).text)
     })
   await Promise.all([inbox.change(edit('two'), keys('k1:e:1')), begin(), inbox.change(edit('three'), keys('k1:e:2'))])
   const noted = new Map([
@@ -127,7 +128,7 @@ test('an edit and the beginning of a turn never mix: the turn reads one version,
 })
 
 test('with `rerun` an answered message is answered anew: behind what waits, in the same conversation', async (t) => {
-  const { inbox, waiting, store, notes, woken } = await withMessage(t, { edits: () => 'rerun' })
+  const { inbox, waiting, store, notes, woken } = await withMessage(t, { editPolicyOf: () => 'rerun' })
   await store.run(() => finishEvent(1, done))
   await inbox.accept(message('other'), keys('k2'))
   assert.deepEqual(await inbox.change(edit('two'), keys('k1:e:1')), { status: 'accepted', seq: 3 })
@@ -140,13 +141,13 @@ test('with `rerun` an answered message is answered anew: behind what waits, in t
 })
 
 test('with `rerun` a message that waits is only changed', async (t) => {
-  const { inbox, waiting } = await withMessage(t, { edits: () => 'rerun' })
+  const { inbox, waiting } = await withMessage(t, { editPolicyOf: () => 'rerun' })
   await inbox.change(edit('two'), keys('k1:e:1'))
   assert.deepEqual(waiting(), ['1 queued two'])
 })
 
 test('with `ignore` nothing changes, and the edit is known when it comes again', async (t) => {
-  const { inbox, waiting, notes } = await withMessage(t, { edits: () => 'ignore' })
+  const { inbox, waiting, notes } = await withMessage(t, { editPolicyOf: () => 'ignore' })
   assert.equal((await inbox.change(edit('two'), keys('k1:e:1'))).status, 'accepted')
   assert.equal((await inbox.change(edit('two'), keys('k1:e:1'))).status, 'duplicate')
   assert.deepEqual(waiting(), ['1 queued one'])
@@ -154,7 +155,7 @@ test('with `ignore` nothing changes, and the edit is known when it comes again',
 })
 
 test('an edit that leaves the words as they were is none', async (t) => {
-  const { inbox, waiting, store, notes } = await withMessage(t, { edits: () => 'rerun' })
+  const { inbox, waiting, store, notes } = await withMessage(t, { editPolicyOf: () => 'rerun' })
   await store.run(() => finishEvent(1, done))
   await inbox.change(edit('one'), keys('k1:e:1'))
   assert.deepEqual(waiting(), [])
@@ -173,7 +174,9 @@ test('changes of a message that was never taken in are refused, and nothing of t
 
 test('somebody who may not talk to the agent changes nothing', async (t) => {
   let allowed = true
-  const { inbox, waiting, notes, emitted } = await withMessage(t, { access: () => ({ allowed, reason: 'a stranger' }) })
+  const { inbox, waiting, notes, emitted } = await withMessage(t, {
+    checkAccess: () => ({ allowed, reason: 'a stranger' }),
+  })
   allowed = false
   const refused = { status: 'refused', reason: 'a stranger' }
   assert.deepEqual(await inbox.change(edit('two'), keys('k1:e:1')), refused)
@@ -184,7 +187,7 @@ test('somebody who may not talk to the agent changes nothing', async (t) => {
 
 test('while the gateway starts or stops changes are not taken in either', async (t) => {
   let open = true
-  const { inbox } = await withMessage(t, { open: () => open })
+  const { inbox } = await withMessage(t, { isOpen: () => open })
   open = false
   await assert.rejects(inbox.change(edit('two'), keys('k1:e:1')), (error) => isHermesError(error, 'http/starting'))
 })
@@ -199,10 +202,10 @@ test('an edit that is too large leaves the message as it was', async (t) => {
 
 test('words that become a command move to the lane of commands, and those who waited for them are told', async (t) => {
   const { inbox, stored, woken, settled, store } = await withMessage(t)
-  const waits = createOutcomes(store).wait
+  const waits = createEventResults(store).wait
   assert.deepEqual(await inbox.change(edit('/stop'), keys('k1:e:1')), { status: 'accepted', seq: 2 })
   assert.deepEqual(
-    stored().map(({ seq, payload }) => [seq, storedEvent(payload).text]),
+    stored().map(({ seq, payload }) => [seq, parseStoredEvent(payload).text]),
     [[2, '/stop']],
   )
   assert.equal(woken.at(-1), 'key:c control 1')
@@ -214,13 +217,13 @@ test('a command that becomes words waits its place among the messages', async (t
   const { inbox, woken, store } = await withMessage(t, {}, message('/status'))
   await inbox.change(edit('status of what?'), keys('k1:e:1'))
   assert.equal(woken.at(-1), 'key:c turn 1')
-  assert.equal(await store.run(() => headOf('key:c', 'control')), undefined)
-  assert.equal((await store.run(() => headOf('key:c', 'turn')))?.seq, 2)
+  assert.equal(await store.run(() => findQueueHead('key:c', 'control')), undefined)
+  assert.equal((await store.run(() => findQueueHead('key:c', 'turn')))?.seq, 2)
 })
 
 test('a message that is deleted while it waits is not answered: people see why, waiters are told', async (t) => {
   const { inbox, stored, settled, store, rows, notes } = await withMessage(t)
-  const outcome = createOutcomes(store)
+  const outcome = createEventResults(store)
   assert.deepEqual(await inbox.change(deletion(), keys('k1:d')), { status: 'accepted', seq: 1 })
   assert.deepEqual(stored(), [])
   assert.deepEqual(settled, ['1 stopped'])
@@ -244,7 +247,7 @@ test('a message that is deleted after it was read is answered all the same; the 
 
 test('where the platform does not say who deleted a message, its author counts', async (t) => {
   const { inbox, stored } = await withMessage(t, {
-    access: ({ source }) => ({ allowed: source.userId === 'u', reason: 'by name' }),
+    checkAccess: ({ source }) => ({ allowed: source.userId === 'u', reason: 'by name' }),
   })
   const { userId: _, ...nobody } = message('').source
   assert.equal(
@@ -295,7 +298,7 @@ test('a reaction is told once, in the words of the contract, after it is on disk
     from: 'newest',
     limit: 9,
   } as const
-  const lines = await store.run(() => eventsOfChat({ platform: 'chat', account: 'bot', chatId: 'c' }, ever))
+  const lines = await store.run(() => listChatEvents({ platform: 'chat', account: 'bot', chatId: 'c' }, ever))
   assert.deepEqual(
     lines.map(({ seq }) => seq),
     [1],
@@ -306,7 +309,7 @@ test('a reaction is told once, in the words of the contract, after it is on disk
 })
 
 test('where gateway events are off reactions are not told', async (t) => {
-  const { inbox, emitted } = await withMessage(t, { watched: () => false })
+  const { inbox, emitted } = await withMessage(t, { emitsEvents: () => false })
   assert.equal((await inbox.change(reaction(), keys('r1'))).status, 'accepted')
   assert.deepEqual(emitted, [])
 })

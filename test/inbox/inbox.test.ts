@@ -53,7 +53,7 @@ test('the same message handed in many times at once gives one row', async (t) =>
 
 test('a refused message leaves nothing behind, and is taken once its sender is let in', async (t) => {
   let allowed = false
-  const { inbox, stored, woken } = inboxFor(t, { access: () => ({ allowed, reason: 'a stranger' }) })
+  const { inbox, stored, woken } = inboxFor(t, { checkAccess: () => ({ allowed, reason: 'a stranger' }) })
   assert.deepEqual(await inbox.accept(message('hello'), keys('k1')), { status: 'refused', reason: 'a stranger' })
   assert.deepEqual(stored(), [])
   assert.deepEqual(woken, [])
@@ -62,7 +62,7 @@ test('a refused message leaves nothing behind, and is taken once its sender is l
 })
 
 test('what the gateway says to itself needs no permission', async (t) => {
-  const { inbox } = inboxFor(t, { access: () => ({ allowed: false, reason: 'nobody' }) })
+  const { inbox } = inboxFor(t, { checkAccess: () => ({ allowed: false, reason: 'nobody' }) })
   assert.equal((await inbox.accept(message('tick', { internal: true }), keys('cron:1'))).status, 'accepted')
 })
 
@@ -78,7 +78,7 @@ test('a message that is too large is refused with its size, and nothing of it is
 })
 
 test('while the gateway starts or stops nothing is taken in, so that the platform delivers again', async (t) => {
-  const { inbox, stored } = inboxFor(t, { open: () => false })
+  const { inbox, stored } = inboxFor(t, { isOpen: () => false })
   await assert.rejects(inbox.accept(message('hello'), keys('k1')), (error) => isHermesError(error, 'http/starting'))
   assert.deepEqual(stored(), [])
 })

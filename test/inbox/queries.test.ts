@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { dropEvent, eventsOfChat, listOpenEvents, retryEvent } from '../../src/inbox/letters.ts'
+import { dropDeadEvent, listChatEvents, listUnfinishedEvents, retryDeadEvent } from '../../src/inbox/dead-letters.ts'
 import {
   acceptEvent,
   claimEvent,
-  eventState,
+  countQueuedEvents,
+  findEventState,
+  findQueueHead,
   finishEvent,
-  headOf,
-  noteEventFailure,
-  openLanes,
-  parkEvent,
-  queuedEvents,
-  sweepInbox,
+  listOpenQueues,
+  markEventDead,
+  pruneInbox,
+  recordEventFailure,
 } from '../../src/inbox/queries.ts'
-import type { ChatSpan } from '../../src/message/chat-span.ts'
-import type { TurnOutcome } from '../../src/platforms/adapter.ts'
+import type { ChatRange } from '../../src/message/chat-range.ts'
+import type { TurnResult } from '../../src/platforms/adapter.ts'
 import { rows } from '../../src/store/query.ts'
 import type { Store } from '../../src/store/store.ts'
 import { openStore } from '../kit/open-store.ts'
 
-const done: TurnOutcome = {
+const done: TurnResult = {
   status: 'done',
   text: 'yes',
   sessionId: 's',
@@ -37,7 +37,7 @@ function accept(store: Store, key: string, more: { sessionKey?: string; lane?: '
 
 async function claimHead(store: Store, lane: 'turn' | 'control' = 'turn') {
   return await store.run(function* () {
-    const head = yield* headOf('k', lane)
+    const head = yield* findQueueHead('k', lane)
     if (head !== undefined) yield* claimEvent(head, 'turn 1')
     return head
   })
@@ -66,7 +66,7 @@ test('the two lanes of a session do not see each other, nor do sessions', async 
   await accept(store, 'b', { lane: 'control' })
   assert.equal(await claimHead(store), undefined)
   assert.equal((await claimHead(store, 'control'))?.seq, 2)
-  assert.deepEqual((await store.run(openLanes)).map(({ session_key, lane }) => `${session_key} ${lane}`).sort(), [
+  assert.deepEqual((await store.run(listOpenQueues)).map(({ session_key, lane }) => `${session_key} ${lane}`).sort(), [
     'k control',
     'other turn',
   ])
@@ -75,19 +75,19 @@ test('the two lanes of a session do not see each other, nor do sessions', async 
 test('only messages that wait are counted as waiting', async (t) => {
   const store = await withThree(t)
   await accept(store, 'd', { lane: 'control' })
-  assert.equal(await store.run(() => queuedEvents('k')), 3)
+  assert.equal(await store.run(() => countQueuedEvents('k')), 3)
   await claimHead(store)
-  assert.equal(await store.run(() => queuedEvents('k')), 2)
+  assert.equal(await store.run(() => countQueuedEvents('k')), 2)
 })
 
 test('a parked message stands aside, stays visible with its reason, and can be put back in its place', async (t) => {
   const store = await withThree(t)
   await claimHead(store)
-  await store.run(() => noteEventFailure(1, 'the model exploded'))
+  await store.run(() => recordEventFailure(1, 'the model exploded'))
   assert.equal((await claimHead(store))?.reason, 'the model exploded')
-  await store.run(() => parkEvent(1, 'three tries', { ...done, status: 'failed' }))
+  await store.run(() => markEventDead(1, 'three tries', { ...done, status: 'failed' }))
   assert.equal((await claimHead(store))?.seq, 2)
-  const open = await store.run(() => rows(listOpenEvents, { limit: 10 }))
+  const open = await store.run(() => rows(listUnfinishedEvents, { limit: 10 }))
   assert.deepEqual(
     open.map(({ seq, state, reason }) => [seq, state, reason]),
     [
@@ -96,32 +96,32 @@ test('a parked message stands aside, stays visible with its reason, and can be p
       [3, 'queued', null],
     ],
   )
-  assert.deepEqual({ ...(await store.run(() => retryEvent(1, 2_000))) }, { session_key: 'k', lane: 'turn' })
+  assert.deepEqual({ ...(await store.run(() => retryDeadEvent(1, 2_000))) }, { session_key: 'k', lane: 'turn' })
   const head = await claimHead(store)
   assert.deepEqual([head?.seq, head?.tries, head?.turn_id, head?.reason], [1, 0, null, null])
-  assert.equal((await store.run(() => eventState(1)))?.outcome, null)
+  assert.equal((await store.run(() => findEventState(1)))?.outcome, null)
 })
 
 test('only a parked message can be put back or dropped', async (t) => {
   const store = await withThree(t)
   for (const seq of [1, 99]) {
-    assert.equal(await store.run(() => retryEvent(seq, 0)), undefined)
-    assert.equal(await store.run(() => dropEvent(seq)), false)
+    assert.equal(await store.run(() => retryDeadEvent(seq, 0)), undefined)
+    assert.equal(await store.run(() => dropDeadEvent(seq)), false)
   }
-  await store.run(() => parkEvent(1, 'x', done))
-  assert.equal(await store.run(() => dropEvent(1)), true)
-  assert.equal((await store.run(() => eventState(1)))?.state, 'dropped')
-  assert.equal(await store.run(() => retryEvent(1, 0)), undefined)
+  await store.run(() => markEventDead(1, 'x', done))
+  assert.equal(await store.run(() => dropDeadEvent(1)), true)
+  assert.equal((await store.run(() => findEventState(1)))?.state, 'dropped')
+  assert.equal(await store.run(() => retryDeadEvent(1, 0)), undefined)
 })
 
 test('a failure is noted only on a message that is being worked on', async (t) => {
   const store = await withThree(t)
   await store.run(() => finishEvent(1, done))
-  await store.run(() => noteEventFailure(1, 'too late'))
-  await store.run(() => parkEvent(2, 'parked', done))
-  await store.run(() => noteEventFailure(2, 'too late'))
+  await store.run(() => recordEventFailure(1, 'too late'))
+  await store.run(() => markEventDead(2, 'parked', done))
+  await store.run(() => recordEventFailure(2, 'too late'))
   assert.deepEqual(
-    (await store.run(() => rows(listOpenEvents, { limit: 10 }))).map(({ reason }) => reason),
+    (await store.run(() => rows(listUnfinishedEvents, { limit: 10 }))).map(({ reason }) => reason),
     ['parked', null],
   )
 })
@@ -131,10 +131,10 @@ test('old finished messages are forgotten with their names, a few at a time; unf
   for (const key of ['a', 'b', 'c', 'd']) await accept(store, key, { at: 1_000 })
   await accept(store, 'young', { at: 5_000 })
   for (const seq of [1, 2, 5]) await store.run(() => finishEvent(seq, done))
-  await store.run(() => parkEvent(3, 'x', done))
-  assert.equal(await store.run(() => sweepInbox(5_000, 1)), 1)
-  assert.equal(await store.run(() => sweepInbox(5_000, 10)), 1)
-  assert.equal(await store.run(() => sweepInbox(5_000, 10)), 0)
+  await store.run(() => markEventDead(3, 'x', done))
+  assert.equal(await store.run(() => pruneInbox(5_000, 1)), 1)
+  assert.equal(await store.run(() => pruneInbox(5_000, 10)), 1)
+  assert.equal(await store.run(() => pruneInbox(5_000, 10)), 0)
   assert.equal((await accept(store, 'a')).duplicate, false)
   for (const key of ['c', 'd', 'young']) assert.equal((await accept(store, key)).duplicate, true, key)
 })
@@ -142,11 +142,11 @@ test('old finished messages are forgotten with their names, a few at a time; unf
 test('what people wrote in a chat is read from either end of a stretch of time, without what was dropped', async (t) => {
   const store = await withThree(t)
   await accept(store, 'd', { at: 2_000 })
-  await store.run(() => parkEvent(2, 'x', done))
-  await store.run(() => dropEvent(2))
-  const seqs = async (span: Partial<ChatSpan>) => {
-    const whole: ChatSpan = { after: { at: 0, row: 0 }, before: { at: 9_000, row: 0 }, from: 'newest', limit: 10 }
-    return (await store.run(() => eventsOfChat(chat, { ...whole, ...span }))).map(({ seq }) => seq)
+  await store.run(() => markEventDead(2, 'x', done))
+  await store.run(() => dropDeadEvent(2))
+  const seqs = async (span: Partial<ChatRange>) => {
+    const whole: ChatRange = { after: { at: 0, row: 0 }, before: { at: 9_000, row: 0 }, from: 'newest', limit: 10 }
+    return (await store.run(() => listChatEvents(chat, { ...whole, ...span }))).map(({ seq }) => seq)
   }
   assert.deepEqual(await seqs({}), [4, 3, 1])
   assert.deepEqual(await seqs({ limit: 2 }), [4, 3])

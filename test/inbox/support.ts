@@ -2,8 +2,8 @@
  * An inbox on a database of its own, and what people write into it.
  */
 import type { TestContext } from 'node:test'
+import { listUnfinishedEvents } from '../../src/inbox/dead-letters.ts'
 import { createInbox, type InboxDeps } from '../../src/inbox/inbox.ts'
-import { listOpenEvents } from '../../src/inbox/letters.ts'
 import { brand } from '../../src/lib/brand.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { MessageEvent } from '../../src/message/event.ts'
@@ -16,7 +16,7 @@ export function inboxFor(t: TestContext, overrides: Partial<InboxDeps> = {}) {
   const { store, path } = openStore(t)
   const reader = openReader(path)
   t.after(() => reader.close())
-  const stored = () => reader.rows(listOpenEvents, { limit: 100 })
+  const stored = () => reader.rows(listUnfinishedEvents, { limit: 100 })
   const woken: string[] = []
   const settled: string[] = []
   /** Without those of messages that were taken in or refused. */
@@ -27,16 +27,16 @@ export function inboxFor(t: TestContext, overrides: Partial<InboxDeps> = {}) {
     clock: createManualClock().now,
     log: silentLog,
     maxMessageBytes: () => 10_000,
-    open: () => true,
-    access: () => ({ allowed: true, reason: 'everybody' }),
-    edits: () => 'amend',
-    sessionKey: ({ chatId }) => brand(`key:${chatId}`),
-    laneOf: ({ text }) => (text.startsWith('/') ? 'control' : 'turn'),
+    isOpen: () => true,
+    checkAccess: () => ({ allowed: true, reason: 'everybody' }),
+    editPolicyOf: () => 'amend',
+    sessionKeyOf: ({ chatId }) => brand(`key:${chatId}`),
+    queueKindOf: ({ text }) => (text.startsWith('/') ? 'control' : 'turn'),
     wake: (key, lane) => woken.push(`${key} ${lane} ${stored().length}`),
-    settled: (seq, { status }) => settled.push(`${seq} ${status}`),
+    onWithdrawn: (seq, { status }) => settled.push(`${seq} ${status}`),
     emit: (name, context) => (name.startsWith('message:') ? told : emitted).push({ name, context }),
-    watched: () => true,
-    probe: () => undefined,
+    emitsEvents: () => true,
+    failpoint: () => undefined,
     ...overrides,
   })
   return { inbox, stored, woken, settled, emitted, told, store, path }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { note, sweepTrace } from '../../src/inbox/trace.ts'
+import { addTraceEntry, pruneTrace } from '../../src/inbox/trace.ts'
 import { query, rows } from '../../src/store/query.ts'
 import { openStore } from '../kit/open-store.ts'
 
@@ -9,7 +9,7 @@ const about = { session_key: 'k', turn_id: null }
 
 test('a note is a sentence of bearable length, its characters whole', async (t) => {
   const { store } = openStore(t)
-  await store.run(() => note(about, 'message:edited', `x${'😀'.repeat(2_000)}`, 1))
+  await store.run(() => addTraceEntry(about, 'message:edited', `x${'😀'.repeat(2_000)}`, 1))
   const [found] = await store.run(() => rows(all, {}))
   assert.equal(found?.detail.length, 1_000)
   assert.ok(found?.detail.isWellFormed())
@@ -17,10 +17,10 @@ test('a note is a sentence of bearable length, its characters whole', async (t) 
 
 test('old notes are forgotten, a few at a time; young ones stay', async (t) => {
   const { store } = openStore(t)
-  for (const at of [1, 2, 3, 9]) await store.run(() => note(about, 'message:deleted', `${at}`, at))
-  assert.equal(await store.run(() => sweepTrace(5, 2)), 2)
-  assert.equal(await store.run(() => sweepTrace(5, 2)), 1)
-  assert.equal(await store.run(() => sweepTrace(5, 2)), 0)
+  for (const at of [1, 2, 3, 9]) await store.run(() => addTraceEntry(about, 'message:deleted', `${at}`, at))
+  assert.equal(await store.run(() => pruneTrace(5, 2)), 2)
+  assert.equal(await store.run(() => pruneTrace(5, 2)), 1)
+  assert.equal(await store.run(() => pruneTrace(5, 2)), 0)
   assert.deepEqual(
     (await store.run(() => rows(all, {}))).map(({ at }) => at),
     [9],

@@ -12,17 +12,17 @@ import {
   type OutboundMessage,
   type PlatformAdapter,
   type PlatformContext,
-  pause,
-  type SendProblem,
+  type SendFailureKind,
   type SendResult,
+  sleep,
   type Target,
 } from '#sdk'
-import { type FakeUpdate, meaningOf } from './fake-platform-updates.ts'
+import { type FakeUpdate, parseUpdate } from './fake-platform-updates.ts'
 
 const retryMs = 20
 
-/** @param meaning what the gateway makes of an update; tests that need a defect bring their own */
-export function createAdapter(context: PlatformContext, meaning = meaningOf): PlatformAdapter {
+/** @param parse what the gateway makes of an update; tests that need a defect bring their own */
+export function createAdapter(context: PlatformContext, parse = parseUpdate): PlatformAdapter {
   const { url, token, abilities } = context.options
   const can = (ability: string) => !Array.isArray(abilities) || abilities.includes(ability)
   const stopping = new AbortController()
@@ -87,13 +87,13 @@ export function createAdapter(context: PlatformContext, meaning = meaningOf): Pl
         if (stopping.signal.aborted) return
         if (!ill) context.health('degraded', messageOf(error))
         ill = true
-        await pause(retryMs, stopping.signal)
+        await sleep(retryMs, stopping.signal)
       }
     }
   }
 
   async function handIn(update: FakeUpdate): Promise<void> {
-    const meant = meaning(update, context)
+    const meant = parse(update, context)
     switch (meant.kind) {
       case 'nothing':
         return
@@ -177,7 +177,7 @@ async function wireFile({ fileName, source }: OutboundAttachment) {
   return { fileName, base64: Buffer.from(await blob.arrayBuffer()).toString('base64') }
 }
 
-function problemOf(status: number): SendProblem {
+function problemOf(status: number): SendFailureKind {
   if (status === 429) return 'rate-limited'
   if (status === 401) return 'unauthorised'
   return status < 500 ? 'rejected' : 'temporary'

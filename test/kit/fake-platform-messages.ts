@@ -4,7 +4,7 @@
 import type { Button } from '../../src/sdk.ts'
 
 /** A message of the gateway, as people see it now. */
-export interface Shown {
+export interface ShownMessage {
   readonly id: string
   readonly key: string
   readonly chat: string
@@ -20,14 +20,14 @@ export interface Shown {
 }
 
 /** A message as the adapter sends it. */
-export type WireMessage = Omit<Shown, 'id' | 'versions'>
+export type WireMessage = Omit<ShownMessage, 'id' | 'versions'>
 
 export function createShownMessages() {
-  const messages: Shown[] = []
+  const messages: ShownMessage[] = []
   let posted = 0
-  let watchers: { fits: (message: Shown) => boolean; resolve: (message: Shown) => void }[] = []
+  let watchers: { fits: (message: ShownMessage) => boolean; resolve: (message: ShownMessage) => void }[] = []
 
-  function announce(message: Shown): Shown {
+  function announce(message: ShownMessage): ShownMessage {
     const told = watchers.filter(({ fits }) => fits(message))
     watchers = watchers.filter((watcher) => !told.includes(watcher))
     for (const { resolve } of told) resolve(message)
@@ -38,19 +38,19 @@ export function createShownMessages() {
     /** Oldest first. */
     all: messages,
     /** Resolves with the first message that fits, when there is one. */
-    until(fits: (message: Shown) => boolean): Promise<Shown> {
+    until(fits: (message: ShownMessage) => boolean): Promise<ShownMessage> {
       const found = messages.find(fits)
       if (found !== undefined) return Promise.resolve(found)
       return new Promise((resolve) => watchers.push({ fits, resolve }))
     },
-    post(message: WireMessage): Shown {
+    post(message: WireMessage): ShownMessage {
       posted += 1
       const shown = { ...message, id: `m${posted}`, versions: [message.text] }
       messages.push(shown)
       return announce(shown)
     },
     /** Undefined where there is no such message. */
-    rewrite(id: string, { text, buttons }: WireMessage): Shown | undefined {
+    rewrite(id: string, { text, buttons }: WireMessage): ShownMessage | undefined {
       const shown = messages.find((message) => message.id === id)
       if (shown === undefined) return undefined
       shown.text = text
@@ -84,7 +84,7 @@ export function messageIn(body: unknown): WireMessage {
   }
 }
 
-function fileIn(wire: unknown): Pick<Shown, 'file'> {
+function fileIn(wire: unknown): Pick<ShownMessage, 'file'> {
   if (typeof wire !== 'object' || wire === null) return {}
   const { fileName, url, base64 } = Object(wire)
   return { file: { fileName, content: url ?? new Uint8Array(Buffer.from(base64, 'base64')) } }

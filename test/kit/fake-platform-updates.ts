@@ -43,18 +43,18 @@ export interface FakeFile {
   readonly bytes: number
 }
 
-type Keys = readonly [EventKey, ...EventKey[]]
+type EventKeys = readonly [EventKey, ...EventKey[]]
 
-export type FakeMeaning =
-  | { readonly kind: 'message'; readonly event: MessageEvent; readonly keys: Keys }
-  | { readonly kind: 'change'; readonly change: MessageChange; readonly keys: Keys }
+export type ParsedUpdate =
+  | { readonly kind: 'message'; readonly event: MessageEvent; readonly keys: EventKeys }
+  | { readonly kind: 'change'; readonly change: MessageChange; readonly keys: EventKeys }
   | { readonly kind: 'press'; readonly press: ButtonPress }
   | { readonly kind: 'nothing' }
 
-export function meaningOf(
+export function parseUpdate(
   update: FakeUpdate,
   context: Pick<PlatformContext, 'platform' | 'account' | 'clock'>,
-): FakeMeaning {
+): ParsedUpdate {
   if (update.own === true) return { kind: 'nothing' }
   const { platform, account, clock } = context
   const source = sourceOf(update, platform, account)
@@ -62,7 +62,7 @@ export function meaningOf(
     return { kind: 'press', press: { source, buttonId: update.press.button, messageId: update.press.message } }
   }
   const of = brand<EventKey>(`${platform}:${account}:${update.chat}:${update.id}`)
-  const keys: Keys = [brand<EventKey>(`${of}:${update.update}`)]
+  const keys: EventKeys = [brand<EventKey>(`${of}:${update.update}`)]
   const timestamp = clock()
   const event = eventOf(update, source, timestamp)
   if (update.change === 'edited') return { kind: 'change', change: { kind: 'edited', of, event }, keys }

@@ -8,13 +8,13 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { json, text } from 'node:stream/consumers'
-import type { ChatType, PressAnswer, SendProblem } from '../../src/sdk.ts'
-import { createShownMessages, messageIn, type Shown, type WireMessage } from './fake-platform-messages.ts'
+import type { ChatType, PressResult, SendFailureKind } from '../../src/sdk.ts'
+import { createShownMessages, messageIn, type ShownMessage, type WireMessage } from './fake-platform-messages.ts'
 import type { FakeFile, FakeUpdate } from './fake-platform-updates.ts'
 
-export type { Shown } from './fake-platform-messages.ts'
+export type { ShownMessage } from './fake-platform-messages.ts'
 
-export interface Writing {
+export interface UserMessage {
   readonly chat?: string
   readonly chatType?: ChatType
   readonly user?: string
@@ -28,27 +28,27 @@ export interface FakePlatform {
   readonly url: string
   readonly token: string
   /** A person writes. Resolves when the gateway has acknowledged it. */
-  say(text: string, writing?: Writing): Promise<void>
+  say(text: string, writing?: UserMessage): Promise<void>
   /** A person presses the button of this label. Resolves with what the gateway says to it. */
-  press(message: Shown, label: string, writing?: Writing): Promise<PressAnswer>
+  press(message: ShownMessage, label: string, writing?: UserMessage): Promise<PressResult>
   /** A person changes, takes back, or puts an emoji on the message of this id. Resolves as `say`. */
-  edit(id: string, text: string, writing?: Writing): Promise<void>
-  remove(id: string, writing?: Writing): Promise<void>
-  react(id: string, emoji: string, writing?: Writing): Promise<void>
+  edit(id: string, text: string, writing?: UserMessage): Promise<void>
+  remove(id: string, writing?: UserMessage): Promise<void>
+  react(id: string, emoji: string, writing?: UserMessage): Promise<void>
   /** A person sends a file. Resolves as `say`. */
-  attach(file: Omit<FakeFile, 'id' | 'bytes'> & { readonly bytes: Uint8Array }, writing?: Writing): Promise<void>
+  attach(file: Omit<FakeFile, 'id' | 'bytes'> & { readonly bytes: Uint8Array }, writing?: UserMessage): Promise<void>
   /** Files are handed out only after `release`; `asked` resolves when somebody wants one. */
   holdFiles(): { readonly asked: Promise<void>; release(): void }
   /** A message of the bot comes back to it. Resolves as `say`. */
-  echo(text: string, writing?: Writing): Promise<void>
+  echo(text: string, writing?: UserMessage): Promise<void>
   /** The messages of the gateway, oldest first. */
-  shown(chat?: string): readonly Shown[]
+  shown(chat?: string): readonly ShownMessage[]
   /** Resolves with the first message that fits, when there is one. */
-  until(fits: (message: Shown) => boolean): Promise<Shown>
+  until(fits: (message: ShownMessage) => boolean): Promise<ShownMessage>
   /** The next sends (or edits) are answered with this problem. */
-  failNext(problem: SendProblem, options?: { times?: number; retryAfterMs?: number }): void
+  failNext(problem: SendFailureKind, options?: { times?: number; retryAfterMs?: number }): void
   /** The next message is taken, but the gateway never hears of it. */
-  loseAnswer(): void
+  dropResponse(): void
   /** Somebody removes a message of the gateway. */
   removeShown(id: string): void
   /** From now on this chat takes nothing. */
@@ -67,16 +67,21 @@ export interface FakePlatform {
 
 /** A held poll is answered after this time, so that nobody takes it for dead. */
 const pollLimitMs = 20_000
-const statuses: Record<SendProblem, number> = { 'rate-limited': 429, temporary: 503, rejected: 400, unauthorised: 401 }
+const statuses: Record<SendFailureKind, number> = {
+  'rate-limited': 429,
+  temporary: 503,
+  rejected: 400,
+  unauthorised: 401,
+}
 
 export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatform> {
   let updates: FakeUpdate[] = []
   let lastUpdate = 0
   let polls: (() => void)[] = []
   const acknowledged = new Map<number, () => void>()
-  const presses = new Map<number, (answer: PressAnswer) => void>()
+  const presses = new Map<number, (answer: PressResult) => void>()
   const messages = createShownMessages()
-  const failures: { problem: SendProblem; retryAfterMs: number }[] = []
+  const failures: { problem: SendFailureKind; retryAfterMs: number }[] = []
   const counts = new Map<string, number>()
   const files = new Map<string, Uint8Array>()
   const lostChats = new Set<string>()
@@ -120,7 +125,7 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
     press(message, label, writing = {}) {
       const button = message.buttons.find((one) => one.label === label)
       if (button === undefined) throw new Error(`${message.id} has no button ${label}: ${JSON.stringify(message)}`)
-      const told = Promise.withResolvers<PressAnswer>()
+      const told = Promise.withResolvers<PressResult>()
       const number = tell('', { chat: message.chat, ...writing }, { press: { button: button.id, message: message.id } })
       presses.set(number, told.resolve)
       wakePolls()
@@ -131,7 +136,7 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
     failNext(problem, { times = 1, retryAfterMs = 0 } = {}) {
       for (let count = 0; count < times; count += 1) failures.push({ problem, retryAfterMs })
     },
-    loseAnswer() {
+    dropResponse() {
       answersToLose += 1
     },
     removeShown: (id) => void messages.remove(id),
@@ -160,7 +165,7 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
   }
 
   /** A person does something. Resolves when the gateway has acknowledged it. */
-  function happen(text: string, writing: Writing = {}, deed: Partial<FakeUpdate> = {}): Promise<void> {
+  function happen(text: string, writing: UserMessage = {}, deed: Partial<FakeUpdate> = {}): Promise<void> {
     const told = Promise.withResolvers<void>()
     acknowledged.set(tell(text, writing, deed), told.resolve)
     wakePolls()
@@ -168,7 +173,7 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
   }
 
   /** Queues what a person did; returns its number. */
-  function tell(text: string, writing: Writing, deed: Partial<FakeUpdate>): number {
+  function tell(text: string, writing: UserMessage, deed: Partial<FakeUpdate>): number {
     lastUpdate += 1
     const { chat = 'chat', chatType = 'dm', user = 'user', id = String(lastUpdate), ...rest } = writing
     updates.push({ update: lastUpdate, id, chat, chatType, user, text, ...rest, ...deed })
@@ -206,7 +211,11 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
     answer(response, 200, {})
   }
 
-  function write(body: WireMessage, apply: (body: WireMessage) => Shown | undefined, response: ServerResponse): void {
+  function write(
+    body: WireMessage,
+    apply: (body: WireMessage) => ShownMessage | undefined,
+    response: ServerResponse,
+  ): void {
     const failure = failures.shift()
     if (failure !== undefined) {
       response.setHeader('retry-after-ms', failure.retryAfterMs)
@@ -245,7 +254,7 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
   }
 }
 
-function pressAnswerIn(body: string): PressAnswer {
+function pressAnswerIn(body: string): PressResult {
   return JSON.parse(body)
 }
 

@@ -6,23 +6,23 @@ export interface ManualClock {
   now(): number
   advance(ms: number): void
   /** Takes the place of `pause`: the time has passed at once. */
-  pause(ms: number, signal?: AbortSignal): Promise<void>
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
   /** Every pause that was asked for, ms. */
-  readonly pauses: readonly number[]
+  readonly pendingSleeps: readonly number[]
 }
 
 export function createManualClock(startsAt = Date.UTC(2026, 0, 2, 3, 4, 5)): ManualClock {
   let time = startsAt
-  const pauses: number[] = []
+  const pendingSleeps: number[] = []
   return {
     now: () => time,
     advance(ms) {
       time += ms
     },
-    async pause(ms, signal) {
-      pauses.push(ms)
+    async sleep(ms, signal) {
+      pendingSleeps.push(ms)
       if (signal?.aborted !== true) time += ms
     },
-    pauses,
+    pendingSleeps,
   }
 }

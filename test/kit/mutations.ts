@@ -7,9 +7,9 @@ import fc from 'fast-check'
 export interface MutatedPayload {
   readonly payload: unknown
   /** Which of the given payloads it was made of. */
-  readonly of: number
+  readonly sourceIndex: number
   /** What was done to it, for the message of a failure. */
-  readonly deeds: readonly string[]
+  readonly mutations: readonly string[]
 }
 
 interface Step {
@@ -30,58 +30,70 @@ export function* mutatedPayloads(
   const plan = fc.record({ of: number, steps: fc.array(step, { minLength: 1, maxLength: 4 }) })
   for (const { of, steps } of fc.sample(plan, { seed, numRuns: count })) {
     const at = of % texts.length
-    const box: Box = { payload: JSON.parse(texts[at] ?? 'null') }
-    yield { deeds: steps.map((one) => take(box, one)), of: at, payload: box['payload'] }
+    const box: JsonContainer = { payload: JSON.parse(texts[at] ?? 'null') }
+    yield { mutations: steps.map((one) => applyStep(box, one)), sourceIndex: at, payload: box['payload'] }
   }
 }
 
-type Box = Record<string, unknown>
+type JsonContainer = Record<string, unknown>
 
 /** Where a value stands: `holder[key]`. */
-interface Place {
-  readonly holder: Box | unknown[]
+interface JsonLocation {
+  readonly holder: JsonContainer | unknown[]
   readonly key: string | number
   readonly path: string
 }
 
-function take(box: Box, { deed, place, value }: Step): string {
-  const places = placesIn(box, 'payload')
+function applyStep(box: JsonContainer, { deed, place, value }: Step): string {
+  const places = locationsIn(box, 'payload')
   const chosen = places[place % places.length]
   const other = places[value % places.length]
-  const act = deeds[deed % deeds.length]
+  const act = allMutations[deed % allMutations.length]
   if (chosen === undefined || other === undefined || act === undefined) return 'nothing'
   return `${act(chosen, value, other)} at ${chosen.path}`
 }
 
 /** Every value of the tree, the root first; not deeper than a platform nests. */
-function placesIn(holder: Box | unknown[], path: string, depth = 0): Place[] {
+function locationsIn(holder: JsonContainer | unknown[], path: string, depth = 0): JsonLocation[] {
   if (depth > 40) return []
   const keys = Array.isArray(holder) ? holder.slice(0, 50).map((_, index) => index) : Object.keys(holder)
   return keys.flatMap((key) => {
     const own = { holder, key, path: depth === 0 ? path : `${path}.${key}` }
     const value = get(own)
-    return [own, ...(isTree(value) ? placesIn(value, own.path, depth + 1) : [])]
+    return [own, ...(isTree(value) ? locationsIn(value, own.path, depth + 1) : [])]
   })
 }
 
-type Deed = (place: Place, choice: number, other: Place) => string
+type Mutation = (place: JsonLocation, choice: number, other: JsonLocation) => string
 
 /** What is likely to hurt stands more than once. */
-const deeds: readonly Deed[] = [drop, drop, replace, replace, replace, swap, copy, double, wrap, retype, addNames]
+const allMutations: readonly Mutation[] = [
+  drop,
+  drop,
+  replace,
+  replace,
+  replace,
+  swap,
+  copy,
+  double,
+  wrap,
+  retype,
+  addNames,
+]
 
-function drop({ holder, key }: Place): string {
+function drop({ holder, key }: JsonLocation): string {
   if (Array.isArray(holder)) holder.splice(Number(key), 1)
   else delete holder[key]
   return 'dropped'
 }
 
-function replace(place: Place, choice: number): string {
+function replace(place: JsonLocation, choice: number): string {
   const [name, make] = strangeValues[choice % strangeValues.length] ?? (['null', () => null] as const)
   put(place, make())
   return name
 }
 
-function swap(place: Place, _choice: number, other: Place): string {
+function swap(place: JsonLocation, _choice: number, other: JsonLocation): string {
   const [one, two] = [get(place), get(other)]
   // A tree must not come to stand inside itself.
   if (isTree(one) || isTree(two)) return copy(place, 0, other)
@@ -90,12 +102,12 @@ function swap(place: Place, _choice: number, other: Place): string {
   return `swapped with ${other.path}`
 }
 
-function copy(place: Place, _choice: number, other: Place): string {
+function copy(place: JsonLocation, _choice: number, other: JsonLocation): string {
   put(place, cloned(get(other)))
   return `a copy of ${other.path}`
 }
 
-function double({ holder, key }: Place, choice: number): string {
+function double({ holder, key }: JsonLocation, choice: number): string {
   const times = choice % 50 === 0 ? 2_000 : 1
   const copies = Array.from({ length: times }, () => cloned(get({ holder, key, path: '' })))
   if (Array.isArray(holder)) holder.splice(Number(key), 0, ...copies)
@@ -113,13 +125,13 @@ function cloned(value: unknown): unknown {
   }
 }
 
-function wrap(place: Place, choice: number): string {
+function wrap(place: JsonLocation, choice: number): string {
   put(place, choice % 2 === 0 ? [get(place)] : { value: get(place) })
   return 'wrapped'
 }
 
 /** The same value as another type: ids that are numbers become texts and the other way round. */
-function retype(place: Place): string {
+function retype(place: JsonLocation): string {
   const value = get(place)
   if (typeof value === 'string') put(place, Number.isNaN(Number(value)) ? value.length : Number(value))
   else if (isTree(value)) put(place, Array.isArray(value) ? Object.fromEntries(Object.entries(value)) : [value])
@@ -127,16 +139,16 @@ function retype(place: Place): string {
   return 'another type'
 }
 
-function addNames(place: Place, choice: number): string {
+function addNames(place: JsonLocation, choice: number): string {
   const value = get(place)
   const tree = isTree(value) && !Array.isArray(value) ? value : {}
-  const name = namesOfJavaScript[choice % namesOfJavaScript.length] ?? '__proto__'
+  const name = prototypeNames[choice % prototypeNames.length] ?? '__proto__'
   set(tree, name, choice % 2 === 0 ? { isAdmin: true, id: 1, text: 'inherited', type: 'private' } : 'text')
   put(place, tree)
   return `the name ${name}`
 }
 
-const namesOfJavaScript = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'toJSON', 'then']
+const prototypeNames = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'toJSON', 'then']
 
 /** As `JSON.parse` would give them. */
 const strangeValues: readonly (readonly [string, () => unknown])[] = [
@@ -177,20 +189,20 @@ function nested(depth: number, around: (inner: unknown) => unknown): unknown {
   return value
 }
 
-function isTree(value: unknown): value is Box | unknown[] {
+function isTree(value: unknown): value is JsonContainer | unknown[] {
   return typeof value === 'object' && value !== null
 }
 
-function get({ holder, key }: Place): unknown {
+function get({ holder, key }: JsonLocation): unknown {
   return Array.isArray(holder) ? holder[Number(key)] : holder[key]
 }
 
-function put({ holder, key }: Place, value: unknown): void {
+function put({ holder, key }: JsonLocation, value: unknown): void {
   if (Array.isArray(holder)) holder[Number(key)] = value
   else set(holder, String(key), value)
 }
 
 /** An own property whatever its name: `tree['__proto__'] = …` would change the prototype instead. */
-function set(tree: Box | unknown[], name: string, value: unknown): void {
+function set(tree: JsonContainer | unknown[], name: string, value: unknown): void {
   Object.defineProperty(tree, name, { value, enumerable: true, configurable: true, writable: true })
 }

@@ -7,31 +7,31 @@ import type { ButtonPress, MessageChange } from '../../src/message/change.ts'
 import type { MessageEvent } from '../../src/message/event.ts'
 import type { EventKey } from '../../src/message/ids.ts'
 import type {
-  Accepted,
+  AcceptResult,
   ChatEntry,
   CommandEntry,
   HttpRoute,
   PlatformContext,
-  PressAnswer,
-  ReadMark,
-  TurnOutcome,
+  PressResult,
+  ReadCursor,
+  TurnResult,
 } from '../../src/platforms/adapter.ts'
 
-export interface HandedIn {
+export interface IngestedEvent {
   readonly event: MessageEvent
   readonly keys: readonly EventKey[]
-  readonly mark?: ReadMark
-  readonly accepted: Accepted
+  readonly mark?: ReadCursor
+  readonly accepted: AcceptResult
 }
 
 export interface RecordingContext {
   readonly context: PlatformContext
   /** What was accepted, refused or known already, in order. */
-  readonly handedIn: readonly HandedIn[]
+  readonly ingestedEvents: readonly IngestedEvent[]
   /** Calls of `accept`, those that threw too. */
   attempts(): number
   /** Resolves with the next event that is accepted, refused or known already. */
-  next(): Promise<HandedIn>
+  nextEvent(): Promise<IngestedEvent>
   /** Resolves at the next call of `accept`. */
   nextAttempt(): Promise<void>
   /** Nothing is on disk until the returned function is called. */
@@ -39,19 +39,19 @@ export interface RecordingContext {
   failNextAccept(error: Error): void
   /** Refuses whoever writes. */
   refuse(reason: string): void
-  settle(seq: number, outcome: Partial<TurnOutcome>): void
+  completeTurn(seq: number, outcome: Partial<TurnResult>): void
   readonly stopped: readonly number[]
   readonly routes: readonly HttpRoute[]
   /** As the gateway does when an adapter has disconnected. */
   dropRoutes(): void
-  readonly healths: readonly { readonly state: string; readonly reason?: string | undefined }[]
+  readonly healthReports: readonly { readonly state: string; readonly reason?: string | undefined }[]
   /** The stored lines of every chat; tests push to it. */
   readonly history: ChatEntry[]
   /** Edits, deletions and reactions, in order; a repeated key is not handed in twice. */
   readonly changes: readonly MessageChange[]
   readonly presses: readonly ButtonPress[]
   /** What the next presses are answered with. */
-  answerPresses(answer: PressAnswer): void
+  answerPresses(answer: PressResult): void
   /** How far the account has read; tests may set what an earlier life left. */
   readonly marks: Map<string, string>
   /** The slash commands the gateway knows; tests may change them. */
@@ -74,15 +74,15 @@ export interface RecordingOptions {
 }
 
 export function createRecordingContext(options: RecordingOptions = {}): RecordingContext {
-  const handedIn: HandedIn[] = []
+  const ingestedEvents: IngestedEvent[] = []
   const seqs = new Map<string, number>()
   const stopped: number[] = []
   const routes: HttpRoute[] = []
-  const healths: { state: string; reason?: string | undefined }[] = []
+  const healthReports: { state: string; reason?: string | undefined }[] = []
   const history: ChatEntry[] = []
-  const outcomes = new Map<number, TurnOutcome>()
-  const waiting = new Map<number, ((outcome: TurnOutcome) => void)[]>()
-  const listeners: ((record: HandedIn) => void)[] = []
+  const outcomes = new Map<number, TurnResult>()
+  const waiting = new Map<number, ((outcome: TurnResult) => void)[]>()
+  const listeners: ((record: IngestedEvent) => void)[] = []
   const logLines: string[] = []
   const observers = new Set<() => void>()
   const note = <T>(into: T[], what: T) => {
@@ -103,7 +103,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     { name: 'new', description: 'Begins a new conversation.', argsHint: '[name]' },
     { name: 'stop', description: 'Stops the answer that is being written.', argsHint: '' },
   ]
-  let pressAnswer: PressAnswer = { status: 'taken', text: 'Noted.' }
+  let pressAnswer: PressResult = { status: 'taken', text: 'Noted.' }
   let received = 0
   let watchers: (() => void)[] = []
   let held: Promise<void> | undefined
@@ -120,15 +120,15 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     clock: () => 1_700_000_000_000,
     async accept(event, keys, mark) {
       await stored()
-      const accepted = verdictOn(keys)
+      const accepted = acceptanceOf(keys)
       if (mark !== undefined) marks.set(mark.place, mark.id)
       const record = { event, keys, ...(mark === undefined ? {} : { mark }), accepted }
-      handedIn.push(record)
-      for (const tell of listeners.splice(0)) tell(record)
+      ingestedEvents.push(record)
+      for (const notify of listeners.splice(0)) notify(record)
       changed()
       return accepted
     },
-    outcome(seq, signal) {
+    waitForResult(seq, signal) {
       const known = outcomes.get(seq)
       if (known !== undefined) return Promise.resolve(known)
       return new Promise((resolve, reject) => {
@@ -157,24 +157,24 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
       note(presses, press)
       return pressAnswer
     },
-    marks: async () => new Map(marks),
+    cursors: async () => new Map(marks),
     commands: () => commands,
-    paced: (_target, signal, call) => call(signal),
+    rateLimited: (_target, signal, call) => call(signal),
     route: (route) => void routes.push(route),
     received() {
       received += 1
       changed()
     },
     refused: (reason) => note(refusals, reason),
-    health: (state, reason) => note(healths, { state, reason }),
+    health: (state, reason) => note(healthReports, { state, reason }),
     info: () => ({ version: '0.0.0', model: 'test', provider: 'test', degraded: [] }),
   }
 
   return {
     context,
-    handedIn,
+    ingestedEvents,
     attempts: () => attempts,
-    next: () => new Promise((resolve) => listeners.push(resolve)),
+    nextEvent: () => new Promise((resolve) => listeners.push(resolve)),
     nextAttempt: () => new Promise((resolve) => watchers.push(resolve)),
     holdAccepts() {
       const hold = Promise.withResolvers<void>()
@@ -190,8 +190,8 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     refuse(reason) {
       refusal = reason
     },
-    settle(seq, outcome) {
-      const whole: TurnOutcome = {
+    completeTurn(seq, outcome) {
+      const whole: TurnResult = {
         status: 'done',
         text: '',
         sessionId: '20260101_000000_00000000',
@@ -208,7 +208,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     dropRoutes() {
       routes.length = 0
     },
-    healths,
+    healthReports,
     history,
     changes,
     presses,
@@ -239,7 +239,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     throw error
   }
 
-  function verdictOn(keys: readonly EventKey[]): Accepted {
+  function acceptanceOf(keys: readonly EventKey[]): AcceptResult {
     if (refusal !== undefined) return { status: 'refused', reason: refusal }
     for (const key of keys) {
       const seq = seqs.get(key)

@@ -18,13 +18,13 @@ import type { SessionSource } from '../../src/message/source.ts'
 import { type MutatedPayload, mutatedPayloads } from './mutations.ts'
 
 type Options = Readonly<Record<string, unknown>>
-type Normalised = MessageEvent | MessageChange | ButtonPress
+type NormalizedEvent = MessageEvent | MessageChange | ButtonPress
 
 export interface ReplaySubject {
   /** As its folder says it. */
   readonly platform: string
   /** The pure function: what would be handed in for this payload, in order; nothing where it is ignored. Never throws. */
-  normalise(payload: unknown, account: Options): readonly Normalised[]
+  normalize(payload: unknown, account: Options): readonly NormalizedEvent[]
   /**
    * The ids of whoever wrote or did it, read from the payload as the platform documents it and without `normalise`: what
    * is not in this list must not be let in. Must bear any payload; see `valueAt`.
@@ -84,7 +84,7 @@ export function replayContract(subject: ReplaySubject, options: ReplayOptions = 
       assert.deepEqual(report.failures, [])
       // Not a bar, which `npm run proof` holds: a hang.
       assert.ok(report.slowest.cpuMs < 5_000, `${report.slowest.what} took ${report.slowest.cpuMs} ms`)
-      assert.ok(report.letIn > 0, 'nobody was let in at all: is `allowed` an author?')
+      assert.ok(report.admitted > 0, 'nobody was let in at all: is `allowed` an author?')
       assert.ok(report.refused > 0, 'nobody was refused at all')
     })
   })
@@ -92,7 +92,7 @@ export function replayContract(subject: ReplaySubject, options: ReplayOptions = 
 
 function checkReplay(subject: ReplaySubject, { payload, account = {}, expected }: ReplayCase): void {
   const before = JSON.stringify(payload)
-  const made = subject.normalise(payload, account)
+  const made = subject.normalize(payload, account)
   assert.deepEqual(made, expected)
   assert.equal(JSON.stringify(payload), before, 'the payload was changed')
 }
@@ -100,7 +100,7 @@ function checkReplay(subject: ReplaySubject, { payload, account = {}, expected }
 export interface PayloadReport {
   readonly count: number
   /** Events whose author was on the list, and those whose was not. */
-  readonly letIn: number
+  readonly admitted: number
   readonly refused: number
   readonly failures: readonly string[]
   readonly slowest: { readonly cpuMs: number; readonly what: string }
@@ -114,25 +114,25 @@ export function tryPayloads(
 ): PayloadReport {
   const failures: string[] = []
   let slowest = { cpuMs: 0, what: 'none' }
-  let letIn = 0
+  let admitted = 0
   let refused = 0
   const payloads = cases.map(({ payload }) => payload)
   for (const mutated of mutatedPayloads(payloads, seed, count)) {
-    const { file, account = {} } = cases[mutated.of] ?? { file: '' }
-    const what = `${file}: ${mutated.deeds.join(', ')}`
+    const { file, account = {} } = cases[mutated.sourceIndex] ?? { file: '' }
+    const what = `${file}: ${mutated.mutations.join(', ')}`
     try {
-      const { made, cpuMs } = timed(() => subject.normalise(mutated.payload, account))
+      const { made, cpuMs } = timed(() => subject.normalize(mutated.payload, account))
       if (cpuMs > slowest.cpuMs) slowest = { cpuMs, what }
       for (const one of made) {
         if (!passes(sourceOf(one), subject, account, one)) refused += 1
-        else if (isAuthor(subject, mutated)) letIn += 1
+        else if (isAuthor(subject, mutated)) admitted += 1
         else failures.push(`${what}: let in somebody who did not write it`)
       }
     } catch (error) {
       failures.push(`${what}: threw ${error instanceof Error ? error.stack : String(error)}`)
     }
   }
-  return { count, letIn, refused, failures: failures.slice(0, 20), slowest }
+  return { count, admitted, refused, failures: failures.slice(0, 20), slowest }
 }
 
 /** Somebody is let in although a mutation took the author away, or wrote another one. */
@@ -140,7 +140,7 @@ function isAuthor({ authors, allowed }: ReplaySubject, { payload }: MutatedPaylo
   return authors(payload).some((id) => (typeof id === 'string' || typeof id === 'number') && String(id) === allowed)
 }
 
-function passes(source: SessionSource, { allowed }: ReplaySubject, account: Options, made: Normalised): boolean {
+function passes(source: SessionSource, { allowed }: ReplaySubject, account: Options, made: NormalizedEvent): boolean {
   // Where the account names roles, a role is a right of its own.
   const { roleAuthorized = false, ...rest } = source
   const known = Object.keys(account).length > 0 ? rest : { ...rest, roleAuthorized }
@@ -160,7 +160,7 @@ function rulesFor(allowed: string) {
   }
 }
 
-function sourceOf(made: Normalised): SessionSource {
+function sourceOf(made: NormalizedEvent): SessionSource {
   return 'event' in made ? made.event.source : made.source
 }
 

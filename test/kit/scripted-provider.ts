@@ -4,13 +4,13 @@
  */
 import { z } from 'zod'
 import {
-  type Delta,
   type JsonObject,
   ModelError,
   type ModelRequest,
   type Provider,
   type RequestInput,
-} from '../../src/agent/provider.ts'
+  type TextDelta,
+} from '../../src/agent/models/provider.ts'
 import type { ToolCall } from '../../src/message/transcript.ts'
 import type { ChunkCollector } from '../../src/middleware/contract.ts'
 
@@ -27,7 +27,7 @@ export type ScriptStep = ScriptedAnswer | { readonly chunks?: readonly string[];
 
 export interface ScriptedProvider extends Provider {
   /** What each call was built from, in order. */
-  readonly asked: readonly RequestInput[]
+  readonly requests: readonly RequestInput[]
   /** What reached the wire, in order. */
   readonly sent: readonly ModelRequest[]
   /** Calls that reached the wire, failed ones too. */
@@ -44,7 +44,7 @@ export function call(id: string, name: string, args: unknown = {}): ToolCall {
 
 /** Answers the script step by step; asking for more than the script holds is an error of the test. */
 export function scriptedProvider(script: readonly ScriptStep[]): ScriptedProvider {
-  const asked: RequestInput[] = []
+  const requests: RequestInput[] = []
   const sent: ModelRequest[] = []
   const hanging = Promise.withResolvers<void>()
   let next = 0
@@ -55,7 +55,7 @@ export function scriptedProvider(script: readonly ScriptStep[]): ScriptedProvide
     const step = script[next++]
     if (step === undefined) throw new Error(`the script has no answer for call ${next}`)
     if (step instanceof Error) throw step
-    const whole = collector()
+    const whole = createCollector()
     for (const text of step.chunks ?? []) {
       whole.add({ text })
       yield { text }
@@ -77,7 +77,7 @@ export function scriptedProvider(script: readonly ScriptStep[]): ScriptedProvide
     apiMode: 'chat_completions',
     baseUrl: 'http://127.0.0.1',
     buildRequest(input) {
-      asked.push({ ...input, messages: [...input.messages] })
+      requests.push({ ...input, messages: [...input.messages] })
       const { model, system, messages, tools } = input
       return {
         model,
@@ -88,21 +88,21 @@ export function scriptedProvider(script: readonly ScriptStep[]): ScriptedProvide
       }
     },
     stream,
-    collector,
-    readDelta: ({ text }): Delta | null => (typeof text === 'string' ? { kind: 'text', text } : null),
-    readAnswer(response) {
+    createCollector,
+    parseDelta: ({ text }): TextDelta | null => (typeof text === 'string' ? { kind: 'text', text } : null),
+    parseResponse(response) {
       const parsed = scriptedResponse.safeParse(response)
       if (!parsed.success) throw new ModelError('bad-response', 'this is not an answer of the script')
-      const { text, calls, finishReason, providerItems } = parsed.data
+      const { text, calls: toolCalls, finishReason, providerItems } = parsed.data
       return {
         text,
-        toolCalls: calls,
+        toolCalls,
         usage: usagePerCall,
-        finishReason: finishReason ?? (calls.length === 0 ? 'stop' : 'tool_calls'),
+        finishReason: finishReason ?? (toolCalls.length === 0 ? 'stop' : 'tool_calls'),
         ...(providerItems === undefined ? {} : { providerItems }),
       }
     },
-    asked,
+    requests,
     sent,
     calls: () => next,
     hanging: hanging.promise,
@@ -117,7 +117,7 @@ const scriptedResponse = z.object({
   providerItems: z.array(z.unknown()).optional(),
 })
 
-function collector(): ChunkCollector<JsonObject, JsonObject> {
+function createCollector(): ChunkCollector<JsonObject, JsonObject> {
   let text = ''
   let end: object = {}
   return {

@@ -15,9 +15,9 @@ export interface ServedAdapter {
   readonly gateway: RecordingContext
   readonly adapter: PlatformAdapter
   /** One more adapter at the same server, not connected. */
-  again(): PlatformAdapter
+  createAnother(): PlatformAdapter
   /** A request with the token. */
-  ask(path: string, init?: RequestInit): Promise<Response>
+  request(path: string, init?: RequestInit): Promise<Response>
   close(): Promise<void>
 }
 
@@ -57,8 +57,8 @@ export async function serveAdapter(
     url,
     gateway,
     adapter,
-    again: make,
-    ask: (path, init = {}) =>
+    createAnother: make,
+    request: (path, init = {}) =>
       fetch(new URL(path, url), {
         ...init,
         headers: { 'content-type': 'application/json', ...init.headers, authorization: `Bearer ${token}` },

@@ -6,11 +6,17 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import { type Gateway, type GatewayOptions, startGateway } from '../../src/gateway.ts'
 import { createHomeLayout, type HomeLayout } from '../../src/lib/home.ts'
-import { within } from '../../src/lib/wait.ts'
-import type { EventListener } from '../../src/message/hook-events.ts'
-import { type FakePlatform, installFakePlatform, type Shown, startFakePlatform, type Writing } from './fake-platform.ts'
+import { withTimeout } from '../../src/lib/timers.ts'
+import type { HookEventListener } from '../../src/message/hook-events.ts'
+import {
+  type FakePlatform,
+  installFakePlatform,
+  type ShownMessage,
+  startFakePlatform,
+  type UserMessage,
+} from './fake-platform.ts'
+import type { ModelReply, RecordedRequest } from './servers/model-script.ts'
 import { startOpenAiServer } from './servers/openai-server.ts'
-import type { ModelReply, RecordedRequest } from './servers/script.ts'
 import type { ModelServer } from './servers/sse.ts'
 import { tempHome } from './temp-home.ts'
 
@@ -24,7 +30,7 @@ export interface TestGatewayOptions {
   /** The model answers these first. */
   readonly replies?: readonly ModelReply[]
   /** What the platform can do beside sending. Nothing, if left out: each reply is one message, sent when it is done. */
-  readonly abilities?: readonly ('edit' | 'resolve' | 'buttons' | 'receive' | 'remove' | 'typing' | 'files')[]
+  readonly capabilities?: readonly ('edit' | 'resolve' | 'buttons' | 'receive' | 'remove' | 'typing' | 'files')[]
   /** Further options of the gateway itself. */
   readonly gateway?: Partial<GatewayOptions>
   /** Called with the home before the first start. */
@@ -34,7 +40,7 @@ export interface TestGatewayOptions {
 }
 
 /** An event of the gateway as it was emitted. */
-export interface SeenEvent {
+export interface RecordedEvent {
   readonly name: string
   readonly context: Readonly<Record<string, unknown>>
 }
@@ -44,25 +50,25 @@ export interface TestGateway {
   readonly platform: FakePlatform
   readonly model: ModelServer
   /** Everything it emitted, over all its lives. */
-  readonly events: readonly SeenEvent[]
+  readonly events: readonly RecordedEvent[]
   /** The lines of its log, over all its lives. */
   readonly log: readonly string[]
   /** The gateway of this life. */
   current(): Gateway
   /** A person writes. Resolves when the platform was told "got it". */
-  say(text: string, writing?: Writing): Promise<void>
+  say(text: string, writing?: UserMessage): Promise<void>
   /** The texts that a chat shows, oldest first. */
   replies(chat?: string): string[]
   /** Resolves with the message that fits, once there is one. Rejects after ten seconds, with what was there. */
-  until(fits: (message: Shown) => boolean): Promise<Shown>
+  until(fits: (message: ShownMessage) => boolean): Promise<ShownMessage>
   /** The first message of the gateway that holds this text. */
-  reply(text: string | RegExp, chat?: string): Promise<Shown>
+  waitForReply(text: string | RegExp, chat?: string): Promise<ShownMessage>
   /** The request of this number (0 is the first) that the model got. Rejects after ten seconds without one. */
-  asked(number: number): Promise<RecordedRequest>
+  modelRequest(number: number): Promise<RecordedRequest>
   /** Resolves when an event of this name (and with these values) has been emitted. Rejects after ten seconds. */
-  event(name: string, values?: Readonly<Record<string, unknown>>): Promise<SeenEvent>
+  waitForEvent(name: string, values?: Readonly<Record<string, unknown>>): Promise<RecordedEvent>
   /** Resolves when a line of the log holds this text, the lines before included. Rejects after ten seconds. */
-  logged(text: string | RegExp): Promise<string>
+  waitForLog(text: string | RegExp): Promise<string>
   /** Resolves with the next line of the log. Rejects after ten seconds. */
   nextLine(): Promise<string>
   /** Asks its HTTP server, with the token. */
@@ -76,7 +82,7 @@ export interface TestGateway {
 }
 
 /** How long a story waits for what must happen. */
-const patienceMs = 10_000
+const waitTimeoutMs = 10_000
 
 /** Everything is taken down when the test ends. */
 export async function startTestGateway(t: TestContext, options: TestGatewayOptions = {}): Promise<TestGateway> {
@@ -95,7 +101,7 @@ export async function startTestGateway(t: TestContext, options: TestGatewayOptio
     ...(options.replies === undefined ? {} : { replies: options.replies }),
   })
   takeDown.push(model.stop)
-  const events: SeenEvent[] = []
+  const events: RecordedEvent[] = []
   const log: string[] = []
   const watchers = new Set<() => void>()
   const tell = () => {
@@ -115,7 +121,7 @@ export async function startTestGateway(t: TestContext, options: TestGatewayOptio
         url: platform.url,
         token: platform.token,
         allow_from: ['*'],
-        abilities: options.abilities ?? [],
+        abilities: options.capabilities ?? [],
         enabled: true,
       },
     },
@@ -129,7 +135,7 @@ export async function startTestGateway(t: TestContext, options: TestGatewayOptio
   else writeFileSync(home.configFile, options.configText, { mode: 0o600 })
   options.prepare?.(home)
 
-  const listener: EventListener = (name, context) => {
+  const listener: HookEventListener = (name, context) => {
     events.push({ name, context: { ...context } })
     tell()
   }
@@ -151,7 +157,7 @@ export async function startTestGateway(t: TestContext, options: TestGatewayOptio
   }
 
   async function inTime<T>(what: string, begin: () => Promise<T>): Promise<T> {
-    const result = await within(begin(), patienceMs)
+    const result = await withTimeout(begin(), waitTimeoutMs)
     if (result.done) return result.value
     const shown = platform.shown().map(({ chat, text }) => `${chat}: ${text}`)
     throw new Error(`waited in vain for ${what}; shown: ${JSON.stringify(shown)}; log:\n${log.slice(-20).join('')}`)
@@ -161,7 +167,7 @@ export async function startTestGateway(t: TestContext, options: TestGatewayOptio
     if (gateway === undefined) throw new Error('the gateway does not run')
     return gateway
   }
-  const until = (fits: (message: Shown) => boolean) => inTime('a message', () => platform.until(fits))
+  const until = (fits: (message: ShownMessage) => boolean) => inTime('a message', () => platform.until(fits))
 
   const self: TestGateway = {
     home,
@@ -173,14 +179,14 @@ export async function startTestGateway(t: TestContext, options: TestGatewayOptio
     say: (text, writing) => inTime(`the message "${text}" to be accepted`, () => platform.say(text, writing)),
     replies: (chat) => platform.shown(chat).map(({ text }) => text),
     until,
-    reply: (text, chat) =>
+    waitForReply: (text, chat) =>
       inTime(`"${text}"`, () =>
-        platform.until((message) => (chat === undefined || message.chat === chat) && holds(message.text, text)),
+        platform.until((message) => (chat === undefined || message.chat === chat) && includesText(message.text, text)),
       ),
-    asked: (number) => inTime(`request ${number} of the model`, () => model.request(number)),
-    event: (name, values = {}) =>
-      seen(`the event ${name}`, () => events.find((one) => one.name === name && fitsValues(one, values))),
-    logged: (text) => seen(`the line "${text}"`, () => log.find((line) => holds(line, text))),
+    modelRequest: (number) => inTime(`request ${number} of the model`, () => model.request(number)),
+    waitForEvent: (name, values = {}) =>
+      seen(`the event ${name}`, () => events.find((one) => one.name === name && matchesValues(one, values))),
+    waitForLog: (text) => seen(`the line "${text}"`, () => log.find((line) => includesText(line, text))),
     nextLine: () => {
       const known = log.length
       return seen('a line of the log', () => log[known])
@@ -201,8 +207,8 @@ export async function startTestGateway(t: TestContext, options: TestGatewayOptio
         home,
         version: '0.0.0-test',
         environment: { PATH: process.env['PATH'], HOME: home.root },
-        platformFolders: [new URL('../../platforms', import.meta.url).pathname, home.platforms],
-        program: [process.execPath, new URL('../../src/main.mjs', import.meta.url).pathname],
+        platformDirectories: [new URL('../../platforms', import.meta.url).pathname, home.platforms],
+        commandLine: [process.execPath, new URL('../../src/main.mjs', import.meta.url).pathname],
         log: {
           pretty: false,
           level: 'debug',
@@ -226,15 +232,15 @@ export async function startTestGateway(t: TestContext, options: TestGatewayOptio
   }
   if (options.startNow === false) return self
   const started = await self.start()
-  await started.settled()
+  await started.initialConnectsDone()
   return self
 }
 
-function holds(text: string, sought: string | RegExp): boolean {
+function includesText(text: string, sought: string | RegExp): boolean {
   return typeof sought === 'string' ? text.includes(sought) : sought.test(text)
 }
 
-function fitsValues({ context }: SeenEvent, values: Readonly<Record<string, unknown>>): boolean {
+function matchesValues({ context }: RecordedEvent, values: Readonly<Record<string, unknown>>): boolean {
   return Object.entries(values).every(([key, value]) => context[key] === value)
 }
 

@@ -3,21 +3,21 @@
  */
 export {
   type PlatformContractOptions,
-  type PlatformPromise,
+  type PlatformRequirement,
   type PlatformUnderTest,
   platformContract,
-  platformPromises,
-  type SaidFile,
+  platformRequirements,
+  type UserFile,
 } from './contracts/platform.ts'
-export { lookAt, type PromiseVerdict } from './contracts/platform-promise.ts'
-export type { Conversation } from './contracts/platform-under-test.ts'
+export { checkRequirement, type RequirementResult } from './contracts/platform-requirement.ts'
+export type { TestConversation } from './contracts/platform-under-test.ts'
 export { type ProviderSetup, providerContract } from './contracts/provider.ts'
 export {
   type FakePlatform,
   installFakePlatform,
-  type Shown,
+  type ShownMessage,
   startFakePlatform,
-  type Writing,
+  type UserMessage,
 } from './fake-platform.ts'
 export { createManualClock, type ManualClock } from './manual-clock.ts'
 export { createRecordingContext, type RecordingContext, type RecordingOptions } from './recording-context.ts'
@@ -31,16 +31,16 @@ export {
 } from './scripted-provider.ts'
 export { startAnthropicServer } from './servers/anthropic-server.ts'
 export {
-  type Absence,
   createFaults,
-  type FaultAnswer,
   type FaultedCall,
   type FaultOptions,
+  type FaultResponse,
   type Faults,
+  type OutageKind,
 } from './servers/faults.ts'
+export type { ModelReply, RecordedRequest } from './servers/model-script.ts'
 export { startOpenAiServer } from './servers/openai-server.ts'
 export type { RateWindow, RateWindowOptions } from './servers/rate-window.ts'
-export type { ModelReply, RecordedRequest } from './servers/script.ts'
 export type { ModelServer, ModelServerOptions } from './servers/sse.ts'
-export { type SeenEvent, startTestGateway, type TestGateway, type TestGatewayOptions } from './start-gateway.ts'
+export { type RecordedEvent, startTestGateway, type TestGateway, type TestGatewayOptions } from './start-gateway.ts'
 export { tempHome } from './temp-home.ts'

@@ -7,7 +7,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync,
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { isHermesError } from '../../src/lib/errors.ts'
-import { ensureDirectory, readTextIfExists, saveFile, writeFileAtomic } from '../../src/lib/files.ts'
+import { ensureDirectory, readTextIfExists, writeFileAtomic, writeFileAtomicAsync } from '../../src/lib/files.ts'
 import { createHomeLayout, prepareHome } from '../../src/lib/home.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
@@ -46,9 +46,9 @@ describe('saving a file while others work', () => {
   it('leaves exactly the new text, for the owner alone, and nothing beside it', async (t) => {
     const folder = tempHome(t)
     const path = join(folder, 'state.json')
-    await saveFile(path, 'one')
+    await writeFileAtomicAsync(path, 'one')
     chmodSync(path, 0o644)
-    await saveFile(path, 'two, ünïcode')
+    await writeFileAtomicAsync(path, 'two, ünïcode')
     assert.equal(readFileSync(path, 'utf8'), 'two, ünïcode')
     assert.equal(modeOf(path), '600')
     assert.deepEqual(readdirSync(folder), ['state.json'])
@@ -57,8 +57,8 @@ describe('saving a file while others work', () => {
   it('that cannot succeed keeps the old file and leaves no rubbish', async (t) => {
     const folder = tempHome(t)
     mkdirSync(join(folder, 'taken'))
-    await assert.rejects(saveFile(join(folder, 'taken'), 'text'), { code: 'EISDIR' })
-    await assert.rejects(saveFile(join(folder, 'missing', 'file'), 'text'), { code: 'ENOENT' })
+    await assert.rejects(writeFileAtomicAsync(join(folder, 'taken'), 'text'), { code: 'EISDIR' })
+    await assert.rejects(writeFileAtomicAsync(join(folder, 'missing', 'file'), 'text'), { code: 'ENOENT' })
     assert.deepEqual(readdirSync(folder), ['taken'])
   })
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
-import { endGroup, signalGroup } from '../../src/lib/process-group.ts'
+import { signalProcessGroup, terminateProcessGroup } from '../../src/lib/process-group.ts'
 
 /** A shell that leads a group of its own and has said that it is ready. */
 async function leader(
@@ -14,7 +14,7 @@ async function leader(
   assert.ok(pid !== undefined)
   // Not `exit`: the pipe is held open by whatever the shell has started.
   const ended = once(shell, 'close')
-  t.after(() => shell.exitCode === null && shell.signalCode === null && signalGroup(pid, 'SIGKILL'))
+  t.after(() => shell.exitCode === null && shell.signalCode === null && signalProcessGroup(pid, 'SIGKILL'))
   await once(stdout, 'data')
   stdout.resume()
   return { pid, shell, ended }
@@ -22,8 +22,8 @@ async function leader(
 
 test('a group is killed with everything that was started in it', async (t) => {
   const { pid, shell, ended } = await leader(t, 'sleep 600 & echo ready; wait')
-  assert.equal(signalGroup(pid, 0), true)
-  assert.equal(signalGroup(pid, 'SIGKILL'), true)
+  assert.equal(signalProcessGroup(pid, 0), true)
+  assert.equal(signalProcessGroup(pid, 'SIGKILL'), true)
   await ended
   assert.equal(shell.signalCode, 'SIGKILL')
 })
@@ -32,22 +32,22 @@ test('a group that is gone is no error, whatever signal it is sent', async (t) =
   const { pid, ended } = await leader(t, 'echo ready')
   await ended
   assert.deepEqual(
-    [signalGroup(pid, 0), signalGroup(pid, 'SIGTERM'), signalGroup(pid, 'SIGKILL')],
+    [signalProcessGroup(pid, 0), signalProcessGroup(pid, 'SIGTERM'), signalProcessGroup(pid, 'SIGKILL')],
     [false, false, false],
   )
-  await endGroup(pid, 60_000)
+  await terminateProcessGroup(pid, 60_000)
 })
 
 test('a group that is asked to end may do so in its own way', async (t) => {
   const { pid, shell, ended } = await leader(t, 'trap "exit 7" TERM; echo ready; while :; do sleep 0.01; done')
-  await endGroup(pid, 60_000)
+  await terminateProcessGroup(pid, 60_000)
   await ended
   assert.equal(shell.exitCode, 7)
 })
 
 test('a group that does not listen is ended by force when its time is over', async (t) => {
   const { pid, shell, ended } = await leader(t, 'trap "" TERM; echo ready; while :; do sleep 0.01; done')
-  await endGroup(pid, 0)
+  await terminateProcessGroup(pid, 0)
   await ended
   assert.equal(shell.signalCode, 'SIGKILL')
 })

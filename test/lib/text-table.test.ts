@@ -3,9 +3,9 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { displayWidth, drawTable, tableWidth } from '../../src/lib/text-table.ts'
+import { displayWidth, formatTable, tableWidth } from '../../src/lib/text-table.ts'
 
-const style = { between: ' | ', rule: '-', crossing: '-+-' }
+const style = { columnSeparator: ' | ', ruleCharacter: '-', ruleSeparator: '-+-' }
 
 test('columns stand under each other, whatever the letters', () => {
   const rows = [
@@ -13,7 +13,7 @@ test('columns stand under each other, whatever the letters', () => {
     ['日本', '1'],
     ['e\u0301te\u0301', '22'],
   ]
-  assert.deepEqual(drawTable(rows, [null, 'right'], style), [
+  assert.deepEqual(formatTable(rows, [null, 'right'], style), [
     'Name | Größe',
     '-----+------',
     '日本 |     1',
@@ -22,12 +22,12 @@ test('columns stand under each other, whatever the letters', () => {
 })
 
 test('a short row leaves its columns empty, a narrow column may be given room', () => {
-  assert.deepEqual(drawTable([['a', 'b'], ['c']], ['center'], { ...style, leastWidth: 3 }), [
+  assert.deepEqual(formatTable([['a', 'b'], ['c']], ['center'], { ...style, minColumnWidth: 3 }), [
     ' a  | b',
     '----+----',
     ' c  |',
   ])
-  assert.deepEqual(drawTable([], [], style), ['', ''])
+  assert.deepEqual(formatTable([], [], style), ['', ''])
 })
 
 test('how wide a table will be is known before it is drawn', () => {
@@ -35,7 +35,7 @@ test('how wide a table will be is known before it is drawn', () => {
     ['Name', 'Größe'],
     ['日本語', '1'],
   ]
-  const widest = Math.max(...drawTable(rows, [], style).map(displayWidth))
+  const widest = Math.max(...formatTable(rows, [], style).map(displayWidth))
   assert.deepEqual([tableWidth(rows, style), widest, tableWidth([], style)], [14, 14, 0])
 })
 

@@ -6,15 +6,15 @@ import { describe, it } from 'node:test'
 import { parseYaml } from '../../src/lib/yaml.ts'
 
 function problemsOf(text: string): string[] {
-  return parseYaml(text, 'f.yaml').problems.map(({ file, line, column, message }) => {
+  return parseYaml(text, 'f.yaml').issues.map(({ file, line, column, message }) => {
     assert.equal(file, 'f.yaml')
     return `${line}:${column} ${message}`
   })
 }
 
 function plain(text: string): unknown {
-  const { value, problems } = parseYaml(text, 'f.yaml')
-  assert.deepEqual(problems, [])
+  const { value, issues } = parseYaml(text, 'f.yaml')
+  assert.deepEqual(issues, [])
   return value
 }
 
@@ -65,9 +65,9 @@ describe('values', () => {
   })
 
   it('no key reaches the prototype of objects', () => {
-    const { value, problems } = parseYaml('__proto__:\n  polluted: true\n', 'f.yaml')
+    const { value, issues } = parseYaml('__proto__:\n  polluted: true\n', 'f.yaml')
     assert.equal(value, null)
-    assert.match(problems[0]?.message ?? '', /__proto__/)
+    assert.match(issues[0]?.message ?? '', /__proto__/)
     assert.deepEqual(Object.keys(Object(plain('constructor: {prototype: {polluted: true}}'))), ['constructor'])
     assert.equal(Reflect.get({}, 'polluted'), undefined)
   })

@@ -1,26 +1,29 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { FileProblem } from '../../src/media/problem.ts'
-import { type FetchDeps, type FetchRequest, safeFetch } from '../../src/media/safe-fetch.ts'
+import { MediaError } from '../../src/media/media-error.ts'
+import { type SafeFetchOptions, type SafeFetchRequest, safeFetch } from '../../src/media/safe-fetch.ts'
 import { startFileServer } from './file-server.ts'
 
-const patient: FetchDeps = { idleMs: 10_000, totalMs: 10_000 }
+const longTimeouts: SafeFetchOptions = { idleTimeoutMs: 10_000, totalTimeoutMs: 10_000 }
 
-async function fetched(
-  request: Partial<FetchRequest> & { readonly url: string },
-  deps: Partial<FetchDeps> = {},
+async function fetchText(
+  request: Partial<SafeFetchRequest> & { readonly url: string },
+  deps: Partial<SafeFetchOptions> = {},
   signal = new AbortController().signal,
 ) {
   const pieces: Uint8Array[] = []
   const take = async (bytes: Uint8Array) => void pieces.push(bytes)
-  const { contentType } = await safeFetch({ maxBytes: 1_048_576, ...request }, take, signal, { ...patient, ...deps })
+  const { contentType } = await safeFetch({ maxBytes: 1_048_576, ...request }, take, signal, {
+    ...longTimeouts,
+    ...deps,
+  })
   return { contentType, text: Buffer.concat(pieces).toString() }
 }
 
-function problem(words: string | RegExp) {
+function isMediaError(words: string | RegExp) {
   return (error: unknown) => {
-    assert.ok(error instanceof FileProblem, `${error}`)
+    assert.ok(error instanceof MediaError, `${error}`)
     if (typeof words === 'string') assert.equal(error.message, words)
     else assert.match(error.message, words)
     return true
@@ -33,7 +36,7 @@ test('a file comes with its type, from the origin that the operator has configur
   const { origin, requests } = await startFileServer(t, (response) => {
     response.setHeader('content-type', 'text/plain').end('hello')
   })
-  const file = await fetched({ url: `${origin}/a?b=c`, trusted: `${origin}/api`, headers: { 'x-key': 'k' } })
+  const file = await fetchText({ url: `${origin}/a?b=c`, trusted: `${origin}/api`, headers: { 'x-key': 'k' } })
   assert.deepEqual(file, { contentType: 'text/plain', text: 'hello' })
   assert.equal(requests[0]?.url, '/a?b=c')
   assert.equal(requests[0]?.headers['x-key'], 'k')
@@ -43,36 +46,36 @@ test('a file comes with its type, from the origin that the operator has configur
 test('addresses of this machine and of private networks are not asked, however they are written', async (t) => {
   const { port, requests } = await startFileServer(t, (response) => response.end('secret'))
   for (const host of ['127.0.0.1', 'localhost', '0', '0x7f.1', '2130706433', '127.1', '[::1]', '[::ffff:127.0.0.1]']) {
-    await assert.rejects(fetched({ url: `http://${host}:${port}/` }), problem(notInternet), host)
+    await assert.rejects(fetchText({ url: `http://${host}:${port}/` }), isMediaError(notInternet), host)
   }
-  await assert.rejects(fetched({ url: 'http://169.254.169.254/latest/meta-data/' }), problem(notInternet))
+  await assert.rejects(fetchText({ url: 'http://169.254.169.254/latest/meta-data/' }), isMediaError(notInternet))
   assert.equal(requests.length, 0)
 })
 
 test('an origin is trusted as a whole or not at all', async (t) => {
   const { port, origin, requests } = await startFileServer(t, (response) => response.end('secret'))
   for (const trusted of [`http://localhost:${port}`, `https://127.0.0.1:${port}`, 'http://127.0.0.1', 'nonsense']) {
-    await assert.rejects(fetched({ url: origin, trusted }), problem(notInternet), trusted)
+    await assert.rejects(fetchText({ url: origin, trusted }), isMediaError(notInternet), trusted)
   }
   assert.equal(requests.length, 0)
 })
 
 test('only addresses of the web are fetched, and none that carries a password', async () => {
   const refused = /^its address is not allowed/
-  await assert.rejects(fetched({ url: 'file:///etc/passwd' }), problem(refused))
-  await assert.rejects(fetched({ url: 'data:text/plain,hi' }), problem(refused))
-  await assert.rejects(fetched({ url: 'ftp://example.org/a' }), problem(refused))
-  await assert.rejects(fetched({ url: 'http://user:secret@example.org/' }), problem(refused))
-  await assert.rejects(fetched({ url: 'no address' }), problem('its address cannot be read'))
+  await assert.rejects(fetchText({ url: 'file:///etc/passwd' }), isMediaError(refused))
+  await assert.rejects(fetchText({ url: 'data:text/plain,hi' }), isMediaError(refused))
+  await assert.rejects(fetchText({ url: 'ftp://example.org/a' }), isMediaError(refused))
+  await assert.rejects(fetchText({ url: 'http://user:secret@example.org/' }), isMediaError(refused))
+  await assert.rejects(fetchText({ url: 'no address' }), isMediaError('its address cannot be read'))
 })
 
 test('a redirect into a private network is not followed', async (t) => {
   const inner = await startFileServer(t, (response) => response.end('secret'))
   const outer = await startFileServer(t, (response) => response.writeHead(302, { location: inner.origin }).end())
-  await assert.rejects(fetched({ url: outer.origin, trusted: outer.origin }), problem(notInternet))
+  await assert.rejects(fetchText({ url: outer.origin, trusted: outer.origin }), isMediaError(notInternet))
   for (const location of ['file:///etc/passwd', 'http://a:b@127.0.0.1/']) {
     const server = await startFileServer(t, (response) => response.writeHead(302, { location }).end())
-    await assert.rejects(fetched({ url: server.origin, trusted: server.origin }), problem(/not allowed/))
+    await assert.rejects(fetchText({ url: server.origin, trusted: server.origin }), isMediaError(/not allowed/))
   }
   assert.equal(inner.requests.length, 0)
 })
@@ -93,7 +96,7 @@ test('what proves who we are goes to the first origin only, and does not come ba
     },
   }
   const headers = { authorization: 'Bearer secret' }
-  const file = await fetched({ url: `http://files.example:${server.port}/one`, headers }, deps)
+  const file = await fetchText({ url: `http://files.example:${server.port}/one`, headers }, deps)
   assert.equal(file.text, 'undefined')
   assert.deepEqual(
     server.requests.map(({ url, headers }) => `${url} ${headers.authorization}`),
@@ -108,10 +111,10 @@ test('redirects end after five', async (t) => {
     else response.writeHead(307, { location: `/${hop - 1}` }).end()
   })
   const trusted = server.origin
-  assert.equal((await fetched({ url: `${trusted}/5`, trusted })).text, 'there')
+  assert.equal((await fetchText({ url: `${trusted}/5`, trusted })).text, 'there')
   await assert.rejects(
-    fetched({ url: `${trusted}/6`, trusted }),
-    problem('the server sent us from one address to the next'),
+    fetchText({ url: `${trusted}/6`, trusted }),
+    isMediaError('the server sent us from one address to the next'),
   )
 })
 
@@ -125,9 +128,9 @@ test('a name is resolved once, and the connection goes to the address that was l
     return [{ address, family: 4 }]
   }
   const deps = { resolve: rebinding, isAllowed: (address: string) => address === '127.0.0.1' }
-  assert.equal((await fetched({ url: `http://evil.example:${server.port}/` }, deps)).text, 'hello')
+  assert.equal((await fetchText({ url: `http://evil.example:${server.port}/` }, deps)).text, 'hello')
   assert.deepEqual(asked, ['127.0.0.1'])
-  await assert.rejects(fetched({ url: `http://evil.example:${server.port}/` }, deps), problem(notInternet))
+  await assert.rejects(fetchText({ url: `http://evil.example:${server.port}/` }, deps), isMediaError(notInternet))
   assert.equal(server.requests.length, 1)
 })
 
@@ -136,10 +139,10 @@ test('a name with one address inside and one outside is not asked', async () => 
     { address: '8.8.8.8', family: 4 },
     { address: '10.0.0.1', family: 4 },
   ]
-  await assert.rejects(fetched({ url: 'http://both.example/' }, { resolve }), problem(notInternet))
+  await assert.rejects(fetchText({ url: 'http://both.example/' }, { resolve }), isMediaError(notInternet))
   await assert.rejects(
-    fetched({ url: 'http://none.example/' }, { resolve: async () => [] }),
-    problem('its address leads nowhere'),
+    fetchText({ url: 'http://none.example/' }, { resolve: async () => [] }),
+    isMediaError('its address leads nowhere'),
   )
 })
 
@@ -150,28 +153,28 @@ test('a file that is too large is refused when it says so, and when it does not,
     response.on('drain', more)
     more()
   })
-  const tooLarge = problem('it is larger than 1 MB, the most that is fetched')
+  const tooLarge = isMediaError('it is larger than 1 MB, the most that is fetched')
   for (const path of ['says', 'silent']) {
-    await assert.rejects(fetched({ url: `${server.origin}/${path}`, trusted: server.origin }), tooLarge, path)
+    await assert.rejects(fetchText({ url: `${server.origin}/${path}`, trusted: server.origin }), tooLarge, path)
   }
 })
 
 test('a server that says nothing, or trickles, is given up', async (t) => {
   const silent = await startFileServer(t, () => undefined)
-  const late = problem('it did not arrive in time')
-  await assert.rejects(fetched({ url: silent.origin, trusted: silent.origin }, { idleMs: 30 }), late)
+  const late = isMediaError('it did not arrive in time')
+  await assert.rejects(fetchText({ url: silent.origin, trusted: silent.origin }, { idleTimeoutMs: 30 }), late)
   const trickling = await startFileServer(t, (response) => {
     const timer = setInterval(() => response.write('x'), 5)
     response.on('close', () => clearInterval(timer))
   })
-  await assert.rejects(fetched({ url: trickling.origin, trusted: trickling.origin }, { totalMs: 60 }), late)
+  await assert.rejects(fetchText({ url: trickling.origin, trusted: trickling.origin }, { totalTimeoutMs: 60 }), late)
 })
 
 test('a name server that does not answer is given up, too', async () => {
   const resolve = () => new Promise<never>(() => undefined)
   await assert.rejects(
-    fetched({ url: 'http://slow.example/' }, { resolve, idleMs: 20 }),
-    problem('it did not arrive in time'),
+    fetchText({ url: 'http://slow.example/' }, { resolve, idleTimeoutMs: 20 }),
+    isMediaError('it did not arrive in time'),
   )
 })
 
@@ -181,7 +184,7 @@ test('a stop ends the fetch with its own reason', async (t) => {
     response.write('x')
     stop.abort(new Error('stopping'))
   })
-  await assert.rejects(fetched({ url: server.origin, trusted: server.origin }, {}, stop.signal), /^Error: stopping$/)
+  await assert.rejects(fetchText({ url: server.origin, trusted: server.origin }, {}, stop.signal), /^Error: stopping$/)
 })
 
 test('what the server answers instead of the file is said', async (t) => {
@@ -191,8 +194,8 @@ test('what the server answers instead of the file is said', async (t) => {
   })
   for (const status of [204, 206, 304, 401, 404, 500]) {
     await assert.rejects(
-      fetched({ url: `${server.origin}/${status}`, trusted: server.origin }),
-      problem(`the server answered ${status}`),
+      fetchText({ url: `${server.origin}/${status}`, trusted: server.origin }),
+      isMediaError(`the server answered ${status}`),
     )
   }
 })
@@ -203,10 +206,10 @@ test('a page to sign in, where the adapter knows it, is a refusal of the credent
   })
   const request = { url: server.origin, trusted: server.origin }
   await assert.rejects(
-    fetched({ ...request, refusedType: 'text/html' }),
-    problem('the platform did not accept our credentials'),
+    fetchText({ ...request, refusedType: 'text/html' }),
+    isMediaError('the platform did not accept our credentials'),
   )
-  assert.match((await fetched(request)).text, /sign in/)
+  assert.match((await fetchText(request)).text, /sign in/)
 })
 
 test('a connection that breaks in the middle is no whole file', async (t) => {
@@ -215,16 +218,16 @@ test('a connection that breaks in the middle is no whole file', async (t) => {
     response.write('half', () => response.destroy())
   })
   await assert.rejects(
-    fetched({ url: server.origin, trusted: server.origin }),
-    problem(/^the server cannot be reached/),
+    fetchText({ url: server.origin, trusted: server.origin }),
+    isMediaError(/^the server cannot be reached/),
   )
 })
 
 test('a server that does not speak HTTP, or is not there, is said to be out of reach', async (t) => {
   const port = await portOf(t, 'SSH-2.0-nonsense\r\n')
-  const unreachable = problem(/^the server cannot be reached \([A-Z_]+\)$/)
-  await assert.rejects(fetched({ url: `http://127.0.0.1:${port}`, trusted: `http://127.0.0.1:${port}` }), unreachable)
-  await assert.rejects(fetched({ url: 'http://gone.invalid/' }, { resolve: notFound }), unreachable)
+  const unreachable = isMediaError(/^the server cannot be reached \([A-Z_]+\)$/)
+  await assert.rejects(fetchText({ url: `http://127.0.0.1:${port}`, trusted: `http://127.0.0.1:${port}` }), unreachable)
+  await assert.rejects(fetchText({ url: 'http://gone.invalid/' }, { resolve: notFound }), unreachable)
 })
 
 async function notFound(): Promise<never> {

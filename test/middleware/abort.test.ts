@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Middleware } from '../../src/middleware/contract.ts'
-import { gate, recordEvents, rejection, setUp, toolCall, warnings } from './support.ts'
+import { deferred, recordEvents, rejection, setUp, toolCall, warnings } from './support.ts'
 
 const reason = new Error('the person left')
 
@@ -104,7 +104,7 @@ test('a callback that hangs does not hold a cancelled call; what it does later b
   const { middleware, log } = setUp()
   const events = recordEvents(middleware)
   const leaving = new AbortController()
-  const wait = gate()
+  const wait = deferred()
   const later = Promise.withResolvers<unknown>()
   middleware.registerMiddleware('tool_execution', async ({ next_call }) => {
     leaving.abort(reason)
@@ -129,7 +129,7 @@ test('a callback that hangs does not hold a cancelled call; what it does later b
 test('a guardrail that hangs does not hold a cancelled call, and the tool does not run when it comes back', async () => {
   const { middleware } = setUp()
   const leaving = new AbortController()
-  const wait = gate()
+  const wait = deferred()
   middleware.registerGuardrail('slow', 'tool', async () => {
     leaving.abort(reason)
     await wait.promise

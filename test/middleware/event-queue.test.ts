@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { gate, setUp, toolCall, warnings } from './support.ts'
+import { deferred, setUp, toolCall, warnings } from './support.ts'
 
 test('a slow subscriber delays no call, and gets the events one after another', async () => {
   const { middleware } = setUp()
-  const wait = gate()
+  const wait = deferred()
   const seen: string[] = []
   let inside = 0
   middleware.registerSubscriber('slow', async (event) => {
@@ -20,7 +20,7 @@ test('a slow subscriber delays no call, and gets the events one after another', 
   wait.resolve()
   await middleware.flush()
   assert.deepEqual(seen, ['a start', 'a end', 'b start', 'b end'])
-  assert.deepEqual(middleware.events(), { waiting: 0, delivered: 4, dropped: 0 })
+  assert.deepEqual(middleware.eventCounts(), { waiting: 0, delivered: 4, dropped: 0 })
 })
 
 test('what a subscriber throws is logged once and costs nobody else an event', async () => {
@@ -42,24 +42,24 @@ test('what a subscriber throws is logged once and costs nobody else an event', a
 })
 
 test('a full queue drops events and counts them; the calls go on', async () => {
-  const { middleware, log } = setUp({ queueLimit: 3 })
-  const wait = gate()
+  const { middleware, log } = setUp({ maxQueuedEvents: 3 })
+  const wait = deferred()
   let seen = 0
   middleware.registerSubscriber('stuck', async () => {
     await wait.promise
     seen += 1
   })
   for (let call = 0; call < 5; call++) await middleware.tool(toolCall())
-  assert.deepEqual(middleware.events(), { waiting: 3, delivered: 0, dropped: 7 })
+  assert.deepEqual(middleware.eventCounts(), { waiting: 3, delivered: 0, dropped: 7 })
   wait.resolve()
   await middleware.flush()
   assert.equal(seen, 3)
-  assert.deepEqual(middleware.events(), { waiting: 0, delivered: 3, dropped: 7 })
+  assert.deepEqual(middleware.eventCounts(), { waiting: 0, delivered: 3, dropped: 7 })
   assert.deepEqual(warnings(log), ['events of managed calls were dropped: subscribers were too slow'])
 })
 
 test('a subscriber that never comes back stops nobody for ever', async () => {
-  const { middleware, log } = setUp({ stuckMs: 1 })
+  const { middleware, log } = setUp({ subscriberTimeoutMs: 1 })
   const seen: unknown[] = []
   middleware.registerSubscriber('gone', (event) =>
     event.scope_category === 'start' ? new Promise(() => undefined) : undefined,
@@ -102,25 +102,25 @@ test('64 calls at once with subscribers that wait drop no event', async () => {
   }
   await Promise.all(Array.from({ length: 64 }, worker))
   await middleware.flush()
-  assert.equal(middleware.events().dropped, 0)
+  assert.equal(middleware.eventCounts().dropped, 0)
   assert.equal(seen, 64 * 100 * 2 * 2)
 })
 
 test('calls that never let anything else run still have their events delivered', async () => {
-  const { middleware } = setUp({ queueLimit: 2_000 })
+  const { middleware } = setUp({ maxQueuedEvents: 2_000 })
   let seen = 0
   middleware.registerSubscriber('counts', () => {
     seen += 1
   })
   for (let call = 0; call < 5_000; call++) await middleware.tool(toolCall())
   await middleware.flush()
-  assert.equal(middleware.events().dropped, 0)
+  assert.equal(middleware.eventCounts().dropped, 0)
   assert.equal(seen, 10_000)
 })
 
 test('after a jam, calls that let nothing else run do not keep the queue from being emptied', async () => {
-  const { middleware } = setUp({ queueLimit: 2_000 })
-  const jam = gate()
+  const { middleware } = setUp({ maxQueuedEvents: 2_000 })
+  const jam = deferred()
   let seen = 0
   middleware.registerSubscriber('jams once', () => {
     seen += 1
@@ -130,7 +130,7 @@ test('after a jam, calls that let nothing else run do not keep the queue from be
   jam.resolve()
   for (let call = 0; call < 5_000; call++) await middleware.tool(toolCall())
   await middleware.flush()
-  assert.equal(middleware.events().dropped, 0)
+  assert.equal(middleware.eventCounts().dropped, 0)
   assert.equal(seen, 2 * 5_800)
 })
 

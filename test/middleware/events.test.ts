@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ManagedEvent } from '../../src/middleware/contract.ts'
-import { modelCall, recordEvents, rejection, setUp, told, toolCall } from './support.ts'
+import { describeEvents, modelCall, recordEvents, rejection, setUp, toolCall } from './support.ts'
 
 const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
@@ -11,7 +11,7 @@ test('a tool call is a start and an end with the same uuid, name, parent and pro
   const events = recordEvents(middleware)
   await middleware.tool(toolCall({ fields: () => ({ session_id: 's1' }), handler: async () => ({ lines: 3 }) }))
   await middleware.flush()
-  assert.deepEqual(told(events), ['tool start read_file', 'tool end read_file'])
+  assert.deepEqual(describeEvents(events), ['tool start read_file', 'tool end read_file'])
   const [start, end] = events
   assert.match(start?.uuid ?? '', uuid7)
   assert.equal(end?.uuid, start?.uuid)
@@ -90,7 +90,7 @@ test('the end is later than the start even if the clock stands still', async () 
 test('a call that fails ends with what went wrong and without a result; the error stays the same object', async () => {
   const { middleware } = setUp()
   const events = recordEvents(middleware)
-  const fault = Object.assign(new RangeError('too far'), { problem: 'rate-limit' })
+  const fault = Object.assign(new RangeError('too far'), { name: 'ModelError', kind: 'rate-limit' })
   assert.equal(await rejection(middleware.tool(toolCall({ handler: () => Promise.reject(fault) }))), fault)
   await middleware.flush()
   assert.equal(events[1]?.data, null)
@@ -111,7 +111,7 @@ test('the start shows the effective arguments, the model of the effective reques
   }))
   await middleware.model(modelCall())
   await middleware.flush()
-  assert.deepEqual(told(events), ['llm start openai', 'llm mark routed', 'llm end openai'])
+  assert.deepEqual(describeEvents(events), ['llm start openai', 'llm mark routed', 'llm end openai'])
   const [start, mark] = events
   assert.deepEqual(start?.data, { model: 'large', messages: [{ role: 'user', content: 'hi' }] })
   assert.deepEqual(start?.category_profile, { model_name: 'large' })
@@ -217,7 +217,7 @@ test('without subscribers there are no ids, no fields and no events', async () =
   })
   assert.equal(ids, 0)
   assert.equal(asked, 0)
-  assert.deepEqual(middleware.events(), { waiting: 0, delivered: 0, dropped: 0 })
+  assert.deepEqual(middleware.eventCounts(), { waiting: 0, delivered: 0, dropped: 0 })
 })
 
 test('the fields of a call are asked for once, however many look', async () => {

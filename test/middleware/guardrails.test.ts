@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isHermesError } from '../../src/lib/errors.ts'
-import { GuardrailRejected } from '../../src/middleware/rejected.ts'
-import { modelCall, recordEvents, rejection, setUp, told, toolCall, warnings } from './support.ts'
+import { GuardrailRejected } from '../../src/middleware/guardrail-rejected.ts'
+import { describeEvents, modelCall, recordEvents, rejection, setUp, toolCall, warnings } from './support.ts'
 
 const fault = new TypeError('no')
 
@@ -107,7 +107,7 @@ test('events of a refusal: a pair for each guardrail that was asked, then a mark
   middleware.registerGuardrail('c', 'tool', () => null)
   await rejection(middleware.tool(toolCall()))
   await middleware.flush()
-  assert.deepEqual(told(events), [
+  assert.deepEqual(describeEvents(events), [
     'guardrail start a',
     'guardrail end a',
     'guardrail start b',
@@ -132,7 +132,7 @@ test('events of a guardrail that throws: its pair says so, and there is neither 
   middleware.registerGuardrail('broken', 'model', () => Promise.reject(fault))
   await rejection(middleware.model(modelCall()))
   await middleware.flush()
-  assert.deepEqual(told(events), ['guardrail start broken', 'guardrail end broken'])
+  assert.deepEqual(describeEvents(events), ['guardrail start broken', 'guardrail end broken'])
   assert.deepEqual(events[0]?.data, { kind: 'llm_conditional_execution' })
   assert.deepEqual(events[1]?.data, { allowed: false, error: 'no' })
 })

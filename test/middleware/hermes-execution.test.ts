@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { HermesError, isHermesError } from '../../src/lib/errors.ts'
 import type { Fields, ToolExecutionPayload } from '../../src/middleware/contract.ts'
-import { GuardrailRejected } from '../../src/middleware/rejected.ts'
-import { gate, modelCall, rejection, setUp, toolCall, warnings } from './support.ts'
+import { GuardrailRejected } from '../../src/middleware/guardrail-rejected.ts'
+import { deferred, modelCall, rejection, setUp, toolCall, warnings } from './support.ts'
 
 type Callback = (payload: ToolExecutionPayload) => Promise<unknown>
 
@@ -311,7 +311,7 @@ test('failing closed, a callback that throws while next_call runs ends the call 
     },
     { fails: 'closed' },
   )
-  const wait = gate()
+  const wait = deferred()
   let ended = false
   const handler = async () => {
     await wait.promise
@@ -356,7 +356,7 @@ test('the same failure is a warning once; each other one is a warning of its own
 
 test('a callback that waits in between holds nobody else up', async () => {
   const { middleware } = setUp()
-  const wait = gate()
+  const wait = deferred()
   middleware.registerMiddleware('tool_execution', async ({ next_call, tool_name }) => {
     if (tool_name === 'slow') await wait.promise
     return next_call()

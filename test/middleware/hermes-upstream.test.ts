@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HermesError } from '../../src/lib/errors.ts'
-import type { LlmRequestPayload, ToolRequestPayload, Trace } from '../../src/middleware/contract.ts'
+import type { LlmRequestPayload, RewriteTrace, ToolRequestPayload } from '../../src/middleware/contract.ts'
 import { modelCall, rejection, setUp, toolCall, warnings } from './support.ts'
 
 /** A tool that counts its runs. */
@@ -35,7 +35,7 @@ test('test_plugin_can_register_and_invoke_middleware', async () => {
   let request: unknown
   await middleware.model(
     modelCall([], {
-      announce(effective) {
+      onRequest(effective) {
         request = effective
       },
     }),
@@ -69,7 +69,7 @@ test('test_middleware_helpers_skip_no_listener_work', async () => {
   const { middleware } = setUp()
   const tool = counted()
   const call = toolCall(tool)
-  let trace: Trace | undefined
+  let trace: RewriteTrace | undefined
   await middleware.tool({
     ...call,
     policy: (args, given) => {
@@ -84,7 +84,7 @@ test('test_middleware_helpers_skip_no_listener_work', async () => {
 test('test_request_middleware_changed_tracks_trace_not_deep_equality', async () => {
   const { middleware } = setUp()
   middleware.registerMiddleware('tool_request', ({ args }) => ({ args: { ...args }, source: 'noop-policy' }))
-  let trace: Trace | undefined
+  let trace: RewriteTrace | undefined
   await middleware.tool(
     toolCall({
       policy: (args, given) => {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isHermesError } from '../../src/lib/errors.ts'
 import type { Intercepts, ScopeSpec, ToolCallView } from '../../src/middleware/contract.ts'
-import { gate, modelCall, rejection, setUp, toolCall, warnings } from './support.ts'
+import { deferred, modelCall, rejection, setUp, toolCall, warnings } from './support.ts'
 
 type Intercept = Intercepts['tool_execution']
 
@@ -151,7 +151,7 @@ for (const { what, intercept, fails, run, gives, rejects, runs } of rows) {
 
 test('what still runs when an intercept settles is called off: its next rejects, its signal aborts', async () => {
   const { middleware } = setUp()
-  const started = gate()
+  const started = deferred()
   let running: Promise<unknown> = Promise.resolve()
   middleware.registerIntercept('impatient', 'tool_execution', async (_call, next) => {
     running = next()
@@ -175,7 +175,7 @@ test('what still runs when an intercept settles is called off: its next rejects,
 test('calling off one way leaves the other ways of the call alone', async () => {
   const { middleware } = setUp()
   const signals: AbortSignal[] = []
-  const release = gate()
+  const release = deferred()
   middleware.registerIntercept('a: both', 'tool_execution', async (_call, next) => {
     const [, second] = await Promise.all([next({ way: 1 }), next({ way: 2 })])
     return second
@@ -201,7 +201,7 @@ test('calling off one way leaves the other ways of the call alone', async () => 
 
 test('an intercept further out calls off what intercepts further inside still run', async () => {
   const { middleware } = setUp()
-  const started = gate()
+  const started = deferred()
   const signals: AbortSignal[] = []
   let inner: ToolCallView | undefined
   let unseen: ToolCallView | undefined
@@ -236,8 +236,8 @@ test('an intercept further out calls off what intercepts further inside still ru
 for (const family of ['nemo', 'hermes'] as const) {
   test(`what an intercept called off begins nothing any more (${family} inside)`, async () => {
     const { middleware } = setUp()
-    const started = gate()
-    const wait = gate()
+    const started = deferred()
+    const wait = deferred()
     const late = Promise.withResolvers<unknown>()
     middleware.registerIntercept('impatient', 'tool_execution', async (_call, next) => {
       void next()
@@ -308,7 +308,7 @@ test('an execution intercept of a model gets the whole response and may ask agai
   const seen: string[] = []
   const requests: unknown[] = []
   const call = modelCall([], {
-    onBegin: () => void seen.push('begin'),
+    onStreamStart: () => void seen.push('begin'),
     onChunk: (chunk) => void seen.push(chunk),
     async *stream(request) {
       requests.push(request['temperature'])

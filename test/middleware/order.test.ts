@@ -150,7 +150,7 @@ test('the steps of a model call come in the order of the design', async () => {
         say('rewrite', request)
         return { version: 3 }
       },
-      announce: (request) => void say('announce', request),
+      onRequest: (request) => void say('announce', request),
       async *stream(request) {
         say('stream', request)
         yield 'chunk'

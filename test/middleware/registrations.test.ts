@@ -101,8 +101,8 @@ test('a model call that nobody listens to runs its stream, and what the caller a
   const response = await middleware.model(
     modelCall(['a', 'b'], {
       rewrite: (request, trace) => ({ ...request, traced: trace.length }),
-      announce: (request) => void seen.push(request['traced']),
-      onBegin: () => void seen.push('begin'),
+      onRequest: (request) => void seen.push(request['traced']),
+      onStreamStart: () => void seen.push('begin'),
       onChunk: (chunk) => void seen.push(chunk),
     }),
   )

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isHermesError } from '../../src/lib/errors.ts'
 import type { MiddlewareRegistrar, Scope } from '../../src/middleware/contract.ts'
-import { modelCall, recordEvents, rejection, setUp, told, toolCall } from './support.ts'
+import { describeEvents, modelCall, recordEvents, rejection, setUp, toolCall } from './support.ts'
 
 test('a scope is where its work runs, also after it has waited', async () => {
   const { middleware } = setUp()
@@ -110,12 +110,12 @@ test('within puts work into a scope that was remembered; a scope of somebody els
   const other = setUp().middleware
   await middleware.scope({ name: 'turn' }, async (turn) => {
     await middleware.scope({ name: 'elsewhere', parent: null }, async () => {
-      const found = middleware.within(turn, () => middleware.currentScope())
+      const found = middleware.runInScope(turn, () => middleware.currentScope())
       assert.equal(found, turn)
       assert.equal(middleware.currentScope().name, 'elsewhere')
     })
     const copy = { ...turn }
-    const fake = () => middleware.within(JSON.parse(JSON.stringify(copy)), () => undefined)
+    const fake = () => middleware.runInScope(JSON.parse(JSON.stringify(copy)), () => undefined)
     assert.ok(isHermesError(await rejection(Promise.resolve().then(fake)), 'middleware/foreign-scope'))
   })
   assert.equal(other.currentScope().parent, undefined)
@@ -204,8 +204,8 @@ test('a callback gets the scope it runs in', async () => {
 test('work that lost its way comes back into the call with next', async () => {
   const { middleware } = setUp()
   const outside = middleware.currentScope()
-  middleware.registerMiddleware('tool_execution', ({ next_call }) => middleware.within(outside, () => next_call()))
-  middleware.registerIntercept('lost', 'tool_execution', (_call, next) => middleware.within(outside, () => next()))
+  middleware.registerMiddleware('tool_execution', ({ next_call }) => middleware.runInScope(outside, () => next_call()))
+  middleware.registerIntercept('lost', 'tool_execution', (_call, next) => middleware.runInScope(outside, () => next()))
   const name = await middleware.tool(toolCall({ handler: async () => middleware.currentScope().name }))
   assert.equal(name, 'read_file')
 })
@@ -222,7 +222,7 @@ test('events of a scope: what is registered on it sees its end, not its start', 
     },
   )
   await middleware.flush()
-  assert.deepEqual(told(events), ['agent start turn', 'agent mark halfway', 'agent end turn'])
+  assert.deepEqual(describeEvents(events), ['agent start turn', 'agent mark halfway', 'agent end turn'])
   assert.deepEqual(own, ['undefined halfway', 'end turn'])
   const [start, mark, end] = events
   assert.deepEqual(start?.data, { text: 'hi' })
@@ -244,12 +244,12 @@ test('a scope whose work fails says so in its end event', async () => {
 
 test('whether drafts must wait depends on what may replace a whole answer here', async () => {
   const { middleware } = setUp()
-  assert.equal(middleware.changesAnswers(), false)
+  assert.equal(middleware.canChangeModelOutput(), false)
   middleware.registerIntercept('stream', 'model_stream', (_call, next) => next())
-  assert.equal(middleware.changesAnswers(), false, 'chunks are shown as the intercept leaves them')
+  assert.equal(middleware.canChangeModelOutput(), false, 'chunks are shown as the intercept leaves them')
   await middleware.scope({ name: 'turn' }, async (turn) => {
     turn.registerMiddleware('llm_execution', ({ next_call }) => next_call())
-    assert.equal(middleware.changesAnswers(), true)
+    assert.equal(middleware.canChangeModelOutput(), true)
   })
-  assert.equal(middleware.changesAnswers(), false)
+  assert.equal(middleware.canChangeModelOutput(), false)
 })

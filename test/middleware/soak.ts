@@ -14,7 +14,7 @@ export interface CallSoakOptions {
   /** Open at the same time. */
   readonly scopes: number
   /** In each scope, at the same time. */
-  readonly callsEach: number
+  readonly callsPerScope: number
   /** One after another. */
   readonly rounds: number
 }
@@ -22,37 +22,46 @@ export interface CallSoakOptions {
 export interface CallSoakResult {
   readonly calls: number
   /** Of calls that saw what belongs to another scope, or failed otherwise than they should. */
-  readonly wrong: number
+  readonly failedCalls: number
   readonly starts: number
   /** Starts without an end, ends without a start, or under another parent than they should be. */
-  readonly astray: number
+  readonly mismatchedEvents: number
   readonly dropped: number
   /** Scopes that are still in memory when all is over. */
-  readonly scopesKept: number
+  readonly leakedScopes: number
   /** Of this process between the end of the first round and the end, MB. */
   readonly heapGrowthMb: number
   readonly seconds: number
 }
 
-export function isSoundSoak({ wrong, astray, dropped, scopesKept }: CallSoakResult): boolean {
+export function passesSoak({
+  failedCalls: wrong,
+  mismatchedEvents: astray,
+  dropped,
+  leakedScopes: scopesKept,
+}: CallSoakResult): boolean {
   return wrong + astray + dropped + scopesKept === 0
 }
 
-export async function soakCalls({ scopes, callsEach, rounds }: CallSoakOptions): Promise<CallSoakResult> {
-  const collect = collector()
+export async function soakCalls({
+  scopes,
+  callsPerScope: callsEach,
+  rounds,
+}: CallSoakOptions): Promise<CallSoakResult> {
+  const collect = createGarbageCollector()
   const began = performance.now()
-  const middleware = createMiddleware({ log: silentLog, queueLimit: 1_000_000 })
+  const middleware = createMiddleware({ log: silentLog, maxQueuedEvents: 1_000_000 })
   const remembered: WeakRef<Scope>[] = []
-  const watch = createWatch()
+  const watch = createEventChecker()
   middleware.registerSubscriber('watch', watch.hear)
-  registerCrowd(middleware)
-  let wrong = 0
+  registerCallbacks(middleware)
+  let failedCalls = 0
   let heapBefore = 0
   for (let round = 0; round < rounds; round++) {
     const found = await Promise.all(
-      Array.from({ length: scopes }, (_, number) => oneScope(middleware, number, callsEach, remembered)),
+      Array.from({ length: scopes }, (_, number) => runScope(middleware, number, callsEach, remembered)),
     )
-    wrong += found.reduce((sum, each) => sum + each, 0)
+    failedCalls += found.reduce((sum, each) => sum + each, 0)
     await middleware.flush()
     // A weak reference holds on until the turn in which it was made is over.
     await breath()
@@ -63,18 +72,18 @@ export async function soakCalls({ scopes, callsEach, rounds }: CallSoakOptions):
   collect()
   return {
     calls: scopes * callsEach * rounds,
-    wrong,
+    failedCalls,
     starts: watch.starts(),
-    astray: watch.astray(),
-    dropped: middleware.events().dropped,
-    scopesKept: remembered.filter((scope) => scope.deref() !== undefined).length,
+    mismatchedEvents: watch.astray(),
+    dropped: middleware.eventCounts().dropped,
+    leakedScopes: remembered.filter((scope) => scope.deref() !== undefined).length,
     heapGrowthMb: (process.memoryUsage().heapUsed - heapBefore) / 2 ** 20,
     seconds: (performance.now() - began) / 1_000,
   }
 }
 
 /** Both families at two levels, some of which fail. */
-function registerCrowd(middleware: Middleware): void {
+function registerCallbacks(middleware: Middleware): void {
   const plugin = middleware.forPlugin('crowd')
   plugin.registerIntercept('passes', 'tool_execution', (_call, next) => next())
   plugin.registerMiddleware('tool_execution', async ({ next_call, args }) => {
@@ -86,7 +95,7 @@ function registerCrowd(middleware: Middleware): void {
   plugin.registerIntercept('passes', 'model_stream', (_call, next) => next())
 }
 
-async function oneScope(
+async function runScope(
   middleware: Middleware,
   number: number,
   callsEach: number,
@@ -96,13 +105,13 @@ async function oneScope(
     remembered.push(new WeakRef(scope))
     scope.registerMiddleware('tool_request', ({ args }) => ({ args: { ...args, scope: number } }))
     const results = await Promise.all(
-      Array.from({ length: callsEach }, (_, call) => oneCall(middleware, scope, number, call)),
+      Array.from({ length: callsEach }, (_, call) => runCall(middleware, scope, number, call)),
     )
     return results.filter((right) => !right).length
   })
 }
 
-async function oneCall(middleware: Middleware, scope: Scope, number: number, call: number): Promise<boolean> {
+async function runCall(middleware: Middleware, scope: Scope, number: number, call: number): Promise<boolean> {
   const fault = new Error('the tool failed')
   try {
     const result = await middleware.tool(
@@ -124,7 +133,7 @@ async function oneCall(middleware: Middleware, scope: Scope, number: number, cal
 }
 
 /** Holds every start against its end. */
-function createWatch() {
+function createEventChecker() {
   const open = new Map<string, ManagedEvent>()
   let starts = 0
   let strange = 0
@@ -150,7 +159,7 @@ function createWatch() {
 }
 
 /** Collects what nobody holds, at once. */
-function collector(): () => void {
+function createGarbageCollector(): () => void {
   setFlagsFromString('--expose-gc')
   const collect: unknown = runInNewContext('gc')
   return () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isHermesError } from '../../src/lib/errors.ts'
 import type { Intercepts } from '../../src/middleware/contract.ts'
-import { gate, modelCall, recordEvents, rejection, setUp, warnings } from './support.ts'
+import { deferred, modelCall, recordEvents, rejection, setUp, warnings } from './support.ts'
 
 type StreamIntercept = Intercepts['model_stream']
 
@@ -240,7 +240,7 @@ test('a stream intercept that catches an abort does not make an answer of it', a
       yield 'never mind'
     }
   })
-  const begun = gate()
+  const begun = deferred()
   const call = modelCall([], {
     signal: leaving.signal,
     async *stream(_request, signal) {
@@ -296,8 +296,8 @@ test('after an abort a stream intercept that fails open is not skipped: the abor
 
 test('a stream that opens after the intercept that asked for it has ended is closed at once', async () => {
   const { middleware } = setUp()
-  const opening = gate()
-  const closed = gate()
+  const opening = deferred()
+  const closed = deferred()
   middleware.registerIntercept('a: does not wait', 'model_stream', async function* (_call, next) {
     void next()
     yield 'mine'

@@ -152,7 +152,7 @@ test('the provider runs in the context of the call, whoever pulls', async () => 
     const iterator = (await next())[Symbol.asyncIterator]()
     return {
       [Symbol.asyncIterator]: () => ({
-        next: () => around.run('elsewhere', () => middleware.within(outside, () => iterator.next())),
+        next: () => around.run('elsewhere', () => middleware.runInScope(outside, () => iterator.next())),
       }),
     }
   })

@@ -85,7 +85,7 @@ export function recordEvents(middleware: Middleware): ManagedEvent[] {
 }
 
 /** `tool start read_file`, for each event. */
-export function told(events: readonly ManagedEvent[]): string[] {
+export function describeEvents(events: readonly ManagedEvent[]): string[] {
   return events.map(({ kind, category, scope_category, name }) => `${category} ${scope_category ?? kind} ${name}`)
 }
 
@@ -100,7 +100,7 @@ export async function rejection(work: Promise<unknown>): Promise<unknown> {
 }
 
 /** A promise and what settles it. */
-export function gate(): PromiseWithResolvers<void> {
+export function deferred(): PromiseWithResolvers<void> {
   return Promise.withResolvers<void>()
 }
 

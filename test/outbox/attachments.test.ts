@@ -4,20 +4,20 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createLog } from '../../src/lib/log.ts'
 import { createRedactor } from '../../src/lib/redact.ts'
-import type { FileRules } from '../../src/outbox/outgoing-file.ts'
+import type { AttachmentPolicy } from '../../src/outbox/prepare-attachment.ts'
 import { tempHome } from '../kit/temp-home.ts'
-import { type BenchOptions, type Call, limited, lost, openOutbox, rejected, round } from './support.ts'
+import { type Call, flushEventLoop, limited, lost, type OutboxFixtureOptions, openOutbox, rejected } from './support.ts'
 
 const label = '♻️ May be a duplicate:'
 
 /** An outbox of a platform that takes files, and a folder with some. */
-function withFiles(t: TestContext, options: BenchOptions = {}) {
+function withFiles(t: TestContext, options: OutboxFixtureOptions = {}) {
   const folder = realpathSync(tempHome(t))
   const asked: string[] = []
   const lines: string[] = []
-  const files: FileRules = {
+  const attachmentPolicy: AttachmentPolicy = {
     userHome: folder,
-    async mayRead(path) {
+    async denialReason(path) {
       asked.push(path)
       return path.includes('secret') ? 'it may hold secrets' : undefined
     },
@@ -28,13 +28,13 @@ function withFiles(t: TestContext, options: BenchOptions = {}) {
     stream: { write: (text) => lines.push(text) },
     redactor: createRedactor({ secrets: () => [] }),
   })
-  const bench = openOutbox(t, { attachments: true, files, log, ...options })
+  const bench = openOutbox(t, { attachments: true, attachmentPolicy, log, ...options })
   const write = (name: string, content = `content of ${name}`) => {
     const path = join(folder, name)
     writeFileSync(path, content)
     return path
   }
-  return { bench, folder, asked, lines, write, files }
+  return { bench, folder, asked, lines, write, files: attachmentPolicy }
 }
 
 async function contentOf(call: Call | undefined): Promise<string> {
@@ -52,7 +52,7 @@ test('files follow the text they were named in, in their order, each as a messag
     `Here.\nMEDIA:${write('a.png')}\n![sea](https://example.org/b.jpg)\n[[audio_as_voice]]MEDIA:${write('c.ogg')}`,
   )
   await say('next')
-  await outbox.settled()
+  await outbox.whenIdle()
   assert.deepEqual(sender.calls.map(shortOf), [
     ['Here.', undefined, undefined],
     ['', 'image', 'a.png'],
@@ -71,7 +71,7 @@ test('a platform that takes no files gets a line that names each', async (t) => 
   const { bench, write } = withFiles(t, { attachments: false })
   const paths = ['a.png', 'b.mp3', 'c.mp4', 'd.pdf'].map((name) => `MEDIA:${write(name)}`)
   await bench.say(`All:\n${paths.join('\n')}\n![The sea](https://example.org/sea.png)`)
-  await bench.outbox.settled()
+  await bench.outbox.whenIdle()
   assert.deepEqual(bench.sender.texts(), [
     'All:',
     '🖼️ Image: a.png',
@@ -92,7 +92,7 @@ test('a file that cannot be sent leaves a line that says why, once in the log, a
   const names = ['gone.png', 'folder.zip', 'large.mp4', 'secret.txt', 'harmless.txt', 'empty.txt']
   await bench.say(`Files:\n${names.map((name) => `MEDIA:${join(folder, name)}`).join('\n')}`)
   await bench.say('next')
-  await bench.outbox.settled()
+  await bench.outbox.whenIdle()
   assert.deepEqual(bench.sender.texts(), [
     'Files:',
     '📎 File not sent: gone.png (there is no such file)',
@@ -112,7 +112,7 @@ test('where nobody says which files may go out none does', async (t) => {
   const { write } = withFiles(t)
   const bench = openOutbox(t, { attachments: true })
   await bench.say(`MEDIA:${write('a.png')}`)
-  await bench.outbox.settled()
+  await bench.outbox.whenIdle()
   assert.deepEqual(bench.sender.texts(), ['📎 File not sent: a.png (this gateway sends no files)'])
 })
 
@@ -121,7 +121,7 @@ test('the guard is asked about the file itself, whatever links lead to it', asyn
   const path = write('real.png')
   symlinkSync(folder, join(folder, 'link'))
   await bench.say(`MEDIA:${join(folder, 'link', 'real.png')}\nMEDIA:~/link/real.png`)
-  await bench.outbox.settled()
+  await bench.outbox.whenIdle()
   assert.deepEqual(asked, [path, path])
 })
 
@@ -132,7 +132,7 @@ test('a file is looked at when it is sent: one written after the reply goes out'
   write('late.png')
   bench.connected = true
   bench.outbox.platformConnected('fake', 'default')
-  await bench.outbox.settled()
+  await bench.outbox.whenIdle()
   assert.equal(await contentOf(bench.sender.calls[0]), 'content of late.png')
 })
 
@@ -151,7 +151,7 @@ test('a file that is replaced by a link to a secret while it is sent does not go
     return { success: true }
   }
   await bench.say(`MEDIA:${path}`)
-  await bench.outbox.settled()
+  await bench.outbox.whenIdle()
   assert.deepEqual(sent, ['📎 File not sent: a.txt (it may hold secrets)'])
 })
 
@@ -159,7 +159,7 @@ test('a file that the platform refuses leaves a line in its place', async (t) =>
   const { bench, write } = withFiles(t)
   bench.sender.script.push(rejected)
   await bench.say(`![A map](/${write('map.tiff').slice(1)})`)
-  await bench.outbox.settled()
+  await bench.outbox.whenIdle()
   assert.deepEqual(bench.sender.texts(), ['A map', 'A map\n📎 File not sent: map.tiff (the platform refused it)'])
   assert.deepEqual(
     (await bench.rows()).map(({ state, text }) => [state, text]),
@@ -171,10 +171,10 @@ test('a file that may have arrived is sent once more with a label, whatever is b
   const { bench, write } = withFiles(t)
   bench.sender.script.push(lost, lost)
   await bench.say(`MEDIA:${write('a.png')}`)
-  await bench.outbox.settled()
+  await bench.outbox.whenIdle()
   for (const ms of [1_000, 2_000]) {
     bench.time.advance(ms)
-    await bench.outbox.settled()
+    await bench.outbox.whenIdle()
   }
   assert.deepEqual(bench.sender.calls.map(shortOf), [
     ['', 'image', 'a.png'],
@@ -189,17 +189,17 @@ test('a file that may have arrived and is gone meanwhile is said to be missing, 
   const path = write('a.png')
   bench.sender.script.push(lost)
   await bench.say(`MEDIA:${path}`)
-  await bench.outbox.settled()
+  await bench.outbox.whenIdle()
   rmSync(path)
   bench.time.advance(1_000)
-  await bench.outbox.settled()
+  await bench.outbox.whenIdle()
   assert.equal(bench.sender.texts().at(-1), `${label}\n\n📎 File not sent: a.png (there is no such file)`)
 })
 
 test('a file in flight at a crash is sent once more with the label', async (t) => {
-  const { bench, write, files } = withFiles(t)
+  const { bench, write, files: attachmentPolicy } = withFiles(t)
   const died = new Promise<void>((resolve) => {
-    bench.onPoint = (point) => {
+    bench.onFailpoint = (point) => {
       if (point !== 'outbox:accepted' || bench.sender.calls.length < 2) return
       bench.crash()
       resolve()
@@ -207,9 +207,9 @@ test('a file in flight at a crash is sent once more with the label', async (t) =
   })
   await bench.say(`Here.\nMEDIA:${write('a.png')}\nMEDIA:${write('b.png')}`)
   await died
-  const next = openOutbox(t, { path: bench.path, sender: bench.sender, attachments: true, files })
+  const next = openOutbox(t, { path: bench.path, sender: bench.sender, attachments: true, attachmentPolicy })
   await next.outbox.recover()
-  await next.outbox.settled()
+  await next.outbox.whenIdle()
   assert.deepEqual(bench.sender.calls.map(shortOf), [
     ['Here.', undefined, undefined],
     ['', 'image', 'a.png'],
@@ -219,9 +219,9 @@ test('a file in flight at a crash is sent once more with the label', async (t) =
 })
 
 test('a crash after a file was refused tells of it once', async (t) => {
-  const { bench, folder, files } = withFiles(t)
+  const { bench, folder, files: attachmentPolicy } = withFiles(t)
   const died = new Promise<void>((resolve) => {
-    bench.onPoint = (point) => {
+    bench.onFailpoint = (point) => {
       if (point !== 'outbox:settled') return
       bench.crash()
       resolve()
@@ -229,9 +229,9 @@ test('a crash after a file was refused tells of it once', async (t) => {
   })
   await bench.say(`MEDIA:${join(folder, 'gone.png')}`)
   await died
-  const next = openOutbox(t, { path: bench.path, sender: bench.sender, attachments: true, files })
+  const next = openOutbox(t, { path: bench.path, sender: bench.sender, attachments: true, attachmentPolicy })
   await next.outbox.recover()
-  await next.outbox.settled()
+  await next.outbox.whenIdle()
   assert.deepEqual(bench.sender.texts(), [`${label}\n\n📎 File not sent: gone.png (there is no such file)`])
 })
 
@@ -239,9 +239,9 @@ test('a file waits for the end of a limit like any message', async (t) => {
   const { bench, write } = withFiles(t)
   bench.sender.script.push(limited(1_000))
   await bench.say(`MEDIA:${write('a.png')}`)
-  await bench.outbox.settled()
+  await bench.outbox.whenIdle()
   bench.time.advance(1_001)
-  await bench.outbox.settled()
+  await bench.outbox.whenIdle()
   assert.deepEqual(bench.sender.calls.map(shortOf), [
     ['', 'image', 'a.png'],
     ['', 'image', 'a.png'],
@@ -252,7 +252,7 @@ test('what the gateway itself says names no file', async (t) => {
   const { bench, write } = withFiles(t)
   const text = `The model said MEDIA:${write('a.png')}`
   await bench.say(text, { kind: 'notice' })
-  await bench.outbox.settled()
+  await bench.outbox.whenIdle()
   assert.deepEqual(bench.sender.texts(), [text])
 })
 
@@ -265,12 +265,12 @@ test('a growing reply shows no tag, and the answer takes its place with the file
   assert.ok(draft !== null)
   for (let end = 1; end <= text.length; end += 1) {
     draft.update(text.slice(0, end))
-    await round()
+    await flushEventLoop()
   }
   const address = await draft.close()
   assert.ok(address !== null)
   await say(text, { turnId: 'turn', draft: address })
-  await outbox.settled()
+  await outbox.whenIdle()
   const drafts = sender.calls.filter(({ kind }) => kind === 'draft').map((call) => call.text.replace(' ▉', ''))
   assert.ok(drafts.length > 10 && drafts.every((shown) => `${sentence}\nThat was it.`.startsWith(shown)))
   assert.deepEqual(sender.calls.slice(-2).map(shortOf), [
@@ -284,8 +284,8 @@ test('a reply that is only a file takes back the draft that people saw', async (
   const draft = { platformId: 'm9', shownText: 'thinking' }
   bench.sender.shown.set('m9', 'thinking')
   await bench.say(`MEDIA:${write('a.png')}`, { turnId: 'turn', draft })
-  await bench.outbox.settled()
-  await round()
+  await bench.outbox.whenIdle()
+  await flushEventLoop()
   assert.deepEqual([...bench.sender.shown.keys()], ['m1'])
 })
 
@@ -293,10 +293,10 @@ test('a dead letter says which file did not arrive', async (t) => {
   const { bench, write } = withFiles(t, { settings: { outbox: { max_tries: 1 } } })
   bench.sender.script.push({ success: false, problem: 'temporary', error: 'bad gateway' })
   await bench.say(`MEDIA:${write('a.png')}`)
-  await bench.outbox.settled()
+  await bench.outbox.whenIdle()
   const [letter] = await bench.outbox.list()
   assert.equal(letter?.text, '🖼️ Image: a.png')
   assert.equal(await bench.outbox.retry(letter.id), true)
-  await bench.outbox.settled()
+  await bench.outbox.whenIdle()
   assert.deepEqual(bench.sender.calls.map(shortOf).at(-1), ['', 'image', 'a.png'])
 })

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { later, limited, lost, openOutbox, rejected, temporary, unauthorised } from './support.ts'
+import { createDeferred, limited, lost, openOutbox, rejected, temporary, unauthorised } from './support.ts'
 
 test('a reply reaches its chat, as an answer to the message it answers', async (t) => {
   const { outbox, sender, say, rows } = openOutbox(t)
   await say('hello', { replyTo: 'question', turnId: 'turn', threadId: 'topic' })
-  await outbox.settled()
+  await outbox.whenIdle()
   const [call] = sender.calls
   assert.deepEqual(
     [call?.op, call?.text, call?.kind, call?.replyTo, call?.thread, call?.deliveryId],
@@ -18,48 +18,48 @@ test('a reply reaches its chat, as an answer to the message it answers', async (
 test('a short reply in a quiet chat costs one transaction after its own, and leaves no timer', async (t) => {
   const { outbox, time, say, transactions } = openOutbox(t)
   await say('hello')
-  await outbox.settled()
+  await outbox.whenIdle()
   assert.equal(transactions(), 2)
-  assert.deepEqual(time.waiting(), [])
+  assert.deepEqual(time.pendingSleeps(), [])
 })
 
 test('a reply is on disk as being sent before the platform is called', async (t) => {
-  const { outbox, sender, say, states, points } = openOutbox(t)
-  const answer = later<{ success: true }>()
+  const { outbox, sender, say, states, failpoints } = openOutbox(t)
+  const answer = createDeferred<{ success: true }>()
   sender.script.push(answer.promise)
   await say('hello')
   await sender.reached(1)
   assert.deepEqual(await states(), ['sending'])
   answer.resolve({ success: true })
-  await outbox.settled()
+  await outbox.whenIdle()
   assert.deepEqual(await states(), ['sent'])
-  assert.deepEqual(points, ['outbox:claimed', 'outbox:accepted', 'outbox:settled'])
+  assert.deepEqual(failpoints, ['outbox:claimed', 'outbox:accepted', 'outbox:settled'])
 })
 
 test('replies of one chat arrive in the order they were stored, threads among them', async (t) => {
   const { outbox, sender, say } = openOutbox(t)
   await Promise.all([say('one'), say('two', { threadId: 'a' }), say('three'), say('four', { threadId: 'b' })])
-  await outbox.settled()
+  await outbox.whenIdle()
   assert.deepEqual(sender.texts(), ['one', 'two', 'three', 'four'])
 })
 
 test('two replies stored in one breath never are in flight together', async (t) => {
   const { outbox, sender, say, states } = openOutbox(t)
-  const answer = later<{ success: true }>()
+  const answer = createDeferred<{ success: true }>()
   sender.script.push(answer.promise)
   await Promise.all([say('one'), say('two')])
   await sender.reached(1)
   assert.deepEqual(await states(), ['sending', 'queued'])
   assert.deepEqual(sender.texts(), ['one'])
   answer.resolve({ success: true })
-  await outbox.settled()
+  await outbox.whenIdle()
   assert.deepEqual(sender.texts(), ['one', 'two'])
 })
 
 test('the parts of a long reply arrive one after the other, only the first as an answer', async (t) => {
   const { outbox, sender, say } = openOutbox(t, { limits: { maxChars: 60, unit: 'utf16' } })
   await say('word '.repeat(30).trim(), { replyTo: 'question' })
-  await outbox.settled()
+  await outbox.whenIdle()
   assert.deepEqual(
     sender.calls.map(({ deliveryId, replyTo }) => [deliveryId, replyTo]),
     [
@@ -81,7 +81,7 @@ test('the limits of the manifest hold while the platform is away', async (t) => 
 test('a blank reply sends nothing', async (t) => {
   const { outbox, sender, say, rows } = openOutbox(t)
   await say(' \n')
-  await outbox.settled()
+  await outbox.whenIdle()
   assert.deepEqual([sender.calls.length, (await rows()).length], [0, 0])
 })
 
@@ -89,9 +89,9 @@ test('finishing twice with the same key answers once', async (t) => {
   const { outbox, sender, say } = openOutbox(t)
   await say('hello', { key: 'turn:1' })
   await say('hello', { key: 'turn:1' })
-  await outbox.settled()
+  await outbox.whenIdle()
   await say('hello', { key: 'turn:1' })
-  await outbox.settled()
+  await outbox.whenIdle()
   assert.deepEqual(sender.texts(), ['hello'])
 })
 
@@ -104,9 +104,9 @@ test('a reply whose transaction fails is not sent, and the chat stays free for t
     throw new Error('overtaken')
   })
   await assert.rejects(failing, /overtaken/)
-  prepared.abandoned()
+  prepared.rolledBack()
   await say('hello')
-  await outbox.settled()
+  await outbox.whenIdle()
   assert.deepEqual(sender.texts(), ['hello'])
   assert.equal((await rows()).length, 1)
 })
@@ -122,7 +122,7 @@ test('a reply whose transaction is tried again is sent once', async (t) => {
   await assert.rejects(failing, /disk full/)
   await store.run(() => prepared.write(time.clock()))
   prepared.committed()
-  await outbox.settled()
+  await outbox.whenIdle()
   assert.deepEqual(sender.texts(), ['hello'])
 })
 
@@ -132,9 +132,9 @@ test('a reply whose caller is slow to say that it is stored is sent once and in 
   const slow = outbox.prepare({ key: 'slow', target, kind: 'reply', text: 'one' })
   await store.run(() => slow.write(time.clock()))
   await say('two')
-  await outbox.settled()
+  await outbox.whenIdle()
   slow.committed()
-  await outbox.settled()
+  await outbox.whenIdle()
   assert.deepEqual(sender.texts(), ['one', 'two'])
 })
 
@@ -144,16 +144,16 @@ test('a rate limit is kept to the millisecond, holds back the chat, and does not
   await say('one')
   await say('two')
   await say('elsewhere', { chatId: 'other' })
-  await outbox.settled()
+  await outbox.whenIdle()
   assert.deepEqual(sender.texts(), ['one', 'elsewhere'])
-  assert.deepEqual(time.waiting(), [501, 7_001])
+  assert.deepEqual(time.pendingSleeps(), [501, 7_001])
   const [row] = await rows()
   assert.deepEqual([row?.state, row?.tries, row?.due_at], ['queued', 0, time.clock() + 7_001])
   time.advance(7_000)
-  await outbox.settled()
+  await outbox.whenIdle()
   assert.equal(sender.texts().filter((text) => text === 'one').length, 1)
   time.advance(1)
-  await outbox.settled()
+  await outbox.whenIdle()
   assert.deepEqual(sender.texts().slice(-2), ['one', 'two'])
 })
 
@@ -161,12 +161,12 @@ test('no reply is sent into a chat before its rate limit is over, not even a new
   const { outbox, sender, time, say } = openOutbox(t)
   sender.script.push(limited(3_000))
   await say('one')
-  await outbox.settled()
+  await outbox.whenIdle()
   await say('two')
-  await outbox.settled()
+  await outbox.whenIdle()
   assert.deepEqual(sender.texts(), ['one'])
   time.advance(3_001)
-  await outbox.settled()
+  await outbox.whenIdle()
   assert.deepEqual(sender.texts(), ['one', 'one', 'two'])
 })
 
@@ -176,23 +176,23 @@ test('a temporary failure is tried again after growing pauses and given up after
   await say('one')
   const pauses: number[] = []
   for (let round = 0; round < 3; round += 1) {
-    await outbox.settled()
-    const [ms = 0] = time.waiting()
+    await outbox.whenIdle()
+    const [ms = 0] = time.pendingSleeps()
     pauses.push(ms)
     time.advance(ms)
   }
-  await outbox.settled()
+  await outbox.whenIdle()
   assert.deepEqual(pauses, [1_000, 2_000, 3_000])
   const [row] = await rows()
   assert.deepEqual([row?.state, row?.tries, row?.error], ['dead', 4, 'bad gateway'])
-  assert.deepEqual(time.waiting(), [])
+  assert.deepEqual(time.pendingSleeps(), [])
 })
 
 test('a rejected reply is given up at once and those behind it go on', async (t) => {
   const { outbox, sender, say, states } = openOutbox(t)
   sender.script.push(rejected)
   await Promise.all([say('one'), say('two')])
-  await outbox.settled()
+  await outbox.whenIdle()
   assert.deepEqual(await states(), ['dead', 'sent'])
   assert.deepEqual(sender.texts(), ['one', 'two'])
 })
@@ -201,11 +201,11 @@ test('a revoked token stops the account until it is connected again, and costs n
   const { outbox, sender, time, say, rows } = openOutbox(t, { settings: { outbox: { max_tries: 1 } } })
   sender.script.push(unauthorised)
   await say('one')
-  await outbox.settled()
+  await outbox.whenIdle()
   await say('two', { chatId: 'other' })
-  await outbox.settled()
+  await outbox.whenIdle()
   assert.deepEqual(sender.texts(), ['one'])
-  assert.deepEqual(time.waiting(), [])
+  assert.deepEqual(time.pendingSleeps(), [])
   assert.deepEqual(
     (await rows()).map(({ state, tries, error }) => [state, tries, error]),
     [
@@ -214,7 +214,7 @@ test('a revoked token stops the account until it is connected again, and costs n
     ],
   )
   outbox.platformConnected('fake', 'default')
-  await outbox.settled()
+  await outbox.whenIdle()
   assert.deepEqual(sender.texts().sort(), ['one', 'one', 'two'])
 })
 
@@ -223,14 +223,14 @@ test('replies wait while their platform is away and leave when it is back', asyn
   bench.connected = false
   await bench.say('one')
   await bench.say('two')
-  await bench.outbox.settled()
+  await bench.outbox.whenIdle()
   assert.deepEqual(await bench.states(), ['queued', 'queued'])
   bench.connected = true
   bench.outbox.platformConnected('other', 'default')
-  await bench.outbox.settled()
+  await bench.outbox.whenIdle()
   assert.deepEqual(bench.sender.texts(), [])
   bench.outbox.platformConnected('fake', 'default')
-  await bench.outbox.settled()
+  await bench.outbox.whenIdle()
   assert.deepEqual(bench.sender.texts(), ['one', 'two'])
 })
 
@@ -242,17 +242,17 @@ test('a platform that goes away between the transaction and the call gets the re
   await store.run(() => prepared.write(time.clock()))
   bench.connected = false
   prepared.committed()
-  await outbox.settled()
+  await outbox.whenIdle()
   assert.deepEqual(await bench.states(), ['queued'])
   bench.connected = true
   outbox.platformConnected('fake', 'default')
-  await outbox.settled()
+  await outbox.whenIdle()
   assert.deepEqual(sender.texts(), ['hello'])
 })
 
 test('one chat in trouble never delays another', async (t) => {
   const { outbox, sender, say } = openOutbox(t)
-  sender.script.push(later<never>().promise, temporary, lost)
+  sender.script.push(createDeferred<never>().promise, temporary, lost)
   await say('hangs', { chatId: 'a' })
   await say('fails', { chatId: 'b' })
   await say('unclear', { chatId: 'c' })
@@ -265,6 +265,6 @@ test('one chat in trouble never delays another', async (t) => {
 test('characters cut in half by the model never reach the platform', async (t) => {
   const { outbox, sender, say } = openOutbox(t)
   await say('broken \ud83d')
-  await outbox.settled()
+  await outbox.whenIdle()
   assert.deepEqual(sender.texts(), ['broken \ufffd'])
 })

@@ -1,12 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Bench, later, limited, lost, openOutbox, rejected, round, temporary, unauthorised } from './support.ts'
+import {
+  createDeferred,
+  flushEventLoop,
+  limited,
+  lost,
+  type OutboxFixture,
+  openOutbox,
+  rejected,
+  temporary,
+  unauthorised,
+} from './support.ts'
 
 const target = { platform: 'fake', account: 'default', chatId: 'chat' }
 const turnId = 'turn-1'
 const sentence = 'A sentence that is long enough to be shown.'
 
-function openDraft({ outbox }: Bench, options: { replyTo?: string; resumed?: boolean } = {}) {
+function openDraft({ outbox }: OutboxFixture, options: { replyTo?: string; resumed?: boolean } = {}) {
   const draft = outbox.openDraft({ target, turnId, ...options })
   assert.ok(draft !== null)
   return draft
@@ -17,15 +27,15 @@ test('a reply is shown while it grows, with a cursor, and at a gentle pace', asy
   const { sender, time } = bench
   const draft = openDraft(bench, { replyTo: 'question' })
   draft.update('short')
-  await round()
+  await flushEventLoop()
   assert.deepEqual(sender.texts(), [])
   draft.update(sentence)
-  await round()
+  await flushEventLoop()
   for (const more of [' a', ' ab', ' abc']) draft.update(`${sentence}${more}`)
-  await round()
-  assert.deepEqual(time.waiting(), [800])
+  await flushEventLoop()
+  assert.deepEqual(time.pendingSleeps(), [800])
   time.advance(800)
-  await round()
+  await flushEventLoop()
   assert.deepEqual(
     sender.calls.map(({ op, text, kind, replyTo, final }) => [op, text, kind, replyTo, final]),
     [
@@ -33,7 +43,7 @@ test('a reply is shown while it grows, with a cursor, and at a gentle pace', asy
       ['edit', `${sentence} abc ▉`, 'draft', 'question', false],
     ],
   )
-  assert.deepEqual(time.waiting(), [])
+  assert.deepEqual(time.pendingSleeps(), [])
   assert.deepEqual(await draft.close(), { platformId: 'm1', shownText: `${sentence} abc ▉` })
 })
 
@@ -41,31 +51,31 @@ test('an adapter says itself how often a draft may be edited', async (t) => {
   const bench = openOutbox(t, { draftIntervalMs: 3_000 })
   const draft = openDraft(bench)
   draft.update(sentence)
-  await round()
+  await flushEventLoop()
   draft.update(`${sentence} more`)
-  assert.deepEqual(bench.time.waiting(), [3_000])
+  assert.deepEqual(bench.time.pendingSleeps(), [3_000])
   await draft.close()
-  assert.deepEqual(bench.time.waiting(), [])
+  assert.deepEqual(bench.time.pendingSleeps(), [])
 })
 
 test('adapters that draw a cursor of their own get the bare text', async (t) => {
   const bench = openOutbox(t, { drawsCursor: true })
   const draft = openDraft(bench)
   draft.update(sentence)
-  await round()
+  await flushEventLoop()
   assert.deepEqual(bench.sender.texts(), [sentence])
 })
 
 test('a slow platform never holds up the model: only the newest text is shown', async (t) => {
   const bench = openOutbox(t, { draftIntervalMs: 0 })
   const { sender } = bench
-  const answer = later<{ success: true }>()
+  const answer = createDeferred<{ success: true }>()
   sender.script.push(answer.promise)
   const draft = openDraft(bench)
   for (let length = 1; length <= 500; length += 1) draft.update(`${sentence} ${'x'.repeat(length)}`)
-  await round()
+  await flushEventLoop()
   answer.resolve({ success: true })
-  await round()
+  await flushEventLoop()
   assert.deepEqual(
     sender.texts().map((text) => text.length),
     [sentence.length + ' x ▉'.length, sentence.length + ' ▉'.length + 501],
@@ -78,11 +88,11 @@ test('a draft that fills its message stops growing, and the rest comes with the 
   const text = 'word '.repeat(400).trim()
   const draft = openDraft(bench)
   draft.update(text.slice(0, 300))
-  await round()
+  await flushEventLoop()
   draft.update(text.slice(0, 1_200))
-  await round()
+  await flushEventLoop()
   draft.update(text)
-  await round()
+  await flushEventLoop()
   assert.deepEqual(
     sender.texts().map((shown) => shown.length),
     [301, 700],
@@ -90,7 +100,7 @@ test('a draft that fills its message stops growing, and the rest comes with the 
   const address = await draft.close()
   assert.ok(address !== null)
   await bench.say(text, { turnId, draft: address })
-  await outbox.settled()
+  await outbox.whenIdle()
   const [first, ...rest] = sender.calls.slice(2)
   assert.deepEqual([first?.op, first?.messageId, first?.final], ['edit', 'm1', true])
   assert.ok(rest.length >= 2 && rest.every(({ op }) => op === 'send'))
@@ -100,24 +110,24 @@ test('the final answer takes the place of the draft', async (t) => {
   const bench = openOutbox(t)
   const draft = openDraft(bench)
   draft.update(sentence)
-  await round()
+  await flushEventLoop()
   const address = await draft.close()
   assert.ok(address !== null)
   await bench.say(`${sentence} Done.`, { turnId, draft: address })
-  await bench.outbox.settled()
+  await bench.outbox.whenIdle()
   assert.deepEqual([...bench.sender.shown.values()], [`${sentence} Done.`])
-  assert.equal(bench.outbox.addressOf(turnId), null)
+  assert.equal(bench.outbox.draftAddressOf(turnId), null)
 })
 
 test('a draft that shows the answer already is not edited again', async (t) => {
   const bench = openOutbox(t, { settings: { streaming: { cursor: '' } } })
   const draft = openDraft(bench)
   draft.update(sentence)
-  await round()
+  await flushEventLoop()
   const address = await draft.close()
   assert.ok(address !== null)
   await bench.say(sentence, { turnId, draft: address })
-  await bench.outbox.settled()
+  await bench.outbox.whenIdle()
   assert.equal(bench.sender.calls.length, 1)
   assert.deepEqual(
     (await bench.rows()).map(({ state, platform_id }) => [state, platform_id]),
@@ -129,11 +139,11 @@ test('adapters with a cursor of their own hear of the last edit even when no let
   const bench = openOutbox(t, { drawsCursor: true })
   const draft = openDraft(bench)
   draft.update(sentence)
-  await round()
+  await flushEventLoop()
   const address = await draft.close()
   assert.ok(address !== null)
   await bench.say(sentence, { turnId, draft: address })
-  await bench.outbox.settled()
+  await bench.outbox.whenIdle()
   assert.deepEqual(
     bench.sender.calls.map(({ op, final }) => [op, final]),
     [
@@ -145,7 +155,7 @@ test('adapters with a cursor of their own hear of the last edit even when no let
 
 test('closing waits for the call in flight, so that no late edit covers the answer', async (t) => {
   const bench = openOutbox(t)
-  const answer = later<{ success: true; messageId: string }>()
+  const answer = createDeferred<{ success: true; messageId: string }>()
   bench.sender.script.push(answer.promise)
   const draft = openDraft(bench)
   draft.update(sentence)
@@ -155,12 +165,12 @@ test('closing waits for the call in flight, so that no late edit covers the answ
     closed = true
     return address
   })
-  await round()
+  await flushEventLoop()
   assert.equal(closed, false)
   answer.resolve({ success: true, messageId: 'm5' })
   assert.deepEqual(await closing, { platformId: 'm5', shownText: `${sentence} ▉` })
   draft.update(`${sentence} too late`)
-  await round()
+  await flushEventLoop()
   assert.equal(bench.sender.calls.length, 1)
 })
 
@@ -169,20 +179,20 @@ test('a draft waits as long as the platform asks, and so does the answer after i
   const { sender, time, outbox } = bench
   const draft = openDraft(bench)
   draft.update(sentence)
-  await round()
+  await flushEventLoop()
   sender.script.push(limited(20_000))
   time.advance(800)
   draft.update(`${sentence} more`)
-  await round()
+  await flushEventLoop()
   const address = await draft.close()
   assert.ok(address !== null)
   await bench.say('the answer', { turnId, draft: address })
-  await outbox.settled()
+  await outbox.whenIdle()
   time.advance(20_000)
-  await outbox.settled()
+  await outbox.whenIdle()
   assert.equal(sender.calls.length, 2)
   time.advance(1)
-  await outbox.settled()
+  await outbox.whenIdle()
   assert.deepEqual(sender.texts().at(-1), 'the answer')
 })
 
@@ -191,18 +201,18 @@ test('after three failures in a row the draft is left alone and the answer still
   const { sender } = bench
   const draft = openDraft(bench)
   draft.update(sentence)
-  await round()
+  await flushEventLoop()
   sender.script.push(temporary, temporary, rejected)
   draft.update(`${sentence} more`)
-  await round()
+  await flushEventLoop()
   draft.update(`${sentence} and more`)
-  await round()
+  await flushEventLoop()
   assert.equal(sender.calls.length, 4)
   const address = await draft.close()
   assert.deepEqual(address, { platformId: 'm1', shownText: '' })
   assert.ok(address !== null)
   await bench.say('the answer', { turnId, draft: address })
-  await bench.outbox.settled()
+  await bench.outbox.whenIdle()
   assert.deepEqual([...sender.shown.values()], ['the answer'])
 })
 
@@ -211,9 +221,9 @@ test('a first draft that may have arrived is not put there twice', async (t) => 
   bench.sender.script.push(lost)
   const draft = openDraft(bench)
   draft.update(sentence)
-  await round()
+  await flushEventLoop()
   draft.update(`${sentence} more`)
-  await round()
+  await flushEventLoop()
   assert.equal(bench.sender.calls.length, 1)
   assert.equal(await draft.close(), null)
 })
@@ -224,7 +234,7 @@ test('a first draft that may have arrived is found where the platform can be ask
   bench.sender.found = { sent: true, messageId: 'm3' }
   const draft = openDraft(bench)
   draft.update(sentence)
-  await round()
+  await flushEventLoop()
   assert.deepEqual(
     bench.sender.calls.map(({ op, messageId }) => [op, messageId]),
     [
@@ -240,7 +250,7 @@ test('a draft whose token is refused ends', async (t) => {
   bench.sender.script.push(unauthorised)
   const draft = openDraft(bench)
   draft.update(sentence)
-  await round()
+  await flushEventLoop()
   assert.equal(bench.sender.calls.length, 1)
   assert.equal(await draft.close(), null)
 })
@@ -259,43 +269,43 @@ test('a draft never overtakes a reply that waits, and appears once that is sent'
   const { sender, time, outbox } = bench
   sender.script.push(temporary)
   await bench.say('before')
-  await outbox.settled()
+  await outbox.whenIdle()
   const draft = openDraft(bench)
   draft.update(sentence)
-  await round()
+  await flushEventLoop()
   assert.deepEqual(sender.texts(), ['before'])
   time.advance(1_000)
-  await outbox.settled()
+  await outbox.whenIdle()
   draft.update(`${sentence} more`)
-  await round()
+  await flushEventLoop()
   assert.deepEqual(sender.texts(), ['before', 'before', `${sentence} more ▉`])
 })
 
 test('a resumed turn goes on in the draft people have seen', async (t) => {
   const first = openOutbox(t)
   openDraft(first).update(sentence)
-  await round()
+  await flushEventLoop()
   first.crash()
   const second = openOutbox(t, { path: first.path, sender: first.sender })
   await second.outbox.recover()
-  assert.deepEqual(second.outbox.addressOf(turnId), { platformId: 'm1', shownText: '' })
+  assert.deepEqual(second.outbox.draftAddressOf(turnId), { platformId: 'm1', shownText: '' })
   const draft = openDraft(second, { resumed: true })
   draft.update('Again')
-  await round()
+  await flushEventLoop()
   const address = await draft.close()
   assert.ok(address !== null)
   await second.say('Again, whole', { turnId, draft: address })
-  await second.outbox.settled()
+  await second.outbox.whenIdle()
   assert.deepEqual([...first.sender.shown.values()], ['Again, whole'])
   const third = openOutbox(t, { path: first.path, sender: first.sender })
   await third.outbox.recover()
-  assert.equal(third.outbox.addressOf(turnId), null)
+  assert.equal(third.outbox.draftAddressOf(turnId), null)
 })
 
 test('a resumed turn that ends at once still replaces the draft people have seen', async (t) => {
   const first = openOutbox(t)
   openDraft(first).update(sentence)
-  await round()
+  await flushEventLoop()
   first.crash()
   const second = openOutbox(t, { path: first.path, sender: first.sender })
   await second.outbox.recover()
@@ -307,15 +317,15 @@ test('a resumed turn that ends at once still replaces the draft people have seen
 
 test('a draft accepted just before a crash is found again where the platform can be asked', async (t) => {
   const first = openOutbox(t, { resolve: true })
-  first.onPoint = (point) => void (point === 'draft:sent' && first.crash())
+  first.onFailpoint = (point) => void (point === 'draft:sent' && first.crash())
   openDraft(first).update(sentence)
-  await round()
+  await flushEventLoop()
   const second = openOutbox(t, { path: first.path, sender: first.sender })
   first.sender.found = { sent: true, messageId: 'm1' }
   await second.outbox.recover()
   const draft = openDraft(second, { resumed: true })
   draft.update(sentence)
-  await round()
+  await flushEventLoop()
   assert.deepEqual([...first.sender.shown.keys()], ['m1'])
   assert.equal((await draft.close())?.platformId, 'm1')
 })
@@ -324,11 +334,11 @@ test('a turn without an answer takes its draft back', async (t) => {
   const bench = openOutbox(t, { remove: true })
   const draft = openDraft(bench)
   draft.update(sentence)
-  await round()
+  await flushEventLoop()
   const address = await draft.close()
   assert.ok(address !== null)
   await bench.say('', { turnId, draft: address })
-  await round()
+  await flushEventLoop()
   assert.deepEqual([...bench.sender.shown.values()], [])
 })
 
@@ -336,9 +346,9 @@ test('a draft never shows half a character', async (t) => {
   const bench = openOutbox(t, { draftIntervalMs: 0, limits: { maxChars: 700, unit: 'utf16' } })
   const draft = openDraft(bench)
   draft.update(`${sentence}\ud83d`)
-  await round()
+  await flushEventLoop()
   draft.update(`x${'👩‍🚀'.repeat(200)}`)
-  await round()
+  await flushEventLoop()
   const [first = '', second = ''] = bench.sender.texts()
   assert.ok(first.isWellFormed() && second.isWellFormed())
   assert.ok(second.endsWith('👩‍🚀 ▉'))

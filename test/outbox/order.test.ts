@@ -3,13 +3,13 @@ import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import type { SendResult } from '../../src/message/outbound.ts'
 import {
-  type Bench,
   createFakeSender,
-  createTime,
+  createManualTime,
   type FakeSender,
+  type ManualTime,
+  type OutboxFixture,
   openOutbox,
   rejected,
-  type Time,
   temporary,
 } from './support.ts'
 
@@ -23,7 +23,7 @@ interface Arrival {
 }
 
 /** A platform on which messages arrive although the outbox may hear otherwise. Notices calls made too early. */
-function createFatefulSender(plan: readonly Fate[], time: Time) {
+function createScriptedSender(plan: readonly Fate[], time: ManualTime) {
   const arrivals: Arrival[] = []
   const early: string[] = []
   const notBefore = new Map<string, number>()
@@ -56,12 +56,12 @@ function createFatefulSender(plan: readonly Fate[], time: Time) {
 }
 
 /** One life of the outbox, to its end or to a crash at its `points`th named point. */
-async function live(t: TestContext, first: Bench, points: number): Promise<void> {
+async function restartUntilDelivered(t: TestContext, first: OutboxFixture, points: number): Promise<void> {
   const { time, sender, path } = first
   const life = openOutbox(t, { time, sender, path })
   const died = Promise.withResolvers<'died'>()
   let left = points
-  life.onPoint = () => {
+  life.onFailpoint = () => {
     left -= 1
     if (left > 0) return
     life.crash()
@@ -69,8 +69,8 @@ async function live(t: TestContext, first: Bench, points: number): Promise<void>
   }
   await life.outbox.recover()
   for (;;) {
-    if ((await Promise.race([life.outbox.settled(), died.promise])) === 'died') break
-    const [wait] = time.waiting()
+    if ((await Promise.race([life.outbox.whenIdle(), died.promise])) === 'died') break
+    const [wait] = time.pendingSleeps()
     if (wait === undefined) break
     time.advance(wait)
   }
@@ -100,15 +100,15 @@ test('whatever platform and process do, each reply arrives in order, and twice o
   })
   await fc.assert(
     fc.asyncProperty(scenario, async ({ replies, plan, lives }) => {
-      const time = createTime()
-      const { sender, arrivals, early, forgetLimits } = createFatefulSender(plan, time)
+      const time = createManualTime()
+      const { sender, arrivals, early, forgetLimits } = createScriptedSender(plan, time)
       const first = openOutbox(t, { time, sender })
       first.connected = false
       for (const [index, chatId] of replies.entries()) await first.say(String(index), { chatId, key: `key-${index}` })
       first.crash()
       for (const points of [...lives, Number.POSITIVE_INFINITY]) {
         forgetLimits()
-        await live(t, first, points)
+        await restartUntilDelivered(t, first, points)
       }
 
       assert.deepEqual(early, [], 'nothing is sent before a rate limit is over')

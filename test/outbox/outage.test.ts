@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { recordingLog } from '../config/support.ts'
-import { limited, lost, openOutbox, round, temporary } from './support.ts'
+import { flushEventLoop, limited, lost, openOutbox, temporary } from './support.ts'
 
 test('what waited for an outage to end goes as soon as the platform works again', async (t) => {
   const { outbox, sender, time, say } = openOutbox(t)
   sender.script.push(...Array.from({ length: 6 }, () => temporary))
   await say('the answer')
-  await outbox.settled()
+  await outbox.whenIdle()
   // The pauses between tries grow: 1, 2, 4, 8 and 16 seconds are over, 32 are beginning.
   for (const seconds of [1, 2, 4, 8, 16]) {
     time.advance(seconds * 1_000)
-    await outbox.settled()
+    await outbox.whenIdle()
   }
   assert.equal(sender.calls.length, 6)
   outbox.platformConnected('fake', 'default')
-  await round()
-  await outbox.settled()
+  await flushEventLoop()
+  await outbox.whenIdle()
   assert.deepEqual([...sender.shown.values()], ['the answer'])
 })
 
@@ -24,11 +24,11 @@ test('a platform that comes and goes does not use up the tries of a reply', asyn
   const { outbox, sender, say } = openOutbox(t)
   sender.script.push(temporary, temporary)
   await say('the answer')
-  await outbox.settled()
+  await outbox.whenIdle()
   for (let time = 0; time < 20; time += 1) {
     outbox.platformConnected('fake', 'default')
-    await round()
-    await outbox.settled()
+    await flushEventLoop()
+    await outbox.whenIdle()
   }
   assert.equal(sender.calls.length, 1)
 })
@@ -37,14 +37,14 @@ test('a limit still holds when the platform works again', async (t) => {
   const { outbox, sender, time, say } = openOutbox(t)
   sender.script.push(limited(30_000))
   await say('the answer')
-  await outbox.settled()
+  await outbox.whenIdle()
   outbox.platformConnected('fake', 'default')
-  await round()
-  await outbox.settled()
+  await flushEventLoop()
+  await outbox.whenIdle()
   assert.equal(sender.calls.length, 1)
   time.advance(30_001)
-  await round()
-  await outbox.settled()
+  await flushEventLoop()
+  await outbox.whenIdle()
   assert.deepEqual([...sender.shown.values()], ['the answer'])
 })
 
@@ -52,14 +52,14 @@ test('another account waits on', async (t) => {
   const { outbox, sender, time, say } = openOutbox(t)
   sender.script.push(...Array.from({ length: 5 }, () => temporary))
   await say('the answer')
-  await outbox.settled()
+  await outbox.whenIdle()
   for (const seconds of [1, 2, 4, 8]) {
     time.advance(seconds * 1_000)
-    await outbox.settled()
+    await outbox.whenIdle()
   }
   outbox.platformConnected('fake', 'other')
-  await round()
-  await outbox.settled()
+  await flushEventLoop()
+  await outbox.whenIdle()
   assert.equal(sender.calls.length, 5)
 })
 
@@ -73,10 +73,10 @@ test('an outage is one warning for each reply that it stops, however often it is
   const { outbox, sender, time, say } = openOutbox(t, { log })
   sender.script.push(...Array.from({ length: 15 }, () => temporary))
   for (const chatId of ['a', 'b', 'c']) await say('the answer', { chatId })
-  await outbox.settled()
+  await outbox.whenIdle()
   for (const seconds of [1, 2, 4, 8]) {
     time.advance(seconds * 1_000)
-    await outbox.settled()
+    await outbox.whenIdle()
   }
   assert.equal(sender.calls.length, 15)
   assert.deepEqual(
@@ -92,11 +92,11 @@ test('patience that a platform asks for again and again is one warning', async (
   const { outbox, sender, time, say } = openOutbox(t, { log })
   sender.script.push(limited(1_000), limited(1_000), limited(1_000))
   await say('the answer')
-  await outbox.settled()
+  await outbox.whenIdle()
   for (let turn = 0; turn < 3; turn += 1) {
     time.advance(1_001)
-    await round()
-    await outbox.settled()
+    await flushEventLoop()
+    await outbox.whenIdle()
   }
   assert.deepEqual(sender.texts().length, 4)
   assert.deepEqual(warnings(lines), [['warn', 'queued']])
@@ -107,10 +107,10 @@ test('a reply that may have arrived, and one that is given up, are told when the
   const { outbox, sender, time, say } = openOutbox(t, { log, settings: { outbox: { max_tries: 4 } } })
   sender.script.push(temporary, lost, lost, lost)
   await say('the answer')
-  await outbox.settled()
+  await outbox.whenIdle()
   for (const seconds of [1, 2, 4]) {
     time.advance(seconds * 1_000)
-    await outbox.settled()
+    await outbox.whenIdle()
   }
   assert.deepEqual(warnings(lines), [
     ['warn', 'queued'],
@@ -125,7 +125,7 @@ test('what an adapter throws is told in one line, with the error itself', async 
   const thrown = new Error('socket hang up')
   sender.script.push(thrown)
   await say('the answer')
-  await outbox.settled()
+  await outbox.whenIdle()
   assert.deepEqual(
     lines.map(({ level, error }) => [level, error]),
     [['warn', thrown]],

@@ -2,10 +2,17 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
-import { dropDead, listDead, retryDead } from '../../src/outbox/dead-letters.ts'
-import { forgetDraft, storeDraft } from '../../src/outbox/draft-rows.ts'
-import { claimRow, headOfChat, insertRow, recoverRows, settleRow, sweepOutbox } from '../../src/outbox/queries.ts'
-import type { UseCase } from '../../src/store/query.ts'
+import { dropDeadLetter, listDeadLetters, retryDeadLetter } from '../../src/outbox/dead-letters.ts'
+import { deleteDraft, storeDraft } from '../../src/outbox/draft-queries.ts'
+import {
+  claimRow,
+  findHeadOfChat,
+  insertRow,
+  pruneOutbox,
+  recoverRows,
+  storeDeliveryResult,
+} from '../../src/outbox/queries.ts'
+import type { Transaction } from '../../src/store/query.ts'
 import type { Database } from '../../src/store/schema.ts'
 import { openStore } from '../kit/open-store.ts'
 
@@ -26,7 +33,7 @@ const row = {
   state: 'queued',
   platform_id: null,
 } as const
-const settlement = { id: 1, state: 'sent', op: 'send', target: null, doubt: 0, tries: 0, due_at: 0 } as const
+const deliveryResult = { id: 1, state: 'sent', op: 'send', target: null, doubt: 0, tries: 0, due_at: 0 } as const
 
 test('no statement of a running outbox reads the whole table', (t) => {
   const db = new DatabaseSync(openStore(t).path)
@@ -39,7 +46,7 @@ test('no statement of a running outbox reads the whole table', (t) => {
       createQueryCompiler: () => new SqliteQueryCompiler(),
     },
   })
-  const plansOf = (useCase: UseCase<unknown>): string[] => {
+  const plansOf = (useCase: Transaction<unknown>): string[] => {
     const plans: string[] = []
     for (let step = useCase.next(); !step.done; step = useCase.next([])) {
       const { sql, parameters } = step.value.query.build(builder)
@@ -50,15 +57,15 @@ test('no statement of a running outbox reads the whole table', (t) => {
   }
   const plans = [
     insertRow(row, 0),
-    headOfChat(chat),
+    findHeadOfChat(chat),
     claimRow(1, 0),
-    settleRow({ ...settlement, platform_id: null, error: null }, 0),
+    storeDeliveryResult({ ...deliveryResult, platform_id: null, error: null }, 0),
     recoverRows(12, 0),
-    listDead(10),
-    retryDead(1, 0),
-    dropDead(1, 0),
+    listDeadLetters(10),
+    retryDeadLetter(1, 0),
+    dropDeadLetter(1, 0),
     storeDraft('turn', chat, 'm1', 0),
-    forgetDraft('turn'),
+    deleteDraft('turn'),
   ].flatMap(plansOf)
   assert.ok(plans.some((plan) => plan.includes('outbox_open (platform=? AND account=? AND chat_id=?)')))
   assert.deepEqual(
@@ -66,7 +73,7 @@ test('no statement of a running outbox reads the whole table', (t) => {
     [],
   )
   assert.deepEqual(
-    plansOf(sweepOutbox(0, 10)).filter((plan) => /^SCAN outbox/.test(plan) || /TEMP B-TREE/.test(plan)),
+    plansOf(pruneOutbox(0, 10)).filter((plan) => /^SCAN outbox/.test(plan) || /TEMP B-TREE/.test(plan)),
     [],
   )
 })

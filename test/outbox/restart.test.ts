@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type Abilities, type Bench, openOutbox, rejected, temporary } from './support.ts'
+import { type Capabilities, type OutboxFixture, openOutbox, rejected, temporary } from './support.ts'
 
 const label = '♻️ May be a duplicate:'
 
 /** Lets a first outbox die at a named point, and starts its next life on the same database and platform. */
-async function dieAt(
+async function crashAt(
   t: TestContext,
   point: string,
-  act: (bench: Bench) => Promise<void>,
-  abilities: Abilities = {},
-): Promise<Bench> {
+  act: (bench: OutboxFixture) => Promise<void>,
+  abilities: Capabilities = {},
+): Promise<OutboxFixture> {
   const first = openOutbox(t, abilities)
   const died = new Promise<void>((resolve) => {
-    first.onPoint = (at) => {
+    first.onFailpoint = (at) => {
       if (at !== point) return
       first.crash()
       resolve()
@@ -28,63 +28,63 @@ test('what was stored and not sent is sent after a restart, in order', async (t)
   const first = openOutbox(t)
   first.connected = false
   for (const text of ['one', 'two', 'three']) await first.say(text)
-  await first.outbox.settled()
+  await first.outbox.whenIdle()
   first.crash()
   const second = openOutbox(t, { path: first.path, sender: first.sender })
   assert.deepEqual(await second.outbox.recover(), { openChats: 1 })
-  await second.outbox.settled()
+  await second.outbox.whenIdle()
   assert.deepEqual(second.sender.texts(), ['one', 'two', 'three'])
   assert.deepEqual(second.settled, ['sent one', 'sent two', 'sent three'])
 })
 
 test('a crash before the call leads to a labelled reply: nobody can know that it was not sent', async (t) => {
-  const second = await dieAt(t, 'outbox:claimed', (first) => first.say('hello'))
+  const second = await crashAt(t, 'outbox:claimed', (first) => first.say('hello'))
   assert.deepEqual(second.sender.texts(), [])
   await second.outbox.recover()
-  await second.outbox.settled()
+  await second.outbox.whenIdle()
   assert.deepEqual(second.sender.texts(), [`${label}\n\nhello`])
   assert.deepEqual(await second.states(), ['sent'])
 })
 
 test('a crash after the platform accepted leads to one labelled repetition', async (t) => {
-  const second = await dieAt(t, 'outbox:accepted', (first) => first.say('hello'))
+  const second = await crashAt(t, 'outbox:accepted', (first) => first.say('hello'))
   await second.outbox.recover()
-  await second.outbox.settled()
+  await second.outbox.whenIdle()
   assert.deepEqual(second.sender.texts(), ['hello', `${label}\n\nhello`])
 })
 
 test('a crash after the receipt repeats nothing', async (t) => {
-  const second = await dieAt(t, 'outbox:settled', (first) => first.say('hello'))
+  const second = await crashAt(t, 'outbox:settled', (first) => first.say('hello'))
   assert.deepEqual(await second.outbox.recover(), { openChats: 0 })
-  await second.outbox.settled()
+  await second.outbox.whenIdle()
   assert.deepEqual(second.sender.texts(), ['hello'])
 })
 
 test('a crash inside recovery loses nothing and doubles nothing silently', async (t) => {
-  const second = await dieAt(t, 'outbox:accepted', (first) => first.say('hello'))
+  const second = await crashAt(t, 'outbox:accepted', (first) => first.say('hello'))
   await second.say('behind', { key: 'behind' })
-  second.onPoint = (point) => void (point === 'outbox:recovering' && second.crash())
+  second.onFailpoint = (point) => void (point === 'outbox:recovering' && second.crash())
   await second.outbox.recover()
   const third = openOutbox(t, { path: second.path, sender: second.sender })
   await third.outbox.recover()
-  await third.outbox.settled()
+  await third.outbox.whenIdle()
   assert.deepEqual(third.sender.texts(), ['hello', `${label}\n\nhello`, 'behind'])
 })
 
 test('a platform that can be asked gets no repetition after a crash', async (t) => {
-  const second = await dieAt(t, 'outbox:accepted', (first) => first.say('hello'), { resolve: true })
+  const second = await crashAt(t, 'outbox:accepted', (first) => first.say('hello'), { resolve: true })
   second.sender.found = { sent: true, messageId: 'm1' }
   await second.outbox.recover()
-  await second.outbox.settled()
+  await second.outbox.whenIdle()
   assert.deepEqual(second.sender.texts(), ['hello'])
   assert.deepEqual(await second.states(), ['sent'])
 })
 
 test('an edit in flight at the crash is repeated without a label', async (t) => {
   const draft = { platformId: 'm9', shownText: '' }
-  const second = await dieAt(t, 'outbox:accepted', (first) => first.say('hello', { draft }))
+  const second = await crashAt(t, 'outbox:accepted', (first) => first.say('hello', { draft }))
   await second.outbox.recover()
-  await second.outbox.settled()
+  await second.outbox.whenIdle()
   assert.deepEqual(
     second.sender.calls.map(({ op, text }) => [op, text]),
     [
@@ -99,7 +99,7 @@ test('an edit that had become a send at the crash is labelled like any send', as
   const first = openOutbox(t)
   first.sender.script.push(rejected)
   const died = new Promise<void>((resolve) => {
-    first.onPoint = (point) => {
+    first.onFailpoint = (point) => {
       if (point === 'outbox:claimed') claims += 1
       if (point !== 'outbox:accepted') return
       first.crash()
@@ -111,7 +111,7 @@ test('an edit that had become a send at the crash is labelled like any send', as
   assert.equal(claims, 2)
   const second = openOutbox(t, { path: first.path, sender: first.sender })
   await second.outbox.recover()
-  await second.outbox.settled()
+  await second.outbox.whenIdle()
   assert.deepEqual(second.sender.texts(), ['hello', 'hello', `${label}\n\nhello`])
 })
 
@@ -119,26 +119,26 @@ test('a rate limit outlives a restart', async (t) => {
   const first = openOutbox(t)
   first.sender.script.push({ success: false, problem: 'rate-limited', error: 'slow down', retryAfterMs: 9_000 })
   await first.say('hello')
-  await first.outbox.settled()
+  await first.outbox.whenIdle()
   first.crash()
   const second = openOutbox(t, { path: first.path, time: first.time, sender: first.sender })
   await second.outbox.recover()
-  await second.outbox.settled()
+  await second.outbox.whenIdle()
   assert.equal(second.sender.calls.length, 1)
   first.time.advance(9_001)
-  await second.outbox.settled()
+  await second.outbox.whenIdle()
   assert.deepEqual(second.sender.texts(), ['hello', 'hello'])
 })
 
 test('a reply that was in flight at every crash is given up in the end, and seen', async (t) => {
   const settings = { outbox: { max_tries: 3 } }
   const first = openOutbox(t, { settings })
-  first.onPoint = (point) => void (point === 'outbox:claimed' && first.crash())
+  first.onFailpoint = (point) => void (point === 'outbox:claimed' && first.crash())
   await first.say('poison')
   for (let life = 2; life <= 3; life += 1) {
     const next = openOutbox(t, { settings, path: first.path, sender: first.sender })
     const died = new Promise<void>((resolve) => {
-      next.onPoint = (point) => {
+      next.onFailpoint = (point) => {
         if (point !== 'outbox:claimed') return
         next.crash()
         resolve()
@@ -157,7 +157,7 @@ test('a reply that was in flight at every crash is given up in the end, and seen
 test('an empty outbox recovers in one transaction', async (t) => {
   const { outbox, transactions } = openOutbox(t)
   await outbox.recover()
-  await outbox.settled()
+  await outbox.whenIdle()
   assert.equal(transactions(), 1)
 })
 
@@ -169,11 +169,11 @@ test('chats whose platform is not yet connected cost nothing at the start', asyn
   const second = openOutbox(t, { path: first.path, sender: first.sender })
   second.connected = false
   assert.deepEqual(await second.outbox.recover(), { openChats: 50 })
-  await second.outbox.settled()
+  await second.outbox.whenIdle()
   assert.equal(second.transactions(), 1)
   second.connected = true
   second.outbox.platformConnected('fake', 'default')
-  await second.outbox.settled()
+  await second.outbox.whenIdle()
   assert.equal(second.sender.shown.size, 50)
 })
 
@@ -182,12 +182,12 @@ test('tries go on counting after a restart', async (t) => {
   const first = openOutbox(t, options)
   first.sender.script.push(temporary, temporary)
   await first.say('hello')
-  await first.outbox.settled()
+  await first.outbox.whenIdle()
   first.crash()
   const second = openOutbox(t, { ...options, path: first.path, time: first.time, sender: first.sender })
   await second.outbox.recover()
-  await second.outbox.settled()
+  await second.outbox.whenIdle()
   first.time.advance(1_000)
-  await second.outbox.settled()
+  await second.outbox.whenIdle()
   assert.deepEqual(await second.states(), ['dead'])
 })

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { later, limited, openOutbox, temporary } from './support.ts'
+import { createDeferred, limited, openOutbox, temporary } from './support.ts'
 
 test('a stop waits for the call in flight, stores its receipt, and keeps the rest for the next start', async (t) => {
   const bench = openOutbox(t)
   const { outbox, sender, say } = bench
-  const answer = later<{ success: true }>()
+  const answer = createDeferred<{ success: true }>()
   sender.script.push(answer.promise)
   await say('one')
   await say('two')
@@ -16,23 +16,23 @@ test('a stop waits for the call in flight, stores its receipt, and keeps the res
   assert.deepEqual(await bench.states(), ['sent', 'queued'])
   const next = openOutbox(t, { path: bench.path, sender })
   await next.outbox.recover()
-  await next.outbox.settled()
+  await next.outbox.whenIdle()
   assert.deepEqual(sender.texts(), ['one', 'two'])
 })
 
 test('a call that outlasts the stop is ended, and its reply is labelled at the next start', async (t) => {
   const bench = openOutbox(t)
   const { outbox, sender, say } = bench
-  sender.script.push(later<never>().promise)
+  sender.script.push(createDeferred<never>().promise)
   await say('hello')
   await sender.reached(1)
   await outbox.stop(0)
   assert.deepEqual(await bench.states(), ['unknown'])
   const next = openOutbox(t, { path: bench.path, sender })
   await next.outbox.recover()
-  await next.outbox.settled()
+  await next.outbox.whenIdle()
   next.time.advance(1_000)
-  await next.outbox.settled()
+  await next.outbox.whenIdle()
   assert.equal(sender.texts().at(-1), '♻️ May be a duplicate:\n\nhello')
 })
 
@@ -40,7 +40,7 @@ test('replies that end turns during a stop are stored for the next start', async
   const bench = openOutbox(t)
   await bench.outbox.stop(1_000)
   await bench.say('late')
-  await bench.outbox.settled()
+  await bench.outbox.whenIdle()
   assert.deepEqual(await bench.states(), ['queued'])
   assert.deepEqual(bench.sender.calls, [])
 })
@@ -51,18 +51,18 @@ test('a stop ends every wait: for a rate limit, for a platform, of a draft', asy
   const draft = outbox.openDraft({ target: { platform: 'fake', account: 'default', chatId: 'draft' }, turnId: 'turn' })
   draft?.update('A sentence that is long enough to be shown.')
   await sender.reached(1)
-  await outbox.settled()
+  await outbox.whenIdle()
   draft?.update('A sentence that is long enough to be shown. And more.')
   sender.script.push(limited(60_000), temporary)
   await say('one')
   await say('two', { chatId: 'other' })
-  await outbox.settled()
+  await outbox.whenIdle()
   bench.connected = false
   await say('three', { chatId: 'third' })
-  await outbox.settled()
-  assert.equal(time.waiting().length, 3)
+  await outbox.whenIdle()
+  assert.equal(time.pendingSleeps().length, 3)
   await outbox.stop(1_000)
-  assert.deepEqual(time.waiting(), [])
+  assert.deepEqual(time.pendingSleeps(), [])
   assert.equal((await draft?.close())?.platformId, 'm1')
 })
 

@@ -7,9 +7,9 @@ import { z } from 'zod'
 import { type Logger, silentLog } from '../../src/lib/log.ts'
 import type { Button, OutboundAttachment, OutboundMessage, SendResult } from '../../src/message/outbound.ts'
 import { outboxConfig } from '../../src/outbox/config.ts'
+import type { ReplyPolicy } from '../../src/outbox/context.ts'
 import { createOutbox, type Outbox, type Reply, type Sender } from '../../src/outbox/outbox.ts'
-import type { FileRules } from '../../src/outbox/outgoing-file.ts'
-import type { Manner } from '../../src/outbox/room.ts'
+import type { AttachmentPolicy } from '../../src/outbox/prepare-attachment.ts'
 import type { MessageLimits } from '../../src/platforms/adapter.ts'
 import { query, rows } from '../../src/store/query.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -32,23 +32,23 @@ export interface Call {
   readonly buttons?: readonly Button[]
 }
 
-export type Answer = SendResult | Error | Promise<SendResult>
-type Found = { sent: true; messageId?: string } | { sent: false } | 'unknown'
+export type ScriptedResult = SendResult | Error | Promise<SendResult>
+type ResolveResult = { sent: true; messageId?: string } | { sent: false } | 'unknown'
 
 export interface FakeSender extends Sender {
   readonly calls: Call[]
   /** What people see now: message id → text. */
   readonly shown: Map<string, string>
   /** The next answers; after them everything succeeds. */
-  readonly script: Answer[]
-  found: Found
+  readonly script: ScriptedResult[]
+  found: ResolveResult
   /** Texts of sends and edits, in order. */
   texts(): string[]
   /** Resolves when so many sends and edits have begun. */
   reached(count: number): Promise<void>
 }
 
-export interface Abilities {
+export interface Capabilities {
   readonly edit?: boolean
   readonly resolve?: boolean
   readonly remove?: boolean
@@ -61,20 +61,20 @@ export interface Abilities {
   readonly limits?: MessageLimits
 }
 
-export interface Time {
+export interface ManualTime {
   readonly clock: () => number
-  readonly pause: (ms: number, signal?: AbortSignal) => Promise<void>
+  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   advance(ms: number): void
   /** What is being waited for, ms from now. */
-  waiting(): number[]
+  pendingSleeps(): number[]
 }
 
-export function createTime(): Time {
+export function createManualTime(): ManualTime {
   let now = 1_700_000_000_000
   const sleepers = new Set<{ due: number; wake: () => void }>()
   return {
     clock: () => now,
-    pause(ms, signal) {
+    sleep(ms, signal) {
       if (signal?.aborted) return Promise.resolve()
       return new Promise((resolve) => {
         const sleeper = {
@@ -93,14 +93,14 @@ export function createTime(): Time {
       now += ms
       for (const sleeper of sleepers) if (sleeper.due <= now) sleeper.wake()
     },
-    waiting: () => [...sleepers].map(({ due }) => due - now).sort((a, b) => a - b),
+    pendingSleeps: () => [...sleepers].map(({ due }) => due - now).sort((a, b) => a - b),
   }
 }
 
-export function createFakeSender(abilities: Abilities = {}, clock: () => number = () => 0): FakeSender {
+export function createFakeSender(abilities: Capabilities = {}, clock: () => number = () => 0): FakeSender {
   const calls: Call[] = []
   const shown = new Map<string, string>()
-  const script: Answer[] = []
+  const script: ScriptedResult[] = []
   let watchers: { count: number; resolve: () => void }[] = []
   let made = 0
 
@@ -134,7 +134,7 @@ export function createFakeSender(abilities: Abilities = {}, clock: () => number 
         else watchers.push({ count, resolve })
       }),
     send(message) {
-      note('send', partsOf(message))
+      note('send', toCall(message))
       return answer(() => {
         made += 1
         shown.set(`m${made}`, message.text)
@@ -150,7 +150,7 @@ export function createFakeSender(abilities: Abilities = {}, clock: () => number 
   }
   if (abilities.edit !== false) {
     sender.edit = (messageId, message, final) => {
-      note('edit', { ...partsOf(message), messageId, final })
+      note('edit', { ...toCall(message), messageId, final })
       return answer(() => {
         shown.set(messageId, message.text)
         return { success: true, messageId }
@@ -159,7 +159,7 @@ export function createFakeSender(abilities: Abilities = {}, clock: () => number 
   }
   if (abilities.resolve === true) {
     sender.resolveUnknown = async (message) => {
-      note('resolve', partsOf(message))
+      note('resolve', toCall(message))
       return sender.found
     }
   }
@@ -179,7 +179,7 @@ export function createFakeSender(abilities: Abilities = {}, clock: () => number 
   return sender
 }
 
-function partsOf(message: OutboundMessage): Partial<Call> {
+function toCall(message: OutboundMessage): Partial<Call> {
   const { target, text, kind, deliveryId, replyTo = '', attachment, buttons } = message
   return {
     chat: target.chatId,
@@ -211,13 +211,13 @@ const everyRow = query((db, _: Record<never, never>) =>
     .orderBy('id'),
 )
 
-export interface Bench {
+export interface OutboxFixture {
   readonly outbox: Outbox
   readonly store: Store
   readonly sender: FakeSender
-  readonly time: Time
+  readonly time: ManualTime
   readonly path: string
-  readonly points: string[]
+  readonly failpoints: string[]
   /** Transactions so far. */
   transactions(): number
   /** Disconnected: the outbox finds no sender. */
@@ -225,7 +225,7 @@ export interface Bench {
   /** What became of messages in the end, as it was told: `sent <text>`, `given up <text>: <why>`. */
   readonly settled: string[]
   /** Runs at every named point. */
-  onPoint: (point: string) => void
+  onFailpoint: (point: string) => void
   /** From now on nothing of this outbox reaches disk or platform, as after `kill -9`. */
   crash(): void
   /** Stores a reply and says that it is committed. */
@@ -234,20 +234,20 @@ export interface Bench {
   states(): Promise<string[]>
 }
 
-export interface BenchOptions extends Abilities {
+export interface OutboxFixtureOptions extends Capabilities {
   readonly path?: string
-  readonly time?: Time
+  readonly time?: ManualTime
   readonly sender?: FakeSender
   readonly settings?: { outbox?: object; streaming?: object }
   readonly limitsOf?: MessageLimits
-  readonly files?: FileRules
-  readonly manner?: Manner
+  readonly attachmentPolicy?: AttachmentPolicy
+  readonly replyPolicy?: ReplyPolicy
   readonly log?: Logger
 }
 
 /** An outbox of its own; with `path`, `time` and `sender` of an earlier one it is that one's next life. */
-export function openOutbox(t: TestContext, options: BenchOptions = {}): Bench {
-  const { time = createTime() } = options
+export function openOutbox(t: TestContext, options: OutboxFixtureOptions = {}): OutboxFixture {
+  const { time = createManualTime() } = options
   const sender = options.sender ?? createFakeSender(options, time.clock)
   const { store, path } = openStore(t, options.path ?? join(tempHome(t), 'state.db'))
   const settings = z.object(outboxConfig).parse({ outbox: {}, streaming: {}, ...options.settings })
@@ -265,37 +265,37 @@ export function openOutbox(t: TestContext, options: BenchOptions = {}): Bench {
     },
     close: () => store.close(),
   }
-  const { limitsOf, files, manner } = options
+  const { limitsOf, attachmentPolicy, replyPolicy } = options
   const outbox = createOutbox({
     store: guarded,
-    sender: () => (bench.connected ? living(sender, () => dead) : undefined),
+    sender: () => (bench.connected ? untilCrash(sender, () => dead) : undefined),
     ...(limitsOf === undefined ? {} : { limitsOf: () => limitsOf }),
-    ...(files === undefined ? {} : { files }),
-    ...(manner === undefined ? {} : { manner: () => manner }),
+    ...(attachmentPolicy === undefined ? {} : { attachmentPolicy }),
+    ...(replyPolicy === undefined ? {} : { replyPolicy: () => replyPolicy }),
     clock: time.clock,
     random: () => 1,
-    pause: time.pause,
+    sleep: time.sleep,
     log: options.log ?? silentLog,
     settings: () => settings,
-    onSettled: ({ text, error }) =>
+    onFinished: ({ text, error }) =>
       void bench.settled.push(error === undefined ? `sent ${text}` : `given up ${text}: ${error}`),
-    probe(point) {
-      bench.points.push(point)
-      bench.onPoint(point)
+    failpoint(point) {
+      bench.failpoints.push(point)
+      bench.onFailpoint(point)
     },
   })
   t.after(() => outbox.stop(0))
 
-  const bench: Bench = {
+  const bench: OutboxFixture = {
     outbox,
     store: guarded,
     sender,
     time,
     path,
-    points: [],
+    failpoints: [],
     settled: [],
     connected: true,
-    onPoint: () => undefined,
+    onFailpoint: () => undefined,
     transactions: () => transactions,
     crash() {
       dead = true
@@ -315,7 +315,7 @@ export function openOutbox(t: TestContext, options: BenchOptions = {}): Bench {
 }
 
 /** After a crash calls neither arrive nor come back. */
-function living(sender: FakeSender, dead: () => boolean): Sender {
+function untilCrash(sender: FakeSender, dead: () => boolean): Sender {
   const never = () => new Promise<never>(() => undefined)
   const { send, edit, resolveUnknown } = sender
   return {
@@ -331,12 +331,12 @@ function living(sender: FakeSender, dead: () => boolean): Sender {
 }
 
 /** Lets what can be done now be done. */
-export async function round(): Promise<void> {
+export async function flushEventLoop(): Promise<void> {
   for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
 /** A promise the test settles itself. */
-export function later<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
+export function createDeferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
   return Promise.withResolvers<T>()
 }
 

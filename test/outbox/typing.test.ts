@@ -1,35 +1,35 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openOutbox, round } from './support.ts'
+import { flushEventLoop, openOutbox } from './support.ts'
 
 const target = { platform: 'fake', account: 'default', chatId: 'chat' }
 
 test('typing is shown again every two seconds until the turn ends', async (t) => {
   const { outbox, sender, time } = openOutbox(t, { typing: true })
   const turn = new AbortController()
-  outbox.typing(target, turn.signal)
-  await round()
+  outbox.showTyping(target, turn.signal)
+  await flushEventLoop()
   time.advance(250)
-  await round()
+  await flushEventLoop()
   time.advance(2_000)
-  await round()
+  await flushEventLoop()
   assert.equal(sender.calls.length, 2)
   turn.abort()
-  await round()
-  assert.deepEqual(time.waiting(), [])
+  await flushEventLoop()
+  assert.deepEqual(time.pendingSleeps(), [])
   time.advance(2_000)
-  await round()
+  await flushEventLoop()
   assert.equal(sender.calls.length, 2)
 })
 
 test('a turn that is answered at once costs no call for typing', async (t) => {
   const { outbox, sender, time } = openOutbox(t, { typing: true })
   const turn = new AbortController()
-  outbox.typing(target, turn.signal)
-  await round()
+  outbox.showTyping(target, turn.signal)
+  await flushEventLoop()
   turn.abort()
   time.advance(10_000)
-  await round()
+  await flushEventLoop()
   assert.equal(sender.calls.length, 0)
 })
 
@@ -37,41 +37,41 @@ test('a platform that fails to show typing is asked again and disturbs nobody', 
   const { outbox, sender, time } = openOutbox(t, { typing: true })
   sender.script.push(new Error('no such chat'))
   const turn = new AbortController()
-  outbox.typing(target, turn.signal)
-  await round()
+  outbox.showTyping(target, turn.signal)
+  await flushEventLoop()
   time.advance(250)
-  await round()
+  await flushEventLoop()
   time.advance(2_000)
-  await round()
+  await flushEventLoop()
   assert.equal(sender.calls.length, 2)
   turn.abort()
 })
 
 test('a platform that cannot show typing costs no timer, one that is away is waited for', async (t) => {
   const unable = openOutbox(t)
-  unable.outbox.typing(target, new AbortController().signal)
-  await round()
-  assert.deepEqual(unable.time.waiting(), [])
+  unable.outbox.showTyping(target, new AbortController().signal)
+  await flushEventLoop()
+  assert.deepEqual(unable.time.pendingSleeps(), [])
 
   const away = openOutbox(t, { typing: true })
   away.connected = false
   const turn = new AbortController()
-  away.outbox.typing(target, turn.signal)
-  await round()
+  away.outbox.showTyping(target, turn.signal)
+  await flushEventLoop()
   away.time.advance(250)
-  await round()
+  await flushEventLoop()
   away.connected = true
   away.time.advance(2_000)
-  await round()
+  await flushEventLoop()
   assert.equal(away.sender.calls.length, 1)
   turn.abort()
 })
 
 test('a stop ends typing', async (t) => {
   const { outbox, time } = openOutbox(t, { typing: true })
-  outbox.typing(target, new AbortController().signal)
-  await round()
+  outbox.showTyping(target, new AbortController().signal)
+  await flushEventLoop()
   await outbox.stop(0)
-  await round()
-  assert.deepEqual(time.waiting(), [])
+  await flushEventLoop()
+  assert.deepEqual(time.pendingSleeps(), [])
 })

@@ -32,10 +32,10 @@ function installed(text: string): InstalledPlatform {
 function accounts(
   config: unknown,
   platforms: readonly InstalledPlatform[] = [telegram],
-  gaps: NonNullable<AccountsConfig['gaps']> = [],
+  unresolved: NonNullable<AccountsConfig['unresolved']> = [],
 ) {
   const { platforms: sections, gateway } = z.object(platformConfig(platforms)).parse(config)
-  return platformAccounts(platforms, { platforms: sections, gateway, gaps })
+  return platformAccounts(platforms, { platforms: sections, gateway, unresolved })
 }
 
 function only(config: unknown, platform: InstalledPlatform = telegram) {
@@ -77,7 +77,7 @@ test('a platform that is wanted but lacks its credentials says which and how to 
 })
 
 test('an adapter gets its own options with their defaults, and no others', () => {
-  const { options, home } = only({
+  const { options, homeChannel } = only({
     platforms: {
       telegram: { token: 'a', allow_from: [1], allow_bots: 'mentions', extra: { new: 1 }, home_channel: 42 },
     },
@@ -89,7 +89,7 @@ test('an adapter gets its own options with their defaults, and no others', () =>
     mode: 'polling',
     channels: ['1', '2'],
   })
-  assert.deepEqual(home, { chatId: '42' })
+  assert.deepEqual(homeChannel, { chatId: '42' })
 })
 
 test('who may come in is read from the account, its platform and the gateway', () => {

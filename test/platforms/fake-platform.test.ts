@@ -31,7 +31,7 @@ test('the fake platform fails as it is told, and the adapter names the problem',
 test('a lost answer leaves the message with the people and doubt with the gateway', async (t) => {
   const { platform, adapter, close } = await fakeUnderTest()
   t.after(close)
-  platform.loseAnswer()
+  platform.dropResponse()
   const result = await adapter.send(reply, signal)
   assert.ok(!result.success)
   assert.equal(result.maybeSent, true)
@@ -49,15 +49,15 @@ test('an adapter comes back after a lost connection and reports both', async (t)
   await say('before', '1')
   platform.disconnect()
   const told = platform.say('while away', { id: '2' })
-  while (gateway.healths.length === 0) await new Promise(setImmediate)
+  while (gateway.healthReports.length === 0) await new Promise(setImmediate)
   platform.reconnect()
   await told
   assert.deepEqual(
-    gateway.handedIn.map(({ event }) => event.text),
+    gateway.ingestedEvents.map(({ event }) => event.text),
     ['before', 'while away'],
   )
   assert.deepEqual(
-    gateway.healths.map(({ state }) => state),
+    gateway.healthReports.map(({ state }) => state),
     ['degraded', 'connected'],
   )
 })

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type PlatformManifest, parseManifest } from '../../src/platforms/manifest.ts'
 
-function problemsOf(text: string): readonly string[] {
+function issuesOf(text: string): readonly string[] {
   const check = parseManifest(text, 'plugin.yaml')
   assert.equal(check.kind, 'invalid')
-  return check.kind === 'invalid' ? check.problems : []
+  return check.kind === 'invalid' ? check.issues : []
 }
 
 function manifestOf(text: string): PlatformManifest {
@@ -82,7 +82,7 @@ test('a default of the option "enabled" is the same as default_enabled', () => {
 })
 
 test('all problems come at once, each with its line and what was expected', () => {
-  const problems = problemsOf(`name: Big Name
+  const problems = issuesOf(`name: Big Name
 kind: platform
 access: everybody
 limits: {max_chars: many}
@@ -103,13 +103,13 @@ config_schema:
 })
 
 test('a platform cannot be called as what the gateway does by itself', () => {
-  assert.deepEqual(problemsOf('name: background\nkind: platform\n'), [
+  assert.deepEqual(issuesOf('name: background\nkind: platform\n'), [
     'plugin.yaml:1:7: name: expected another name: the gateway itself is called so, found "background"',
   ])
 })
 
 test('fields that contradict each other are named where they stand', () => {
-  const problems = problemsOf(`name: irc
+  const problems = issuesOf(`name: irc
 kind: platform
 config_schema:
   port: {type: number, default: high}
@@ -129,13 +129,13 @@ environment:
 })
 
 test('a file that is not YAML, empty or something else is refused with a place', () => {
-  assert.match(problemsOf('name: "irc\nkind: platform')[0] ?? '', /^plugin\.yaml:\d+:\d+: /)
+  assert.match(issuesOf('name: "irc\nkind: platform')[0] ?? '', /^plugin\.yaml:\d+:\d+: /)
   assert.match(
-    problemsOf('')[0] ?? '',
+    issuesOf('')[0] ?? '',
     /^plugin\.yaml:1:1: expected a mapping of the fields of a platform, found nothing/,
   )
-  assert.match(problemsOf('- a\n- b')[0] ?? '', /found a list/)
-  assert.match(problemsOf('name: irc')[0] ?? '', /kind: expected kind: platform, found nothing/)
+  assert.match(issuesOf('- a\n- b')[0] ?? '', /found a list/)
+  assert.match(issuesOf('name: irc')[0] ?? '', /kind: expected kind: platform, found nothing/)
 })
 
 test('a plugin of another kind is left to others', () => {

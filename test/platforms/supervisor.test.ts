@@ -7,25 +7,25 @@ import { HermesError } from '../../src/lib/errors.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { PlatformAccount } from '../../src/platforms/accounts.ts'
 import type { PlatformAdapter, PlatformModule } from '../../src/platforms/adapter.ts'
-import type { AdapterLife } from '../../src/platforms/connection.ts'
+import type { AdapterLifecycle } from '../../src/platforms/connection.ts'
 import { parseManifest } from '../../src/platforms/manifest.ts'
 import { discoverPlatforms, type InstalledPlatform, loadPlatform } from '../../src/platforms/registry.ts'
 import { createSupervisor, type SupervisorDeps } from '../../src/platforms/supervisor.ts'
 import { recordingLog } from '../http/support.ts'
 import { createRecordingContext } from '../kit/recording-context.ts'
-import { stopTime } from './stopped-time.ts'
+import { createVirtualTime } from './virtual-time.ts'
 
 /** What an adapter of a test does; by default it connects at once. */
-interface Script {
+interface AdapterScript {
   connect?(signal: AbortSignal, attempt: number): Promise<void>
   disconnect?(): Promise<void>
 }
 
 function accountOf(name: string, change: Partial<PlatformAccount> = {}): PlatformAccount {
-  return { platform: installed(name), account: 'default', options: {}, access, manner, ...change }
+  return { platform: installed(name), account: 'default', options: {}, access, policy, ...change }
 }
 
-const manner = { edits: 'amend', replyTo: 'first', typing: true } as const
+const policy = { edits: 'amend', replyTo: 'first', typing: true } as const
 
 const access = {
   access: 'allowlist' as const,
@@ -48,12 +48,12 @@ function installed(name: string): InstalledPlatform {
 function supervise(
   t: TestContext,
   accounts: readonly PlatformAccount[],
-  scripts: Record<string, Script>,
+  scripts: Record<string, AdapterScript>,
   deps: Partial<SupervisorDeps> = {},
 ) {
-  const time = stopTime()
+  const time = createVirtualTime()
   const events: string[] = []
-  const lives: AdapterLife[] = []
+  const lives: AdapterLifecycle[] = []
   const attempts = new Map<string, number>()
   const { log, lines } = recordingLog()
   const nameOf = ({ platform, account }: PlatformAccount) =>
@@ -71,7 +71,7 @@ function supervise(
       return context
     },
     clock: time.clock,
-    pause: time.pause,
+    sleep: time.sleep,
     random: () => 1,
     log,
     onConnected: (account) => void events.push(`connected ${nameOf(account)}`),
@@ -109,7 +109,7 @@ function supervise(
   }
 }
 
-const never = () => new Promise<void>(() => undefined)
+const neverSettles = () => new Promise<void>(() => undefined)
 
 test('every platform that is on connects, and what is off or lacks something says so', async (t) => {
   const { supervisor, time, events } = supervise(
@@ -123,8 +123,8 @@ test('every platform that is on connects, and what is off or lacks something say
   )
   assert.deepEqual(supervisor.health()['web'], { state: 'connecting' })
   supervisor.start()
-  await time.rest()
-  await supervisor.settled()
+  await time.flush()
+  await supervisor.initialConnectsDone()
   assert.deepEqual(supervisor.health(), {
     web: { state: 'connected' },
     irc: { state: 'disabled', reason: 'not configured' },
@@ -154,20 +154,20 @@ test('adapters are imported one after another and connect side by side', async (
     createAdapter: ({ platform }) => ({
       connect: () => {
         order.push(`connect ${platform}`)
-        return never()
+        return neverSettles()
       },
       disconnect: async () => undefined,
       send: async () => ({ success: true }),
     }),
   }
   supervisor.start()
-  await time.rest()
+  await time.flush()
   assert.deepEqual(order, ['import a'])
   gates.get('a')?.(module)
-  await time.rest()
+  await time.flush()
   assert.deepEqual(order, ['import a', 'connect a', 'import b'])
   gates.get('b')?.(module)
-  await time.rest()
+  await time.flush()
   assert.deepEqual(order, ['import a', 'connect a', 'import b', 'connect b'])
 })
 
@@ -178,9 +178,9 @@ test('a platform that cannot be reached is tried again with growing pauses of at
   supervisor.start()
   const pauses: number[] = []
   for (let attempt = 1; attempt <= 11; attempt += 1) {
-    await time.rest()
+    await time.flush()
     assert.equal(attempts.get('irc'), attempt)
-    const [pauseMs] = time.waiting()
+    const [pauseMs] = time.pendingMs()
     assert.ok(pauseMs !== undefined)
     pauses.push(pauseMs)
     await time.advance(pauseMs)
@@ -194,7 +194,7 @@ test('a platform that cannot be reached is tried again with growing pauses of at
 test('an account that its platform refuses in the middle of its life is ended until its config changes', async (t) => {
   const { supervisor, time, lives, attempts } = supervise(t, [accountOf('irc')], {})
   supervisor.start()
-  await time.rest()
+  await time.flush()
   lives[0]?.refused('the token was revoked')
   await time.advance(1_000_000)
   assert.equal(attempts.get('irc'), 1)
@@ -209,8 +209,8 @@ test('pauses are spread, so that many gateways do not come back in the same inst
     { random: () => 0.25 },
   )
   supervisor.start()
-  await time.rest()
-  assert.deepEqual(time.waiting(), [250])
+  await time.flush()
+  assert.deepEqual(time.pendingMs(), [250])
 })
 
 test('a connection that held for a minute begins with short pauses again', async (t) => {
@@ -225,7 +225,7 @@ test('a connection that held for a minute begins with short pauses again', async
   assert.deepEqual(supervisor.health()['irc'], { state: 'connected', reason: 'socket closed' })
   await time.advance(300_000)
   assert.equal(supervisor.adapter('irc', 'default'), undefined)
-  assert.deepEqual(time.waiting(), [1_000])
+  assert.deepEqual(time.pendingMs(), [1_000])
   await time.advance(1_000)
   assert.equal(supervisor.health()['irc']?.state, 'connected')
 })
@@ -233,7 +233,7 @@ test('a connection that held for a minute begins with short pauses again', async
 test('an adapter that recovers by itself is left alone, and its words after its end count for nothing', async (t) => {
   const { supervisor, time, lives, attempts } = supervise(t, [accountOf('irc')], {})
   supervisor.start()
-  await time.rest()
+  await time.flush()
   const [life] = lives
   life?.health('degraded', 'socket closed')
   await time.advance(200_000)
@@ -242,7 +242,7 @@ test('an adapter that recovers by itself is left alone, and its words after its 
   assert.equal(attempts.get('irc'), 1)
   assert.deepEqual(supervisor.health()['irc'], { state: 'connected' })
   await supervisor.apply([accountOf('irc', { options: { other: true } })])
-  await time.rest()
+  await time.flush()
   life?.health('degraded', 'a ghost speaks')
   assert.deepEqual(supervisor.health()['irc'], { state: 'connected' })
 })
@@ -261,7 +261,7 @@ test('wrong credentials are said once and not tried again until the config chang
   assert.equal(lines.filter(({ level }) => level === 'error').length, 2)
 
   await supervisor.apply([accountOf('a', { options: { token: 'new' } }), accountOf('b')])
-  await time.rest()
+  await time.flush()
   assert.deepEqual(supervisor.health()['a'], { state: 'connected' })
   assert.deepEqual([attempts.get('a'), attempts.get('b')], [2, 1])
 })
@@ -334,7 +334,7 @@ test('whatever an adapter throws, wherever it throws it, the others stay connect
     { load: loadPlatform },
   )
   supervisor.start()
-  await supervisor.settled()
+  await supervisor.initialConnectsDone()
   await time.advance(5_000)
   const health = supervisor.health()
   assert.deepEqual(Object.fromEntries(Object.entries(health).map(([name, { state }]) => [name, state])), {
@@ -378,9 +378,9 @@ test('an import that never ends lets the others pass', async (t) => {
 })
 
 test('the start is settled after ten seconds although one platform still tries', async (t) => {
-  const { supervisor, time } = supervise(t, [accountOf('irc'), accountOf('web')], { irc: { connect: never } })
+  const { supervisor, time } = supervise(t, [accountOf('irc'), accountOf('web')], { irc: { connect: neverSettles } })
   let settled = false
-  void supervisor.settled().then(() => {
+  void supervisor.initialConnectsDone().then(() => {
     settled = true
   })
   supervisor.start()
@@ -395,7 +395,7 @@ test('the start is settled when a first connect has failed', async (t) => {
     irc: { connect: () => Promise.reject(new Error('no')) },
   })
   supervisor.start()
-  await supervisor.settled()
+  await supervisor.initialConnectsDone()
   assert.equal(time.clock(), 1_000_000)
 })
 
@@ -407,7 +407,7 @@ test('a changed config reconnects only what changed, the old connection first', 
     {},
   )
   supervisor.start()
-  await time.rest()
+  await time.flush()
   events.length = 0
   await supervisor.apply([
     accountOf('a', { options: { token: '2' } }),
@@ -415,7 +415,7 @@ test('a changed config reconnects only what changed, the old connection first', 
     accountOf('b', { blocked: { kind: 'off', reason: 'switched off in the config' } }),
     accountOf('d'),
   ])
-  await time.rest()
+  await time.flush()
   assert.deepEqual(
     events.filter((event) => /^(disconnect|connect) /.test(event)),
     ['disconnect a', 'disconnect b', 'disconnect c', 'connect a', 'connect d'],
@@ -429,10 +429,10 @@ test('a changed config reconnects only what changed, the old connection first', 
 test('changes that follow each other quickly are applied one after another', async (t) => {
   const { supervisor, time, events } = supervise(t, [accountOf('a')], {})
   supervisor.start()
-  await time.rest()
+  await time.flush()
   const changes = [1, 2, 3].map((token) => supervisor.apply([accountOf('a', { options: { token } })]))
   await Promise.all(changes)
-  await time.rest()
+  await time.flush()
   assert.equal(supervisor.health()['a']?.state, 'connected')
   assert.equal(events.filter((event) => event.startsWith('options of')).at(-1), 'options of a: {"token":3}')
 })
@@ -440,8 +440,8 @@ test('changes that follow each other quickly are applied one after another', asy
 test('a platform whose credentials are refused in the middle of the work ends until its config changes', async (t) => {
   const { supervisor, time, events, attempts } = supervise(t, [accountOf('a')], {})
   supervisor.start()
-  await time.rest()
-  supervisor.refuse('a', 'default', 'the token was revoked')
+  await time.flush()
+  supervisor.failAccount('a', 'default', 'the token was revoked')
   await time.advance(3_600_000)
   assert.deepEqual(supervisor.health()['a'], { state: 'failed', reason: 'the token was revoked' })
   assert.equal(supervisor.adapter('a', 'default'), undefined)
@@ -460,7 +460,7 @@ test('the health of a platform is that of its worst account', async (t) => {
     { 'a/work': { connect: () => Promise.reject(Object.assign(new Error('revoked'), { fatal: true })) } },
   )
   supervisor.start()
-  await time.rest()
+  await time.flush()
   assert.deepEqual(supervisor.health(), { a: { state: 'failed', reason: 'work: revoked' } })
   assert.deepEqual(
     supervisor.accounts().map(({ account, state }) => `${account} ${state}`),
@@ -470,12 +470,12 @@ test('the health of a platform is that of its worst account', async (t) => {
 
 test('stopping disconnects all side by side, waits five seconds at most, and may be asked for twice', async (t) => {
   const { supervisor, time, events } = supervise(t, [accountOf('a'), accountOf('b'), accountOf('c')], {
-    a: { disconnect: never },
-    b: { disconnect: never },
+    a: { disconnect: neverSettles },
+    b: { disconnect: neverSettles },
     c: { disconnect: () => Promise.reject(new Error('already gone')) },
   })
   supervisor.start()
-  await time.rest()
+  await time.flush()
   let stopped = 0
   void supervisor.stop().then(() => {
     stopped += 1
@@ -492,25 +492,25 @@ test('stopping disconnects all side by side, waits five seconds at most, and may
 
 test('stopping ends a connect under way, a pause and the queue of imports', async (t) => {
   const { supervisor, time, events } = supervise(t, [accountOf('hangs'), accountOf('fails'), accountOf('late')], {
-    hangs: { connect: never },
+    hangs: { connect: neverSettles },
     fails: { connect: () => Promise.reject(new Error('no')) },
   })
   supervisor.start()
-  await time.rest()
+  await time.flush()
   await supervisor.stop()
   const before = events.length
   await time.advance(3_600_000)
   assert.equal(events.length, before)
-  assert.deepEqual(time.waiting(), [])
+  assert.deepEqual(time.pendingMs(), [])
   await supervisor.apply([accountOf('late', { options: { changed: true } })])
-  await time.rest()
+  await time.flush()
   assert.equal(events.length, before)
 })
 
 test('what an adapter registered ends with it', async (t) => {
   const { supervisor, time, lives } = supervise(t, [accountOf('a')], {})
   supervisor.start()
-  await time.rest()
+  await time.flush()
   assert.equal(lives[0]?.signal.aborted, false)
   await supervisor.apply([])
   assert.equal(lives[0]?.signal.aborted, true)
@@ -520,7 +520,7 @@ test('what an adapter registered ends with it', async (t) => {
 test('receiving is told only of platforms that say when something came in, and only while it is lately', async (t) => {
   const { supervisor, time, lives } = supervise(t, [accountOf('a'), accountOf('b')], {})
   supervisor.start()
-  await time.rest()
+  await time.flush()
   assert.deepEqual(supervisor.health()['a'], { state: 'connected' })
   lives[0]?.received()
   await time.advance(90_000)
@@ -535,11 +535,11 @@ test('a platform receives only when each of its accounts does', async (t) => {
   const accounts = [
     accountOf('a'),
     accountOf('a', { account: 'two' }),
-    accountOf('a', { account: 'off', blocked: off }),
+    accountOf('a', { account: 'off', blocked: disabledLog }),
   ]
   const { supervisor, time, lives } = supervise(t, accounts, {})
   supervisor.start()
-  await time.rest()
+  await time.flush()
   lives[0]?.received()
   assert.deepEqual(supervisor.health()['a'], { state: 'connected', receiving: false })
   lives[1]?.received()
@@ -549,10 +549,10 @@ test('a platform receives only when each of its accounts does', async (t) => {
 test('what is not connected receives nothing, however lately something came in', async (t) => {
   const { supervisor, time, lives } = supervise(t, [accountOf('a')], {})
   supervisor.start()
-  await time.rest()
+  await time.flush()
   lives[0]?.received()
-  supervisor.refuse('a', 'default', 'token revoked')
-  await time.rest()
+  supervisor.failAccount('a', 'default', 'token revoked')
+  await time.flush()
   assert.deepEqual(supervisor.health()['a'], { state: 'failed', reason: 'token revoked', receiving: false })
   lives[0]?.received()
   assert.equal(supervisor.accounts()[0]?.receiving, false, 'an adapter that is done with says nothing any more')
@@ -561,14 +561,14 @@ test('what is not connected receives nothing, however lately something came in',
 test('how the gateway behaves on an account may change without a new connection', async (t) => {
   const { supervisor, time, events } = supervise(t, [accountOf('a')], {})
   supervisor.start()
-  await time.rest()
+  await time.flush()
   const before = [...events]
-  await supervisor.apply([accountOf('a', { manner: { edits: 'rerun', replyTo: 'off', typing: false } })])
-  await time.rest()
+  await supervisor.apply([accountOf('a', { policy: { edits: 'rerun', replyTo: 'off', typing: false } })])
+  await time.flush()
   assert.deepEqual(events, before)
   await supervisor.apply([accountOf('a', { options: { mode: 'other' } })])
-  await time.rest()
+  await time.flush()
   assert.ok(events.includes('disconnect a'), 'its own options need one')
 })
 
-const off = { kind: 'off', reason: 'switched off in the config' } as const
+const disabledLog = { kind: 'off', reason: 'switched off in the config' } as const

@@ -6,12 +6,12 @@ import type { TestContext } from 'node:test'
 import { test } from 'node:test'
 import { isHermesError } from '../../src/lib/errors.ts'
 import type { PluginContext } from '../../src/plugins/contract.ts'
-import { type LoadingSetup, loaderWith } from './loading.ts'
+import { createTestLoader, type LoaderSetup } from './loader-support.ts'
 
 /** Loads one plugin whose context the test keeps. */
-async function contextOf(t: TestContext, setup: LoadingSetup = {}) {
+async function contextOf(t: TestContext, setup: LoaderSetup = {}) {
   let context: PluginContext | undefined
-  const loading = loaderWith(t, {
+  const loading = createTestLoader(t, {
     files: {
       'cat/mine/plugin.yaml': 'name: Mine\nversion: 2.1.0\nconfig_schema: {tone: {type: string, default: dry}}\n',
       'cat/mine/__init__.py': '',
@@ -23,17 +23,17 @@ async function contextOf(t: TestContext, setup: LoadingSetup = {}) {
   })
   await loading.loader.sync()
   assert.ok(context !== undefined)
-  loading.happened.length = 0
+  loading.registrationLog.length = 0
   return { ...loading, ctx: context }
 }
 
 const nothing = () => undefined
 
 test('it says who it is', async (t) => {
-  const { ctx, folder } = await contextOf(t)
+  const { ctx, directory } = await contextOf(t)
   assert.deepEqual(
     [ctx.pluginId, ctx.version, ctx.directory, ctx.config.get('tone')],
-    ['cat/mine', '2.1.0', `${folder}/cat/mine`, 'dry'],
+    ['cat/mine', '2.1.0', `${directory}/cat/mine`, 'dry'],
   )
   assert.deepEqual([ctx.hasPlugin('mine'), ctx.hasPlugin('cat/mine'), ctx.hasPlugin('other')], [true, true, false])
 })
@@ -41,11 +41,11 @@ test('it says who it is', async (t) => {
 test('its lines of the log bear its name', async (t) => {
   const { ctx, log } = await contextOf(t)
   ctx.log.info({ a: 1 }, 'hello')
-  assert.deepEqual((await log.line(/^hello$/)).fields, { plugin: 'cat/mine', a: 1 })
+  assert.deepEqual((await log.waitForLine(/^hello$/)).fields, { plugin: 'cat/mine', a: 1 })
 })
 
 test('everything that can be registered gives a handle that takes it away, once', async (t) => {
-  const { ctx, happened, loader } = await contextOf(t)
+  const { ctx, registrationLog, loader } = await contextOf(t)
   const handles = [
     ctx.registerGuardrail('g', 'tool', nothing),
     ctx.registerIntercept('i', 'tool_request', ({ args }) => args),
@@ -59,7 +59,7 @@ test('everything that can be registered gives a handle that takes it away, once'
     ctx.registerSystemPromptSection('p', 'text'),
     ctx.registerBackgroundDaemon('d', nothing, nothing),
   ]
-  const made = [...happened]
+  const made = [...registrationLog]
   assert.deepEqual(
     made.map((line) => line.replace(' of cat/mine', '')),
     [
@@ -77,16 +77,16 @@ test('everything that can be registered gives a handle that takes it away, once'
     ],
   )
   assert.equal(loader.list()[0]?.registered.length, handles.length)
-  happened.length = 0
+  registrationLog.length = 0
   for (const handle of handles) assert.deepEqual([handle.remove(), handle.remove()], [true, false], handle.name)
   assert.deepEqual(
-    happened,
+    registrationLog,
     made.map((line) => `-${line}`),
   )
   assert.deepEqual(loader.list()[0]?.registered, [])
-  happened.length = 0
+  registrationLog.length = 0
   await loader.stop()
-  assert.deepEqual(happened, ['daemons of cat/mine stopped'])
+  assert.deepEqual(registrationLog, ['daemons of cat/mine stopped'])
 })
 
 test('only a platform registers a platform', async (t) => {
@@ -102,8 +102,8 @@ test('requests go out with its name, and are refused once it is unloaded', async
   const asked: unknown[] = []
   const { ctx, loader } = await contextOf(t, {
     services: {
-      inject: async (...call) => asked.push(call) > 0,
-      runTool: async (...call) => `call ${asked.push(call)}`,
+      injectMessage: async (...call) => asked.push(call) > 0,
+      dispatchTool: async (...call) => `call ${asked.push(call)}`,
     },
   })
   assert.equal((await ctx.llm.complete('hi')).text, 'answer to hi')

@@ -6,12 +6,12 @@ import { test } from 'node:test'
 import { isHermesError } from '../../src/lib/errors.ts'
 import { createDaemons, type Daemons } from '../../src/plugins/daemons/daemons.ts'
 import { createRecordingLog, type RecordingLog } from '../hosts/support.ts'
-import { type StoppedTime, stopTime } from '../platforms/stopped-time.ts'
-import { never } from './support.ts'
+import { createVirtualTime, type VirtualTime } from '../platforms/virtual-time.ts'
+import { neverSettles } from './support.ts'
 
 interface DaemonsUnderTest {
   readonly daemons: Daemons
-  readonly time: StoppedTime
+  readonly time: VirtualTime
   readonly log: RecordingLog
   /** What daemons have done, in its order. */
   readonly done: string[]
@@ -21,10 +21,10 @@ interface DaemonsUnderTest {
 }
 
 function daemonsUnderTest(): DaemonsUnderTest {
-  const time = stopTime()
+  const time = createVirtualTime()
   const log = createRecordingLog()
   const done: string[] = []
-  const daemons = createDaemons({ log, clock: time.clock, pause: time.pause, random: () => 1 })
+  const daemons = createDaemons({ log, clock: time.clock, sleep: time.sleep, random: () => 1 })
   return {
     daemons,
     time,
@@ -43,13 +43,13 @@ function daemonsUnderTest(): DaemonsUnderTest {
 
 test('daemons start in the order of registration, each when the one before is up, and stop in reverse', async () => {
   const { daemons, time, done, add, stateOf } = daemonsUnderTest()
-  add('one', { startup: () => time.pause(100), shutdown: () => time.pause(100) })
+  add('one', { startup: () => time.sleep(100), shutdown: () => time.sleep(100) })
   add('two')
   add('three')
   assert.deepEqual(done, [])
   assert.equal(stateOf('one'), 'waiting')
   const started = daemons.start()
-  await time.rest()
+  await time.flush()
   assert.deepEqual(done, ['start one'])
   assert.equal(stateOf('one'), 'starting')
   await time.advance(100)
@@ -107,11 +107,11 @@ test('a daemon that cannot start is tried again, later each time, and holds up n
     [status?.owner, status?.state, status?.restarts, status?.lastError?.text],
     ['demo', 'restarting', 1, 'no port'],
   )
-  assert.deepEqual(time.waiting(), [2_000])
+  assert.deepEqual(time.pendingMs(), [2_000])
   await time.advance(2_000)
-  assert.deepEqual(time.waiting(), [4_000])
+  assert.deepEqual(time.pendingMs(), [4_000])
   await time.advance(4_000)
-  assert.deepEqual(time.waiting(), [8_000])
+  assert.deepEqual(time.pendingMs(), [8_000])
   broken = false
   await time.advance(8_000)
   assert.deepEqual(done, ['start one', 'start one', 'start one'])
@@ -134,7 +134,7 @@ test('a periodic task runs from the end of one run to the beginning of the next'
         intervalMs: 1_000,
         async run() {
           done.push(`begin ${time.clock() - 1_000_000}`)
-          await time.pause(300)
+          await time.sleep(300)
           done.push(`end ${time.clock() - 1_000_000}`)
         },
       },
@@ -162,7 +162,7 @@ test('a task that runs at the start runs at once, after the startup', async () =
     },
   )
   await daemons.start()
-  await time.rest()
+  await time.flush()
   assert.deepEqual(done, ['start', 'run'])
   await daemons.stop()
 })
@@ -189,16 +189,16 @@ test('a daemon whose task fails is stopped and started again; once it went well 
   await daemons.start()
   await time.advance(1_000)
   assert.deepEqual(done.splice(0), ['start', 'run', 'stop'])
-  assert.deepEqual(time.waiting(), [2_000])
+  assert.deepEqual(time.pendingMs(), [2_000])
   await time.advance(3_000)
   assert.deepEqual(done.splice(0), ['start', 'run', 'stop'])
-  assert.deepEqual(time.waiting(), [4_000])
+  assert.deepEqual(time.pendingMs(), [4_000])
   broken = false
   await time.advance(5_000)
   assert.deepEqual(done.splice(0), ['start', 'run'])
   broken = true
   await time.advance(1_000)
-  assert.deepEqual(time.waiting(), [2_000])
+  assert.deepEqual(time.pendingMs(), [2_000])
   assert.equal(daemons.status()[0]?.restarts, 3)
   await daemons.stop()
 })
@@ -206,7 +206,7 @@ test('a daemon whose task fails is stopped and started again; once it went well 
 test('a daemon that does not stop is not waited for beyond its time', async () => {
   const { daemons, time, done, log, add } = daemonsUnderTest()
   add('one')
-  daemons.register('demo', 'stubborn', () => null, never, { shutdownTimeoutMs: 700 })
+  daemons.register('demo', 'stubborn', () => null, neverSettles, { shutdownTimeoutMs: 700 })
   await daemons.start()
   const stopped = daemons.stop()
   await time.advance(699)
@@ -234,7 +234,7 @@ test('a task that ignores the end still leaves its daemon the time to shut down'
           signal.addEventListener('abort', () => {
             aborted = true
           })
-          return never()
+          return neverSettles()
         },
       },
     },
@@ -268,7 +268,7 @@ test('a startup that never ends holds up the others for a bounded time; what it 
   await stopped
   assert.deepEqual(done.slice(2), ['stop two'])
   up()
-  await time.rest()
+  await time.flush()
   assert.deepEqual(done.slice(2), ['stop two', 'stop slow'])
 })
 
@@ -289,8 +289,8 @@ test('a shutdown that fails is told of and stops nobody else from stopping', asy
 test('a daemon that is registered while the gateway runs is started at once; taken away, it is stopped', async () => {
   const { daemons, time, done, add } = daemonsUnderTest()
   await daemons.start()
-  const registration = add('late', { shutdown: () => time.pause(100) })
-  await time.rest()
+  const registration = add('late', { shutdown: () => time.sleep(100) })
+  await time.flush()
   assert.deepEqual(done, ['start late'])
   registration.remove()
   assert.deepEqual(daemons.status(), [])

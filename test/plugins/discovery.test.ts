@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { discoverPlugins } from '../../src/plugins/discovery.ts'
 import { tempHome } from '../kit/temp-home.ts'
-import { type Files, plugin, writeFiles } from './loading.ts'
+import { type Files, pluginFiles, writeFiles } from './loader-support.ts'
 
 function found(t: TestContext, home: Files, bundled: Files = {}, prepare: (root: string) => void = () => undefined) {
   const root = tempHome(t)
@@ -18,19 +18,19 @@ function found(t: TestContext, home: Files, bundled: Files = {}, prepare: (root:
     { path: join(root, 'bundled'), origin: 'bundled' },
     { path: join(root, 'plugins'), origin: 'home' },
   ])
-  const reasons = Object.fromEntries(discovery.unusable.map(({ id, reason }) => [id, reason.replaceAll(root, '')]))
+  const reasons = Object.fromEntries(discovery.invalid.map(({ id, reason }) => [id, reason.replaceAll(root, '')]))
   return { plugins: discovery.plugins, ids: discovery.plugins.map(({ id }) => id), reasons }
 }
 
 test('a folder with a manifest is a plugin, and so is one a level deeper; everything else is left alone', (t) => {
   const { ids, reasons } = found(t, {
-    ...plugin('flat', ''),
-    ...plugin('observability/otel', ''),
-    ...plugin('too/deep/here', ''),
-    ...plugin('.hidden', ''),
-    ...plugin('__pycache__', ''),
-    ...plugin('node_modules/package', ''),
-    ...plugin('platforms/matrix', '', 'name: matrix\nkind: platform\n'),
+    ...pluginFiles('flat', ''),
+    ...pluginFiles('observability/otel', ''),
+    ...pluginFiles('too/deep/here', ''),
+    ...pluginFiles('.hidden', ''),
+    ...pluginFiles('__pycache__', ''),
+    ...pluginFiles('node_modules/package', ''),
+    ...pluginFiles('platforms/matrix', '', 'name: matrix\nkind: platform\n'),
     'notes/readme.md': 'nothing',
     'file.txt': 'nothing',
     'second/plugin.yml': 'name: second\n',
@@ -45,8 +45,8 @@ test('a folder with a manifest is a plugin, and so is one a level deeper; everyt
 test('a folder of the user takes the place of a bundled one of the same id, also when it cannot be used', (t) => {
   const { plugins, ids, reasons } = found(
     t,
-    { ...plugin('mine', ''), 'broken/plugin.yaml': 'name: [\n' },
-    { ...plugin('mine', ''), ...plugin('broken', ''), ...plugin('theirs', '') },
+    { ...pluginFiles('mine', ''), 'broken/plugin.yaml': 'name: [\n' },
+    { ...pluginFiles('mine', ''), ...pluginFiles('broken', ''), ...pluginFiles('theirs', '') },
   )
   assert.deepEqual(ids, ['mine', 'theirs'])
   assert.deepEqual(
@@ -69,15 +69,15 @@ test('what cannot be used is listed with the reason', (t) => {
       'bytes/index.js': '',
       'a platform/plugin.yaml': 'name: a\n',
       'a platform/index.js': '',
-      ...plugin('chat', '', 'name: chat\nkind: platform\n'),
-      ...plugin('open', ''),
+      ...pluginFiles('chat', '', 'name: chat\nkind: platform\n'),
+      ...pluginFiles('open', ''),
     },
     {},
     (root) => {
       writeFileSync(join(root, 'plugins/bytes/plugin.yaml'), new Uint8Array([0xff, 0xfe, 0x00]))
       mkdirSync(join(root, 'plugins/folder/plugin.yaml'), { recursive: true })
       chmodSync(join(root, 'plugins/open'), 0o777)
-      writeFiles(join(root, 'elsewhere'), plugin('code', ''))
+      writeFiles(join(root, 'elsewhere'), pluginFiles('code', ''))
       symlinkSync(join(root, 'elsewhere/code'), join(root, 'plugins/linked'))
       symlinkSync(join(root, 'elsewhere'), join(root, 'plugins/category'))
       symlinkSync(join(root, 'nowhere'), join(root, 'plugins/dangling'))
@@ -110,7 +110,7 @@ test('what cannot be used is listed with the reason', (t) => {
 test('folders that do not exist are no problem', () => {
   assert.deepEqual(discoverPlugins([{ path: '/nowhere/at/all', origin: 'home' }]), {
     plugins: [],
-    unusable: [],
+    invalid: [],
     warnings: [],
   })
 })

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { HomeLayout } from '../../src/lib/home.ts'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
-import { type Files, plugin, writeFiles } from './loading.ts'
+import { type Files, pluginFiles, writeFiles } from './loader-support.ts'
 
 interface Setup extends TestGatewayOptions {
   readonly plugins?: Readonly<Record<string, unknown>>
@@ -22,7 +22,7 @@ function withPlugins(t: TestContext, files: Files, setup: Setup = {}): Promise<T
 const nameSchema =
   '{ type: "object", properties: { name: { type: "string", description: "Whom" } }, required: ["name"] }'
 const greeter = (more = '') =>
-  plugin(
+  pluginFiles(
     'greeter',
     `ctx.registerTool({ name: 'greet', description: 'Greets somebody', parameters: ${nameSchema},
        run: ({ name }, { sessionId, signal, log }) => ({ hello: name, known: Boolean(sessionId && signal && log) }) });${more}`,
@@ -37,24 +37,24 @@ test('a tool of a plugin is offered as it describes itself, called with checked 
     ],
   })
   await gateway.say('greet')
-  await gateway.reply('Done')
+  await gateway.waitForReply('Done')
   const shown =
     '{"name":"greet","description":"Greets somebody","parameters":{"type":"object","properties":{"name":{"type":"string","description":"Whom"}},"required":["name"]}}'
-  assert.ok(JSON.stringify((await gateway.asked(0)).body).includes(shown))
-  assert.match(JSON.stringify((await gateway.asked(1)).body), /hello.{1,10}7.{1,20}known.{1,5}true/)
-  assert.match(JSON.stringify((await gateway.asked(2)).body), /Wrong arguments for greet/)
+  assert.ok(JSON.stringify((await gateway.modelRequest(0)).body).includes(shown))
+  assert.match(JSON.stringify((await gateway.modelRequest(1)).body), /hello.{1,10}7.{1,20}known.{1,5}true/)
+  assert.match(JSON.stringify((await gateway.modelRequest(2)).body), /Wrong arguments for greet/)
 })
 
 test('a tool takes the place of a built-in one only where that is allowed, and gives it back', async (t) => {
   const body = `ctx.registerTool({ name: 'todo', override: true, description: 'Mine', parameters: { type: 'object' }, run: () => 'mine' })`
-  const refused = await withPlugins(t, plugin('taker', body))
+  const refused = await withPlugins(t, pluginFiles('taker', body))
   const [report] = (await refused.current().plugins()).filter(({ id }) => id === 'taker')
   assert.match(report?.reason ?? '', /A tool of this name exists already\. \(todo, wanted by taker\)/)
 
   const entries = { taker: { allow_tool_override: true } }
-  const gateway = await withPlugins(t, plugin('taker', body), { plugins: { entries } })
+  const gateway = await withPlugins(t, pluginFiles('taker', body), { plugins: { entries } })
   const described = async (request: number) =>
-    /"name":"todo","description":"Mine"/.test(JSON.stringify((await gateway.asked(request)).body))
+    /"name":"todo","description":"Mine"/.test(JSON.stringify((await gateway.modelRequest(request)).body))
   await gateway.say('one')
   assert.equal(await described(0), true)
   gateway.configure({ plugins: { enabled: [], entries } })
@@ -66,34 +66,34 @@ test('a tool takes the place of a built-in one only where that is allowed, and g
 })
 
 test('a command is listed and run, known to hooks, and gone with its plugin', async (t) => {
-  const files = plugin(
+  const files = pluginFiles(
     'dice',
     `ctx.registerCommand({ name: '/Roll Dice', description: 'Rolls', argsHint: '[sides]',
        run: (args, { platform, userId }) => args === '' ? null : \`\${userId} on \${platform}: \${args}\` })`,
   )
   const gateway = await withPlugins(t, files)
   await gateway.say('/roll-dice 6', { user: 'ada' })
-  await gateway.reply('ada on fake: 6')
-  await gateway.event('command:roll-dice', { args: '6' })
+  await gateway.waitForReply('ada on fake: 6')
+  await gateway.waitForEvent('command:roll-dice', { args: '6' })
   await gateway.say('/help')
-  await gateway.reply(/\/roll-dice \[sides\]/)
+  await gateway.waitForReply(/\/roll-dice \[sides\]/)
   gateway.configure({ plugins: { enabled: ['dice'], disabled: ['dice'] } })
   await gateway.post('/api/plugins/reload', {})
   await gateway.say('/roll-dice 6', { user: 'ada' })
-  await gateway.reply('Unknown command `/roll-dice`')
+  await gateway.waitForReply('Unknown command `/roll-dice`')
 })
 
 test('no plugin takes the name of a command that is there', async (t) => {
   const gateway = await withPlugins(
     t,
-    plugin('thief', `ctx.registerCommand({ name: 'stop', description: '', run: () => '' })`),
+    pluginFiles('thief', `ctx.registerCommand({ name: 'stop', description: '', run: () => '' })`),
   )
   const { plugins } = gateway.current().status()
   assert.match(plugins[0]?.reason ?? '', /A slash command of this name exists already/)
 })
 
 test('hooks, middleware and parts of the system prompt change what the model is asked', async (t) => {
-  const files = plugin(
+  const files = pluginFiles(
     'writer',
     `ctx.registerSystemPromptSection('house', ({ platform }) => 'The house rules of ' + platform)
      ctx.registerHook('pre_llm_call', ({ user_message }) => ({ context: 'It rains. ' + user_message.length }))
@@ -102,15 +102,15 @@ test('hooks, middleware and parts of the system prompt change what the model is 
   )
   const gateway = await withPlugins(t, files, { replies: [{ text: 'quiet' }] })
   await gateway.say('hello')
-  await gateway.reply('QUIET')
-  const asked = JSON.stringify((await gateway.asked(0)).body)
+  await gateway.waitForReply('QUIET')
+  const asked = JSON.stringify((await gateway.modelRequest(0)).body)
   assert.match(asked, /The house rules of fake/)
   assert.match(asked, /hello\\n\\nIt rains\. 5/)
   assert.match(asked, /"user":"tagged"/)
 })
 
 test('a plugin asks the model itself, runs tools, keeps what it learns and reads its settings', async (t) => {
-  const files = plugin(
+  const files = pluginFiles(
     'asker',
     `ctx.registerCommand({ name: 'ask', description: '', async run(args) {
        const { text, model, usage } = await ctx.llm.complete([{ role: 'system', content: 'Be short' }, { role: 'user', content: args }], { maxOutputTokens: 9 })
@@ -125,8 +125,8 @@ test('a plugin asks the model itself, runs tools, keeps what it learns and reads
   const entries = { asker: { settings: { unit: 'inch' } } }
   const gateway = await withPlugins(t, files, { plugins: { entries }, replies: [{ text: 'Because.' }] })
   await gateway.say('/ask why')
-  await gateway.reply('Because. | test-model | string | dry | inch | last')
-  const { body } = await gateway.asked(0)
+  await gateway.waitForReply('Because. | test-model | string | dry | inch | last')
+  const { body } = await gateway.modelRequest(0)
   assert.deepEqual(body['messages'], [
     { role: 'system', content: 'Be short' },
     { role: 'user', content: 'why' },
@@ -135,18 +135,18 @@ test('a plugin asks the model itself, runs tools, keeps what it learns and reads
   const state: unknown = JSON.parse(readFileSync(join(gateway.home.root, 'plugin-state/asker.json'), 'utf8'))
   assert.match(JSON.stringify(state), /"total_tokens":\d+/)
   await gateway.say('/override')
-  await gateway.reply(/does not allow it\. \(plugins\.entries\.asker\.llm\.allow_model_override\)/)
+  await gateway.waitForReply(/does not allow it\. \(plugins\.entries\.asker\.llm\.allow_model_override\)/)
   await gateway.say('/nothing')
-  await gateway.reply(/was not run\. no_such_tool: There is no tool "no_such_tool"/)
+  await gateway.waitForReply(/was not run\. no_such_tool: There is no tool "no_such_tool"/)
 })
 
 test('what other plugins put around tools and models holds for a plugin that asks, too; one that asks for ever is stopped', async (t) => {
   const files = {
-    ...plugin(
+    ...pluginFiles(
       'a-guard',
       `ctx.registerGuardrail('no-writing', 'tool', ({ toolName }) => toolName === 'write_file' ? 'writing is closed' : null)`,
     ),
-    ...plugin(
+    ...pluginFiles(
       'b-asker',
       `ctx.registerCommand({ name: 'write', description: '', run: () => ctx.dispatchTool('write_file', { path: 'x', content: 'y' }) })
        ctx.registerMiddleware('llm_execution', async ({ next_call }) => { await ctx.llm.complete('and again'); return next_call() })
@@ -155,14 +155,14 @@ test('what other plugins put around tools and models holds for a plugin that ask
   }
   const gateway = await withPlugins(t, files)
   await gateway.say('/write')
-  await gateway.reply(/was not run\..*writing is closed/)
+  await gateway.waitForReply(/was not run\..*writing is closed/)
   await gateway.say('/forever')
-  await gateway.reply('once')
-  await gateway.logged('A plugin calls itself')
+  await gateway.waitForReply('once')
+  await gateway.waitForLog('A plugin calls itself')
 })
 
 test('a tool that a plugin runs within a turn belongs to its conversation; one that a command runs to the plugin alone', async (t) => {
-  const files = plugin(
+  const files = pluginFiles(
     'inner',
     `const nothing = { type: 'object' }
      ctx.registerTool({ name: 'where', description: 'x', parameters: nothing, run: (_args, { sessionId, turnId }) => [sessionId, turnId].join() })
@@ -176,28 +176,28 @@ test('a tool that a plugin runs within a turn belongs to its conversation; one t
   const replies = [{ toolCalls: [{ name: 'outer', arguments: {} }] }, { text: 'done' }]
   const gateway = await withPlugins(t, files, { replies })
   await gateway.say('where are you?')
-  await gateway.reply('done')
-  const asked = JSON.stringify((await gateway.asked(1)).body)
+  await gateway.waitForReply('done')
+  const asked = JSON.stringify((await gateway.modelRequest(1)).body)
   assert.match(asked, /hooks, too/)
   assert.match(asked, /"the same"/)
   await gateway.say('/where')
-  await gateway.reply('plugin:inner')
+  await gateway.waitForReply('plugin:inner')
 })
 
 test('what a plugin asks the model within a turn ends with the stop of the turn', async (t) => {
-  const files = plugin(
+  const files = pluginFiles(
     'asker',
     `ctx.registerHook('pre_llm_call', () => ctx.llm.complete('first').then(({ text }) => text, () => { ctx.log.info({}, 'called off') }))`,
   )
   const gateway = await withPlugins(t, files, { replies: [{ text: 'one two three', hang: 'stream', hangAfter: 2 }] })
   await gateway.say('hello')
-  await gateway.asked(0)
+  await gateway.modelRequest(0)
   await gateway.say('/stop')
-  await gateway.logged('called off')
+  await gateway.waitForLog('called off')
 })
 
 test('a plugin that runs a tool whenever a tool has run is stopped, too', async (t) => {
-  const files = plugin(
+  const files = pluginFiles(
     'echo',
     `let ran = 0
      ctx.registerTool({ name: 'ping', description: 'pings', parameters: { type: 'object' }, run: () => 'pong ' + ++ran })
@@ -209,13 +209,13 @@ test('a plugin that runs a tool whenever a tool has run is stopped, too', async 
   )
   const gateway = await withPlugins(t, files)
   await gateway.say('/ping')
-  await gateway.reply('pong 1')
-  await gateway.logged('A plugin calls itself')
+  await gateway.waitForReply('pong 1')
+  await gateway.waitForLog('A plugin calls itself')
   assert.doesNotMatch(gateway.log.join(''), /nobody stops this/)
 })
 
 test('a message is handed in only where that is allowed, and only into a conversation that exists', async (t) => {
-  const files = plugin(
+  const files = pluginFiles(
     'knocker',
     `ctx.registerCommand({ name: 'knock', description: '', async run(args, { sessionKey }) {
        return String(await ctx.injectMessage(args, { sessionKey })) + ' ' + String(await ctx.injectMessage('x', { sessionKey: 'nowhere' }))
@@ -223,7 +223,7 @@ test('a message is handed in only where that is allowed, and only into a convers
   )
   const forbidden = await withPlugins(t, files)
   await forbidden.say('/knock anybody?')
-  await forbidden.reply('false false')
+  await forbidden.waitForReply('false false')
 
   const entries = { knocker: { allow_gateway_injection: true } }
   const gateway = await withPlugins(t, files, {
@@ -231,14 +231,14 @@ test('a message is handed in only where that is allowed, and only into a convers
     model: ({ body }) => ({ text: `Heard ${JSON.stringify(body['messages']).length > 0}` }),
   })
   await gateway.say('first')
-  await gateway.reply('Heard true')
+  await gateway.waitForReply('Heard true')
   await gateway.say('/knock /stop it')
-  await gateway.reply('true false')
-  assert.match(JSON.stringify((await gateway.asked(1)).body), /\/stop it/)
+  await gateway.waitForReply('true false')
+  assert.match(JSON.stringify((await gateway.modelRequest(1)).body), /\/stop it/)
 })
 
 test('what is no text is not handed in, and a tool without arguments gets none', async (t) => {
-  const files = plugin(
+  const files = pluginFiles(
     'odd',
     `ctx.registerTool({ name: 'ping', description: 'pings', parameters: { type: 'object' }, run: (args) => 'pong ' + JSON.stringify(args) })
      ctx.registerCommand({ name: 'odd', description: '', async run(args, { sessionKey }) {
@@ -252,12 +252,12 @@ test('what is no text is not handed in, and a tool without arguments gets none',
   )
   const gateway = await withPlugins(t, files, { plugins: { entries: { odd: { allow_gateway_injection: true } } } })
   await gateway.say('first')
-  await gateway.reply('first')
+  await gateway.waitForReply('first')
   await gateway.say('/odd')
   const bad = 'plugins/bad-request'
-  await gateway.reply(`${bad} ${bad} ${bad} ${bad} pong {} pong {} ${bad} ${bad} ${bad}`)
+  await gateway.waitForReply(`${bad} ${bad} ${bad} ${bad} pong {} pong {} ${bad} ${bad} ${bad}`)
   await gateway.say('hello')
-  await gateway.reply('hello')
+  await gateway.waitForReply('hello')
 })
 
 test('with HERMES_SAFE_MODE no plugin is loaded, and the status says so', async (t) => {
@@ -272,18 +272,18 @@ test('with HERMES_SAFE_MODE no plugin is loaded, and the status says so', async 
 test('a plugin that is enabled while the gateway runs is loaded by writing the configuration, and by nothing else', async (t) => {
   const gateway = await withPlugins(t, greeter(), { plugins: { enabled: [] } })
   gateway.configure({ plugins: { enabled: ['greeter'] } })
-  await gateway.logged('plugin greeter loaded')
+  await gateway.waitForLog('plugin greeter loaded')
   gateway.configure({ plugins: { enabled: [] } })
-  await gateway.logged('plugin greeter unloaded')
+  await gateway.waitForLog('plugin greeter unloaded')
 })
 
 test('daemons run with the gateway, and end with their plugin', async (t) => {
-  const files = plugin(
+  const files = pluginFiles(
     'ticker',
     `ctx.registerBackgroundDaemon('tick', () => ctx.log.info({}, 'tick is up'), () => ctx.log.info({}, 'tick is down'))`,
   )
   const gateway = await withPlugins(t, files)
-  await gateway.logged('tick is up')
+  await gateway.waitForLog('tick is up')
   const { daemons } = gateway.current().status()
   assert.deepEqual(
     daemons.map(({ name, owner }) => ({ name, owner })),
@@ -291,14 +291,14 @@ test('daemons run with the gateway, and end with their plugin', async (t) => {
   )
   gateway.configure({ plugins: { enabled: [] } })
   await gateway.post('/api/plugins/reload', {})
-  await gateway.logged('tick is down')
+  await gateway.waitForLog('tick is down')
   assert.deepEqual(gateway.current().status().daemons, [])
 })
 
 test('the status and the log name no secret that a plugin threw', async (t) => {
   const gateway = await withPlugins(
     t,
-    plugin('leaky', `throw new Error('no answer for ' + ctx.config.get('api_key'))`),
+    pluginFiles('leaky', `throw new Error('no answer for ' + ctx.config.get('api_key'))`),
     {
       plugins: { entries: { leaky: { settings: { api_key: 'sk-very-secret-key-0123456789' } } } },
     },
@@ -311,10 +311,10 @@ test('the status and the log name no secret that a plugin threw', async (t) => {
 test('events that were too many for an observer are counted, and the status tells of them', async (t) => {
   const body = `ctx.registerSubscriber('slow', () => {})
     ctx.registerMiddleware('llm_request', ({ scope }) => { for (let i = 0; i < 40_000; i++) scope.mark('tick') })`
-  const gateway = await withPlugins(t, plugin('ticker', body))
+  const gateway = await withPlugins(t, pluginFiles('ticker', body))
   const degraded = async () => Object(await (await gateway.http('/api/status')).json()).degraded
   assert.deepEqual(await degraded(), [])
   await gateway.say('hello')
-  await gateway.reply('You said: hello')
+  await gateway.waitForReply('You said: hello')
   assert.match(String(await degraded()), /^[1-9]\d* events of model and tool calls were dropped: an observer/)
 })

@@ -3,25 +3,25 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createObserver, type Firing } from '../../src/plugins/firing.ts'
-import { loaderWith, plugin } from './loading.ts'
+import { type CallbackTrace, createCallbackObserver } from '../../src/plugins/callback-trace.ts'
+import { createTestLoader, pluginFiles } from './loader-support.ts'
 
 const hook = `ctx.registerHook('pre_tool_call', () => undefined)`
 
 test('nothing is loaded that nobody has asked for, and what is disabled is not loaded by any name', async (t) => {
-  const files = { ...plugin('one', hook), ...plugin('cat/two', hook), ...plugin('cat/three', hook) }
-  const loading = loaderWith(t, { files, plugins: { enabled: ['two', 'cat/three'], disabled: 'three' } })
+  const files = { ...pluginFiles('one', hook), ...pluginFiles('cat/two', hook), ...pluginFiles('cat/three', hook) }
+  const loading = createTestLoader(t, { files, plugins: { enabled: ['two', 'cat/three'], disabled: 'three' } })
   await loading.loader.sync()
   const states = loading.loader.list().map(({ id, state }) => `${id} ${state}`)
   assert.deepEqual(states, ['cat/three disabled', 'cat/two loaded', 'one off'])
-  assert.deepEqual(loading.happened, ['hook pre_tool_call of cat/two'])
-  assert.deepEqual(loading.loader.troubles(), [])
+  assert.deepEqual(loading.registrationLog, ['hook pre_tool_call of cat/two'])
+  assert.deepEqual(loading.loader.failures(), [])
 })
 
 test('who names an id means that plugin alone, not the one of another folder with the same name', async (t) => {
-  const loading = loaderWith(t, {
-    files: plugin('obs/otel', hook),
-    bundled: plugin('otel', hook),
+  const loading = createTestLoader(t, {
+    files: pluginFiles('obs/otel', hook),
+    bundled: pluginFiles('otel', hook),
     plugins: { enabled: ['otel'] },
   })
   await loading.loader.sync()
@@ -32,17 +32,20 @@ test('who names an id means that plugin alone, not the one of another folder wit
 })
 
 test('a provider of memory is enabled by being chosen', async (t) => {
-  const files = plugin('memory/notes', `ctx.registerMemoryProvider({ name: 'notes' })`)
-  const loading = loaderWith(t, { files, plugins: {}, memory: { provider: 'notes' } })
+  const files = pluginFiles('memory/notes', `ctx.registerMemoryProvider({ name: 'notes' })`)
+  const loading = createTestLoader(t, { files, plugins: {}, memory: { provider: 'notes' } })
   await loading.loader.sync()
   assert.equal(loading.report('memory/notes').state, 'loaded')
   assert.equal(loading.report('memory/notes').kind, 'exclusive')
 })
 
 test('what is asked for and not there is told, with what may have been meant', async (t) => {
-  const loading = loaderWith(t, { files: plugin('obs/metrics', ''), plugins: { enabled: ['metrcs', 'nowhere'] } })
+  const loading = createTestLoader(t, {
+    files: pluginFiles('obs/metrics', ''),
+    plugins: { enabled: ['metrcs', 'nowhere'] },
+  })
   await loading.loader.sync()
-  assert.deepEqual(loading.loader.troubles(), [
+  assert.deepEqual(loading.loader.failures(), [
     {
       id: 'metrcs',
       state: 'missing',
@@ -53,14 +56,14 @@ test('what is asked for and not there is told, with what may have been meant', a
 })
 
 test('a plugin that fails leaves nothing behind, says why and where, and harms no other', async (t) => {
-  const loading = loaderWith(t, {
+  const loading = createTestLoader(t, {
     files: {
-      ...plugin('a-good', hook),
-      ...plugin(
+      ...pluginFiles('a-good', hook),
+      ...pluginFiles(
         'b-throws',
         `${hook}; ctx.registerTool({ name: 'x', description: '', parameters: {}, run() {} })\nthrow new Error('no luck')`,
       ),
-      ...plugin('c-syntax', 'this is no program'),
+      ...pluginFiles('c-syntax', 'this is no program'),
       'd-nothing/plugin.yaml': 'name: d\n',
       'd-nothing/index.js': 'export const other = 1',
       'e-import/plugin.yaml': 'name: e\n',
@@ -68,12 +71,12 @@ test('a plugin that fails leaves nothing behind, says why and where, and harms n
       'f-invalid/plugin.yaml': 'name: []\n',
       'g-python/plugin.yaml': 'name: g\n',
       'g-python/__init__.py': '',
-      ...plugin('h-good', hook),
-      ...plugin('i-unhandled', `ctx.registerHook('pre_tool_call', undefined)`),
+      ...pluginFiles('h-good', hook),
+      ...pluginFiles('i-unhandled', `ctx.registerHook('pre_tool_call', undefined)`),
     },
   })
   await loading.loader.sync()
-  const reason = (id: string) => loading.report(id).reason.replaceAll(loading.folder, '')
+  const reason = (id: string) => loading.report(id).reason.replaceAll(loading.directory, '')
   assert.equal(reason('b-throws'), '/b-throws/index.js:2: no luck')
   assert.match(reason('c-syntax'), /^\/c-syntax\/index\.js:1: Unexpected/)
   assert.equal(reason('d-nothing'), '/d-nothing/index.js: expected a function register, found none')
@@ -88,9 +91,9 @@ test('a plugin that fails leaves nothing behind, says why and where, and harms n
   )
   assert.equal(states.failed?.length, 6)
   assert.equal(states.invalid?.length, 1)
-  assert.equal(loading.loader.troubles().length, 7)
+  assert.equal(loading.loader.failures().length, 7)
   assert.deepEqual(
-    loading.happened.filter((line) => line.includes('b-throws')),
+    loading.registrationLog.filter((line) => line.includes('b-throws')),
     [
       'hook pre_tool_call of b-throws',
       'tool x of b-throws',
@@ -112,10 +115,10 @@ test('whatever register throws, the plugins after it are loaded', async (t) => {
   ]
   const files = Object.assign(
     {},
-    ...thrown.map((what, index) => plugin(`throws-${index}`, `throw ${what}`)),
-    plugin('z-good', hook),
+    ...thrown.map((what, index) => pluginFiles(`throws-${index}`, `throw ${what}`)),
+    pluginFiles('z-good', hook),
   )
-  const loading = loaderWith(t, { files })
+  const loading = createTestLoader(t, { files })
   await loading.loader.sync()
   assert.equal(loading.report('z-good').state, 'loaded')
   for (const index of thrown.keys()) assert.match(loading.report(`throws-${index}`).reason, /.+: .+/)
@@ -128,9 +131,9 @@ test('register may be the default export, or a part of it', async (t) => {
     'b/plugin.yaml': 'name: b\n',
     'b/index.ts': `import type { Register } from '#sdk'\nconst register: Register = (ctx) => { ${hook} }\nexport default { register }`,
   }
-  const loading = loaderWith(t, { files })
+  const loading = createTestLoader(t, { files })
   await loading.loader.sync()
-  assert.deepEqual(loading.happened, ['hook pre_tool_call of a', 'hook pre_tool_call of b'])
+  assert.deepEqual(loading.registrationLog, ['hook pre_tool_call of a', 'hook pre_tool_call of b'])
   assert.equal(loading.report('b').language, 'typescript')
 })
 
@@ -138,7 +141,7 @@ test('register that never ends is given up, and what it registers afterwards is 
   const body = `globalThis.laterRegistered = new Promise((resolve) => ctx.onUnload(() => setImmediate(() => {
     try { ctx.registerHook('pre_tool_call', () => undefined); resolve('taken') } catch (error) { resolve(error.code) }
   }))); await new Promise(() => undefined)`
-  const loading = loaderWith(t, { files: plugin('slow', body), registerMs: 20 })
+  const loading = createTestLoader(t, { files: pluginFiles('slow', body), registerTimeoutMs: 20 })
   await loading.loader.sync()
   assert.match(loading.report('slow').reason, /register did not end within 20 ms/)
   assert.equal(await Reflect.get(globalThis, 'laterRegistered'), 'plugins/unloaded')
@@ -147,13 +150,13 @@ test('register that never ends is given up, and what it registers afterwards is 
 
 test('a plugin waits for its variables, and for a Hermes that is new enough', async (t) => {
   const environment: Record<string, string> = { SET: 'x', EMPTY: '' }
-  const loading = loaderWith(t, {
+  const loading = createTestLoader(t, {
     files: {
-      ...plugin('env', hook, 'name: env\nrequires_env: [SET, EMPTY, UNSET]\n'),
-      ...plugin('new', hook, 'name: new\nrequires_hermes: ">=0.30"\n'),
-      ...plugin('odd', hook, 'name: odd\nrequires_hermes: soon\n'),
-      ...plugin('fits', hook, 'name: fits\nrequires_hermes: ">=0.19 <1"\n'),
-      ...plugin('model', hook, 'name: model\nkind: model-provider\n'),
+      ...pluginFiles('env', hook, 'name: env\nrequires_env: [SET, EMPTY, UNSET]\n'),
+      ...pluginFiles('new', hook, 'name: new\nrequires_hermes: ">=0.30"\n'),
+      ...pluginFiles('odd', hook, 'name: odd\nrequires_hermes: soon\n'),
+      ...pluginFiles('fits', hook, 'name: fits\nrequires_hermes: ">=0.19 <1"\n'),
+      ...pluginFiles('model', hook, 'name: model\nkind: model-provider\n'),
     },
     environment,
   })
@@ -162,24 +165,28 @@ test('a plugin waits for its variables, and for a Hermes that is new enough', as
   assert.equal(loading.report('new').reason, 'it requires Hermes >=0.30; this gateway implements 0.21.3')
   assert.match(loading.report('odd').reason, /requires_hermes: soon is no range of versions/)
   assert.match(loading.report('model').reason, /model-provider cannot be used here/)
-  assert.deepEqual(loading.happened, ['hook pre_tool_call of fits'])
+  assert.deepEqual(loading.registrationLog, ['hook pre_tool_call of fits'])
   Object.assign(environment, { EMPTY: 'y', UNSET: 'z' })
   await loading.loader.sync()
   assert.equal(loading.report('env').state, 'loaded')
 })
 
 test('plugins are loaded after those they require, and say what they lack', async (t) => {
-  const loading = loaderWith(t, {
+  const loading = createTestLoader(t, {
     files: {
-      ...plugin('a', hook, 'name: a\nversion: 1.4.0\nrequires_plugins: [c]\n'),
-      ...plugin('b', hook, "name: b\nrequires_plugins: [{id: a, version_range: '>=2'}, gone, off]\n"),
-      ...plugin('c', `if (ctx.hasPlugin('a')) throw new Error('too early'); ${hook}`),
-      ...plugin('off', ''),
+      ...pluginFiles('a', hook, 'name: a\nversion: 1.4.0\nrequires_plugins: [c]\n'),
+      ...pluginFiles('b', hook, "name: b\nrequires_plugins: [{id: a, version_range: '>=2'}, gone, off]\n"),
+      ...pluginFiles('c', `if (ctx.hasPlugin('a')) throw new Error('too early'); ${hook}`),
+      ...pluginFiles('off', ''),
     },
     plugins: { enabled: ['a', 'b', 'c'] },
   })
   await loading.loader.sync()
-  assert.deepEqual(loading.happened, ['hook pre_tool_call of c', 'hook pre_tool_call of a', 'hook pre_tool_call of b'])
+  assert.deepEqual(loading.registrationLog, [
+    'hook pre_tool_call of c',
+    'hook pre_tool_call of a',
+    'hook pre_tool_call of b',
+  ])
   assert.deepEqual(loading.report('b').warnings, [
     'it requires a >=2, and 1.4.0 is there',
     'it requires the plugin gone, which is not enabled',
@@ -190,20 +197,20 @@ test('plugins are loaded after those they require, and say what they lack', asyn
 
 test('plugins that require each other are loaded all the same, with a warning', async (t) => {
   const files = {
-    ...plugin('b', hook, 'name: b\nrequires_plugins: a\n'),
-    ...plugin('a', hook, 'name: a\nrequires_plugins: b\n'),
+    ...pluginFiles('b', hook, 'name: b\nrequires_plugins: a\n'),
+    ...pluginFiles('a', hook, 'name: a\nrequires_plugins: b\n'),
   }
-  const loading = loaderWith(t, { files })
+  const loading = createTestLoader(t, { files })
   await loading.loader.sync()
-  assert.deepEqual(loading.happened, ['hook pre_tool_call of a', 'hook pre_tool_call of b'])
+  assert.deepEqual(loading.registrationLog, ['hook pre_tool_call of a', 'hook pre_tool_call of b'])
   assert.deepEqual(loading.report('a').warnings, ['a, b require each other; they are loaded by their names'])
 })
 
 test('stopping takes everything back in reverse order, having said goodbye first', async (t) => {
-  const loading = loaderWith(t, {
+  const loading = createTestLoader(t, {
     files: {
-      ...plugin('a', `${hook}; ctx.registerMiddleware('tool_request', () => null)`),
-      ...plugin(
+      ...pluginFiles('a', `${hook}; ctx.registerMiddleware('tool_request', () => null)`),
+      ...pluginFiles(
         'b',
         `ctx.onUnload(() => ctx.log.info({}, 'first')); ctx.onUnload(() => { ctx.log.info({}, 'second'); throw new Error('oh') })
          ctx.registerCommand({ name: 'x', description: '', run: () => '' })
@@ -212,10 +219,10 @@ test('stopping takes everything back in reverse order, having said goodbye first
     },
   })
   await loading.loader.sync()
-  loading.happened.length = 0
+  loading.registrationLog.length = 0
   await loading.loader.stop()
   await loading.loader.stop()
-  assert.deepEqual(loading.happened, [
+  assert.deepEqual(loading.registrationLog, [
     '-daemon d of b',
     '-command x of b',
     'daemons of b stopped',
@@ -230,33 +237,37 @@ test('stopping takes everything back in reverse order, having said goodbye first
 })
 
 test('a change of the configuration loads what is new and unloads what is gone; the others stay as they are', async (t) => {
-  const files = { ...plugin('a', hook), ...plugin('b', hook), ...plugin('c', hook) }
-  const loading = loaderWith(t, { files, plugins: { enabled: ['a', 'b'] } })
+  const files = { ...pluginFiles('a', hook), ...pluginFiles('b', hook), ...pluginFiles('c', hook) }
+  const loading = createTestLoader(t, { files, plugins: { enabled: ['a', 'b'] } })
   await loading.loader.sync()
-  loading.happened.length = 0
+  loading.registrationLog.length = 0
   loading.configure({ enabled: ['b', 'c'] })
   await Promise.all([loading.loader.sync(), loading.loader.sync()])
-  assert.deepEqual(loading.happened, ['-hook pre_tool_call of a', 'daemons of a stopped', 'hook pre_tool_call of c'])
+  assert.deepEqual(loading.registrationLog, [
+    '-hook pre_tool_call of a',
+    'daemons of a stopped',
+    'hook pre_tool_call of c',
+  ])
   loading.configure({ enabled: ['b', 'c', 'a'] })
   await loading.loader.sync()
-  assert.equal(loading.happened.at(-1), 'hook pre_tool_call of a')
+  assert.equal(loading.registrationLog.at(-1), 'hook pre_tool_call of a')
 })
 
 test('a plugin that failed is tried again with the next change, also where the runtime would not import it twice', async (t) => {
-  const loading = loaderWith(t, { files: plugin('mended', 'still wrong') })
+  const loading = createTestLoader(t, { files: pluginFiles('mended', 'still wrong') })
   await loading.loader.sync()
   assert.equal(loading.report('mended').state, 'failed')
-  loading.write(plugin('mended', hook))
+  loading.write(pluginFiles('mended', hook))
   await loading.loader.sync()
   assert.deepEqual([loading.report('mended').state, loading.report('mended').reason], ['loaded', ''])
 })
 
 test('a plugin whose register failed runs as it was mended, once it is', async (t) => {
-  const loading = loaderWith(t, { files: plugin('mended', `throw new Error('not yet')`) })
+  const loading = createTestLoader(t, { files: pluginFiles('mended', `throw new Error('not yet')`) })
   await loading.loader.sync()
   await loading.loader.sync()
   assert.match(loading.report('mended').reason, /not yet/)
-  loading.write(plugin('mended', hook))
+  loading.write(pluginFiles('mended', hook))
   await loading.loader.sync()
   const { state, reason, warnings } = loading.report('mended')
   assert.deepEqual([state, reason, warnings], ['loaded', '', []])
@@ -265,14 +276,17 @@ test('a plugin whose register failed runs as it was mended, once it is', async (
 test('what took long to fail holds nobody up again before its file has changed or it was off', async (t) => {
   let now = 0
   const calls: string[] = []
-  const slow = plugin('slow', `ctx.log.info({}, 'tried'); await ctx.llm.complete('wait'); throw new Error('at last')`)
+  const slow = pluginFiles(
+    'slow',
+    `ctx.log.info({}, 'tried'); await ctx.llm.complete('wait'); throw new Error('at last')`,
+  )
   const complete = async () => {
     now += 6_000
     calls.push('waited')
     return { text: '', model: '', usage: {} }
   }
-  const options = { files: { ...slow, ...plugin('z', hook) }, clock: () => now, services: { complete } }
-  const loading = loaderWith(t, { ...options, plugins: { enabled: ['slow'] } })
+  const options = { files: { ...slow, ...pluginFiles('z', hook) }, clock: () => now, services: { complete } }
+  const loading = createTestLoader(t, { ...options, plugins: { enabled: ['slow'] } })
   await loading.loader.sync()
   loading.configure({ enabled: ['slow', 'z'] })
   await loading.loader.sync()
@@ -283,17 +297,17 @@ test('what took long to fail holds nobody up again before its file has changed o
   loading.configure({ enabled: ['slow', 'z'] })
   await loading.loader.sync()
   assert.equal(calls.length, 2)
-  loading.write(plugin('slow', hook))
+  loading.write(pluginFiles('slow', hook))
   await loading.loader.sync()
   assert.equal(loading.report('slow').state, 'loaded')
 })
 
 test('code that was changed after it was imported is said to count after a restart', async (t) => {
-  const loading = loaderWith(t, { files: plugin('old', hook) })
+  const loading = createTestLoader(t, { files: pluginFiles('old', hook) })
   await loading.loader.sync()
   loading.configure({})
   await loading.loader.sync()
-  loading.write(plugin('old', `${hook}; ${hook}`))
+  loading.write(pluginFiles('old', `${hook}; ${hook}`))
   loading.configure({ enabled: ['old'] })
   await loading.loader.sync()
   assert.match(loading.report('old').warnings.join(), /the new one counts after a restart/)
@@ -301,7 +315,7 @@ test('code that was changed after it was imported is said to count after a resta
 })
 
 test('a plugin in Python is handed to whoever can run it, with the same context', async (t) => {
-  const loading = loaderWith(t, {
+  const loading = createTestLoader(t, {
     files: { 'snake/plugin.yaml': 'name: snake\n', 'snake/__init__.py': '' },
     loadPython: async ({ entryFile }, ctx) => {
       assert.match(entryFile, /snake\/__init__\.py$/)
@@ -314,16 +328,16 @@ test('a plugin in Python is handed to whoever can run it, with the same context'
 })
 
 test('every call of a callback can be watched, with its time and its error, and does what it does otherwise', async (t) => {
-  const firings: Firing[] = []
+  const firings: CallbackTrace[] = []
   let now = 0
-  const loading = loaderWith(t, {
-    files: plugin(
+  const loading = createTestLoader(t, {
+    files: pluginFiles(
       'busy',
       `ctx.registerHook('pre_llm_call', ({ text }) => text)
        ctx.registerCommand({ name: 'sum', description: '', total: 2, async run(args) { return String(Number(args) + this.total) } })
        ctx.registerMiddleware('tool_request', () => { throw new Error('broken') })`,
     ),
-    observe: createObserver(
+    observe: createCallbackObserver(
       (firing) => firings.push(firing),
       () => now++,
     ),

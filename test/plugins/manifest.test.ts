@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parsePluginManifest } from '../../src/plugins/manifest.ts'
 
-const rules = { folder: 'mine' }
+const rules = { directoryName: 'mine' }
 
 test('a manifest with every field of the contract is understood', () => {
   const check = parsePluginManifest(
@@ -63,7 +63,7 @@ test('every problem is told at once, with file, line and column', () => {
     'name: [x]\nversion: {}\nkind: strange\nrequires_env: ["no good"]\nrequires_plugins: [{version_range: 1}]\n'
   const check = parsePluginManifest(text, '/p/plugin.yaml', rules)
   assert.ok(!check.ok)
-  assert.deepEqual(check.problems, [
+  assert.deepEqual(check.issues, [
     '/p/plugin.yaml:1:7: name: expected a text, found a list',
     '/p/plugin.yaml:2:10: version: expected a version, for example 1.0.0, found a mapping',
     '/p/plugin.yaml:3:7: kind: expected standalone, backend, exclusive, platform, model-provider, found "strange"',
@@ -85,7 +85,7 @@ d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*
   for (const text of [bomb, '['.repeat(50_000)]) {
     const check = parsePluginManifest(text, 'plugin.yaml', rules)
     assert.ok(!check.ok)
-    assert.match(check.problems.join(), /aliases unfold|nested deeper/)
+    assert.match(check.issues.join(), /aliases unfold|nested deeper/)
   }
 })
 

@@ -7,10 +7,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { suite, type TestContext, test } from 'node:test'
-import { gone, path, python, timeout, withoutPython } from '../hosts/support.ts'
+import { path, python, timeout, waitForExit, withoutPython } from '../hosts/support.ts'
 import { startTestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
-import { type Files, writeFiles } from './loading.ts'
-import { snake } from './python-support.ts'
+import { type Files, writeFiles } from './loader-support.ts'
+import { pythonPluginFiles } from './python-support.ts'
 
 const options = { skip: withoutPython, timeout }
 
@@ -46,7 +46,7 @@ def register(ctx):
 `
     const { gateway, report } = await withPlugins(
       t,
-      snake('sky', text),
+      pythonPluginFiles('sky', text),
       {},
       {
         replies: [
@@ -67,22 +67,22 @@ def register(ctx):
       { kind: 'hook', name: 'pre_tool_call' },
     ])
     await gateway.say('weather?')
-    await gateway.reply('Clear skies')
-    const asked = JSON.stringify((await gateway.asked(1)).body)
+    await gateway.waitForReply('Clear skies')
+    const asked = JSON.stringify((await gateway.modelRequest(1)).body)
     assert.match(asked, /\\"city\\": \\"Oslo\\", \\"sky\\": \\"clear\\"/)
     assert.match(asked, /Not today\./)
     await gateway.say('/pid now')
-    const { text: reply } = await gateway.reply(/^pid \d+ now$/)
+    const { text: reply } = await gateway.waitForReply(/^pid \d+ now$/)
     const pid = Number(reply.split(' ')[1])
 
     gateway.configure({ plugins: { enabled: [] } })
-    await gateway.logged('plugin sky unloaded')
-    await gone(pid)
+    await gateway.waitForLog('plugin sky unloaded')
+    await waitForExit(pid)
     await gateway.say('/new', { chat: 'other' })
-    await gateway.reply('New conversation', 'other')
+    await gateway.waitForReply('New conversation', 'other')
     await gateway.say('weather?', { chat: 'other' })
-    await gateway.reply('I cannot tell', 'other')
-    assert.doesNotMatch(JSON.stringify((await gateway.asked(2)).body), /Tells the weather/)
+    await gateway.waitForReply('I cannot tell', 'other')
+    assert.doesNotMatch(JSON.stringify((await gateway.modelRequest(2)).body), /Tells the weather/)
   })
 
   test('sees all of the environment, or only what its manifest names', async (t) => {
@@ -94,7 +94,7 @@ def register(ctx):
 `
     const manifest = 'name: looker\nrequires_env: [MY_KEY]\noptional_env: [NOT_SET]\n'
     for (const env of ['all', 'declared']) {
-      const { gateway } = await withPlugins(t, snake('looker', text, manifest), { env })
+      const { gateway } = await withPlugins(t, pythonPluginFiles('looker', text, manifest), { env })
       const seen: Readonly<Record<string, string>> = JSON.parse(readFileSync(join(gateway.home.root, 'seen'), 'utf8'))
       assert.equal(seen['MY_KEY'], 'secret-of-mine')
       assert.equal(seen['OTHER_KEY'], env === 'all' ? 'secret-of-others' : undefined)
@@ -105,7 +105,7 @@ def register(ctx):
   test('is listed with the reason where there is no Python, and everything else runs', async (t) => {
     const { gateway, report } = await withPlugins(
       t,
-      snake('sky', 'def register(ctx):\n    pass\n'),
+      pythonPluginFiles('sky', 'def register(ctx):\n    pass\n'),
       {},
       {
         replies: [{ text: 'Hello' }],
@@ -116,7 +116,7 @@ def register(ctx):
     assert.equal(state, 'failed')
     assert.match(reason ?? '', /cannot be started.*\/nowhere\/python3/)
     await gateway.say('hi')
-    await gateway.reply('Hello')
+    await gateway.waitForReply('Hello')
   })
 
   test('that is killed in the middle of a turn costs it nothing', async (t) => {
@@ -130,7 +130,7 @@ def register(ctx):
 `
     const { gateway } = await withPlugins(
       t,
-      snake('brittle', text),
+      pythonPluginFiles('brittle', text),
       {},
       {
         replies: [
@@ -140,8 +140,8 @@ def register(ctx):
       },
     )
     await gateway.say('go')
-    await gateway.reply('Done')
-    await gateway.logged('started again when it is needed')
+    await gateway.waitForReply('Done')
+    await gateway.waitForLog('started again when it is needed')
     assert.equal(readFileSync(join(gateway.home.root, 'count'), 'utf8'), 'once\n')
   })
 
@@ -158,16 +158,16 @@ def register(ctx):
 `
     const { gateway } = await withPlugins(
       t,
-      snake('patient', text),
+      pythonPluginFiles('patient', text),
       {},
       {
         replies: [{ toolCalls: [{ name: 'terminal', arguments: { command: 'echo begun > begun; sleep 60' } }] }],
       },
     )
     await gateway.say('go')
-    await gateway.logged('the tool is on its way')
+    await gateway.waitForLog('the tool is on its way')
     await gateway.say('/stop')
-    await gateway.reply(/[Ss]topped/)
+    await gateway.waitForReply(/[Ss]topped/)
     assert.equal(gateway.log.filter((line) => line.includes('swallowed')).length, 0)
   })
 })

@@ -5,11 +5,11 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
-import { within } from '../../src/lib/wait.ts'
+import { withTimeout } from '../../src/lib/timers.ts'
 import type { PluginCommand, PluginTool } from '../../src/plugins/contract.ts'
 import { timeout, withoutPython } from '../hosts/support.ts'
-import { type PythonSetup, pythonWith } from './python-support.ts'
-import { here } from './support.ts'
+import { type PythonSetup, startPythonPlugins } from './python-support.ts'
+import { dispatchContext } from './support.ts'
 
 const options = { skip: withoutPython, timeout }
 
@@ -26,7 +26,7 @@ const toolKeys = {
 
 suite('hooks in Python', options, () => {
   test('get keyword arguments: all of them, or just those they name, however they are written', async (t) => {
-    const { hooks } = await pythonWith(t, {
+    const { hooks } = await startPythonPlugins(t, {
       plugins: {
         snake: `import functools
 class Watcher:
@@ -46,7 +46,7 @@ def register(ctx):
 `,
       },
     })
-    const answers = await hooks.collect('pre_tool_call', here, () => toolKeys)
+    const answers = await hooks.collect('pre_tool_call', dispatchContext, () => toolKeys)
     assert.deepEqual(
       answers.map(({ value }) => Object(value).args),
       [
@@ -60,7 +60,7 @@ def register(ctx):
   })
 
   test('that raise are skipped and told of with their traceback; those that only watch may return anything', async (t) => {
-    const { hooks, log } = await pythonWith(t, {
+    const { hooks, log } = await startPythonPlugins(t, {
       plugins: {
         snake: `def bad(**_):
     raise LookupError("nothing here")
@@ -73,14 +73,14 @@ def register(ctx):
 `,
       },
     })
-    assert.deepEqual(await hooks.collect('pre_tool_call', here, () => toolKeys), [])
-    const { fields, text } = await log.line(/failed at pre_tool_call/)
+    assert.deepEqual(await hooks.collect('pre_tool_call', dispatchContext, () => toolKeys), [])
+    const { fields, text } = await log.waitForLine(/failed at pre_tool_call/)
     assert.match(text, /plugin snake failed at pre_tool_call: nothing here/)
     const { error } = fields
     assert.ok(error instanceof Error)
     assert.equal(error.name, 'LookupError')
     assert.match(error.stack ?? '', /__init__\.py", line 2, in bad/)
-    hooks.tell('post_tool_call', here, () => ({
+    hooks.notify('post_tool_call', dispatchContext, () => ({
       ...toolKeys,
       result: 'r',
       duration_ms: 1,
@@ -88,14 +88,14 @@ def register(ctx):
       error_type: null,
       error_message: null,
     }))
-    await hooks.settled(10_000)
+    await hooks.drain(10_000)
     assert.equal(log.records.filter(({ text }) => /failed at post_tool_call/.test(text)).length, 0)
-    assert.match((await log.line(/which nothing here fires/)).text, /did you mean "pre_llm_call"/)
+    assert.match((await log.waitForLine(/which nothing here fires/)).text, /did you mean "pre_llm_call"/)
   })
 
   test('that never end are cut off at their time with their process, and the plugin goes on in the next', async (t) => {
     let timeoutMs = 30
-    const { hooks, hosts, log } = await pythonWith(t, {
+    const { hooks, hosts, log } = await startPythonPlugins(t, {
       plugins: {
         snake: `def spin(tool_name, **_):
     while tool_name == "terminal":
@@ -108,21 +108,21 @@ def register(ctx):
       },
       hookTimeoutMs: () => timeoutMs,
     })
-    const decided = hooks.collect('pre_tool_call', here, () => toolKeys)
-    const { text } = await log.line(/does not end; the host is killed/)
+    const decided = hooks.collect('pre_tool_call', dispatchContext, () => toolKeys)
+    const { text } = await log.waitForLine(/does not end; the host is killed/)
     assert.match(text, /snake/)
     assert.deepEqual(await decided, [])
-    await log.line(/started again when it is needed/)
+    await log.waitForLine(/started again when it is needed/)
     timeoutMs = 30_000
     const output = { response_text: 'r', session_id: 's', model: 'm', platform: 'web' }
-    assert.deepEqual(await hooks.collect('transform_llm_output', here, () => output), [
+    assert.deepEqual(await hooks.collect('transform_llm_output', dispatchContext, () => output), [
       { owner: 'snake', value: 'well' },
     ])
     assert.deepEqual([hosts[0]?.host.status().kills, hosts[0]?.host.status().starts], [1, 2])
   })
 
   test('in coroutines share one loop, plain ones have a thread each', async (t) => {
-    const { hooks } = await pythonWith(t, {
+    const { hooks } = await startPythonPlugins(t, {
       plugins: {
         snake: `import asyncio, threading
 together = threading.Barrier(3)
@@ -148,7 +148,7 @@ def register(ctx):
 `,
       },
     })
-    const answers = await hooks.collect('pre_tool_call', here, () => toolKeys)
+    const answers = await hooks.collect('pre_tool_call', dispatchContext, () => toolKeys)
     assert.deepEqual(
       answers.map(({ value }) => value),
       [{ loops: 1 }, { threads: true }, { threads: true }, { threads: true }, { loops: 1 }],
@@ -160,7 +160,7 @@ suite('a plugin in Python', options, () => {
   test('offers tools with their schema, their check and what they need', async (t) => {
     const offered: PluginTool[] = []
     const ran: PluginTool['run'][] = []
-    const { hosts } = await pythonWith(t, {
+    const { hosts } = await startPythonPlugins(t, {
       plugins: {
         snake: `import json
 SCHEMA = {"name": "greet", "description": "Greets somebody", "parameters": {"type": "object", "properties": {"name": {"type": "string"}}}}
@@ -206,7 +206,7 @@ def register(ctx):
 
   test('answers slash commands', async (t) => {
     const commands: { readonly command: PluginCommand; readonly run: PluginCommand['run'] }[] = []
-    await pythonWith(t, {
+    await startPythonPlugins(t, {
       plugins: {
         snake: `async def shout(raw_args, user_id):
     return f"{raw_args.upper()} ({user_id})"
@@ -279,18 +279,18 @@ def register(ctx):
           asked.push({ owner, prompt, ...about, signal: about?.signal instanceof AbortSignal })
           return { text: 'because', model: 'm', usage: { input_tokens: 1 } }
         },
-        async runTool(owner, name, args) {
+        async dispatchTool(owner, name, args) {
           asked.push({ owner, name, args })
           if (name === 'forbidden') throw new TypeError('not this one')
           return 'listing'
         },
-        async inject(owner, content, about) {
+        async injectMessage(owner, content, about) {
           asked.push({ owner, content, ...about })
           return true
         },
       },
     }
-    const { hooks } = await pythonWith(t, setup)
+    const { hooks } = await startPythonPlugins(t, setup)
     const keys = {
       session_id: 's',
       task_id: 's',
@@ -314,7 +314,7 @@ def register(ctx):
       refused: 'TypeError: not this one',
     })
     const values: unknown[] = []
-    for (const { value } of await hooks.collect('pre_llm_call', here, () => keys)) values.push(value)
+    for (const { value } of await hooks.collect('pre_llm_call', dispatchContext, () => keys)) values.push(value)
     assert.deepEqual(values[0], expected(0))
     const [inCall, onThread] = [Object(values[1]), Object(values[2])]
     // Both read and wrote at the same time.
@@ -330,7 +330,7 @@ def register(ctx):
   })
 
   test('speaks in the log with the standard logging module, and with print', async (t) => {
-    const { log } = await pythonWith(t, {
+    const { log } = await startPythonPlugins(t, {
       plugins: {
         snake: `import logging
 logger = logging.getLogger(__name__)
@@ -348,7 +348,7 @@ def register(ctx):
 `,
       },
     })
-    await log.line(/printed/)
+    await log.waitForLine(/printed/)
     const lines = log.records.filter(({ fields }) => fields['logger'] !== undefined || fields['stream'] !== undefined)
     const printed = lines.find(({ text }) => /printed/.test(text))
     assert.deepEqual([printed?.level, printed?.text, printed?.fields['plugin']], ['info', '⚠ printed', 'snake'])
@@ -373,7 +373,7 @@ def register(ctx):
 
   test('contributes to prompts, by a text or by a function', async (t) => {
     const sections: (string | null | undefined)[] = []
-    await pythonWith(t, {
+    await startPythonPlugins(t, {
       plugins: {
         snake: `def about(platform, **_):
     return f"You are on {platform}. " * 9
@@ -420,7 +420,7 @@ def register(ctx):
     }
     const again = Promise.withResolvers<void>()
     let starts = 0
-    const made = await pythonWith(t, {
+    const made = await startPythonPlugins(t, {
       plugins: { snake: text },
       services: {
         state: () => ({
@@ -436,7 +436,7 @@ def register(ctx):
     })
     await made.daemons.start()
     await heard('tick').promise
-    await made.hooks.collect('pre_tool_call', here, () => toolKeys)
+    await made.hooks.collect('pre_tool_call', dispatchContext, () => toolKeys)
     await again.promise
     await made.loader.stop()
     const notes = readFileSync(join(made.home, 'notes'), 'utf8').trim().split('\n')
@@ -458,21 +458,21 @@ def register(ctx):
     assert handle.remove() is True
     assert handle.remove() is False
 `
-    const made = await pythonWith(t, { plugins: { snake: text } })
-    const answers = await made.hooks.collect('pre_tool_call', here, () => toolKeys)
+    const made = await startPythonPlugins(t, { plugins: { snake: text } })
+    const answers = await made.hooks.collect('pre_tool_call', dispatchContext, () => toolKeys)
     assert.deepEqual(answers, [{ owner: 'snake', value: { action: 'block', message: 'two' } }])
     const pid = made.pid()
     made.configure({ enabled: [] })
     await made.loader.sync()
-    assert.equal(made.hooks.has('pre_tool_call'), false)
+    assert.equal(made.hooks.hasListeners('pre_tool_call'), false)
     assert.equal(readFileSync(join(made.home, 'bye'), 'utf8'), '[]')
     assert.equal(existsSync(`/proc/${pid}`), false)
 
     made.configure({ enabled: ['snake'] })
     await made.loader.sync()
     assert.equal(made.hosts.length, 2)
-    assert.equal(made.hooks.has('pre_tool_call'), true)
-    const { done } = await within(made.loader.stop(), 5_000)
+    assert.equal(made.hooks.hasListeners('pre_tool_call'), true)
+    const { done } = await withTimeout(made.loader.stop(), 5_000)
     assert.equal(done, true)
   })
 })

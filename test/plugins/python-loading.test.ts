@@ -10,19 +10,19 @@ import { HermesError } from '../../src/lib/errors.ts'
 import { timeout, withoutPython } from '../hosts/support.ts'
 import { createManualClock } from '../kit/manual-clock.ts'
 import { tempHome } from '../kit/temp-home.ts'
-import { environment, type PythonSetup, pythonWith, snake } from './python-support.ts'
-import { here } from './support.ts'
+import { environment, type PythonSetup, pythonPluginFiles, startPythonPlugins } from './python-support.ts'
+import { dispatchContext } from './support.ts'
 
 const options = { skip: withoutPython, timeout }
 const ending = { response_text: 'r', session_id: 's', model: 'm', platform: 'web' }
 
 async function reasonOf(t: TestContext, text: string, more: Partial<PythonSetup> = {}) {
-  const made = await pythonWith(t, { plugins: { snake: text }, ...more })
+  const made = await startPythonPlugins(t, { plugins: { snake: text }, ...more })
   const { state, reason, registered } = made.report('snake')
   assert.deepEqual([state, registered], ['failed', []])
-  assert.equal(made.hooks.has('pre_tool_call'), false)
+  assert.equal(made.hooks.hasListeners('pre_tool_call'), false)
   for (const { host } of made.hosts) assert.equal(host.status().state, 'stopped')
-  return reason.replaceAll(made.folder, '')
+  return reason.replaceAll(made.directory, '')
 }
 
 suite('a plugin in Python that cannot be loaded', options, () => {
@@ -60,7 +60,7 @@ suite('a plugin in Python that cannot be loaded', options, () => {
   })
 
   test('is not waited for longer than it may take', async (t) => {
-    const reason = await reasonOf(t, `${hooked}    while True:\n        pass\n`, { limits: { loadMs: 300 } })
+    const reason = await reasonOf(t, `${hooked}    while True:\n        pass\n`, { limits: { loadTimeoutMs: 300 } })
     assert.match(reason, /did not finish loading in time/)
   })
 
@@ -72,7 +72,7 @@ suite('a plugin in Python that cannot be loaded', options, () => {
       `#!/bin/sh\necho '{"t":"refused","reason":"it is Python 3.8.1, handlers need 3.9 or newer"}' >&4\nexit 1\n`,
     )
     chmodSync(old, 0o755)
-    const at = (command: string) => ({ surroundingsOf: () => ({ env: environment, command }) })
+    const at = (command: string) => ({ launchOptionsOf: () => ({ env: environment, command }) })
     assert.match(await reasonOf(t, hooked, at(join(folder, 'nowhere'))), /python3, 3\.9|cannot be started/)
     assert.match(await reasonOf(t, hooked, at(old)), /it is Python 3\.8\.1, handlers need 3\.9 or newer/)
   })
@@ -80,9 +80,9 @@ suite('a plugin in Python that cannot be loaded', options, () => {
   test('does not keep the others from being loaded', async (t) => {
     const good =
       'def register(ctx):\n    ctx.register_hook("transform_llm_output", lambda response_text: response_text + "!")\n'
-    const made = await pythonWith(t, { plugins: { bad: 'raise ValueError("no")\n', good } })
+    const made = await startPythonPlugins(t, { plugins: { bad: 'raise ValueError("no")\n', good } })
     assert.deepEqual([made.report('bad').state, made.report('good').state], ['failed', 'loaded'])
-    assert.deepEqual(await made.hooks.collect('transform_llm_output', here, () => ending), [
+    assert.deepEqual(await made.hooks.collect('transform_llm_output', dispatchContext, () => ending), [
       { owner: 'good', value: 'r!' },
     ])
   })
@@ -91,7 +91,7 @@ suite('a plugin in Python that cannot be loaded', options, () => {
 suite('a plugin in Python', options, () => {
   test('is a package: its own modules come first, whatever ours are called', async (t) => {
     const files = {
-      ...snake(
+      ...pythonPluginFiles(
         'my-snake',
         `from . import wire
 from .deep.er import depth
@@ -112,9 +112,9 @@ def tell(**_):
       'my-snake/deep/__init__.py': '',
       'my-snake/deep/er.py': 'from ..wire import NAME\ndef depth():\n    return "deep in " + NAME\n',
     }
-    const made = await pythonWith(t, { files, loading: { plugins: { enabled: ['my-snake'] } } })
+    const made = await startPythonPlugins(t, { files, loading: { plugins: { enabled: ['my-snake'] } } })
     assert.equal(made.report('my-snake').reason, '')
-    const [answer] = await made.hooks.collect('transform_llm_output', here, () => ending)
+    const [answer] = await made.hooks.collect('transform_llm_output', dispatchContext, () => ending)
     assert.equal(
       answer?.value,
       'hermes_plugin_my_snake hermes_plugin_my_snake.wire deep in hermes_plugin_my_snake.wire context mine plugins call',
@@ -124,8 +124,8 @@ def tell(**_):
   test('shares nothing with another one: each has a process', async (t) => {
     const text =
       'import os\ndef register(ctx):\n    ctx.register_hook("transform_llm_output", lambda: str(os.getpid()))\n'
-    const made = await pythonWith(t, { plugins: { one: text, two: text } })
-    const answers = await made.hooks.collect('transform_llm_output', here, () => ending)
+    const made = await startPythonPlugins(t, { plugins: { one: text, two: text } })
+    const answers = await made.hooks.collect('transform_llm_output', dispatchContext, () => ending)
     assert.deepEqual(
       answers.map(({ value }) => Number(value)),
       made.hosts.map(({ host }) => host.status().pid),
@@ -145,7 +145,7 @@ def tell(**_):
     ctx.register_command("new", print)
     ctx.register_hook("transform_llm_output", print)
 `
-    const made = await pythonWith(t, { plugins: { snake: text('False') }, services })
+    const made = await startPythonPlugins(t, { plugins: { snake: text('False') }, services })
     const { state, warnings, registered } = made.report('snake')
     assert.equal(state, 'loaded')
     assert.deepEqual(registered, [{ kind: 'hook', name: 'transform_llm_output' }])
@@ -167,9 +167,9 @@ def register(ctx):
     ctx.register_hook("transform_llm_output", lambda: "second" if second else "first")
     ctx.register_hook("pre_tool_call" if not second else "post_tool_call", die)
 `
-    const made = await pythonWith(t, { plugins: { snake: text } })
+    const made = await startPythonPlugins(t, { plugins: { snake: text } })
     const said = async () =>
-      (await made.hooks.collect('transform_llm_output', here, () => ending)).map(({ value }) => value)
+      (await made.hooks.collect('transform_llm_output', dispatchContext, () => ending)).map(({ value }) => value)
     assert.deepEqual(await said(), ['first'])
     const { registered } = made.report('snake')
     const keys = {
@@ -181,9 +181,9 @@ def register(ctx):
       turn_id: '',
       api_request_id: '',
     }
-    const die = () => made.hooks.collect('pre_tool_call', here, () => ({ ...keys, middleware_trace: [] }))
+    const die = () => made.hooks.collect('pre_tool_call', dispatchContext, () => ({ ...keys, middleware_trace: [] }))
     await die()
-    await made.log.line(/started again when it is needed/)
+    await made.log.waitForLine(/started again when it is needed/)
     assert.deepEqual(await said(), ['second'])
     const { state, warnings, registered: after } = made.report('snake')
     assert.equal(state, 'loaded')
@@ -207,11 +207,11 @@ def die(response_text):
 def register(ctx):
     ctx.register_hook("transform_llm_output", die)
 `
-    const made = await pythonWith(t, { plugins: { snake: text }, clock: time.now, random: () => 1 })
+    const made = await startPythonPlugins(t, { plugins: { snake: text }, clock: time.now, random: () => 1 })
     const ask = async (what: string) =>
-      (await made.hooks.collect('transform_llm_output', here, () => ({ ...ending, response_text: what }))).map(
-        ({ value }) => value,
-      )
+      (
+        await made.hooks.collect('transform_llm_output', dispatchContext, () => ({ ...ending, response_text: what }))
+      ).map(({ value }) => value)
     const starts = () => made.hosts.at(-1)?.host.status().starts
     assert.deepEqual(await ask('r'), ['alive'])
     await ask('die')
@@ -233,7 +233,7 @@ def register(ctx):
     assert.equal(state, 'failed')
     assert.match(reason, /its process has ended 3 times in a row \(ended with exit code 1\)/)
     assert.deepEqual(
-      made.loader.troubles().map(({ id, state }) => [id, state]),
+      made.loader.failures().map(({ id, state }) => [id, state]),
       [['snake', 'failed']],
     )
     time.advance(1_000_000)
@@ -256,8 +256,8 @@ def die(**_):
 def register(ctx):
     ctx.register_hook("transform_llm_output", die)
 `
-    const made = await pythonWith(t, { plugins: { snake: text } })
-    const ask = () => made.hooks.collect('transform_llm_output', here, () => ending)
+    const made = await startPythonPlugins(t, { plugins: { snake: text } })
+    const ask = () => made.hooks.collect('transform_llm_output', dispatchContext, () => ending)
     for (let n = 0; n < 5; n += 1) assert.deepEqual(await ask(), [])
     const { state, reason } = made.report('snake')
     assert.equal(state, 'failed')

@@ -10,7 +10,7 @@ import { suite, type TestContext, test } from 'node:test'
 import type { Fields } from '../../src/middleware/contract.ts'
 import { timeout, withoutPython } from '../hosts/support.ts'
 import { modelCall, toolCall } from '../middleware/support.ts'
-import { meeting, type PythonSetup, pythonWith } from './python-support.ts'
+import { createBarrier, type PythonSetup, startPythonPlugins } from './python-support.ts'
 
 const options = { skip: withoutPython, timeout }
 
@@ -26,7 +26,7 @@ def register(ctx):
 }
 
 async function around(t: TestContext, body: string, more: Partial<PythonSetup> = {}, kind?: string) {
-  const made = await pythonWith(t, { plugins: { snake: plugin(body, kind) }, ...more })
+  const made = await startPythonPlugins(t, { plugins: { snake: plugin(body, kind) }, ...more })
   const warned = () => made.log.records.filter(({ level }) => level === 'warn').map(({ text }) => text)
   return { ...made, warned, tool: made.middleware.tool }
 }
@@ -159,7 +159,7 @@ def around(args, next_call, **_):
     const { tool, pid, log } = await around(t, 'def around(next_call, **_):\n    return {"wrapped": next_call()}\n')
     const { given, handler } = terminal(async (args) => {
       process.kill(pid(), 'SIGKILL')
-      await log.line(/was ended by SIGKILL/)
+      await log.waitForLine(/was ended by SIGKILL/)
       return { ran: args['path'] }
     })
     assert.deepEqual(await tool(toolCall({ args: { path: 'a' }, handler })), { ran: 'a' })
@@ -244,7 +244,7 @@ def around(args, next_call, **_):
       'async def around(args, next_call, **_):\n    return {**await next_call(args), "seen": True}\n',
     ]) {
       const { tool, hosts } = await around(t, body)
-      const all = meeting(20)
+      const all = createBarrier(20)
       const calls = Array.from({ length: 20 }, (_, n) =>
         tool(
           toolCall({
@@ -273,7 +273,7 @@ def register(ctx):
     ctx.register_middleware("tool_execution", wrap("a"))
     ctx.register_middleware("tool_execution", wrap("b"))
 `
-    const { middleware, report } = await pythonWith(t, { plugins: { snake: text } })
+    const { middleware, report } = await startPythonPlugins(t, { plugins: { snake: text } })
     assert.equal(
       await middleware.tool(toolCall({ args: { path: '' }, handler: async (args) => String(args['path']) })),
       'a(b(ab))',
@@ -296,7 +296,7 @@ def register(ctx):
     ctx.register_middleware("api_execution", wrap)
     ctx.register_middleware("no_such_kind", wrap)
 `
-    const { middleware, report } = await pythonWith(t, { plugins: { snake: text } })
+    const { middleware, report } = await startPythonPlugins(t, { plugins: { snake: text } })
     const sent: Fields[] = []
     const call = modelCall([], {
       request: { model: 'gpt' },

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { path, python, withoutPython } from '../hosts/support.ts'
-import type { RecordedRequest } from '../kit/servers/script.ts'
+import type { RecordedRequest } from '../kit/servers/model-script.ts'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
 
 const seeds = fileURLToPath(new URL('./seeds', import.meta.url))
@@ -42,7 +42,7 @@ async function withSeeds(t: TestContext, names: readonly string[], options: Test
       STATE_RECORD: file('held.jsonl'),
     },
   })
-  await started.settled()
+  await started.initialConnectsDone()
   return { gateway, recorded: () => ({ posted: linesOf(file('posted.jsonl')), held: linesOf(file('held.jsonl')) }) }
 }
 
@@ -80,10 +80,14 @@ test('the plugins of the documentation run unchanged, side by side', { skip }, a
   assert.deepEqual(loaded.toSorted(), seeded.toSorted(), JSON.stringify(reports.filter(({ reason }) => reason !== '')))
 
   await gateway.say('look around')
-  await gateway.reply('Done at last')
+  await gateway.waitForReply('Done at last')
   await gateway.say('once more')
-  await gateway.reply('Again')
-  const [first, second, third] = [await gateway.asked(0), await gateway.asked(1), await gateway.asked(2)]
+  await gateway.waitForReply('Again')
+  const [first, second, third] = [
+    await gateway.modelRequest(0),
+    await gateway.modelRequest(1),
+    await gateway.modelRequest(2),
+  ]
   await gateway.stop()
   const { posted, held } = recorded()
   const sessionId = String(Object(posted[0]?.['body'])['session_id'])
@@ -159,9 +163,9 @@ test('a request is overridden, tools are filtered for a call, an answer is asked
     ],
   })
   await gateway.say('is it so?')
-  await gateway.reply('It is so')
-  const requests = [await gateway.asked(0), await gateway.asked(1), await gateway.asked(2)].map(({ body }) =>
-    Object(body),
+  await gateway.waitForReply('It is so')
+  const requests = [await gateway.modelRequest(0), await gateway.modelRequest(1), await gateway.modelRequest(2)].map(
+    ({ body }) => Object(body),
   )
   await gateway.stop()
   assert.deepEqual(

@@ -6,30 +6,30 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Host, HostOptions } from '../../src/hosts/contract.ts'
 import { createHost } from '../../src/hosts/host.ts'
-import { pause } from '../../src/lib/wait.ts'
+import { sleep } from '../../src/lib/timers.ts'
 import type { Middleware } from '../../src/middleware/contract.ts'
 import { createMiddleware } from '../../src/middleware/middleware.ts'
 import type { PluginServices } from '../../src/plugins/context.ts'
 import { createDaemons, type Daemons } from '../../src/plugins/daemons/daemons.ts'
-import { createPluginHooks, type PluginHooks } from '../../src/plugins/hooks/hooks.ts'
+import { createPluginHooks, type PluginHooks } from '../../src/plugins/hooks/plugin-hooks.ts'
+import { createPluginStates } from '../../src/plugins/plugin-state.ts'
 import type { PythonPluginsDeps } from '../../src/plugins/python/contract.ts'
-import { createPythonPlugins } from '../../src/plugins/python/python.ts'
-import { createPluginStates } from '../../src/plugins/state.ts'
+import { createPythonPlugins } from '../../src/plugins/python/python-plugins.ts'
 import { path, python, type RecordingLog } from '../hosts/support.ts'
 import { tempHome } from '../kit/temp-home.ts'
-import { type Files, type Loading, type LoadingSetup, loaderWith } from './loading.ts'
+import { createTestLoader, type Files, type LoaderSetup, type TestLoader } from './loader-support.ts'
 
 export interface PythonSetup extends Partial<Omit<PythonPluginsDeps, 'createHost' | 'home'>> {
   /** The body of `__init__.py` by the plugin's name. */
   readonly plugins?: Readonly<Record<string, string>>
   readonly files?: Files
-  readonly loading?: Partial<LoadingSetup>
+  readonly loading?: Partial<LoaderSetup>
   readonly services?: Partial<PluginServices>
   /** How long something that was called off may take, ms. */
   readonly graceMs?: number
 }
 
-export interface PythonUnderTest extends Loading {
+export interface TestPythonPlugins extends TestLoader {
   readonly middleware: Middleware
   readonly hooks: PluginHooks
   readonly daemons: Daemons
@@ -41,17 +41,17 @@ export interface PythonUnderTest extends Loading {
 }
 
 /** The files of a plugin. */
-export function snake(name: string, text: string, manifest = `name: ${name}\n`): Files {
+export function pythonPluginFiles(name: string, text: string, manifest = `name: ${name}\n`): Files {
   return { [`${name}/plugin.yaml`]: manifest, [`${name}/__init__.py`]: text }
 }
 
 export const environment = { PATH: path, HOME: '/nonexistent' }
 
 /** Everything is loaded when this resolves. */
-export async function pythonWith(t: TestContext, setup: PythonSetup): Promise<PythonUnderTest> {
+export async function startPythonPlugins(t: TestContext, setup: PythonSetup): Promise<TestPythonPlugins> {
   const home = realpathSync(tempHome(t))
   const hosts: { options: HostOptions; host: Host }[] = []
-  const files = Object.entries(setup.plugins ?? {}).map(([name, text]) => snake(name, text))
+  const files = Object.entries(setup.plugins ?? {}).map(([name, text]) => pythonPluginFiles(name, text))
   let log: RecordingLog | undefined
   // The loader brings the log, and everything else needs it.
   const lateLog = lateLogger(() => log)
@@ -59,26 +59,26 @@ export async function pythonWith(t: TestContext, setup: PythonSetup): Promise<Py
   const hooks = createPluginHooks({
     log: lateLog,
     now: Date.now,
-    pause,
+    sleep,
     timeoutMs: setup.hookTimeoutMs ?? (() => 30_000),
     toolErrors: () => 'open',
   })
-  const daemons = createDaemons({ log: lateLog, clock: Date.now, pause, random: () => 0 })
+  const daemons = createDaemons({ log: lateLog, clock: Date.now, sleep, random: () => 0 })
   const plugins = createPythonPlugins({
     createHost(options) {
-      const host = createHost({ ...options, limits: { ...options.limits, graceMs: 60, exitMs: 500 } })
+      const host = createHost({ ...options, limits: { ...options.limits, graceMs: 60, exitTimeoutMs: 500 } })
       hosts.push({ options, host })
       return host
     },
     home,
-    surroundingsOf: () => ({ env: { ...environment, HERMES_HOME: home }, command: python ?? 'python3' }),
+    launchOptionsOf: () => ({ env: { ...environment, HERMES_HOME: home }, command: python ?? 'python3' }),
     hookTimeoutMs: () => 30_000,
     clock: Date.now,
     random: () => 0,
-    pause,
+    sleep,
     ...setup,
   })
-  const loading = loaderWith(t, {
+  const loading = createTestLoader(t, {
     ...setup.loading,
     files: Object.assign({}, ...files, setup.files),
     loadPython: plugins.load,
@@ -86,7 +86,7 @@ export async function pythonWith(t: TestContext, setup: PythonSetup): Promise<Py
       middleware,
       hooks,
       daemons,
-      state: createPluginStates({ folder: join(home, 'state'), log: lateLog }),
+      state: createPluginStates({ directory: join(home, 'state'), log: lateLog }),
       ...setup.services,
     },
   })
@@ -111,12 +111,12 @@ function lateLogger(log: () => RecordingLog | undefined): RecordingLog {
     get records() {
       return known().records
     },
-    line: (pattern) => known().line(pattern),
+    waitForLine: (pattern) => known().waitForLine(pattern),
   }
 }
 
 /** A place where many meet: each waits until all are there. */
-export function meeting(of: number): () => Promise<void> {
+export function createBarrier(of: number): () => Promise<void> {
   let there = 0
   const all = Promise.withResolvers<void>()
   return () => {

@@ -1,31 +1,31 @@
 /**
  * Plugin hooks with stopped time and a log that is remembered.
  */
-import type { TurnFacts } from '../../src/agent/points.ts'
+import type { TurnInfo } from '../../src/agent/agent-hooks.ts'
 import type { FailureMode } from '../../src/middleware/contract.ts'
-import { createPluginHooks, type PluginHooks } from '../../src/plugins/hooks/hooks.ts'
+import { createPluginHooks, type PluginHooks } from '../../src/plugins/hooks/plugin-hooks.ts'
 import { createRecordingLog, type RecordingLog } from '../hosts/support.ts'
-import { type StoppedTime, stopTime } from '../platforms/stopped-time.ts'
+import { createVirtualTime, type VirtualTime } from '../platforms/virtual-time.ts'
 
-export interface HooksUnderTest {
+export interface TestHooks {
   readonly hooks: PluginHooks
   readonly log: RecordingLog
-  readonly time: StoppedTime
+  readonly time: VirtualTime
   readonly settings: { timeoutMs: number; toolErrors: FailureMode }
   /** Resolves when everything that was told was heard. */
-  heard(): Promise<boolean>
+  drained(): Promise<boolean>
   /** The texts of warnings so far. */
   warnings(): string[]
 }
 
-export function hooksUnderTest(): HooksUnderTest {
+export function createTestHooks(): TestHooks {
   const log = createRecordingLog()
-  const time = stopTime()
-  const settings: HooksUnderTest['settings'] = { timeoutMs: 30_000, toolErrors: 'open' }
+  const time = createVirtualTime()
+  const settings: TestHooks['settings'] = { timeoutMs: 30_000, toolErrors: 'open' }
   const hooks = createPluginHooks({
     log,
     now: time.clock,
-    pause: time.pause,
+    sleep: time.sleep,
     timeoutMs: () => settings.timeoutMs,
     toolErrors: () => settings.toolErrors,
   })
@@ -34,14 +34,14 @@ export function hooksUnderTest(): HooksUnderTest {
     log,
     time,
     settings,
-    heard: () => hooks.settled(10_000),
+    drained: () => hooks.drain(10_000),
     warnings: () => log.records.filter(({ level }) => level === 'warn').map(({ text }) => text),
   }
 }
 
-export const here = { route: 'web_dm', order: 'web:dm:1' }
+export const dispatchContext = { route: 'web_dm', queueKey: 'web:dm:1' }
 
-export function turnFacts(changes: Partial<TurnFacts> = {}): TurnFacts {
+export function createTurnInfo(changes: Partial<TurnInfo> = {}): TurnInfo {
   return {
     sessionId: 's1',
     sessionKey: 'web:dm:1',
@@ -60,6 +60,6 @@ export function turnFacts(changes: Partial<TurnFacts> = {}): TurnFacts {
 }
 
 /** Never settles. */
-export function never(): Promise<never> {
+export function neverSettles(): Promise<never> {
   return new Promise(() => undefined)
 }

@@ -2,9 +2,9 @@
  * The platform contract against adapters with a defect: each defect breaks the promises it names, and keeps all others.
  */
 import { fakeWith } from '../kit/contracts/fake-under-test.ts'
-import { platformPromises } from '../kit/contracts/platform.ts'
+import { platformRequirements } from '../kit/contracts/platform.ts'
 import { type Defect, defects } from '../kit/contracts/platform-defects.ts'
-import { lookAt } from '../kit/contracts/platform-promise.ts'
+import { checkRequirement } from '../kit/contracts/platform-requirement.ts'
 
 export interface ContractResult {
   readonly defects: number
@@ -16,13 +16,13 @@ export interface ContractResult {
 export async function proveContract(): Promise<ContractResult> {
   const surprises: string[] = []
   for (const defect of defects) surprises.push(...(await surprisesOf(defect)))
-  return { defects: defects.length, promises: platformPromises.length, surprises }
+  return { defects: defects.length, promises: platformRequirements.length, surprises }
 }
 
 async function surprisesOf({ breaks, create }: Defect): Promise<string[]> {
   const surprises: string[] = []
-  for (const promised of platformPromises) {
-    const verdict = await lookAt(promised, () => fakeWith(create), 2_000)
+  for (const promised of platformRequirements) {
+    const verdict = await checkRequirement(promised, () => fakeWith(create), 2_000)
     const expected = breaks.includes(promised.name) ? 'broken' : 'kept'
     if (verdict.state !== expected) surprises.push(`${breaks[0]}: "${promised.name}" was ${verdict.state}`)
   }

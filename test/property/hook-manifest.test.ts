@@ -5,14 +5,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { parseHookManifest } from '../../src/hooks/manifest.ts'
-import { shellWords } from '../../src/hooks/shell-words.ts'
+import { splitShellWords } from '../../src/hooks/shell-words.ts'
 
 const keys = ['name', 'description', 'events', 'enabled', 'timeout_ms', 'env', 'priority', 'requires_file', 'other']
-const rules = { folder: 'x', doubtAbout: () => 'odd' }
+const rules = { folder: 'x', eventIssue: () => 'odd' }
 
 function check(text: string): void {
   const found = parseHookManifest(text, 'HOOK.yaml', rules)
-  const sentences = found.ok ? found.warnings : found.problems
+  const sentences = found.ok ? found.warnings : found.issues
   if (!found.ok) assert.ok(sentences.length > 0)
   for (const sentence of sentences) assert.match(sentence, /^HOOK\.yaml:\d+:\d+: \S/)
   if (found.ok) assert.doesNotMatch(found.manifest.name, /[/\\\0]/)
@@ -35,7 +35,7 @@ test('words that are quoted come back as they were', () => {
   fc.assert(
     fc.property(words, (all) => {
       const line = all.map((word) => `'${word.replaceAll("'", `'"'"'`)}'`).join(' ')
-      assert.deepEqual(shellWords(line), all[0] === '' ? undefined : all)
+      assert.deepEqual(splitShellWords(line), all[0] === '' ? undefined : all)
     }),
     { seed: 43, numRuns: 300 },
   )

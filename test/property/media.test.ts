@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { extractMedia, textSoFar } from '../../src/outbox/media.ts'
+import { extractMedia, visibleDraftText } from '../../src/outbox/extract-media.ts'
 
 const seed = 20_261_121
 
@@ -111,12 +111,12 @@ test('the text of a growing reply only grows, and ends as the text of the reply'
     fc.property(reply, (text) => {
       let before = ''
       for (let end = 0; end <= text.length; end += 1) {
-        const shown = textSoFar(text.slice(0, end))
+        const shown = visibleDraftText(text.slice(0, end))
         assert.ok(shown.startsWith(before), `${JSON.stringify(text.slice(0, end))} took back ${JSON.stringify(before)}`)
         before = shown
       }
       const whole = `${text}\n\nend`
-      assert.equal(textSoFar(`${whole}\n\n`), extractMedia(whole).text.trimEnd())
+      assert.equal(visibleDraftText(`${whole}\n\n`), extractMedia(whole).text.trimEnd())
     }),
     { numRuns: 400, seed },
   )

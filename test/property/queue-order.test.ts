@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
-import { createEmbeddedEngine } from '../../src/engine/embedded.ts'
-import type { LaneWorker } from '../../src/engine/engine.ts'
-import { acceptEvent, claimEvent, finishEvent, headOf } from '../../src/inbox/queries.ts'
+import { createEmbeddedEngine } from '../../src/engine/embedded-engine.ts'
+import type { QueueWorker } from '../../src/engine/engine.ts'
+import { acceptEvent, claimEvent, findQueueHead, finishEvent } from '../../src/inbox/queries.ts'
 import { brand } from '../../src/lib/brand.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { SessionKey } from '../../src/message/ids.ts'
@@ -54,7 +54,7 @@ function openLanesOf(t: TestContext, store: Store, sent: readonly Message[], con
   let turnsAtWork = 0
   let mostTurns = 0
 
-  const worker: LaneWorker = async (key, lane) => {
+  const worker: QueueWorker = async (key, lane) => {
     const name = `${key} ${lane}`
     assert.ok(!atWork.has(name), 'two workers in one lane')
     atWork.add(name)
@@ -63,7 +63,7 @@ function openLanesOf(t: TestContext, store: Store, sent: readonly Message[], con
     try {
       for (;;) {
         const head = await store.run(function* () {
-          const found = yield* headOf(key, lane)
+          const found = yield* findQueueHead(key, lane)
           if (found !== undefined) yield* claimEvent(found, null)
           return found
         })
@@ -108,7 +108,7 @@ test('whatever arrives, takes long or fails: each lane of each session is worked
         void store.run(() => acceptEvent(row, [`k${place}`], place)).then(() => engine.wake(key, lane))
         await loopTurns(gap)
       }
-      await store.run(() => headOf('all accepted', 'turn'))
+      await store.run(() => findQueueHead('all accepted', 'turn'))
       await engine.idle()
       const expected = new Map<string, number[]>()
       for (const [place, { session, lane }] of sent.entries()) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { parseMarkdown } from '../../src/lib/markdown.ts'
-import { splitMessage } from '../../src/outbox/split.ts'
+import { splitMessage } from '../../src/outbox/split-message.ts'
 import type { MessageLimits } from '../../src/platforms/adapter.ts'
 
 const lengths: Record<MessageLimits['unit'], (text: string) => number> = {

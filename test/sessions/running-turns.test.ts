@@ -10,8 +10,8 @@ const b = brand<SessionKey>('b')
 
 test('stopping a session aborts its turn, as a wish of a person, and waits until it has ended', async () => {
   const turns = createRunningTurns()
-  const mine = turns.begin(a, 1, new AbortController().signal)
-  const other = turns.begin(b, 2, new AbortController().signal)
+  const mine = turns.start(a, 1, new AbortController().signal)
+  const other = turns.start(b, 2, new AbortController().signal)
   assert.equal(turns.isRunning(a), true)
   let stopped: boolean | undefined
   const stopping = turns.stop(a).then((found) => {
@@ -20,7 +20,7 @@ test('stopping a session aborts its turn, as a wish of a person, and waits until
   assert.ok(mine.signal.reason instanceof StopRequested)
   await nextTurn()
   assert.equal(stopped, undefined)
-  mine.ended()
+  mine.finish()
   await stopping
   assert.equal(stopped, true)
   assert.equal(turns.isRunning(a), false)
@@ -31,7 +31,7 @@ test('stopping a session aborts its turn, as a wish of a person, and waits until
 test('a turn that does not end is given up after five seconds, so that the person gets an answer', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const turns = createRunningTurns()
-  turns.begin(a, 1, new AbortController().signal)
+  turns.start(a, 1, new AbortController().signal)
   const stopping = turns.stop(a)
   t.mock.timers.tick(5_000)
   assert.equal(await stopping, true)
@@ -41,14 +41,14 @@ test('there is nothing to stop where nothing runs', async () => {
   const turns = createRunningTurns()
   assert.equal(await turns.stop(a), false)
   assert.equal(turns.stopEvent(1), false)
-  turns.begin(a, 1, new AbortController().signal).ended()
+  turns.start(a, 1, new AbortController().signal).finish()
   assert.equal(await turns.stop(a), false)
 })
 
 test('a turn can be stopped by the number of its message', () => {
   const turns = createRunningTurns()
-  const one = turns.begin(a, 1, new AbortController().signal)
-  const two = turns.begin(b, 2, new AbortController().signal)
+  const one = turns.start(a, 1, new AbortController().signal)
+  const two = turns.start(b, 2, new AbortController().signal)
   assert.equal(turns.stopEvent(2), true)
   assert.equal(one.signal.aborted, false)
   assert.ok(two.signal.reason instanceof StopRequested)
@@ -57,18 +57,18 @@ test('a turn can be stopped by the number of its message', () => {
 test('the stop of the daemon reaches the turn with its own reason, also when it came first', () => {
   const turns = createRunningTurns()
   const daemon = new AbortController()
-  const running = turns.begin(a, 1, daemon.signal)
+  const running = turns.start(a, 1, daemon.signal)
   const reason = new Error('the gateway is stopping')
   daemon.abort(reason)
   assert.equal(running.signal.reason, reason)
-  assert.equal(turns.begin(b, 2, daemon.signal).signal.reason, reason)
+  assert.equal(turns.start(b, 2, daemon.signal).signal.reason, reason)
 })
 
 test('the late end of a turn does not hide the one that came after it', () => {
   const turns = createRunningTurns()
-  const first = turns.begin(a, 1, new AbortController().signal)
-  turns.begin(a, 2, new AbortController().signal)
-  first.ended()
+  const first = turns.start(a, 1, new AbortController().signal)
+  turns.start(a, 2, new AbortController().signal)
+  first.finish()
   assert.equal(turns.isRunning(a), true)
   assert.equal(turns.stopEvent(2), true)
 })

@@ -2,9 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isHermesError } from '../../src/lib/errors.ts'
 import type { ChatMessage } from '../../src/message/transcript.ts'
-import { addSessionUsage, enterLane, laneState, resetLane, type Visit } from '../../src/sessions/lanes.ts'
-import { recentSessions, sessionById, sessionByKey } from '../../src/sessions/listing.ts'
-import { appendMessage, freezePrompt, frozenPrompt, readTranscript } from '../../src/sessions/transcript.ts'
+import { recentSessions, sessionById, sessionByKey } from '../../src/sessions/session-queries.ts'
+import {
+  addSessionUsage,
+  beginEpoch,
+  type EpochOptions,
+  findSessionState,
+  startNewSession,
+} from '../../src/sessions/session-state.ts'
+import { appendMessage, freezePrompt, readFrozenPrompt, readTranscript } from '../../src/sessions/transcript.ts'
 import { row, rows } from '../../src/store/query.ts'
 import { openStore } from '../kit/open-store.ts'
 
@@ -46,23 +52,23 @@ test('a place in the transcript is given once', async (t) => {
 
 test('a system prompt is frozen by the first who writes it', async (t) => {
   const { store } = openStore(t)
-  assert.equal(await store.run(() => frozenPrompt('s')), undefined)
+  assert.equal(await store.run(() => readFrozenPrompt('s')), undefined)
   await store.run(() => freezePrompt('s', 'first'))
   await store.run(() => freezePrompt('s', 'second'))
-  assert.equal(await store.run(() => frozenPrompt('s')), 'first')
+  assert.equal(await store.run(() => readFrozenPrompt('s')), 'first')
 })
 
 test('a reset ends the session, begins another under the same key and remembers where it came from', async (t) => {
   const { store } = openStore(t)
-  const visit: Visit = { key: 'k', source: '{}', platform: 'web', userId: 'u', newSessionId: 'one', now: 10 }
-  assert.deepEqual(await store.run(() => enterLane(visit)), { session_id: 'one', epoch: 1, fresh: 1 })
-  assert.deepEqual(await store.run(() => enterLane(visit)), { session_id: 'one', epoch: 2, fresh: 0 })
+  const visit: EpochOptions = { key: 'k', source: '{}', platform: 'web', userId: 'u', newSessionId: 'one', now: 10 }
+  assert.deepEqual(await store.run(() => beginEpoch(visit)), { session_id: 'one', epoch: 1, fresh: 1 })
+  assert.deepEqual(await store.run(() => beginEpoch(visit)), { session_id: 'one', epoch: 2, fresh: 0 })
   await store.run(() => addSessionUsage('one', 100, 7, 11))
   await store.run(() => addSessionUsage('one', 1, 1, 12))
-  assert.deepEqual(await store.run(() => resetLane({ ...visit, newSessionId: 'two', now: 20 }, 'Taxes')), {
+  assert.deepEqual(await store.run(() => startNewSession({ ...visit, newSessionId: 'two', now: 20 }, 'Taxes')), {
     ended: 'one',
   })
-  assert.deepEqual({ ...(await store.run(() => laneState('k'))) }, { session_id: 'two', epoch: 3, fresh: 1 })
+  assert.deepEqual({ ...(await store.run(() => findSessionState('k'))) }, { session_id: 'two', epoch: 3, fresh: 1 })
   const first = await store.run(() => row(sessionById, { id: 'one' }))
   assert.deepEqual(
     [first?.ended_at, first?.end_reason, first?.input_tokens, first?.output_tokens],
@@ -79,9 +85,9 @@ test('a reset ends the session, begins another under the same key and remembers 
 
 test('a conversation can be reset before its first message', async (t) => {
   const { store } = openStore(t)
-  const visit: Visit = { key: 'k', source: '{}', platform: 'web', userId: 'u', newSessionId: 'one', now: 10 }
-  assert.deepEqual(await store.run(() => resetLane(visit, '')), { ended: null })
-  assert.deepEqual(await store.run(() => enterLane({ ...visit, newSessionId: 'unused' })), {
+  const visit: EpochOptions = { key: 'k', source: '{}', platform: 'web', userId: 'u', newSessionId: 'one', now: 10 }
+  assert.deepEqual(await store.run(() => startNewSession(visit, '')), { ended: null })
+  assert.deepEqual(await store.run(() => beginEpoch({ ...visit, newSessionId: 'unused' })), {
     session_id: 'one',
     epoch: 1,
     fresh: 1,

@@ -9,43 +9,50 @@ import {
   isGrantedInSession,
   nextExpiry,
   overdueQuestions,
-  settleQuestion,
+  resolveQuestion,
   sweepQuestions,
   waitingQuestions,
 } from '../../src/approvals/queries.ts'
-import { chatHistory } from '../../src/gateway/chat-history.ts'
-import { applyDeletion, applyEdit } from '../../src/inbox/change-rows.ts'
-import { dropEvent, listOpenEvents, retryEvent } from '../../src/inbox/letters.ts'
-import { marksOf, moveMark } from '../../src/inbox/marks.ts'
-import { createOutcomes } from '../../src/inbox/outcomes.ts'
-import { acceptEvent, openEventsOf, openLanes, parkEvent, queuedEvents, sweepInbox } from '../../src/inbox/queries.ts'
+import { chatHistory } from '../../src/flows/chat-history.ts'
+import { createTurnJournal } from '../../src/flows/turn/journal.ts'
+import { applyDeletion, applyEdit } from '../../src/inbox/apply-change.ts'
+import { advanceCursor, listCursors } from '../../src/inbox/cursors.ts'
+import { dropDeadEvent, listUnfinishedEvents, retryDeadEvent } from '../../src/inbox/dead-letters.ts'
+import { createEventResults } from '../../src/inbox/event-results.ts'
+import {
+  acceptEvent,
+  countQueuedEvents,
+  listOpenEventsOfPlatform,
+  listOpenQueues,
+  markEventDead,
+  pruneInbox,
+} from '../../src/inbox/queries.ts'
 import { brand } from '../../src/lib/brand.ts'
 import type { SessionKey } from '../../src/message/ids.ts'
 import type { SessionSource } from '../../src/message/source.ts'
 import { noUsage } from '../../src/message/transcript.ts'
-import { buttonsSentAs } from '../../src/outbox/buttons-sent.ts'
-import { replaceLines } from '../../src/sessions/compression.ts'
-import { resetLane } from '../../src/sessions/lanes.ts'
+import { findButtonsMessageId } from '../../src/outbox/buttons-message.ts'
 import {
   countMessages,
   messagesOfSession,
   recentSessions,
   sessionById,
   sessionByKey,
-} from '../../src/sessions/listing.ts'
+} from '../../src/sessions/session-queries.ts'
+import { startNewSession } from '../../src/sessions/session-state.ts'
 import { freezePrompt } from '../../src/sessions/transcript.ts'
-import { requestTurnStop, sessionsWithOpenTurns, sweepTurns } from '../../src/sessions/turns.ts'
-import { type Params, type Query, rows, type UseCase } from '../../src/store/query.ts'
+import { applyCompression } from '../../src/sessions/transcript-compression.ts'
+import { pruneTurns, requestTurnStop, sessionsWithOpenTurns } from '../../src/sessions/turns.ts'
+import { type Query, type QueryParams, rows, type Transaction } from '../../src/store/query.ts'
 import type { Database } from '../../src/store/schema.ts'
 import type { Store } from '../../src/store/store.ts'
-import { createTurnJournal } from '../../src/turn/journal.ts'
 import { openStore } from '../kit/open-store.ts'
 
-type AnyQuery = Query<Params, unknown>
+type AnyQuery = Query<QueryParams, unknown>
 
 /** A store that remembers every query that went through it. */
 function recording(store: Store, seen: Set<AnyQuery>): Store {
-  function* recorded<Result>(useCase: UseCase<Result>): UseCase<Result> {
+  function* recorded<Result>(useCase: Transaction<Result>): Transaction<Result> {
     let step = useCase.next()
     while (!step.done) {
       seen.add(step.value.query)
@@ -96,7 +103,7 @@ async function liveThrough(t: TestContext): Promise<{ queries: Set<AnyQuery>; pa
   }
   const journal = createTurnJournal({ store: watched, clock: () => 1, isShared: () => false, routeOf: () => '' })
   const end = { reason: null, model: '', provider: '', text: '', ord: 0, usage: noUsage } as const
-  function* writeReply(): UseCase<void> {
+  function* writeReply(): Transaction<void> {
     yield* freezePrompt('s', 'x')
   }
 
@@ -107,47 +114,56 @@ async function liveThrough(t: TestContext): Promise<{ queries: Set<AnyQuery>; pa
   assert.ok(claim?.kind === 'run')
   const writes = journal.journalOf(claim.turn)
   const call = { id: 'a', name: 'tool', arguments: '{}' }
-  await writes.assistant({ role: 'assistant', content: 'x'.repeat(70_000), toolCalls: [call] }, noUsage)
-  await writes.toolStarted(call, 'effect')
+  await writes.recordAssistantMessage({ role: 'assistant', content: 'x'.repeat(70_000), toolCalls: [call] }, noUsage)
+  await writes.recordToolStart(call, 'effect')
   await watched.run(() => requestTurnStop(key))
   const again = await journal.claim(key)
   assert.ok(again !== null && again.kind !== 'files-first')
-  await assert.rejects(writes.toolEnded(call, 'late', 'done'))
-  await journal.finish(again.turn, { ...end, state: 'failed', writeReply, park: true })
+  await assert.rejects(writes.recordToolResult(call, 'late', 'done'))
+  await journal.finish(again.turn, { ...end, state: 'failed', writeReply, deadLetter: true })
   const second = await journal.claim(key)
   assert.ok(second?.kind === 'run')
-  const { fence, sessionId, lines } = second.turn
+  const { fence, sessionId, transcript } = second.turn
   const summary = { from: 0, to: 1, message: { role: 'user', content: 'x' } } as const
-  await watched.run(() => replaceLines(fence, sessionId, lines, { cleared: [], summary, usage: noUsage }, 1))
+  await watched.run(() =>
+    applyCompression(fence, sessionId, transcript, { clearedResults: [], summary, usage: noUsage }, 1),
+  )
   await journal.finish(second.turn, { ...end, state: 'done', writeReply })
-  await watched.run(() => resetLane({ key, source: '', platform: '', userId: '', newSessionId: 'n', now: 1 }, ''))
-  await createOutcomes(watched).wait(2, new AbortController().signal)
-  await watched.run(() => retryEvent(1, 1))
-  await watched.run(() => parkEvent(1, '', nothing))
-  await watched.run(() => dropEvent(1))
-  await watched.run(() => queuedEvents(key))
-  await watched.run(openLanes)
-  await watched.run(() => openEventsOf('background'))
+  await watched.run(() => startNewSession({ key, source: '', platform: '', userId: '', newSessionId: 'n', now: 1 }, ''))
+  await createEventResults(watched).wait(2, new AbortController().signal)
+  await watched.run(() => retryDeadEvent(1, 1))
+  await watched.run(() => markEventDead(1, '', nothing))
+  await watched.run(() => dropDeadEvent(1))
+  await watched.run(() => countQueuedEvents(key))
+  await watched.run(listOpenQueues)
+  await watched.run(() => listOpenEventsOfPlatform('background'))
   await watched.run(sessionsWithOpenTurns)
   for (const span of [{}, { after: '1-i1' }, { before: '1-i1' }]) {
     await watched.run(() => chatHistory(source, { ...span, limit: 10 }))
   }
   for (const step of questionSteps(key, source)) await watched.run<unknown>(step)
   const event = { source, text: 'changed', messageType: 'text', timestamp: 1 } as const
-  const change = { of: 'three', event, lane: 'turn', manner: 'rerun', outcome: nothing, pack: JSON.stringify } as const
+  const change = {
+    targetKey: 'three',
+    event,
+    lane: 'turn',
+    policy: 'rerun',
+    withdrawnResult: nothing,
+    serialize: JSON.stringify,
+  } as const
   await accept('three')
   await watched.run(() => applyEdit({ ...change, keys: ['edit 1'] }, 1))
   await watched.run(() =>
     applyEdit({ ...change, keys: ['edit 2'], event: { ...event, text: '/x' }, lane: 'control' }, 1),
   )
   await watched.run(() => applyDeletion({ ...change, keys: ['deletion'] }, 1))
-  await journal.keepFiles(3, [])
-  await watched.run(() => moveMark(source, { place: 'c', id: '1' }, 1))
-  await watched.run(() => marksOf(source))
-  await watched.run(() => sweepInbox(2, 10))
-  await watched.run(() => sweepTurns(2, 10))
+  await journal.storeAttachments(3, [])
+  await watched.run(() => advanceCursor(source, { place: 'c', id: '1' }, 1))
+  await watched.run(() => listCursors(source))
+  await watched.run(() => pruneInbox(2, 10))
+  await watched.run(() => pruneTurns(2, 10))
   for (const listing of [
-    rows(listOpenEvents, { limit: 10 }),
+    rows(listUnfinishedEvents, { limit: 10 }),
     rows(recentSessions, { limit: 10 }),
     rows(sessionById, { id: 's' }),
     rows(messagesOfSession, { session_id: 's' }),
@@ -160,7 +176,7 @@ async function liveThrough(t: TestContext): Promise<{ queries: Set<AnyQuery>; pa
 }
 
 /** Everything the store is asked about questions and grants. */
-function questionSteps(key: SessionKey, source: SessionSource): (() => UseCase<unknown>)[] {
+function questionSteps(key: SessionKey, source: SessionSource): (() => Transaction<unknown>)[] {
   const unanswered = { says: '' }
   const question = {
     kind: 'clarify',
@@ -177,10 +193,10 @@ function questionSteps(key: SessionKey, source: SessionSource): (() => UseCase<u
     () => waitingQuestions(key),
     () => overdueQuestions(1, 10),
     () => nextExpiry(),
-    () => settleQuestion('q', null, 1),
+    () => resolveQuestion('q', null, 1),
     () => grantInSession(key, 'rule', 'u', 1),
     () => isGrantedInSession(key, 'rule'),
-    () => buttonsSentAs('question:q'),
+    () => findButtonsMessageId('question:q'),
     () => sweepQuestions(2, 10),
   ]
 }

@@ -3,17 +3,17 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { isHermesError } from '../../src/lib/errors.ts'
-import { insertRow, settleRow } from '../../src/outbox/queries.ts'
-import { messagesOfSession } from '../../src/sessions/listing.ts'
+import { insertRow, storeDeliveryResult } from '../../src/outbox/queries.ts'
+import { messagesOfSession } from '../../src/sessions/session-queries.ts'
 import { appendMessage, readTranscript } from '../../src/sessions/transcript.ts'
 import { beginTurn, endTurn } from '../../src/sessions/turns.ts'
 import type { OutboxState } from '../../src/store/schema.ts'
-import { openReader, type Reader } from '../../src/store/sqlite/reader.ts'
+import { openReader, type StoreReader } from '../../src/store/sqlite/reader.ts'
 import type { Store } from '../../src/store/store.ts'
 import { openStore } from '../kit/open-store.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
-function libraryOf(t: TestContext): { store: Store; reader: Reader; say(text: string): Promise<void> } {
+function libraryOf(t: TestContext): { store: Store; reader: StoreReader; say(text: string): Promise<void> } {
   const { store, path } = openStore(t)
   const reader = openReader(path)
   t.after(() => reader.close())
@@ -131,7 +131,7 @@ test('a reader cannot change anything', async (t) => {
     (error) => isHermesError(error, 'store/failed'),
   )
   assert.equal(reader.search('kept', 10).length, 1)
-  assert.deepEqual(reader.integrity(), [])
+  assert.deepEqual(reader.checkIntegrity(), [])
 })
 
 test('a reader makes no database where there is none', (t) => {
@@ -163,7 +163,7 @@ function turnsOf(t: TestContext) {
     end: (id: string) => store.run(() => endTurn(id, { state: 'failed', reason: null, model: '', provider: '' }, 2)),
     reply: (key: string, state: OutboxState) =>
       store.run(() => insertRow({ ...replyRow, key, state, turn_id: key }, 1)),
-    settle: (id: number, state: OutboxState) => store.run(() => settleRow({ ...settled, id, state }, 2)),
+    settle: (id: number, state: OutboxState) => store.run(() => storeDeliveryResult({ ...settled, id, state }, 2)),
   }
 }
 

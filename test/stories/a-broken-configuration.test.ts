@@ -40,7 +40,7 @@ for (const { what, text, says } of broken) {
       messages: [{ role: 'user', content: 'Reply exactly ok' }],
     })
     assert.match(String(at(await answer.json(), 'choices', 0, 'message', 'content')), /ok/)
-    await gateway.logged(says)
+    await gateway.waitForLog(says)
     assert.match(await firstLineOf(await gateway.http('/web/stream?chat=page')), says)
   })
 }
@@ -61,40 +61,40 @@ test('with --strict such a start is refused, and says every problem at once', as
 
 test('a configuration that breaks while the gateway runs changes nothing until it is mended', async (t) => {
   const gateway = await startTestGateway(t)
-  await gateway.logged('"msg":"platform connected"')
+  await gateway.waitForLog('"msg":"platform connected"')
   await gateway.current().config.watch()
   writeFileSync(gateway.home.configFile, 'platforms: {fake: {allow_from: [')
-  await gateway.logged('the running configuration stays')
+  await gateway.waitForLog('the running configuration stays')
   assert.match(await degraded(gateway), /config\.yaml/)
   await gateway.say('hello')
-  await gateway.reply('You said: hello')
+  await gateway.waitForReply('You said: hello')
 
   gateway.configure({ platforms: { fake: { allow_from: ['friend'] } } })
-  await gateway.logged('the configuration is in order again')
+  await gateway.waitForLog('the configuration is in order again')
   assert.equal(await degraded(gateway), '[]')
   await gateway.say('me too?', { user: 'stranger' })
-  await gateway.logged('message refused')
+  await gateway.waitForLog('message refused')
 })
 
 test('the last good configuration serves the next start', async (t) => {
   const gateway = await startTestGateway(t)
   await gateway.stop()
   writeFileSync(gateway.home.configFile, 'platforms: [')
-  await (await gateway.start()).settled()
+  await (await gateway.start()).initialConnectsDone()
   assert.match(await degraded(gateway), /config\.yaml:1/)
   await gateway.say('hello')
-  await gateway.reply('You said: hello')
+  await gateway.waitForReply('You said: hello')
 })
 
 test('a model that is configured while the gateway runs answers the next message', async (t) => {
   const gateway = await startTestGateway(t, { config: { model: undefined, provider: 'demo' } })
   await gateway.current().config.watch()
   await gateway.say('Reply exactly: demo')
-  await gateway.reply('demo')
+  await gateway.waitForReply('demo')
   gateway.configure({})
-  await gateway.logged('the configuration has changed')
+  await gateway.waitForLog('the configuration has changed')
   await gateway.say('hello')
-  await gateway.reply('You said: hello')
+  await gateway.waitForReply('You said: hello')
 })
 
 /** The first thing that the page is told, whatever becomes of the chat. */
@@ -112,11 +112,11 @@ test('an account whose variable is not set fails alone: the others chat on, thro
   const family = { url: 'http://127.0.0.1:9', token: `\${FAMILY_BOT_TOKEN}` }
   const gateway = await startTestGateway(t, { config: { platforms: { fake: { accounts: { family } } } } })
   await gateway.say('hello')
-  await gateway.reply('You said: hello')
+  await gateway.waitForReply('You said: hello')
   await gateway.stop()
   await gateway.start()
   await gateway.say('still there?')
-  await gateway.reply('You said: still there?')
+  await gateway.waitForReply('You said: still there?')
   const { fake } = gateway.current().status().platforms
   assert.equal(fake?.state, 'failed')
   assert.match(fake?.reason ?? '', /family: \$\{FAMILY_BOT_TOKEN\} is not set \(config\.yaml:\d+:\d+\)/)

@@ -7,11 +7,11 @@ import { conversation, rowsIn } from './support.ts'
 const asks = { approvals: { destructive_slash_confirm: true } }
 
 test('/new with buttons: it asks, a press answers, the buttons go, and the conversation begins afresh', async (t) => {
-  const gateway = await startTestGateway(t, { config: asks, abilities: ['edit', 'buttons'] })
+  const gateway = await startTestGateway(t, { config: asks, capabilities: ['edit', 'buttons'] })
   await gateway.say('my name is Ada')
-  await gateway.reply('my name is Ada')
+  await gateway.waitForReply('my name is Ada')
   await gateway.say('/new Taxes', { id: 'the command' })
-  const question = await gateway.reply('Go on?')
+  const question = await gateway.waitForReply('Go on?')
   assert.deepEqual(
     question.buttons.map(({ label }) => label),
     ['Approve once', 'Always approve', 'Cancel'],
@@ -19,63 +19,63 @@ test('/new with buttons: it asks, a press answers, the buttons go, and the conve
   assert.doesNotMatch(question.text, /\/approve/)
   assert.equal(rowsIn(gateway.home, 'select state from questions')[0]?.['state'], 'waiting')
   await gateway.say('/status')
-  await gateway.reply('**Waits for your answer** `/new` ends this conversation')
+  await gateway.waitForReply('**Waits for your answer** `/new` ends this conversation')
 
   assert.deepEqual(await gateway.platform.press(question, 'Approve once'), { status: 'taken', text: 'Going on.' })
-  await gateway.reply('✨ New conversation: Taxes')
+  await gateway.waitForReply('✨ New conversation: Taxes')
   await gateway.until(({ id, text }) => id === question.id && text.endsWith('**Approve once** — user'))
   assert.deepEqual(question.buttons, [])
   assert.equal(gateway.events.filter(({ name }) => name === 'command:new').length, 1)
 
   await gateway.say('who am I?')
-  await gateway.reply('You said: who am I?')
+  await gateway.waitForReply('You said: who am I?')
   assert.deepEqual(conversation(gateway.model.requests[1]), ['user: who am I?'])
   assert.equal(gateway.replies().filter((text) => text.includes('New conversation')).length, 1)
 })
 
 test('Cancel leaves the conversation as it is', async (t) => {
-  const gateway = await startTestGateway(t, { config: asks, abilities: ['edit', 'buttons'] })
+  const gateway = await startTestGateway(t, { config: asks, capabilities: ['edit', 'buttons'] })
   await gateway.say('one')
-  await gateway.reply('You said: one')
+  await gateway.waitForReply('You said: one')
   await gateway.say('/reset')
-  const question = await gateway.reply('Go on?')
+  const question = await gateway.waitForReply('Go on?')
   assert.equal((await gateway.platform.press(question, 'Cancel')).text, 'Cancelled.')
   await gateway.until(({ text }) => text.includes('**Cancel** — user'))
   await gateway.say('two')
-  await gateway.reply('You said: two')
+  await gateway.waitForReply('You said: two')
   assert.deepEqual(conversation(gateway.model.requests[1]), ['user: one', 'assistant: You said: one', 'user: two'])
 })
 
 test('Always is remembered, also over a restart, and for this conversation alone', async (t) => {
-  const gateway = await startTestGateway(t, { config: asks, abilities: ['edit', 'buttons'] })
+  const gateway = await startTestGateway(t, { config: asks, capabilities: ['edit', 'buttons'] })
   await gateway.say('/new')
-  await gateway.platform.press(await gateway.reply('Go on?'), 'Always approve')
-  await gateway.reply('✨ New conversation')
+  await gateway.platform.press(await gateway.waitForReply('Go on?'), 'Always approve')
+  await gateway.waitForReply('✨ New conversation')
   await gateway.stop()
   await gateway.start()
   await gateway.say('/new second')
-  await gateway.reply('✨ New conversation: second')
+  await gateway.waitForReply('✨ New conversation: second')
   await gateway.say('/new third', { chat: 'another' })
-  await gateway.reply('Go on?', 'another')
+  await gateway.waitForReply('Go on?', 'another')
 })
 
 test('in a group nobody presses for somebody else', async (t) => {
-  const gateway = await startTestGateway(t, { config: asks, abilities: ['edit', 'buttons'] })
+  const gateway = await startTestGateway(t, { config: asks, capabilities: ['edit', 'buttons'] })
   await gateway.say('/new', { chat: 'group', chatType: 'group', user: 'ada' })
-  const question = await gateway.reply('Go on?', 'group')
+  const question = await gateway.waitForReply('Go on?', 'group')
   const asBob = { chatType: 'group' as const, user: 'bob' }
   assert.equal((await gateway.platform.press(question, 'Approve once', asBob)).status, 'refused')
   assert.equal(question.buttons.length, 3)
   const taken = await gateway.platform.press(question, 'Approve once', { chatType: 'group', user: 'ada' })
   assert.equal(taken.status, 'taken')
-  await gateway.reply('✨ New conversation', 'group')
+  await gateway.waitForReply('✨ New conversation', 'group')
 })
 
 test('in a thread, which all share, anybody may press', async (t) => {
-  const gateway = await startTestGateway(t, { config: asks, abilities: ['edit', 'buttons'] })
+  const gateway = await startTestGateway(t, { config: asks, capabilities: ['edit', 'buttons'] })
   const thread = { chat: 'group', chatType: 'group', thread: '7' } as const
   await gateway.say('/new', { ...thread, user: 'ada' })
-  const question = await gateway.reply('Go on?', 'group')
+  const question = await gateway.waitForReply('Go on?', 'group')
   assert.equal(question.thread, '7')
   await gateway.platform.press(question, 'Approve once', { ...thread, user: 'bob' })
   const edited = await gateway.until(({ text }) => text.endsWith('**Approve once** — bob'))
@@ -85,25 +85,25 @@ test('in a thread, which all share, anybody may press', async (t) => {
 test('without buttons the text names what to type, and /approve or /deny answers', async (t) => {
   const gateway = await startTestGateway(t, { config: asks })
   await gateway.say('/new Taxes')
-  const question = await gateway.reply('- `/approve`: Approve once')
+  const question = await gateway.waitForReply('- `/approve`: Approve once')
   assert.match(question.text, /- `\/deny`: Cancel$/)
   await gateway.say('/approve')
-  await gateway.reply('Going on.')
-  await gateway.reply('✨ New conversation: Taxes')
+  await gateway.waitForReply('Going on.')
+  await gateway.waitForReply('✨ New conversation: Taxes')
   await gateway.say('/approve')
-  await gateway.reply('Nothing waits for an answer here.')
+  await gateway.waitForReply('Nothing waits for an answer here.')
   await gateway.say('/new Garden')
   await gateway.until(({ text, id }) => text.includes('Go on?') && id !== question.id)
   await gateway.say('/deny')
-  await gateway.reply('Cancelled.')
+  await gateway.waitForReply('Cancelled.')
   assert.equal(question.versions.length, 1, 'what has no buttons is left as it is')
   assert.ok(!gateway.replies().some((text) => text.includes('Garden')))
 })
 
 test('a question that nobody answered in time ends, also at the next start, and a late press says so', async (t) => {
-  const gateway = await startTestGateway(t, { config: asks, abilities: ['edit', 'buttons'] })
+  const gateway = await startTestGateway(t, { config: asks, capabilities: ['edit', 'buttons'] })
   await gateway.say('/new')
-  const question = await gateway.reply('Go on?')
+  const question = await gateway.waitForReply('Go on?')
   const { buttons } = question
   await gateway.stop()
   const db = new DatabaseSync(gateway.home.databaseFile)
@@ -122,9 +122,9 @@ test('a press that was taken is carried out after a restart', async (t) => {
   let gone = false
   const gateway = await startTestGateway(t, {
     config: asks,
-    abilities: ['edit', 'buttons'],
+    capabilities: ['edit', 'buttons'],
     gateway: {
-      probe(point) {
+      failpoint(point) {
         // From here on this life does nothing more: its work stays for the next one.
         if (point === 'command:claimed' && gone) throw new Error('gone')
         if (point !== 'question:answered' || gone) return
@@ -134,18 +134,18 @@ test('a press that was taken is carried out after a restart', async (t) => {
     },
   })
   await gateway.say('/new Taxes')
-  const question = await gateway.reply('Go on?')
+  const question = await gateway.waitForReply('Go on?')
   assert.equal((await gateway.platform.press(question, 'Approve once')).status, 'taken')
   await answered.promise
   await gateway.stop()
   assert.ok(!gateway.replies().some((text) => text.includes('✨')))
-  await gateway.start({ probe: () => undefined })
-  await gateway.reply('✨ New conversation: Taxes')
+  await gateway.start({ failpoint: () => undefined })
+  await gateway.waitForReply('✨ New conversation: Taxes')
 })
 
 test('nothing asks where nobody has said that it should', async (t) => {
-  const gateway = await startTestGateway(t, { abilities: ['edit', 'buttons'] })
+  const gateway = await startTestGateway(t, { capabilities: ['edit', 'buttons'] })
   await gateway.say('/new')
-  await gateway.reply('✨ New conversation')
+  await gateway.waitForReply('✨ New conversation')
   assert.equal(gateway.platform.shown().length, 1)
 })

@@ -60,7 +60,7 @@ test('on a full disk nothing is acknowledged, and when there is room again every
   const world = await startTestGateway(t, { startNow: false })
   const { daemon, fill, free } = await onSmallDisk(t, world)
   await world.say('before')
-  await world.reply('You said: before')
+  await world.waitForReply('You said: before')
   fill()
   let acknowledged = false
   const said = world.say('while it is full').then(() => {
@@ -70,7 +70,7 @@ test('on a full disk nothing is acknowledged, and when there is room again every
   assert.equal(acknowledged, false)
   free()
   await said
-  await world.reply('You said: while it is full')
+  await world.waitForReply('You said: while it is full')
   daemon.signal('SIGTERM')
   assert.equal(await daemon.exit(), 0)
 })
@@ -85,13 +85,13 @@ test('an answer that comes when the disk is full waits for room instead of being
   })
   const { daemon, fill, free } = await onSmallDisk(t, world)
   await world.say('hello')
-  await world.asked(0)
+  await world.modelRequest(0)
   fill()
   held.resolve()
   await daemon.said('an answer waits to be stored')
   assert.deepEqual(world.replies(), [])
   free()
-  await world.reply('an answer that was paid for')
+  await world.waitForReply('an answer that was paid for')
   assert.equal(world.model.requestCount, 1)
   daemon.signal('SIGTERM')
   assert.equal(await daemon.exit(), 0)
@@ -101,14 +101,14 @@ test('a database that another program writes to is waited for', async (t) => {
   let other: ChildProcess | undefined
   const world = await startTestGateway(t, {
     gateway: {
-      probe(point) {
+      failpoint(point) {
         if (point === 'inbox:before-commit') other?.stdin?.write('let go soon\n')
       },
     },
   })
   other = await holdLock(t, world.home.databaseFile)
   await world.say('hello')
-  await world.reply('You said: hello')
+  await world.waitForReply('You said: hello')
 })
 
 /** Another process in the middle of a transaction. It ends it a moment after a line on its standard input. */

@@ -12,7 +12,7 @@ test('a listener that fails costs nothing: the message is answered once, and the
     gateway: { listeners: [failing, (name) => void heard.push(name)] },
   })
   await gateway.say('hello')
-  await gateway.reply('the answer')
+  await gateway.waitForReply('the answer')
   await gateway.stop()
   const turns = heard.filter((name) => !name.startsWith('message:'))
   assert.deepEqual(turns, [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ModelReply } from '../kit/servers/script.ts'
+import type { ModelReply } from '../kit/servers/model-script.ts'
 import { startTestGateway } from '../kit/start-gateway.ts'
 
 const busy = (status: number): ModelReply => ({ error: { status, headers: { 'retry-after-ms': '1' } } })
@@ -8,7 +8,7 @@ const busy = (status: number): ModelReply => ({ error: { status, headers: { 'ret
 test('a model that is busy for a moment is asked again, and nobody notices', async (t) => {
   const gateway = await startTestGateway(t, { replies: [busy(429), busy(500), busy(529)] })
   await gateway.say('hello')
-  await gateway.reply('You said: hello')
+  await gateway.waitForReply('You said: hello')
   assert.equal(gateway.model.requestCount, 4)
   assert.deepEqual(gateway.replies(), ['You said: hello'])
 })
@@ -23,11 +23,11 @@ for (const [status, code] of [
       config: { agent: { max_retries: 2 } },
     })
     await gateway.say('hello')
-    const { text } = await gateway.reply('Sorry')
+    const { text } = await gateway.waitForReply('Sorry')
     assert.match(text, new RegExp(`\\(${code}\\).*Wait a little and send the message again`, 's'))
     assert.equal(gateway.model.requestCount, 3)
     await gateway.say('once more')
-    await gateway.reply('once more')
+    await gateway.waitForReply('once more')
   })
 }
 
@@ -57,7 +57,7 @@ for (const { what, error, code, advice } of told) {
   test(`${what} is told at once and in words that help`, async (t) => {
     const gateway = await startTestGateway(t, { replies: [{ ...(error === undefined ? {} : { error }) }] })
     await gateway.say('hello')
-    const { text, kind } = await gateway.reply('Sorry')
+    const { text, kind } = await gateway.waitForReply('Sorry')
     assert.ok(text.includes(`(${code})`), text)
     assert.match(text, advice)
     assert.equal(kind, 'notice')
@@ -69,7 +69,7 @@ for (const { what, error, code, advice } of told) {
 test('a model that is not configured is explained to the person who writes', async (t) => {
   const gateway = await startTestGateway(t, { config: { model: '' } })
   await gateway.say('hello')
-  const { text } = await gateway.reply('Sorry')
+  const { text } = await gateway.waitForReply('Sorry')
   assert.match(text, /config\/no-model.*Set `model`/s)
   assert.equal(text.match(/no model is named/g)?.length, 1)
 })
@@ -79,6 +79,6 @@ test('a model server that is not there is explained with its address', async (t)
     config: { base_url: 'http://127.0.0.1:9/v1', agent: { max_retries: 0 } },
   })
   await gateway.say('hello')
-  const { text } = await gateway.reply('Sorry')
+  const { text } = await gateway.waitForReply('Sorry')
   assert.match(text, /provider\/network.*base_url.*127\.0\.0\.1:9/s)
 })

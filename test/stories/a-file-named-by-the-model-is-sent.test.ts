@@ -9,19 +9,19 @@ test('a file that the model names follows its answer', async (t) => {
   const path = join(tempHome(t), 'the chart.png')
   writeFileSync(path, 'a picture')
   const gateway = await startTestGateway(t, {
-    abilities: ['edit', 'typing', 'files'],
+    capabilities: ['edit', 'typing', 'files'],
     replies: [{ text: `Here is the chart.\n\nMEDIA:"${path}"` }],
   })
   await gateway.say('draw')
   const { file } = await gateway.until((message) => message.file !== undefined)
   assert.deepEqual([file?.fileName, Buffer.from(file?.content ?? '').toString()], ['the chart.png', 'a picture'])
-  await gateway.logged(/reply delivered.*|reply delivered/)
+  await gateway.waitForLog(/reply delivered.*|reply delivered/)
   assert.deepEqual(gateway.replies(), ['Here is the chart.', ''])
 })
 
 test('a file with secrets stays, and the chat is told so', async (t) => {
   const gateway = await startTestGateway(t, {
-    abilities: ['files'],
+    capabilities: ['files'],
     model: () => ({ text: 'Take this.\nMEDIA:~/.ssh/id_ed25519' }),
     prepare(home) {
       mkdirSync(join(home.root, '.ssh'))
@@ -30,6 +30,6 @@ test('a file with secrets stays, and the chat is told so', async (t) => {
     gateway: { environment: {} },
   })
   await gateway.say('give me the key')
-  await gateway.reply('File not sent: id_ed25519 (it may hold secrets)')
+  await gateway.waitForReply('File not sent: id_ed25519 (it may hold secrets)')
   assert.ok(gateway.platform.shown().every(({ file }) => file === undefined))
 })

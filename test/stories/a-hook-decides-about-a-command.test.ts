@@ -30,7 +30,7 @@ test('a hook denies a command, with its reason', async (t) => {
     `return { decision: ' Deny ', message: 'Not for ' + context.user_id }`,
   )
   await gateway.say('/version', { user: 'ada' })
-  await gateway.reply('Not for ada')
+  await gateway.waitForReply('Not for ada')
   await gateway.say('/whoami')
   await gateway.until(({ text }) => text.includes('allow'))
 })
@@ -38,16 +38,16 @@ test('a hook denies a command, with its reason', async (t) => {
 test('a hook that denies without a reason: the person is told which command was blocked', async (t) => {
   const gateway = await withHook(t, 'command:*', `return { decision: 'deny' }`)
   await gateway.say('/reset', { user: 'ada' })
-  await gateway.reply('Command `/reset` was blocked by a hook.')
+  await gateway.waitForReply('Command `/reset` was blocked by a hook.')
   assert.equal(gateway.events.filter(({ name }) => name === 'session:reset').length, 0)
-  const { context } = await gateway.event('command:new')
+  const { context } = await gateway.waitForEvent('command:new')
   assert.equal(context['raw_command'], 'reset')
 })
 
 test('a hook answers a command itself', async (t) => {
   const gateway = await withHook(t, 'command:version', `return { decision: 'handled', message: 'mine' }`)
   await gateway.say('/version')
-  await gateway.reply('mine')
+  await gateway.waitForReply('mine')
 })
 
 test('a hook makes another command of one; its arguments stay unless it gives others', async (t) => {
@@ -57,15 +57,15 @@ test('a hook makes another command of one; its arguments stay unless it gives ot
     `return { decision: 'rewrite', command_name: '/new', ...(context.args === 'keep' ? {} : { raw_args: 'Taxes' }) }`,
   )
   await gateway.say('/version keep')
-  await gateway.reply('New conversation: keep')
+  await gateway.waitForReply('New conversation: keep')
   await gateway.say('/version other')
-  await gateway.reply('New conversation: Taxes')
+  await gateway.waitForReply('New conversation: Taxes')
 })
 
 test('a command that a hook made up is answered as unknown', async (t) => {
   const gateway = await withHook(t, 'command:version', `return { decision: 'rewrite', command_name: 'nonsense' }`)
   await gateway.say('/version')
-  await gateway.reply('/nonsense')
+  await gateway.waitForReply('/nonsense')
 })
 
 test('a hook that throws, or takes for ever, lets the command through', async (t) => {
@@ -76,9 +76,9 @@ test('a hook that throws, or takes for ever, lets the command through', async (t
     { config: { hooks: { command_timeout: 0.2, timeout: 0.5 } } },
   )
   await gateway.say('/version')
-  await gateway.reply('0.0.0-test')
+  await gateway.waitForReply('0.0.0-test')
   await gateway.say('/help')
-  await gateway.reply('/stop')
+  await gateway.waitForReply('/stop')
 })
 
 test('no hook is asked about /stop, and it is told of it afterwards', async (t) => {
@@ -91,13 +91,13 @@ test('no hook is asked about /stop, and it is told of it afterwards', async (t) 
     },
   )
   await gateway.say('a long question')
-  await gateway.asked(0)
+  await gateway.modelRequest(0)
   await gateway.say('/version')
-  await gateway.reply('0.0.0-test')
+  await gateway.waitForReply('0.0.0-test')
   await gateway.say('/stop')
-  await gateway.reply('Stopped.')
-  await gateway.reply('version', 'watch')
-  await gateway.reply('stop', 'watch')
+  await gateway.waitForReply('Stopped.')
+  await gateway.waitForReply('version', 'watch')
+  await gateway.waitForReply('stop', 'watch')
 })
 
 test('no hook can hold back /approve and /deny, not even one that denies everything', async (t) => {
@@ -109,14 +109,14 @@ test('no hook can hold back /approve and /deny, not even one that denies everyth
     { config: { approvals: { destructive_slash_confirm: true } } },
   )
   await gateway.say('/status')
-  await gateway.reply('no')
+  await gateway.waitForReply('no')
   for (const [word, answer] of Object.entries({ deny: 'cancel', approve: 'once' })) {
     await gateway.say('/new')
     await gateway.say(`/${word}`)
-    await gateway.event('approval:resolved', { outcome: 'answered', answer })
-    await gateway.reply(word, 'watch')
+    await gateway.waitForEvent('approval:resolved', { outcome: 'answered', answer })
+    await gateway.waitForReply(word, 'watch')
   }
-  await gateway.event('session:reset')
+  await gateway.waitForEvent('session:reset')
   assert.equal(gateway.replies('chat').filter((text) => text === 'no').length, 1)
 })
 
@@ -130,10 +130,10 @@ test('a hook that is still thinking cannot hold back a /stop that comes behind',
     },
   )
   await gateway.say('/version')
-  await gateway.reply('thinking', 'watch')
+  await gateway.waitForReply('thinking', 'watch')
   await gateway.say('/stop')
-  await gateway.reply('There is nothing to stop.')
-  await gateway.reply('was still waiting for a hook')
+  await gateway.waitForReply('There is nothing to stop.')
+  await gateway.waitForReply('was still waiting for a hook')
 })
 
 test('hooks decide before a person is asked whether he means it, and once: not again when he has said yes', async (t) => {
@@ -143,13 +143,13 @@ test('hooks decide before a person is asked whether he means it, and once: not a
     `const { appendFileSync } = await import('node:fs')
      appendFileSync(process.env.HERMES_HOME + '/asked', context.args + '\\n')
      return context.args === 'never' ? { decision: 'deny', message: 'Not here.' } : undefined`,
-    { config: { approvals: { destructive_slash_confirm: true } }, abilities: ['edit', 'buttons'] },
+    { config: { approvals: { destructive_slash_confirm: true } }, capabilities: ['edit', 'buttons'] },
   )
   await gateway.say('/new never')
-  await gateway.reply('Not here.')
+  await gateway.waitForReply('Not here.')
   await gateway.say('/new Taxes')
-  await gateway.platform.press(await gateway.reply('Go on?'), 'Approve once')
-  await gateway.reply('✨ New conversation: Taxes')
+  await gateway.platform.press(await gateway.waitForReply('Go on?'), 'Approve once')
+  await gateway.waitForReply('✨ New conversation: Taxes')
   assert.equal(gateway.replies().filter((text) => text.includes('Go on?')).length, 1)
   assert.equal(readFileSync(join(gateway.home.root, 'asked'), 'utf8'), 'never\nTaxes\n')
   assert.equal(gateway.events.filter(({ name }) => name === 'command:new').length, 2)

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { runHere } from '../cli/support.ts'
-import type { ModelReply, RecordedRequest } from '../kit/servers/script.ts'
+import { runInProcess } from '../cli/support.ts'
+import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { conversation, hasResult, rowsIn, terminalCall } from './support.ts'
 
@@ -32,7 +32,7 @@ function sent(gateway: TestGateway): string[] {
 async function talk(gateway: TestGateway, from: number, to: number): Promise<void> {
   for (let at = from; at <= to; at++) {
     await gateway.say(`message ${at} ${filler}`)
-    await gateway.reply(`Heard message ${at}`)
+    await gateway.waitForReply(`Heard message ${at}`)
   }
 }
 
@@ -106,8 +106,8 @@ test('session:compress is told once it is on disk, with exactly the keys of the 
 test('the event counts the compressions of a session', async (t) => {
   const gateway = await startTestGateway(t, { model: answer, config: small })
   await talk(gateway, 1, 8)
-  const start = await gateway.event('session:start')
-  const { context } = await gateway.event('session:compress', { compression_count: 2 })
+  const start = await gateway.waitForEvent('session:start')
+  const { context } = await gateway.waitForEvent('session:compress', { compression_count: 2 })
   assert.deepEqual(context, {
     platform: 'fake',
     session_id: start.context['session_id'],
@@ -120,9 +120,9 @@ test('the event counts the compressions of a session', async (t) => {
 test('people still read what was summed up: it is shown in its place, marked, and found by its words', async (t) => {
   const gateway = await startTestGateway(t, { model: answer, config: small })
   await talk(gateway, 1, 5)
-  const { context } = await gateway.event('session:compress')
+  const { context } = await gateway.waitForEvent('session:compress')
   await gateway.stop()
-  const { stdout } = await runHere(gateway.home.root, ['sessions', 'show', String(context['session_id'])])
+  const { stdout } = await runInProcess(gateway.home.root, ['sessions', 'show', String(context['session_id'])])
   const shown = stdout.split('\n').filter((line) => /^(user|summary|assistant) |^message \d|^## Goal/.test(line))
   const marks = shown.map((line) => line.replace(/ {2}\d.*?(?= {2}|$)/, '').slice(0, 60))
   const gone = '  (the model does not read this any more)'
@@ -134,7 +134,7 @@ test('people still read what was summed up: it is shown in its place, marked, an
     `message 3 ${filler}`.slice(0, 60),
   ])
   assert.ok(marks.indexOf('summary') > marks.indexOf(`message 3 ${filler}`.slice(0, 60)))
-  const found = await runHere(gateway.home.root, ['sessions', 'search', 'message', '2'])
+  const found = await runInProcess(gateway.home.root, ['sessions', 'search', 'message', '2'])
   assert.match(found.stdout, /«message» «2»/)
 })
 
@@ -157,7 +157,7 @@ test('a task in the background is made shorter, too, and no event tells of it', 
       return terminalCall('seq 1 800')
     },
   })
-  await gateway.reply('made it', 'home')
+  await gateway.waitForReply('made it', 'home')
   await gateway.stop()
   assert.ok(!gateway.events.some(({ name }) => name === 'session:compress'))
   assert.equal(rowsIn(gateway.home, 'select id from messages where superseded = 1').length, 1)
@@ -175,7 +175,7 @@ test('a model that refuses a conversation in the middle of a turn gets a shorter
   })
   await talk(gateway, 1, 3)
   await gateway.say('work')
-  await gateway.reply('the work is done')
+  await gateway.waitForReply('the work is done')
   const [first, second] = gateway.events.filter(({ name }) => name === 'session:compress')
   assert.equal(first?.context['compression_count'], 1)
   assert.equal(second, undefined)
@@ -190,17 +190,17 @@ test('/compress does it at once, keeps what was asked for, and says how much sho
     config: { context_length: 16_000, compression: { protect_last_n: 1 } },
   })
   await gateway.say('/compress')
-  await gateway.reply('There is nothing to compress: we have not said anything yet.')
+  await gateway.waitForReply('There is nothing to compress: we have not said anything yet.')
   await talk(gateway, 1, 6)
   assert.ok(!gateway.events.some(({ name }) => name === 'session:compress'))
   await gateway.say('/compact the roses')
-  await gateway.reply(/Compressed: this conversation had about [\d,]+ tokens, now it has [\d,]+\./)
-  await gateway.event('session:compress', { compression_count: 1 })
-  await gateway.event('command:compress', { raw_command: 'compact', args: 'the roses' })
+  await gateway.waitForReply(/Compressed: this conversation had about [\d,]+ tokens, now it has [\d,]+\./)
+  await gateway.waitForEvent('session:compress', { compression_count: 1 })
+  await gateway.waitForEvent('command:compress', { raw_command: 'compact', args: 'the roses' })
   const request = gateway.model.requests.find(asksForSummary)
   assert.match(request?.lastUserText ?? '', /Keep above all what concerns this: "the roses"/)
   await gateway.say('/compress')
-  await gateway.reply('There is nothing to compress: this conversation is still short.')
+  await gateway.waitForReply('There is nothing to compress: this conversation is still short.')
   await talk(gateway, 7, 7)
   assert.match(conversation(gateway.model.requests.at(-1)).join('\n'), /A garden of roses/)
 })
@@ -214,12 +214,12 @@ test('/compress waits for the turn that runs, and what is written behind it wait
   })
   await talk(gateway, 1, 6)
   await gateway.say('slow')
-  await gateway.asked(6)
+  await gateway.modelRequest(6)
   await gateway.say('/compress')
-  await gateway.reply('I will compress this conversation as soon as I am done.')
+  await gateway.waitForReply('I will compress this conversation as soon as I am done.')
   await gateway.say('after it')
   go.resolve()
-  await gateway.reply('Heard after it')
+  await gateway.waitForReply('Heard after it')
   assert.match(conversation(gateway.model.requests.at(-1)).join('\n'), /A garden of roses/)
   const replies = gateway.replies().map((text) => text.slice(0, 10))
   assert.deepEqual(replies.slice(-3), ['slowly', 'Compressed', 'Heard afte'])
@@ -236,7 +236,7 @@ test('a summary that fails costs nobody an answer: the conversation stays, one w
   assert.equal(conversation(gateway.model.requests.at(-1)).length, 11)
   assert.ok(!gateway.events.some(({ name }) => name === 'session:compress'))
   await gateway.say('/compress')
-  await gateway.reply('The conversation could not be compressed and stays as it is.')
+  await gateway.waitForReply('The conversation could not be compressed and stays as it is.')
 })
 
 test('a gateway that ends between the summary and the disk has changed nothing, and does it anew', async (t) => {
@@ -245,7 +245,7 @@ test('a gateway that ends between the summary and the disk has changed nothing, 
     model: answer,
     config: small,
     gateway: {
-      probe(point) {
+      failpoint(point) {
         if (point !== 'compression:summarised' || failures-- <= 0) return
         seen.push(...rowsIn(gateway.home, 'select id from messages where superseded <> 0 or is_summary <> 0'))
         failed.resolve(gateway.stop(AbortSignal.abort()))
@@ -259,7 +259,7 @@ test('a gateway that ends between the summary and the disk has changed nothing, 
   await failed.promise
   assert.deepEqual(seen, [])
   await gateway.start()
-  await gateway.reply('Heard message 5')
+  await gateway.waitForReply('Heard message 5')
   assert.equal(rowsIn(gateway.home, 'select count(*) as n from messages where is_summary = 1')[0]?.['n'], 1)
 })
 
@@ -274,11 +274,11 @@ test('a turn that goes on after a stop sees the conversation as it was compresse
   })
   await talk(gateway, 1, 4)
   await gateway.say(`message 5 ${filler}`)
-  await gateway.asked(5)
+  await gateway.modelRequest(5)
   await gateway.stop(AbortSignal.abort())
   hangs = false
   await gateway.start()
-  await gateway.reply('Heard message 5')
+  await gateway.waitForReply('Heard message 5')
   const [before, after] = sent(gateway).slice(-2)
   assert.match(before ?? '', /A garden of roses/)
   assert.equal(after, before)
@@ -292,7 +292,7 @@ test('with compression.enabled: false only a person compresses', async (t) => {
   await talk(gateway, 1, 6)
   assert.equal(gateway.model.requests.filter(asksForSummary).length, 0)
   await gateway.say('/compress')
-  await gateway.reply('Compressed')
+  await gateway.waitForReply('Compressed')
 })
 
 test('another model may write the summary, under the key of either version of the configuration', async (t) => {
@@ -304,7 +304,7 @@ test('another model may write the summary, under the key of either version of th
   for (const more of keys) {
     const gateway = await startTestGateway(t, { model: answer, config: { ...small, ...more } })
     await talk(gateway, 1, 5)
-    await gateway.event('session:compress')
+    await gateway.waitForEvent('session:compress')
     const models = gateway.model.requests.map((request) => `${asksForSummary(request)} ${request.body['model']}`)
     assert.deepEqual([...new Set(models)].sort(), ['false test-model', 'true cheap'])
   }

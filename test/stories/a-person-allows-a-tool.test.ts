@@ -4,12 +4,12 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import type { ModelReply, RecordedRequest } from '../kit/servers/script.ts'
+import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
-import { plugin, writeFiles } from '../plugins/loading.ts'
+import { pluginFiles, writeFiles } from '../plugins/loader-support.ts'
 import { hasResult, rowsIn, terminalCall } from './support.ts'
 
-const buttons = { abilities: ['edit', 'buttons'] } as const
+const buttons = { capabilities: ['edit', 'buttons'] } as const
 
 const guard = `
   ctx.registerHook('pre_tool_call', ({ tool_name }) =>
@@ -37,14 +37,14 @@ function guarded(t: TestContext, options: TestGatewayOptions = {}): Promise<Test
     model: obedient,
     ...options,
     config: { plugins: { enabled: ['guard'] }, ...options.config },
-    prepare: (home) => writeFiles(home.plugins, plugin('guard', guard)),
+    prepare: (home) => writeFiles(home.plugins, pluginFiles('guard', guard)),
   })
 }
 
 test('a press allows the tool, the buttons go, and plugins hear who decided', async (t) => {
   const gateway = await guarded(t, buttons)
   await gateway.say('run echo pressed')
-  const question = await gateway.reply('May I run `terminal`? It runs a command.')
+  const question = await gateway.waitForReply('May I run `terminal`? It runs a command.')
   assert.match(question.text, /```\necho pressed\n```$/)
   assert.deepEqual(
     question.buttons.map(({ label }) => label),
@@ -53,88 +53,90 @@ test('a press allows the tool, the buttons go, and plugins hear who decided', as
   assert.equal(gateway.model.requests.length, 1)
   const taken = await gateway.platform.press(question, 'Allow once')
   assert.deepEqual(taken, { status: 'taken', text: 'Allowed, this once.' })
-  await gateway.reply(/It gave: .*pressed/)
+  await gateway.waitForReply(/It gave: .*pressed/)
   await gateway.until(({ id, text }) => id === question.id && text.endsWith('**Allow once** — user'))
   assert.deepEqual(question.buttons, [])
-  await gateway.logged('asked gateway commands echo pressed')
-  await gateway.logged('decided once user')
-  await gateway.event('approval:requested', { kind: 'approval' })
-  await gateway.event('approval:resolved', { outcome: 'answered', answer: 'once' })
+  await gateway.waitForLog('asked gateway commands echo pressed')
+  await gateway.waitForLog('decided once user')
+  await gateway.waitForEvent('approval:requested', { kind: 'approval' })
+  await gateway.waitForEvent('approval:resolved', { outcome: 'answered', answer: 'once' })
 })
 
 test('without buttons people type, and why they refuse reaches the model', async (t) => {
   const gateway = await guarded(t)
   await gateway.say('run echo typed')
-  const question = await gateway.reply('- `/approve session`: This session')
+  const question = await gateway.waitForReply('- `/approve session`: This session')
   assert.match(question.text, /- `\/deny`: Deny$/)
   await gateway.say('/deny not on a Friday')
-  await gateway.reply(/It gave: .*A person refused to let terminal run, saying: not on a Friday\. It was not run/)
+  await gateway.waitForReply(
+    /It gave: .*A person refused to let terminal run, saying: not on a Friday\. It was not run/,
+  )
   await gateway.say('run echo typed')
   await gateway.until(({ id, text }) => id !== question.id && text.includes('/approve always'))
   await gateway.say('/approve')
-  await gateway.reply(/It gave: .*typed/)
+  await gateway.waitForReply(/It gave: .*typed/)
 })
 
 test('"this session" is not asked again until /new, "always here" not even then, and another chat is asked', async (t) => {
   const gateway = await guarded(t, buttons)
   const questions = () => gateway.replies().filter((text) => text.startsWith('May I run')).length
   await gateway.say('run echo first')
-  await gateway.platform.press(await gateway.reply('echo first'), 'This session')
-  await gateway.reply(/It gave: .*first/)
+  await gateway.platform.press(await gateway.waitForReply('echo first'), 'This session')
+  await gateway.waitForReply(/It gave: .*first/)
   await gateway.say('run echo second')
-  await gateway.reply(/It gave: .*second/)
+  await gateway.waitForReply(/It gave: .*second/)
   assert.equal(questions(), 1)
   await gateway.say('/new')
-  await gateway.reply('✨ New conversation')
+  await gateway.waitForReply('✨ New conversation')
   await gateway.say('run echo third')
-  await gateway.platform.press(await gateway.reply('echo third'), 'Always here')
-  await gateway.reply(/It gave: .*third/)
+  await gateway.platform.press(await gateway.waitForReply('echo third'), 'Always here')
+  await gateway.waitForReply(/It gave: .*third/)
   await gateway.say('/new again')
-  await gateway.reply('✨ New conversation: again')
+  await gateway.waitForReply('✨ New conversation: again')
   await gateway.say('run echo fourth')
-  await gateway.reply(/It gave: .*fourth/)
+  await gateway.waitForReply(/It gave: .*fourth/)
   assert.equal(questions(), 2)
   await gateway.say('run echo fifth', { chat: 'elsewhere' })
-  await gateway.reply('May I run', 'elsewhere')
+  await gateway.waitForReply('May I run', 'elsewhere')
 })
 
 test('who does not answer has refused, and the model is told that nobody answered', async (t) => {
   const gateway = await guarded(t, { ...buttons, config: { approvals: { timeout: 0.05 } } })
   await gateway.say('run echo late')
-  const question = await gateway.reply('May I run')
-  await gateway.reply(/It gave: .*Nobody answered in time whether terminal may run/)
+  const question = await gateway.waitForReply('May I run')
+  await gateway.waitForReply(/It gave: .*Nobody answered in time whether terminal may run/)
   await gateway.until(({ id, text }) => id === question.id && text.includes('Nobody answered in time. `terminal`'))
-  await gateway.logged('decided timeout')
+  await gateway.waitForLog('decided timeout')
 })
 
 test('/stop ends the turn at once, and its question with it; the next message is answered', async (t) => {
   const gateway = await guarded(t, buttons)
   await gateway.say('run echo stopped')
-  const question = await gateway.reply('May I run')
+  const question = await gateway.waitForReply('May I run')
   const { buttons: old } = question
   await gateway.say('/stop')
-  await gateway.reply('Stopped.')
+  await gateway.waitForReply('Stopped.')
   await gateway.until(({ id, text }) => id === question.id && text.includes('Not asked any more'))
   assert.deepEqual(question.buttons, [])
   const late = await gateway.platform.press({ ...question, buttons: old }, 'Allow once')
   assert.equal(late.status, 'stale')
-  await gateway.logged('decided cancelled')
-  await gateway.event('approval:resolved', { outcome: 'cancelled' })
+  await gateway.waitForLog('decided cancelled')
+  await gateway.waitForEvent('approval:resolved', { outcome: 'cancelled' })
   await gateway.say('still there?')
-  await gateway.reply('You said: still there?')
+  await gateway.waitForReply('You said: still there?')
 })
 
 test('while one conversation waits for a person, others go on and its own messages wait their turn', async (t) => {
   const gateway = await guarded(t, buttons)
   await gateway.say('run echo mine')
-  const question = await gateway.reply('May I run')
+  const question = await gateway.waitForReply('May I run')
   await gateway.say('hello', { chat: 'another' })
-  await gateway.reply('You said: hello', 'another')
+  await gateway.waitForReply('You said: hello', 'another')
   await gateway.say('and then?')
   await gateway.say('/status')
-  await gateway.reply('**Waits for your answer** May I run `terminal`?')
+  await gateway.waitForReply('**Waits for your answer** May I run `terminal`?')
   await gateway.platform.press(question, 'Allow once')
-  await gateway.reply('You said: and then?')
+  await gateway.waitForReply('You said: and then?')
   const texts = gateway.replies()
   assert.ok(texts.findIndex((text) => text.includes('mine')) < texts.indexOf('You said: and then?'))
 })
@@ -142,19 +144,19 @@ test('while one conversation waits for a person, others go on and its own messag
 test('nobody decides for somebody else in a group', async (t) => {
   const gateway = await guarded(t, buttons)
   await gateway.say('run echo hers', { chat: 'group', chatType: 'group', user: 'ada' })
-  const question = await gateway.reply('May I run', 'group')
+  const question = await gateway.waitForReply('May I run', 'group')
   const asBob = await gateway.platform.press(question, 'Allow once', { chatType: 'group', user: 'bob' })
   assert.equal(asBob.status, 'refused')
   await gateway.say('/approve', { chat: 'group', chatType: 'group', user: 'bob' })
-  await gateway.reply('Nothing waits for an answer here.', 'group')
+  await gateway.waitForReply('Nothing waits for an answer here.', 'group')
   await gateway.platform.press(question, 'Allow once', { chatType: 'group', user: 'ada' })
-  await gateway.reply(/It gave: .*hers/, 'group')
+  await gateway.waitForReply(/It gave: .*hers/, 'group')
 })
 
 test('a gateway that stops does not wait for a person; the next one goes on waiting, and asks nobody twice', async (t) => {
   const gateway = await guarded(t, { ...buttons, config: { agent: { drain_timeout: 3_600 } } })
   await gateway.say('run echo patient')
-  const question = await gateway.reply('May I run')
+  const question = await gateway.waitForReply('May I run')
   await gateway.stop()
   const [{ expires_at: before } = { expires_at: 0 }] = rowsIn(gateway.home, 'select expires_at from questions')
   // The process was away for an hour, much longer than anybody would have had to answer.
@@ -162,11 +164,11 @@ test('a gateway that stops does not wait for a person; the next one goes on wait
   db.exec('update questions set expires_at = expires_at - 3600000, seen_at = seen_at - 3600000')
   db.close()
   const waits = Promise.withResolvers<void>()
-  await gateway.start({ probe: (point) => point === 'approval:waiting' && waits.resolve() })
+  await gateway.start({ failpoint: (point) => point === 'approval:waiting' && waits.resolve() })
   await waits.promise
   const taken = await gateway.platform.press(question, 'Allow once')
   assert.equal(taken.status, 'taken')
-  await gateway.reply(/It gave: .*patient/)
+  await gateway.waitForReply(/It gave: .*patient/)
   assert.equal(gateway.replies().filter((text) => text.startsWith('May I run')).length, 1)
   const [{ expires_at: after } = { expires_at: 0 }] = rowsIn(gateway.home, 'select expires_at from questions')
   assert.ok(Number(after) >= Number(before), 'its clock stood still')
@@ -187,10 +189,10 @@ test('what is shown is short, and holds no secret', async (t) => {
   await gateway.say(
     `run echo test-key-of-nobody; curl -H "Authorization: Bearer sk-proj-${'a1B2'.repeat(12)}" ${'x'.repeat(5_000)}`,
   )
-  const question = await gateway.reply('May I run')
+  const question = await gateway.waitForReply('May I run')
   assert.ok(question.text.length < 1_000, `${question.text.length}`)
   assert.doesNotMatch(question.text, /a1B2a1B2/)
   assert.match(question.text, /characters left out/)
   await gateway.say('/deny')
-  await gateway.reply('It gave')
+  await gateway.waitForReply('It gave')
 })

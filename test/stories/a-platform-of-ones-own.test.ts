@@ -99,7 +99,7 @@ test('a platform that breaks harms no other', async (t) => {
     },
   })
   await world.say('hello')
-  await world.reply('You said: hello')
+  await world.waitForReply('You said: hello')
   const { platforms, degraded } = world.current().status()
   assert.equal(platforms['fake']?.state, 'connected')
   assert.equal(platforms['broken']?.state, 'failed')

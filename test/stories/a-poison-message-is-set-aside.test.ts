@@ -12,24 +12,24 @@ test('a message that breaks the gateway three times is set aside with its reason
     },
     gateway: {
       // A fault that nobody foresaw, in the middle of the route.
-      probe(point) {
+      failpoint(point) {
         if (poisoned && point === 'agent:streaming') throw new TypeError('cannot read properties of undefined')
       },
     },
   })
   await gateway.say('poison')
   await gateway.say('untouched', { chat: 'other' })
-  await gateway.reply('You said: untouched', 'other')
+  await gateway.waitForReply('You said: untouched', 'other')
   // New work ends the pause between two tries.
   for (const [index, text] of ['and', 'then', 'last'].entries()) {
     await failures(gateway, index + 1)
     await gateway.say(text)
   }
-  const notice = await gateway.reply('Sorry, I could not answer this message')
+  const notice = await gateway.waitForReply('Sorry, I could not answer this message')
   assert.match(notice.text, /set aside.*number 1.*hermes inbox list/s)
   // Whoever was told that it began is told that it ended.
-  await gateway.event('agent:end', { message: 'poison' })
-  await gateway.reply('You said: last')
+  await gateway.waitForEvent('agent:end', { message: 'poison' })
+  await gateway.waitForReply('You said: last')
   assert.deepEqual(gateway.replies('chat').slice(1), ['You said: and', 'You said: then', 'You said: last'])
   assert.deepEqual(conversation(gateway.model.requests.at(-1))[0], 'user: and')
 
@@ -43,7 +43,7 @@ test('a message that breaks the gateway three times is set aside with its reason
   gateway.model.setDefault(() => ({ text: 'mended' }))
   const retried = await gateway.post('/api/inbox/retry', { id: 1 })
   assert.equal(retried.status, 200)
-  await gateway.reply('mended')
+  await gateway.waitForReply('mended')
   assert.equal(conversation(gateway.model.requests.at(-1)).at(-1), 'user: poison')
   assert.deepEqual(await (await gateway.http('/api/inbox')).json(), [])
 })

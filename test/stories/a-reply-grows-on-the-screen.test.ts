@@ -8,15 +8,15 @@ const words = 'The quick brown fox jumps over the lazy dog.'
 test('a reply is shown while it is written, in one message that ends as the whole answer', async (t) => {
   const held = Promise.withResolvers<void>()
   const gateway = await startTestGateway(t, {
-    abilities: ['edit'],
+    capabilities: ['edit'],
     config,
     replies: [{ text: words, gate: (frame) => (frame === 5 ? held.promise : Promise.resolve()) }],
   })
   await gateway.say('tell me')
   await gateway.until(({ kind, text }) => kind === 'draft' && text.startsWith('The quick'))
   held.resolve()
-  await gateway.event('agent:end')
-  await gateway.logged('reply delivered')
+  await gateway.waitForEvent('agent:end')
+  await gateway.waitForLog('reply delivered')
   const shown = gateway.platform.shown()
   assert.equal(shown.length, 1)
   assert.equal(shown[0]?.text, words)
@@ -25,7 +25,7 @@ test('a reply is shown while it is written, in one message that ends as the whol
 
 test('a reply that was cut off by a stop goes on in the message that is there already', async (t) => {
   const gateway = await startTestGateway(t, {
-    abilities: ['edit'],
+    capabilities: ['edit'],
     config,
     replies: [{ text: words, hang: 'stream', hangAfter: 6 }, { text: words }],
   })
@@ -33,21 +33,21 @@ test('a reply that was cut off by a stop goes on in the message that is there al
   await gateway.until(({ kind, text }) => kind === 'draft' && text.startsWith('The quick'))
   await gateway.stop(AbortSignal.abort())
   await gateway.start()
-  await gateway.logged('reply delivered')
+  await gateway.waitForLog('reply delivered')
   assert.deepEqual(gateway.replies(), [words])
 })
 
 test('a stopped reply keeps what was read already', async (t) => {
   const gateway = await startTestGateway(t, {
-    abilities: ['edit'],
+    capabilities: ['edit'],
     config,
     replies: [{ text: words, hang: 'stream', hangAfter: 6 }],
   })
   await gateway.say('tell me')
   await gateway.until(({ kind, text }) => kind === 'draft' && text.startsWith('The quick'))
   await gateway.say('/stop')
-  await gateway.reply('Stopped.')
-  await gateway.logged(/"key":"turn:[^"]+","session":"[^"]+","turn":"[^"]+","msg":"reply delivered"/)
+  await gateway.waitForReply('Stopped.')
+  await gateway.waitForLog(/"key":"turn:[^"]+","session":"[^"]+","turn":"[^"]+","msg":"reply delivered"/)
   assert.match(gateway.replies()[0] ?? '', /^The quick.*\(stopped\)/s)
 })
 
@@ -55,7 +55,7 @@ test('a long answer arrives whole, in parts that keep their order', async (t) =>
   const lines = Array.from({ length: 400 }, (_, index) => `${index}: some words that make the answer long`)
   const gateway = await startTestGateway(t, { replies: [{ text: lines.join('\n') }] })
   await gateway.say('count')
-  await gateway.reply('399: some words')
+  await gateway.waitForReply('399: some words')
   const parts = gateway.replies()
   assert.ok(parts.length > 1)
   for (const part of parts) assert.ok(part.length <= 4_000)
@@ -70,23 +70,23 @@ test('a platform that is away for a while gets every reply once, in order', asyn
   const gateway = await startTestGateway(t)
   gateway.platform.failNext('rate-limited', { times: 2, retryAfterMs: 20 })
   await Promise.all([gateway.say('first'), gateway.say('second')])
-  await gateway.reply('You said: second')
+  await gateway.waitForReply('You said: second')
   assert.deepEqual(gateway.replies(), ['You said: first', 'You said: second'])
 })
 
 test('a reply whose delivery is in doubt comes once more with a label where the platform cannot tell', async (t) => {
   const gateway = await startTestGateway(t)
-  gateway.platform.loseAnswer()
+  gateway.platform.dropResponse()
   await gateway.say('hello')
-  await gateway.reply('May be a duplicate')
+  await gateway.waitForReply('May be a duplicate')
   assert.equal(gateway.replies()[0], 'You said: hello')
   assert.equal(gateway.replies().length, 2)
 })
 
 test('and comes once where the platform can be asked', async (t) => {
-  const gateway = await startTestGateway(t, { abilities: ['resolve'] })
-  gateway.platform.loseAnswer()
+  const gateway = await startTestGateway(t, { capabilities: ['resolve'] })
+  gateway.platform.dropResponse()
   await gateway.say('hello')
-  await gateway.logged('reply delivered')
+  await gateway.waitForLog('reply delivered')
   assert.deepEqual(gateway.replies(), ['You said: hello'])
 })

@@ -28,7 +28,7 @@ test('a second daemon on the same home is refused, and the first does not notice
   const world = await startTestGateway(t)
   await fails(t, world, /Another process already runs turns on this home/)
   await world.say('hello')
-  await world.reply('You said: hello')
+  await world.waitForReply('You said: hello')
 })
 
 test('a port in use is named, with what to set', async (t) => {
@@ -79,5 +79,5 @@ test('a start that fails leaves the home free and its database closed', async (t
   writeFileSync(world.home.tokenFile, 'long enough to be a token\n'.replaceAll(' ', '-'))
   await world.start()
   await world.say('hello')
-  await world.reply('You said: hello')
+  await world.waitForReply('You said: hello')
 })

@@ -16,7 +16,7 @@ test('SIGTERM lets a running turn end, leaves the rest for the next start, and n
   const daemon = startDaemon(t, world.home.root)
   await daemon.ready
   await world.say('first')
-  await world.asked(0)
+  await world.modelRequest(0)
   await world.say('second')
   daemon.signal('SIGTERM')
   await daemon.said('"msg":"stopping"')
@@ -25,7 +25,7 @@ test('SIGTERM lets a running turn end, leaves the rest for the next start, and n
   assert.deepEqual(world.replies(), ['the answer to first'])
 
   const next = startDaemon(t, world.home.root)
-  await world.reply('the answer to second')
+  await world.waitForReply('the answer to second')
   next.signal('SIGTERM')
   assert.equal(await next.exit(), 0)
   assert.deepEqual(world.replies(), ['the answer to first', 'the answer to second'])
@@ -41,13 +41,13 @@ test('a turn that does not end within drain_timeout goes on at the next start, w
   const daemon = startDaemon(t, world.home.root)
   await daemon.ready
   await world.say('do it')
-  await world.asked(1)
+  await world.modelRequest(1)
   daemon.signal('SIGTERM')
   assert.equal(await daemon.exit(), 0)
   assert.deepEqual(world.replies(), [])
 
   const next = startDaemon(t, world.home.root)
-  await world.reply('It ran once.')
+  await world.waitForReply('It ran once.')
   next.signal('SIGINT')
   assert.equal(await next.exit(), 0)
   assert.deepEqual(world.replies(), ['It ran once.'])
@@ -67,14 +67,14 @@ test('a second signal ends the process at once, and the turn goes on at the next
   const daemon = startDaemon(t, world.home.root)
   await daemon.ready
   await world.say('hello')
-  await world.asked(0)
+  await world.modelRequest(0)
   daemon.signal('SIGTERM')
   await daemon.said('"msg":"stopping"')
   daemon.signal('SIGTERM')
   assert.equal(await daemon.exit(), 143)
 
   const next = startDaemon(t, world.home.root)
-  await world.reply('You said: hello')
+  await world.waitForReply('You said: hello')
   next.signal('SIGTERM')
   assert.equal(await next.exit(), 0)
 })

@@ -7,17 +7,17 @@ test('a model that streams garbage is told as such, and the next message is answ
   for (const body of ['data: {not json}\n\n', '<html>busy</html>', '\u0000\u0001\u0002', 'data: []\n\ndata: 7\n\n']) {
     const gateway = await startTestGateway(t, { replies: [{ raw: { body } }], config: { agent: { max_retries: 0 } } })
     await gateway.say('hello')
-    const { text } = await gateway.reply('Sorry')
+    const { text } = await gateway.waitForReply('Sorry')
     assert.match(text, /provider\/(bad-response|network)/)
     await gateway.say('better?')
-    await gateway.reply('better?')
+    await gateway.waitForReply('better?')
   }
 })
 
 test('a stream that breaks in the middle is asked for again', async (t) => {
   const gateway = await startTestGateway(t, { replies: [{ text: 'half an answer', cutAfter: 2 }] })
   await gateway.say('hello')
-  await gateway.reply('You said: hello')
+  await gateway.waitForReply('You said: hello')
   assert.ok(!gateway.replies().some((text) => text.includes('half')))
 })
 
@@ -27,10 +27,10 @@ test('a model that never stops writing is cut off before it fills the memory', a
     config: { agent: { max_retries: 0 } },
   })
   await gateway.say('hello')
-  const { text } = await gateway.reply('Sorry')
+  const { text } = await gateway.waitForReply('Sorry')
   assert.match(text, /provider\/bad-response/)
   await gateway.say('better?')
-  await gateway.reply('better?')
+  await gateway.waitForReply('better?')
 })
 
 test('a model that falls silent is given up after model_timeout', async (t) => {
@@ -39,7 +39,7 @@ test('a model that falls silent is given up after model_timeout', async (t) => {
     config: { agent: { max_retries: 0, model_timeout: 0.2 } },
   })
   await gateway.say('hello')
-  const { text } = await gateway.reply('Sorry')
+  const { text } = await gateway.waitForReply('Sorry')
   assert.match(text, /provider\/timeout.*model_timeout/s)
 })
 
@@ -52,7 +52,7 @@ test('tool arguments that are not JSON are shown to the model, who may mend them
     ],
   })
   await gateway.say('write')
-  await gateway.reply('I give up.')
+  await gateway.waitForReply('I give up.')
   const [, second, third] = gateway.model.requests
   assert.match(conversation(second).at(-1) ?? '', /^tool: \{"error":/)
   assert.match(conversation(third).at(-1) ?? '', /^tool: \{"error":/)
@@ -63,7 +63,7 @@ test('a tool that does not exist is an error for the model alone', async (t) => 
     replies: [{ toolCalls: [{ name: 'launch_rocket', arguments: {} }] }, { text: 'There is no rocket.' }],
   })
   await gateway.say('launch')
-  await gateway.reply('There is no rocket.')
+  await gateway.waitForReply('There is no rocket.')
   assert.match(conversation(gateway.model.requests[1]).at(-1) ?? '', /launch_rocket/)
 })
 
@@ -76,12 +76,12 @@ test('a model that asks for tools without end comes to one at its budget', async
         : { toolCalls: [{ name: 'todo', arguments: {} }] },
   })
   await gateway.say('go on for ever')
-  await gateway.reply('This is how far I came.')
+  await gateway.waitForReply('This is how far I came.')
   assert.equal(gateway.model.requestCount, 4)
 })
 
 test('an empty answer is said to be one', async (t) => {
   const gateway = await startTestGateway(t, { replies: [{ text: '' }] })
   await gateway.say('hello')
-  await gateway.reply('The model answered with nothing.')
+  await gateway.waitForReply('The model answered with nothing.')
 })

@@ -6,7 +6,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { HomeLayout } from '../../src/lib/home.ts'
-import type { ModelReply } from '../kit/servers/script.ts'
+import type { ModelReply } from '../kit/servers/model-script.ts'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
 import { at, conversation, hasResult, rowsIn, terminalCall } from './support.ts'
 
@@ -58,17 +58,17 @@ test('a hook gets the id of its task at once; the answer goes to the home channe
     body: `await start('look after it')`,
     model: () => ({ text: 'looked after it', gate: () => gate.promise }),
   })
-  const id = taskOf(await gateway.logged('began bg_'))
-  const { body } = await gateway.asked(0)
+  const id = taskOf(await gateway.waitForLog('began bg_'))
+  const { body } = await gateway.modelRequest(0)
   assert.match(String(at(body, 'messages', 0, 'content')), /You work in the background/)
   const status: unknown = await (await gateway.http('/api/status')).json()
   assert.equal(at(status, 'background', 0, 'id'), id)
   assert.equal(at(status, 'background', 0, 'by'), 'hook starter')
   await gateway.say('/status')
-  await gateway.reply(id, 'chat')
+  await gateway.waitForReply(id, 'chat')
   gate.resolve()
-  await gateway.reply('looked after it', 'home')
-  assert.match(await gateway.logged('background task ended'), /looked after it/)
+  await gateway.waitForReply('looked after it', 'home')
+  assert.match(await gateway.waitForLog('background task ended'), /looked after it/)
   assert.deepEqual(gateway.current().status().background, [])
 })
 
@@ -79,11 +79,11 @@ test('each task has a session of its own, which knows nothing of any chat', asyn
     model: ({ lastUserText }) => ({ text: `answer to ${lastUserText}` }),
   })
   await gateway.say('one', { chat: 'home' })
-  await gateway.reply('answer to /new task after one', 'home')
+  await gateway.waitForReply('answer to /new task after one', 'home')
   await gateway.say('two', { chat: 'home' })
-  await gateway.reply('answer to /new task after two', 'home')
-  await gateway.reply(/^answer to two$/, 'home')
-  const requests = await Promise.all([0, 1, 2, 3].map((number) => gateway.asked(number)))
+  await gateway.waitForReply('answer to /new task after two', 'home')
+  await gateway.waitForReply(/^answer to two$/, 'home')
+  const requests = await Promise.all([0, 1, 2, 3].map((number) => gateway.modelRequest(number)))
   const tasks = requests.map(conversation).filter((lines) => lines.some((line) => line.includes('task after')))
   assert.deepEqual(tasks.sort(), [['user: /new task after one'], ['user: /new task after two']])
 })
@@ -97,9 +97,9 @@ test('a task that has nothing to report is silent, and its session remembers it'
       return hasResult(request) ? { text: 'NO_REPLY' } : { text: 'I look first.', ...terminalCall('true') }
     },
   })
-  await gateway.reply('Nothing new, so: [SILENT]', 'home')
-  await gateway.logged(/background task ended: .*silent/)
-  await gateway.logged(/background task ended: .*NO_REPLY/)
+  await gateway.waitForReply('Nothing new, so: [SILENT]', 'home')
+  await gateway.waitForLog(/background task ended: .*silent/)
+  await gateway.waitForLog(/background task ended: .*NO_REPLY/)
   await gateway.stop()
   assert.deepEqual(gateway.replies(), ['Nothing new, so: [SILENT]'])
   assert.ok(transcripts(gateway.home).includes('assistant:  [silent] '))
@@ -112,27 +112,27 @@ test('of a task only the last answer is passed on, not what the model said on th
     model: (request) =>
       hasResult(request) ? { text: 'The disk is full.' } : { text: 'I look first.', ...terminalCall('true') },
   })
-  await gateway.reply('The disk is full.', 'home')
+  await gateway.waitForReply('The disk is full.', 'home')
   assert.deepEqual(gateway.replies(), ['The disk is full.'])
 })
 
 test('a person who is answered [SILENT] reads it', async (t) => {
   const gateway = await startTestGateway(t, { model: () => ({ text: '[SILENT]' }) })
   await gateway.say('hello')
-  await gateway.reply('[SILENT]', 'chat')
+  await gateway.waitForReply('[SILENT]', 'chat')
 })
 
 test('a task that fails is told of, with its name', async (t) => {
   const error = { status: 401, body: { error: { message: 'no such key' } } }
   const gateway = await withHook(t, { body: `await start('look after it')`, model: () => ({ error }) })
-  const { text } = await gateway.reply('did not come to its end', 'home')
+  const { text } = await gateway.waitForReply('did not come to its end', 'home')
   assert.match(text, /^⚠️ A background task \(hook starter, bg_\d{6}_[0-9a-f]{8}\)/)
   assert.match(text, /provider\/auth/)
 })
 
 test('a task that ends with an empty answer is told of', async (t) => {
   const gateway = await withHook(t, { body: `await start('look after it')`, model: () => ({ text: '' }) })
-  const { text } = await gateway.reply('did not come to its end', 'home')
+  const { text } = await gateway.waitForReply('did not come to its end', 'home')
   assert.match(text, /The model answered with nothing\.$/)
 })
 
@@ -141,12 +141,12 @@ test('the hook says where the answer goes', async (t) => {
     body: `for (const deliver of ['fake:ops', 'FAKE:ops:7', 'fake', 'home', 'origin'])
              await start('to ' + deliver, { deliver })`,
   })
-  await gateway.reply('to fake:ops', 'ops')
-  const { thread } = await gateway.reply('to FAKE:ops:7', 'ops')
+  await gateway.waitForReply('to fake:ops', 'ops')
+  const { thread } = await gateway.waitForReply('to FAKE:ops:7', 'ops')
   assert.equal(thread, '7')
-  await gateway.reply(/to fake$/, 'home')
-  await gateway.reply('to home', 'home')
-  await gateway.reply('to origin', 'home')
+  await gateway.waitForReply(/to fake$/, 'home')
+  await gateway.waitForReply('to home', 'home')
+  await gateway.waitForReply('to origin', 'home')
 })
 
 test('an answer that goes nowhere stays in the session of its task, and its beginning in the log', async (t) => {
@@ -155,8 +155,8 @@ test('an answer that goes nowhere stays in the session of its task, and its begi
     body: `await start('no home', {}); await start('local', { deliver: 'local' })`,
     model: ({ lastUserText }) => ({ text: `answer to ${lastUserText} ${'x'.repeat(300)}` }),
   })
-  const line = await gateway.logged('background task ended: answer to no home')
-  await gateway.logged('background task ended: answer to local')
+  const line = await gateway.waitForLog('background task ended: answer to no home')
+  await gateway.waitForLog('background task ended: answer to local')
   assert.ok(line.includes('x'.repeat(180)) && !line.includes('x'.repeat(200)))
   await gateway.stop()
   assert.deepEqual(gateway.replies(), [])
@@ -168,15 +168,15 @@ test('`local` is nowhere, also where there is a home channel', async (t) => {
     body: `await start('stays here', { deliver: 'local' }); await start('goes home')`,
     model: ({ lastUserText }) => ({ text: `answer to ${lastUserText}` }),
   })
-  await gateway.logged('background task ended: answer to stays here')
-  await gateway.reply('answer to goes home', 'home')
+  await gateway.waitForLog('background task ended: answer to stays here')
+  await gateway.waitForReply('answer to goes home', 'home')
   await gateway.stop()
   assert.deepEqual(gateway.replies('home'), ['answer to goes home'])
 })
 
 test('a place that is not there is refused before anything begins', async (t) => {
   const gateway = await withHook(t, { body: `await start('look after it', { deliver: 'pigeon:7' })` })
-  assert.match(await gateway.logged('refused: '), /no platform is called \\"pigeon\\"/)
+  assert.match(await gateway.waitForLog('refused: '), /no platform is called \\"pigeon\\"/)
   assert.deepEqual(rowsIn(gateway.home, 'select * from inbox'), [])
 })
 
@@ -188,8 +188,8 @@ test('a task gets as many steps as it was given, and never more than the configu
     model: ({ lastUserText }) =>
       lastUserText.startsWith('The budget') ? { text: 'That is all.' } : terminalCall('true'),
   })
-  await gateway.reply('That is all.', 'two')
-  await gateway.reply('That is all.', 'many')
+  await gateway.waitForReply('That is all.', 'two')
+  await gateway.waitForReply('That is all.', 'many')
   await gateway.stop()
   const answers = rowsIn(
     gateway.home,
@@ -205,8 +205,8 @@ test('a hook that starts the agent whenever the agent has answered is not called
     model: ({ lastUserText }) => ({ text: `answer to ${lastUserText}` }),
   })
   await gateway.say('hello')
-  await gateway.reply('answer to after agent:end', 'home')
-  await gateway.reply('answer to after message:sent', 'home')
+  await gateway.waitForReply('answer to after agent:end', 'home')
+  await gateway.waitForReply('answer to after message:sent', 'home')
   await gateway.stop()
   assert.equal(rowsIn(gateway.home, `select * from sessions where platform = 'background'`).length, 2)
   const told = gateway.events.filter(({ context }) => JSON.stringify(context).includes('answer to after'))
@@ -219,13 +219,13 @@ test('a task that a stop cuts off goes on at the next start, and is answered onc
     body: `if (context.platforms.length > 0) await start('look after it')`,
     model: (): ModelReply => (asked++ === 0 ? { hang: 'headers' } : { text: 'looked after it' }),
   })
-  const id = taskOf(await gateway.logged('began bg_'))
-  await gateway.asked(0)
+  const id = taskOf(await gateway.waitForLog('began bg_'))
+  await gateway.modelRequest(0)
   await gateway.stop(AbortSignal.abort())
   hook(gateway.home, '[gateway:startup]', '')
   await gateway.start()
-  await gateway.reply('looked after it', 'home')
-  assert.equal(taskOf(await gateway.logged('background task ended')), id)
+  await gateway.waitForReply('looked after it', 'home')
+  assert.equal(taskOf(await gateway.waitForLog('background task ended')), id)
   await gateway.stop()
   assert.deepEqual(gateway.replies(), ['looked after it'])
 })
@@ -236,11 +236,11 @@ test('a person who says /stop stops the answer that is on its way, not the task 
     body: `await start('look after it')`,
     model: () => ({ text: 'looked after it', gate: () => gate.promise }),
   })
-  await gateway.asked(0)
+  await gateway.modelRequest(0)
   await gateway.say('/stop', { chat: 'home' })
-  await gateway.reply('There is nothing to stop.', 'home')
+  await gateway.waitForReply('There is nothing to stop.', 'home')
   gate.resolve()
-  await gateway.reply('looked after it', 'home')
+  await gateway.waitForReply('looked after it', 'home')
 })
 
 test('a hook in Python starts the agent, too', async (t) => {
@@ -259,6 +259,6 @@ test('a hook in Python starts the agent, too', async (t) => {
     },
     model: () => ({ text: 'looked after it' }),
   })
-  taskOf(await gateway.logged('began bg_'))
-  await gateway.reply('looked after it', 'ops')
+  taskOf(await gateway.waitForLog('began bg_'))
+  await gateway.waitForReply('looked after it', 'ops')
 })

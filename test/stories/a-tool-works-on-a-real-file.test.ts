@@ -17,7 +17,7 @@ test('the model writes a file, reads it back, and answers with what it found', a
     ],
   })
   await gateway.say('make a shopping list')
-  const { text } = await gateway.reply('milk and eggs')
+  const { text } = await gateway.waitForReply('milk and eggs')
   assert.equal(text, 'I write.\n\nIt says milk and eggs.')
   assert.equal(await readFile(join(gateway.home.root, 'note.txt'), 'utf8'), 'milk\neggs\n')
   const lines = conversation(gateway.model.requests[2])
@@ -38,7 +38,7 @@ test('two results come back in the order of the calls', async (t) => {
     ],
   })
   await gateway.say('run both')
-  await gateway.reply('done')
+  await gateway.waitForReply('done')
   const results = conversation(gateway.model.requests[1]).filter((line) => line.startsWith('tool:'))
   assert.match(results[0] ?? '', /first/)
   assert.match(results[1] ?? '', /second/)
@@ -52,6 +52,6 @@ test('a command that would destroy the machine is refused, and the model is told
     ],
   })
   await gateway.say('delete everything')
-  await gateway.reply('I may not.')
+  await gateway.waitForReply('I may not.')
   assert.match(conversation(gateway.model.requests[1]).at(-1) ?? '', /error/)
 })

@@ -37,7 +37,7 @@ test('a session that the client names goes on, also after a restart', async (t) 
   const named = { 'x-hermes-session-id': 'my-project' }
   assert.equal((await complete(gateway, { messages: [user('first')] }, named)).session, 'my-project')
   await gateway.stop()
-  await (await gateway.start()).settled()
+  await (await gateway.start()).initialConnectsDone()
   await complete(gateway, { messages: [user('second')] }, named)
   assert.deepEqual(conversation(gateway.model.requests[1]), [
     'user: first',
@@ -85,11 +85,11 @@ test('a client that hangs up stops its turn when it named no session', async (t)
     body: JSON.stringify({ messages: [user('hello')] }),
     signal: hangUp.signal,
   })
-  const request = await gateway.asked(0)
+  const request = await gateway.modelRequest(0)
   hangUp.abort()
   await assert.rejects(asked, { name: 'AbortError' })
   assert.equal(await request.closed, true)
-  await gateway.event('agent:end')
+  await gateway.waitForEvent('agent:end')
   assert.equal(rowsIn(gateway.home, 'select state from turns')[0]?.['state'], 'stopped')
 })
 
@@ -104,11 +104,11 @@ test('with a session its turn is finished, and the answer waits there', async (t
     body: JSON.stringify({ messages: [user('hello')] }),
     signal: hangUp.signal,
   })
-  await gateway.asked(0)
+  await gateway.modelRequest(0)
   hangUp.abort()
   await assert.rejects(asked, { name: 'AbortError' })
   held.resolve()
-  const { context } = await gateway.event('agent:end')
+  const { context } = await gateway.waitForEvent('agent:end')
   assert.equal(context['response_full'], 'worth waiting for')
   await complete(gateway, { messages: [user('and?')] }, named)
   assert.deepEqual(conversation(gateway.model.requests[1]), [

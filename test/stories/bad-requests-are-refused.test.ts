@@ -31,7 +31,7 @@ async function refused(response: Response, what: string, status?: number): Promi
 
 async function stillAnswers(gateway: TestGateway): Promise<void> {
   await gateway.say('still there?')
-  await gateway.reply('You said: still there?')
+  await gateway.waitForReply('You said: still there?')
   const kept = rowsIn(gateway.home, 'select platform from inbox')
   assert.deepEqual(
     kept.map((row) => row['platform']),
@@ -96,17 +96,17 @@ test('half characters are marked instead of breaking something later', async (t)
   const gateway = await startTestGateway(t)
   const half = 'a\ud800b'
   await gateway.say(half)
-  await gateway.reply('You said: a\ufffdb')
+  await gateway.waitForReply('You said: a\ufffdb')
   const sent = '{"messages": [{"role": "user", "content": "a\\ud800b"}]}'
   const answer = await gateway.post('/v1/chat/completions', sent)
   assert.equal(at(await answer.json(), 'choices', 0, 'message', 'content'), 'You said: a\ufffdb')
   await gateway.post('/web/messages', '{"chat": "page", "id": "message-1", "text": "a\\ud800b"}')
-  await gateway.event('agent:end', { platform: 'web', response: 'You said: a\ufffdb' })
+  await gateway.waitForEvent('agent:end', { platform: 'web', response: 'You said: a\ufffdb' })
 })
 
 test('characters that mean something elsewhere travel unharmed', async (t) => {
   const gateway = await startTestGateway(t)
   const odd = `'; drop table inbox; -- \u0000 \u202e \\ "\` \${HOME} <script>alert(1)</script> \ufeff👩‍👩‍👧`
   await gateway.say(odd)
-  await gateway.reply(`You said: ${odd}`)
+  await gateway.waitForReply(`You said: ${odd}`)
 })

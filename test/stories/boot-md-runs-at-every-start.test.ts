@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
-import type { ModelReply } from '../kit/servers/script.ts'
+import type { ModelReply } from '../kit/servers/model-script.ts'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { at, conversation, rowsIn, terminalCall } from './support.ts'
 
@@ -27,11 +27,11 @@ async function processes(gateway: TestGateway): Promise<unknown[]> {
 
 test('the agent works through BOOT.md, and its answer goes to the home channel', async (t) => {
   const gateway = await withBoot(t, '# Checklist\n1. Look at the disk\n', () => ({ text: 'The disk is full.' }))
-  await gateway.reply('The disk is full.', 'home')
-  const [asked = ''] = conversation(await gateway.asked(0))
+  await gateway.waitForReply('The disk is full.', 'home')
+  const [asked = ''] = conversation(await gateway.modelRequest(0))
   assert.match(asked, /^user: The gateway has just started; connected are .*fake/)
   assert.match(asked, /\n# Checklist\n1\. Look at the disk\n--- end of BOOT\.md ---\n/)
-  await gateway.logged('background task ended: The disk is full.')
+  await gateway.waitForLog('background task ended: The disk is full.')
   assert.deepEqual(rowsIn(gateway.home, 'select platform, user_id from sessions'), [
     { __proto__: null, platform: 'background', user_id: 'hook:boot-md' },
   ])
@@ -40,17 +40,17 @@ test('the agent works through BOOT.md, and its answer goes to the home channel',
 test('it runs at every start, once', async (t) => {
   let starts = 0
   const gateway = await withBoot(t, 'Say hello.', () => ({ text: `start ${++starts}` }))
-  await gateway.reply('start 1', 'home')
+  await gateway.waitForReply('start 1', 'home')
   await gateway.stop()
   await gateway.start()
-  await gateway.reply('start 2', 'home')
+  await gateway.waitForReply('start 2', 'home')
   await gateway.stop()
   assert.deepEqual(gateway.replies(), ['start 1', 'start 2'])
 })
 
 test('with nothing to report nothing is sent', async (t) => {
   const gateway = await withBoot(t, 'Look at the disk.', () => ({ text: '[SILENT]' }))
-  await gateway.logged('background task ended: [SILENT]')
+  await gateway.waitForLog('background task ended: [SILENT]')
   await gateway.stop()
   assert.deepEqual(gateway.replies(), [])
 })
@@ -59,21 +59,21 @@ test('it may take twenty steps', async (t) => {
   const gateway = await withBoot(t, 'Never stop.', (asked) =>
     asked.startsWith('The budget') ? { text: 'That is all.' } : terminalCall('true'),
   )
-  await gateway.reply('That is all.', 'home')
+  await gateway.waitForReply('That is all.', 'home')
   const answers = rowsIn(gateway.home, `select * from messages where role = 'assistant'`)
   assert.equal(answers.length, 21)
 })
 
 test('without BOOT.md not even a process is started for it; one that is written later counts at the next start', async (t) => {
   const gateway = await withBoot(t, undefined, () => ({ text: 'hello' }))
-  await gateway.event('gateway:startup')
+  await gateway.waitForEvent('gateway:startup')
   await gateway.say('hi')
-  await gateway.reply('hello', 'chat')
+  await gateway.waitForReply('hello', 'chat')
   assert.deepEqual(await processes(gateway), [])
   writeFileSync(gateway.home.bootFile, 'Say hello.')
   await gateway.stop()
   await gateway.start()
-  await gateway.reply('hello', 'home')
+  await gateway.waitForReply('hello', 'home')
 })
 
 test('a BOOT.md in which nothing stands asks for nothing', async (t) => {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { within } from '../../src/lib/wait.ts'
+import { withTimeout } from '../../src/lib/timers.ts'
 
 export interface Daemon {
   readonly pid: number
@@ -64,7 +64,7 @@ export function startDaemon(t: TestContext, home: string, options: DaemonOptions
     pid: child.pid ?? 0,
     ready,
     async exit() {
-      const end = await within(ended, patienceMs)
+      const end = await withTimeout(ended, patienceMs)
       if (end.done) return end.value
       throw new Error(`the daemon did not end within ${patienceMs} ms:\n${errors}`)
     },
@@ -76,7 +76,7 @@ export function startDaemon(t: TestContext, home: string, options: DaemonOptions
       }
       watchers.add(look)
       look()
-      const { done } = await within(promise, patienceMs)
+      const { done } = await withTimeout(promise, patienceMs)
       watchers.delete(look)
       if (!done) throw new Error(`the daemon did not say "${text}":\n${errors}`)
     },

@@ -16,7 +16,7 @@ function filesIn({ home }: TestGateway): string[] {
 test('the model reads where a file lies that somebody sent, and what it is', async (t) => {
   const gateway = await startTestGateway(t)
   await gateway.platform.attach(photo)
-  await gateway.reply('You said: [Attached photo')
+  await gateway.waitForReply('You said: [Attached photo')
   const [path = ''] = filesIn(gateway)
   assert.match(path, /\/media\/\d{4}-\d\d-\d\d\/1-1-[0-9a-f]{8}\.png$/)
   assert.deepEqual(conversation(gateway.model.requests[0]), [
@@ -30,15 +30,15 @@ test('a voice message is told as one', async (t) => {
   const gateway = await startTestGateway(t)
   const bytes = Buffer.from(`OggS\0\x02${'\0'.repeat(22)}OpusHead`, 'latin1')
   await gateway.platform.attach({ kind: 'voice', fileName: '', mimeType: 'audio/ogg', bytes })
-  await gateway.reply(/\[The user sent a voice message: \/.*\.ogg\]/)
+  await gateway.waitForReply(/\[The user sent a voice message: \/.*\.ogg\]/)
 })
 
 test('a file that is too large costs its message nothing: it is answered, and the model reads why', async (t) => {
   const gateway = await startTestGateway(t, { config: { media: { max_mb: 0.1 } } })
   await gateway.platform.attach({ ...photo, bytes: Buffer.alloc(200_000) })
   const why = 'could not be fetched: it is larger than 0.1 MB, the most that is fetched'
-  await gateway.reply(`You said: [Attached photo: cat.jpg (${why})]`)
-  await gateway.logged('a file was not fetched')
+  await gateway.waitForReply(`You said: [Attached photo: cat.jpg (${why})]`)
+  await gateway.waitForLog('a file was not fetched')
 })
 
 test('/stop ends the wait for a file, and the next message is answered', async (t) => {
@@ -47,9 +47,9 @@ test('/stop ends the wait for a file, and the next message is answered', async (
   await gateway.platform.attach(photo)
   await files.asked
   await gateway.say('/stop')
-  await gateway.reply('Stopped.')
+  await gateway.waitForReply('Stopped.')
   await gateway.say('never mind')
-  await gateway.reply('You said: never mind')
+  await gateway.waitForReply('You said: never mind')
   assert.equal(gateway.model.requestCount, 1)
   assert.deepEqual(filesIn(gateway), [])
 })
@@ -61,7 +61,7 @@ test('a file whose message is deleted meanwhile holds up nobody', async (t) => {
   await files.asked
   await gateway.platform.remove('m1')
   await gateway.say('next')
-  await gateway.reply('You said: next')
+  await gateway.waitForReply('You said: next')
   assert.equal(gateway.model.requestCount, 1)
 })
 
@@ -73,7 +73,7 @@ test('words that are edited while the file is on its way are read as they are th
   await gateway.platform.edit('m1', 'what is this?')
   files.release()
   // The edit of the made-up platform names no file, so that none is left.
-  await gateway.reply('You said: what is this?')
+  await gateway.waitForReply('You said: what is this?')
 })
 
 test('a stop of the gateway gives up no file: it is fetched at the next start, and the message answered once', async (t) => {
@@ -88,6 +88,6 @@ test('a stop of the gateway gives up no file: it is fetched at the next start, a
   )
   files.release()
   await gateway.start()
-  await gateway.reply('You said: [Attached photo: /')
+  await gateway.waitForReply('You said: [Attached photo: /')
   assert.equal(gateway.replies().length, 1)
 })

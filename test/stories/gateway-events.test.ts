@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type SeenEvent, startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
+import { type RecordedEvent, startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { at } from './support.ts'
 
 /** The keys of each event, as the contract names them. */
@@ -53,7 +53,7 @@ const keys: Readonly<Record<string, readonly string[]>> = {
   'command:stop': ['args', 'command', 'platform', 'raw_args', 'raw_command', 'user_id'],
 }
 
-function checkKeys(events: readonly SeenEvent[]): void {
+function checkKeys(events: readonly RecordedEvent[]): void {
   for (const { name, context } of events) assert.deepEqual(Object.keys(context).sort(), keys[name], name)
 }
 
@@ -68,11 +68,11 @@ test('a turn with a tool, a reset and a stop of the gateway are told in order, w
   })
   const long = `${'🙂'.repeat(600)}`
   await gateway.say(long, { user: 'ada', chat: 'g1', chatType: 'group' })
-  await gateway.reply('the answer')
+  await gateway.waitForReply('the answer')
   await gateway.say('/reset Taxes', { user: 'ada', chat: 'g1', chatType: 'group' })
-  await gateway.reply('New conversation: Taxes')
+  await gateway.waitForReply('New conversation: Taxes')
   await gateway.say('again', { user: 'ada', chat: 'g1', chatType: 'group' })
-  await gateway.reply('You said: again')
+  await gateway.waitForReply('You said: again')
   await gateway.stop()
 
   checkKeys(gateway.events)
@@ -124,11 +124,11 @@ test('a turn that fails and a turn that is stopped have their end told, too', as
     replies: [{ error: { status: 401 } }, { text: 'one two three four', hang: 'stream', hangAfter: 3 }],
   })
   await gateway.say('fail')
-  await gateway.reply('Sorry')
+  await gateway.waitForReply('Sorry')
   await gateway.say('hang')
-  await gateway.asked(1)
+  await gateway.modelRequest(1)
   await gateway.say('/stop')
-  await gateway.reply('Stopped.')
+  await gateway.waitForReply('Stopped.')
   checkKeys(gateway.events)
   const told = names(gateway).filter((name) => !name.startsWith('gateway:'))
   assert.deepEqual(told.slice(0, 4), ['session:start', 'agent:start', 'agent:step', 'agent:end'])
@@ -141,7 +141,7 @@ test('a turn that fails and a turn that is stopped have their end told, too', as
 test('a turn that goes on after a stop of the gateway begins once more and ends once', async (t) => {
   const gateway = await startTestGateway(t, { replies: [{ text: 'cut off', hang: 'stream', hangAfter: 2 }] })
   await gateway.say('a long question')
-  await gateway.asked(0)
+  await gateway.modelRequest(0)
   await gateway.stop(AbortSignal.abort())
   assert.deepEqual(names(gateway), [
     'gateway:startup',
@@ -151,13 +151,13 @@ test('a turn that goes on after a stop of the gateway begins once more and ends 
     'gateway:shutdown',
   ])
   await gateway.start()
-  await gateway.event('agent:end')
+  await gateway.waitForEvent('agent:end')
   checkKeys(gateway.events)
   const second = names(gateway)
     .slice(5)
     .filter((name) => !name.startsWith('gateway:'))
   assert.deepEqual(second, ['agent:start', 'agent:step', 'agent:end'])
-  await gateway.reply('You said: a long question')
+  await gateway.waitForReply('You said: a long question')
   assert.deepEqual(gateway.replies(), ['You said: a long question'])
 })
 
@@ -176,7 +176,7 @@ test('the terminal has no gateway events', async (t) => {
 test('the web page and the API have theirs', async (t) => {
   const gateway = await startTestGateway(t)
   await gateway.post('/web/messages', { chat: 'page', id: 'message-1', text: 'hello' })
-  await gateway.event('agent:end', { platform: 'web', user_id: 'owner', chat_id: 'page' })
+  await gateway.waitForEvent('agent:end', { platform: 'web', user_id: 'owner', chat_id: 'page' })
   await gateway.post('/v1/chat/completions', { messages: [{ role: 'user', content: 'hello' }] })
-  await gateway.event('agent:end', { platform: 'api_server', user_id: 'api' })
+  await gateway.waitForEvent('agent:end', { platform: 'api_server', user_id: 'api' })
 })

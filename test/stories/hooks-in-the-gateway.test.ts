@@ -34,22 +34,22 @@ test('a hook sends to the home channel, to a chat and to a thread; a wrong targe
       ),
   })
   await gateway.say('hello')
-  await gateway.reply('to the home channel', 'home')
-  await gateway.reply('to a thread', 'Chat-7')
-  await gateway.reply(/hooks\/no-target.*no platform is called "nowhere"/, 'errors')
-  await gateway.reply(/cli has no home channel/, 'errors')
-  await gateway.reply(/expected fake:<chat_id>/, 'errors')
-  await gateway.reply('You said: hello')
+  await gateway.waitForReply('to the home channel', 'home')
+  await gateway.waitForReply('to a thread', 'Chat-7')
+  await gateway.waitForReply(/hooks\/no-target.*no platform is called "nowhere"/, 'errors')
+  await gateway.waitForReply(/cli has no home channel/, 'errors')
+  await gateway.waitForReply(/expected fake:<chat_id>/, 'errors')
+  await gateway.waitForReply('You said: hello')
 })
 
 test('what a hook sends names no file, whatever it passes on', async (t) => {
   const gateway = await startTestGateway(t, {
-    abilities: ['files'],
+    capabilities: ['files'],
     prepare: (home) => hook(home, 'parrot', '[agent:start]', `await gateway.send('fake:there', context.message)`),
   })
   const words = `MEDIA:${gateway.home.configFile}`
   await gateway.say(words)
-  await gateway.reply(words, 'there')
+  await gateway.waitForReply(words, 'there')
 })
 
 test('a hook that answers every message that was sent does not answer itself', async (t) => {
@@ -58,9 +58,9 @@ test('a hook that answers every message that was sent does not answer itself', a
       hook(home, 'echo', '[message:sent]', `await gateway.send('fake:there', 'seen: ' + context.message)`),
   })
   await gateway.say('hello')
-  await gateway.reply('seen: You said: hello', 'there')
+  await gateway.waitForReply('seen: You said: hello', 'there')
   await gateway.say('again')
-  await gateway.reply('seen: You said: again', 'there')
+  await gateway.waitForReply('seen: You said: again', 'there')
   assert.equal(gateway.replies('there').length, 2)
 })
 
@@ -70,9 +70,9 @@ test('a hook that hangs delays neither answers nor, beyond its time, the end of 
     prepare: (home) => hook(home, 'stuck', '[agent:start, gateway:shutdown]', 'await new Promise(() => undefined)'),
   })
   await gateway.say('one')
-  await gateway.reply('You said: one')
+  await gateway.waitForReply('You said: one')
   await gateway.say('two')
-  await gateway.reply('You said: two')
+  await gateway.waitForReply('You said: two')
   await gateway.stop()
 })
 
@@ -84,9 +84,9 @@ test('at the end hooks hear what is left, and their farewell still goes out', as
     },
   })
   await gateway.say('hello')
-  await gateway.reply('You said: hello')
+  await gateway.waitForReply('You said: hello')
   await gateway.say('/new')
-  await gateway.reply('New conversation')
+  await gateway.waitForReply('New conversation')
   await gateway.stop()
   assert.deepEqual(gateway.replies('there'), ['good night'])
   assert.equal(readFileSync(join(gateway.home.root, 'heard.txt'), 'utf8'), 'session:end\ngateway:shutdown\n')
@@ -100,18 +100,18 @@ test('a broken hook never keeps the gateway from starting', async (t) => {
       writeFileSync(join(home.hooks, '.state.json'), 'no JSON')
     },
   })
-  await gateway.logged(/a hook cannot be used: .*HOOK\.yaml:2/)
+  await gateway.waitForLog(/a hook cannot be used: .*HOOK\.yaml:2/)
   await gateway.say('hello')
-  await gateway.reply('works', 'there')
+  await gateway.waitForReply('works', 'there')
 })
 
 test('a terminal with a gateway of its own loads no hooks', async (t) => {
   const gateway = await startTestGateway(t, {
-    gateway: { only: ['fake'] },
+    gateway: { onlyPlatforms: ['fake'] },
     prepare: (home) => hook(home, 'any', '[agent:end]', `await gateway.send('fake:there', 'heard')`),
   })
   await gateway.say('hello')
-  await gateway.reply('You said: hello')
+  await gateway.waitForReply('You said: hello')
   assert.equal((await gateway.http('/api/hooks')).status, 404)
   assert.deepEqual(gateway.replies('there'), [])
 })

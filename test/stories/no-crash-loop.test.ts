@@ -13,7 +13,7 @@ test('a message that kills the process three times is set aside at the fourth st
   void world.platform.say('poison')
   for (let life = 1; life <= 3; life += 1) assert.equal(await lifeOf(t, world).ended, 'SIGKILL', `life ${life}`)
   const survivor = lifeOf(t, world)
-  const notice = await world.reply('Sorry, I could not answer this message')
+  const notice = await world.waitForReply('Sorry, I could not answer this message')
   assert.match(notice.text, /set aside/)
   const [parked] = rowsIn(world.home, 'select state, tries, reason from inbox')
   assert.deepEqual([parked?.['state'], parked?.['tries']], ['parked', 3])
@@ -23,7 +23,7 @@ test('a message that kills the process three times is set aside at the fourth st
 
   await world.start()
   await world.say('hello')
-  await world.reply('You said: hello')
+  await world.waitForReply('You said: hello')
 })
 
 /** One life of a gateway that dies as soon as a model answers. */

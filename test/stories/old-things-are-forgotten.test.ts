@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { sweep } from '../../src/gateway/retention.ts'
+import { prune } from '../../src/flows/retention.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { createOutbox } from '../../src/outbox/outbox.ts'
 import { createSqliteStore } from '../../src/store/sqlite/store.ts'
@@ -20,20 +20,20 @@ async function sweepAfter({ home }: TestGateway, days: number): Promise<void> {
     sender: () => undefined,
     clock,
     random: () => 0,
-    pause: async () => undefined,
+    sleep: async () => undefined,
     log: silentLog,
     settings: () => assert.fail('nothing is sent'),
-    probe: () => undefined,
+    failpoint: () => undefined,
   })
-  await sweep(
+  await prune(
     {
       store,
       outbox,
-      mediaFolder: home.media,
+      mediaDirectory: home.media,
       clock,
       log: silentLog,
       settings: () => ({ days: 30, media_days: 30 }),
-      pause: async () => undefined,
+      sleep: async () => undefined,
     },
     new AbortController().signal,
   )
@@ -51,8 +51,8 @@ test('after thirty days finished rows, keys and files go, and the conversation s
     replies: [{ toolCalls: [{ name: 'terminal', arguments: { command: 'true' } }] }, { text: 'done with the tool' }],
   })
   await gateway.say('use a tool')
-  await gateway.reply('done with the tool')
-  await gateway.logged('reply delivered')
+  await gateway.waitForReply('done with the tool')
+  await gateway.waitForLog('reply delivered')
   await gateway.stop()
   mkdirSync(gateway.home.media, { recursive: true })
   writeFileSync(join(gateway.home.media, 'new.png'), '')
@@ -76,23 +76,23 @@ test('after thirty days finished rows, keys and files go, and the conversation s
   await sweepAfter(gateway, 31)
   assert.deepEqual(counts(gateway), [0, 0, 0, 0, 0, 0])
 
-  await (await gateway.start()).settled()
+  await (await gateway.start()).initialConnectsDone()
   await gateway.say('do you remember?')
-  await gateway.reply('do you remember?')
+  await gateway.waitForReply('do you remember?')
   assert.equal(conversation(gateway.model.requests.at(-1))[0], 'user: use a tool')
 })
 
 test('what has not been answered or delivered stays, however old it is', async (t) => {
   const gateway = await startTestGateway(t, { replies: [{ text: 'never', hang: 'headers' }] })
   await gateway.say('unanswered', { chat: 'ada' })
-  await gateway.asked(0)
+  await gateway.modelRequest(0)
   gateway.platform.failNext('temporary')
   await gateway.say('undelivered', { chat: 'bob' })
-  await gateway.event('agent:end')
+  await gateway.waitForEvent('agent:end')
   await gateway.stop(AbortSignal.abort())
   await sweepAfter(gateway, 400)
   await gateway.start()
-  await gateway.reply('You said: unanswered', 'ada')
-  await gateway.reply('You said: undelivered', 'bob')
+  await gateway.waitForReply('You said: unanswered', 'ada')
+  await gateway.waitForReply('You said: undelivered', 'bob')
   assert.equal(gateway.model.requestCount, 3)
 })

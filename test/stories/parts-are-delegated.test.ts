@@ -3,9 +3,9 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ModelReply, RecordedRequest } from '../kit/servers/script.ts'
+import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
 import { startTestGateway } from '../kit/start-gateway.ts'
-import { plugin, writeFiles } from '../plugins/loading.ts'
+import { pluginFiles, writeFiles } from '../plugins/loader-support.ts'
 import { conversation, hasResult, rowsIn, terminalCall } from './support.ts'
 
 const delegateCall: ModelReply = {
@@ -22,7 +22,7 @@ function family(request: RecordedRequest): ModelReply {
 test('a sub-agent works with tools of its own, and its tokens count to the turn', async (t) => {
   const gateway = await startTestGateway(t, { model: family })
   await gateway.say('find out')
-  await gateway.reply(/They say: tool: .*"status":"completed","summary":"I am the child\."/)
+  await gateway.waitForReply(/They say: tool: .*"status":"completed","summary":"I am the child\."/)
   assert.deepEqual(conversation(gateway.model.requests[1]), ['user: say who you are\n\nuse echo'])
   assert.match(conversation(gateway.model.requests[2]).at(-1) ?? '', /42/)
   const [session] = rowsIn(gateway.home, 'select input_tokens from sessions')
@@ -43,16 +43,16 @@ test('what a plugin wants a person to allow in a sub-agent is asked in the chat'
     ctx.registerHook('on_session_end', ({ session_id }) => void ctx.log.info({}, 'a session ends'))`
   const gateway = await startTestGateway(t, {
     model: family,
-    abilities: ['edit', 'buttons'],
+    capabilities: ['edit', 'buttons'],
     config: { plugins: { enabled: ['guard'] } },
-    prepare: (home) => writeFiles(home.plugins, plugin('guard', body)),
+    prepare: (home) => writeFiles(home.plugins, pluginFiles('guard', body)),
   })
   await gateway.say('find out')
-  const question = await gateway.reply('May I run `terminal`?')
+  const question = await gateway.waitForReply('May I run `terminal`?')
   await gateway.platform.press(question, 'Allow once')
-  await gateway.reply('They say')
-  await gateway.logged('child begins say who you are string')
-  await gateway.logged('child ends completed 1')
+  await gateway.waitForReply('They say')
+  await gateway.waitForLog('child begins say who you are string')
+  await gateway.waitForLog('child ends completed 1')
 })
 
 test('/stop ends the turn and its sub-agents at once', async (t) => {
@@ -60,17 +60,17 @@ test('/stop ends the turn and its sub-agents at once', async (t) => {
     replies: [delegateCall, { text: 'one two three', hang: 'stream', hangAfter: 2 }],
   })
   await gateway.say('find out')
-  const child = await gateway.asked(1)
+  const child = await gateway.modelRequest(1)
   await gateway.say('/stop')
-  await gateway.reply('Stopped.')
+  await gateway.waitForReply('Stopped.')
   assert.equal(await child.closed, true)
   await gateway.say('still there?')
-  await gateway.reply('still there?')
+  await gateway.waitForReply('still there?')
 })
 
 test('where every tool is switched off, none is offered: a model that takes no tools can be used', async (t) => {
   const gateway = await startTestGateway(t, { config: { agent: { disabled_toolsets: ['terminal', 'file', 'todo'] } } })
   await gateway.say('hello')
-  await gateway.reply('hello')
+  await gateway.waitForReply('hello')
   assert.equal(gateway.model.requests[0]?.body['tools'], undefined)
 })

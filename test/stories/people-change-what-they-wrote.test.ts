@@ -8,7 +8,7 @@ async function busy(t: Parameters<typeof startTestGateway>[0], options: TestGate
   const { promise, resolve } = Promise.withResolvers<void>()
   const gateway = await startTestGateway(t, { replies: [{ text: 'done', gate: () => promise }], ...options })
   await gateway.say('busy')
-  await gateway.asked(0)
+  await gateway.modelRequest(0)
   return { gateway, release: resolve }
 }
 
@@ -25,17 +25,17 @@ test('a message that is edited while it waits is answered once, as it reads then
   await gateway.say('what is 2 + 2?', { id: 'm1' })
   await gateway.platform.edit('m1', 'what is 3 + 3?')
   release()
-  await gateway.reply('You said: what is 3 + 3?')
+  await gateway.waitForReply('You said: what is 3 + 3?')
   assert.deepEqual(gateway.replies(), ['done', 'You said: what is 3 + 3?'])
 })
 
 test('an answered message stays answered: what the agent read is never rewritten', async (t) => {
   const gateway = await startTestGateway(t)
   await gateway.say('one', { id: 'm1' })
-  await gateway.reply('You said: one')
+  await gateway.waitForReply('You said: one')
   await gateway.platform.edit('m1', 'one, edited')
   await gateway.say('two')
-  await gateway.reply('You said: two')
+  await gateway.waitForReply('You said: two')
   assert.deepEqual(conversation(gateway.model.requests[1]), ['user: one', 'assistant: You said: one', 'user: two'])
   assert.deepEqual(notes(gateway), ['message:edited'])
 })
@@ -43,9 +43,9 @@ test('an answered message stays answered: what the agent read is never rewritten
 test('with `edits: rerun` an edited message is answered anew, in the same conversation', async (t) => {
   const gateway = await startTestGateway(t, rerun('rerun'))
   await gateway.say('one', { id: 'm1' })
-  await gateway.reply('You said: one')
+  await gateway.waitForReply('You said: one')
   await gateway.platform.edit('m1', 'two')
-  await gateway.reply('You said: two')
+  await gateway.waitForReply('You said: two')
   assert.deepEqual(conversation(gateway.model.requests[1]), ['user: one', 'assistant: You said: one', 'user: two'])
 })
 
@@ -54,7 +54,7 @@ test('with `edits: ignore` an edit changes nothing', async (t) => {
   await gateway.say('one', { id: 'm1' })
   await gateway.platform.edit('m1', 'two')
   release()
-  await gateway.reply('You said: one')
+  await gateway.waitForReply('You said: one')
 })
 
 test('a message that is deleted while it waits is not answered', async (t) => {
@@ -63,7 +63,7 @@ test('a message that is deleted while it waits is not answered', async (t) => {
   await gateway.say('this one', { id: 'm2' })
   await gateway.platform.remove('m1')
   release()
-  await gateway.reply('You said: this one')
+  await gateway.waitForReply('You said: this one')
   assert.deepEqual(gateway.replies(), ['done', 'You said: this one'])
   assert.deepEqual(notes(gateway), ['message:deleted'])
 })
@@ -72,9 +72,9 @@ test('a waiting message that is edited into /stop stops the turn before it', asy
   const { gateway } = await busy(t)
   await gateway.say('please stop', { id: 'm1' })
   await gateway.platform.edit('m1', '/stop')
-  await gateway.reply('Stopped.')
+  await gateway.waitForReply('Stopped.')
   await gateway.say('and now?')
-  await gateway.reply('and now?')
+  await gateway.waitForReply('and now?')
   assert.deepEqual(conversation(gateway.model.requests[1]), ['user: busy\n\nand now?'])
 })
 
@@ -85,7 +85,7 @@ test('a stranger edits, deletes and reacts in vain', async (t) => {
   await gateway.platform.remove('m1', { user: 'stranger' })
   await gateway.platform.react('m1', '👎', { user: 'stranger' })
   release()
-  await gateway.reply('You said: mine')
+  await gateway.waitForReply('You said: mine')
   assert.deepEqual(
     gateway.events.filter(({ name }) => name.startsWith('reaction')),
     [],
@@ -96,7 +96,11 @@ test('reactions are gateway events with exactly the keys of the contract', async
   const gateway = await startTestGateway(t)
   await gateway.say('hello', { id: 'm1' })
   await gateway.platform.react('m1', '👍', { user: 'ada' })
-  const { context } = await gateway.event('reaction:added', { platform: 'fake', user_id: 'ada', message_ts: 'm1' })
+  const { context } = await gateway.waitForEvent('reaction:added', {
+    platform: 'fake',
+    user_id: 'ada',
+    message_ts: 'm1',
+  })
   assert.deepEqual(Object.keys(context).sort(), [
     'channel_id',
     'event_ts',
@@ -110,6 +114,6 @@ test('reactions are gateway events with exactly the keys of the contract', async
     'user_id',
   ])
   assert.equal(context['reaction'], '👍')
-  await gateway.reply('You said: hello')
+  await gateway.waitForReply('You said: hello')
   assert.equal(gateway.model.requestCount, 1)
 })

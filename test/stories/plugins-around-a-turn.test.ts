@@ -4,14 +4,14 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
-import { plugin, writeFiles } from '../plugins/loading.ts'
+import { pluginFiles, writeFiles } from '../plugins/loader-support.ts'
 import { hasResult, rowsIn, terminalCall } from './support.ts'
 
 function withPlugin(t: TestContext, body: string, options: TestGatewayOptions = {}): Promise<TestGateway> {
   return startTestGateway(t, {
     ...options,
     config: { plugins: { enabled: ['witness'] }, ...options.config },
-    prepare: (home) => writeFiles(home.plugins, plugin('witness', body)),
+    prepare: (home) => writeFiles(home.plugins, pluginFiles('witness', body)),
   })
 }
 
@@ -38,10 +38,10 @@ const turnHooks = witness(
 test('a conversation is told in its order; a session begins once', async (t) => {
   const gateway = await withPlugin(t, turnHooks, { replies: [{ text: 'one' }, { text: 'two' }] })
   await gateway.say('first')
-  await gateway.reply('one')
-  await gateway.logged('heard on_session_end')
+  await gateway.waitForReply('one')
+  await gateway.waitForLog('heard on_session_end')
   await gateway.say('second')
-  await gateway.reply('two')
+  await gateway.waitForReply('two')
   await gateway.stop()
   assert.deepEqual(heard(gateway), [
     'on_session_start fake fake_dm',
@@ -61,7 +61,7 @@ test('a turn that the gateway cuts off has its end told, and the session that it
     model: (request) => ({ text: hasResult(request) ? 'It ran once.' : 'I know of no result.' }),
   })
   await gateway.say('do it')
-  await gateway.asked(1)
+  await gateway.modelRequest(1)
   await gateway.stop()
   assert.deepEqual(heard(gateway), [
     'on_session_start fake fake_dm',
@@ -69,7 +69,7 @@ test('a turn that the gateway cuts off has its end told, and the session that it
     'on_session_end false true',
   ])
   await gateway.start()
-  await gateway.reply('It ran once.')
+  await gateway.waitForReply('It ran once.')
   await gateway.stop()
   assert.deepEqual(heard(gateway).slice(3), [
     'pre_llm_call true do it',
@@ -81,7 +81,7 @@ test('a turn that the gateway cuts off has its end told, and the session that it
 test('who leaves in the middle of a turn, without waiting for anything, has its end told all the same', async (t) => {
   const gateway = await withPlugin(t, turnHooks, { replies: [{ text: 'one two three', hang: 'stream', hangAfter: 2 }] })
   await gateway.say('tell me')
-  await gateway.asked(0)
+  await gateway.modelRequest(0)
   await gateway.stop(AbortSignal.abort())
   assert.deepEqual(heard(gateway).slice(2), ['on_session_end false true'])
 })
@@ -89,10 +89,10 @@ test('who leaves in the middle of a turn, without waiting for anything, has its 
 test('/stop ends a turn as interrupted, and there was no answer', async (t) => {
   const gateway = await withPlugin(t, turnHooks, { replies: [{ text: 'one two three', hang: 'stream', hangAfter: 2 }] })
   await gateway.say('tell me')
-  await gateway.asked(0)
+  await gateway.modelRequest(0)
   await gateway.say('/stop')
-  await gateway.reply('Stopped.')
-  await gateway.logged('heard on_session_end')
+  await gateway.waitForReply('Stopped.')
+  await gateway.waitForLog('heard on_session_end')
   assert.deepEqual(heard(gateway).slice(2), ['on_session_end false true'])
 })
 
@@ -100,9 +100,9 @@ test('a guardrail that refuses to ask the model gives people its reason, and no 
   const body = `ctx.registerGuardrail('hours', 'model', () => 'The office is closed until nine.')`
   const gateway = await withPlugin(t, `${body}\n${turnHooks}`)
   await gateway.say('hello')
-  await gateway.reply(/^The office is closed until nine\.$/)
+  await gateway.waitForReply(/^The office is closed until nine\.$/)
   assert.equal(gateway.model.requests.length, 0)
-  await gateway.logged('heard on_session_end false false')
+  await gateway.waitForLog('heard on_session_end false false')
   const [turn] = rowsIn(gateway.home, 'select state, reason from turns')
   assert.deepEqual([turn?.['state'], turn?.['reason']], ['failed', 'refused by the guardrail hours'])
 })
@@ -118,10 +118,10 @@ test('a plugin that fails around the call of the model ends the turn at once, an
     const replies = [what === 'translation' ? { error: { status: 400 } } : { text: 'hello' }]
     const gateway = await withPlugin(t, `${body}\n${turnHooks}`, { replies })
     await gateway.say('hello')
-    await gateway.reply(
+    await gateway.waitForReply(
       /\(middleware\/failed\).*"cap" of the plugin "witness", with “no prices”\. .*hermes plugins disable/,
     )
-    await gateway.logged('heard on_session_end false false')
+    await gateway.waitForLog('heard on_session_end false false')
     const [turn] = rowsIn(gateway.home, 'select state from turns')
     assert.equal(turn?.['state'], 'failed', what)
     assert.ok(gateway.model.requests.length <= 1, what)
@@ -133,8 +133,8 @@ test('of a tool the model reads whether a plugin has failed or the tool', async 
   const body = `ctx.registerIntercept('cap', 'tool_execution', () => { throw new Error('no prices') })`
   const gateway = await withPlugin(t, body, { replies: [terminalCall('true'), { text: 'done' }] })
   await gateway.say('clean up')
-  await gateway.reply('done')
-  const result = JSON.stringify((await gateway.asked(1)).body)
+  await gateway.waitForReply('done')
+  const result = JSON.stringify((await gateway.modelRequest(1)).body)
   assert.ok(result.includes(String.raw`\"cap\\\" of the plugin \\\"witness\\\" failed: no prices`), result)
 })
 
@@ -149,8 +149,8 @@ test('a command is judged and run as plugins have rewritten it', async (t) => {
     replies: [terminalCall('rm -rf /'), { text: 'done' }],
   })
   await gateway.say('clean up')
-  await gateway.reply('done')
-  const result = JSON.stringify((await gateway.asked(1)).body)
+  await gateway.waitForReply('done')
+  const result = JSON.stringify((await gateway.modelRequest(1)).body)
   assert.match(result, /harmless/)
   await gateway.stop()
   assert.deepEqual(heard(gateway), ['pre_tool_call terminal', 'post_tool_call ok a text'])
@@ -160,7 +160,7 @@ test('what a plugin transforms is what people read and what is stored', async (t
   const body = `ctx.registerHook('transform_llm_output', ({ response_text }) => response_text.replace('1234', '****'))`
   const gateway = await withPlugin(t, body, { replies: [{ text: 'the key is 1234, keep it' }] })
   await gateway.say('which key?')
-  await gateway.reply('the key is ****, keep it')
+  await gateway.waitForReply('the key is ****, keep it')
   const stored = rowsIn(gateway.home, `select content from messages where role = 'assistant'`)
   assert.deepEqual(
     stored.map(({ content }) => content),

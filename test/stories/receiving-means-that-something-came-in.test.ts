@@ -4,12 +4,12 @@ import { startTestGateway } from '../kit/start-gateway.ts'
 import { at } from './support.ts'
 
 test('readiness says that a platform receives once something has really come in', async (t) => {
-  const gateway = await startTestGateway(t, { abilities: ['receive'] })
+  const gateway = await startTestGateway(t, { capabilities: ['receive'] })
   await gateway.say('hello')
   const ready: unknown = await (await gateway.http('/readyz')).json()
   assert.deepEqual(at(ready, 'platforms', 'fake'), { state: 'connected', receiving: true })
   await gateway.say('/status')
-  const status = await gateway.reply('**Platforms**')
+  const status = await gateway.waitForReply('**Platforms**')
   assert.match(status.text, /fake \(connected, receiving\)/)
 })
 

@@ -14,7 +14,7 @@ test("a key in the gateway's own configuration does not travel to the model when
     ],
   })
   await gateway.say('show me your configuration')
-  await gateway.reply('I have read it.')
+  await gateway.waitForReply('I have read it.')
   const lines = conversation(gateway.model.requests[2])
   assert.match(lines.join('\n'), /\[redacted\]/)
   assert.doesNotMatch(JSON.stringify(gateway.model.requests.map(({ body }) => body)), new RegExp(key))
@@ -22,14 +22,14 @@ test("a key in the gateway's own configuration does not travel to the model when
 
 test('what a model thinks aloud is neither shown nor kept', async (t) => {
   const gateway = await startTestGateway(t, {
-    abilities: ['edit'],
+    capabilities: ['edit'],
     config: { streaming: { buffer_threshold: 1, edit_interval: 0 } },
     replies: [{ text: '<think>\nI wonder about this.\n</think>\n\nHere you are.' }, { text: 'And again.' }],
   })
   await gateway.say('one')
-  await gateway.reply('Here you are.')
+  await gateway.waitForReply('Here you are.')
   await gateway.say('two')
-  await gateway.reply('And again.')
+  await gateway.waitForReply('And again.')
   for (const { versions } of gateway.platform.shown())
     for (const version of versions) assert.doesNotMatch(version, /wonder|<th/)
   assert.doesNotMatch(conversation(gateway.model.requests[1]).join('\n'), /wonder/)
@@ -42,18 +42,18 @@ test('agent.max_turns, the older name, limits the steps of a turn', async (t) =>
     replies: [again, again, { text: 'That is all.' }],
   })
   await gateway.say('work')
-  await gateway.reply('That is all.')
+  await gateway.waitForReply('That is all.')
   assert.equal(gateway.model.requests.length, 3)
 })
 
 test('streaming.mode off sends one finished message', async (t) => {
   const gateway = await startTestGateway(t, {
-    abilities: ['edit'],
+    capabilities: ['edit'],
     config: { streaming: { mode: 'off', buffer_threshold: 1, edit_interval: 0 } },
     replies: [{ text: 'A whole answer at once.' }],
   })
   await gateway.say('go')
-  await gateway.reply('A whole answer at once.')
+  await gateway.waitForReply('A whole answer at once.')
   assert.deepEqual(
     gateway.platform.shown().map(({ versions }) => versions),
     [['A whole answer at once.']],

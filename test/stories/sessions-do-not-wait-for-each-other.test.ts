@@ -11,10 +11,10 @@ test('a chat whose model takes its time holds up no other chat', async (t) => {
     },
   })
   await gateway.say('slow', { chat: 'ada' })
-  await gateway.asked(0)
+  await gateway.modelRequest(0)
   await gateway.say('quick', { chat: 'bob' })
-  await gateway.reply('the answer to quick', 'bob')
+  await gateway.waitForReply('the answer to quick', 'bob')
   assert.deepEqual(gateway.replies('ada'), [])
   slow.resolve()
-  await gateway.reply('the answer to slow', 'ada')
+  await gateway.waitForReply('the answer to slow', 'ada')
 })

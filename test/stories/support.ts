@@ -3,7 +3,7 @@
  */
 import { DatabaseSync } from 'node:sqlite'
 import type { HomeLayout } from '../../src/lib/home.ts'
-import type { ModelReply, RecordedRequest } from '../kit/servers/script.ts'
+import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
 
 /** The conversation that a request carried, without the system prompt: one line a message. */
 export function conversation(request: RecordedRequest | undefined): string[] {

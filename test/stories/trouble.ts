@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { within } from '../../src/lib/wait.ts'
+import { withTimeout } from '../../src/lib/timers.ts'
 import { startTestGateway } from '../kit/start-gateway.ts'
 import { draftThreshold, startProofModel } from '../proof/platforms/model.ts'
 import { allChats, type Stage } from '../proof/platforms/stage.ts'
@@ -46,8 +46,8 @@ export async function liveThroughTroubles(
 
   // Five chats, a trouble for each.
   faults.reset(sendsTo(first))
-  faults.loseAnswer(sendsTo(second))
-  faults.answer(sendsTo(third), stage.answers.broken)
+  faults.dropResponse(sendsTo(second))
+  faults.respond(sendsTo(third), stage.answers.broken)
   const limit = faults.limit({ on: calls.counted, chat: nameOf(chats.probe), ms: 500 })
   const troubled = [first, second, third, chats.probe].map((chat) => talk.ask(stage, chat, 'plain'))
   const reordered = talk.askReordered(stage, chats.lost)
@@ -56,9 +56,9 @@ export async function liveThroughTroubles(
   stage.repeat(chats.lost)
 
   // Nothing gets through any more, and people write all the same.
-  faults.goAway('cut')
+  faults.startOutage('cut')
   const cutOff = [...everywhere(), talk.ask(stage, first, 'wordy')]
-  await faults.comeBack()
+  await faults.endOutage()
   await answered(cutOff)
 
   // The end in the middle of a turn; people write while nobody is there.
@@ -79,7 +79,7 @@ export async function liveThroughTroubles(
   assert.equal(faults.earlyCalls(), 0, 'the platform was called before it allowed that')
 
   async function answered(asked: readonly Asked[]): Promise<void> {
-    const all = await within(Promise.all(asked.map((one) => one.answered)), patienceMs)
+    const all = await withTimeout(Promise.all(asked.map((one) => one.answered)), patienceMs)
     const left = asked.filter(({ tookMs }) => tookMs === undefined).map(tokenOf)
     assert.ok(all.done, `no answer to ${left}; log:\n${world.log.slice(-20).join('')}`)
   }

@@ -6,7 +6,7 @@ import { conversation } from './support.ts'
 test('two messages make one session and are answered in the order they were written', async (t) => {
   const gateway = await startTestGateway(t)
   await Promise.all([gateway.say('first'), gateway.say('second')])
-  await gateway.reply('You said: second')
+  await gateway.waitForReply('You said: second')
   assert.deepEqual(gateway.replies(), ['You said: first', 'You said: second'])
   assert.deepEqual(conversation(gateway.model.requests[1]), [
     'user: first',
@@ -20,11 +20,11 @@ test('two messages make one session and are answered in the order they were writ
 test('the session is remembered when the gateway comes back', async (t) => {
   const gateway = await startTestGateway(t)
   await gateway.say('before')
-  await gateway.reply('You said: before')
+  await gateway.waitForReply('You said: before')
   await gateway.stop()
   await gateway.start()
   await gateway.say('after')
-  await gateway.reply('You said: after')
+  await gateway.waitForReply('You said: after')
   assert.deepEqual(conversation(gateway.model.requests[1]), [
     'user: before',
     'assistant: You said: before',
@@ -37,6 +37,6 @@ test('a message that the platform delivers twice is answered once', async (t) =>
   await gateway.say('once', { id: 'same' })
   await gateway.say('once', { id: 'same' })
   await gateway.say('then')
-  await gateway.reply('You said: then')
+  await gateway.waitForReply('You said: then')
   assert.deepEqual(gateway.replies(), ['You said: once', 'You said: then'])
 })

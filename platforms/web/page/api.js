@@ -3,7 +3,7 @@
  */
 
 /** The gateway understood the request and said no. */
-export class Refusal extends Error {
+export class ApiError extends Error {
   /**
    * @param {number} status
    * @param {string} message
@@ -11,7 +11,7 @@ export class Refusal extends Error {
    */
   constructor(status, message, hint) {
     super(message)
-    this.name = 'Refusal'
+    this.name = 'ApiError'
     this.status = status
     this.hint = hint
   }
@@ -36,7 +36,7 @@ export class Refusal extends Error {
  */
 
 /**
- * All functions throw `Refusal` for what the gateway says and `TypeError` where it cannot be reached.
+ * All functions throw `ApiError` for what the gateway says and `TypeError` where it cannot be reached.
  *
  * @param {{ token: string, chat: string, fetch: typeof globalThis.fetch }} options
  * @returns {Api}
@@ -76,17 +76,17 @@ export function createApi({ token, chat, fetch }) {
     }
     const response = await fetch(path, request)
     if (response.ok) return response
-    throw await refusalOf(response)
+    throw await toApiError(response)
   }
 }
 
 /** @param {Response} response */
-async function refusalOf(response) {
+async function toApiError(response) {
   const text = await response.text()
   try {
     const { error } = JSON.parse(text)
-    return new Refusal(response.status, String(error.message), String(error.hint ?? ''))
+    return new ApiError(response.status, String(error.message), String(error.hint ?? ''))
   } catch {
-    return new Refusal(response.status, `The gateway answered with status ${response.status}.`, '')
+    return new ApiError(response.status, `The gateway answered with status ${response.status}.`, '')
   }
 }

@@ -5,10 +5,10 @@ import { openChat } from './chat.js'
 import { drawIcons } from './dom.js'
 import { createStorage } from './storage.js'
 import { forgetToken, keepToken, takeToken } from './token.js'
-import { createGate } from './view/gate.js'
+import { createSignIn } from './view/sign-in.js'
 
 const storage = createStorage(() => window.localStorage)
-const gate = createGate({
+const gate = createSignIn({
   onToken(token) {
     keepToken(token, storage)
     // The chat is joined to the page once; a fresh page is the simplest way to begin again.

@@ -1,7 +1,7 @@
 /**
  * The chat: joins what the gateway says, what the person does and what the page shows.
  */
-import { createApi, Refusal } from './api.js'
+import { ApiError, createApi } from './api.js'
 import { createConnection } from './connection.js'
 import { byId } from './dom.js'
 import { createOutbox } from './outbox.js'
@@ -9,12 +9,12 @@ import { createStore, typingMs } from './store.js'
 import { createAnnouncer } from './view/announcer.js'
 import { createBanners } from './view/banners.js'
 import { createComposer } from './view/composer.js'
-import { copyOnClick } from './view/copy.js'
-import { createEmpty } from './view/empty.js'
+import { copyOnClick } from './view/copy-button.js'
+import { createEmptyState } from './view/empty-state.js'
 import { createLog } from './view/log.js'
 import { createScroller } from './view/scroller.js'
 import { createStatus } from './view/status.js'
-import { createWorking } from './view/working.js'
+import { createWorkingIndicator } from './view/working-indicator.js'
 
 const wrongToken = 'This token was not accepted. Perhaps the gateway has made a new one: ask for the address again.'
 /** A page that is not there this soon is shown as it is. */
@@ -39,7 +39,7 @@ export function openChat({ token, storage, onLeave }) {
   const api = createApi({ token, chat, fetch: (...request) => fetch(...request) })
   const announcer = createAnnouncer(document)
   const banners = createBanners(storage)
-  const working = createWorking({ now })
+  const working = createWorkingIndicator({ now })
   const store = createStore({ now, onChange: schedule, onReply: noteReply, onStored: (key) => outbox.confirm(key) })
   const outbox = createOutbox({
     send: api.send,
@@ -47,7 +47,7 @@ export function openChat({ token, storage, onLeave }) {
     storage,
     storageKey: `unsent.${chat}`,
     now,
-    newId,
+    newId: createId,
     onUnauthorised: () => leave(wrongToken),
   })
   const log = createLog({
@@ -71,7 +71,7 @@ export function openChat({ token, storage, onLeave }) {
     touch: matchMedia('(pointer: coarse)').matches,
     onSend: send,
   })
-  const empty = createEmpty(composer.fill)
+  const empty = createEmptyState(composer.fill)
   const status = createStatus({ onForget: () => leave('') })
   const connection = createConnection({
     stream: api.stream,
@@ -180,7 +180,7 @@ export function openChat({ token, storage, onLeave }) {
       trouble.hidden = true
     } catch (error) {
       stopButton.disabled = false
-      trouble.textContent = `${failure} ${error instanceof Refusal ? `${error.message} ${error.hint}` : 'The gateway cannot be reached.'}`
+      trouble.textContent = `${failure} ${error instanceof ApiError ? `${error.message} ${error.hint}` : 'The gateway cannot be reached.'}`
       trouble.hidden = false
     }
   }
@@ -198,7 +198,7 @@ export function openChat({ token, storage, onLeave }) {
     log.render(items)
     empty.show(store.ready() && items.length === 0)
     olderButton.hidden = !store.more()
-    working.show(items.some(moving) ? null : since)
+    working.show(items.some(showsProgress) ? null : since)
     const running = store.workingSince() !== null
     if (stopButton.hidden === running) stopButton.disabled = false
     stopButton.hidden = !running
@@ -210,7 +210,7 @@ export function openChat({ token, storage, onLeave }) {
  *
  * @param {import('./items.js').Item} item
  */
-function moving(item) {
+function showsProgress(item) {
   if (item.kind === 'agent') return item.live
   return item.kind === 'activity' && item.running && item.tools.some(({ state }) => state === 'running')
 }
@@ -222,6 +222,6 @@ function chatOf(location) {
 }
 
 /** `crypto.randomUUID` exists on secure addresses only; this does everywhere. */
-function newId() {
+function createId() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

@@ -1,7 +1,7 @@
 /**
  * The stream of the chat: opened, read line by line, and opened again when it breaks, from where it stood.
  */
-import { Refusal } from './api.js'
+import { ApiError } from './api.js'
 
 /**
  * `open`: all that was missed has come. `waiting`: broken, the next try comes in a moment.
@@ -59,11 +59,11 @@ export function createConnection({ stream, after, onBegin, onEvent, onState }) {
       onBegin()
       await read(body)
     } catch (error) {
-      if (error instanceof Refusal && error.unauthorised) {
+      if (error instanceof ApiError && error.unauthorised) {
         stopped = true
         onState('refused', error.message)
       }
-      reason = error instanceof Refusal ? error.message : ''
+      reason = error instanceof ApiError ? error.message : ''
     }
     clearTimeout(watchdog)
     if (!stopped) wait(reason)

@@ -2,8 +2,8 @@
  * Where a link in a reply may lead: to the web or to a mailbox, never into this page and never to a script.
  */
 
-const allowed = new Set(['http:', 'https:', 'mailto:'])
-const pictures = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/=\s]+$/
+const allowedSchemes = new Set(['http:', 'https:', 'mailto:'])
+const embeddedImagePattern = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/=\s]+$/
 
 /**
  * The address to use, or null where it is none to follow. Relative ones are none: they would lead into the gateway.
@@ -11,10 +11,10 @@ const pictures = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/=\s
  * @param {string} href
  * @returns {string | null}
  */
-export function safeAddress(href) {
+export function safeUrl(href) {
   if (!URL.canParse(href)) return null
   const url = new URL(href)
-  return allowed.has(url.protocol) ? url.href : null
+  return allowedSchemes.has(url.protocol) ? url.href : null
 }
 
 /**
@@ -22,6 +22,6 @@ export function safeAddress(href) {
  *
  * @param {string} href
  */
-export function isEmbeddedPicture(href) {
-  return pictures.test(href)
+export function isEmbeddedImage(href) {
+  return embeddedImagePattern.test(href)
 }

@@ -4,10 +4,10 @@
  */
 import { h } from './dom.js'
 import { decodeEntities } from './entities.js'
+import { highlight } from './highlight.js'
 import { icon } from './icons.js'
-import { isEmbeddedPicture, safeAddress } from './links.js'
+import { isEmbeddedImage, safeUrl } from './links.js'
 import { lexer } from './marked.js'
-import { tint } from './tint.js'
 
 /** @typedef {import('./marked.js').Token} Token */
 /** @typedef {import('./marked.js').ListItem} ListItem */
@@ -22,7 +22,7 @@ const maxDepth = 40
  * @param {string} source
  * @returns {Token[]}
  */
-export function readMarkdown(source) {
+export function parseMarkdown(source) {
   if (source.length <= maxChars) {
     try {
       return lexer(source, { gfm: true, breaks: false })
@@ -42,7 +42,7 @@ export function readMarkdown(source) {
  * @returns {Node | null}
  */
 export function renderBlock(token, depth = 0) {
-  if (depth > maxDepth) return plain(token.raw)
+  if (depth > maxDepth) return plainText(token.raw)
   switch (token.type) {
     case 'space':
     case 'def':
@@ -65,7 +65,7 @@ export function renderBlock(token, depth = 0) {
     case 'table':
       return renderTable(token, depth)
     case 'html':
-      return plain(token.text.trimEnd())
+      return plainText(token.text.trimEnd())
     default:
       return h('p', {}, ...renderInline([token], depth))
   }
@@ -84,7 +84,7 @@ function headingTag(depth) {
 }
 
 /** @param {string} text */
-function plain(text) {
+function plainText(text) {
   return h('p', { class: 'plain' }, text)
 }
 
@@ -92,7 +92,7 @@ function plain(text) {
 function renderCode(text, language) {
   const label = h('span', {}, language)
   const copy = h('button', { class: 'small', type: 'button', 'data-copy': true }, icon('copy'), h('span', {}, 'Copy'))
-  const code = h('code', {}, ...tint(text, language))
+  const code = h('code', {}, ...highlight(text, language))
   const name = language === '' ? 'Code' : `Code, ${language}`
   return h(
     'div',
@@ -177,24 +177,24 @@ function renderSpan(token, depth) {
 /** @param {Extract<Token, { type: 'link' | 'image' }>} token @param {number} depth */
 function renderLink(token, depth) {
   const content = renderInline(token.tokens, depth)
-  const address = safeAddress(token.autolink === true ? token.href : decodeEntities(token.href))
+  const address = safeUrl(token.autolink === true ? token.href : decodeEntities(token.href))
   if (address === null) return h('span', { title: token.href }, ...content)
-  return outward(address, token.title, content)
+  return externalLink(address, token.title, content)
 }
 
 /** @param {Extract<Token, { type: 'link' | 'image' }>} token */
 function renderImage(token) {
   const text = decodeEntities(token.text)
-  if (isEmbeddedPicture(token.href)) return h('img', { src: token.href, alt: text })
-  const address = safeAddress(decodeEntities(token.href))
+  if (isEmbeddedImage(token.href)) return h('img', { src: token.href, alt: text })
+  const address = safeUrl(decodeEntities(token.href))
   const label = text === '' ? 'picture' : `picture: ${text}`
   return address === null
     ? document.createTextNode(label)
-    : outward(address, token.title, [document.createTextNode(label)])
+    : externalLink(address, token.title, [document.createTextNode(label)])
 }
 
 /** @param {string} href @param {string | null | undefined} title @param {Node[]} content */
-function outward(href, title, content) {
+function externalLink(href, title, content) {
   const hint = title === null || title === undefined ? undefined : decodeEntities(title)
   return h('a', { href, target: '_blank', rel: 'noopener noreferrer', title: hint }, ...content)
 }

@@ -4,7 +4,7 @@
  * Every message has an id of its own, so that sending it again is harmless: after a lost answer, after a reload, from
  * the button.
  */
-import { Refusal } from './api.js'
+import { ApiError } from './api.js'
 
 /** @typedef {{ id: string, text: string, at: number }} Unsent */
 
@@ -97,12 +97,12 @@ export function createOutbox({ send, store, storage, storageKey, now, newId, onU
 
   /** @param {string} id @param {unknown} error */
   function failed(id, error) {
-    if (error instanceof Refusal && error.unauthorised) {
+    if (error instanceof ApiError && error.unauthorised) {
       store.setSendState(id, 'waiting')
       onUnauthorised()
       return false
     }
-    if (error instanceof Refusal && !error.passing) {
+    if (error instanceof ApiError && !error.passing) {
       held.add(id)
       store.setSendState(id, 'failed', `${error.message} ${error.hint}`.trim())
       return true

@@ -2,7 +2,7 @@
  * A text of markdown on the page that may still grow. Only its end is read again while it does: the last two blocks,
  * because what follows can still change what they are.
  */
-import { readMarkdown, renderBlock } from './markdown.js'
+import { parseMarkdown, renderBlock } from './markdown.js'
 import { morphChildren } from './morph.js'
 
 /**
@@ -24,7 +24,7 @@ export function createProse(root) {
         settledNodes = 0
       }
       source = next
-      const blocks = readMarkdown(next.slice(settledChars)).map((token) => ({ token, node: renderBlock(token) }))
+      const blocks = parseMarkdown(next.slice(settledChars)).map((token) => ({ token, node: renderBlock(token) }))
       const nodes = blocks.map(({ node }) => node).filter((node) => node !== null)
       morphChildren(root, nodes, settledNodes)
       if (!finished) settle(blocks)

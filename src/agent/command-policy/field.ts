@@ -2,7 +2,7 @@
  * A word of a command after expansion, as far as it can be known without running anything.
  */
 
-export type Piece =
+export type FieldPart =
   /** These very characters. */
   | { readonly kind: 'text'; readonly text: string }
   /** A file name pattern; `pattern` is the same as the source of a regular expression. */
@@ -10,19 +10,19 @@ export type Piece =
   /** Known only when the command runs; `text` is what stands there. It may be nothing at all. */
   | { readonly kind: 'unknown'; readonly text: string }
 
-export type Field = readonly Piece[]
+export type Field = readonly FieldPart[]
 
-export const textPiece = (text: string): Piece => ({ kind: 'text', text })
-export const unknownPiece = (text: string): Piece => ({ kind: 'unknown', text })
+export const textPiece = (text: string): FieldPart => ({ kind: 'text', text })
+export const unknownPiece = (text: string): FieldPart => ({ kind: 'unknown', text })
 
 /** The exact text, or undefined when a part of it is a pattern or unknown. */
-export function literal(field: Field | undefined): string | undefined {
+export function literalText(field: Field | undefined): string | undefined {
   if (field === undefined) return undefined
-  return field.every((piece) => piece.kind === 'text') ? written(field) : undefined
+  return field.every((piece) => piece.kind === 'text') ? sourceText(field) : undefined
 }
 
 /** The field as a person would write it. */
-export function written(field: Field): string {
+export function sourceText(field: Field): string {
   return field.map((piece) => piece.text).join('')
 }
 
@@ -43,10 +43,10 @@ export function withoutPrefix(field: Field, prefix: string): Field | undefined {
 }
 
 /** The words of several fields as one text; undefined when a part is not known. */
-export function joined(fields: readonly Field[]): string | undefined {
+export function joinLiterals(fields: readonly Field[]): string | undefined {
   const words: string[] = []
   for (const field of fields) {
-    const word = literal(field)
+    const word = literalText(field)
     if (word === undefined) return undefined
     words.push(word)
   }

@@ -5,9 +5,9 @@
 import { lstat, readlink, realpath, stat } from 'node:fs/promises'
 import { basename, delimiter, dirname, join, resolve, sep } from 'node:path'
 import { systemCode } from '../../lib/errors.ts'
-import { codeFolders, secretFiles, settingFiles } from './places.ts'
+import { codeDirectories, secretFiles, settingsFiles } from './protected-paths.ts'
 
-type GuardedPath =
+type FileGuardResult =
   /** `path` is the real one: work with it, so that a link changed meanwhile leads nowhere else. */
   | { readonly ok: true; readonly path: string }
   /** `reason` is a sentence for the model. */
@@ -15,11 +15,11 @@ type GuardedPath =
 
 export interface FileGuard {
   /** `path` is absolute. Throws system errors other than a missing file. */
-  forWrite(path: string): Promise<GuardedPath>
+  checkWrite(path: string): Promise<FileGuardResult>
   /** `path` is absolute. Throws system errors other than a missing file. */
-  forRead(path: string): Promise<GuardedPath>
+  checkRead(path: string): Promise<FileGuardResult>
   /** A quick test for many files found below a folder that `forRead` allowed, by their real path. */
-  readFilter(): Promise<(realPath: string) => boolean>
+  createReadFilter(): Promise<(realPath: string) => boolean>
 }
 
 export interface FileGuardOptions {
@@ -31,12 +31,21 @@ export interface FileGuardOptions {
   readonly writeSafeRoot?: string
 }
 
-const systemFolders = [
+const systemDirectories = [
   ...['/bin', '/boot', '/dev', '/etc', '/lib', '/lib32', '/lib64', '/private/etc', '/proc', '/sbin', '/sys', '/System'],
   ...['/usr/bin', '/usr/lib', '/usr/sbin', '/var/spool/cron'],
 ]
 /** Below the user's home: keys, credentials, and what every new shell runs. */
-const privateFolders = ['.ssh', '.aws', '.azure', '.gnupg', '.kube', '.config/gcloud', '.config/gh', '.password-store']
+const privateDirectories = [
+  '.ssh',
+  '.aws',
+  '.azure',
+  '.gnupg',
+  '.kube',
+  '.config/gcloud',
+  '.config/gh',
+  '.password-store',
+]
 const privateFiles = [
   ...['.netrc', '.pgpass', '.npmrc', '.pypirc', '.git-credentials', '.docker/config.json'],
   ...['.bashrc', '.bash_profile', '.bash_login', '.bash_logout', '.profile', '.zshrc', '.zshenv', '.zprofile'],
@@ -44,66 +53,66 @@ const privateFiles = [
 /** `.env`, `.env.local`; the ones made to be copied are no secrets. */
 const envFile = /^\.env(?:\.(?!example$|sample$|template$|dist$).*)?$/i
 /** Another process's environment, memory and open files: the gateway's own hold its keys. */
-const processFolder = /^\/proc\/(?:self|thread-self|\d+)(?:\/|$)/
+const processDirectory = /^\/proc\/(?:self|thread-self|\d+)(?:\/|$)/
 
 export function createFileGuard({ home, userHome, writeSafeRoot = '' }: FileGuardOptions): FileGuard {
   const safeRoots = writeSafeRoot.split(delimiter).filter((root) => root !== '')
 
   const writeProblem = (path: string, gatewayHome: string, personHome: string): string | undefined => {
-    if (systemFolders.some((folder) => isWithin(path, folder))) return 'it belongs to the system'
+    if (systemDirectories.some((folder) => isWithin(path, folder))) return 'it belongs to the system'
     if (envFile.test(basename(path))) return 'such files hold secrets'
     const name = relativeTo(path, gatewayHome)
-    if (name !== undefined && [...secretFiles, ...settingFiles].some((file) => file === name)) {
+    if (name !== undefined && [...secretFiles, ...settingsFiles].some((file) => file === name)) {
       return 'it belongs to the gateway'
     }
-    if (codeFolders.some((folder) => isWithin(path, join(gatewayHome, folder))))
+    if (codeDirectories.some((folder) => isWithin(path, join(gatewayHome, folder))))
       return 'the gateway runs what lies there'
     const personal = relativeTo(path, personHome)
     if (personal === undefined) return undefined
     const isPrivate =
-      privateFiles.includes(personal) || privateFolders.some((folder) => isWithin(path, join(personHome, folder)))
+      privateFiles.includes(personal) || privateDirectories.some((folder) => isWithin(path, join(personHome, folder)))
     return isPrivate ? 'it holds credentials or settings of the user' : undefined
   }
 
   const isSecret = (path: string, gatewayHome: string) => {
     const name = relativeTo(path, gatewayHome)
-    return processFolder.test(path) || secretFiles.some((file) => file === name)
+    return processDirectory.test(path) || secretFiles.some((file) => file === name)
   }
 
   return {
-    async forWrite(path) {
-      const real = await realPathOf(path)
-      const [gatewayHome, personHome] = await Promise.all([realPathOf(home), realPathOf(userHome)])
+    async checkWrite(path) {
+      const real = await resolveRealPath(path)
+      const [gatewayHome, personHome] = await Promise.all([resolveRealPath(home), resolveRealPath(userHome)])
       const problem = writeProblem(real, gatewayHome, personHome) ?? writeProblem(resolve(path), home, userHome)
       if (problem !== undefined) return refuse(`Writing ${path} is not allowed: ${problem}.`)
       if (safeRoots.length > 0) {
-        const roots = await Promise.all(safeRoots.map(realPathOf))
+        const roots = await Promise.all(safeRoots.map(resolveRealPath))
         if (!roots.some((root) => isWithin(real, root))) {
           return refuse(
             `Writing ${path} is not allowed: it is outside of ${safeRoots.join(', ')} (HERMES_WRITE_SAFE_ROOT).`,
           )
         }
       }
-      const found = await stat(real).catch(ifMissing)
+      const found = await stat(real).catch(undefinedIfMissing)
       if (found !== undefined && !found.isFile())
         return refuse(`${path} is ${found.isDirectory() ? 'a folder' : 'not a regular file'}.`)
       return { ok: true, path: real }
     },
-    async forRead(path) {
-      const real = await realPathOf(path)
-      if (isSecret(real, await realPathOf(home)) || isSecret(resolve(path), home)) {
+    async checkRead(path) {
+      const real = await resolveRealPath(path)
+      if (isSecret(real, await resolveRealPath(home)) || isSecret(resolve(path), home)) {
         return refuse(`Reading ${path} is not allowed: it holds secrets of the gateway.`)
       }
       return { ok: true, path: real }
     },
-    async readFilter() {
-      const gatewayHome = await realPathOf(home)
+    async createReadFilter() {
+      const gatewayHome = await resolveRealPath(home)
       return (realPath) => !isSecret(realPath, gatewayHome)
     },
   }
 }
 
-const refuse = (reason: string): GuardedPath => ({ ok: false, reason })
+const refuse = (reason: string): FileGuardResult => ({ ok: false, reason })
 
 function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
@@ -114,7 +123,7 @@ function relativeTo(path: string, folder: string): string | undefined {
   return isWithin(path, folder) ? path.slice(folder.length).replace(/^\/+/, '') : undefined
 }
 
-function ifMissing(error: unknown): undefined {
+function undefinedIfMissing(error: unknown): undefined {
   const code = systemCode(error)
   if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
   throw error
@@ -124,15 +133,15 @@ function ifMissing(error: unknown): undefined {
  * The path with every link followed. Where it ends in something that does not exist, as much as exists is followed,
  * a dangling link included. Throws ELOOP for links in a circle.
  */
-async function realPathOf(path: string, links = 0): Promise<string> {
+async function resolveRealPath(path: string, links = 0): Promise<string> {
   const whole = resolve(path)
-  const real = await realpath(whole).catch(ifMissing)
+  const real = await realpath(whole).catch(undefinedIfMissing)
   if (real !== undefined) return real
   const parent = dirname(whole)
   if (parent === whole) return whole
-  const here = join(await realPathOf(parent, links), basename(whole))
-  const entry = await lstat(here).catch(ifMissing)
+  const here = join(await resolveRealPath(parent, links), basename(whole))
+  const entry = await lstat(here).catch(undefinedIfMissing)
   if (entry?.isSymbolicLink() !== true) return here
   if (links >= 40) throw new Error(`too many symbolic links: ${path}`)
-  return realPathOf(resolve(dirname(here), await readlink(here)), links + 1)
+  return resolveRealPath(resolve(dirname(here), await readlink(here)), links + 1)
 }

@@ -6,16 +6,17 @@ import { forEachChild, type Function as ShellFunction, type SyntaxNode } from 'u
 export function isForkBomb(node: ShellFunction): boolean {
   const name = node.name.value
   const multiplies = (inner: SyntaxNode): boolean => {
-    if (inner.type === 'Pipeline' && inner.commands.filter((stage) => calls(stage, name)).length > 1) return true
-    if (inner.type === 'Statement' && inner.background === true && calls(inner, name)) return true
+    if (inner.type === 'Pipeline' && inner.commands.filter((stage) => callsFunction(stage, name)).length > 1)
+      return true
+    if (inner.type === 'Statement' && inner.background === true && callsFunction(inner, name)) return true
     return someChild(inner, multiplies)
   }
   return multiplies(node.body)
 }
 
-function calls(node: SyntaxNode, name: string): boolean {
+function callsFunction(node: SyntaxNode, name: string): boolean {
   if (node.type === 'Command' && node.name?.value === name) return true
-  return someChild(node, (child) => calls(child, name))
+  return someChild(node, (child) => callsFunction(child, name))
 }
 
 function someChild(node: SyntaxNode, test: (child: SyntaxNode) => boolean): boolean {

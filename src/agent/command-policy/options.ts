@@ -1,12 +1,12 @@
 /**
  * Reading the options of a command the way getopt does, as far as the policy needs it.
  */
-import { type Field, literal } from './field.ts'
+import { type Field, literalText } from './field.ts'
 
 /** Whether a short letter (`-rf` has r and f) or a long name (`--recursive`, also shortened) is given. */
 export function hasOption(args: readonly Field[], letters: string, names: readonly string[] = []): boolean {
   for (const field of args) {
-    const text = literal(field)
+    const text = literalText(field)
     if (text === '--') return false
     if (text === undefined || !text.startsWith('-')) continue
     if (text.startsWith('--')) {
@@ -22,7 +22,7 @@ export function operands(args: readonly Field[]): Field[] {
   const found: Field[] = []
   let only = false
   for (const field of args) {
-    const text = literal(field)
+    const text = literalText(field)
     if (!only && text === '--') only = true
     else if (only || text === undefined || text === '-' || !text.startsWith('-')) found.push(field)
   }
@@ -30,6 +30,6 @@ export function operands(args: readonly Field[]): Field[] {
 }
 
 /** The literal arguments; those that are not known are left out. */
-export function literals(args: readonly Field[]): string[] {
-  return args.map(literal).filter((text) => text !== undefined)
+export function literalArguments(args: readonly Field[]): string[] {
+  return args.map(literalText).filter((text) => text !== undefined)
 }

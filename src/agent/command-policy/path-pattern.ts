@@ -1,14 +1,14 @@
 /**
  * A path of a command, normalised without looking at the disk, whose components may be patterns or unknown.
  */
-import { escapeRegExp } from './escape.ts'
-import { type Field, hasUnknown, type Piece, textPiece } from './field.ts'
+import { escapeRegExp } from './escape-regexp.ts'
+import { type Field, type FieldPart, hasUnknown, textPiece } from './field.ts'
 
 /** The components from the root; none is empty, `.` or `..`. */
 export type PathPattern = readonly Field[]
 
 /** `/usr/bin` as components; for paths known in advance. */
-export const components = (path: string): string[] => path.split('/').filter((part) => part !== '')
+export const pathComponents = (path: string): string[] => path.split('/').filter((part) => part !== '')
 
 /** Undefined when it is not known where the path begins. `cwd` is where relative ones start. */
 export function toPathPattern(field: Field, cwd: string | undefined): PathPattern | undefined {
@@ -16,7 +16,7 @@ export function toPathPattern(field: Field, cwd: string | undefined): PathPatter
   if (first === undefined || first.kind === 'unknown') return undefined
   const absolute = first.kind === 'text' && first.text.startsWith('/')
   if (!absolute && cwd === undefined) return undefined
-  const pattern: Field[] = absolute ? [] : components(cwd ?? '').map((part) => [textPiece(part)])
+  const pattern: Field[] = absolute ? [] : pathComponents(cwd ?? '').map((part) => [textPiece(part)])
   for (const part of splitAtSlashes(field)) {
     const text = part.every((piece) => piece.kind === 'text') ? part.map((piece) => piece.text).join('') : undefined
     if (text === '' || text === '.') continue
@@ -25,7 +25,7 @@ export function toPathPattern(field: Field, cwd: string | undefined): PathPatter
     if (isProcessLink(pattern, 'root')) pattern.length = 0
     else if (isProcessLink(pattern, 'cwd')) {
       if (cwd === undefined) return undefined
-      pattern.splice(0, pattern.length, ...components(cwd).map((name) => [textPiece(name)]))
+      pattern.splice(0, pattern.length, ...pathComponents(cwd).map((name) => [textPiece(name)]))
     }
   }
   return pattern
@@ -38,7 +38,7 @@ function isProcessLink(pattern: PathPattern, name: string): boolean {
 }
 
 function splitAtSlashes(field: Field): Field[] {
-  const parts: Piece[][] = [[]]
+  const parts: FieldPart[][] = [[]]
   for (const piece of field) {
     if (piece.kind !== 'text') {
       parts.at(-1)?.push(piece)
@@ -65,7 +65,7 @@ export function componentMatches(component: Field | undefined, name: string): bo
 }
 
 /** The pattern is, or matches, exactly this path. */
-export function isPath(pattern: PathPattern, path: readonly string[]): boolean {
+export function matchesPath(pattern: PathPattern, path: readonly string[]): boolean {
   return pattern.length === path.length && isWithin(pattern, path)
 }
 
@@ -75,7 +75,7 @@ export function isWithin(pattern: PathPattern, path: readonly string[]): boolean
 }
 
 /** The last component takes everything in its folder: `*`, `.*`, `?*`. */
-export function takesAll(pattern: PathPattern): boolean {
+export function matchesAll(pattern: PathPattern): boolean {
   const last = pattern.at(-1)
   return componentMatches(last, 'x7q') || componentMatches(last, '.x7q')
     ? last?.some((p) => p.kind === 'glob') === true
@@ -83,7 +83,7 @@ export function takesAll(pattern: PathPattern): boolean {
 }
 
 /** The text a path begins with, up to the first part that is not known. */
-export function knownStart(pattern: PathPattern): string {
+export function knownPrefix(pattern: PathPattern): string {
   let start = ''
   for (const component of pattern) {
     start += '/'

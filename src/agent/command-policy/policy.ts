@@ -5,11 +5,12 @@
  * known before it runs counts as needing approval. This is a seat belt against accidents and crude attacks; a program
  * that the command starts is beyond its sight.
  */
+
+import { type AnalyzeCommandOptions, analyzeCommand, type CommandAnalysis } from './analyze-command.ts'
 import { createDenyList } from './deny-list.ts'
-import { ask, type Verdict } from './finding.ts'
-import { createPlaces } from './places.ts'
-import { givenVariables } from './variables.ts'
-import { type Walk, type WalkOptions, walkCommand } from './walk.ts'
+import { createProtectedPaths } from './protected-paths.ts'
+import { type PolicyDecision, requireApproval } from './rule-match.ts'
+import { predefinedVariables } from './variables.ts'
 
 export interface CommandPolicyOptions {
   /** The folder of the gateway (`HERMES_HOME`), absolute. */
@@ -20,7 +21,7 @@ export interface CommandPolicyOptions {
   readonly deny?: readonly string[]
 }
 
-interface Circumstances {
+interface EvaluationOptions {
   /** Where the command starts, absolute; relative paths are judged only when it is known. */
   readonly cwd?: string
   /** Something may be typed into it while it runs (a background command). */
@@ -29,35 +30,35 @@ interface Circumstances {
 
 export interface CommandPolicy {
   /** Never throws, whatever the text. The strictest finding wins; a `forbidden` one has no way around it. */
-  judge(command: string, circumstances?: Circumstances): Verdict
+  evaluate(command: string, circumstances?: EvaluationOptions): PolicyDecision
 }
 
 /** Longer texts are not commands any more; parsing them would only take time. */
 const maxChars = 256 * 1024
 
 export function createCommandPolicy({ home, userHome, deny = [] }: CommandPolicyOptions): CommandPolicy {
-  const places = createPlaces(home, userHome)
+  const protectedPaths = createProtectedPaths(home, userHome)
   const denied = createDenyList(deny)
-  const variable = givenVariables(home, userHome)
+  const lookupVariable = predefinedVariables(home, userHome)
   return {
-    judge(command, { cwd, interactive = false } = {}) {
-      if (command.length > maxChars) return ask('too-large', 'is too long to be judged')
+    evaluate(command, { cwd, interactive = false } = {}) {
+      if (command.length > maxChars) return requireApproval('too-large', 'is too long to be judged')
       const input = interactive ? ({ kind: 'open' } as const) : ({ kind: 'none' } as const)
-      const walk = walked(command, { places, variable, cwd, input })
-      if (walk === undefined) return ask('too-deep', 'is nested too deeply to be judged')
+      const analysis = tryAnalyzeCommand(command, { protectedPaths, lookupVariable, cwd, input })
+      if (analysis === undefined) return requireApproval('too-deep', 'is nested too deeply to be judged')
       return (
-        walk.findings.find((finding) => finding.verdict === 'forbidden') ??
-        denied([command, ...walk.commands]) ??
-        walk.findings[0] ?? { verdict: 'allow' }
+        analysis.matches.find((finding) => finding.decision === 'forbidden') ??
+        denied([command, ...analysis.commands]) ??
+        analysis.matches[0] ?? { decision: 'allow' }
       )
     },
   }
 }
 
 /** Undefined for a text whose nesting exhausts the stack. */
-function walked(command: string, options: WalkOptions): Walk | undefined {
+function tryAnalyzeCommand(command: string, options: AnalyzeCommandOptions): CommandAnalysis | undefined {
   try {
-    return walkCommand(command, options)
+    return analyzeCommand(command, options)
   } catch (error) {
     if (error instanceof RangeError) return undefined
     throw error

@@ -2,13 +2,13 @@
  * The value of `$(…)` where it can be told from its text: `$(echo rm)`, `$(pwd)`, `$(mktemp)`.
  */
 import type { ParsedScript, Word } from 'unbash'
-import type { ExpandContext } from './expand.ts'
-import { type Field, joined, literal, textPiece, unknownPiece } from './field.ts'
+import type { ExpandContext } from './expand-word.ts'
+import { type Field, joinLiterals, literalText, textPiece, unknownPiece } from './field.ts'
 
 type Expand = (word: Word, context: ExpandContext) => Field[]
 
 /** Undefined when only running it would tell. */
-export function valueOfSubstitution(
+export function evaluateSubstitution(
   script: ParsedScript | undefined,
   context: ExpandContext,
   expand: Expand,
@@ -18,15 +18,15 @@ export function valueOfSubstitution(
   if (context.depth > 8) return undefined
   const deeper = { ...context, depth: context.depth + 1 }
   const args = command.suffix.flatMap((word) => (word.type === 'Word' ? expand(word, deeper) : []))
-  return foretold(command.name.value, args, context)
+  return knownOutput(command.name.value, args, context)
 }
 
-function foretold(name: string, args: readonly Field[], { cwd }: ExpandContext): Field | undefined {
+function knownOutput(name: string, args: readonly Field[], { cwd }: ExpandContext): Field | undefined {
   switch (name) {
     case 'echo':
-      return asField(joined(args.filter((field) => !/^-[neE]+$/.test(literal(field) ?? ''))))
+      return asField(joinLiterals(args.filter((field) => !/^-[neE]+$/.test(literalText(field) ?? ''))))
     case 'printf':
-      return asField(printed(args))
+      return asField(printfOutput(args))
     case 'pwd':
       return asField(cwd)
     case 'mktemp':
@@ -34,7 +34,7 @@ function foretold(name: string, args: readonly Field[], { cwd }: ExpandContext):
       return [textPiece('/tmp/'), unknownPiece('$(mktemp)')]
     case 'which':
     case 'command':
-      return asField(literal(args.at(-1)))
+      return asField(literalText(args.at(-1)))
     default:
       return undefined
   }
@@ -43,8 +43,8 @@ function foretold(name: string, args: readonly Field[], { cwd }: ExpandContext):
 const asField = (text: string | undefined): Field | undefined => (text === undefined ? undefined : [textPiece(text)])
 
 /** What `printf` prints for a format of plain text and `%s`. */
-export function printed(args: readonly Field[]): string | undefined {
-  const [format, ...values] = args.map((field) => literal(field))
+export function printfOutput(args: readonly Field[]): string | undefined {
+  const [format, ...values] = args.map((field) => literalText(field))
   if (format === undefined || values.includes(undefined)) return undefined
   if (/%[^s%]/.test(format)) return undefined
   let next = 0

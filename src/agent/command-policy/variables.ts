@@ -4,24 +4,24 @@
  * The order in which a script runs is not followed: a variable has every value that is assigned to it anywhere.
  */
 import { forEachChild, type SyntaxNode, type Word } from 'unbash'
-import { type ExpandContext, expandWord } from './expand.ts'
+import { type ExpandContext, expandWord } from './expand-word.ts'
 import { type Field, textPiece } from './field.ts'
 
-interface Known {
+interface KnownVariable {
   readonly words: Word[]
   /** Something is assigned that cannot be read from the text. */
   unknown: boolean
 }
 
-export type Lookup = ExpandContext['variable']
+export type VariableLookup = ExpandContext['lookupVariable']
 
 /** Commands that fill the variables they name. */
-const fillers = new Set(['read', 'mapfile', 'readarray', 'getopts', 'printf', 'let', 'wait'])
+const assigningCommands = new Set(['read', 'mapfile', 'readarray', 'getopts', 'printf', 'let', 'wait'])
 
 /** `outer` answers for variables that this script does not set. */
-export function createVariables(script: SyntaxNode, outer: Lookup): Lookup {
-  const known = new Map<string, Known>()
-  collect(script, (name) => {
+export function createVariableLookup(script: SyntaxNode, outer: VariableLookup): VariableLookup {
+  const known = new Map<string, KnownVariable>()
+  collectAssignments(script, (name) => {
     const entry = known.get(name) ?? { words: [], unknown: false }
     known.set(name, entry)
     return entry
@@ -37,7 +37,7 @@ export function createVariables(script: SyntaxNode, outer: Lookup): Lookup {
 }
 
 /** What every command is given from outside. */
-export function givenVariables(home: string, userHome: string): Lookup {
+export function predefinedVariables(home: string, userHome: string): VariableLookup {
   return (name, { cwd }) => {
     switch (name) {
       case 'HOME':
@@ -60,7 +60,7 @@ function valuesOf(word: Word, context: ExpandContext): Field[] {
   return fields.length === 0 ? [[]] : fields
 }
 
-function collect(node: SyntaxNode, entryOf: (name: string) => Known): void {
+function collectAssignments(node: SyntaxNode, entryOf: (name: string) => KnownVariable): void {
   if (node.type === 'Assignment') {
     const entry = entryOf(node.name)
     if (node.value.type === 'Word') entry.words.push(node.value)
@@ -70,10 +70,10 @@ function collect(node: SyntaxNode, entryOf: (name: string) => Known): void {
     const entry = entryOf(node.name.value)
     if (node.wordlist === undefined) entry.unknown = true
     else entry.words.push(...node.wordlist)
-  } else if (node.type === 'Command' && fillers.has(node.name?.value ?? '')) {
+  } else if (node.type === 'Command' && assigningCommands.has(node.name?.value ?? '')) {
     for (const word of node.suffix) if (word.type === 'Word') entryOf(word.value).unknown = true
   } else if (node.type === 'ParameterExpansion' && node.operation?.type === 'Default') {
     if (node.operation.operator.endsWith('=')) entryOf(node.parameter).words.push(node.operation.operand)
   }
-  forEachChild(node, (child) => collect(child, entryOf))
+  forEachChild(node, (child) => collectAssignments(child, entryOf))
 }

@@ -1,23 +1,23 @@
 /**
  * Commands that run another command given as their arguments: `sudo`, `env`, `xargs`, `find -exec`.
  */
-import { type Field, literal, unknownPiece } from './field.ts'
+import { type Field, literalText, unknownPiece } from './field.ts'
 
-interface Shape {
+interface WrapperSyntax {
   /** Short options with a value of their own. */
-  readonly short?: string
+  readonly shortValueOptions?: string
   /** Long options whose value is the next word. */
-  readonly long?: readonly string[]
+  readonly longValueOptions?: readonly string[]
   /** Words before the command: the seconds of `timeout`. */
-  readonly words?: number
+  readonly leadingOperands?: number
   /** `NAME=value` may come first. */
   readonly assignments?: boolean
 }
 
-const shapes: Readonly<Record<string, Shape>> = {
+const wrapperSyntaxes: Readonly<Record<string, WrapperSyntax>> = {
   sudo: {
-    short: 'CDghpRrTtUu',
-    long: [
+    shortValueOptions: 'CDghpRrTtUu',
+    longValueOptions: [
       'user',
       'group',
       'host',
@@ -32,57 +32,69 @@ const shapes: Readonly<Record<string, Shape>> = {
     ],
     assignments: true,
   },
-  doas: { short: 'uC' },
-  env: { short: 'uC', long: ['unset', 'chdir'], assignments: true },
+  doas: { shortValueOptions: 'uC' },
+  env: { shortValueOptions: 'uC', longValueOptions: ['unset', 'chdir'], assignments: true },
   nohup: {},
-  time: { short: 'fo', long: ['format', 'output'] },
-  timeout: { short: 'ks', long: ['kill-after', 'signal'], words: 1 },
-  nice: { short: 'n', long: ['adjustment'] },
-  ionice: { short: 'cnpPu', long: ['class', 'classdata'] },
-  chrt: { short: 'TPD', words: 1 },
-  taskset: { words: 1 },
+  time: { shortValueOptions: 'fo', longValueOptions: ['format', 'output'] },
+  timeout: { shortValueOptions: 'ks', longValueOptions: ['kill-after', 'signal'], leadingOperands: 1 },
+  nice: { shortValueOptions: 'n', longValueOptions: ['adjustment'] },
+  ionice: { shortValueOptions: 'cnpPu', longValueOptions: ['class', 'classdata'] },
+  chrt: { shortValueOptions: 'TPD', leadingOperands: 1 },
+  taskset: { leadingOperands: 1 },
   setsid: {},
-  stdbuf: { short: 'ioe', long: ['input', 'output', 'error'] },
+  stdbuf: { shortValueOptions: 'ioe', longValueOptions: ['input', 'output', 'error'] },
   command: {},
   builtin: {},
-  exec: { short: 'a' },
-  chroot: { long: ['userspec', 'groups'], words: 1 },
-  unshare: { short: 'SGRw' },
-  nsenter: { short: 'tSG', long: ['target', 'setuid', 'setgid'] },
+  exec: { shortValueOptions: 'a' },
+  chroot: { longValueOptions: ['userspec', 'groups'], leadingOperands: 1 },
+  unshare: { shortValueOptions: 'SGRw' },
+  nsenter: { shortValueOptions: 'tSG', longValueOptions: ['target', 'setuid', 'setgid'] },
   xargs: {
-    short: 'aEdILnPs',
-    long: ['arg-file', 'delimiter', 'max-args', 'max-procs', 'max-chars', 'max-lines'],
+    shortValueOptions: 'aEdILnPs',
+    longValueOptions: ['arg-file', 'delimiter', 'max-args', 'max-procs', 'max-chars', 'max-lines'],
   },
-  strace: { short: 'abEeIOoPpSsuX' },
-  ltrace: { short: 'aeFlnoPpsuxX' },
-  caffeinate: { short: 'tw' },
-  'systemd-run': { short: 'EHMptu', long: ['unit', 'property', 'description', 'slice', 'uid', 'gid', 'setenv'] },
-  pkexec: { long: ['user'] },
-  runuser: { short: 'ugG', long: ['user', 'group'] },
-  flock: { short: 'wE', long: ['wait', 'timeout', 'conflict-exit-code'], words: 1 },
-  fakeroot: { short: 'lsbi' },
-  faketime: { words: 1 },
+  strace: { shortValueOptions: 'abEeIOoPpSsuX' },
+  ltrace: { shortValueOptions: 'aeFlnoPpsuxX' },
+  caffeinate: { shortValueOptions: 'tw' },
+  'systemd-run': {
+    shortValueOptions: 'EHMptu',
+    longValueOptions: ['unit', 'property', 'description', 'slice', 'uid', 'gid', 'setenv'],
+  },
+  pkexec: { longValueOptions: ['user'] },
+  runuser: { shortValueOptions: 'ugG', longValueOptions: ['user', 'group'] },
+  flock: { shortValueOptions: 'wE', longValueOptions: ['wait', 'timeout', 'conflict-exit-code'], leadingOperands: 1 },
+  fakeroot: { shortValueOptions: 'lsbi' },
+  faketime: { leadingOperands: 1 },
   unbuffer: {},
   'dbus-run-session': {},
-  'xvfb-run': { short: 'efnpsw' },
+  'xvfb-run': { shortValueOptions: 'efnpsw' },
   setpriv: {
-    long: ['reuid', 'regid', 'groups', 'inh-caps', 'ambient-caps', 'bounding-set', 'securebits', 'pdeathsig'],
+    longValueOptions: [
+      'reuid',
+      'regid',
+      'groups',
+      'inh-caps',
+      'ambient-caps',
+      'bounding-set',
+      'securebits',
+      'pdeathsig',
+    ],
   },
-  gosu: { words: 1 },
-  'su-exec': { words: 1 },
+  gosu: { leadingOperands: 1 },
+  'su-exec': { leadingOperands: 1 },
   prlimit: {},
-  choom: { short: 'n', long: ['adjust'] },
-  setarch: { words: 1 },
+  choom: { shortValueOptions: 'n', longValueOptions: ['adjust'] },
+  setarch: { leadingOperands: 1 },
   linux32: {},
   linux64: {},
-  numactl: { short: 'NCmipl' },
+  numactl: { shortValueOptions: 'NCmipl' },
   firejail: {},
   chronic: {},
   valgrind: {},
   torsocks: {},
   torify: {},
-  proxychains: { short: 'f' },
-  proxychains4: { short: 'f' },
+  proxychains: { shortValueOptions: 'f' },
+  proxychains4: { shortValueOptions: 'f' },
   rlwrap: {},
   busybox: {},
   toybox: {},
@@ -90,34 +102,34 @@ const shapes: Readonly<Record<string, Shape>> = {
 }
 
 /** The commands that a command runs, each with its name first. None when it runs none. */
-export function innerCommands(name: string, args: readonly Field[]): Field[][] {
-  if (name === 'find' || name === 'fd') return executedByFind(args)
-  const shape = Object.hasOwn(shapes, name) ? shapes[name] : undefined
+export function wrappedCommands(name: string, args: readonly Field[]): Field[][] {
+  if (name === 'find' || name === 'fd') return commandsOfFind(args)
+  const shape = Object.hasOwn(wrapperSyntaxes, name) ? wrapperSyntaxes[name] : undefined
   if (shape === undefined) return []
   // These only tell where a command is.
-  if (name === 'command' && /^-[pvV]*[vV]/.test(literal(args[0]) ?? '')) return []
-  const inner = args.slice(startOfCommand(shape, args))
+  if (name === 'command' && /^-[pvV]*[vV]/.test(literalText(args[0]) ?? '')) return []
+  const inner = args.slice(indexOfCommand(shape, args))
   if (inner.length === 0) return []
   return [name === 'xargs' ? [...inner, [unknownPiece('{}')]] : inner]
 }
 
-function startOfCommand(
-  { short = '', long = [], words = 0, assignments = false }: Shape,
+function indexOfCommand(
+  { shortValueOptions = '', longValueOptions = [], leadingOperands = 0, assignments = false }: WrapperSyntax,
   args: readonly Field[],
 ): number {
   let at = 0
   while (at < args.length) {
-    const text = literal(args[at])
+    const text = literalText(args[at])
     if (text === undefined) break
     if (assignments && /^\w+=/.test(text)) at += 1
     else if (text === '--') {
       at += 1
       break
-    } else if (text.startsWith('--')) at += long.includes(text.slice(2)) ? 2 : 1
-    else if (/^-./.test(text)) at += endsWithValueOption(text, short) ? 2 : 1
+    } else if (text.startsWith('--')) at += longValueOptions.includes(text.slice(2)) ? 2 : 1
+    else if (/^-./.test(text)) at += endsWithValueOption(text, shortValueOptions) ? 2 : 1
     else break
   }
-  return at + words
+  return at + leadingOperands
 }
 
 /** `-u` and `-nu` take the next word as their value, `-uroot` brings its own. */
@@ -127,11 +139,11 @@ function endsWithValueOption(text: string, short: string): boolean {
   return first >= 0 && first === letters.length - 1
 }
 
-function executedByFind(args: readonly Field[]): Field[][] {
+function commandsOfFind(args: readonly Field[]): Field[][] {
   const found: Field[][] = []
   let current: Field[] | undefined
   for (const field of args) {
-    const text = literal(field)
+    const text = literalText(field)
     if (current === undefined) {
       if (/^(?:-(?:exec|execdir|ok|okdir|x|X)|--exec|--exec-batch)$/.test(text ?? '')) current = []
     } else if (text === ';' || text === '+') {

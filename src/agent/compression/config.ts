@@ -74,7 +74,9 @@ export const compressionConfig = {
 export type CompressionConfig = ConfigOf<typeof compressionConfig>
 
 /** The share of the model's window above which a conversation is compressed. */
-export function thresholdOf({ compression: { threshold, threshold_percent: older } }: CompressionConfig): number {
+export function compressionThreshold({
+  compression: { threshold, threshold_percent: older },
+}: CompressionConfig): number {
   if (older === undefined) return threshold
   return Math.min(0.95, older > 1 ? older / 100 : older)
 }

@@ -24,7 +24,7 @@ export interface ExecuteResult {
 export interface BackgroundCommand {
   readonly pid: number
   /** Resolves when it has ended. Never rejects. */
-  readonly ended: Promise<{ exitCode: number | null }>
+  readonly exited: Promise<{ exitCode: number | null }>
   onOutput(listener: (text: string) => void): void
   write(text: string): boolean
   kill(): void

@@ -51,8 +51,8 @@ export function createOutputBuffer(maxBytes: number): OutputBuffer {
       const kept = rest.subarray(Math.max(0, rest.length - tailBudget))
       const whole = start.length + kept.length === totalBytes
       if (whole) return decode(Buffer.concat([start, kept]))
-      const first = withoutBrokenEnd(start)
-      const last = withoutBrokenStart(kept)
+      const first = trimIncompleteEnd(start)
+      const last = trimIncompleteStart(kept)
       const missing = totalBytes - first.length - last.length
       return `${decode(first)}\n[… ${missing} bytes left out …]\n${decode(last)}`
     },
@@ -66,7 +66,7 @@ function decode(bytes: Buffer): string {
 const isContinuation = (byte: number | undefined) => byte !== undefined && (byte & 0xc0) === 0x80
 
 /** Drops a character that the cut left incomplete at the end. Bytes that were never UTF-8 stay. */
-function withoutBrokenEnd(bytes: Buffer): Buffer {
+function trimIncompleteEnd(bytes: Buffer): Buffer {
   let start = bytes.length - 1
   while (start > bytes.length - 4 && isContinuation(bytes[start])) start--
   const lead = bytes[start] ?? 0
@@ -74,7 +74,7 @@ function withoutBrokenEnd(bytes: Buffer): Buffer {
   return start >= 0 && start + width > bytes.length ? bytes.subarray(0, start) : bytes
 }
 
-function withoutBrokenStart(bytes: Buffer): Buffer {
+function trimIncompleteStart(bytes: Buffer): Buffer {
   let start = 0
   while (start < 3 && isContinuation(bytes[start])) start++
   return bytes.subarray(start)

@@ -32,7 +32,7 @@ export function findShell(): string {
 }
 
 /** Resolves a folder against the environment's own. Throws `HermesError` when it is not a folder. */
-export function folderFor(base: string, wanted: string | undefined): string {
+export function resolveWorkingDirectory(base: string, wanted: string | undefined): string {
   const folder = wanted === undefined ? base : isAbsolute(wanted) ? wanted : resolve(base, wanted)
   const found = statSync(folder, { throwIfNoEntry: false })
   if (found?.isDirectory() !== true) throw new HermesError('terminal/no-folder', `It is ${folder}.`)

@@ -6,9 +6,9 @@
 import type { FileGuard } from '../command-policy/file-guard.ts'
 import type { CommandPolicy } from '../command-policy/policy.ts'
 
-export interface ToolDeps {
-  readonly policy: CommandPolicy
-  readonly guard: FileGuard
+export interface BuiltInToolDeps {
+  readonly commandPolicy: CommandPolicy
+  readonly fileGuard: FileGuard
   /** What `~` means in the paths of file tools. */
   readonly userHome: string
   /** The PATH that helper programs such as `rg` are looked for on. */

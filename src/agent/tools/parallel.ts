@@ -4,7 +4,7 @@
  * The rule is all or nothing: one call that must not overlap with others makes the whole batch run in order.
  */
 import { isAbsolute, resolve } from 'node:path'
-import { decodeArguments } from './support/arguments.ts'
+import { decodeArguments } from './support/parse-arguments.ts'
 
 /** Asks a person: two questions at once confuse. */
 const neverParallel: ReadonlySet<string> = new Set(['clarify'])
@@ -28,14 +28,14 @@ const parallelSafe: ReadonlySet<string> = new Set([
 const pathScoped: ReadonlySet<string> = new Set(['read_file', 'write_file', 'patch', 'search_files'])
 const writers: ReadonlySet<string> = new Set(['write_file', 'patch'])
 
-export interface PlannedCall {
+export interface BatchCall {
   readonly name: string
   /** JSON text as the model wrote it. */
   readonly arguments: string
 }
 
 /** `cwd`: where relative paths start. A batch of one is `sequential`: it runs directly. */
-export function planBatch(calls: readonly PlannedCall[], cwd: string): 'parallel' | 'sequential' {
+export function planBatch(calls: readonly BatchCall[], cwd: string): 'parallel' | 'sequential' {
   if (calls.length <= 1) return 'sequential'
   const claims: { path: readonly string[]; writes: boolean }[] = []
   for (const { name, arguments: text } of calls) {
@@ -44,16 +44,16 @@ export function planBatch(calls: readonly PlannedCall[], cwd: string): 'parallel
     const decoded = decodeArguments(name, text)
     if (!decoded.ok) return 'sequential'
     if (!pathScoped.has(name)) continue
-    const path = pathOf(name, decoded.value['path'], cwd)
+    const path = pathComponentsOf(name, decoded.value['path'], cwd)
     if (path === undefined) return 'sequential'
     const writes = writers.has(name)
-    if (claims.some((other) => (writes || other.writes) && overlap(path, other.path))) return 'sequential'
+    if (claims.some((other) => (writes || other.writes) && overlaps(path, other.path))) return 'sequential'
     claims.push({ path, writes })
   }
   return 'parallel'
 }
 
-function pathOf(name: string, path: unknown, cwd: string): readonly string[] | undefined {
+function pathComponentsOf(name: string, path: unknown, cwd: string): readonly string[] | undefined {
   // A search without a path looks at everything below.
   const given = path === undefined && name === 'search_files' ? '.' : path
   if (typeof given !== 'string' || given === '') return undefined
@@ -63,7 +63,7 @@ function pathOf(name: string, path: unknown, cwd: string): readonly string[] | u
 }
 
 /** One is the other, or lies below it. Compared by name: links are not followed. */
-function overlap(a: readonly string[], b: readonly string[]): boolean {
+function overlaps(a: readonly string[], b: readonly string[]): boolean {
   const shorter = a.length <= b.length ? a : b
   return shorter.every((part, index) => a[index] === part && b[index] === part)
 }
@@ -72,7 +72,7 @@ function overlap(a: readonly string[], b: readonly string[]): boolean {
  * Runs `work` for every item, at most `limit` at a time, and returns the results in the order of the items. After a
  * failure nothing more is begun; what runs is awaited, then the first failure is thrown.
  */
-export async function runBounded<Item, Result>(
+export async function mapWithConcurrency<Item, Result>(
   items: readonly Item[],
   limit: number,
   work: (item: Item, index: number) => Promise<Result>,

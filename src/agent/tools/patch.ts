@@ -2,12 +2,12 @@
  * Changes a piece of a text file.
  */
 import { z } from 'zod'
-import { defineTool } from '../tool.ts'
-import type { ToolDeps } from './deps.ts'
-import { absolutePath } from './support/paths.ts'
+import type { BuiltInToolDeps } from './deps.ts'
+import { absolutePath } from './support/absolute-path.ts'
 import { replaceText } from './support/replace-text.ts'
-import { toError, toResult } from './support/result.ts'
-import { readTextFile, replaceFile } from './support/text-file.ts'
+import { toErrorJson, toResultJson } from './support/result-json.ts'
+import { readTextFile, writeFileAtomic } from './support/text-file.ts'
+import { defineTool } from './tool.ts'
 
 const maxFileBytes = 16 * 1024 * 1024
 
@@ -18,7 +18,7 @@ const parameters = z.object({
   replace_all: z.boolean().optional(),
 })
 
-export default ({ guard, userHome }: ToolDeps) =>
+export default ({ fileGuard, userHome }: BuiltInToolDeps) =>
   defineTool({
     name: 'patch',
     toolset: 'file',
@@ -28,16 +28,17 @@ export default ({ guard, userHome }: ToolDeps) =>
     label: ({ path }) => path,
 
     async run({ path, old_string, new_string, replace_all = false }, { environment, limits }) {
-      const allowed = await guard.forWrite(absolutePath(path, environment.cwd, userHome))
-      if (!allowed.ok) return toError(allowed.reason)
-      const readable = await guard.forRead(allowed.path)
-      if (!readable.ok) return toError(readable.reason)
+      const allowed = await fileGuard.checkWrite(absolutePath(path, environment.cwd, userHome))
+      if (!allowed.ok) return toErrorJson(allowed.reason)
+      const readable = await fileGuard.checkRead(allowed.path)
+      if (!readable.ok) return toErrorJson(readable.reason)
       const file = await readTextFile(allowed.path, path, maxFileBytes)
-      if (!file.ok) return toError(file.missing === true ? `${file.reason} write_file makes new files.` : file.reason)
-      if (!file.faithful) return toError(`${path} is not valid UTF-8; changing it would damage it.`)
+      if (!file.ok)
+        return toErrorJson(file.missing === true ? `${file.reason} write_file makes new files.` : file.reason)
+      if (!file.lossless) return toErrorJson(`${path} is not valid UTF-8; changing it would damage it.`)
       const replaced = replaceText(file.text, old_string, new_string, replace_all)
-      if (!replaced.ok) return toError(replaced.reason)
-      await replaceFile(allowed.path, replaced.text)
+      if (!replaced.ok) return toErrorJson(replaced.reason)
+      await writeFileAtomic(allowed.path, replaced.text)
       const { lines, exact } = replaced
       const value = {
         path,
@@ -45,6 +46,6 @@ export default ({ guard, userHome }: ToolDeps) =>
         lines: lines.slice(0, 50),
         ...(!exact && { matched: 'ignoring spaces' }),
       }
-      return toResult(value, limits.maxResultChars)
+      return toResultJson(value, limits.maxResultChars)
     },
   })

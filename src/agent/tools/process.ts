@@ -3,11 +3,11 @@
  */
 import { stripVTControlCharacters } from 'node:util'
 import { z } from 'zod'
-import { pause } from '../../lib/wait.ts'
+import { sleep } from '../../lib/timers.ts'
 import type { ProcessEntry } from '../environments/process-table.ts'
-import { defineTool, type ToolContext } from '../tool.ts'
-import type { ToolDeps } from './deps.ts'
-import { toError, toResult } from './support/result.ts'
+import type { BuiltInToolDeps } from './deps.ts'
+import { toErrorJson, toResultJson } from './support/result-json.ts'
+import { defineTool, type ToolContext } from './tool.ts'
 
 const parameters = z.object({
   action: z.enum(['list', 'poll', 'log', 'wait', 'kill', 'write']),
@@ -21,7 +21,7 @@ type Arguments = z.output<typeof parameters>
 /** How long `wait` waits when it is not told. */
 const defaultWaitMs = 60_000
 
-export default ({ policy, terminal }: ToolDeps) =>
+export default ({ commandPolicy, terminal }: BuiltInToolDeps) =>
   defineTool({
     name: 'process',
     toolset: 'terminal',
@@ -33,54 +33,54 @@ export default ({ policy, terminal }: ToolDeps) =>
     async run(args, context) {
       const { processes, limits } = context
       if (args.action === 'list') {
-        return toResult({ processes: processes.list().map(summary) }, limits.maxResultChars)
+        return toResultJson({ processes: processes.list().map(summarizeProcess) }, limits.maxResultChars)
       }
       const entry = args.id === undefined ? undefined : processes.get(args.id)
-      if (entry === undefined) return toError(noSuchProcess(args, context))
+      if (entry === undefined) return toErrorJson(unknownProcessMessage(args, context))
       switch (args.action) {
         case 'poll':
-          return report(entry, entry.takeOutput(), context)
+          return formatProcessResult(entry, entry.takeOutput(), context)
         case 'log':
-          return report(entry, entry.log(), context)
+          return formatProcessResult(entry, entry.log(), context)
         case 'wait':
-          await ended(entry, Math.min(waitMs(args), terminal.maxTimeoutMs), context.signal)
-          return report(entry, entry.takeOutput(), context)
+          await waitForExit(entry, Math.min(waitTimeoutMs(args), terminal.maxTimeoutMs), context.signal)
+          return formatProcessResult(entry, entry.takeOutput(), context)
         case 'kill':
           entry.process.kill()
-          await ended(entry, 2_000, context.signal)
-          return report(entry, entry.takeOutput(), context)
+          await waitForExit(entry, 2_000, context.signal)
+          return formatProcessResult(entry, entry.takeOutput(), context)
         case 'write': {
-          const verdict = policy.judge(args.data ?? '')
-          if (verdict.verdict === 'forbidden')
-            return toError(`Refused: this ${verdict.reason}.`, { rule: verdict.rule })
+          const verdict = commandPolicy.evaluate(args.data ?? '')
+          if (verdict.decision === 'forbidden')
+            return toErrorJson(`Refused: this ${verdict.reason}.`, { rule: verdict.rule })
           const written = entry.process.write(args.data ?? '')
-          return written ? report(entry, '', context) : toError(`${entry.id} takes no input any more.`)
+          return written ? formatProcessResult(entry, '', context) : toErrorJson(`${entry.id} takes no input any more.`)
         }
       }
     },
   })
 
-function waitMs({ timeout }: Arguments): number {
+function waitTimeoutMs({ timeout }: Arguments): number {
   return timeout === undefined ? defaultWaitMs : timeout * 1_000
 }
 
 /** Resolves when the command has ended, the time is over or the signal aborts. */
-async function ended(entry: ProcessEntry, timeoutMs: number, signal: AbortSignal): Promise<void> {
+async function waitForExit(entry: ProcessEntry, timeoutMs: number, signal: AbortSignal): Promise<void> {
   const timer = new AbortController()
   try {
-    await Promise.race([entry.process.ended, pause(timeoutMs, AbortSignal.any([signal, timer.signal]))])
+    await Promise.race([entry.process.exited, sleep(timeoutMs, AbortSignal.any([signal, timer.signal]))])
   } finally {
     timer.abort()
   }
 }
 
-function noSuchProcess({ id }: Arguments, { processes }: ToolContext): string {
+function unknownProcessMessage({ id }: Arguments, { processes }: ToolContext): string {
   const ids = processes.list().map((entry) => entry.id)
   const known = ids.length === 0 ? 'there are none' : `there are ${ids.join(', ')}`
   return id === undefined ? `Which one? Give its id; ${known}.` : `There is no process ${id}; ${known}.`
 }
 
-function summary(entry: ProcessEntry) {
+function summarizeProcess(entry: ProcessEntry) {
   const exit = entry.exit()
   return {
     id: entry.id,
@@ -90,7 +90,7 @@ function summary(entry: ProcessEntry) {
   }
 }
 
-function report(entry: ProcessEntry, output: string, { limits }: ToolContext): string {
-  const { command: _, ...state } = summary(entry)
-  return toResult({ ...state, output: stripVTControlCharacters(output) }, limits.maxResultChars, 'output')
+function formatProcessResult(entry: ProcessEntry, output: string, { limits }: ToolContext): string {
+  const { command: _, ...state } = summarizeProcess(entry)
+  return toResultJson({ ...state, output: stripVTControlCharacters(output) }, limits.maxResultChars, 'output')
 }

@@ -2,11 +2,11 @@
  * Reads a window of a text file, with line numbers to speak about.
  */
 import { z } from 'zod'
-import { defineTool } from '../tool.ts'
-import type { ToolDeps } from './deps.ts'
-import { absolutePath } from './support/paths.ts'
-import { toError, toResult } from './support/result.ts'
+import type { BuiltInToolDeps } from './deps.ts'
+import { absolutePath } from './support/absolute-path.ts'
+import { toErrorJson, toResultJson } from './support/result-json.ts'
 import { readTextFile } from './support/text-file.ts'
+import { defineTool } from './tool.ts'
 
 const maxFileBytes = 16 * 1024 * 1024
 const maxLineChars = 2_000
@@ -17,7 +17,7 @@ const parameters = z.object({
   limit: z.int().min(1).optional().describe('lines, 500 by default'),
 })
 
-export default ({ guard, userHome }: ToolDeps) =>
+export default ({ fileGuard, userHome }: BuiltInToolDeps) =>
   defineTool({
     name: 'read_file',
     toolset: 'file',
@@ -27,27 +27,27 @@ export default ({ guard, userHome }: ToolDeps) =>
     label: ({ path }) => path,
 
     async run({ path, offset = 1, limit = 500 }, { environment, limits }) {
-      const allowed = await guard.forRead(absolutePath(path, environment.cwd, userHome))
-      if (!allowed.ok) return toError(allowed.reason)
+      const allowed = await fileGuard.checkRead(absolutePath(path, environment.cwd, userHome))
+      if (!allowed.ok) return toErrorJson(allowed.reason)
       const file = await readTextFile(allowed.path, path, maxFileBytes)
-      if (!file.ok) return toError(file.reason)
+      if (!file.ok) return toErrorJson(file.reason)
       const lines = file.text.split('\n')
       // A line break at the end closes the last line, it does not begin another.
       if (lines.at(-1) === '') lines.pop()
-      if (offset > Math.max(1, lines.length)) return toError(`${path} has only ${lines.length} lines.`)
-      const window = numbered(lines, offset, limit, limits.maxResultChars - 200)
+      if (offset > Math.max(1, lines.length)) return toErrorJson(`${path} has only ${lines.length} lines.`)
+      const window = numberLines(lines, offset, limit, limits.maxResultChars - 200)
       const next = offset + window.count
       const value = {
         content: window.text,
         total_lines: lines.length,
         ...(next <= lines.length && { next_offset: next }),
       }
-      return toResult(value, limits.maxResultChars, 'content')
+      return toResultJson(value, limits.maxResultChars, 'content')
     },
   })
 
 /** Numbered lines from `offset`, as many as fit into `maxChars` of JSON, but at least one. */
-function numbered(lines: readonly string[], offset: number, limit: number, maxChars: number) {
+function numberLines(lines: readonly string[], offset: number, limit: number, maxChars: number) {
   const taken: string[] = []
   let chars = 0
   for (const [index, line] of lines.slice(offset - 1, offset - 1 + limit).entries()) {

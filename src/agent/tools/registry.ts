@@ -4,40 +4,40 @@
 
 import type { z } from 'zod'
 import type { Logger } from '../../lib/log.ts'
-import type { ToolSchema } from '../provider.ts'
-import type { ToolDefinition } from '../tool.ts'
-import { bindTool, type ParsedCall, type RegisteredTool } from './bound-tool.ts'
-import type { ToolDeps } from './deps.ts'
-import { discoverTools } from './discovery.ts'
+import type { ToolSchema } from '../models/provider.ts'
+import { bindTool, type ParsedToolCall, type RegisteredTool } from './bind-tool.ts'
+import type { BuiltInToolDeps } from './deps.ts'
+import { discoverTools } from './discover-tools.ts'
+import type { ToolDefinition } from './tool.ts'
 
 export interface ToolRegistryOptions {
   /** The folder whose files export tools. */
   readonly directory?: URL
   /** Tools given directly, for example by tests. */
   readonly definitions?: readonly ToolDefinition[]
-  readonly deps: ToolDeps
+  readonly deps: BuiltInToolDeps
   /** `agent.disabled_toolsets`. */
   readonly disabledToolsets?: readonly string[]
   readonly log: Logger
 }
 
-type ParsedToolCall =
-  | { readonly ok: true; readonly call: ParsedCall }
+type ToolCallParseResult =
+  | { readonly ok: true; readonly call: ParsedToolCall }
   /** `error` tells the model what was expected and what was found. */
   | { readonly ok: false; readonly error: string }
 
 /** The tools once they are loaded. Later registrations show here too. */
-export interface Toolbox {
+export interface LoadedTools {
   /** Sorted by name: the same tools give the same bytes, so that prompt caches hold. */
   schemas(): readonly ToolSchema[]
   resolve(name: string): RegisteredTool | undefined
   /** `args` is the JSON text of the model, or an object that something has rewritten. Never throws. */
-  parse(name: string, args: string | Readonly<Record<string, unknown>>): ParsedToolCall
+  parse(name: string, args: string | Readonly<Record<string, unknown>>): ToolCallParseResult
 }
 
 export interface ToolRegistry {
   /** Loads the tools when first called; afterwards the same toolbox. Rejects when the folder cannot be read. */
-  load(): Promise<Toolbox>
+  load(): Promise<LoadedTools>
   /**
    * Adds a tool, now or before loading. A name that is taken is refused (throws) unless `override` is set; the function
    * returned takes the tool away again and brings back what it had replaced. It may be called twice.
@@ -52,13 +52,13 @@ export function createToolRegistry(options: ToolRegistryOptions): ToolRegistry {
   const { deps, log } = options
   const disabled = new Set(options.disabledToolsets ?? [])
   /** The last one of each list is in force. */
-  const stacks = new Map<string, readonly Entry[]>()
+  const stacks = new Map<string, readonly RegistryEntry[]>()
   let sorted: readonly ToolSchema[] | undefined
-  let loading: Promise<Toolbox> | undefined
+  let loading: Promise<LoadedTools> | undefined
 
   const current = (name: string) => stacks.get(name)?.at(-1)?.tool
 
-  const change = (name: string, edit: (stack: readonly Entry[]) => readonly Entry[]) => {
+  const updateStack = (name: string, edit: (stack: readonly RegistryEntry[]) => readonly RegistryEntry[]) => {
     sorted = undefined
     const stack = edit(stacks.get(name) ?? [])
     if (stack.length === 0) stacks.delete(name)
@@ -75,7 +75,7 @@ export function createToolRegistry(options: ToolRegistryOptions): ToolRegistry {
     }
   }
 
-  const toolbox: Toolbox = {
+  const toolbox: LoadedTools = {
     schemas() {
       sorted ??= [...stacks.keys()].sort().flatMap((name) => current(name)?.schema ?? [])
       return sorted
@@ -93,7 +93,7 @@ export function createToolRegistry(options: ToolRegistryOptions): ToolRegistry {
     },
   }
 
-  const bound = (definition: ToolDefinition): RegisteredTool | undefined => {
+  const bindOrSkip = (definition: ToolDefinition): RegisteredTool | undefined => {
     try {
       return bindTool(definition)
     } catch (error) {
@@ -102,11 +102,12 @@ export function createToolRegistry(options: ToolRegistryOptions): ToolRegistry {
     }
   }
 
-  const load = async (): Promise<Toolbox> => {
+  const load = async (): Promise<LoadedTools> => {
     const found = options.directory === undefined ? [] : await discoverTools(options.directory, deps, log)
     for (const definition of [...found, ...(options.definitions ?? [])]) {
-      const tool = bound(definition)
-      if (tool !== undefined && (await isWanted(tool))) change(tool.name, (stack) => beneath(tool, stack, log))
+      const tool = bindOrSkip(definition)
+      if (tool !== undefined && (await isWanted(tool)))
+        updateStack(tool.name, (stack) => insertBuiltIn(tool, stack, log))
     }
     return toolbox
   }
@@ -122,20 +123,20 @@ export function createToolRegistry(options: ToolRegistryOptions): ToolRegistry {
         throw new Error(`the tool ${tool.name} exists already; set override to replace it`)
       }
       if (!(await isWanted(tool))) return () => undefined
-      const entry: Entry = { tool, override }
-      change(tool.name, (stack) => [...stack, entry])
-      return () => change(tool.name, (stack) => stack.filter((other) => other !== entry))
+      const entry: RegistryEntry = { tool, override }
+      updateStack(tool.name, (stack) => [...stack, entry])
+      return () => updateStack(tool.name, (stack) => stack.filter((other) => other !== entry))
     },
   }
 }
 
-interface Entry {
+interface RegistryEntry {
   readonly tool: RegisteredTool
   readonly override: boolean
 }
 
 /** A tool of the folder lies below those that may replace it, and above those that came first but may not. */
-function beneath(tool: RegisteredTool, stack: readonly Entry[], log: Logger): readonly Entry[] {
+function insertBuiltIn(tool: RegisteredTool, stack: readonly RegistryEntry[], log: Logger): readonly RegistryEntry[] {
   const hidden = stack.filter((entry) => !entry.override)
   if (hidden.length > 0) log.warn({ tool: tool.name }, 'a registered tool is hidden by the built-in one of its name')
   return [...hidden, { tool, override: false }, ...stack.filter((entry) => entry.override)]

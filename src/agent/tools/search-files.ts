@@ -5,13 +5,13 @@ import { stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { z } from 'zod'
 import { systemCode } from '../../lib/errors.ts'
-import { defineTool } from '../tool.ts'
-import type { ToolDeps } from './deps.ts'
-import { absolutePath } from './support/paths.ts'
-import { searchPlainly } from './support/plain-search.ts'
-import { toError, toResult } from './support/result.ts'
+import type { BuiltInToolDeps } from './deps.ts'
+import { absolutePath } from './support/absolute-path.ts'
+import { searchWithNode } from './support/node-search.ts'
+import { toErrorJson, toResultJson } from './support/result-json.ts'
 import { findRipgrep, searchWithRipgrep } from './support/ripgrep.ts'
-import type { Hit, SearchRequest, SearchResult } from './support/search.ts'
+import type { SearchHit, SearchRequest, SearchResult } from './support/search-request.ts'
+import { defineTool } from './tool.ts'
 
 const timeoutMs = 30_000
 const maxHits = 1_000
@@ -24,12 +24,12 @@ const parameters = z.object({
   limit: z.int().min(1).optional().describe('hits, 100 by default'),
 })
 
-export default ({ guard, userHome, searchPath }: ToolDeps) => {
+export default ({ fileGuard, userHome, searchPath }: BuiltInToolDeps) => {
   let looked: Promise<string | undefined> | undefined
   const search = async (request: SearchRequest): Promise<SearchResult> => {
     looked ??= findRipgrep(searchPath)
     const program = await looked
-    return program === undefined ? searchPlainly(request) : searchWithRipgrep(program, request)
+    return program === undefined ? searchWithNode(request) : searchWithRipgrep(program, request)
   }
 
   return defineTool({
@@ -42,35 +42,35 @@ export default ({ guard, userHome, searchPath }: ToolDeps) => {
 
     async run({ pattern, target = 'content', path = '.', file_glob: fileGlob, limit = 100 }, context) {
       const { cwd } = context.environment
-      const allowed = await guard.forRead(absolutePath(path, cwd, userHome))
-      if (!allowed.ok) return toError(allowed.reason)
+      const allowed = await fileGuard.checkRead(absolutePath(path, cwd, userHome))
+      if (!allowed.ok) return toErrorJson(allowed.reason)
       const root = allowed.path
-      if (!(await exists(root))) return toError(`${path} does not exist.`)
-      const mayRead = await guard.readFilter()
+      if (!(await exists(root))) return toErrorJson(`${path} does not exist.`)
+      const mayRead = await fileGuard.createReadFilter()
       const result = await search({
         ...{ root, target, pattern, fileGlob, timeoutMs, mayRead },
         limit: Math.min(limit, maxHits),
         signal: context.signal,
       })
-      if (!result.ok) return toError(result.reason)
+      if (!result.ok) return toErrorJson(result.reason)
       const { hits, stopped } = result
-      const found = hits.map((hit) => shown(hit, root, path)).join('\n')
-      const rest = { count: hits.length, ...(stopped !== undefined && { incomplete: reasons[stopped] }) }
+      const found = hits.map((hit) => formatHit(hit, root, path)).join('\n')
+      const rest = { count: hits.length, ...(stopped !== undefined && { incomplete: incompleteReasons[stopped] }) }
       const { maxResultChars } = context.limits
-      if (target === 'files') return toResult({ files: found, ...rest }, maxResultChars, 'files')
-      return toResult({ matches: found, ...rest }, maxResultChars, 'matches')
+      if (target === 'files') return toResultJson({ files: found, ...rest }, maxResultChars, 'files')
+      return toResultJson({ matches: found, ...rest }, maxResultChars, 'matches')
     },
   })
 }
 
-const reasons = {
+const incompleteReasons = {
   limit: 'there are more; narrow the search or raise limit',
   timeout: `stopped after ${timeoutMs / 1_000} s; narrow the search`,
   abort: 'the turn was stopped',
 } as const
 
 /** Paths begin as the model wrote them. */
-function shown({ path, line, text }: Hit, root: string, asked: string): string {
+function formatHit({ path, line, text }: SearchHit, root: string, asked: string): string {
   const name = join(asked, relative(root, path))
   return line === 0 ? name : `${name}:${line}:${text}`
 }

@@ -3,10 +3,10 @@
  */
 import { stripVTControlCharacters } from 'node:util'
 import { z } from 'zod'
-import { defineTool, type ToolContext } from '../tool.ts'
-import type { TerminalLimits, ToolDeps } from './deps.ts'
-import { absolutePath } from './support/paths.ts'
-import { toError, toResult } from './support/result.ts'
+import type { BuiltInToolDeps, TerminalLimits } from './deps.ts'
+import { absolutePath } from './support/absolute-path.ts'
+import { toErrorJson, toResultJson } from './support/result-json.ts'
+import { defineTool, type ToolContext } from './tool.ts'
 
 const parameters = z.object({
   command: z.string().min(1),
@@ -17,7 +17,7 @@ const parameters = z.object({
 
 type Arguments = z.output<typeof parameters>
 
-export default (deps: ToolDeps) =>
+export default (deps: BuiltInToolDeps) =>
   defineTool({
     name: 'terminal',
     toolset: 'terminal',
@@ -28,26 +28,35 @@ export default (deps: ToolDeps) =>
 
     async run(args, context) {
       const { command, background = false } = args
-      const cwd = folderOf(args, context, deps)
-      const verdict = deps.policy.judge(command, { cwd, interactive: background })
-      if (verdict.verdict !== 'allow') {
-        context.log.warn({ rule: verdict.rule, verdict: verdict.verdict }, 'a command was refused')
-        return toError(refusal(verdict.verdict, verdict.reason), { rule: verdict.rule })
+      const cwd = workingDirectoryOf(args, context, deps)
+      const verdict = deps.commandPolicy.evaluate(command, { cwd, interactive: background })
+      if (verdict.decision !== 'allow') {
+        context.log.warn({ rule: verdict.rule, verdict: verdict.decision }, 'a command was refused')
+        return toErrorJson(refusalMessage(verdict.decision, verdict.reason), { rule: verdict.rule })
       }
-      return background ? start(command, cwd, context) : runToEnd(args, cwd, context, deps.terminal)
+      return background ? startInBackground(command, cwd, context) : runInForeground(args, cwd, context, deps.terminal)
     },
   })
 
-function folderOf({ workdir }: Arguments, { environment }: ToolContext, { userHome }: ToolDeps): string {
+function workingDirectoryOf(
+  { workdir }: Arguments,
+  { environment }: ToolContext,
+  { userHome }: BuiltInToolDeps,
+): string {
   return workdir === undefined ? environment.cwd : absolutePath(workdir, environment.cwd, userHome)
 }
 
-function refusal(verdict: 'forbidden' | 'needs-approval', reason: string): string {
+function refusalMessage(verdict: 'forbidden' | 'needs-approval', reason: string): string {
   if (verdict === 'forbidden') return `Refused: this command ${reason}. It never runs; do not try another way.`
   return `Refused: this command ${reason}. That needs a person's approval, which cannot be given here yet. Find a way without it, or tell the person what to run.`
 }
 
-async function runToEnd(args: Arguments, cwd: string, context: ToolContext, limits: TerminalLimits): Promise<string> {
+async function runInForeground(
+  args: Arguments,
+  cwd: string,
+  context: ToolContext,
+  limits: TerminalLimits,
+): Promise<string> {
   const { environment, signal } = context
   const asked = args.timeout === undefined ? limits.timeoutMs : args.timeout * 1_000
   const timeoutMs = Math.min(asked, limits.maxTimeoutMs)
@@ -63,14 +72,14 @@ async function runToEnd(args: Arguments, cwd: string, context: ToolContext, limi
     ...(result.timedOut && { timed_out: `ended after ${timeoutMs / 1_000} s` }),
     ...(result.aborted && { aborted: true }),
   }
-  return toResult(value, context.limits.maxResultChars, 'output')
+  return toResultJson(value, context.limits.maxResultChars, 'output')
 }
 
-async function start(command: string, cwd: string, context: ToolContext): Promise<string> {
+async function startInBackground(command: string, cwd: string, context: ToolContext): Promise<string> {
   const { environment, processes } = context
-  if (environment.spawn === undefined) return toError(`There are no background commands in ${environment.kind}.`)
+  if (environment.spawn === undefined) return toErrorJson(`There are no background commands in ${environment.kind}.`)
   const entry = processes.add(command, environment.spawn(command, { cwd }))
-  return toResult({ id: entry.id, pid: entry.process.pid, status: 'running' }, context.limits.maxResultChars)
+  return toResultJson({ id: entry.id, pid: entry.process.pid, status: 'running' }, context.limits.maxResultChars)
 }
 
 function firstLine(command: string): string {

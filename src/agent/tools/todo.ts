@@ -2,8 +2,8 @@
  * The agent's own list of steps, kept for the length of a session.
  */
 import { z } from 'zod'
-import { defineTool, type TodoItem } from '../tool.ts'
-import { toError, toResult } from './support/result.ts'
+import { toErrorJson, toResultJson } from './support/result-json.ts'
+import { defineTool, type TodoItem } from './tool.ts'
 
 const statuses = ['pending', 'in_progress', 'completed', 'cancelled'] as const
 
@@ -21,20 +21,21 @@ export default defineTool({
     'Your list of steps for work of three steps or more. With todos: replaces the whole list. Without: reads it.',
   parameters,
   mode: 'idempotent',
-  label: ({ todos }) => (todos === undefined ? 'read' : progress(todos)),
+  label: ({ todos }) => (todos === undefined ? 'read' : progressSummary(todos)),
 
   async run({ todos }, { todos: store, limits }) {
     if (todos !== undefined) {
       const twice = todos.find((item, index) => todos.findIndex((other) => other.id === item.id) !== index)
-      if (twice !== undefined) return toError(`The id ${JSON.stringify(twice.id)} is used twice; nothing was changed.`)
+      if (twice !== undefined)
+        return toErrorJson(`The id ${JSON.stringify(twice.id)} is used twice; nothing was changed.`)
       store.write(todos)
     }
     const items = store.read()
-    return toResult({ todos: items, summary: progress(items) }, limits.maxResultChars)
+    return toResultJson({ todos: items, summary: progressSummary(items) }, limits.maxResultChars)
   },
 })
 
-function progress(items: readonly TodoItem[]): string {
+function progressSummary(items: readonly TodoItem[]): string {
   const done = items.filter((item) => item.status === 'completed' || item.status === 'cancelled').length
   return `${done} of ${items.length} done`
 }

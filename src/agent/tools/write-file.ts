@@ -2,15 +2,15 @@
  * Writes a whole file, in one step.
  */
 import { z } from 'zod'
-import { defineTool } from '../tool.ts'
-import type { ToolDeps } from './deps.ts'
-import { absolutePath } from './support/paths.ts'
-import { toError, toResult } from './support/result.ts'
-import { replaceFile } from './support/text-file.ts'
+import type { BuiltInToolDeps } from './deps.ts'
+import { absolutePath } from './support/absolute-path.ts'
+import { toErrorJson, toResultJson } from './support/result-json.ts'
+import { writeFileAtomic } from './support/text-file.ts'
+import { defineTool } from './tool.ts'
 
 const parameters = z.object({ path: z.string().min(1), content: z.string() })
 
-export default ({ guard, userHome }: ToolDeps) =>
+export default ({ fileGuard, userHome }: BuiltInToolDeps) =>
   defineTool({
     name: 'write_file',
     toolset: 'file',
@@ -20,9 +20,9 @@ export default ({ guard, userHome }: ToolDeps) =>
     label: ({ path }) => path,
 
     async run({ path, content }, { environment, limits }) {
-      const allowed = await guard.forWrite(absolutePath(path, environment.cwd, userHome))
-      if (!allowed.ok) return toError(allowed.reason)
-      const { created } = await replaceFile(allowed.path, content)
-      return toResult({ path, bytes: Buffer.byteLength(content), created }, limits.maxResultChars)
+      const allowed = await fileGuard.checkWrite(absolutePath(path, environment.cwd, userHome))
+      if (!allowed.ok) return toErrorJson(allowed.reason)
+      const { created } = await writeFileAtomic(allowed.path, content)
+      return toResultJson({ path, bytes: Buffer.byteLength(content), created }, limits.maxResultChars)
     },
   })

@@ -1,16 +1,16 @@
 /**
  * The configuration: the files, the model, the platforms.
  */
-import { createProvider } from '../../agent/providers/create-provider.ts'
-import { formatProblem } from '../../config/problem.ts'
+import { createProvider } from '../../agent/models/create-provider.ts'
+import { formatIssue } from '../../config/issue.ts'
 import { type PlatformAccount, platformAccounts } from '../../platforms/accounts.ts'
-import { type Check, type Finding, note, ok, problem } from './finding.ts'
+import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
 export const checkConfig: Check = ({ settings: { config, catalogue }, context: { home } }) => {
   const { problems, warnings, source, degraded } = config.state()
-  const findings: Finding[] = [
-    ...problems.map((one) => problem('Config', formatProblem(one), 'Mend it there, then run hermes config check.')),
-    ...warnings.map((one) => note('Config', formatProblem(one))),
+  const findings: CheckResult[] = [
+    ...problems.map((one) => problem('Config', formatIssue(one), 'Mend it there, then run hermes config check.')),
+    ...warnings.map((one) => note('Config', formatIssue(one))),
     ...catalogue.invalid.map(({ directory, reason }) =>
       note('Config', `platform folder ${directory}: ${reason}`, 'Mend it or remove the folder.'),
     ),
@@ -45,15 +45,17 @@ export const checkModel: Check = ({ settings: { config } }) => {
 
 export const checkPlatforms: Check = ({ settings: { config, catalogue } }) => {
   const { platforms, gateway } = config.current()
-  const findings = platformAccounts(catalogue.platforms, { platforms, gateway, gaps: config.gaps() }).flatMap(
-    findingsOf,
-  )
+  const findings = platformAccounts(catalogue.platforms, {
+    platforms,
+    gateway,
+    unresolved: config.unresolvedVariables(),
+  }).flatMap(resultsOf)
   return findings.length > 0
     ? findings
     : [problem('Platforms', 'none is installed', 'Check the installation: platforms/ is empty.')]
 }
 
-function findingsOf({ platform, account, blocked, access }: PlatformAccount): Finding[] {
+function resultsOf({ platform, account, blocked, access }: PlatformAccount): CheckResult[] {
   const name = account === 'default' ? platform.name : `${platform.name}/${account}`
   if (blocked?.begun) return [note('Platforms', `${name}: ${blocked.reason}`, 'Set it, or leave the platform off.')]
   if (blocked?.kind === 'off') return [ok('Platforms', `${name}: ${blocked.reason}`)]

@@ -3,16 +3,16 @@
  */
 import { createServer } from 'node:net'
 import { systemCode } from '../../lib/errors.ts'
-import { webAddress } from '../../lib/web-address.ts'
-import { attentionLines, countAttention } from '../attention.ts'
-import { type Check, type Finding, note, ok, problem } from './finding.ts'
+import { localOrigin } from '../../lib/local-origin.ts'
+import { countDeadLetters, describeDeadLetters } from '../dead-letter-counts.ts'
+import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
 export const checkDaemon: Check = ({ daemon, context: { version } }) => {
   if (daemon === undefined)
     return [note('Gateway', 'it is not running', 'Start it with npm start (or hermes gateway run).')]
   const { report } = daemon
   const at = `process ${report.pid} at ${daemon.url}`
-  const findings: Finding[] = [
+  const findings: CheckResult[] = [
     report.status === 'ready' ? ok('Gateway', `ready, ${at}`) : note('Gateway', `${report.status}, ${at}`),
     ...report.degraded.map((reason) => note('Gateway', `degraded: ${reason}`)),
     ...Object.entries(report.platforms)
@@ -35,8 +35,8 @@ export const checkPort: Check = async ({ daemon, settings: { config } }) => {
   if (daemon !== undefined) return [ok('Port', `${new URL(daemon.url).port} is used by the gateway`)]
   const { host, port } = config.current().http
   if (port === 0) return [ok('Port', 'any free one is taken')]
-  const code = await listeningFails(host === 'localhost' ? '127.0.0.1' : host, port)
-  const where = webAddress(host, port)
+  const code = await findListenError(host === 'localhost' ? '127.0.0.1' : host, port)
+  const where = localOrigin(host, port)
   if (code === undefined) return [ok('Port', `${port} is free`)]
   if (code === 'EADDRINUSE') {
     const advice = 'Stop the program that uses it, or set `http.port` (or HERMES_HTTP_PORT) to a free port.'
@@ -46,7 +46,7 @@ export const checkPort: Check = async ({ daemon, settings: { config } }) => {
 }
 
 /** The system's reason, or undefined when the address can be had. */
-function listeningFails(host: string, port: number): Promise<string | undefined> {
+function findListenError(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer()
     server.once('error', (error) => resolve(systemCode(error) ?? error.message))
@@ -54,10 +54,10 @@ function listeningFails(host: string, port: number): Promise<string | undefined>
   })
 }
 
-export const checkAttention: Check = ({ context: { home } }) => {
-  const found = countAttention(home)
+export const checkDeadLetters: Check = ({ context: { home } }) => {
+  const found = countDeadLetters(home)
   // A database that cannot be read has a check of its own.
   if ('problem' in found) return []
-  const lines = attentionLines(found).map((line) => note('Waiting', line))
+  const lines = describeDeadLetters(found).map((line) => note('Waiting', line))
   return lines.length > 0 ? lines : [ok('Waiting', 'nothing waits for you')]
 }

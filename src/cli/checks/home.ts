@@ -2,12 +2,12 @@
  * The home: whose it is, who can look into it, its token and its database.
  */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
-import { readGatewayToken } from '../../http/token.ts'
+import { readGatewayToken } from '../../http/gateway-token.ts'
 import { isHermesError, messageOf } from '../../lib/errors.ts'
-import { readHome } from '../home-store.ts'
-import { type Check, note, ok, problem } from './finding.ts'
+import { readHomeStore } from '../home-store.ts'
+import { type Check, note, ok, problem } from './check-result.ts'
 
-export const checkHomeFolder: Check = ({ context: { home } }) => {
+export const checkHomeDirectory: Check = ({ context: { home } }) => {
   const found = statSync(home.root, { throwIfNoEntry: false })
   if (found === undefined) return [note('Home', `${home.root} does not exist yet`, 'The first start makes it.')]
   try {
@@ -19,7 +19,7 @@ export const checkHomeFolder: Check = ({ context: { home } }) => {
   }
   if ((found.mode & 0o077) === 0) return [ok('Home', home.root)]
   const advice = `Run: chmod 700 ${home.root} (the next start does it).`
-  return [note('Home', `others can look into ${home.root} (mode ${modeOf(found.mode)})`, advice)]
+  return [note('Home', `others can look into ${home.root} (mode ${formatMode(found.mode)})`, advice)]
 }
 
 export const checkToken: Check = ({ context: { home }, settings: { config } }) => {
@@ -33,18 +33,18 @@ export const checkToken: Check = ({ context: { home }, settings: { config } }) =
     throw error
   }
   if ((found.mode & 0o077) === 0) return [ok('Token', `${home.tokenFile}, for you alone`)]
-  const text = `others can read ${home.tokenFile} (mode ${modeOf(found.mode)}) and so command the agent`
+  const text = `others can read ${home.tokenFile} (mode ${formatMode(found.mode)}) and so command the agent`
   return [problem('Token', text, `Delete it and restart the gateway: a new one is made.`)]
 }
 
-function modeOf(mode: number): string {
+function formatMode(mode: number): string {
   return (mode & 0o777).toString(8).padStart(4, '0')
 }
 
 export const checkDatabase: Check = ({ context: { home } }) => {
   if (!existsSync(home.databaseFile)) return [ok('Database', 'made at the first start')]
   try {
-    const damage = readHome(home, (reader) => reader.integrity(), [])
+    const damage = readHomeStore(home, (reader) => reader.checkIntegrity(), [])
     const size = `${Math.ceil(statSync(home.databaseFile).size / 1024)} kB`
     if (damage.length === 0) return [ok('Database', `${home.databaseFile}, ${size}, whole`)]
     const advice = 'Stop the gateway, move state.db aside and restore a backup.'

@@ -3,39 +3,39 @@
  */
 import { spawnSync } from 'node:child_process'
 import { z } from 'zod'
+import { eventNames, hookDirectories } from '../../app/compose-hooks.ts'
 import { createCommandRegistry } from '../../commands/registry.ts'
-import { emittedEvents, hookFolders } from '../../gateway/hooks.ts'
 import { discoverHooks } from '../../hooks/discovery.ts'
-import { createDoubts } from '../../hooks/matching.ts'
+import { createEventValidator } from '../../hooks/event-matcher.ts'
 import { messageOf } from '../../lib/errors.ts'
-import { type Check, type Finding, note, ok, problem } from './finding.ts'
+import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
 export const checkHooks: Check = async ({ context: { home }, settings: { config }, daemon }) => {
   const commands = createCommandRegistry()
-  const doubts = createDoubts(emittedEvents(commands))
+  const validateEvent = createEventValidator(eventNames(commands))
   const canonical = (event: string) => {
     const [, name] = event.split('command:')
     const known = name === undefined ? undefined : commands.resolve(name)?.name
     return known === undefined ? event : `command:${known}`
   }
-  const { hooks, unusable, warnings } = discoverHooks({
-    roots: hookFolders(home),
-    doubtAbout: (event) => doubts(canonical(event)),
+  const { hooks, invalid, warnings } = discoverHooks({
+    roots: hookDirectories(home),
+    eventIssue: (event) => validateEvent(canonical(event)),
   })
-  const findings: Finding[] = [
-    ...unusable.map(({ reason }) => problem('Hooks', reason, 'Mend it or remove the folder.')),
+  const findings: CheckResult[] = [
+    ...invalid.map(({ reason }) => problem('Hooks', reason, 'Mend it or remove the folder.')),
     ...warnings.map((warning) => note('Hooks', warning)),
   ]
   if (hooks.some(({ language }) => language === 'python')) {
-    findings.push(...pythonFindings(config.current().hooks.python, config.environment().values['PATH']))
+    findings.push(...checkPython(config.current().hooks.python, config.environment().values['PATH']))
   }
-  if (daemon !== undefined) findings.push(...(await findingsOfDaemon(() => daemon.ask('/api/hooks'))))
+  if (daemon !== undefined) findings.push(...(await resultsOfDaemon(() => daemon.request('/api/hooks'))))
   if (findings.length > 0) return findings
   const own = hooks.filter(({ origin }) => origin === 'home')
   return own.length === 0 ? [] : [ok('Hooks', own.map(({ id }) => id).join(', '))]
 }
 
-function pythonFindings(command: string, path = ''): Finding[] {
+function checkPython(command: string, path = ''): CheckResult[] {
   const code = 'import sys; sys.exit(0 if sys.version_info >= (3, 9) else 9)'
   const { status, error } = spawnSync(command, ['-c', code], { env: { PATH: path }, timeout: 10_000, stdio: 'ignore' })
   if (status === 0) return []
@@ -45,12 +45,12 @@ function pythonFindings(command: string, path = ''): Finding[] {
   return [problem('Hooks', `hooks in Python cannot run: ${command}: ${what}`, advice)]
 }
 
-const answerShape = z.looseObject({
+const responseSchema = z.looseObject({
   hooks: z.array(z.looseObject({ name: z.string(), state: z.string(), reason: z.string(), problem: z.string() })),
 })
 
-async function findingsOfDaemon(ask: () => Promise<unknown>): Promise<Finding[]> {
-  const answer = answerShape.safeParse(await ask())
+async function resultsOfDaemon(ask: () => Promise<unknown>): Promise<CheckResult[]> {
+  const answer = responseSchema.safeParse(await ask())
   if (!answer.success) return []
   return answer.data.hooks.flatMap(({ name, state, reason, problem: newest }) => {
     if (state === 'set-aside') {

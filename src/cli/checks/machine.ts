@@ -3,32 +3,32 @@
  */
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { delimiter, dirname, isAbsolute, join } from 'node:path'
-import { type Check, type Finding, note, ok, problem } from './finding.ts'
+import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
 /** main.mjs has refused a Node that is too old. */
 export const checkNode: Check = () => [ok('Node', `${process.versions.node}, ${process.platform} ${process.arch}`)]
 
 const megabyte = 1024 * 1024
-const tooLittle = 100 * megabyte
-const little = 1024 * megabyte
+const minFreeBytes = 100 * megabyte
+const lowFreeBytes = 1024 * megabyte
 
-export const checkSpace: Check = ({ context: { home } }) => {
-  const { bavail, bsize } = statfsSync(nearestFolder(home.root))
+export const checkDiskSpace: Check = ({ context: { home } }) => {
+  const { bavail, bsize } = statfsSync(nearestExistingDirectory(home.root))
   const free = bavail * bsize
   const text =
     free >= 1024 * megabyte ? `${(free / megabyte / 1024).toFixed(1)} GB` : `${Math.floor(free / megabyte)} MB`
-  if (free < tooLittle) {
+  if (free < minFreeBytes) {
     return [problem('Disk', `${text} free where the home is`, 'Free some space: messages are refused once it is full.')]
   }
   return [
-    free < little
+    free < lowFreeBytes
       ? note('Disk', `${text} free where the home is`, 'Free some space soon.')
       : ok('Disk', `${text} free`),
   ]
 }
 
-function nearestFolder(path: string): string {
-  return existsSync(path) ? path : nearestFolder(dirname(path))
+function nearestExistingDirectory(path: string): string {
+  return existsSync(path) ? path : nearestExistingDirectory(dirname(path))
 }
 
 const programs = [
@@ -38,7 +38,7 @@ const programs = [
 ] as const
 
 export const checkPrograms: Check = ({ context: { environment } }) =>
-  programs.map(({ names, use }): Finding => {
+  programs.map(({ names, use }): CheckResult => {
     const found = names.flatMap((name) => findProgram(name, environment['PATH'] ?? '') ?? [])[0]
     const name = names.join(' or ')
     return found === undefined
@@ -64,7 +64,7 @@ function isExecutable(file: string): boolean {
   }
 }
 
-export const checkWorkingFolder: Check = ({ settings: { config }, context: { home } }) => {
+export const checkWorkingDirectory: Check = ({ settings: { config }, context: { home } }) => {
   const configured = config.current().terminal.cwd
   const folder = configured || config.environment().values['HOME'] || home.root
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) {

@@ -8,7 +8,7 @@ export const compressCommand: CommandDefinition = {
   aliases: ['compact'],
   description: 'Sum up what was said earlier, to save room',
   argsHint: '[what to keep]',
-  lane: 'control',
+  queue: 'control',
   async run({ sessionKey, source, args }, services) {
     const { messages, running } = await services.sessionStatus(sessionKey)
     if (messages === 0) return 'There is nothing to compress: we have not said anything yet.'

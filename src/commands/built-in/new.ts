@@ -8,8 +8,8 @@ export const newCommand: CommandDefinition = {
   aliases: ['reset'],
   description: 'Start a fresh conversation',
   argsHint: '[name]',
-  lane: 'control',
-  destroys: 'ends this conversation: I will not remember it in the next one.',
+  queue: 'control',
+  destructiveEffect: 'ends this conversation: I will not remember it in the next one.',
   async run({ sessionKey, source, args }, services) {
     const title = args.slice(0, maxTitleChars).toWellFormed()
     await services.resetSession(sessionKey, source, title)

@@ -6,19 +6,21 @@ export const statusCommand: CommandDefinition = {
   aliases: [],
   description: 'Show this conversation and the gateway',
   argsHint: '',
-  lane: 'control',
+  queue: 'control',
   async run({ sessionKey }, services) {
     const session = await services.sessionStatus(sessionKey)
-    const waiting = await services.waitingQuestion(sessionKey)
+    const waiting = await services.pendingQuestion(sessionKey)
     const gateway = services.gatewayStatus()
-    const platforms = Object.entries(gateway.platforms).map(([name, health]) => `${name} (${healthText(health)})`)
+    const platforms = Object.entries(gateway.platforms).map(
+      ([name, health]) => `${name} (${formatPlatformState(health)})`,
+    )
     const lines = [
       `**Session** \`${session.sessionId ?? 'not begun'}\`${session.title === '' ? '' : ` · ${session.title}`}`,
       `**State** ${session.running ? 'working' : 'idle'}${session.queued > 0 ? `, ${session.queued} waiting` : ''}`,
       ...(waiting === undefined ? [] : [`**Waits for your answer** ${firstLine(waiting.text)}`]),
       `**Messages** ${session.messages} · **tokens** ${session.inputTokens} in, ${session.outputTokens} out`,
       `**Model** ${gateway.model === '' ? gateway.provider : `${gateway.model} (${gateway.provider})`}`,
-      `**Platforms** ${platforms.length === 0 ? 'none' : platforms.join(', ')} · **up** ${duration(gateway.uptimeMs)}`,
+      `**Platforms** ${platforms.length === 0 ? 'none' : platforms.join(', ')} · **up** ${formatDuration(gateway.uptimeMs)}`,
       ...(gateway.background.length === 0
         ? []
         : [`**Background** ${gateway.background.map(({ id, by }) => `${by} (\`${id}\`)`).join(', ')}`]),
@@ -33,13 +35,13 @@ function firstLine(text: string): string {
 }
 
 /** Only platforms that tell when something came in have a `receiving`. */
-function healthText({ state, receiving }: GatewayStatus['platforms'][string]): string {
+function formatPlatformState({ state, receiving }: GatewayStatus['platforms'][string]): string {
   if (state !== 'connected' || receiving === undefined) return state
   return `${state}, ${receiving ? 'receiving' : 'nothing comes in'}`
 }
 
 /** `2 d 3 h`, `5 min`, `12 s`. */
-function duration(ms: number): string {
+function formatDuration(ms: number): string {
   const seconds = Math.floor(ms / 1_000)
   if (seconds < 60) return `${seconds} s`
   if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`

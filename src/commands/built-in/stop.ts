@@ -6,8 +6,8 @@ export const stopCommand: CommandDefinition = {
   aliases: [],
   description: 'Stop what I am doing',
   argsHint: '',
-  lane: 'control',
-  isEscape: true,
+  queue: 'control',
+  bypassesHooks: true,
   async run({ sessionKey }, services) {
     return (await services.stopTurn(sessionKey)) ? '⏹ Stopped.' : 'There is nothing to stop.'
   },

@@ -6,7 +6,7 @@ export const versionCommand: CommandDefinition = {
   aliases: ['v'],
   description: 'Show the version',
   argsHint: '',
-  lane: 'control',
+  queue: 'control',
   async run(_context, services) {
     return `hermes-gateway ${services.version}`
   },

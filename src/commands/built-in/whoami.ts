@@ -6,7 +6,7 @@ export const whoamiCommand: CommandDefinition = {
   aliases: [],
   description: 'Show who I think you are',
   argsHint: '',
-  lane: 'control',
+  queue: 'control',
   async run({ source, sessionKey }, services) {
     const lines = [
       `**You** ${source.userName ?? 'no name'} · id \`${source.userId ?? 'unknown'}\``,

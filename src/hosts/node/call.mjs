@@ -1,7 +1,7 @@
 /**
  * One call of a handler: its arguments, what it may ask of the gateway, how it ends.
  */
-import { messageOf, stackOf } from './thrown.mjs'
+import { messageOf, stackOf } from './errors.mjs'
 
 /** What a handler gets as its last argument. Made on demand: most handlers look at none of it. */
 class Services {
@@ -27,26 +27,29 @@ class Services {
   }
 }
 
-export function createCall(frame, wire) {
+export function createCall(frame, channel) {
   const { id, module } = frame
-  const copies = createCopies()
+  const references = createReferenceTable()
   let controller
-  let over = false
+  let ended = false
 
   const request = async (method, args) => {
-    if (over) throw new Error(`${method}: the call it belongs to is over`)
+    if (ended) throw new Error(`${method}: the call it belongs to is over`)
     const refs = args.flatMap((arg, index) => {
-      const ref = copies.unchanged(arg)
+      const ref = references.unchanged(arg)
       return ref === undefined ? [] : [[index, ref]]
     })
     const kept = new Set(refs.map(([index]) => index))
     const sent = args.map((arg, index) => (kept.has(index) ? null : arg))
-    const answer = await wire.request({ t: 'request', call: id, method, args: sent, refs }, wire.sendValue)
-    if (answer.t === 'refusal') throw copies.error(answer.error)
-    return copies.note(answer.value, answer.ref)
+    const answer = await channel.request({ t: 'request', call: id, method, args: sent, refs }, channel.sendValue)
+    if (answer.t === 'refusal') throw references.error(answer.error)
+    return references.note(answer.value, answer.ref)
   }
   const log = Object.fromEntries(
-    ['debug', 'info', 'warn', 'error'].map((level) => [level, (...said) => wire.log(module, level, ...spoken(said))]),
+    ['debug', 'info', 'warn', 'error'].map((level) => [
+      level,
+      (...said) => channel.log(module, level, ...parseLogArguments(said)),
+    ]),
   )
 
   const call = {
@@ -66,28 +69,29 @@ export function createCall(frame, wire) {
     async run(fn) {
       let value
       try {
-        if (fn === undefined) return fail(wire, id, 'unloadable', new Error(`it exports no function ${frame.fn}`))
-        value = await fn(...argumentsOf(frame, call, copies))
+        if (fn === undefined)
+          return sendFailure(channel, id, 'unloadable', new Error(`it exports no function ${frame.fn}`))
+        value = await fn(...argumentsOf(frame, call, references))
       } catch (error) {
-        const ref = copies.thrown(error)
-        return fail(wire, id, 'threw', error, ref)
+        const ref = references.thrown(error)
+        return sendFailure(channel, id, 'threw', error, ref)
       } finally {
-        over = true
+        ended = true
       }
       try {
-        finish(value)
+        sendResult(value)
       } catch (error) {
-        fail(wire, id, 'unserialisable', new Error(`its result cannot be sent: ${messageOf(error)}`))
+        sendFailure(channel, id, 'unserialisable', new Error(`its result cannot be sent: ${messageOf(error)}`))
       }
     },
   }
 
-  const finish = (value) => {
-    if (frame.discard) return wire.send({ t: 'done', id })
-    const ref = copies.unchanged(value)
-    if (ref !== undefined) return wire.send({ t: 'done', id, ref })
+  const sendResult = (value) => {
+    if (frame.discard) return channel.send({ t: 'done', id })
+    const ref = references.unchanged(value)
+    if (ref !== undefined) return channel.send({ t: 'done', id, ref })
     if (typeof value === 'function' || typeof value === 'symbol') throw new TypeError(`it is a ${typeof value}`)
-    wire.sendValue({ t: 'done', id, value })
+    channel.sendValue({ t: 'done', id, value })
   }
   return call
 }
@@ -105,44 +109,44 @@ function argumentsOf(frame, call, copies) {
 }
 
 /** The copies of one call, and what they stand for. */
-function createCopies() {
-  const known = new Map()
+function createReferenceTable() {
+  const tracked = new Map()
   return {
     /** Remembers a copy as it is now. */
     note(copy, ref) {
-      if (ref !== undefined) known.set(copy, { ref, text: JSON.stringify(copy) })
+      if (ref !== undefined) tracked.set(copy, { ref, text: JSON.stringify(copy) })
       return copy
     },
     /** The reference of a copy that nobody has changed. */
     unchanged(value) {
-      const found = known.get(value)
+      const found = tracked.get(value)
       return found !== undefined && JSON.stringify(value) === found.text ? found.ref : undefined
     },
     error({ name, message, code, cancelled, ref }) {
-      const error = new Error(message)
-      error.name = cancelled ? 'AbortError' : name
-      if (code !== undefined) error.code = code
-      if (ref !== undefined) known.set(error, { ref })
-      return error
+      const createError = new Error(message)
+      createError.name = cancelled ? 'AbortError' : name
+      if (code !== undefined) createError.code = code
+      if (ref !== undefined) tracked.set(createError, { ref })
+      return createError
     },
-    thrown: (error) => known.get(error)?.ref,
+    thrown: (error) => tracked.get(error)?.ref,
   }
 }
 
-function fail(wire, id, kind, thrown, ref) {
+function sendFailure(wire, id, kind, thrown, ref) {
   wire.send({ t: 'failed', id, kind, message: messageOf(thrown), stack: stackOf(thrown), ref })
 }
 
 /** `log.info('text')`, `log.info('text', fields)` or `log.info(fields, 'text')`. */
-function spoken([first, second]) {
+function parseLogArguments([first, second]) {
   const [text, fields] = typeof first === 'string' ? [first, second] : [second, first]
-  return [String(text ?? ''), plain(fields)]
+  return [String(text ?? ''), toJsonFields(fields)]
 }
 
 /** Fields of a line that are longer than this become the beginning of their text. */
 const maxFieldChars = 8_000
 
-function plain(fields) {
+function toJsonFields(fields) {
   if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return undefined
   try {
     const text = JSON.stringify(fields)

@@ -1,5 +1,5 @@
 /**
- * The process in which handlers in TypeScript and JavaScript run. Speaks the protocol of `../wire.ts`: lines from the
+ * The process in which handlers in TypeScript and JavaScript run. Speaks the protocol of `../protocol.ts`: lines from the
  * gateway on file descriptor 3, lines to it on 4. Plain JavaScript, with few imports, so that it starts fast.
  *
  * `process` is the global one throughout: importing it opens stdout and stderr, which costs 3 MB and makes them
@@ -8,63 +8,63 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Socket } from 'node:net'
 import { createCall } from './call.mjs'
-import { createModules } from './modules.mjs'
-import { messageOf, stackOf } from './thrown.mjs'
-import { createWire } from './wire.mjs'
+import { createChannel } from './channel.mjs'
+import { messageOf, stackOf } from './errors.mjs'
+import { createModuleLoader } from './module-loader.mjs'
 
 const { cacheFolder, maxFrameBytes } = JSON.parse(process.argv[2] ?? '{}')
 // What handlers see as the arguments of the program is not theirs.
 process.argv.length = 2
 
-const wire = createWire(maxFrameBytes)
-const modules = createModules(cacheFolder)
+const channel = createChannel(maxFrameBytes)
+const loader = createModuleLoader(cacheFolder)
 /** The call that a piece of code belongs to, so that what goes astray can be put down to a handler. */
-const running = new AsyncLocalStorage()
+const currentCall = new AsyncLocalStorage()
 const calls = new Map()
 
-const handlers = {
+const frameHandlers = {
   async load({ id, ...module }) {
-    const { problem, files } = await modules.load(module)
-    wire.send(problem === undefined ? { t: 'loaded', id, files } : { t: 'unloadable', id, ...problem, files })
+    const { problem, files } = await loader.load(module)
+    channel.send(problem === undefined ? { t: 'loaded', id, files } : { t: 'unloadable', id, ...problem, files })
   },
   async call(frame) {
-    const call = createCall(frame, wire)
+    const call = createCall(frame, channel)
     calls.set(frame.id, call)
-    const fn = modules.find(frame.module, frame.fn)
-    await running.run(call, () => call.run(fn))
+    const fn = loader.find(frame.module, frame.fn)
+    await currentCall.run(call, () => call.run(fn))
     calls.delete(frame.id)
   },
   cancel({ id }) {
-    wire.send({ t: 'where', id, stack: '' })
+    channel.send({ t: 'where', id, stack: '' })
     calls.get(id)?.cancel()
-    wire.cancel(id)
+    channel.cancel(id)
   },
-  answer: (frame) => wire.answered(frame),
-  refusal: (frame) => wire.answered(frame),
+  answer: (frame) => channel.answered(frame),
+  refusal: (frame) => channel.answered(frame),
 }
 
-let rest = ''
+let partialLine = ''
 const input = new Socket({ fd: 3, readable: true, writable: false })
 input.setEncoding('utf8')
 input.on('data', (text) => {
-  rest += text
+  partialLine += text
   if (!text.includes('\n')) return
-  const lines = rest.split('\n')
-  rest = lines.pop()
+  const lines = partialLine.split('\n')
+  partialLine = lines.pop()
   for (const line of lines) {
     const frame = JSON.parse(line)
-    void handlers[frame.t](frame)
+    void frameHandlers[frame.t](frame)
   }
 })
 // The gateway is done with this host, or gone.
 input.on('close', () => process.exit(0))
 
-const stray = (what) => (error) => {
-  const { module } = running.getStore() ?? {}
-  wire.log(module, 'error', `${what}: ${stackOf(error) || messageOf(error)}`)
+const logUncaught = (what) => (error) => {
+  const { module } = currentCall.getStore() ?? {}
+  channel.log(module, 'error', `${what}: ${stackOf(error) || messageOf(error)}`)
 }
-process.on('unhandledRejection', stray('a rejection that nobody handled'))
-process.on('uncaughtException', stray('an error that nobody caught'))
-process.on('exit', () => wire.send({ t: 'bye', call: running.getStore()?.id }))
+process.on('unhandledRejection', logUncaught('a rejection that nobody handled'))
+process.on('uncaughtException', logUncaught('an error that nobody caught'))
+process.on('exit', () => channel.send({ t: 'bye', call: currentCall.getStore()?.id }))
 
-wire.send({ t: 'hello', runtime: process.version })
+channel.send({ t: 'hello', runtime: process.version })

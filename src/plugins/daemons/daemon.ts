@@ -3,7 +3,7 @@
  */
 import { messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
-import { backoffMs, within } from '../../lib/wait.ts'
+import { backoffMs, withTimeout } from '../../lib/timers.ts'
 import type { Awaitable } from '../../middleware/contract.ts'
 import type { DaemonOptions } from '../contract.ts'
 
@@ -11,7 +11,7 @@ export interface DaemonDeps {
   readonly log: Logger
   readonly clock: () => number
   /** Resolves after `ms`, or when the signal aborts; never rejects. */
-  readonly pause: (ms: number, signal?: AbortSignal) => Promise<void>
+  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   /** Between 0 and 1. */
   readonly random: () => number
 }
@@ -46,49 +46,49 @@ export interface Daemon {
 }
 
 /** For which the daemons after it wait. */
-const startupMs = 30_000
-const defaultShutdownMs = 5_000
-const firstRestartMs = 2_000
-const longestRestartMs = 300_000
+const startupTimeoutMs = 30_000
+const defaultShutdownTimeoutMs = 5_000
+const minRestartDelayMs = 2_000
+const maxRestartDelayMs = 300_000
 
-export function createDaemon(spec: DaemonSpec, { log, clock, pause, random }: DaemonDeps): Daemon {
-  const { owner, name, periodicTask: task, shutdownTimeoutMs: shutdownMs = defaultShutdownMs } = spec
+export function createDaemon(spec: DaemonSpec, { log, clock, sleep: pause, random }: DaemonDeps): Daemon {
+  const { owner, name, periodicTask: task, shutdownTimeoutMs: shutdownMs = defaultShutdownTimeoutMs } = spec
   const fields = { plugin: owner, daemon: name }
-  const ended = new AbortController()
+  const stopController = new AbortController()
   let state: DaemonStatus['state'] = 'waiting'
   let restarts = 0
   let lastError: DaemonStatus['lastError'] = null
   let nextRun: number | null = null
   /** Its startup went well, and its shutdown has not been called since. */
-  let isUp = false
-  let life: Promise<void> | undefined
+  let isStarted = false
+  let runningPromise: Promise<void> | undefined
   let stopped: Promise<void> | undefined
 
-  async function live(firstStartup: () => void): Promise<void> {
-    const { signal } = ended
+  async function runUntilStopped(firstStartup: () => void): Promise<void> {
+    const { signal } = stopController
     let failures = 0
     while (!signal.aborted) {
       try {
-        enter('starting')
+        setState('starting')
         await spec.startup()
-        isUp = true
-        enter('running')
+        isStarted = true
+        setState('running')
         firstStartup()
-        await runFromTimeToTime(signal, () => {
+        await runPeriodicTask(signal, () => {
           failures = 0
         })
         return
       } catch (error) {
-        note(error)
+        recordError(error)
         if (signal.aborted) return
         failures += 1
         restarts += 1
-        const ms = backoffMs(failures, firstRestartMs, longestRestartMs, random)
+        const ms = backoffMs(failures, minRestartDelayMs, maxRestartDelayMs, random)
         log.error(
           { ...fields, error, ms },
           `daemon ${name} of plugin ${owner} failed: ${messageOf(error)}; it is started again`,
         )
-        enter('restarting')
+        setState('restarting')
         await shutDown(shutdownMs)
         firstStartup()
         await pause(ms, signal)
@@ -96,7 +96,7 @@ export function createDaemon(spec: DaemonSpec, { log, clock, pause, random }: Da
     }
   }
 
-  async function runFromTimeToTime(signal: AbortSignal, wentWell: () => void): Promise<void> {
+  async function runPeriodicTask(signal: AbortSignal, onSuccess: () => void): Promise<void> {
     if (task === undefined) return
     let isFirst = task.runAtStart === true
     while (!signal.aborted) {
@@ -108,37 +108,37 @@ export function createDaemon(spec: DaemonSpec, { log, clock, pause, random }: Da
       }
       isFirst = false
       await task.run(signal)
-      wentWell()
+      onSuccess()
     }
   }
 
-  function enter(next: DaemonStatus['state']): void {
+  function setState(next: DaemonStatus['state']): void {
     if (state !== 'stopping' && state !== 'stopped') state = next
   }
 
-  function note(error: unknown): void {
+  function recordError(error: unknown): void {
     lastError = { at: clock(), text: messageOf(error) }
   }
 
   async function shutDown(ms: number): Promise<void> {
-    if (!isUp) return
-    isUp = false
+    if (!isStarted) return
+    isStarted = false
     try {
-      const { done } = await within(called(spec.shutdown), ms, undefined, pause)
+      const { done } = await withTimeout(callAsync(spec.shutdown), ms, undefined, pause)
       if (!done) log.warn(fields, `daemon ${name} of plugin ${owner} took too long to stop; it is not waited for`)
     } catch (error) {
-      note(error)
+      recordError(error)
       log.warn({ ...fields, error }, `daemon ${name} of plugin ${owner} failed while it stopped: ${messageOf(error)}`)
     }
   }
 
   async function stop(running: Promise<void> | undefined): Promise<void> {
     state = 'stopping'
-    ended.abort()
-    const until = clock() + shutdownMs
+    stopController.abort()
+    const deadline = clock() + shutdownMs
     // What runs may end in peace, but must leave time for the shutdown.
-    if (running !== undefined) await within(running, shutdownMs / 2, undefined, pause)
-    await shutDown(Math.max(until - clock(), 0))
+    if (running !== undefined) await withTimeout(running, shutdownMs / 2, undefined, pause)
+    await shutDown(Math.max(deadline - clock(), 0))
     state = 'stopped'
     // A startup that was still under way may have opened something.
     void running?.then(() => shutDown(shutdownMs))
@@ -149,19 +149,19 @@ export function createDaemon(spec: DaemonSpec, { log, clock, pause, random }: Da
     name,
     status: () => ({ name, owner, state, restarts, lastError, nextRun }),
     async start() {
-      if (life !== undefined || stopped !== undefined) return
+      if (runningPromise !== undefined || stopped !== undefined) return
       const first = Promise.withResolvers<void>()
-      life = live(first.resolve)
-      await within(Promise.race([first.promise, life]), startupMs, ended.signal, pause)
+      runningPromise = runUntilStopped(first.resolve)
+      await withTimeout(Promise.race([first.promise, runningPromise]), startupTimeoutMs, stopController.signal, pause)
     },
     stop() {
-      stopped ??= stop(life)
+      stopped ??= stop(runningPromise)
       return stopped
     },
   }
 }
 
 /** A throw becomes a rejection. */
-async function called(callback: () => Awaitable<unknown>): Promise<unknown> {
+async function callAsync(callback: () => Awaitable<unknown>): Promise<unknown> {
   return await callback()
 }

@@ -31,21 +31,21 @@ export interface Daemons {
 export function createDaemons(deps: DaemonDeps): Daemons {
   const daemons = new Map<string, Daemon>()
   /** Taken away, and not stopped yet. */
-  const leaving = new Set<{ readonly owner: string; readonly gone: Promise<void> }>()
+  const stopping = new Set<{ readonly owner: string; readonly gone: Promise<void> }>()
   let phase: 'before' | 'running' | 'over' = 'before'
   /** The next one begins when the one before it is up. */
   let starting = Promise.resolve()
 
-  function startInTurn(daemon: Daemon): void {
+  function enqueueStart(daemon: Daemon): void {
     starting = starting.then(() => daemon.start())
   }
 
-  function takeAway(daemon: Daemon): boolean {
+  function removeDaemon(daemon: Daemon): boolean {
     if (daemons.get(daemon.name) !== daemon) return false
     daemons.delete(daemon.name)
     const entry = { owner: daemon.owner, gone: daemon.stop() }
-    leaving.add(entry)
-    void entry.gone.then(() => leaving.delete(entry))
+    stopping.add(entry)
+    void entry.gone.then(() => stopping.delete(entry))
     return true
   }
 
@@ -54,28 +54,30 @@ export function createDaemons(deps: DaemonDeps): Daemons {
       const taken = daemons.get(name)
       if (taken !== undefined)
         throw new HermesError('plugins/daemon-taken', `"${name}" is registered by the plugin ${taken.owner}.`)
-      check(owner, name, options)
+      validateOptions(owner, name, options)
       const daemon = createDaemon({ ...options, owner, name, startup, shutdown }, deps)
       daemons.set(name, daemon)
-      if (phase === 'running') startInTurn(daemon)
-      return { name, remove: () => takeAway(daemon) }
+      if (phase === 'running') enqueueStart(daemon)
+      return { name, remove: () => removeDaemon(daemon) }
     },
 
     async stopped(owner) {
-      await Promise.all([...leaving].filter((entry) => entry.owner === owner).map(({ gone }) => gone))
+      await Promise.all(
+        [...stopping].filter((entry) => entry.owner === owner).map(({ gone: stopPromise }) => stopPromise),
+      )
     },
 
     async start() {
       if (phase !== 'before') return
       phase = 'running'
-      for (const daemon of daemons.values()) startInTurn(daemon)
+      for (const daemon of daemons.values()) enqueueStart(daemon)
       await starting
     },
 
     async stop() {
       phase = 'over'
       for (const daemon of [...daemons.values()].reverse()) await daemon.stop()
-      await Promise.all([...leaving].map(({ gone }) => gone))
+      await Promise.all([...stopping].map(({ gone }) => gone))
     },
 
     status: () => [...daemons.values()].map((daemon) => daemon.status()),
@@ -83,7 +85,7 @@ export function createDaemons(deps: DaemonDeps): Daemons {
 }
 
 /** Plugins may be written without types, and a task every NaN ms would never rest. */
-function check(
+function validateOptions(
   owner: string,
   name: string,
   { periodicTask: task, shutdownTimeoutMs: stopMs = 1 }: DaemonOptions,

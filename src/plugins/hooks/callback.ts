@@ -3,9 +3,9 @@
  */
 import { messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
-import { createRecent } from '../../lib/recent.ts'
-import { within } from '../../lib/wait.ts'
-import { copyOf } from './view.ts'
+import { createLruCache } from '../../lib/lru-cache.ts'
+import { withTimeout } from '../../lib/timers.ts'
+import { deepCopy } from './lazy-copy.ts'
 
 /**
  * A callback as it is kept. Declared by way of a method, so that callbacks of every payload fit: which hook a callback
@@ -22,14 +22,14 @@ export interface CallbackDeps {
   timeoutMs(): number
   readonly now: () => number
   /** Resolves after `ms`, or when the signal aborts. */
-  readonly pause: (ms: number, signal?: AbortSignal) => Promise<void>
+  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   readonly log: Logger
 }
 
 /** `why` ends the sentence "it did not answer: …". */
-export type CallbackOutcome =
+export type CallbackResult =
   | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly why: string }
+  | { readonly ok: false; readonly reason: string }
 
 export interface CallbackReport {
   readonly owner: string
@@ -47,39 +47,39 @@ export interface Callback {
   readonly owner: string
   readonly point: string
   /** Synchronous callbacks have run when this returns. Never throws, never rejects. */
-  call(payload: object): Promise<CallbackOutcome>
+  call(payload: object): Promise<CallbackResult>
   report(): CallbackReport
 }
 
 /** After a call that took too long. */
-const mutedMs = 60_000
+const cooldownMs = 60_000
 const maxAbandoned = 3
 /** Different failures that are remembered, to be told loudly only once. */
-const maxRemembered = 50
+const maxRememberedErrors = 50
 
 export function createCallback(deps: CallbackDeps): Callback {
-  const { owner, point, callback, now, pause, log } = deps
-  const told = createRecent<true>(maxRemembered)
+  const { owner, point, callback, now, sleep, log } = deps
+  const warned = createLruCache<true>(maxRememberedErrors)
   let calls = 0
   let failures = 0
   let skipped = 0
   let abandoned = 0
-  let mutedUntil = 0
+  let cooldownUntil = 0
   let lastError: CallbackReport['lastError'] = null
 
-  function fail(why: string, text: string, payload: object, error?: unknown): CallbackOutcome {
+  function fail(reason: string, text: string, payload: object, error?: unknown): CallbackResult {
     failures += 1
     lastError = { at: now(), text }
-    const level = told.has(text) ? 'debug' : 'warn'
-    told.set(text, true)
+    const level = warned.has(text) ? 'debug' : 'warn'
+    warned.set(text, true)
     const fields = { plugin: owner, hook: point, fields: Object.keys(payload) }
     log[level](error === undefined ? fields : { ...fields, error }, `plugin ${owner} failed at ${point}: ${text}`)
-    return { ok: false, why }
+    return { ok: false, reason }
   }
 
-  function giveUp(work: Promise<unknown>, ms: number, payload: object): CallbackOutcome {
+  function abandon(work: Promise<unknown>, ms: number, payload: object): CallbackResult {
     abandoned += 1
-    mutedUntil = now() + mutedMs
+    cooldownUntil = now() + cooldownMs
     void work
       .catch((error: unknown) =>
         log.debug(
@@ -90,17 +90,17 @@ export function createCallback(deps: CallbackDeps): Callback {
       .finally(() => {
         abandoned -= 1
       })
-    const text = `it took longer than ${ms} ms; it is left out for ${mutedMs / 1_000} s`
+    const text = `it took longer than ${ms} ms; it is left out for ${cooldownMs / 1_000} s`
     return fail(`it took longer than ${ms} ms`, text, payload)
   }
 
-  async function finish(answer: unknown, payload: object): Promise<CallbackOutcome> {
+  async function awaitResult(answer: unknown, payload: object): Promise<CallbackResult> {
     const work = Promise.resolve(answer)
     const limitMs = deps.timeoutMs()
     try {
-      if (limitMs === 0) return given(await work)
-      const ended = await within(work, limitMs, undefined, pause)
-      return ended.done ? given(ended.value) : giveUp(work, limitMs, payload)
+      if (limitMs === 0) return succeed(await work)
+      const outcome = await withTimeout(work, limitMs, undefined, sleep)
+      return outcome.done ? succeed(outcome.value) : abandon(work, limitMs, payload)
     } catch (error) {
       return fail('it failed', messageOf(error), payload, error)
     }
@@ -110,15 +110,15 @@ export function createCallback(deps: CallbackDeps): Callback {
     owner,
     point,
     async call(payload) {
-      const why = whyNot()
-      if (why !== undefined) {
+      const reason = skipReason()
+      if (reason !== undefined) {
         skipped += 1
-        return { ok: false, why }
+        return { ok: false, reason }
       }
       calls += 1
       try {
         const answer = callback(payload)
-        return isPromise(answer) ? await finish(answer, payload) : given(answer)
+        return isPromise(answer) ? await awaitResult(answer, payload) : succeed(answer)
       } catch (error) {
         return fail('it failed', messageOf(error), payload, error)
       }
@@ -126,15 +126,15 @@ export function createCallback(deps: CallbackDeps): Callback {
     report: () => ({ owner, point, calls, failures, skipped, abandoned, lastError }),
   }
 
-  function whyNot(): string | undefined {
-    if (now() < mutedUntil) return 'it took too long a moment ago'
+  function skipReason(): string | undefined {
+    if (now() < cooldownUntil) return 'it took too long a moment ago'
     return abandoned >= maxAbandoned ? `${maxAbandoned} earlier calls of it have not ended` : undefined
   }
 }
 
 /** A copy: reading it can fail only here, and what the callback does to its own afterwards changes nothing. */
-function given(answer: unknown): CallbackOutcome {
-  return { ok: true, value: copyOf(answer) }
+function succeed(answer: unknown): CallbackResult {
+  return { ok: true, value: deepCopy(answer) }
 }
 
 function isPromise(value: unknown): value is PromiseLike<unknown> {

@@ -6,14 +6,17 @@
  */
 import type { Host, HostCall, HostOptions } from '../../hosts/contract.ts'
 import type { PluginContext } from '../contract.ts'
-import type { FoundPlugin } from '../discovery.ts'
+import type { DiscoveredPlugin } from '../discovery.ts'
 import type { AnyCallback } from '../hooks/callback.ts'
 import type { PluginProcess } from '../loader.ts'
 
 export interface PythonPluginsDeps {
   createHost(options: HostOptions): Host
   /** What a process of this plugin sees of the environment, and the program that runs it. */
-  surroundingsOf(plugin: FoundPlugin): { readonly env: Readonly<Record<string, string>>; readonly command: string }
+  launchOptionsOf(plugin: DiscoveredPlugin): {
+    readonly env: Readonly<Record<string, string>>
+    readonly command: string
+  }
   /** The folder processes run in: the home of the gateway. */
   readonly home: string
   /** `plugins.hook_callback_timeout`, ms; 0 for none. */
@@ -23,7 +26,7 @@ export interface PythonPluginsDeps {
   /** Between 0 and 1. */
   readonly random: () => number
   /** Resolves after `ms`, or when the signal aborts; never rejects. */
-  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
   /** For tests; what is left out is as it is for plugins. */
   readonly limits?: HostOptions['limits']
 }
@@ -33,7 +36,7 @@ export interface PythonPlugins {
    * Starts a process for the plugin and registers what its `register` registers. Rejects `plugins/unloadable`, or with
    * what the gateway refused; then its process is gone.
    */
-  load(plugin: FoundPlugin, context: PluginContext): Promise<PluginProcess>
+  load(plugin: DiscoveredPlugin, context: PluginContext): Promise<PluginProcess>
 }
 
 /** One call of a callback; `args` are empty if left out. */
@@ -50,9 +53,9 @@ export interface PythonProcess extends PluginProcess {
   call(callback: string, call: PythonCall): Promise<unknown>
   isRunning(): boolean
   /** Work to do again in each later process, as daemons must be started. While there is any, a process that ended is started again. */
-  readonly renewals: Set<() => Promise<unknown>>
+  readonly restartTasks: Set<() => Promise<unknown>>
   /** Something to be said of it in reports. */
-  doubt(sentence: string): void
+  addWarning(sentence: string): void
 }
 
 /** The context with names that are known only when the plugin runs. */

@@ -1,18 +1,18 @@
 /**
  * Stand-ins for middleware in Python (seed 000). `next_call` crosses the border with identity: what comes back as it went
  * over is the very object of ours, an error that is raised again is the very error. The rules of failing open are those of
- * the chain (`src/middleware/hermes-frame.ts`): a process that ends counts as a callback that throws.
+ * the chain (`src/middleware/invoke-callback.ts`): a process that ends counts as a callback that throws.
  */
-import type { HostRequest, ServeRequest } from '../../hosts/contract.ts'
+import type { HostRequest, HostRequestHandler } from '../../hosts/contract.ts'
 import type { AnyCallback } from '../hooks/callback.ts'
 import type { PythonProcess } from './contract.ts'
-import { isTechnical } from './failures.ts'
-import { keywordsFrom, signalIn } from './keywords.ts'
-import type { SpecOf } from './specs.ts'
+import { pickSignal, toKeywordArguments } from './keyword-arguments.ts'
+import { isProcessError } from './python-error.ts'
+import type { SpecOf } from './registration-spec.ts'
 
-export type MiddlewareKind = keyof typeof kinds
+export type MiddlewareKind = keyof typeof wrapsNextCall
 
-const kinds = {
+const wrapsNextCall = {
   llm_request: false,
   tool_request: false,
   api_request: false,
@@ -22,66 +22,66 @@ const kinds = {
 } as const
 
 export function isMiddlewareKind(kind: string): kind is MiddlewareKind {
-  return Object.hasOwn(kinds, kind)
+  return Object.hasOwn(wrapsNextCall, kind)
 }
 
 /**
  * One that ignores a stop is left to itself for this long, ms: nobody waits for it, and killing its process takes along
  * what it does for others.
  */
-const patienceMs = 30_000
+const abortGraceMs = 30_000
 
 /** @param serve what the plugin asks for beside `next_call` */
-export function middlewareProxy(
+export function createMiddlewareProxy(
   { key, name, parts }: SpecOf<'middleware'>,
   process: PythonProcess,
-  serve: ServeRequest,
+  serve: HostRequestHandler,
 ): AnyCallback {
   const callback = `${key} call`
   const wanted = parts['call'] ?? null
-  const wraps = isMiddlewareKind(name) && kinds[name]
+  const wraps = isMiddlewareKind(name) && wrapsNextCall[name]
 
   const call = (payload: object) => ({
-    keywords: keywordsFrom(payload, wanted),
-    patienceMs,
-    ...signalIn(payload),
+    keywords: toKeywordArguments(payload, wanted),
+    cancelGraceMs: abortGraceMs,
+    ...pickSignal(payload),
   })
   if (!wraps) return (payload: object) => process.call(callback, call(payload))
 
   return async (payload: object) => {
-    const rest = createRest(payload)
+    const nextCall = createNextCallHandle(payload)
     try {
       const value = await process.call(callback, {
         ...call(payload),
         callbacks: wanted === null || wanted.includes('next_call') ? ['next_call'] : [],
         byReference: true,
-        onRequest: (request) => (request.method === 'next_call' ? rest.run(request) : serve(request)),
+        onRequest: (request) => (request.method === 'next_call' ? nextCall.run(request) : serve(request)),
       })
       // A function without a return only watched.
-      return value === null && rest.asked() ? undefined : value
+      return value === null && nextCall.wasCalled() ? undefined : value
     } catch (error) {
-      if (isTechnical(error)) rest.throwFailure()
+      if (isProcessError(error)) nextCall.throwFailure()
       throw error
     }
   }
 }
 
-interface Rest {
+interface NextCallHandle {
   run(request: HostRequest): Promise<unknown>
-  asked(): boolean
+  wasCalled(): boolean
   /** Throws what the rest of the call has failed with, if it has: a process that ended translates nothing. */
   throwFailure(): void
 }
 
-function createRest(payload: object): Rest {
-  let asked = false
+function createNextCallHandle(payload: object): NextCallHandle {
+  let called = false
   let failed: { readonly error: unknown } | undefined
   return {
     async run({ args: [given] }) {
       if (!('next_call' in payload) || typeof payload.next_call !== 'function') throw new Error('there is no next_call')
       if (given !== undefined && (typeof given !== 'object' || Array.isArray(given)))
         throw new TypeError('next_call: expected a dict, or nothing')
-      asked = true
+      called = true
       try {
         const value: unknown = await payload.next_call(given ?? null)
         return value
@@ -90,7 +90,7 @@ function createRest(payload: object): Rest {
         throw error
       }
     },
-    asked: () => asked,
+    wasCalled: () => called,
     throwFailure() {
       if (failed !== undefined) throw failed.error
     },

@@ -2,20 +2,20 @@
  * Stand-ins for what a plugin in Python registers, apart from middleware: each calls its callback over there.
  */
 
-import { isRecord } from '../../lib/record.ts'
+import { isRecord } from '../../lib/is-record.ts'
 import type { Registration } from '../../middleware/contract.ts'
 import type { PluginContext } from '../contract.ts'
 import type { AnyCallback } from '../hooks/callback.ts'
-import { kindOf } from '../hooks/kinds.ts'
+import { hookKindOf } from '../hooks/hook-kinds.ts'
 import type { NamedRegistrar, PythonProcess } from './contract.ts'
-import { keywordsFrom, signalIn } from './keywords.ts'
-import type { SpecOf } from './specs.ts'
+import { pickSignal, toKeywordArguments } from './keyword-arguments.ts'
+import type { SpecOf } from './registration-spec.ts'
 
 /**
  * After the time in which the answer counts: whoever waited has gone on by then, and a callback that spins for ever is
  * ended with its process.
  */
-const marginMs = 100
+const deadlineMarginMs = 100
 
 export function registerHook(
   { key, name, parts }: SpecOf<'hook'>,
@@ -24,13 +24,13 @@ export function registerHook(
   timeoutMs: () => number,
 ): Registration {
   const wanted = parts['call'] ?? null
-  const kind = kindOf(name)
+  const kind = hookKindOf(name)
   const callback: AnyCallback = async (payload: object) => {
     const ms = kind === 'notices' ? 0 : timeoutMs()
     const answer = await process.call(`${key} call`, {
-      keywords: keywordsFrom(payload, wanted),
+      keywords: toKeywordArguments(payload, wanted),
       discardResult: kind !== 'decides',
-      ...(ms === 0 ? {} : { deadlineMs: ms + marginMs }),
+      ...(ms === 0 ? {} : { deadlineMs: ms + deadlineMarginMs }),
     })
     return answer ?? undefined
   }
@@ -39,7 +39,7 @@ export function registerHook(
 
 /** @param environment what `requires_env` is looked up in */
 export function registerTool(
-  { key, name, parts, toolset, schema, description, override, requires_env: needed }: SpecOf<'tool'>,
+  { key, name, parts, toolset, schema, description, override, requires_env: requiredVariables }: SpecOf<'tool'>,
   context: PluginContext,
   process: PythonProcess,
   environment: () => Readonly<Record<string, string>>,
@@ -47,17 +47,17 @@ export function registerTool(
   // A function as vendors describe it, or the JSON Schema of its arguments.
   const isFunction = schema !== null && schema !== undefined && 'parameters' in schema
   const parameters = isFunction ? schema['parameters'] : (schema ?? undefined)
-  const told = isFunction && typeof schema['description'] === 'string' ? schema['description'] : ''
-  const asksFirst = parts['check'] !== undefined
+  const schemaDescription = isFunction && typeof schema['description'] === 'string' ? schema['description'] : ''
+  const hasCheck = parts['check'] !== undefined
   return context.registerTool({
     name,
     ...(toolset === null || toolset === undefined ? {} : { toolset }),
-    description: description || told,
+    description: description || schemaDescription,
     parameters: isRecord(parameters) ? parameters : { type: 'object', properties: {} },
     override,
     async check() {
-      if (needed.some((variable) => (environment()[variable] ?? '') === '')) return false
-      return asksFirst ? (await process.call(`${key} check`, {})) !== false : true
+      if (requiredVariables.some((variable) => (environment()[variable] ?? '') === '')) return false
+      return hasCheck ? (await process.call(`${key} check`, {})) !== false : true
     },
     run: (args, { sessionId, turnId, toolCallId, signal }) =>
       process.call(`${key} call`, {
@@ -91,15 +91,15 @@ export function registerSection(
   process: PythonProcess,
   timeoutMs: () => number,
 ): Registration {
-  const cut = (section: string) => section.slice(0, maxChars)
-  if (typeof text === 'string') return context.registerSystemPromptSection(name, cut(text))
+  const truncate = (section: string) => section.slice(0, maxChars)
+  if (typeof text === 'string') return context.registerSystemPromptSection(name, truncate(text))
   return context.registerSystemPromptSection(name, async ({ sessionId, platform }) => {
     const ms = timeoutMs()
     const section = await process.call(`${key} call`, {
       keywords: { session_id: sessionId, platform },
-      ...(ms === 0 ? {} : { deadlineMs: ms + marginMs }),
+      ...(ms === 0 ? {} : { deadlineMs: ms + deadlineMarginMs }),
     })
-    return typeof section === 'string' ? cut(section) : null
+    return typeof section === 'string' ? truncate(section) : null
   })
 }
 
@@ -114,10 +114,10 @@ export function registerDaemon(
     name,
     async () => {
       await startUp()
-      process.renewals.add(startUp)
+      process.restartTasks.add(startUp)
     },
     async () => {
-      process.renewals.delete(startUp)
+      process.restartTasks.delete(startUp)
       // With its process everything has ended that there was to end.
       if (process.isRunning()) await process.call(`${key} shutdown`, {})
     },
@@ -130,14 +130,18 @@ export function registerDaemon(
               name: task.name,
               intervalMs: task.interval_ms,
               runAtStart: task.at_start,
-              run: (signal) => process.call(`${key} run`, signalIn({ signal })),
+              run: (signal) => process.call(`${key} run`, pickSignal({ signal })),
             },
           }),
     },
   )
 }
 
-export function registerFarewell({ key }: SpecOf<'unload'>, context: PluginContext, process: PythonProcess): void {
+export function registerUnloadCallback(
+  { key }: SpecOf<'unload'>,
+  context: PluginContext,
+  process: PythonProcess,
+): void {
   context.onUnload(async () => {
     if (process.isRunning()) await process.call(`${key} call`, {})
   })

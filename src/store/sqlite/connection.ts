@@ -8,17 +8,17 @@ import { HermesError, messageOf, systemCode } from '../../lib/errors.ts'
 import { migrations } from '../migrations/index.ts'
 
 /** How long to wait for another program that writes to the database, ms. The process stands still meanwhile. */
-const patienceMs = 1_000
+const defaultBusyTimeoutMs = 1_000
 
 /** Creates (0600) or opens the database for writing and brings it to the newest schema. Throws `store/…`. */
-export function openDatabase(path: string, busyTimeoutMs = patienceMs): DatabaseSync {
-  return translated(() => {
+export function openDatabase(path: string, busyTimeoutMs = defaultBusyTimeoutMs): DatabaseSync {
+  return withStoreErrors(() => {
     // The write-ahead files copy the rights of the database, so these must be right before SQLite touches it.
     ensurePrivateFile(path)
     const db = new DatabaseSync(path, { timeout: busyTimeoutMs })
     try {
       // Before anything else, because a file that is not for us must stay as it is.
-      refuseNewer(schemaVersion(db))
+      rejectNewerSchema(schemaVersion(db))
       db.exec('pragma journal_mode = wal')
       // A platform forgets a message once we acknowledge it: a commit must survive a power cut, not only a crash.
       db.exec('pragma synchronous = full')
@@ -34,10 +34,10 @@ export function openDatabase(path: string, busyTimeoutMs = patienceMs): Database
 
 /** Opens an existing database for reading only; writers are not disturbed. Throws `store/…`. */
 export function openReadOnly(path: string): DatabaseSync {
-  return translated(() => {
-    const db = new DatabaseSync(path, { readOnly: true, timeout: patienceMs })
+  return withStoreErrors(() => {
+    const db = new DatabaseSync(path, { readOnly: true, timeout: defaultBusyTimeoutMs })
     try {
-      refuseNewer(schemaVersion(db))
+      rejectNewerSchema(schemaVersion(db))
       return db
     } catch (error) {
       db.close()
@@ -61,27 +61,28 @@ export function ensurePrivateFile(path: string): void {
 }
 
 /** Runs `work` and rethrows SQLite's errors as `HermesError`; others pass. */
-export function translated<T>(work: () => T): T {
+export function withStoreErrors<T>(work: () => T): T {
   try {
     return work()
   } catch (error) {
-    throw storeError(error)
+    throw toStoreError(error)
   }
 }
 
 /** SQLite's primary result codes that need different advice. */
-const codes = { 5: 'store/locked', 11: 'store/corrupt', 13: 'store/full', 26: 'store/corrupt' } as const
+const errorCodes = { 5: 'store/locked', 11: 'store/corrupt', 13: 'store/full', 26: 'store/corrupt' } as const
 
-export function storeError(error: unknown): unknown {
+export function toStoreError(error: unknown): unknown {
   if (!(error instanceof Error)) return error
-  if ('syscall' in error) return new HermesError(fileCode(error), messageOf(error), { cause: error })
+  if ('syscall' in error) return new HermesError(fileErrorCode(error), messageOf(error), { cause: error })
   if (!('errcode' in error) || typeof error.errcode !== 'number') return error
   const primary = error.errcode & 0xff
-  const code = primary === 5 || primary === 11 || primary === 13 || primary === 26 ? codes[primary] : 'store/failed'
+  const code =
+    primary === 5 || primary === 11 || primary === 13 || primary === 26 ? errorCodes[primary] : 'store/failed'
   return new HermesError(code, messageOf(error), { cause: error })
 }
 
-function fileCode(error: Error): 'store/full' | 'store/failed' {
+function fileErrorCode(error: Error): 'store/full' | 'store/failed' {
   return systemCode(error) === 'ENOSPC' || systemCode(error) === 'EDQUOT' ? 'store/full' : 'store/failed'
 }
 
@@ -90,7 +91,7 @@ function schemaVersion(db: DatabaseSync): number {
   return typeof found === 'number' ? found : 0
 }
 
-function refuseNewer(version: number): void {
+function rejectNewerSchema(version: number): void {
   if (version <= migrations.length) return
   throw new HermesError('store/newer-schema', `It has schema ${version}, this version knows ${migrations.length}.`)
 }
@@ -101,7 +102,7 @@ function migrate(db: DatabaseSync): void {
   db.exec('begin immediate')
   try {
     const from = schemaVersion(db)
-    refuseNewer(from)
+    rejectNewerSchema(from)
     for (const step of migrations.slice(from)) db.exec(step)
     db.exec(`pragma user_version = ${migrations.length}`)
     db.exec('commit')

@@ -3,7 +3,7 @@
  */
 import { DatabaseSync } from 'node:sqlite'
 import { HermesError, isHermesError, messageOf } from '../../lib/errors.ts'
-import { ensurePrivateFile, storeError } from './connection.ts'
+import { ensurePrivateFile, toStoreError } from './connection.ts'
 
 /** Keep it: a lock that nobody refers to any more is freed by the garbage collector. */
 export interface HomeLock {
@@ -15,20 +15,20 @@ export interface HomeLock {
 export function lockHome(path: string): HomeLock {
   try {
     ensurePrivateFile(path)
-    const db = heldOpen(path)
+    const db = openExclusive(path)
     return {
       release() {
         if (db.isOpen) db.close()
       },
     }
   } catch (error) {
-    const taken = isHermesError(storeError(error), 'store/locked')
+    const taken = isHermesError(toStoreError(error), 'store/locked')
     if (taken) throw new HermesError('home/locked', `(${path})`, { cause: error })
     throw new HermesError('home/unusable', `(${path}: ${messageOf(error)})`, { cause: error })
   }
 }
 
-function heldOpen(path: string): DatabaseSync {
+function openExclusive(path: string): DatabaseSync {
   const db = new DatabaseSync(path, { timeout: 0 })
   try {
     // An open exclusive transaction on an otherwise empty database is a file lock that no crash can leave behind.

@@ -4,17 +4,17 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { isHermesError } from '../../lib/errors.ts'
-import type { Params, Query } from '../query.ts'
-import { openReadOnly, translated } from './connection.ts'
+import type { Query, QueryParams } from '../query.ts'
+import { openReadOnly, withStoreErrors } from './connection.ts'
 import { createStatements } from './statements.ts'
 
-export interface Reader {
+export interface StoreReader {
   /** Throws `store/…`. */
-  rows<P extends Params, Row>(query: Query<P, Row>, params: P): readonly Row[]
+  rows<P extends QueryParams, Row>(query: Query<P, Row>, params: P): readonly Row[]
   /** Full-text search over the transcript, best match first. Throws `store/…`. */
   search(text: string, limit: number): readonly SearchHit[]
   /** SQLite's own check; an empty list when all is well. */
-  integrity(): readonly string[]
+  checkIntegrity(): readonly string[]
   close(): void
 }
 
@@ -28,20 +28,20 @@ export interface SearchHit {
 }
 
 /** Throws `store/…` when there is no usable database. */
-export function openReader(path: string): Reader {
+export function openReader(path: string): StoreReader {
   const db = openReadOnly(path)
   const statements = createStatements(db)
   return {
-    rows: (query, params) => translated(() => statements.run({ query, params })),
-    search: (text, limit) => translated(() => search(db, text, limit)),
-    integrity: () => integrity(db),
+    rows: (query, params) => withStoreErrors(() => statements.run({ query, params })),
+    search: (text, limit) => withStoreErrors(() => search(db, text, limit)),
+    checkIntegrity: () => checkIntegrity(db),
     close: () => db.close(),
   }
 }
 
-function integrity(db: DatabaseSync): readonly string[] {
+function checkIntegrity(db: DatabaseSync): readonly string[] {
   try {
-    const found = translated(() => db.prepare('pragma quick_check').all())
+    const found = withStoreErrors(() => db.prepare('pragma quick_check').all())
     return found.map((row) => String(row['quick_check'])).filter((line) => line !== 'ok')
   } catch (error) {
     // Some damage ends the check itself: that is a finding, too.
@@ -51,7 +51,7 @@ function integrity(db: DatabaseSync): readonly string[] {
 }
 
 function search(db: DatabaseSync, text: string, limit: number): readonly SearchHit[] {
-  const match = matchExpression(text)
+  const match = toMatchExpression(text)
   if (match === '') return []
   const found = db
     .prepare(
@@ -69,7 +69,7 @@ function search(db: DatabaseSync, text: string, limit: number): readonly SearchH
 }
 
 /** What people type is never FTS syntax: each word is quoted, all must occur. A NUL would end the expression. */
-function matchExpression(text: string): string {
+function toMatchExpression(text: string): string {
   const words = text.split(/[\s\0]+/).filter((word) => word !== '')
   return words.map((word) => `"${word.replaceAll('"', '""')}"`).join(' ')
 }

@@ -3,52 +3,57 @@
  * savepoint of its own: one sync of the disk then serves them all, and a failing one takes nobody along.
  */
 import { HermesError, toError } from '../../lib/errors.ts'
-import type { UseCase } from '../query.ts'
+import type { Transaction } from '../query.ts'
 import type { Store } from '../store.ts'
-import { openDatabase, storeError } from './connection.ts'
-import { rememberFiles } from './identity.ts'
-import { createStatements, runToEnd } from './statements.ts'
+import { openDatabase, toStoreError } from './connection.ts'
+import { detectReplacedFiles } from './detect-replaced-files.ts'
+import { createStatements, runTransaction } from './statements.ts'
 
 export interface SqliteStoreDeps {
   readonly path: string
   /** Further files without which nothing may be written: the lock of the home. */
-  readonly guardedBy?: readonly string[]
+  readonly guardFiles?: readonly string[]
   /** How long to wait for another program that writes, ms; 5,000 by default. The process stands still meanwhile. */
   readonly busyTimeoutMs?: number
   /** Told how long each commit took, ms. Must not throw. */
   readonly onCommit?: (durationMs: number) => void
 }
 
-interface Job {
+interface QueuedTransaction {
   /** Runs inside the transaction. Throws what the use case throws. */
   run(): void
   settle(failure?: Error): void
 }
 
 /** So many use cases at most between two looks at the event loop. */
-const maxBatch = 128
+const maxBatchSize = 128
 
 /** Opens the database. Throws `store/…` when it cannot be used. */
-export function createSqliteStore({ path, guardedBy = [], busyTimeoutMs, onCommit }: SqliteStoreDeps): Store {
+export function createSqliteStore({
+  path,
+  guardFiles: guardedBy = [],
+  busyTimeoutMs,
+  onCommit,
+}: SqliteStoreDeps): Store {
   const db = openDatabase(path, busyTimeoutMs)
-  const replaced = rememberFiles([path, ...guardedBy])
+  const findReplacedFile = detectReplacedFiles([path, ...guardedBy])
   const statements = createStatements(db)
   const begin = db.prepare('begin immediate')
   const commit = db.prepare('commit')
   const savepoint = db.prepare('savepoint use_case')
   const release = db.prepare('release use_case')
-  const undo = db.prepare('rollback to use_case')
-  const waiting: Job[] = []
+  const rollbackToSavepoint = db.prepare('rollback to use_case')
+  const waiting: QueuedTransaction[] = []
   let scheduled = false
   let closing: Promise<void> | undefined
   let onIdle: (() => void) | undefined
 
   function flush(): void {
-    const batch = waiting.splice(0, maxBatch)
+    const batch = waiting.splice(0, maxBatchSize)
     try {
       commitBatch(batch)
     } catch (error) {
-      const failure = toError(storeError(error))
+      const failure = toError(toStoreError(error))
       if (db.isTransaction) db.exec('rollback')
       for (const job of batch) job.settle(failure)
     }
@@ -57,15 +62,15 @@ export function createSqliteStore({ path, guardedBy = [], busyTimeoutMs, onCommi
     else onIdle?.()
   }
 
-  function commitBatch(batch: readonly Job[]): void {
-    const failures = new Map<Job, Error>()
-    const lost = replaced()
-    if (lost !== undefined) throw new HermesError('store/replaced', lost)
+  function commitBatch(batch: readonly QueuedTransaction[]): void {
+    const failures = new Map<QueuedTransaction, Error>()
+    const replacedPath = findReplacedFile()
+    if (replacedPath !== undefined) throw new HermesError('store/replaced', replacedPath)
     begin.run()
     for (const job of batch) {
       // Alone it takes nobody along, and a savepoint would copy every page that it writes.
       if (batch.length === 1) job.run()
-      else runApart(job, failures)
+      else runInSavepoint(job, failures)
     }
     const before = performance.now()
     commit.run()
@@ -73,15 +78,15 @@ export function createSqliteStore({ path, guardedBy = [], busyTimeoutMs, onCommi
     for (const job of batch) job.settle(failures.get(job))
   }
 
-  function runApart(job: Job, failures: Map<Job, Error>): void {
+  function runInSavepoint(job: QueuedTransaction, failures: Map<QueuedTransaction, Error>): void {
     savepoint.run()
     try {
       job.run()
     } catch (error) {
       // A full or failing disk ends the whole transaction by itself: then nobody's work is kept.
       if (!db.isTransaction) throw error
-      undo.run()
-      failures.set(job, toError(storeError(error)))
+      rollbackToSavepoint.run()
+      failures.set(job, toError(toStoreError(error)))
     }
     release.run()
   }
@@ -96,13 +101,13 @@ export function createSqliteStore({ path, guardedBy = [], busyTimeoutMs, onCommi
   }
 
   return {
-    run<Result>(useCase: () => UseCase<Result>): Promise<Result> {
+    run<Result>(useCase: () => Transaction<Result>): Promise<Result> {
       return new Promise((resolve, reject) => {
         if (closing !== undefined) throw new Error('the store is closed')
         let result: { value: Result } | undefined
         waiting.push({
           run: () => {
-            result = { value: runToEnd(useCase(), statements) }
+            result = { value: runTransaction(useCase(), statements) }
           },
           settle: (failure) => {
             if (failure !== undefined) reject(failure)

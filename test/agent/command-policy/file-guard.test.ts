@@ -22,11 +22,11 @@ before(async () => {
 after(() => rm(root, { recursive: true, force: true }))
 
 const guard = () => createFileGuard({ home, userHome })
-const writable = async (path: string) => (await guard().forWrite(path)).ok
-const readable = async (path: string) => (await guard().forRead(path)).ok
+const writable = async (path: string) => (await guard().checkWrite(path)).ok
+const readable = async (path: string) => (await guard().checkRead(path)).ok
 
 test('ordinary files may be written, also in folders that do not exist yet', async () => {
-  assert.deepEqual(await guard().forWrite(join(work, 'a.txt')), { ok: true, path: join(work, 'a.txt') })
+  assert.deepEqual(await guard().checkWrite(join(work, 'a.txt')), { ok: true, path: join(work, 'a.txt') })
   assert.ok(await writable(join(work, 'new', 'deep', 'b.txt')))
   assert.ok(await writable(join(userHome, 'notes.md')))
   assert.ok(await writable(join(work, '.env.example')))
@@ -80,26 +80,26 @@ test('a link leads to what it points at, existing or not', async () => {
   assert.equal(await writable(join(work, 'twice')), false)
   assert.equal(await writable(join(work, 'settings', 'new')), false)
   assert.equal(await readable(join(work, 'token')), false)
-  assert.deepEqual(await guard().forWrite(join(userHome, 'project', 'a')), { ok: true, path: join(work, 'a') })
+  assert.deepEqual(await guard().checkWrite(join(userHome, 'project', 'a')), { ok: true, path: join(work, 'a') })
 })
 
 test('links in a circle are an error, not an endless search', async () => {
   await symlink(join(work, 'b'), join(work, 'a-loop'))
   await symlink(join(work, 'a-loop'), join(work, 'b'))
-  await assert.rejects(guard().forWrite(join(work, 'a-loop')))
+  await assert.rejects(guard().checkWrite(join(work, 'a-loop')))
 })
 
 test('a home that is reached through a link is still guarded', async () => {
   await symlink(home, join(root, 'elsewhere'))
   const linked = createFileGuard({ home: join(root, 'elsewhere'), userHome })
-  assert.equal((await linked.forRead(join(home, '.env'))).ok, false)
-  assert.equal((await linked.forWrite(join(home, 'state.db'))).ok, false)
-  assert.equal((await linked.readFilter())(join(home, 'state.db')), false)
-  assert.equal((await guard().forRead(join(root, 'elsewhere', 'auth.json'))).ok, false)
+  assert.equal((await linked.checkRead(join(home, '.env'))).ok, false)
+  assert.equal((await linked.checkWrite(join(home, 'state.db'))).ok, false)
+  assert.equal((await linked.createReadFilter())(join(home, 'state.db')), false)
+  assert.equal((await guard().checkRead(join(root, 'elsewhere', 'auth.json'))).ok, false)
 })
 
 test('secrets of the gateway and of its process are never read, other files are', async () => {
-  const mayRead = await guard().readFilter()
+  const mayRead = await guard().createReadFilter()
   for (const file of ['.env', 'gateway.token', 'auth.json', 'state.db', 'state.db-wal']) {
     assert.equal(await readable(join(home, file)), false, file)
     assert.equal(mayRead(join(home, file)), false, file)
@@ -117,17 +117,17 @@ test('with a safe root nothing outside of it is written, whatever the path looks
   await mkdir(inside)
   await symlink(work, join(inside, 'way-out'))
   const strict = createFileGuard({ home, userHome, writeSafeRoot: inside })
-  const verdict = await strict.forWrite(join(work, 'a.txt'))
+  const verdict = await strict.checkWrite(join(work, 'a.txt'))
   assert.equal(verdict.ok, false)
   assert.match(verdict.ok ? '' : verdict.reason, /HERMES_WRITE_SAFE_ROOT/)
-  assert.equal((await strict.forWrite(join(inside, '..', 'work', 'a.txt'))).ok, false)
-  assert.equal((await strict.forWrite(join(inside, 'way-out', 'a.txt'))).ok, false)
-  assert.equal((await strict.forWrite(`${inside}-other/a.txt`)).ok, false)
-  assert.equal((await strict.forWrite(join(inside, 'deep', 'a.txt'))).ok, true)
-  assert.equal((await strict.forWrite(join(inside, '.env'))).ok, false)
+  assert.equal((await strict.checkWrite(join(inside, '..', 'work', 'a.txt'))).ok, false)
+  assert.equal((await strict.checkWrite(join(inside, 'way-out', 'a.txt'))).ok, false)
+  assert.equal((await strict.checkWrite(`${inside}-other/a.txt`)).ok, false)
+  assert.equal((await strict.checkWrite(join(inside, 'deep', 'a.txt'))).ok, true)
+  assert.equal((await strict.checkWrite(join(inside, '.env'))).ok, false)
 })
 
 test('a folder is not written as a file', async () => {
-  const verdict = await guard().forWrite(work)
+  const verdict = await guard().checkWrite(work)
   assert.match(verdict.ok ? '' : verdict.reason, /is a folder/)
 })

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { tokensIn, tokensOf } from '../../../src/agent/compression/estimate.ts'
-import { groupsOf } from '../../../src/agent/compression/groups.ts'
+import { estimateMessageTokens, estimateTokens } from '../../../src/agent/compression/estimate-tokens.ts'
+import { groupMessages } from '../../../src/agent/compression/message-groups.ts'
 import {
-  clearedResult,
-  type Plan,
-  type PlanLine,
-  type PlanRules,
+  type CompressionEntry,
+  type CompressionOptions,
+  type CompressionPlan,
+  clearedResultText,
   planCompression,
 } from '../../../src/agent/compression/plan.ts'
 import type { ChatMessage } from '../../../src/message/transcript.ts'
@@ -33,36 +33,39 @@ function talk(exchanges: number): ChatMessage[] {
   return Array.from({ length: exchanges }, (_, at) => [user(`q${at} ${words(95)}`), says(`a${at} ${words(95)}`)]).flat()
 }
 
-function plan(messages: readonly (ChatMessage | PlanLine)[], more: Partial<PlanRules> = {}): Plan | undefined {
+function plan(
+  messages: readonly (ChatMessage | CompressionEntry)[],
+  more: Partial<CompressionOptions> = {},
+): CompressionPlan | undefined {
   const lines = messages.map((one) => ('message' in one ? one : { message: one }))
   return planCompression(lines, {
     contextLength: 10_000,
     threshold: 0.5,
     targetRatio: 0.2,
-    protectLast: 1,
-    protectFirst: 3,
+    protectLastMessages: 1,
+    protectFirstMessages: 3,
     turnStart: lines.length,
-    minGain: 1,
+    minTokensSaved: 1,
     ...more,
   })
 }
 
 test('a token is four characters, whatever language or model; what a provider wants back counts in the place of what was read from it', () => {
-  assert.equal(tokensOf(user('12345678')), 6)
-  assert.equal(tokensOf(calls('a')), 4 + Math.ceil('read_file{}'.length / 4))
+  assert.equal(estimateMessageTokens(user('12345678')), 6)
+  assert.equal(estimateMessageTokens(calls('a')), 4 + Math.ceil('read_file{}'.length / 4))
   const withItems: ChatMessage = {
     role: 'assistant',
     content: 'short',
     providerData: { apiMode: 'x', items: [{ type: 'y'.repeat(40), deep: [{ text: 'z'.repeat(40) }], n: 1, no: null }] },
   }
-  assert.equal(tokensOf(withItems), 24)
-  assert.equal(tokensIn([user('1234'), withItems]), 29)
+  assert.equal(estimateMessageTokens(withItems), 24)
+  assert.equal(estimateTokens([user('1234'), withItems]), 29)
 })
 
 test('an answer with calls and its results are one group, with what somebody said in between', () => {
   const messages = [user('q'), calls('a', 'b'), result('a'), user('hurry'), result('b'), user('next'), result('lost')]
   assert.deepEqual(
-    groupsOf(messages).map(({ from, to }) => [from, to]),
+    groupMessages(messages).map(({ from, to }) => [from, to]),
     [
       [0, 1],
       [1, 5],
@@ -75,18 +78,22 @@ test('an answer with calls and its results are one group, with what somebody sai
 test('the first exchange and the newest messages that fit stay, what is between them becomes the summary', () => {
   const messages = talk(20)
   const made = plan(messages)
-  assert.ok(made?.middle)
-  assert.deepEqual(made.cleared, [])
-  assert.equal(made.middle.from, 2)
-  const tail = messages.slice(made.middle.to)
-  assert.ok(tokensIn(tail) >= 900 && tokensIn(tail) <= 1_200, `a fifth of the threshold stays: ${tokensIn(tail)}`)
+  assert.ok(made?.summarizedRange)
+  assert.deepEqual(made.clearedIndexes, [])
+  assert.equal(made.summarizedRange.from, 2)
+  const tail = messages.slice(made.summarizedRange.to)
+  assert.ok(
+    estimateTokens(tail) >= 900 && estimateTokens(tail) <= 1_200,
+    `a fifth of the threshold stays: ${estimateTokens(tail)}`,
+  )
   // The head ends with the assistant: the summary speaks as the user, and the tail begins with the assistant.
-  assert.deepEqual([made.middle.role, tail[0]?.role], ['user', 'assistant'])
+  assert.deepEqual([made.summarizedRange.role, tail[0]?.role], ['user', 'assistant'])
 })
 
 test('protected messages stay although they are more than their share, but never more than half of the threshold', () => {
   const messages = talk(20)
-  const kept = (protectLast: number) => messages.length - (plan(messages, { protectLast })?.middle?.to ?? 0)
+  const kept = (protectLastMessages: number) =>
+    messages.length - (plan(messages, { protectLastMessages })?.summarizedRange?.to ?? 0)
   assert.ok(kept(16) >= 16 && kept(16) <= 17, `${kept(16)}`)
   assert.ok(kept(38) < 27, `${kept(38)}`)
 })
@@ -103,11 +110,11 @@ test('a call is never parted from its results, wherever the budget ends', () => 
       says('done'),
       ...talk(2),
     ]
-    const middle = plan(messages)?.middle
+    const middle = plan(messages)?.summarizedRange
     assert.ok(middle)
     for (const edge of [middle.from, middle.to]) {
       assert.ok(
-        groupsOf(messages).some(({ from }) => from === edge),
+        groupMessages(messages).some(({ from }) => from === edge),
         `${chars} characters: cut at ${edge}`,
       )
     }
@@ -126,19 +133,19 @@ test('old results of tools are cleared outside the tail, short ones and those in
     result('new'),
     says('done'),
   ]
-  assert.deepEqual(plan(messages)?.cleared, [2])
-  assert.ok(clearedResult.length < 200, 'what was cleared is not cleared again')
+  assert.deepEqual(plan(messages)?.clearedIndexes, [2])
+  assert.ok(clearedResultText.length < 200, 'what was cleared is not cleared again')
 })
 
 test('a turn at work is not summed up: it loses only results that lie before the tail, and never the newest', () => {
   const own = Array.from({ length: 10 }, (_, at) => [calls(`c${at}`), result(`c${at}`, words(400))]).flat()
   const alone = plan([user('a long job'), ...own], { turnStart: 0 })
-  assert.equal(alone?.middle, undefined)
-  assert.deepEqual(alone?.cleared, [2, 4, 6, 8, 10, 12, 14, 16])
+  assert.equal(alone?.summarizedRange, undefined)
+  assert.deepEqual(alone?.clearedIndexes, [2, 4, 6, 8, 10, 12, 14, 16])
   const behind = plan([...talk(10), user('a long job'), ...own], { turnStart: 20 })
-  assert.ok(behind?.middle)
-  assert.ok(behind.middle.to <= 20)
-  assert.ok(behind.cleared.length > 0 && behind.cleared.every((at) => at > 20))
+  assert.ok(behind?.summarizedRange)
+  assert.ok(behind.summarizedRange.to <= 20)
+  assert.ok(behind.clearedIndexes.length > 0 && behind.clearedIndexes.every((at) => at > 20))
   const last = plan([user('job'), calls('a'), result('a', words(9_000))], { turnStart: 0 })
   assert.equal(last, undefined, 'what the model has just asked for stays')
 })
@@ -148,9 +155,9 @@ test('users and the assistant take turns across the summary, whatever stands at 
   for (const [number, head] of heads.entries()) {
     for (const extra of [0, 1]) {
       const messages = [...head, ...talk(15), ...(extra === 1 ? [user('and now')] : [])]
-      const made = plan(messages, { protectFirst: head.length === 0 ? 1 : Math.min(3, head.length + 1) })
-      assert.ok(made?.middle)
-      const { from, to, role } = made.middle
+      const made = plan(messages, { protectFirstMessages: head.length === 0 ? 1 : Math.min(3, head.length + 1) })
+      assert.ok(made?.summarizedRange)
+      const { from, to, role } = made.summarizedRange
       const roles = [messages[from - 1]?.role, role, messages[to]?.role]
       assert.equal(roles.indexOf(role), 1, `head ${number}, ${extra}: ${roles}`)
       assert.notEqual(roles[2], role, `head ${number}, ${extra}: ${roles}`)
@@ -161,7 +168,7 @@ test('users and the assistant take turns across the summary, whatever stands at 
 
 test('where nobody but users spoke, the summary is theirs, too: providers join what they hear twice', () => {
   const messages = Array.from({ length: 20 }, (_, at) => user(`${at} ${words(100)}`))
-  assert.equal(plan(messages, { protectFirst: 1 })?.middle?.role, 'user')
+  assert.equal(plan(messages, { protectFirstMessages: 1 })?.summarizedRange?.role, 'user')
 })
 
 test('the summary of an earlier time is part of what is summed up, and the head stays the same', () => {
@@ -169,14 +176,14 @@ test('the summary of an earlier time is part of what is summed up, and the head 
   const [one, two, ...rest] = talk(20)
   assert.ok(one && two)
   const again = plan([one, two, { message: user('the record'), isSummary: true }, ...rest])
-  assert.deepEqual([again?.middle?.from, first?.middle?.from], [2, 2])
-  const early = plan([one, { message: says('the record'), isSummary: true }, ...rest], { protectFirst: 10 })
-  assert.equal(early?.middle?.from, 1, 'an earlier summary never becomes part of the head')
+  assert.deepEqual([again?.summarizedRange?.from, first?.summarizedRange?.from], [2, 2])
+  const early = plan([one, { message: says('the record'), isSummary: true }, ...rest], { protectFirstMessages: 10 })
+  assert.equal(early?.summarizedRange?.from, 1, 'an earlier summary never becomes part of the head')
 })
 
 test('a first exchange longer than all that stays at the end is summed up with the rest', () => {
   const messages = [user(words(2_000)), says('ok'), ...talk(15)]
-  assert.equal(plan(messages)?.middle?.from, 0)
+  assert.equal(plan(messages)?.summarizedRange?.from, 0)
 })
 
 test('what is short, has just been compressed or wins too little is left alone', () => {
@@ -186,11 +193,12 @@ test('what is short, has just been compressed or wins too little is left alone',
   assert.ok(one && two)
   assert.equal(plan([one, two, { message: user(words(3_000)), isSummary: true }, ...talk(4)]), undefined)
   assert.ok(plan(talk(20)))
-  assert.equal(plan(talk(20), { minGain: 3_500 }), undefined)
+  assert.equal(plan(talk(20), { minTokensSaved: 3_500 }), undefined)
 })
 
 test('the summary gets a fifth of what it replaces, within its limits', () => {
-  const tokens = (contextLength: number, exchanges: number) => plan(talk(exchanges), { contextLength })?.summaryTokens
+  const tokens = (contextLength: number, exchanges: number) =>
+    plan(talk(exchanges), { contextLength })?.maxSummaryTokens
   assert.equal(tokens(10_000, 20), 500, 'never more than 5 % of what the model reads')
   assert.equal(tokens(50_000, 60), 2_000, 'never less than 2,000 where that is more than a fifth')
   const large = tokens(1_000_000, 1_500)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { planBatch, runBounded } from '../../../src/agent/tools/parallel.ts'
+import { mapWithConcurrency, planBatch } from '../../../src/agent/tools/parallel.ts'
 
 const call = (name: string, args: unknown = {}) => ({
   name,
@@ -57,7 +57,7 @@ test('results come in the order of the calls, never more at once than allowed', 
     fc.asyncProperty(fc.array(fc.nat({ max: 3 })), fc.integer({ min: 1, max: 4 }), async (delays, limit) => {
       let running = 0
       let most = 0
-      const results = await runBounded(delays, limit, async (turns, index) => {
+      const results = await mapWithConcurrency(delays, limit, async (turns, index) => {
         running += 1
         most = Math.max(most, running)
         for (let turn = 0; turn < turns; turn++) await Promise.resolve()
@@ -78,6 +78,6 @@ test('after a failure nothing more is begun and the failure is told', async () =
     await Promise.resolve()
     return item
   }
-  await assert.rejects(runBounded([0, 1, 2, 3, 4, 5, 6, 7], 2, work), /broken/)
+  await assert.rejects(mapWithConcurrency([0, 1, 2, 3, 4, 5, 6, 7], 2, work), /broken/)
   assert.ok(begun.length < 8)
 })

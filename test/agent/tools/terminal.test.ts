@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { pause } from '../../../src/lib/wait.ts'
+import { sleep } from '../../../src/lib/timers.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
 
 let bench: Workbench
@@ -32,7 +32,7 @@ test('stopping the turn ends the command', async () => {
   const stop = new AbortController()
   const file = join(bench.cwd, 'begun')
   const running = bench.run('terminal', { command: `touch ${file}; sleep 60` }, { signal: stop.signal })
-  while (!existsSync(file)) await pause(5)
+  while (!existsSync(file)) await sleep(5)
   stop.abort()
   assert.equal((await running)['aborted'], true)
 })
@@ -75,7 +75,7 @@ test('a background command is started, read, written to and ended', async () => 
     let output = ''
     while (!output.includes(text)) {
       output += String((await bench.run('process', { action: 'poll', id }))['output'])
-      await pause(5)
+      await sleep(5)
     }
     return output
   }

@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createFileGuard } from '../../../src/agent/command-policy/file-guard.ts'
 import { createCommandPolicy } from '../../../src/agent/command-policy/policy.ts'
+import { createProcessTable } from '../../../src/agent/environments/create-process-table.ts'
 import type { Environment } from '../../../src/agent/environments/environment.ts'
-import { createLocalEnvironment } from '../../../src/agent/environments/local.ts'
-import { createProcessTable } from '../../../src/agent/environments/processes.ts'
-import type { TodoItem, ToolContext } from '../../../src/agent/tool.ts'
-import type { ToolDeps } from '../../../src/agent/tools/deps.ts'
+import { createLocalEnvironment } from '../../../src/agent/environments/local-environment.ts'
+import type { BuiltInToolDeps } from '../../../src/agent/tools/deps.ts'
 import { createToolRegistry, type ToolRegistry } from '../../../src/agent/tools/registry.ts'
+import type { TodoItem, ToolContext } from '../../../src/agent/tools/tool.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 
 export const toolsFolder = new URL('../../../src/agent/tools/', import.meta.url)
@@ -22,7 +22,7 @@ export interface Workbench extends AsyncDisposable {
   readonly cwd: string
   readonly home: string
   readonly userHome: string
-  readonly deps: ToolDeps
+  readonly deps: BuiltInToolDeps
   readonly registry: ToolRegistry
   readonly context: ToolContext
   /** Runs a tool like the loop does and reads its result. */
@@ -37,9 +37,9 @@ export async function createWorkbench(options: { searchPath?: string } = {}): Pr
   const userHome = join(root, 'me')
   const home = join(userHome, '.hermes')
   for (const folder of [cwd, home]) await mkdir(folder, { recursive: true })
-  const deps: ToolDeps = {
-    policy: createCommandPolicy({ home, userHome }),
-    guard: createFileGuard({ home, userHome }),
+  const deps: BuiltInToolDeps = {
+    commandPolicy: createCommandPolicy({ home, userHome }),
+    fileGuard: createFileGuard({ home, userHome }),
     userHome,
     searchPath: options.searchPath ?? searchPath,
     maxChildren: 3,

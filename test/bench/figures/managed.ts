@@ -184,7 +184,7 @@ async function heldRows({ progress }: BenchOptions): Promise<Row[]> {
   const busy = await steady(200_000, 64, 'at once')
   const turning = await steady(10_000, 64, 'turn')
   progress('10,000 calls in 1,000 scopes')
-  const soak = await soakCalls({ scopes: 1_000, callsEach: 10, rounds: 5 })
+  const soak = await soakCalls({ scopes: 1_000, callsPerScope: 10, rounds: 5 })
   const held = (mb: number) => `${mb.toFixed(1)} MB after 100,000`
   return [
     {
@@ -212,7 +212,7 @@ async function heldRows({ progress }: BenchOptions): Promise<Row[]> {
     },
     {
       name: 'scopes that stay, calls and events that are wrong: 10,000 calls at once in 1,000 scopes',
-      measured: soak.scopesKept + soak.wrong + soak.astray + soak.dropped,
+      measured: soak.leakedScopes + soak.failedCalls + soak.mismatchedEvents + soak.dropped,
       unit: 'events',
       bar: 0,
       note: `five times; the heap grew by ${soak.heapGrowthMb.toFixed(1)} MB`,

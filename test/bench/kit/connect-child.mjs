@@ -4,13 +4,13 @@
  */
 import { flushCompileCache, registerHooks } from 'node:module'
 import { z } from 'zod'
-import { packedPackages } from '../../../src/packages/bundled.mjs'
+import { bundledPackageUrls } from '../../../src/packages/bundled-packages.mjs'
 import { createResolver } from '../../../src/packages/resolver.mjs'
 import { createRecordingContext } from '../../kit/recording-context.ts'
 import { answer } from './asking.ts'
 
 const source = new URL('../../../src/', import.meta.url)
-registerHooks({ resolve: createResolver({ source, packed: packedPackages() }) })
+registerHooks({ resolve: createResolver({ source, packed: bundledPackageUrls() }) })
 await import(new URL('sdk.ts', source).href)
 
 const { name, options } = z

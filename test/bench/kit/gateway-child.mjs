@@ -9,7 +9,7 @@ import { relative } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
-import { packedPackages } from '../../../src/packages/bundled.mjs'
+import { bundledPackageUrls } from '../../../src/packages/bundled-packages.mjs'
 import { createResolver } from '../../../src/packages/resolver.mjs'
 import { answer } from './asking.ts'
 
@@ -18,7 +18,7 @@ const { home, instantModel, shipped } = z
   .parse(JSON.parse(process.argv[2] ?? '{}'))
 
 registerHooks({
-  resolve: createResolver({ source: new URL('../../../src/', import.meta.url), packed: packedPackages() }),
+  resolve: createResolver({ source: new URL('../../../src/', import.meta.url), packed: bundledPackageUrls() }),
 })
 if (instantModel) {
   const instant = new URL('./instant-openai.ts', import.meta.url).href
@@ -36,12 +36,12 @@ const gateway = await startGateway({
   home: createHomeLayout(home),
   version: 'bench',
   environment: { PATH: process.env['PATH'] ?? '', HOME: home },
-  platformFolders: [fileURLToPath(new URL(shipped ? '../../../platforms/' : '../platforms/', import.meta.url))],
-  program: ['true'],
+  platformDirectories: [fileURLToPath(new URL(shipped ? '../../../platforms/' : '../platforms/', import.meta.url))],
+  commandLine: ['true'],
   // Lines go to the file of the log alone, which is what a service manager would cost too.
   log: { pretty: false },
 })
-await gateway.settled()
+await gateway.initialConnectsDone()
 // It ends by a kill, so nobody else would write it.
 flushCompileCache()
 

@@ -7,12 +7,12 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { createHost } from '../../../src/hosts/host.ts'
 import { silentLog } from '../../../src/lib/log.ts'
-import { pause } from '../../../src/lib/wait.ts'
+import { sleep } from '../../../src/lib/timers.ts'
 import { createMiddleware } from '../../../src/middleware/middleware.ts'
 import { createPluginContext, type PluginServices } from '../../../src/plugins/context.ts'
-import { createPluginHooks } from '../../../src/plugins/hooks/hooks.ts'
+import { createPluginHooks } from '../../../src/plugins/hooks/plugin-hooks.ts'
 import { parsePluginManifest } from '../../../src/plugins/manifest.ts'
-import { createPythonPlugins } from '../../../src/plugins/python/python.ts'
+import { createPythonPlugins } from '../../../src/plugins/python/python-plugins.ts'
 import { createRegistrations } from '../../../src/plugins/registrations.ts'
 
 export interface PythonPluginInBench {
@@ -38,30 +38,30 @@ export async function pythonPlugin(command: string): Promise<PythonPluginInBench
   const entryFile = join(folder, 'snake', '__init__.py')
   mkdirSync(join(folder, 'snake'))
   writeFileSync(entryFile, text)
-  const checked = parsePluginManifest('name: snake\n', 'plugin.yaml', { folder: 'snake' })
-  if (!checked.ok) throw new Error(checked.problems.join())
+  const checked = parsePluginManifest('name: snake\n', 'plugin.yaml', { directoryName: 'snake' })
+  if (!checked.ok) throw new Error(checked.issues.join())
   const log = silentLog
   const middleware = createMiddleware({ log })
   const hooks = createPluginHooks({
     log,
     now: Date.now,
-    pause,
+    sleep,
     timeoutMs: () => 30_000,
     toolErrors: () => 'open',
   })
   const python = createPythonPlugins({
     createHost,
     home: folder,
-    surroundingsOf: () => ({ env: { PATH: process.env['PATH'] ?? '' }, command }),
+    launchOptionsOf: () => ({ env: { PATH: process.env['PATH'] ?? '' }, command }),
     hookTimeoutMs: () => 30_000,
     clock: Date.now,
     random: Math.random,
-    pause,
+    sleep,
   })
   const plugin = {
     id: 'snake',
     origin: 'home',
-    folder: join(folder, 'snake'),
+    directory: join(folder, 'snake'),
     manifestFile: join(folder, 'snake', 'plugin.yaml'),
     entryFile,
     language: 'python',
@@ -77,7 +77,7 @@ export async function pythonPlugin(command: string): Promise<PythonPluginInBench
     log,
   })
   const running = await python.load(plugin, context)
-  const at = { route: 'web_dm', order: 'web:dm:1' }
+  const at = { route: 'web_dm', queueKey: 'web:dm:1' }
   const keys = {
     tool_name: 'terminal',
     args: { command: 'ls' },
@@ -98,7 +98,7 @@ export async function pythonPlugin(command: string): Promise<PythonPluginInBench
         handler: async () => ({ output: 'file' }),
       }),
     async stop() {
-      await registrations.undo()
+      await registrations.dispose()
       await running.stop()
       rmSync(folder, { recursive: true, force: true })
     },
@@ -118,6 +118,6 @@ const nothing: Omit<PluginServices, 'middleware' | 'hooks'> = {
   daemons: { register: unused, stopped: async () => undefined },
   state: () => ({ get: unused, set: unused, delete: unused, keys: unused }),
   complete: unused,
-  inject: unused,
-  runTool: unused,
+  injectMessage: unused,
+  dispatchTool: unused,
 }

@@ -9,8 +9,8 @@ import {
   type MessageEvent,
   type OutboundMessage,
   type PlatformAdapter,
-  pause,
   type SendResult,
+  sleep,
 } from '#sdk'
 
 interface Update {
@@ -46,7 +46,7 @@ export default definePlatform({
         } catch (error) {
           if (over.signal.aborted) return
           log.warn({ error }, 'poll failed')
-          await pause(50, over.signal)
+          await sleep(50, over.signal)
         }
       }
     }

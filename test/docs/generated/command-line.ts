@@ -23,7 +23,7 @@ export interface DocumentedCommand {
 
 /** The program itself, then its commands in their order. */
 export function allCommands(): readonly DocumentedCommand[] {
-  return describe(buildProgram({ ...createContext('0.0.0'), docs: 'docs' }), [])
+  return describe(buildProgram({ ...createContext('0.0.0'), docsDirectory: 'docs' }), [])
 }
 
 function describe(command: Command, before: readonly string[]): DocumentedCommand[] {

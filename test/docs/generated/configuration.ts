@@ -2,9 +2,9 @@
  * The configuration: its reference page, its JSON Schema for editors, and the variables that set its values.
  */
 import { join } from 'node:path'
+import { gatewayShapes, gatewayVariables } from '../../../src/app/config.ts'
+import { describeConfig, renderConfigReference } from '../../../src/config/config-reference.ts'
 import { configJsonSchema } from '../../../src/config/json-schema.ts'
-import { describeConfig, renderConfigReference } from '../../../src/config/reference.ts'
-import { gatewayShapes, gatewayVariables } from '../../../src/gateway/config.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { discoverPlatforms } from '../../../src/platforms/registry.ts'
 import { root } from '../repository.ts'

@@ -1,7 +1,7 @@
 /**
  * The table of errors, from the catalogue.
  */
-import { statusOf } from '../../../src/http/answer.ts'
+import { statusOf } from '../../../src/http/json-response.ts'
 import { type CatalogueEntry, type ErrorCode, errorCatalogue } from '../../../src/lib/error-catalogue.ts'
 import { table } from './table.ts'
 

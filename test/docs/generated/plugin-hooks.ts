@@ -2,7 +2,7 @@
  * The hooks of plugins, from the map that types them: when each fires, what its callbacks get, what of their answers counts.
  */
 import type { HookName } from '../../../src/plugins/hook-map.ts'
-import { type HookKind, hookKinds } from '../../../src/plugins/hooks/kinds.ts'
+import { type HookKind, hookKinds } from '../../../src/plugins/hooks/hook-kinds.ts'
 import { table } from './table.ts'
 import { typeIn } from './types.ts'
 

@@ -7,11 +7,11 @@ import { table } from './table.ts'
 export function slashCommands(): string {
   const rows = createCommandRegistry()
     .list()
-    .map(({ name, aliases, argsHint, description, lane }) => [
+    .map(({ name, aliases, argsHint, description, queue }) => [
       `\`/${name}${argsHint === '' ? '' : ` ${argsHint}`}\``,
       aliases.map((alias) => `\`/${alias}\``).join(', '),
       description,
-      lane === 'control' ? 'at once, also while a turn runs' : 'after the turn that runs',
+      queue === 'control' ? 'at once, also while a turn runs' : 'after the turn that runs',
     ])
   return table(['Command', 'Also', 'What it does', 'When it acts'], rows)
 }

@@ -24,8 +24,8 @@ const verdicts = { allow: 'runs', 'needs-approval': 'needs approval', forbidden:
 export function commandVerdicts(): string {
   const policy = createCommandPolicy({ home: '/home/ada/.hermes', userHome: '/home/ada' })
   const rows = commands.map((command) => {
-    const verdict = policy.judge(command, { cwd: '/home/ada/garden' })
-    return [`\`${command}\``, verdicts[verdict.verdict], verdict.verdict === 'allow' ? '' : `it ${verdict.reason}`]
+    const verdict = policy.evaluate(command, { cwd: '/home/ada/garden' })
+    return [`\`${command}\``, verdicts[verdict.decision], verdict.decision === 'allow' ? '' : `it ${verdict.reason}`]
   })
   return table(['Command', 'Verdict', 'Why'], rows)
 }

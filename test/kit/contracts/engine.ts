@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Engine, LaneWorker } from '../../../src/engine/engine.ts'
+import type { Engine, QueueWorker } from '../../../src/engine/engine.ts'
 import { brand } from '../../../src/lib/brand.ts'
 import type { SessionKey } from '../../../src/message/ids.ts'
 
@@ -20,7 +20,7 @@ const c = brand<SessionKey>('c')
 export function heldWorker() {
   const calls: { name: string; signal: AbortSignal; end(): void; fail(error: Error): void }[] = []
   const waiters: { count: number; resolve(): void }[] = []
-  const worker: LaneWorker = (key, lane, signal) => {
+  const worker: QueueWorker = (key, lane, signal) => {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     calls.push({ name: `${key} ${lane}`, signal, end: resolve, fail: reject })
     for (const waiter of waiters) if (calls.length >= waiter.count) waiter.resolve()
@@ -44,7 +44,7 @@ async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await nextTurn()
 }
 
-async function isPending(work: Promise<unknown>): Promise<boolean> {
+async function pendingStateOf(work: Promise<unknown>): Promise<boolean> {
   let pending = true
   const done = () => {
     pending = false
@@ -67,7 +67,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
     const held = heldWorker()
     engine.wake(a, 'turn')
     engine.wake(b, 'control')
-    assert.equal(await isPending(engine.idle()), true)
+    assert.equal(await pendingStateOf(engine.idle()), true)
     assert.deepEqual(held.names(), [])
     engine.start(held.worker)
     for (const number of [1, 2]) (await held.call(number)).end()
@@ -213,7 +213,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
     engine.wake(a, 'turn')
     engine.wake(b, 'turn')
     engine.wake(b, 'control')
-    assert.equal(await isPending(stopped), true)
+    assert.equal(await pendingStateOf(stopped), true)
     assert.equal(running.signal.aborted, false)
     running.end()
     await stopped
@@ -232,7 +232,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
     )
     const stopped = engine.stop(0)
     await aborted
-    assert.equal(await isPending(stopped), true)
+    assert.equal(await pendingStateOf(stopped), true)
     for (const { fail } of calls) fail(new Error('aborted'))
     await stopped
     await settled()
@@ -260,7 +260,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
     engine.start(held.worker)
     const running = await held.call(1)
     const both = [engine.stop(60_000), engine.stop(60_000)]
-    assert.equal(await isPending(Promise.race(both)), true)
+    assert.equal(await pendingStateOf(Promise.race(both)), true)
     running.end()
     await Promise.all(both)
     await engine.stop(60_000)

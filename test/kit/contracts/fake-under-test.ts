@@ -3,10 +3,10 @@
  * is checked here at least.
  */
 import type { PlatformAdapter, PlatformContext } from '../../../src/platforms/adapter.ts'
-import { type FakePlatform, startFakePlatform, type Writing } from '../fake-platform.ts'
+import { type FakePlatform, startFakePlatform, type UserMessage } from '../fake-platform.ts'
 import { createAdapter } from '../fake-platform-adapter.ts'
 import { createRecordingContext } from '../recording-context.ts'
-import type { Conversation, PlatformUnderTest } from './platform-under-test.ts'
+import type { PlatformUnderTest, TestConversation } from './platform-under-test.ts'
 
 export interface FakeUnderTest extends Required<PlatformUnderTest> {
   readonly platform: FakePlatform
@@ -23,8 +23,8 @@ export async function fakeWith(create: (context: PlatformContext) => PlatformAda
   const adapter = create(gateway.context)
   const lives = [adapter]
   const taken = (deed: Promise<void>) => deed.then(() => true)
-  const conversation = (thread?: string): Conversation => {
-    const place: Writing = thread === undefined ? {} : { thread }
+  const conversation = (thread?: string): TestConversation => {
+    const place: UserMessage = thread === undefined ? {} : { thread }
     return {
       target: {
         platform: 'fake',
@@ -45,15 +45,15 @@ export async function fakeWith(create: (context: PlatformContext) => PlatformAda
     adapter,
     gateway,
     secrets: [platform.token],
-    lookOn: async () => undefined,
-    again() {
+    openChat: async () => undefined,
+    createAnother() {
       const next = create(gateway.context)
       lives.push(next)
       return next
     },
     sentCalls: () =>
       ['POST /messages', 'PUT /messages', 'POST /typing'].reduce((sum, of) => sum + platform.calls(of), 0),
-    stranger: (text, id) => taken(platform.say(text, { id, user: 'somebody else' })),
+    sayAsStranger: (text, id) => taken(platform.say(text, { id, user: 'somebody else' })),
     edit: (id, text) => taken(platform.edit(id, text)),
     remove: (id) => taken(platform.remove(id)),
     react: (id, emoji) => taken(platform.react(id, emoji)),
@@ -72,19 +72,19 @@ export async function fakeWith(create: (context: PlatformContext) => PlatformAda
       const { file } = await platform.until((message) => message.file?.fileName === fileName)
       return file?.content ?? ''
     },
-    async told(text) {
+    async noticeSeen(text) {
       await platform.until((message) => text.test(message.text))
     },
-    breakDown: platform.disconnect,
+    makeUnreachable: platform.disconnect,
     interrupt: platform.disconnect,
     restore: platform.reconnect,
     sayAsSelf: (text) => platform.echo(text),
     rateLimit: (ms) => platform.failNext('rate-limited', { retryAfterMs: ms }),
     refuseToken: () => platform.refuseToken(true),
     loseChat: () => platform.loseChat('chat'),
-    loseAnswer: platform.loseAnswer,
-    deleteOurs: platform.removeShown,
-    notModified: platform.answerNotModified,
+    dropResponse: platform.dropResponse,
+    deleteOwnMessage: platform.removeShown,
+    answerNotModified: platform.answerNotModified,
     async close() {
       // Twice: the defect of an adapter may be that once is not enough.
       for (const life of [...lives, ...lives]) await life.disconnect().catch(() => undefined)

@@ -7,7 +7,7 @@ import type { PlatformAdapter } from '../../../src/platforms/adapter.ts'
 import type { RecordingContext } from '../recording-context.ts'
 
 /** A place where a person talks with the agent. */
-export interface Conversation {
+export interface TestConversation {
   readonly target: Target
   /**
    * The person writes. Resolves true when the platform was told "got it", false when it was told that something is wrong.
@@ -19,18 +19,18 @@ export interface Conversation {
 }
 
 /** One adapter that has not connected yet, and its platform. */
-export interface PlatformUnderTest extends Conversation, People, Trouble {
+export interface PlatformUnderTest extends TestConversation, UserActions, FaultInjection {
   readonly adapter: PlatformAdapter
   readonly gateway: RecordingContext
   /** Somebody opens the chat, where it shows nothing before; called after `connect`. */
-  lookOn?(): Promise<void>
+  openChat?(): Promise<void>
   /** Takes everything down; the adapter may still be connected. */
   close(): Promise<void>
 
   /** One more adapter for the same account, as in the next life of the daemon; not connected. Without it: no second life. */
-  again?(): PlatformAdapter
+  createAnother?(): PlatformAdapter
   /** A thread (topic, forum post) of the same platform. Without it: no threads. */
-  readonly thread?: Conversation
+  readonly thread?: TestConversation
   /** Tokens and passwords of the options: they must never be shown. Without it: nothing is looked for. */
   readonly secrets?: readonly string[]
   /** How many calls that would show something to people have reached the platform. Without it: silence is not counted. */
@@ -38,7 +38,7 @@ export interface PlatformUnderTest extends Conversation, People, Trouble {
 }
 
 /** A file that a person sends. */
-export interface SaidFile {
+export interface UserFile {
   readonly kind: 'photo' | 'voice' | 'document'
   readonly fileName: string
   readonly mimeType: string
@@ -46,9 +46,9 @@ export interface SaidFile {
 }
 
 /** What people do and see beside plain messages. */
-export interface People {
+export interface UserActions {
   /** Somebody else writes in the same chat; resolves as `say`. */
-  stranger?(text: string, id: string): Promise<boolean>
+  sayAsStranger?(text: string, id: string): Promise<boolean>
   /** The writer changes the message that was said under this id; resolves as `say`. */
   edit?(id: string, text: string): Promise<boolean>
   /** The writer takes that message back; resolves as `say`. */
@@ -56,7 +56,7 @@ export interface People {
   /** The writer puts this emoji on that message; resolves as `say`. */
   react?(id: string, emoji: string): Promise<boolean>
   /** The writer sends a file; resolves as `say`. */
-  attach?(file: SaidFile, id: string): Promise<boolean>
+  attach?(file: UserFile, id: string): Promise<boolean>
   /** The writer of `say` presses a button of a message of ours. Resolves with what the person is told, '' for nothing. */
   press?(buttonId: string, messageId: string): Promise<string>
   /** The labels of the buttons that people see on a message of ours. */
@@ -67,13 +67,13 @@ export interface People {
    */
   fileSeen?(fileName: string): Promise<Uint8Array | string>
   /** Resolves when the people see a message of ours that holds such a text. Without it nobody looks for explanations. */
-  told?(text: RegExp): Promise<void>
+  noticeSeen?(text: RegExp): Promise<void>
 }
 
 /** What goes wrong on the platform's side. What was said to go wrong stays so until it happened, unless it says otherwise. */
-export interface Trouble {
+export interface FaultInjection {
   /** Makes the platform unreachable, where there is one. */
-  breakDown?(): void
+  makeUnreachable?(): void
   /**
    * Cuts the connection and refuses new ones until `restore`; people go on writing meanwhile. Without it the platform is
    * one that calls us, and has no connection to lose.
@@ -89,9 +89,9 @@ export interface Trouble {
   /** From now on the chat is gone: left, blocked, deleted. */
   loseChat?(): void
   /** The next send is shown to the people, and its answer is lost. */
-  loseAnswer?(): void
+  dropResponse?(): void
   /** Somebody removes a message of ours. */
-  deleteOurs?(messageId: string): void | Promise<void>
+  deleteOwnMessage?(messageId: string): void | Promise<void>
   /** The next edit is answered: it reads like this already. */
-  notModified?(): void
+  answerNotModified?(): void
 }

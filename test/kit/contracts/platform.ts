@@ -2,28 +2,28 @@
  * What every platform adapter promises, run against the real adapter and whatever stands in for its vendor.
  */
 import { describe, it } from 'node:test'
-import { besidePromises } from './platform/beside.ts'
-import { incomingPromises } from './platform/incoming.ts'
-import { lifePromises } from './platform/life.ts'
-import { outgoingPromises } from './platform/outgoing.ts'
-import { troublePromises } from './platform/trouble.ts'
-import { lookAt, type PlatformPromise } from './platform-promise.ts'
+import { failureRequirements } from './platform/failures.ts'
+import { inboundRequirements } from './platform/inbound.ts'
+import { interactionRequirements } from './platform/interactions.ts'
+import { lifecycleRequirements } from './platform/lifecycle.ts'
+import { outboundRequirements } from './platform/outbound.ts'
+import { checkRequirement, type PlatformRequirement } from './platform-requirement.ts'
 import type { PlatformUnderTest } from './platform-under-test.ts'
 
-export type { PlatformPromise } from './platform-promise.ts'
-export type { PlatformUnderTest, SaidFile } from './platform-under-test.ts'
+export type { PlatformRequirement } from './platform-requirement.ts'
+export type { PlatformUnderTest, UserFile } from './platform-under-test.ts'
 
-export const platformPromises: readonly PlatformPromise[] = [
-  ...lifePromises,
-  ...incomingPromises,
-  ...besidePromises,
-  ...outgoingPromises,
-  ...troublePromises,
+export const platformRequirements: readonly PlatformRequirement[] = [
+  ...lifecycleRequirements,
+  ...inboundRequirements,
+  ...interactionRequirements,
+  ...outboundRequirements,
+  ...failureRequirements,
 ]
 
 export interface PlatformContractOptions {
   /** How long one promise may take. 10 s. */
-  readonly patienceMs?: number
+  readonly timeoutMs?: number
 }
 
 /**
@@ -33,14 +33,14 @@ export interface PlatformContractOptions {
 export function platformContract(
   name: string,
   build: () => Promise<PlatformUnderTest>,
-  { patienceMs = 10_000 }: PlatformContractOptions = {},
+  { timeoutMs: patienceMs = 10_000 }: PlatformContractOptions = {},
 ): void {
   describe(`the promises of a platform: ${name}`, () => {
-    for (const promised of platformPromises) {
-      it(promised.name, async (t) => {
-        const verdict = await lookAt(promised, build, patienceMs)
-        if (verdict.state === 'skipped') return t.skip(`without ${verdict.missing.join(', ')}`)
-        if (verdict.state === 'broken') throw verdict.error
+    for (const requirement of platformRequirements) {
+      it(requirement.name, async (t) => {
+        const result = await checkRequirement(requirement, build, patienceMs)
+        if (result.state === 'skipped') return t.skip(`without ${result.missing.join(', ')}`)
+        if (result.state === 'broken') throw result.error
       })
     }
   })

@@ -3,10 +3,17 @@
  */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { ModelRequest } from '../../../src/agent/provider.ts'
-import { CONTRACT_KEY, contractInput, isProblem, lastRequest, type ProviderBench, runCall } from './provider-run.ts'
+import type { ModelRequest } from '../../../src/agent/models/provider.ts'
+import {
+  CONTRACT_KEY,
+  contractInput,
+  lastRequest,
+  matchesProviderError,
+  type ProviderTest,
+  runCall,
+} from './provider-run.ts'
 
-export function connectionPromises({ build, server: serverOf }: ProviderBench): void {
+export function connectionRequirements({ build, server: serverOf }: ProviderTest): void {
   it('closes the connection when the turn is stopped while the model is silent', async () => {
     serverOf().enqueue({ text: 'one two', hang: 'stream', hangAfter: 4 })
     const stop = new AbortController()
@@ -63,7 +70,10 @@ export function connectionPromises({ build, server: serverOf }: ProviderBench): 
     })) {
       // Middleware in another language can put anything here, whatever the type says.
       const wrong: ModelRequest = JSON.parse(JSON.stringify({ ...request, [key]: value }))
-      await assert.rejects(runCall(provider, wrong), isProblem('invalid-request', undefined, new RegExp(key)))
+      await assert.rejects(
+        runCall(provider, wrong),
+        matchesProviderError('invalid-request', undefined, new RegExp(key)),
+      )
     }
   })
 

@@ -3,21 +3,21 @@
  */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { ModelError, type ModelProblem } from '../../../src/agent/provider.ts'
-import type { ModelReply } from '../servers/script.ts'
+import { ModelError, type ModelErrorKind } from '../../../src/agent/models/provider.ts'
+import type { ModelReply } from '../servers/model-script.ts'
 import {
   CONTRACT_KEY,
   callOnce,
   contractInput,
-  isProblem,
   lastRequest,
-  type ProviderBench,
+  matchesProviderError,
+  type ProviderTest,
   runCall,
 } from './provider-run.ts'
 
-export function failurePromises({ build, server: serverOf }: ProviderBench): void {
+export function failureRequirements({ build, server: serverOf }: ProviderTest): void {
   it('sorts errors by what can be done about them, and tries nothing again by itself', async () => {
-    const cases: readonly (readonly [number, ModelProblem])[] = [
+    const cases: readonly (readonly [number, ModelErrorKind])[] = [
       [400, 'invalid-request'],
       [401, 'auth'],
       [402, 'billing'],
@@ -35,7 +35,7 @@ export function failurePromises({ build, server: serverOf }: ProviderBench): voi
     for (const [status, problem] of cases) {
       serverOf().enqueue({ error: { status } })
       const before = serverOf().requestCount
-      await assert.rejects(callOnce(build()), isProblem(problem, status))
+      await assert.rejects(callOnce(build()), matchesProviderError(problem, status))
       assert.equal(serverOf().requestCount, before + 1)
     }
   })
@@ -58,16 +58,16 @@ export function failurePromises({ build, server: serverOf }: ProviderBench): voi
       { error: { status: 400, body: { error: { message: 'Your credit balance is too low to access the API' } } } },
     )
     for (const problem of ['context', 'context', 'billing', 'billing'] as const) {
-      await assert.rejects(callOnce(build()), isProblem(problem))
+      await assert.rejects(callOnce(build()), matchesProviderError(problem))
     }
   })
 
   it('reports an error inside the stream', async () => {
     serverOf().enqueue({ text: 'one', streamError: { type: 'overloaded_error', message: 'Overloaded' } })
-    await assert.rejects(callOnce(build()), isProblem('overloaded', undefined, /Overloaded/))
+    await assert.rejects(callOnce(build()), matchesProviderError('overloaded', undefined, /Overloaded/))
   })
 
-  const failures: readonly (readonly [string, ModelReply, ModelProblem])[] = [
+  const failures: readonly (readonly [string, ModelReply, ModelErrorKind])[] = [
     ['a connection that breaks in the middle', { text: 'one two three', cutAfter: 4 }, 'network'],
     ['a stream that ends before its finish', { text: 'one two three', endAfter: 4 }, 'network'],
     ['a stream without anything in it', { raw: { body: '' } }, 'network'],
@@ -101,7 +101,7 @@ export function failurePromises({ build, server: serverOf }: ProviderBench): voi
   for (const [what, reply, problem] of failures) {
     it(`reports ${what}`, async () => {
       serverOf().enqueue(reply)
-      await assert.rejects(callOnce(build()), isProblem(problem))
+      await assert.rejects(callOnce(build()), matchesProviderError(problem))
     })
   }
 
@@ -109,7 +109,7 @@ export function failurePromises({ build, server: serverOf }: ProviderBench): voi
     it(`gives up a vendor that is silent (${hang})`, async () => {
       serverOf().enqueue({ text: 'one two', hang, hangAfter: 4 })
       const before = serverOf().requestCount
-      await assert.rejects(callOnce(build({ idleTimeoutMs: 40 })), isProblem('timeout'))
+      await assert.rejects(callOnce(build({ idleTimeoutMs: 40 })), matchesProviderError('timeout'))
       // On a busy machine the time can be up before the request has reached the server.
       if (serverOf().requestCount > before) assert.equal(await lastRequest(serverOf()).closed, true)
     })
@@ -120,19 +120,19 @@ export function failurePromises({ build, server: serverOf }: ProviderBench): voi
     const provider = build()
     await assert.rejects(
       runCall(provider, { ...provider.buildRequest(contractInput), timeout: 0.04 }),
-      isProblem('timeout'),
+      matchesProviderError('timeout'),
     )
   })
 
   it('ends an answer that never ends', async () => {
     serverOf().enqueue({ text: 'again and again', endAfter: 4, endless: true })
-    await assert.rejects(callOnce(build({ maxChars: 2000 })), isProblem('bad-response'))
+    await assert.rejects(callOnce(build({ maxChars: 2000 })), matchesProviderError('bad-response'))
     assert.equal(await lastRequest(serverOf()).closed, true)
   })
 
   it('ends a line that never ends', async () => {
     serverOf().enqueue({ raw: { body: `data: {"text": "${'x'.repeat(5000)}` } })
-    await assert.rejects(callOnce(build({ maxChars: 2000 })), isProblem('bad-response'))
+    await assert.rejects(callOnce(build({ maxChars: 2000 })), matchesProviderError('bad-response'))
   })
 
   it('never repeats the key in an error', async () => {

@@ -3,16 +3,16 @@
  */
 import assert from 'node:assert/strict'
 import {
-  type Delta,
   type JsonObject,
-  type ModelAnswer,
   ModelError,
-  type ModelProblem,
+  type ModelErrorKind,
+  type ModelOutput,
   type ModelRequest,
   type Provider,
   type RequestInput,
-} from '../../../src/agent/provider.ts'
-import type { RecordedRequest } from '../servers/script.ts'
+  type TextDelta,
+} from '../../../src/agent/models/provider.ts'
+import type { RecordedRequest } from '../servers/model-script.ts'
 import type { ModelServer } from '../servers/sse.ts'
 
 export interface ProviderLimits {
@@ -21,7 +21,7 @@ export interface ProviderLimits {
 }
 
 /** What a group of promises about a connection works with. */
-export interface ProviderBench {
+export interface ProviderTest {
   build(limits?: ProviderLimits): Provider
   server(): ModelServer
 }
@@ -36,11 +36,11 @@ export const contractInput: RequestInput = {
   tools: [{ name: 'terminal', description: 'Runs a command.', parameters: { type: 'object', properties: {} } }],
 }
 
-export interface Run {
+export interface ProviderRun {
   readonly chunks: readonly JsonObject[]
-  readonly deltas: readonly Delta[]
+  readonly deltas: readonly TextDelta[]
   readonly response: JsonObject
-  readonly answer: ModelAnswer
+  readonly answer: ModelOutput
 }
 
 /** Plays a whole call. `onChunk` is waited for after each chunk. */
@@ -49,7 +49,7 @@ export async function runCall(
   request: ModelRequest,
   signal: AbortSignal = new AbortController().signal,
   onChunk?: (chunk: JsonObject) => unknown,
-): Promise<Run> {
+): Promise<ProviderRun> {
   const stream = provider.stream(request, signal)
   const chunks: JsonObject[] = []
   for (;;) {
@@ -59,7 +59,7 @@ export async function runCall(
         chunks,
         deltas: deltasOf(provider, chunks),
         response: step.value,
-        answer: provider.readAnswer(step.value),
+        answer: provider.parseResponse(step.value),
       }
     chunks.push(step.value)
     await onChunk?.(step.value)
@@ -68,16 +68,16 @@ export async function runCall(
 
 /** The final JSON of chunks that plugins have changed, as the provider aggregates it. */
 export function collected(provider: Provider, chunks: readonly JsonObject[]): JsonObject {
-  const collector = provider.collector()
+  const collector = provider.createCollector()
   for (const chunk of chunks) collector.add(chunk)
   return collector.finish()
 }
 
-function deltasOf(provider: Provider, chunks: readonly JsonObject[]): Delta[] {
-  return chunks.map((chunk) => provider.readDelta(chunk)).filter((delta) => delta !== null)
+function deltasOf(provider: Provider, chunks: readonly JsonObject[]): TextDelta[] {
+  return chunks.map((chunk) => provider.parseDelta(chunk)).filter((delta) => delta !== null)
 }
 
-export function textOf(deltas: readonly Delta[], kind: Delta['kind'] = 'text'): string {
+export function textOf(deltas: readonly TextDelta[], kind: TextDelta['kind'] = 'text'): string {
   return deltas
     .filter((delta) => delta.kind === kind)
     .map((delta) => delta.text)
@@ -85,7 +85,7 @@ export function textOf(deltas: readonly Delta[], kind: Delta['kind'] = 'text'): 
 }
 
 /** Plays a whole call of the contract's own conversation. */
-export function callOnce(provider: Provider, signal?: AbortSignal): Promise<Run> {
+export function callOnce(provider: Provider, signal?: AbortSignal): Promise<ProviderRun> {
   return runCall(provider, provider.buildRequest(contractInput), signal)
 }
 
@@ -96,10 +96,14 @@ export function lastRequest(server: ModelServer): RecordedRequest {
 }
 
 /** For `assert.rejects`: a `ModelError` with this problem, status and text. */
-export function isProblem(problem: ModelProblem, status?: number, text: RegExp = /./): (error: unknown) => true {
+export function matchesProviderError(
+  problem: ModelErrorKind,
+  status?: number,
+  text: RegExp = /./,
+): (error: unknown) => true {
   return (error) => {
     assert.ok(error instanceof ModelError, `a ModelError, not ${String(error)}`)
-    assert.equal(error.problem, problem, error.message)
+    assert.equal(error.kind, problem, error.message)
     if (status !== undefined) assert.equal(error.status, status)
     assert.match(error.message, text)
     return true

@@ -3,17 +3,17 @@
  */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
-import type { Provider, RequestInput } from '../../../src/agent/provider.ts'
+import type { Provider, RequestInput } from '../../../src/agent/models/provider.ts'
 import type { ModelServer } from '../servers/sse.ts'
-import { connectionPromises } from './provider-connection.ts'
-import { failurePromises } from './provider-failures.ts'
+import { connectionRequirements } from './provider-connection.ts'
+import { failureRequirements } from './provider-failures.ts'
 import {
   callOnce,
   collected,
   contractInput,
-  isProblem,
-  type ProviderBench,
+  matchesProviderError,
   type ProviderLimits,
+  type ProviderTest,
   runCall,
   textOf,
 } from './provider-run.ts'
@@ -36,23 +36,23 @@ export function providerContract(name: string, setup: ProviderSetup): void {
     afterEach(async () => {
       await server?.stop()
     })
-    generalPromises(() => setup.build(server))
+    generalRequirements(() => setup.build(server))
     if (setup.reasoningMark !== undefined) {
-      const bench: ProviderBench = {
+      const bench: ProviderTest = {
         build: (limits) => setup.build(server, limits),
         server: () => {
           assert.ok(server !== null, 'this provider needs a server')
           return server
         },
       }
-      answerPromises(bench, setup.reasoningMark)
-      connectionPromises(bench)
-      failurePromises(bench)
+      responseRequirements(bench, setup.reasoningMark)
+      connectionRequirements(bench)
+      failureRequirements(bench)
     }
   })
 }
 
-function generalPromises(build: () => Provider): void {
+function generalRequirements(build: () => Provider): void {
   it('shows the text in order and returns it whole', async () => {
     const provider = build()
     const run = await runCall(provider, provider.buildRequest(contractInput))
@@ -99,25 +99,28 @@ function generalPromises(build: () => Provider): void {
       { content: 'text' },
       { choices: [{ message: 1 }] },
     ]) {
-      assert.throws(() => build().readAnswer(response), isProblem('bad-response'))
+      assert.throws(() => build().parseResponse(response), matchesProviderError('bad-response'))
     }
   })
 
   it('says that a plugin was at work when chunks that were changed are no answer any more', () => {
-    assert.throws(() => collected(build(), []), isProblem('bad-response', undefined, /^A plugin changed/))
+    assert.throws(() => collected(build(), []), matchesProviderError('bad-response', undefined, /^A plugin changed/))
     const numbers: Iterable<never> = JSON.parse('[1]')
-    assert.throws(() => collected(build(), [...numbers]), isProblem('bad-response', undefined, /not a JSON object/))
+    assert.throws(
+      () => collected(build(), [...numbers]),
+      matchesProviderError('bad-response', undefined, /not a JSON object/),
+    )
   })
 }
 
-function answerPromises({ build, server: serverOf }: ProviderBench, reasoningMark: string): void {
+function responseRequirements({ build, server: serverOf }: ProviderTest, reasoningMark: string): void {
   it('hands on each piece as soon as it arrives', async () => {
     const shown = Promise.withResolvers<void>()
     // The server holds the end back until the beginning has been shown.
     serverOf().enqueue({ text: 'one two three', gate: (frame) => (frame < 6 ? Promise.resolve() : shown.promise) })
     const provider = build()
     const run = await runCall(provider, provider.buildRequest(contractInput), undefined, (chunk) => {
-      if (provider.readDelta(chunk)?.text === 'one') shown.resolve()
+      if (provider.parseDelta(chunk)?.text === 'one') shown.resolve()
     })
     assert.equal(run.answer.text, 'one two three')
   })

@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { isHermesError } from '../../../src/lib/errors.ts'
-import { checkFence, enterLane, resetLane, type Visit } from '../../../src/sessions/lanes.ts'
-import { exec, query, row, type UseCase } from '../../../src/store/query.ts'
+import { beginEpoch, checkFence, type EpochOptions, startNewSession } from '../../../src/sessions/session-state.ts'
+import { exec, query, row, type Transaction } from '../../../src/store/query.ts'
 import type { Store } from '../../../src/store/store.ts'
 
 /** The same data seen by two connections; both are closed when the test ends. */
@@ -36,20 +36,20 @@ const find = query((db, p: { name: string }) =>
     .where('place', '=', p.name),
 )
 
-export function* write(name: string, value: string): UseCase<void> {
+export function* write(name: string, value: string): Transaction<void> {
   yield* exec(put, { name, value })
 }
 
-export function* read(name: string): UseCase<string | undefined> {
+export function* read(name: string): Transaction<string | undefined> {
   return (yield* row(find, { name }))?.last_id
 }
 
 /** Fails when the name is taken. */
-function* create(name: string, value: string): UseCase<void> {
+function* create(name: string, value: string): Transaction<void> {
   yield* exec(add, { name, value })
 }
 
-function* increment(name: string): UseCase<number> {
+function* increment(name: string): Transaction<number> {
   const next = Number((yield* read(name)) ?? 0) + 1
   yield* write(name, String(next))
   return next
@@ -185,20 +185,20 @@ export function storeContract(kind: string, open: (t: TestContext) => StorePair)
   })
 
   promise('a turn whose lane moved on can write nothing any more', async ({ store }) => {
-    const fenceOf = (epoch: number) => ({ sessionKey: visit.key, epoch })
+    const fenceOf = (epoch: number) => ({ sessionKey: exampleEpoch.key, epoch })
     const guarded = (epoch: number, value: string) =>
       store.run(function* () {
         yield* write('guarded', value)
         yield* checkFence(fenceOf(epoch))
       })
-    const first = await store.run(() => enterLane(visit))
+    const first = await store.run(() => beginEpoch(exampleEpoch))
     await guarded(first.epoch, 'first')
-    const second = await store.run(() => enterLane(visit))
+    const second = await store.run(() => beginEpoch(exampleEpoch))
     assert.ok(second.epoch > first.epoch)
     assert.equal(second.session_id, first.session_id)
     await assert.rejects(guarded(first.epoch, 'late'), (error) => isHermesError(error, 'store/fenced'))
     await guarded(second.epoch, 'second')
-    await store.run(() => resetLane({ ...visit, newSessionId: 'another' }, ''))
+    await store.run(() => startNewSession({ ...exampleEpoch, newSessionId: 'another' }, ''))
     await assert.rejects(guarded(second.epoch, 'late'), (error) => isHermesError(error, 'store/fenced'))
     await assert.rejects(
       store.run(() => checkFence({ sessionKey: 'never seen', epoch: 0 })),
@@ -208,7 +208,7 @@ export function storeContract(kind: string, open: (t: TestContext) => StorePair)
   })
 }
 
-const visit: Visit = {
+const exampleEpoch: EpochOptions = {
   key: 'agent:main:web:dm:1',
   source: '{}',
   platform: 'web',

@@ -1,7 +1,14 @@
 /**
  * A local server with the wire format of Anthropic's Messages API, streamed.
  */
-import { argumentPieces, frame, type JsonObject, type ModelReply, pieces, type RecordedRequest } from './script.ts'
+import {
+  type JsonObject,
+  type ModelReply,
+  type RecordedRequest,
+  splitArguments,
+  splitIntoChunks,
+  sseFrame,
+} from './model-script.ts'
 import { type ModelServer, type ModelServerOptions, startModelServer } from './sse.ts'
 
 export function startAnthropicServer(options: ModelServerOptions = {}): Promise<ModelServer> {
@@ -24,14 +31,14 @@ function encodeError(status: number, message: string): JsonObject {
 
 function encode(reply: ModelReply, request: RecordedRequest): readonly string[] | undefined {
   if (request.path !== '/v1/messages') return undefined
-  const event = (type: string, fields: JsonObject): string => frame({ type, ...fields }, type)
+  const event = (type: string, fields: JsonObject): string => sseFrame({ type, ...fields }, type)
   const calls = reply.toolCalls ?? []
   const blocks = [
     ...(reply.reasoning === undefined ? [] : [thinkingBlock(reply.reasoning)]),
     ...(reply.text === undefined ? [] : [textBlock(reply.text)]),
     ...calls.map((call, index) => ({
       start: { type: 'tool_use', id: call.id ?? `toolu_${index}`, name: call.name, input: {} },
-      deltas: ['', ...argumentPieces(call)].map((json) => ({ type: 'input_json_delta', partial_json: json })),
+      deltas: ['', ...splitArguments(call)].map((json) => ({ type: 'input_json_delta', partial_json: json })),
     })),
   ]
   const input = reply.usage?.input ?? 11
@@ -73,12 +80,12 @@ function encode(reply: ModelReply, request: RecordedRequest): readonly string[] 
 function textBlock(text: string): { start: JsonObject; deltas: JsonObject[] } {
   return {
     start: { type: 'text', text: '' },
-    deltas: pieces(text).map((piece) => ({ type: 'text_delta', text: piece })),
+    deltas: splitIntoChunks(text).map((piece) => ({ type: 'text_delta', text: piece })),
   }
 }
 
 function thinkingBlock(text: string): { start: JsonObject; deltas: JsonObject[] } {
-  const deltas: JsonObject[] = pieces(text).map((piece) => ({ type: 'thinking_delta', thinking: piece }))
+  const deltas: JsonObject[] = splitIntoChunks(text).map((piece) => ({ type: 'thinking_delta', thinking: piece }))
   return {
     start: { type: 'thinking', thinking: '', signature: '' },
     deltas: [...deltas, { type: 'signature_delta', signature: 'signed-thinking' }],

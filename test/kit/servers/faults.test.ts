@@ -12,7 +12,7 @@ async function startVendor(t: TestContext, options: FaultOptions = {}) {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://vendor')
     const chat = searchParams.get('chat')
     const method = pathname.slice(1)
-    const met = await faults.meet({ method, ...(chat === null ? {} : { chat }) }, response)
+    const met = await faults.intercept({ method, ...(chat === null ? {} : { chat }) }, response)
     if (met === 'answered') return
     applied.push(method)
     if (met === 'lose-answer') return faults.cut(response)
@@ -20,7 +20,7 @@ async function startVendor(t: TestContext, options: FaultOptions = {}) {
   })
   faults.watch(server)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => faults.end())
+  t.after(() => faults.close())
   const address = server.address()
   assert.ok(typeof address === 'object' && address !== null)
   const url = `http://127.0.0.1:${address.port}`
@@ -45,7 +45,7 @@ test('a call that is told to fail gets that answer and has no effect, the next o
   const { faults, applied, call } = await startVendor(t)
   const came: string[] = []
   faults.onCall(({ method }) => came.push(method))
-  faults.answer('send', { status: 403, body: { description: 'blocked' } })
+  faults.respond('send', { status: 403, body: { description: 'blocked' } })
   assert.equal(await call('look'), '200 done')
   assert.equal(await call('send'), '403 {"description":"blocked"}')
   assert.equal(await call('send'), '200 done')
@@ -59,7 +59,7 @@ test('a reset comes before the effect, a lost answer after it', async (t) => {
   faults.reset('send')
   assert.equal(await call('send'), 'ECONNRESET')
   assert.deepEqual(applied, [])
-  faults.loseAnswer('send', 2)
+  faults.dropResponse('send', 2)
   assert.equal(await call('send'), 'ECONNRESET')
   assert.equal(await call('send'), 'ECONNRESET')
   assert.equal(await call('send'), '200 done')
@@ -117,9 +117,9 @@ test('a vendor goes away in three ways and comes back at the same address', asyn
     ['refuse', 'ECONNREFUSED'],
     ['cut', 'ECONNRESET'],
   ] as const) {
-    faults.goAway(how)
+    faults.startOutage(how)
     assert.equal(await call('away'), seen)
-    await faults.comeBack()
+    await faults.endOutage()
     assert.equal(await call('back'), '200 done')
   }
   assert.deepEqual(applied, ['before', 'back', 'back'])
@@ -128,14 +128,14 @@ test('a vendor goes away in three ways and comes back at the same address', asyn
 test('a half-open connection says nothing until it is reset', async (t) => {
   const { faults, applied, call } = await startVendor(t)
   await call('before')
-  faults.goAway('silent')
+  faults.startOutage('silent')
   const patience = new AbortController()
   const waiting = call('away', patience.signal)
   const another = call('away')
   for (let round = 0; round < 100; round += 1) await new Promise(setImmediate)
   patience.abort()
   assert.equal(await waiting, 'nothing')
-  await faults.comeBack()
+  await faults.endOutage()
   assert.equal(await another, 'ECONNRESET')
   assert.equal(await call('back'), '200 done')
   assert.deepEqual(applied, ['before', 'back'])
@@ -146,7 +146,7 @@ test('a stranded connection stays silent while new ones work, until it is reset'
   await call('before')
   // The client has it back among its idle ones a moment after the answer.
   for (let round = 0; round < 100; round += 1) await new Promise(setImmediate)
-  const reset = faults.strand()
+  const reset = faults.freezeConnections()
   const waiting = call('over the old connection')
   assert.equal(await call('over a new one'), '200 done')
   reset()
@@ -156,7 +156,7 @@ test('a stranded connection stays silent while new ones work, until it is reset'
 
 test('faults that have not happened can be forgotten', async (t) => {
   const { faults, call } = await startVendor(t)
-  faults.answer('send', { status: 500 })
+  faults.respond('send', { status: 500 })
   faults.limit({ ms: 60_000 })
   faults.clear()
   assert.equal(await call('send'), '200 done')

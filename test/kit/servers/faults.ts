@@ -11,7 +11,7 @@ import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createWindow, type RateWindow, type RateWindowOptions } from './rate-window.ts'
+import { createRateWindow, type RateWindow, type RateWindowOptions } from './rate-window.ts'
 
 /** One call of the client, as its server understands it. */
 export interface FaultedCall {
@@ -22,9 +22,9 @@ export interface FaultedCall {
 }
 
 /** Which calls: those of this method, those whose method fits, those that fit. Without it every call. */
-export type Calls = string | RegExp | ((call: FaultedCall) => boolean)
+export type CallMatcher = string | RegExp | ((call: FaultedCall) => boolean)
 
-export interface FaultAnswer {
+export interface FaultResponse {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
   /** A text as it is, anything else as JSON. */
@@ -33,7 +33,7 @@ export interface FaultAnswer {
 
 export interface FaultOptions {
   /** How the vendor says "too many", so many milliseconds before the window ends. */
-  readonly tooMany?: (waitMs: number, window: RateWindowOptions) => FaultAnswer
+  readonly tooMany?: (waitMs: number, window: RateWindowOptions) => FaultResponse
   /** The smallest wait the vendor can name, ms: 1,000 where it counts in seconds. Windows end at a whole one. */
   readonly unitMs?: number
   /** ms; by default a clock that only goes forward. */
@@ -41,83 +41,83 @@ export interface FaultOptions {
 }
 
 /** `refuse`: nobody listens. `cut`: connections are taken and reset. `silent`: they are taken and never answered (half-open). */
-export type Absence = 'refuse' | 'cut' | 'silent'
+export type OutageKind = 'refuse' | 'cut' | 'silent'
 
 export interface Faults {
   /** The next `times` (1) fitting calls are answered with this and not applied. */
-  answer(on: Calls, answer: FaultAnswer, times?: number): void
+  respond(on: CallMatcher, answer: FaultResponse, times?: number): void
   /** The connection of the next `times` fitting calls is reset before they are applied. */
-  reset(on: Calls, times?: number): void
+  reset(on: CallMatcher, times?: number): void
   /** The next `times` fitting calls are applied, then the connection is reset instead of an answer. */
-  loseAnswer(on: Calls, times?: number): void
+  dropResponse(on: CallMatcher, times?: number): void
   /** The next `times` fitting calls wait so long before they are applied. */
-  delay(on: Calls, ms: number, times?: number): void
+  delay(on: CallMatcher, ms: number, times?: number): void
   /** Fitting calls wait until the returned function is called. */
-  hold(on: Calls): () => void
+  hold(on: CallMatcher): () => void
   /** From the first fitting call on, all of them are answered "too many" until the window ends. */
   limit(options: RateWindowOptions): RateWindow
   /** Calls that came earlier than a window had told, over all windows. */
   earlyCalls(): number
   /** How many fitting calls came, those that met a fault too. */
-  calls(on?: Calls): number
+  calls(on?: CallMatcher): number
   /** Told of every call as it comes. */
   onCall(listener: (call: FaultedCall) => void): void
   /** The vendor goes away for every connection there is and will be, web sockets too. */
-  goAway(how: Absence): void
+  startOutage(how: OutageKind): void
   /** Ends it, at the same port. Connections that were silent are reset. */
-  comeBack(): Promise<void>
+  endOutage(): Promise<void>
   /**
    * The connections there are fall silent for good, those made later work: half-open, as after a change of the network.
    * Whoever holds one must notice by itself. The returned function resets them, as the vendor's end does one day.
    */
-  strand(): () => void
+  freezeConnections(): () => void
   /** Forgets every fault that has not happened yet; windows that are open end. */
   clear(): void
 
   /** For the server: whose connections go away and come back. Before it listens. */
   watch(server: Server): void
   /** For the server, once for each call, before it is applied. */
-  meet(call: FaultedCall, response: ServerResponse): Promise<'pass' | 'lose-answer' | 'answered'>
+  intercept(call: FaultedCall, response: ServerResponse): Promise<'pass' | 'lose-answer' | 'answered'>
   /** For the server: resets the connection of an exchange. */
   cut(response: ServerResponse): void
   /** For the server's own end: closes it, and every connection with it. */
-  end(): Promise<void>
+  close(): Promise<void>
 }
 
-type Deed =
-  | { readonly kind: 'answer'; readonly answer: FaultAnswer }
+type FaultAction =
+  | { readonly kind: 'answer'; readonly answer: FaultResponse }
   | { readonly kind: 'reset' }
   | { readonly kind: 'lose-answer' }
   | { readonly kind: 'wait'; readonly until: () => Promise<unknown> }
 
-interface Planned {
-  readonly on: Calls
-  readonly deed: Deed
+interface PlannedFault {
+  readonly on: CallMatcher
+  readonly action: FaultAction
   left: number
 }
 
 export function createFaults(options: FaultOptions = {}): Faults {
-  const { tooMany = plainTooMany, unitMs = 1, now = () => performance.now() } = options
+  const { tooMany = defaultTooMany, unitMs = 1, now = () => performance.now() } = options
   const watched = new Map<Server, { readonly sockets: Set<Socket>; port: number }>()
   const seen: FaultedCall[] = []
   const listeners: ((call: FaultedCall) => void)[] = []
-  let plans: Planned[] = []
-  let windows: { readonly options: RateWindowOptions; readonly window: ReturnType<typeof createWindow> }[] = []
+  let plans: PlannedFault[] = []
+  let windows: { readonly options: RateWindowOptions; readonly window: ReturnType<typeof createRateWindow> }[] = []
   const early: (() => number)[] = []
-  let absence: Absence | undefined
+  let absence: OutageKind | undefined
   let returned = Promise.withResolvers<void>()
 
-  const plan = (on: Calls, deed: Deed, times = 1) => {
-    const planned = { on, deed, left: times }
+  const plan = (on: CallMatcher, action: FaultAction, times = 1) => {
+    const planned = { on, action, left: times }
     plans.push(planned)
     return planned
   }
   const cut = (response: ServerResponse) => void response.socket?.resetAndDestroy()
 
   return {
-    answer: (on, answer, times) => void plan(on, { kind: 'answer', answer }, times),
+    respond: (on, answer, times) => void plan(on, { kind: 'answer', answer }, times),
     reset: (on, times) => void plan(on, { kind: 'reset' }, times),
-    loseAnswer: (on, times) => void plan(on, { kind: 'lose-answer' }, times),
+    dropResponse: (on, times) => void plan(on, { kind: 'lose-answer' }, times),
     delay: (on, ms, times) => void plan(on, { kind: 'wait', until: () => delay(ms, undefined, { ref: false }) }, times),
     hold(on) {
       const held = Promise.withResolvers<void>()
@@ -128,22 +128,22 @@ export function createFaults(options: FaultOptions = {}): Faults {
       }
     },
     limit(limit) {
-      const window = createWindow(limit, unitMs, now)
+      const window = createRateWindow(limit, unitMs, now)
       windows.push({ options: limit, window })
       early.push(window.earlyCalls)
       return window
     },
     earlyCalls: () => early.reduce((sum, count) => sum + count(), 0),
-    calls: (on) => seen.filter((call) => fits(on, call)).length,
+    calls: (on) => seen.filter((call) => matchesCall(on, call)).length,
     onCall: (listener) => void listeners.push(listener),
-    goAway(how) {
+    startOutage(how) {
       absence = how
       for (const [server, { sockets }] of watched) {
         if (how === 'refuse') server.close()
         for (const socket of sockets) apply(how, socket)
       }
     },
-    async comeBack() {
+    async endOutage() {
       const was = absence
       absence = undefined
       returned.resolve()
@@ -153,7 +153,7 @@ export function createFaults(options: FaultOptions = {}): Faults {
         if (was === 'refuse') await listen(server, port)
       }
     },
-    strand() {
+    freezeConnections() {
       const stranded = [...watched.values()].flatMap(({ sockets }) => [...sockets])
       for (const socket of stranded) apply('silent', socket)
       return () => {
@@ -179,7 +179,7 @@ export function createFaults(options: FaultOptions = {}): Faults {
         if (absence !== undefined) apply(absence, socket)
       })
     },
-    async meet(call, response) {
+    async intercept(call, response) {
       if (isSilent(response)) {
         // It never arrived; the handler is kept until the connection ends.
         if (!response.closed) await new Promise((resolve) => response.once('close', resolve))
@@ -191,7 +191,7 @@ export function createFaults(options: FaultOptions = {}): Faults {
         await returned.promise
         return 'answered'
       }
-      const concerned = windows.filter(({ options: limit }) => concerns(limit, call))
+      const concerned = windows.filter(({ options: limit }) => matchesWindow(limit, call))
       const open = concerned.find(({ window }) => !window.isOver())
       // Those that are over, too: that is how the first call in time is known.
       for (const one of concerned) if (one !== open) one.window.passed()
@@ -200,7 +200,7 @@ export function createFaults(options: FaultOptions = {}): Faults {
       return 'answered'
     },
     cut,
-    async end() {
+    async close() {
       absence = undefined
       returned.resolve()
       for (const [server, { sockets }] of watched) {
@@ -212,13 +212,13 @@ export function createFaults(options: FaultOptions = {}): Faults {
   }
 
   async function deedFor(call: FaultedCall, response: ServerResponse): Promise<'pass' | 'lose-answer' | 'answered'> {
-    const planned = plans.find(({ on, left }) => left > 0 && fits(on, call))
+    const planned = plans.find(({ on, left }) => left > 0 && matchesCall(on, call))
     if (planned === undefined) return 'pass'
     planned.left -= 1
-    const { deed } = planned
-    switch (deed.kind) {
+    const { action } = planned
+    switch (action.kind) {
       case 'answer':
-        write(response, deed.answer)
+        write(response, action.answer)
         return 'answered'
       case 'reset':
         cut(response)
@@ -226,46 +226,46 @@ export function createFaults(options: FaultOptions = {}): Faults {
       case 'lose-answer':
         return 'lose-answer'
       case 'wait':
-        await deed.until()
+        await action.until()
         return response.socket === null || response.socket.destroyed ? 'answered' : 'pass'
     }
   }
 }
 
-function apply(absence: Absence, socket: Socket): void {
+function apply(absence: OutageKind, socket: Socket): void {
   if (absence !== 'silent') return void socket.resetAndDestroy()
   // What is written goes nowhere, what arrives is not read: the peer sees a connection that says nothing. (The end of a
   // response would undo a cork, and HTTP reads past a pause: for that there is `isSilent`.)
-  socket.write = swallow
+  socket.write = ignoreData
   socket.pause()
 }
 
-function swallow(): boolean {
+function ignoreData(): boolean {
   return true
 }
 
 function isSilent({ socket }: ServerResponse): boolean {
-  return socket?.write === swallow
+  return socket?.write === ignoreData
 }
 
-function concerns({ on, chat }: RateWindowOptions, call: FaultedCall): boolean {
-  return fits(on, call) && (chat === undefined || chat === call.chat)
+function matchesWindow({ on, chat }: RateWindowOptions, call: FaultedCall): boolean {
+  return matchesCall(on, call) && (chat === undefined || chat === call.chat)
 }
 
-function fits(on: Calls | undefined, call: FaultedCall): boolean {
+function matchesCall(on: CallMatcher | undefined, call: FaultedCall): boolean {
   if (on === undefined) return true
   if (typeof on === 'string') return on === call.method
   return typeof on === 'function' ? on(call) : on.test(call.method)
 }
 
-function write(response: ServerResponse, { status, headers = {}, body = '' }: FaultAnswer): void {
+function write(response: ServerResponse, { status, headers = {}, body = '' }: FaultResponse): void {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   const type = typeof body === 'string' ? 'text/plain' : 'application/json'
   response.writeHead(status, { 'content-type': type, ...headers })
   response.end(text)
 }
 
-function plainTooMany(waitMs: number): FaultAnswer {
+function defaultTooMany(waitMs: number): FaultResponse {
   return { status: 429, headers: { 'retry-after': String(Math.ceil(waitMs / 1_000)) }, body: 'too many calls' }
 }
 

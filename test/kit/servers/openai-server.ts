@@ -1,7 +1,14 @@
 /**
  * A local server with OpenAI's wire format: `/v1/chat/completions` and `/v1/responses`, streamed.
  */
-import { argumentPieces, frame, type JsonObject, type ModelReply, pieces, type RecordedRequest } from './script.ts'
+import {
+  type JsonObject,
+  type ModelReply,
+  type RecordedRequest,
+  splitArguments,
+  splitIntoChunks,
+  sseFrame,
+} from './model-script.ts'
 import { type ModelServer, type ModelServerOptions, startModelServer } from './sse.ts'
 
 export function startOpenAiServer(options: ModelServerOptions = {}): Promise<ModelServer> {
@@ -20,7 +27,7 @@ function encodeError(status: number, message: string): JsonObject {
 
 function chatFrames(reply: ModelReply, request: RecordedRequest): string[] {
   const chunk = (choices: readonly unknown[], rest: JsonObject = {}): string =>
-    frame({
+    sseFrame({
       id: 'chatcmpl-1',
       object: 'chat.completion.chunk',
       created: 1_700_000_000,
@@ -31,7 +38,7 @@ function chatFrames(reply: ModelReply, request: RecordedRequest): string[] {
     })
   const delta = (fields: JsonObject): string => chunk([{ index: 0, delta: fields, finish_reason: null }])
   const calls = (reply.toolCalls ?? []).flatMap((call, index) => {
-    const [first, second] = argumentPieces(call)
+    const [first, second] = splitArguments(call)
     const id = call.id ?? `call_${index}`
     return [
       delta({ tool_calls: [{ index, id, type: 'function', function: { name: call.name, arguments: first } }] }),
@@ -42,10 +49,10 @@ function chatFrames(reply: ModelReply, request: RecordedRequest): string[] {
   const usage = usageOf(reply)
   return [
     delta({ role: 'assistant', content: '' }),
-    ...pieces(reply.reasoning ?? '').map((text) => delta({ reasoning_content: text })),
-    ...pieces(reply.text ?? '').map((text) => delta({ content: text })),
+    ...splitIntoChunks(reply.reasoning ?? '').map((text) => delta({ reasoning_content: text })),
+    ...splitIntoChunks(reply.text ?? '').map((text) => delta({ content: text })),
     ...calls,
-    ...(reply.streamError === undefined ? [] : [frame({ error: reply.streamError })]),
+    ...(reply.streamError === undefined ? [] : [sseFrame({ error: reply.streamError })]),
     chunk([{ index: 0, delta: {}, finish_reason: finish }]),
     chunk([], {
       usage: {
@@ -63,7 +70,7 @@ function responsesFrames(reply: ModelReply, request: RecordedRequest): string[] 
   let sequence = 0
   const event = (type: string, fields: JsonObject): string => {
     sequence += 1
-    return frame({ type, sequence_number: sequence, ...fields }, type)
+    return sseFrame({ type, sequence_number: sequence, ...fields }, type)
   }
   const output = outputItems(reply)
   const base = {
@@ -128,7 +135,7 @@ function outputItems(reply: ModelReply): JsonObject[] {
     status: 'completed',
     call_id: call.id ?? `call_${index}`,
     name: call.name,
-    arguments: argumentPieces(call).join(''),
+    arguments: splitArguments(call).join(''),
   }))
   return [
     ...(reply.reasoning === undefined ? [] : [reasoning]),
@@ -145,12 +152,12 @@ function itemEvents(
 ): string[] {
   const place = { item_id: item['id'], output_index: at }
   if (item['type'] === 'reasoning') {
-    return pieces(reply.reasoning ?? '').map((delta) =>
+    return splitIntoChunks(reply.reasoning ?? '').map((delta) =>
       event('response.reasoning_summary_text.delta', { ...place, summary_index: 0, delta }),
     )
   }
   if (item['type'] === 'message') {
-    return pieces(reply.text ?? '').map((delta) =>
+    return splitIntoChunks(reply.text ?? '').map((delta) =>
       event('response.output_text.delta', { ...place, content_index: 0, delta }),
     )
   }

@@ -1,10 +1,10 @@
 /**
  * A time in which a vendor answers "too many": who came too early, and how soon after its end somebody came again.
  */
-import type { Calls } from './faults.ts'
+import type { CallMatcher } from './faults.ts'
 
 export interface RateWindowOptions {
-  readonly on?: Calls
+  readonly on?: CallMatcher
   /** How long it lasts from the first fitting call on. */
   readonly ms: number
   /** For the vendor's words: whom the limit stops. The chat unless said. */
@@ -30,10 +30,10 @@ export interface RateWindow {
 }
 
 /** How long a call may be under way. */
-const flightMs = 100
+const inFlightToleranceMs = 100
 
 /** `refuse` and `passed` are for the server: a call that met the window, and one that did not. */
-export function createWindow(options: RateWindowOptions, unitMs: number, clock: () => number) {
+export function createRateWindow(options: RateWindowOptions, unitMs: number, clock: () => number) {
   /** Whole milliseconds: fractions would add up to one more unit of waiting than was meant. */
   const now = () => Math.floor(clock())
   let left = options.windows ?? 1
@@ -47,7 +47,7 @@ export function createWindow(options: RateWindowOptions, unitMs: number, clock: 
   function note(at: number): void {
     if (told === undefined) return
     if (at < told.until) {
-      if (at > told.at + flightMs) early += 1
+      if (at > told.at + inFlightToleranceMs) early += 1
       return
     }
     late.push(at - told.until)

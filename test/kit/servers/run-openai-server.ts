@@ -6,8 +6,9 @@
  *
  * Prints its port as the first line of stdout. `GET /_requests` tells what came in. Ends with its standard input.
  */
+
+import { type ModelReply, parseObject } from './model-script.ts'
 import { startOpenAiServer } from './openai-server.ts'
-import { type ModelReply, parseObject } from './script.ts'
 
 const script = parseObject(process.argv[2] ?? '{}')
 const replies: ModelReply[] = Array.isArray(script['replies']) ? script['replies'].map(parseObject) : []

@@ -3,7 +3,7 @@
  * record of what came in. The other half, each vendor's wire format, is handed in as `encode`.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { type JsonObject, type ModelReply, parseObject, pieces, type RecordedRequest } from './script.ts'
+import { type JsonObject, type ModelReply, parseObject, type RecordedRequest, splitIntoChunks } from './model-script.ts'
 
 /** One vendor's wire format. */
 export interface WireFormat {
@@ -53,13 +53,13 @@ export async function startModelServer(format: WireFormat, options: ModelServerO
       response.end(JSON.stringify({ count, requests: requests.map(({ closed: _closed, ...plain }) => plain) }))
       return
     }
-    const { request, close } = recordOf(incoming, url, parseObject(await readBody(incoming)))
+    const { request, close } = toRecordedRequest(incoming, url, parseObject(await readBody(incoming)))
     response.once('close', () => close(!response.writableFinished))
     const number = count
     count += 1
     if (isRecording) requests.push(request)
     waiting.get(number)?.(request)
-    await play(queue.shift() ?? defaultReply(request), request, response, format)
+    await sendReply(queue.shift() ?? defaultReply(request), request, response, format)
   }
 
   const server = createServer((incoming, response) => {
@@ -110,7 +110,7 @@ function echoReply(request: RecordedRequest): ModelReply {
   return { text: `You said: ${request.lastUserText}` }
 }
 
-async function play(
+async function sendReply(
   reply: ModelReply,
   request: RecordedRequest,
   response: ServerResponse,
@@ -138,7 +138,7 @@ async function play(
   const isPlain =
     reply.gate === undefined && reply.delayMs === undefined && reply.cutAfter === undefined && !isAbnormal(reply)
   if (isPlain) response.end(frames.join(''))
-  else await playSlowly(reply, frames, response)
+  else await sendSlowly(reply, frames, response)
 }
 
 function isAbnormal(reply: ModelReply): boolean {
@@ -148,7 +148,7 @@ function isAbnormal(reply: ModelReply): boolean {
 }
 
 /** Frame by frame, with whatever is to go wrong. */
-async function playSlowly(reply: ModelReply, frames: readonly string[], response: ServerResponse): Promise<void> {
+async function sendSlowly(reply: ModelReply, frames: readonly string[], response: ServerResponse): Promise<void> {
   const last = reply.cutAfter ?? reply.endAfter ?? reply.hangAfter ?? frames.length
   for (const [index, frame] of frames.slice(0, last).entries()) {
     await reply.gate?.(index)
@@ -162,7 +162,7 @@ async function playSlowly(reply: ModelReply, frames: readonly string[], response
     response.destroy()
     return
   }
-  const piece = JSON.stringify(pieces(reply.text ?? '')[0] ?? '')
+  const piece = JSON.stringify(splitIntoChunks(reply.text ?? '')[0] ?? '')
   const again = frames.find((frame) => frame.includes(`:${piece}`)) ?? ''
   while (reply.endless === true && !response.destroyed) await write(response, again)
   response.end()
@@ -186,7 +186,7 @@ async function readBody(incoming: IncomingMessage): Promise<string> {
   return Buffer.concat(parts).toString('utf8')
 }
 
-function recordOf(
+function toRecordedRequest(
   incoming: IncomingMessage,
   url: URL,
   body: JsonObject,

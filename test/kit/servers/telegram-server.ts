@@ -3,11 +3,11 @@
  * side and faults on demand. Its address is what `api_root` wants.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { createFaults, type FaultAnswer, type Faults } from './faults.ts'
+import { createFaults, type FaultResponse, type Faults } from './faults.ts'
 import { type BotSetup, createBot, type TelegramBot } from './telegram/bot.ts'
-import { ApiError, type Fields, type Params, paramsOf, refuse, textOf } from './telegram/wire.ts'
+import { ApiError, type JsonRecord, type Params, readParams, refuse, textOf } from './telegram/params.ts'
 
-export { ada, type Person, type TelegramBot } from './telegram/bot.ts'
+export { defaultUser, type Person, type TelegramBot } from './telegram/bot.ts'
 export type { ShownMessage } from './telegram/chats.ts'
 
 export interface TelegramServer {
@@ -24,7 +24,7 @@ export interface TelegramServerOptions extends BotSetup {
   readonly retryMs?: number
 }
 
-const largestUpload = 50 * 1024 * 1024
+const maxUploadBytes = 50 * 1024 * 1024
 
 export async function startTelegramServer(options: TelegramServerOptions = {}): Promise<TelegramServer> {
   const faults = createFaults({ unitMs: 1_000, tooMany })
@@ -55,7 +55,7 @@ export async function startTelegramServer(options: TelegramServerOptions = {}): 
     addBot,
     async close() {
       for (const one of bots.values()) one.delivery.stop()
-      await faults.end()
+      await faults.close()
     },
   }
 
@@ -65,7 +65,7 @@ export async function startTelegramServer(options: TelegramServerOptions = {}): 
     if (file !== null) return sendFile(file, response)
     const [, token = '', method = ''] = /^\/bot([^/]+)\/(\w+)$/.exec(url.pathname) ?? []
     const caller = bots.get(decodeURIComponent(token))
-    const params = await paramsOf(request, url)
+    const params = await readParams(request, url)
     if (caller === undefined) {
       throw /^\d+:/.test(token) ? new ApiError(401, 'Unauthorized') : new ApiError(404, 'Not Found')
     }
@@ -74,10 +74,10 @@ export async function startTelegramServer(options: TelegramServerOptions = {}): 
 
   async function apply(caller: TelegramBot, method: string, params: Params, response: ServerResponse): Promise<void> {
     const chat = chatIn(params.fields)
-    const met = await faults.meet({ method, ...(chat === '' ? {} : { chat }) }, response)
+    const met = await faults.intercept({ method, ...(chat === '' ? {} : { chat }) }, response)
     if (met === 'answered') return
     for (const { bytes } of params.files.values()) {
-      if (bytes.length > largestUpload) throw new ApiError(413, 'Request Entity Too Large')
+      if (bytes.length > maxUploadBytes) throw new ApiError(413, 'Request Entity Too Large')
     }
     if (met === 'pass') return caller.handle(method, params, response)
     // Applied, and the answer is lost.
@@ -97,11 +97,11 @@ export async function startTelegramServer(options: TelegramServerOptions = {}): 
   }
 }
 
-function chatIn(fields: Fields): string {
+function chatIn(fields: JsonRecord): string {
   return textOf(fields['chat_id'])
 }
 
-function tooMany(waitMs: number): FaultAnswer {
+function tooMany(waitMs: number): FaultResponse {
   const seconds = Math.ceil(waitMs / 1_000)
   return {
     status: 429,

@@ -5,13 +5,13 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import OpenAI from 'openai'
 import { HermesError } from '../../../src/lib/errors.ts'
-import { type Played, playApi } from './support.ts'
+import { startTestApi, type TestApi } from './support.ts'
 
 const hello = { model: 'any-model', messages: [{ role: 'user' as const, content: 'hello' }] }
 const session = (id: string) => ({ headers: { 'x-hermes-session-id': id } })
 
 /** Lets one more client hang up; once that is noticed, everything before it has been noticed, too. Gives its turn. */
-async function stopsUpToNow(api: Played): Promise<number[]> {
+async function stopsUpToNow(api: TestApi): Promise<number[]> {
   const client = new AbortController()
   const asked = api.post(hello, { signal: client.signal })
   const { seq } = await api.next()
@@ -23,7 +23,7 @@ async function stopsUpToNow(api: Played): Promise<number[]> {
 
 describe('a completion', () => {
   it('has the shape that the official client expects', async (t) => {
-    const api = await playApi(t)
+    const api = await startTestApi(t)
     const asked = api.client.chat.completions.create(hello)
     const turn = await api.next()
     turn.end({ text: 'Hi there.' })
@@ -46,7 +46,7 @@ describe('a completion', () => {
   })
 
   it('hands the conversation in as a fresh session of its own, a slash being text', async (t) => {
-    const api = await playApi(t)
+    const api = await startTestApi(t)
     const messages = [
       { role: 'system' as const, content: 'Be brief.' },
       { role: 'user' as const, content: 'one' },
@@ -84,7 +84,7 @@ describe('a completion', () => {
   })
 
   it('goes on with the session that the client names', async (t) => {
-    const api = await playApi(t)
+    const api = await startTestApi(t)
     const asked = api.client.chat.completions.create(hello, session('kitchen:1')).withResponse()
     const turn = await api.next()
     assert.equal(turn.event.source.chatId, 'kitchen:1')
@@ -93,7 +93,7 @@ describe('a completion', () => {
   })
 
   it('with an idempotency key is worked on once, however often it is asked for', async (t) => {
-    const api = await playApi(t)
+    const api = await startTestApi(t)
     const header = { headers: { 'idempotency-key': 'order-1' } }
     const first = api.post(hello, header)
     const turn = await api.next()
@@ -114,7 +114,7 @@ describe('a completion', () => {
 
 describe('a client that hangs up', () => {
   it('stops its turn when it named no session', async (t) => {
-    const api = await playApi(t)
+    const api = await startTestApi(t)
     const client = new AbortController()
     const asked = api.post(hello, { signal: client.signal })
     const { seq } = await api.next()
@@ -124,7 +124,7 @@ describe('a client that hangs up', () => {
   })
 
   it('leaves the turn to finish when it named a session', async (t) => {
-    const api = await playApi(t)
+    const api = await startTestApi(t)
     const client = new AbortController()
     const asked = api.post(hello, { signal: client.signal, headers: { 'x-hermes-session-id': 's' } })
     await api.next()
@@ -134,7 +134,7 @@ describe('a client that hangs up', () => {
   })
 
   it('does not stop a turn that another client with the same key still waits for', async (t) => {
-    const api = await playApi(t)
+    const api = await startTestApi(t)
     const header = { 'idempotency-key': 'k' }
     const first = new AbortController()
     const impatient = api.post(hello, { signal: first.signal, headers: header })
@@ -150,7 +150,7 @@ describe('a client that hangs up', () => {
 
 describe('what goes wrong', () => {
   it('a failed turn is a 502 that the client does not repeat by itself', async (t) => {
-    const api = await playApi(t)
+    const api = await startTestApi(t)
     const client = api.client.withOptions({ maxRetries: 2 })
     const asked = client.chat.completions.create(hello, session('s'))
     const turn = await api.next()
@@ -167,7 +167,7 @@ describe('what goes wrong', () => {
   })
 
   it('a stopped turn is a 502, too', async (t) => {
-    const api = await playApi(t)
+    const api = await startTestApi(t)
     const asked = api.client.chat.completions.create(hello)
     const turn = await api.next()
     turn.end({ status: 'stopped', text: '' })
@@ -175,7 +175,7 @@ describe('what goes wrong', () => {
   })
 
   it('a mistake in the request is a BadRequestError that names the field', async (t) => {
-    const api = await playApi(t)
+    const api = await startTestApi(t)
     const messages = [{ role: 'user' as const, content: [{ type: 'image_url' as const, image_url: { url: 'x' } }] }]
     await assert.rejects(api.client.chat.completions.create({ model: 'm', messages }), (error) => {
       assert.ok(error instanceof OpenAI.BadRequestError)
@@ -186,7 +186,7 @@ describe('what goes wrong', () => {
   })
 
   it('broken JSON and invalid UTF-8 are a 400', async (t) => {
-    const api = await playApi(t)
+    const api = await startTestApi(t)
     for (const body of ['{"messages": [', Buffer.from([0xc3, 0x28])]) {
       const response = await api.post(body)
       assert.equal(response.status, 400)
@@ -195,14 +195,14 @@ describe('what goes wrong', () => {
   })
 
   it('a wrong key is the AuthenticationError of the client', async (t) => {
-    const api = await playApi(t)
+    const api = await startTestApi(t)
     const stranger = new OpenAI({ baseURL: `${api.url}/v1`, apiKey: 'wrong', maxRetries: 0 })
     await assert.rejects(stranger.chat.completions.create(hello), OpenAI.AuthenticationError)
     await assert.rejects(stranger.models.list(), OpenAI.AuthenticationError)
   })
 
   it('a refused sender, a message too large and a full disk each have their status', async (t) => {
-    const api = await playApi(t)
+    const api = await startTestApi(t)
     const refusals = [
       [{ status: 'refused', reason: 'not on the list' }, 403, /not on the list/],
       [new HermesError('inbox/too-large', 'It has 2 bytes.'), 413, /inbox\.max_message_kb/],
@@ -219,7 +219,7 @@ describe('what goes wrong', () => {
   })
 
   it('more requests at once than allowed are a 429 that says when to come back', async (t) => {
-    const api = await playApi(t, { maxConcurrent: 2 })
+    const api = await startTestApi(t, { maxConcurrent: 2 })
     const first = api.post(hello)
     const second = api.post({ ...hello, stream: true })
     const turns = [await api.next(), await api.next()]
@@ -236,7 +236,7 @@ describe('what goes wrong', () => {
   })
 
   it('when the gateway stops, whoever waits is told so and the turn is left to go on', async (t) => {
-    const api = await playApi(t)
+    const api = await startTestApi(t)
     const asked = api.post(hello)
     await api.next()
     await api.adapter.disconnect()
@@ -253,7 +253,7 @@ describe('what goes wrong', () => {
   })
 
   it('a reply for which no client waits is taken: it waits in the session', async (t) => {
-    const { adapter } = await playApi(t)
+    const { adapter } = await startTestApi(t)
     const target = { platform: 'api_server', account: 'default', chatId: 'gone' }
     const message = { deliveryId: 'd', target, text: 'late', kind: 'reply' as const, turnId: 't', replyTo: 'api:x' }
     const { signal } = new AbortController()
@@ -264,7 +264,7 @@ describe('what goes wrong', () => {
 
 describe('the models', () => {
   it('are the one the gateway is configured to use', async (t) => {
-    const { client } = await playApi(t)
+    const { client } = await startTestApi(t)
     const { data } = await client.models.list()
     assert.deepEqual(data, [{ id: 'test-model', object: 'model', created: 1_800_000_000, owned_by: 'hermes-gateway' }])
     assert.equal((await client.models.retrieve('test-model')).id, 'test-model')

@@ -9,7 +9,7 @@ platformContract('the OpenAI API', async () => {
   const served = await serveAdapter('api_server', createApiServer)
   const over = new AbortController()
   const ask = (text: string, id: string, stream: boolean) =>
-    served.ask('/v1/chat/completions', {
+    served.request('/v1/chat/completions', {
       method: 'POST',
       headers: { 'x-hermes-session-id': target.chatId, 'idempotency-key': id },
       body: JSON.stringify({ model: 'hermes', stream, messages: [{ role: 'user', content: text }] }),
@@ -19,7 +19,7 @@ platformContract('the OpenAI API', async () => {
     adapter: withOutcomes(served),
     gateway: served.gateway,
     target,
-    again: served.again,
+    createAnother: served.createAnother,
     secrets: [token],
     // A streamed answer begins when the message is on disk.
     say: async (text, id) => (await ask(text, id, true)).ok,
@@ -39,7 +39,7 @@ platformContract('the OpenAI API', async () => {
 function withOutcomes({ adapter, gateway }: ServedAdapter): PlatformAdapter {
   /** Of everything that was asked, and of what is asked next. */
   const settle = (text: string) => {
-    for (let seq = 1; seq <= gateway.handedIn.length + 1; seq += 1) gateway.settle(seq, { text })
+    for (let seq = 1; seq <= gateway.ingestedEvents.length + 1; seq += 1) gateway.completeTurn(seq, { text })
   }
   return {
     ...adapter,

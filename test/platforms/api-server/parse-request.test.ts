@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ApiError } from '../../../platforms/api_server/api-error.ts'
+import { ApiError } from '../../../platforms/api_server/errors.ts'
 import { parseChatRequest } from '../../../platforms/api_server/parse-request.ts'
 
 function parse(body: unknown, headers: Record<string, string> = {}) {
@@ -34,7 +34,7 @@ describe('a request', () => {
   })
 
   it('keeps the earlier conversation with tool calls and their results', () => {
-    const { input, earlier, instructions } = parse({
+    const { input, history, instructions } = parse({
       messages: [
         { role: 'system', content: 'Be brief.' },
         user('look around'),
@@ -48,7 +48,7 @@ describe('a request', () => {
     })
     assert.equal(input, 'and now?')
     assert.equal(instructions, 'Be brief.\n\nBe kind.')
-    assert.deepEqual(earlier, [
+    assert.deepEqual(history, [
       { role: 'user', content: 'look around' },
       {
         role: 'assistant',
@@ -70,7 +70,7 @@ describe('a request', () => {
   })
 
   it('joins text parts, and neighbours of the same role, since models want people to take turns', () => {
-    const { input, earlier } = parse({
+    const { input, history } = parse({
       messages: [
         user('a'),
         user([
@@ -83,7 +83,7 @@ describe('a request', () => {
         user('g'),
       ],
     })
-    assert.deepEqual(earlier, [
+    assert.deepEqual(history, [
       { role: 'user', content: 'a\n\nbc' },
       { role: 'assistant', content: 'd\n\ne' },
     ])

@@ -4,16 +4,16 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import OpenAI from 'openai'
-import { createAnswerStream } from '../../../platforms/api_server/answer-stream.ts'
-import { ApiError } from '../../../platforms/api_server/api-error.ts'
-import { playApi } from './support.ts'
+import { createCompletionStream } from '../../../platforms/api_server/completion-stream.ts'
+import { ApiError } from '../../../platforms/api_server/errors.ts'
+import { startTestApi } from './support.ts'
 
 const hello = { model: 'any-model', messages: [{ role: 'user' as const, content: 'hello' }] }
 const streamed = { ...hello, stream: true as const }
 
 describe('a streamed completion', () => {
   it('begins with the role, grows with the answer and ends with a reason', async (t) => {
-    const api = await playApi(t)
+    const api = await startTestApi(t)
     const asked = api.client.chat.completions.create(streamed)
     const turn = await api.next()
     const chunks = (await asked)[Symbol.asyncIterator]()
@@ -32,7 +32,7 @@ describe('a streamed completion', () => {
   })
 
   it('is on the wire exactly what OpenAI sends, [DONE] included', async (t) => {
-    const api = await playApi(t)
+    const api = await startTestApi(t)
     const asked = api.post({ ...streamed, stream_options: { include_usage: true } })
     const turn = await api.next()
     const response = await asked
@@ -53,7 +53,7 @@ describe('a streamed completion', () => {
   })
 
   it('shows tools at work without disturbing a client that knows nothing of them', async (t) => {
-    const api = await playApi(t)
+    const api = await startTestApi(t)
     const stream = api.client.chat.completions.stream(hello)
     const turn = await api.next()
     const { target, turnId } = turn
@@ -68,7 +68,7 @@ describe('a streamed completion', () => {
   })
 
   it('names the tools in events of their own', async (t) => {
-    const api = await playApi(t)
+    const api = await startTestApi(t)
     const asked = api.post(streamed)
     const { target, turnId, end } = await api.next()
     const response = await asked
@@ -92,7 +92,7 @@ describe('a streamed completion', () => {
   })
 
   it('of two clients in one session each gets the answer to its own message', async (t) => {
-    const api = await playApi(t)
+    const api = await startTestApi(t)
     const headers = { 'x-hermes-session-id': 'shared' }
     const first = await api.post(streamed, { headers })
     const second = await api.post(streamed, { headers })
@@ -110,7 +110,7 @@ describe('a streamed completion', () => {
   })
 
   it('that fails ends with an error event and without [DONE]', async (t) => {
-    const api = await playApi(t)
+    const api = await startTestApi(t)
     const asked = api.client.chat.completions.create(streamed)
     const turn = await api.next()
     const stream = await asked
@@ -133,7 +133,7 @@ describe('a streamed completion', () => {
   })
 
   it('ends with an error when the gateway stops', async (t) => {
-    const api = await playApi(t)
+    const api = await startTestApi(t)
     const response = await api.post(streamed)
     await api.next()
     await api.adapter.disconnect()
@@ -144,7 +144,7 @@ describe('a streamed completion', () => {
   })
 
   it('whose client hangs up stops its turn, unless it named a session', async (t) => {
-    const api = await playApi(t)
+    const api = await startTestApi(t)
     const kept = new AbortController()
     const keptResponse = await api.post(streamed, { signal: kept.signal, headers: { 'x-hermes-session-id': 's' } })
     await api.next()
@@ -162,12 +162,12 @@ describe('the stream itself', () => {
   const completion = { id: 'chatcmpl-1', created: 1, model: 'm' }
 
   it('keeps only the newest text for a client that does not read, and loses nothing', async () => {
-    const stream = createAnswerStream({ completion, includeUsage: false, keepAliveMs: 1_000_000 })
+    const stream = createCompletionStream({ completion, includeUsage: false, keepAliveMs: 1_000_000 })
     let text = ''
     for (let i = 0; i < 10_000; i++) {
       text += `word ${i} `
-      stream.text(text)
-      stream.tool({ tool: 't', label: 'l', toolCallId: 'c', status: 'running' })
+      stream.setText(text)
+      stream.sendToolProgress({ tool: 't', label: 'l', toolCallId: 'c', status: 'running' })
     }
     const usage = { inputTokens: 1, outputTokens: 1 }
     stream.finish({ status: 'done', text, sessionId: 's', model: 'm', usage })
@@ -179,7 +179,7 @@ describe('the stream itself', () => {
   })
 
   it('says now and then that it is alive', async () => {
-    const stream = createAnswerStream({ completion, includeUsage: false, keepAliveMs: 1 })
+    const stream = createCompletionStream({ completion, includeUsage: false, keepAliveMs: 1 })
     const reader = stream.body.getReader()
     const seen: string[] = []
     while (seen.length < 3) seen.push(Buffer.from((await reader.read()).value ?? []).toString())
@@ -190,10 +190,10 @@ describe('the stream itself', () => {
   })
 
   it('takes everything that comes after its end without a murmur', async () => {
-    const stream = createAnswerStream({ completion, includeUsage: false, keepAliveMs: 1_000_000 })
+    const stream = createCompletionStream({ completion, includeUsage: false, keepAliveMs: 1_000_000 })
     await stream.body.cancel()
-    stream.text('late')
-    stream.tool({ tool: 't', label: 'l', toolCallId: 'c', status: 'running' })
+    stream.setText('late')
+    stream.sendToolProgress({ tool: 't', label: 'l', toolCallId: 'c', status: 'running' })
     stream.fail(new ApiError(500, 'late'))
     stream.finish({ status: 'done', text: '', sessionId: '', model: '', usage: { inputTokens: 0, outputTokens: 0 } })
   })

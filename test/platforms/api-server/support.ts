@@ -9,22 +9,22 @@ import type { CompletionOptions } from '../../../platforms/api_server/completion
 import type { MessageEvent } from '../../../src/message/event.ts'
 import type { Target } from '../../../src/message/source.ts'
 import { targetOf } from '../../../src/message/source.ts'
-import type { Accepted, PlatformAdapter, PlatformContext, TurnOutcome } from '../../../src/platforms/adapter.ts'
+import type { AcceptResult, PlatformAdapter, PlatformContext, TurnResult } from '../../../src/platforms/adapter.ts'
 import { recordingLog, runServer, secret } from '../../http/support.ts'
 import { createRecordingContext } from '../../kit/recording-context.ts'
 
 /** A turn that the gateway has accepted and the test now plays. */
-export interface PlayedTurn {
+export interface TestTurn {
   readonly seq: number
   readonly event: MessageEvent
   readonly target: Target
   readonly turnId: string
   /** The answer so far, as the outbox shows it. */
   draft(text: string): Promise<void>
-  end(outcome?: Partial<TurnOutcome>): void
+  end(outcome?: Partial<TurnResult>): void
 }
 
-export interface Played {
+export interface TestApi {
   readonly adapter: PlatformAdapter
   readonly client: OpenAI
   readonly url: string
@@ -32,16 +32,16 @@ export interface Played {
   /** Seqs of stopped turns, in order. */
   readonly stops: number[]
   /** The next accepted message; waits for it. */
-  next(): Promise<PlayedTurn>
+  next(): Promise<TestTurn>
   /** Resolves when a turn has been asked to stop. */
   nextStop(): Promise<number>
   /** What `accept` does next instead of accepting. */
-  refuseWith(answer: Accepted | Error): void
+  refuseWith(answer: AcceptResult | Error): void
   /** A plain request, for what the client library would not send. */
   post(body: unknown, options?: { headers?: Record<string, string>; signal?: AbortSignal }): Promise<Response>
 }
 
-const done: TurnOutcome = {
+const done: TurnResult = {
   status: 'done',
   text: 'ok',
   sessionId: '20260101_000000_00000000',
@@ -49,15 +49,15 @@ const done: TurnOutcome = {
   usage: { inputTokens: 12, outputTokens: 3 },
 }
 
-export async function playApi(t: TestContext, options: Partial<CompletionOptions> = {}): Promise<Played> {
+export async function startTestApi(t: TestContext, options: Partial<CompletionOptions> = {}): Promise<TestApi> {
   const { log, lines } = recordingLog()
   const { server, url } = await runServer(t, { log })
   const keys = new Map<string, number>()
-  const outcomes = new Map<number, PromiseWithResolvers<TurnOutcome>>()
-  const accepted = queue<PlayedTurn>()
+  const outcomes = new Map<number, PromiseWithResolvers<TurnResult>>()
+  const accepted = queue<TestTurn>()
   const stopped = queue<number>()
   const stops: number[] = []
-  let refusal: Accepted | Error | undefined
+  let refusal: AcceptResult | Error | undefined
 
   const context: PlatformContext = {
     ...createRecordingContext().context,
@@ -80,7 +80,7 @@ export async function playApi(t: TestContext, options: Partial<CompletionOptions
       accepted.push(play(seq, event))
       return { status: 'accepted', seq }
     },
-    async outcome(seq, signal) {
+    async waitForResult(seq, signal) {
       signal.throwIfAborted()
       const aborted = Promise.withResolvers<never>()
       const onAbort = () => aborted.reject(signal.reason)
@@ -104,7 +104,7 @@ export async function playApi(t: TestContext, options: Partial<CompletionOptions
 
   const adapter = createApiServer(context, options)
 
-  function play(seq: number, event: MessageEvent): PlayedTurn {
+  function play(seq: number, event: MessageEvent): TestTurn {
     const target = targetOf(event.source)
     const turnId = `turn-${seq}`
     const common = { target, turnId, deliveryId: `draft-${seq}`, kind: 'draft' as const }

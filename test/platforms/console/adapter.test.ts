@@ -10,20 +10,20 @@ import { chat, openTerminal, target, token } from './terminal.ts'
 const { signal } = new AbortController()
 
 platformContract('the console', async () => {
-  const { adapter, gateway, again, client, ask, close } = await openTerminal()
+  const { adapter, gateway, createAnother, client, request, close } = await openTerminal()
   const watching = new AbortController()
   const events = client.events(watching.signal)
   return {
     adapter,
     gateway,
     target,
-    again,
+    createAnother,
     secrets: [token],
     async say(text, id) {
-      const response = await ask('/cli/messages', { method: 'POST', body: JSON.stringify({ chat, id, text }) })
+      const response = await request('/cli/messages', { method: 'POST', body: JSON.stringify({ chat, id, text }) })
       return response.status === 202
     },
-    async lookOn() {
+    async openChat() {
       await events.next()
     },
     async seen(text) {
@@ -58,7 +58,7 @@ test('a message in a terminal comes from the owner and is numbered', async (t) =
   const { client, gateway } = await connected(t)
   assert.equal(await client.send('/status now', signal), 1)
   assert.equal(await client.send('hello', signal), 2)
-  const [first] = gateway.handedIn
+  const [first] = gateway.ingestedEvents
   assert.equal(first?.event.messageType, 'command')
   assert.equal(first?.event.source.userId, 'owner')
   assert.equal(first?.event.source.chatType, 'dm')
@@ -66,25 +66,25 @@ test('a message in a terminal comes from the owner and is numbered', async (t) =
 })
 
 test('a message that is posted twice gets the same number', async (t) => {
-  const { ask } = await connected(t)
+  const { request } = await connected(t)
   const body = JSON.stringify({ chat, id: 'one', text: 'hello' })
   for (const _ of ['once', 'again']) {
-    const response = await ask('/cli/messages', { method: 'POST', body })
+    const response = await request('/cli/messages', { method: 'POST', body })
     assert.deepEqual([response.status, await response.json()], [202, { seq: 1 }])
   }
 })
 
 test('a message that makes no sense is refused with what was expected', async (t) => {
-  const { ask } = await connected(t)
+  const { request } = await connected(t)
   const bodies = ['not json', '[]', '{}', JSON.stringify({ chat: '../..', id: '1', text: 'x' })]
   bodies.push(JSON.stringify({ chat, id: '1', text: '  ' }), JSON.stringify({ chat, id: 7, text: 'x' }))
   for (const body of bodies) {
-    const response = await ask('/cli/messages', { method: 'POST', body })
+    const response = await request('/cli/messages', { method: 'POST', body })
     assert.equal(response.status, 400, body)
     assert.match(await response.text(), /http\/bad-request/)
   }
-  assert.equal((await ask('/cli/outcome?seq=zero')).status, 400)
-  assert.equal((await ask('/cli/stream')).status, 400)
+  assert.equal((await request('/cli/outcome?seq=zero')).status, 400)
+  assert.equal((await request('/cli/stream')).status, 400)
 })
 
 test('a full disk is told to the terminal with advice, and nothing is acknowledged', async (t) => {
@@ -149,7 +149,7 @@ test('a terminal that was away gets what it missed, and only that', async (t) =>
   await again.adapter.connect(signal)
   const ended = await events.return(undefined)
   assert.equal(ended.done, true)
-  const response = await again.ask(`/cli/stream?chat=${chat}&after=2`)
+  const response = await again.request(`/cli/stream?chat=${chat}&after=2`)
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
   let text = ''
   while (!text.includes('ready')) text += (await reader?.read())?.value ?? ''
@@ -169,19 +169,19 @@ test('a terminal that was away gets what it missed, and only that', async (t) =>
 test('the outcome of a message comes when its turn has ended', async (t) => {
   const { client, gateway } = await connected(t)
   const seq = await client.send('hello', signal)
-  const waiting = client.outcome(seq, signal)
-  gateway.settle(seq, { text: 'Hi.', status: 'done' })
+  const waiting = client.waitForResult(seq, signal)
+  gateway.completeTurn(seq, { text: 'Hi.', status: 'done' })
   assert.equal((await waiting).text, 'Hi.')
-  assert.equal((await client.outcome(seq, signal)).text, 'Hi.')
+  assert.equal((await client.waitForResult(seq, signal)).text, 'Hi.')
 })
 
 test('stop reaches what was written in this chat and has not been answered', async (t) => {
-  const { client, gateway, ask } = await connected(t)
+  const { client, gateway, request } = await connected(t)
   const answered = await client.send('one', signal)
   const open = await client.send('two', signal)
-  await ask('/cli/messages', { method: 'POST', body: JSON.stringify({ chat: 'other', id: '1', text: 'three' }) })
-  gateway.settle(answered, {})
-  await client.outcome(answered, signal)
+  await request('/cli/messages', { method: 'POST', body: JSON.stringify({ chat: 'other', id: '1', text: 'three' }) })
+  gateway.completeTurn(answered, {})
+  await client.waitForResult(answered, signal)
   await client.stop(undefined, signal)
   assert.deepEqual(gateway.stopped, [open])
   await client.stop(17, signal)

@@ -3,24 +3,24 @@
  */
 import type { TestContext } from 'node:test'
 import { type AdapterTiming, createAdapter } from '../../../platforms/discord/adapter.ts'
-import { within } from '../../../src/lib/wait.ts'
+import { withTimeout } from '../../../src/lib/timers.ts'
 import type { OutboundMessage } from '../../../src/message/outbound.ts'
 import type { Target } from '../../../src/message/source.ts'
 import type { PlatformAdapter, PlatformContext } from '../../../src/platforms/adapter.ts'
-import { createRecordingContext, type HandedIn, type RecordingContext } from '../../kit/recording-context.ts'
+import { createRecordingContext, type IngestedEvent, type RecordingContext } from '../../kit/recording-context.ts'
 import type { Bot } from '../../kit/servers/discord/gateway.ts'
 import { type DiscordServer, type DiscordServerOptions, startDiscordServer } from '../../kit/servers/discord/server.ts'
 import type { Channel, User } from '../../kit/servers/discord/world.ts'
 
 /** Pauses that a test can wait for. */
-export const briskly: Partial<AdapterTiming> = {
+export const fastTiming: Partial<AdapterTiming> = {
   graceMs: 20,
-  longestPauseMs: 100,
+  maxBackoffMs: 100,
   handshakeMs: 2_000,
   identifyGapMs: 0,
 }
 
-export interface OnDiscord {
+export interface DiscordTest {
   readonly discord: DiscordServer
   readonly gateway: RecordingContext
   readonly adapter: PlatformAdapter
@@ -30,26 +30,26 @@ export interface OnDiscord {
   /** `<@…>` of the bot. */
   readonly mention: string
   /** Addresses of this account. */
-  at(chatId: string, threadId?: string): Target
+  targetFor(chatId: string, threadId?: string): Target
   /** One more adapter of the same account. */
-  again(options?: Readonly<Record<string, unknown>>): PlatformAdapter
+  createAnother(options?: Readonly<Record<string, unknown>>): PlatformAdapter
 }
 
-export interface OnDiscordOptions {
+export interface DiscordTestOptions {
   readonly server?: DiscordServerOptions
   readonly options?: Readonly<Record<string, unknown>>
   readonly timing?: Partial<AdapterTiming>
   readonly clock?: () => number
   /** The rate budget of the gateway; without it everything goes at once. */
-  readonly paced?: PlatformContext['paced']
+  readonly paced?: PlatformContext['rateLimited']
   /** After so long an interaction is announced before it is answered. */
-  readonly promptMs?: number
+  readonly deferAfterMs?: number
   /** False: the test connects it. */
   readonly connect?: boolean
 }
 
 /** Everything is taken down when the test ends. */
-export async function onDiscord(t: TestContext, given: OnDiscordOptions = {}): Promise<OnDiscord> {
+export async function startDiscordTest(t: TestContext, given: DiscordTestOptions = {}): Promise<DiscordTest> {
   const discord = await startDiscordServer(given.server)
   const adapters: PlatformAdapter[] = []
   t.after(async () => {
@@ -60,21 +60,21 @@ export async function onDiscord(t: TestContext, given: OnDiscordOptions = {}): P
     platform: 'discord',
     options: optionsFor(discord, discord.bot, given.options),
   })
-  const { clock, paced } = { ...gateway.context, ...given }
+  const { clock, rateLimited } = { ...gateway.context, ...given }
   const make = (options: Readonly<Record<string, unknown>> = gateway.context.options) => {
     const adapter = createAdapter(
-      { ...gateway.context, clock, paced, options },
+      { ...gateway.context, clock, rateLimited, options },
       {
-        ...briskly,
+        ...fastTiming,
         ...given.timing,
-        ...(given.promptMs === undefined ? {} : { promptMs: given.promptMs }),
+        ...(given.deferAfterMs === undefined ? {} : { deferAfterMs: given.deferAfterMs }),
       },
     )
     adapters.push(adapter)
     return adapter
   }
   const adapter = make()
-  if (given.connect !== false) await adapter.connect(never)
+  if (given.connect !== false) await adapter.connect(neverAborted)
   const ada = discord.person('Ada')
   return {
     discord,
@@ -83,13 +83,13 @@ export async function onDiscord(t: TestContext, given: OnDiscordOptions = {}): P
     ada,
     dm: discord.dm(ada),
     mention: `<@${discord.bot.user.id}>`,
-    at: (chatId, threadId) => ({
+    targetFor: (chatId, threadId) => ({
       platform: 'discord',
       account: 'default',
       chatId,
       ...(threadId === undefined ? {} : { threadId }),
     }),
-    again: (options) => make({ ...gateway.context.options, ...options }),
+    createAnother: (options) => make({ ...gateway.context.options, ...options }),
   }
 }
 
@@ -97,10 +97,10 @@ export function optionsFor(discord: DiscordServer, bot: Bot, more: Readonly<Reco
   return { token: bot.token, api_url: discord.apiUrl, ...more }
 }
 
-export const never = new AbortController().signal
+export const neverAborted = new AbortController().signal
 
 /** Nothing takes so long: whoever waits in vain shall say for what. */
-const patienceMs = 60_000
+const waitTimeoutMs = 60_000
 
 let deliveries = 0
 
@@ -110,34 +110,37 @@ export function messageTo(target: Target, text: string, more: Partial<OutboundMe
 }
 
 /** Resolves when something with this text was handed in, before or after. */
-export async function heard({ handedIn, next }: RecordingContext, text: string): Promise<HandedIn> {
+export async function waitForEvent(
+  { ingestedEvents: handedIn, nextEvent: next }: RecordingContext,
+  text: string,
+): Promise<IngestedEvent> {
   const find = () => handedIn.find(({ event }) => event.text === text)
   for (;;) {
     const known = find()
     if (known !== undefined) return known
-    const { done } = await within(next(), patienceMs)
+    const { done } = await withTimeout(next(), waitTimeoutMs)
     if (!done && find() === undefined) throw new Error(`waited in vain for "${text}"`)
   }
 }
 
-export function texts({ handedIn }: RecordingContext): string[] {
+export function acceptedTexts({ ingestedEvents: handedIn }: RecordingContext): string[] {
   return handedIn.flatMap(({ event, accepted }) => (accepted.status === 'accepted' ? [event.text] : []))
 }
 
 /** What tells of its changes: the local Discord, the gateway that remembers. */
-export interface Observed {
+export interface Observable {
   onChange(look: () => void): () => void
 }
 
 /** Resolves when it is so; looks now, and after every change of what it is about. */
-export async function until(isSo: () => boolean, ...about: readonly Observed[]): Promise<void> {
+export async function until(isSo: () => boolean, ...about: readonly Observable[]): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const look = () => {
     if (isSo()) resolve()
   }
   const ends = about.map((one) => one.onChange(look))
   look()
-  const { done } = await within(promise, patienceMs)
+  const { done } = await withTimeout(promise, waitTimeoutMs)
   for (const end of ends) end()
   if (!done) throw new Error(`waited in vain for ${isSo}`)
 }

@@ -5,11 +5,11 @@
 import { setImmediate as nextRound } from 'node:timers/promises'
 import { createAdapter } from '../../../platforms/discord/adapter.ts'
 import type { PlatformAdapter } from '../../../src/platforms/adapter.ts'
-import type { Conversation, PlatformUnderTest } from '../../kit/contracts/platform-under-test.ts'
+import type { PlatformUnderTest, TestConversation } from '../../kit/contracts/platform-under-test.ts'
 import { createRecordingContext } from '../../kit/recording-context.ts'
 import { startDiscordServer } from '../../kit/servers/discord/server.ts'
 import type { Channel, Message, NewMessage, User } from '../../kit/servers/discord/world.ts'
-import { briskly, optionsFor } from './support.ts'
+import { fastTiming, optionsFor } from './support.ts'
 
 const create = 'POST /channels/:id/messages'
 
@@ -23,8 +23,8 @@ export async function discordUnderTest(): Promise<PlatformUnderTest> {
     options: optionsFor(discord, bot, { free_response_channels: [general.id] }),
   })
   const adapters: PlatformAdapter[] = []
-  const again = () => {
-    const adapter = createAdapter(gateway.context, briskly)
+  const createAnother = () => {
+    const adapter = createAdapter(gateway.context, fastTiming)
     adapters.push(adapter)
     return adapter
   }
@@ -33,14 +33,14 @@ export async function discordUnderTest(): Promise<PlatformUnderTest> {
   /** Resolves when the message was handed in once more, or its writer was told why it was not. */
   async function write(who: User, where: Channel, id: string, text: string, more: NewMessage = {}): Promise<boolean> {
     const known = said.get(id)
-    const handed = (key: string) => gateway.handedIn.filter(({ keys }) => keys.some((one) => one === key)).length
+    const handed = (key: string) => gateway.ingestedEvents.filter(({ keys }) => keys.some((one) => one === key)).length
     const before = known === undefined ? 0 : handed(`dc:${known.id}`)
     const message = known ?? discord.say(who, where, text, more)
     said.set(id, message)
     if (known !== undefined) discord.gateway.dispatchMessage('MESSAGE_CREATE', known)
     const explained = discord.until((one) => one.message_reference?.['message_id'] === message.id)
     while (handed(`dc:${message.id}`) === before) {
-      const first = await Promise.race([gateway.next(), explained.then(() => undefined)])
+      const first = await Promise.race([gateway.nextEvent(), explained.then(() => undefined)])
       if (first === undefined) break
     }
     return true
@@ -56,7 +56,7 @@ export async function discordUnderTest(): Promise<PlatformUnderTest> {
     return true
   }
 
-  const conversation = (where: Channel, threadId?: string): Conversation => ({
+  const conversation = (where: Channel, threadId?: string): TestConversation => ({
     target: {
       platform: 'discord',
       account: 'default',
@@ -81,13 +81,13 @@ export async function discordUnderTest(): Promise<PlatformUnderTest> {
 
   return {
     ...conversation(general),
-    adapter: again(),
+    adapter: createAnother(),
     gateway,
-    again,
+    createAnother,
     thread: conversation(ideas, ideas.id),
     secrets: [bot.token],
     sentCalls: () => faults.calls(/^(POST|PATCH|PUT) \/channels\//),
-    stranger: (text, id) => write(discord.person('Eve'), general, id, text),
+    sayAsStranger: (text, id) => write(discord.person('Eve'), general, id, text),
     edit: (id, text) => change(() => discord.edit(ofId(id), text)),
     remove: (id) => change(() => discord.remove(ofId(id))),
     react: (id, emoji) => change(() => discord.react(ada, ofId(id), emoji)),
@@ -106,11 +106,11 @@ export async function discordUnderTest(): Promise<PlatformUnderTest> {
       if (typeof url !== 'string') return JSON.stringify(message.embeds)
       return discord.fileOf(url) ?? ''
     },
-    async told(text) {
+    async noticeSeen(text) {
       await discord.until(({ content }) => text.test(content))
     },
     sayAsSelf: async (text) => discord.say(bot.user, general, text),
-    breakDown: () => faults.goAway('refuse'),
+    makeUnreachable: () => faults.startOutage('refuse'),
     interrupt() {
       discord.gateway.turnAway(503)
       discord.gateway.cut()
@@ -121,10 +121,10 @@ export async function discordUnderTest(): Promise<PlatformUnderTest> {
       bot.token = 'another token'
     },
     loseChat: () => void world.channels.delete(general.id),
-    loseAnswer: () => faults.loseAnswer(create),
+    dropResponse: () => faults.dropResponse(create),
     // Discord takes an edit that changes nothing like any other.
-    notModified: () => undefined,
-    deleteOurs: (messageId) => void world.remove(general.id, messageId),
+    answerNotModified: () => undefined,
+    deleteOwnMessage: (messageId) => void world.remove(general.id, messageId),
     async close() {
       for (const adapter of adapters) await adapter.disconnect()
       await discord.close()

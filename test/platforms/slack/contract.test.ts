@@ -8,13 +8,13 @@ import type { RecordingContext } from '../../kit/recording-context.ts'
 import { createRecordingContext } from '../../kit/recording-context.ts'
 import { serveAdapter } from '../../kit/served-adapter.ts'
 import { displayed, type SlackServer, startSlackServer } from '../../kit/servers/slack/slack-server.ts'
-import { ada, bob, channel, direct, furnish, tokensOf } from './support.ts'
+import { ada, bob, channel, direct, populateWorkspace, tokensOf } from './support.ts'
 
 const thread = { root: '1763700000.000100' }
 
 platformContract('slack, in a channel, over Socket Mode', async () => {
   const server = await startSlackServer({ redeliverMs: 200 })
-  furnish(server)
+  populateWorkspace(server)
   server.workspace.post(channel, { ts: thread.root, user: bob, text: 'a thread', subtype: 'hidden' })
   const gateway = createRecordingContext({
     platform: 'slack',
@@ -27,7 +27,7 @@ platformContract('slack, in a channel, over Socket Mode', async () => {
   return {
     ...peopleOf(server, gateway, channel),
     adapter,
-    again() {
+    createAnother() {
       const next = slack.createAdapter(gateway.context)
       adapters.push(next)
       return next
@@ -44,10 +44,10 @@ platformContract('slack, in a channel, over Socket Mode', async () => {
       },
     },
     async interrupt() {
-      server.faults.goAway('refuse')
+      server.faults.startOutage('refuse')
       await server.until(() => (server.delivery.sockets() === 0 ? true : undefined))
     },
-    restore: () => server.faults.comeBack(),
+    restore: () => server.faults.endOutage(),
     async close() {
       await Promise.all(adapters.map((one) => one.disconnect()))
       await server.close()
@@ -58,7 +58,7 @@ platformContract('slack, in a channel, over Socket Mode', async () => {
 platformContract('slack, in a direct chat, over HTTP', async () => {
   let hook = ''
   const server = await startSlackServer({ redeliverMs: 400, hook: () => hook })
-  furnish(server)
+  populateWorkspace(server)
   const served = await serveAdapter('slack', (context) =>
     // The real time: Slack's signatures carry it.
     slack.createAdapter({ ...context, clock: Date.now, options: { ...tokensOf(server), mode: 'http' } }),
@@ -92,7 +92,7 @@ function peopleOf(server: SlackServer, gateway: RecordingContext, chatId: string
       said.set(id, ts)
       return (await server.say(chatId, ada, text, { ts })).acknowledged
     },
-    async stranger(text) {
+    async sayAsStranger(text) {
       return (await server.say(chatId, bob, text)).acknowledged
     },
     async seen(text) {
@@ -126,10 +126,10 @@ function peopleOf(server: SlackServer, gateway: RecordingContext, chatId: string
         return undefined
       })
     },
-    async told(text) {
+    async noticeSeen(text) {
       await server.until(() => server.ephemerals.find((one) => text.test(String(one['text']))))
     },
-    breakDown: () => faults.goAway('refuse'),
+    makeUnreachable: () => faults.startOutage('refuse'),
     async sayAsSelf(text) {
       const { userId, botId } = workspace.bot
       return await server.say(chatId, userId, text, { bot_id: botId })
@@ -140,8 +140,8 @@ function peopleOf(server: SlackServer, gateway: RecordingContext, chatId: string
       const gone = workspace.channel(chatId)
       if (gone !== undefined) gone.joined = false
     },
-    loseAnswer: () => faults.loseAnswer('chat.postMessage'),
-    deleteOurs: (messageId) => void workspace.remove(chatId, messageId),
+    dropResponse: () => faults.dropResponse('chat.postMessage'),
+    deleteOwnMessage: (messageId) => void workspace.remove(chatId, messageId),
   }
   return people
 }

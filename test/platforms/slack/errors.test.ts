@@ -3,8 +3,8 @@
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { failureOf } from '../../../platforms/slack/errors.ts'
-import { channel, direct, never, reply, stage } from './support.ts'
+import { toCallFailure } from '../../../platforms/slack/errors.ts'
+import { channel, direct, neverAborted, reply, startSlackTest } from './support.ts'
 
 const refusal = (error: string, more = {}) => ({
   code: 'slack_webapi_platform_error',
@@ -40,55 +40,55 @@ describe('the words of Slack', () => {
   ]
   for (const [thrown, problem, maybe, words] of cases) {
     test(`${JSON.stringify(thrown)} is ${problem}`, () => {
-      const failure = failureOf(thrown, 'chat.postMessage')
+      const failure = toCallFailure(thrown, 'chat.postMessage')
       assert.deepEqual([failure.problem, failure.maybeSent], [problem, maybe])
       assert.match(failure.error, words)
     })
   }
 
   test('a connection that was never made has sent nothing, a broken one may have', () => {
-    const refused = failureOf(Object.assign(new Error('x'), noAnswer('ECONNREFUSED')), 'chat.postMessage')
+    const refused = toCallFailure(Object.assign(new Error('x'), noAnswer('ECONNREFUSED')), 'chat.postMessage')
     assert.deepEqual([refused.problem, refused.maybeSent], ['temporary', undefined])
     assert.match(refused.error, /could not be reached.*ECONNREFUSED/)
-    const broken = failureOf(Object.assign(new Error('x'), noAnswer('ECONNRESET')), 'chat.postMessage')
+    const broken = toCallFailure(Object.assign(new Error('x'), noAnswer('ECONNRESET')), 'chat.postMessage')
     assert.equal(broken.maybeSent, true)
   })
 
   test('a limit stops the chat that met it, for as long as Slack says', () => {
     const limited = { code: 'slack_webapi_rate_limited_error', retryAfter: 3 }
-    const { scope, retryAfterMs } = failureOf(limited, 'chat.update')
+    const { scope, retryAfterMs } = toCallFailure(limited, 'chat.update')
     assert.deepEqual([scope, retryAfterMs], ['chat', 3_000])
   })
 })
 
 test('no method is called before the time is over that Slack asked to wait, whoever asks', async (t) => {
   let now = 1_000_000
-  const { server, adapter } = await stage(t, { clock: () => now })
+  const { server, adapter } = await startSlackTest(t, { clock: () => now })
   server.faults.limit({ on: 'chat.postMessage', ms: 2_000, chat: direct })
-  const first = await adapter.send(reply('one'), never)
+  const first = await adapter.send(reply('one'), neverAborted)
   assert.ok(!first.success && first.retryAfterMs !== undefined && first.retryAfterMs >= 2_000)
   const before = server.faults.calls('chat.postMessage')
   now += first.retryAfterMs - 500
-  const early = await adapter.send(reply('one'), never)
+  const early = await adapter.send(reply('one'), neverAborted)
   assert.ok(!early.success && early.problem === 'rate-limited' && early.retryAfterMs === 500, JSON.stringify(early))
   assert.equal(server.faults.calls('chat.postMessage'), before)
   // Another channel has a budget of its own.
-  assert.equal((await adapter.send(reply('two', channel), never)).success, true)
+  assert.equal((await adapter.send(reply('two', channel), neverAborted)).success, true)
 })
 
 test('a limit of edits holds back the edits of all chats, and no post', async (t) => {
   let now = 1_000_000
-  const { server, adapter } = await stage(t, { clock: () => now })
-  const one = await adapter.send(reply('one', direct), never)
-  const other = await adapter.send(reply('two', channel, { deliveryId: 'other' }), never)
+  const { server, adapter } = await startSlackTest(t, { clock: () => now })
+  const one = await adapter.send(reply('one', direct), neverAborted)
+  const other = await adapter.send(reply('two', channel, { deliveryId: 'other' }), neverAborted)
   assert.ok(one.success && other.success)
   server.faults.limit({ on: 'chat.update', ms: 1_000 })
-  const edit = async (ts = '', chat = direct) => await adapter.edit?.(ts, reply('edited', chat), true, never)
+  const edit = async (ts = '', chat = direct) => await adapter.edit?.(ts, reply('edited', chat), true, neverAborted)
   assert.equal((await edit(one.messageId))?.success, false)
   const held = await edit(other.messageId, channel)
   assert.ok(held !== undefined && !held.success && held.problem === 'rate-limited')
   assert.equal(server.faults.calls('chat.update'), 1)
-  assert.equal((await adapter.send(reply('three', channel, { deliveryId: 'third' }), never)).success, true)
+  assert.equal((await adapter.send(reply('three', channel, { deliveryId: 'third' }), neverAborted)).success, true)
   now += 1_000
   server.faults.clear()
   assert.equal((await edit(other.messageId, channel))?.success, true)
@@ -96,13 +96,13 @@ test('a limit of edits holds back the edits of all chats, and no post', async (t
 
 test('the more replies grow at once, the slower each of them does', async (t) => {
   let now = 1_000_000
-  const { adapter } = await stage(t, { clock: () => now })
+  const { adapter } = await startSlackTest(t, { clock: () => now })
   assert.equal(adapter.draftIntervalMs, 800)
   for (const deliveryId of ['one', 'two', 'three']) {
     const draft = reply('The', direct, { kind: 'draft', deliveryId })
-    const sent = await adapter.send(draft, never)
+    const sent = await adapter.send(draft, neverAborted)
     assert.ok(sent.success && sent.messageId !== undefined)
-    await adapter.edit?.(sent.messageId, { ...draft, text: 'The quick' }, false, never)
+    await adapter.edit?.(sent.messageId, { ...draft, text: 'The quick' }, false, neverAborted)
   }
   assert.equal(adapter.draftIntervalMs, 3_600)
   now += 11_000
@@ -110,7 +110,7 @@ test('the more replies grow at once, the slower each of them does', async (t) =>
 })
 
 test('a server that never answers is not waited for without end', async (t) => {
-  const { server, adapter } = await stage(t)
+  const { server, adapter } = await startSlackTest(t)
   const release = server.faults.hold('chat.postMessage')
   const hurry = new AbortController()
   const sending = adapter.send(reply('hello?'), hurry.signal)

@@ -3,14 +3,14 @@
  */
 export interface Gate {
   /** For `gate` of a scripted reply: frames from this one on wait. */
-  from(frame: number): (frame: number) => Promise<void>
+  hold(frame: number): (frame: number) => Promise<void>
   open(): void
 }
 
 export function createGate(): Gate {
   const held = Promise.withResolvers<void>()
   return {
-    from: (first) => (frame) => (frame >= first ? held.promise : Promise.resolve()),
+    hold: (first) => (frame) => (frame >= first ? held.promise : Promise.resolve()),
     open: () => held.resolve(),
   }
 }

@@ -13,17 +13,17 @@ export const direct = 'D0ADA00001'
 export const ada = 'U0ADA00001'
 export const bob = 'U0BOB00001'
 
-export interface Stage {
+export interface SlackTest {
   readonly server: SlackServer
   readonly gateway: RecordingContext
   readonly adapter: PlatformAdapter
   /** The first names of the changes that were handed in. */
   readonly changeKeys: readonly string[]
   /** One more adapter of the same account, not connected. */
-  again(): PlatformAdapter
+  createAnother(): PlatformAdapter
 }
 
-export interface StageOptions {
+export interface SlackTestOptions {
   readonly options?: Readonly<Record<string, unknown>>
   readonly account?: string
   readonly server?: SlackServerOptions
@@ -32,13 +32,13 @@ export interface StageOptions {
   /** The clock of the gateway; the real one if left out. */
   readonly clock?: () => number
   /** The rate budget of the gateway; without it everything goes at once. */
-  readonly paced?: PlatformContext['paced']
+  readonly paced?: PlatformContext['rateLimited']
 }
 
 /** A workspace with Ada, Bob, a channel and Ada's direct chat. Everything is taken down when the test ends. */
-export async function stage(t: TestContext, given: StageOptions = {}): Promise<Stage> {
+export async function startSlackTest(t: TestContext, given: SlackTestOptions = {}): Promise<SlackTest> {
   const server = await startSlackServer({ redeliverMs: 300, ...given.server })
-  furnish(server)
+  populateWorkspace(server)
   const gateway = createRecordingContext({
     platform: 'slack',
     account: given.account ?? 'default',
@@ -49,14 +49,14 @@ export async function stage(t: TestContext, given: StageOptions = {}): Promise<S
   const context: PlatformContext = {
     ...gateway.context,
     clock: given.clock ?? Date.now,
-    paced: given.paced ?? gateway.context.paced,
+    rateLimited: given.paced ?? gateway.context.rateLimited,
     change(what, keys) {
       changeKeys.push(keys[0])
       return change(what, keys)
     },
   }
   const adapters: PlatformAdapter[] = []
-  const again = () => {
+  const createAnother = () => {
     const adapter = slack.createAdapter(context)
     adapters.push(adapter)
     return adapter
@@ -65,12 +65,12 @@ export async function stage(t: TestContext, given: StageOptions = {}): Promise<S
     await Promise.all(adapters.map((adapter) => adapter.disconnect()))
     await server.close()
   })
-  const adapter = again()
-  if (given.connect !== false) await adapter.connect(never)
-  return { server, gateway, adapter, again, changeKeys }
+  const adapter = createAnother()
+  if (given.connect !== false) await adapter.connect(neverAborted)
+  return { server, gateway, adapter, createAnother, changeKeys }
 }
 
-export function furnish({ workspace }: SlackServer): void {
+export function populateWorkspace({ workspace }: SlackServer): void {
   workspace.addUser(ada, 'Ada')
   workspace.addUser(bob, 'Bob')
   workspace.addChannel(channel, 'channel')
@@ -83,7 +83,7 @@ export function tokensOf(server: SlackServer): Readonly<Record<string, unknown>>
 }
 
 /** A signal that never aborts. */
-export const never = new AbortController().signal
+export const neverAborted = new AbortController().signal
 
 export function reply(text: string, chatId = direct, more: Partial<OutboundMessage> & { thread?: string } = {}) {
   const { thread, ...rest } = more

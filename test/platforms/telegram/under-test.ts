@@ -1,18 +1,18 @@
 /**
  * Telegram as the platform contract sees it.
  */
-import type { Conversation, PlatformUnderTest, SaidFile } from '../../kit/contracts/platform-under-test.ts'
-import type { Said, Writing } from '../../kit/servers/telegram/bot.ts'
-import { ApiError, fieldsOf } from '../../kit/servers/telegram/wire.ts'
-import { ada, type TelegramServer } from '../../kit/servers/telegram-server.ts'
-import { openChat, target } from './chat.ts'
+import type { PlatformUnderTest, TestConversation, UserFile } from '../../kit/contracts/platform-under-test.ts'
+import type { SentUpdate, UserMessage } from '../../kit/servers/telegram/bot.ts'
+import { ApiError, asRecord } from '../../kit/servers/telegram/params.ts'
+import { defaultUser, type TelegramServer } from '../../kit/servers/telegram-server.ts'
+import { createTelegramTest, target } from './support.ts'
 
 /** A forum in which every message counts. */
 const forum = -1_001_234
 const topic = 7
 
 export async function telegramUnderTest(): Promise<PlatformUnderTest> {
-  const { server, gateway, adapter, again, close } = await openChat({
+  const { server, gateway, adapter, createAnother, close } = await createTelegramTest({
     options: { free_response_chats: [String(forum)] },
   })
   const { bot, faults } = server
@@ -28,11 +28,11 @@ export async function telegramUnderTest(): Promise<PlatformUnderTest> {
     },
     adapter,
     gateway,
-    again,
+    createAnother,
     close,
     secrets: [bot.token],
     sentCalls: () => faults.calls(/^(send|edit|delete)/),
-    stranger: (text, id) => people.say(text, id, { from: { id: 99, first_name: 'Mallory' } }),
+    sayAsStranger: (text, id) => people.say(text, id, { from: { id: 99, first_name: 'Mallory' } }),
     edit: (id, text) => people.edit(id, text),
     react: (id, emoji) => people.react(id, emoji),
     attach: (file, id) => people.attach(file, id),
@@ -42,46 +42,46 @@ export async function telegramUnderTest(): Promise<PlatformUnderTest> {
       const { file } = await bot.chats.until((message) => message.file?.name === fileName)
       return file?.bytes ?? file?.url ?? ''
     },
-    async told(text) {
+    async noticeSeen(text) {
       await bot.chats.until((message) => text.test(message.text))
     },
-    breakDown: () => faults.goAway('refuse'),
-    interrupt: () => faults.goAway('cut'),
-    restore: () => faults.comeBack(),
+    makeUnreachable: () => faults.startOutage('refuse'),
+    interrupt: () => faults.startOutage('cut'),
+    restore: () => faults.endOutage(),
     sayAsSelf: (text) => bot.say(text, { from: { id: bot.id, is_bot: true, first_name: 'Hermes' } }).confirmed,
     rateLimit: (ms) => void faults.limit({ on: 'sendMessage', ms }),
     refuseToken() {
       const body = { ok: false, error_code: 401, description: 'Unauthorized' }
-      faults.answer(/./, { status: 401, body }, Number.POSITIVE_INFINITY)
+      faults.respond(/./, { status: 401, body }, Number.POSITIVE_INFINITY)
     },
     loseChat() {
-      bot.chats.chat(ada.id).gone = new ApiError(403, 'Forbidden: bot was blocked by the user')
+      bot.chats.chat(defaultUser.id).gone = new ApiError(403, 'Forbidden: bot was blocked by the user')
     },
-    loseAnswer: () => faults.loseAnswer('sendMessage'),
-    deleteOurs: (messageId) => bot.chats.forget(ada.id, Number(messageId)),
+    dropResponse: () => faults.dropResponse('sendMessage'),
+    deleteOwnMessage: (messageId) => bot.chats.forget(defaultUser.id, Number(messageId)),
     // The server compares by itself.
-    notModified: () => undefined,
+    answerNotModified: () => undefined,
   }
 }
 
 /** People write under names that the test gives them. */
 function peopleOf({ bot }: TelegramServer) {
-  const said = new Map<string, Said>()
-  const told = async ({ confirmed }: Said) => {
+  const said = new Map<string, SentUpdate>()
+  const told = async ({ confirmed }: SentUpdate) => {
     await confirmed
     return true
   }
-  const say = (text: string, id: string, writing: Writing) => {
+  const say = (text: string, id: string, writing: UserMessage) => {
     const before = said.get(id)
     if (before !== undefined) return bot.delivery.repeat(before.update).then(() => true)
     const now = bot.say(text, writing)
     said.set(id, now)
     return told(now)
   }
-  const messageOf = (id: string) => fieldsOf(said.get(id)?.update['message'])
+  const messageOf = (id: string) => asRecord(said.get(id)?.update['message'])
   return {
     say,
-    in: (writing: Writing): Omit<Conversation, 'target'> => ({
+    in: (writing: UserMessage): Omit<TestConversation, 'target'> => ({
       say: (text, id) => say(text, id, writing),
       async seen(text) {
         await bot.chats.until((message) => message.text === text && message.thread === writing.thread)
@@ -94,7 +94,7 @@ function peopleOf({ bot }: TelegramServer) {
       const reaction = { old_reaction: [], new_reaction: [{ type: 'emoji', emoji }] }
       return told(bot.push({ message_reaction: { chat, message_id, user, date, ...reaction } }))
     },
-    attach({ kind, fileName, mimeType, bytes }: SaidFile, id: string) {
+    attach({ kind, fileName, mimeType, bytes }: UserFile, id: string) {
       const file = {
         file_id: bot.files.add(bytes, fileName.slice(fileName.lastIndexOf('.'))),
         file_unique_id: 'unique',

@@ -2,23 +2,23 @@ import { createAdapter } from '../../../platforms/web/adapter.ts'
 import type { PlatformAdapter } from '../../../src/platforms/adapter.ts'
 import { platformContract } from '../../kit/contracts/platform.ts'
 import { type ServedAdapter, serveAdapter, token } from '../../kit/served-adapter.ts'
-import { type Lines, linesOf, target } from './kit.ts'
+import { createLineReader, type LineReader, target } from './support.ts'
 
 platformContract('the chat page', async () => {
   const served = await serveAdapter('web', createAdapter)
-  let page: Lines | undefined
+  let page: LineReader | undefined
   return {
     adapter: withOutbox(served),
     gateway: served.gateway,
     target,
-    again: served.again,
+    createAnother: served.createAnother,
     secrets: [token],
     async say(text, id) {
       const body = JSON.stringify({ chat: target.chatId, id: `message-${id}`, text })
-      return (await served.ask('/web/messages', { method: 'POST', body })).status === 202
+      return (await served.request('/web/messages', { method: 'POST', body })).status === 202
     },
-    async lookOn() {
-      page = linesOf(await served.ask(`/web/stream?chat=${target.chatId}`))
+    async openChat() {
+      page = createLineReader(await served.request(`/web/stream?chat=${target.chatId}`))
       await page.until('ready')
     },
     async seen(text) {

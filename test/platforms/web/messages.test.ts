@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HermesError } from '#sdk'
-import { fieldsOf, posting, startGateway, target } from './kit.ts'
+import { fieldsOf, posting, startGateway, target } from './support.ts'
 
 const message = { chat: 'main', id: 'b3f1c2d4e5f6', text: 'Hello' }
 

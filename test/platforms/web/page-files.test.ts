@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { startGateway } from './kit.ts'
+import { startGateway } from './support.ts'
 
 test('the page is served to anybody, because it holds no secret', async () => {
   const { request } = await startGateway()

@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { createTab, findChromium, type OpenOptions, startBrowser, type Tab } from './browser-kit.ts'
-import { type Gateway, target, token } from './kit.ts'
+import { createTab, findChromium, type OpenOptions, startBrowser, type Tab } from './browser.ts'
+import { type Gateway, target, token } from './support.ts'
 
 const chromium = findChromium(process.env)
 const skip = chromium === undefined ? 'no chromium found; set CHROMIUM to its path' : false
@@ -151,7 +151,7 @@ describe('the chat page', { skip }, () => {
     turn(gateway, 'running')
     await gateway.draft('d', 'half an ans')
     await page.waitForSelector('.entry.agent.live')
-    served.shut()
+    served.refuseConnections()
     await page.waitForSelector('#status[data-state=waiting]')
     await say(page, 'Are you there?')
     await page.waitForSelector('.entry.user[data-state=waiting]')

@@ -5,13 +5,22 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createHub } from '../../../platforms/web/hub.ts'
 import { silentLog } from '../../../src/lib/log.ts'
-import { fieldsOf, type Gateway, type Lines, linesOf, posting, startGateway, target, withToken } from './kit.ts'
+import {
+  createLineReader,
+  fieldsOf,
+  type Gateway,
+  type LineReader,
+  posting,
+  startGateway,
+  target,
+  withToken,
+} from './support.ts'
 
-async function openStream(gateway: Gateway, after = '', signal?: AbortSignal): Promise<Lines> {
+async function openStream(gateway: Gateway, after = '', signal?: AbortSignal): Promise<LineReader> {
   const init = { headers: withToken, ...(signal === undefined ? {} : { signal }) }
   const response = await gateway.request(`/web/stream?chat=main&after=${after}`, init)
   assert.equal(response.headers.get('content-type'), 'application/x-ndjson; charset=utf-8')
-  return linesOf(response)
+  return createLineReader(response)
 }
 
 test('a page is told about the gateway, then what was said before, then that it is up to date', async () => {
@@ -158,52 +167,57 @@ test('a page whose history cannot be read is let go, so that it comes back', asy
 })
 
 test('pages that hang up and gateways that stop leave nothing behind', async () => {
-  const hub = createHub({ history: async () => [], info: () => ({ ...info }), log: silentLog })
+  const hub = createHub({ history: async () => [], info: () => ({ ...gatewayInfo }), log: silentLog })
   const page = new AbortController()
   hub.subscribe('a', undefined, page.signal)
   const stream = hub.subscribe('b', undefined, new AbortController().signal)
-  assert.equal(hub.watchers(), 2)
+  assert.equal(hub.subscriberCount(), 2)
   page.abort()
-  assert.equal(hub.watchers(), 1)
+  assert.equal(hub.subscriberCount(), 1)
   await stream.cancel()
-  assert.equal(hub.watchers(), 0)
+  assert.equal(hub.subscriberCount(), 0)
   hub.subscribe('c', undefined, AbortSignal.abort())
-  assert.equal(hub.watchers(), 0)
+  assert.equal(hub.subscriberCount(), 0)
   hub.subscribe('c', undefined, new AbortController().signal)
   hub.close()
   hub.close()
-  assert.equal(hub.watchers(), 0)
+  assert.equal(hub.subscriberCount(), 0)
 })
 
-const info = { version: '1', model: 'm', provider: 'p', degraded: [] as readonly string[] }
+const gatewayInfo = { version: '1', model: 'm', provider: 'p', degraded: [] as readonly string[] }
 
 test('a quiet page hears a heartbeat, and news about the gateway', async () => {
   let degraded: readonly string[] = []
-  const hub = createHub({ history: async () => [], info: () => ({ ...info, degraded }), log: silentLog, pingMs: 5 })
-  const lines = linesOf(new Response(hub.subscribe('main', undefined, new AbortController().signal)))
+  const hub = createHub({
+    history: async () => [],
+    info: () => ({ ...gatewayInfo, degraded }),
+    log: silentLog,
+    pingIntervalMs: 5,
+  })
+  const lines = createLineReader(new Response(hub.subscribe('main', undefined, new AbortController().signal)))
   await lines.until('ping')
   degraded = ['disk']
-  assert.deepEqual(await lines.until('info').then((event) => event['info']), { ...info, degraded })
+  assert.deepEqual(await lines.until('info').then((event) => event['info']), { ...gatewayInfo, degraded })
   hub.close()
 })
 
 test('a chat keeps at most twenty pages; the oldest makes room', async () => {
-  const hub = createHub({ history: async () => [], info: () => info, log: silentLog })
-  const first = linesOf(new Response(hub.subscribe('main', undefined, new AbortController().signal)))
+  const hub = createHub({ history: async () => [], info: () => gatewayInfo, log: silentLog })
+  const first = createLineReader(new Response(hub.subscribe('main', undefined, new AbortController().signal)))
   await first.until('ready')
   for (let count = 0; count < 20; count += 1) hub.subscribe('main', undefined, new AbortController().signal)
   assert.equal(await first.ended(), true)
-  assert.equal(hub.watchers(), 20)
+  assert.equal(hub.subscriberCount(), 20)
   hub.close()
 })
 
 test('a page that does not read is let go before it fills the memory', async () => {
-  const hub = createHub({ history: async () => [], info: () => info, log: silentLog })
-  const lines = linesOf(new Response(hub.subscribe('main', undefined, new AbortController().signal)))
+  const hub = createHub({ history: async () => [], info: () => gatewayInfo, log: silentLog })
+  const lines = createLineReader(new Response(hub.subscribe('main', undefined, new AbortController().signal)))
   await lines.until('ready')
   const text = 'x'.repeat(1_000_000)
   for (let count = 0; count < 8; count += 1) hub.publish('main', [{ type: 'draft', id: 'd', turnId: 't', at: 0, text }])
-  assert.equal(hub.watchers(), 0)
+  assert.equal(hub.subscriberCount(), 0)
   hub.close()
 })
 

@@ -5,12 +5,12 @@ import assert from 'node:assert/strict'
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { createRotatedFile, type RotatedFile } from '../../../plugins/atof/rotated-file.ts'
-import { atofSettings } from '../../../plugins/atof/settings.ts'
-import { createWriter } from '../../../plugins/atof/writer.ts'
+import { createBufferedWriter } from '../../../plugins/atof/buffered-writer.ts'
+import { createRotatingFile, type RotatingFile } from '../../../plugins/atof/rotating-file.ts'
+import { parseAtofSettings } from '../../../plugins/atof/settings.ts'
 import { createRecordingLog } from '../../hosts/support.ts'
 import { tempHome } from '../../kit/temp-home.ts'
-import { withBundled } from './support.ts'
+import { startWithBundledPlugins } from './support.ts'
 
 function linesOf(file: string): string[] {
   const text = readFileSync(file, 'utf8')
@@ -19,11 +19,11 @@ function linesOf(file: string): string[] {
 }
 
 test('every event of a turn is a line of JSON in a file that only its owner can read; a restart goes on in it', async (t) => {
-  const gateway = await withBundled(t, { atof: {} })
+  const gateway = await startWithBundledPlugins(t, { atof: {} })
   const file = join(gateway.home.root, 'atof/events.jsonl')
   for (const word of ['first', 'second']) {
     await gateway.say(word)
-    await gateway.reply(`You said: ${word}`)
+    await gateway.waitForReply(`You said: ${word}`)
     await gateway.stop()
     await gateway.start()
   }
@@ -39,9 +39,9 @@ test('every event of a turn is a line of JSON in a file that only its owner can 
 })
 
 test('without content events tell what happened and not what was said', async (t) => {
-  const gateway = await withBundled(t, { atof: { include_content: false, path: 'events' } })
+  const gateway = await startWithBundledPlugins(t, { atof: { include_content: false, path: 'events' } })
   await gateway.say('a private question')
-  await gateway.reply('You said')
+  await gateway.waitForReply('You said')
   await gateway.stop()
   const text = readFileSync(join(gateway.home.root, 'events'), 'utf8')
   assert.doesNotMatch(text, /private/)
@@ -49,22 +49,22 @@ test('without content events tell what happened and not what was said', async (t
 })
 
 test('a path outside of the home keeps it from being loaded, and a link does not lead out of it', async (t) => {
-  const gateway = await withBundled(t, { atof: { path: '../events' } })
+  const gateway = await startWithBundledPlugins(t, { atof: { path: '../events' } })
   assert.match(gateway.current().status().plugins[0]?.reason ?? '', /settings\.path: expected a file within/)
 
   const [home, elsewhere] = [tempHome(t), tempHome(t)]
   symlinkSync(elsewhere, join(home, 'atof'))
-  const linked = createRotatedFile({ home, file: join(home, 'atof/events'), maxBytes: 100, keepFiles: 1 })
+  const linked = createRotatingFile({ home, file: join(home, 'atof/events'), maxBytes: 100, keepFiles: 1 })
   await assert.rejects(linked.append(['x']), /leads out of/)
   symlinkSync(join(elsewhere, 'target'), join(home, 'events'))
-  const link = createRotatedFile({ home, file: join(home, 'events'), maxBytes: 100, keepFiles: 1 })
+  const link = createRotatingFile({ home, file: join(home, 'events'), maxBytes: 100, keepFiles: 1 })
   await assert.rejects(link.append(['x']), { code: 'ELOOP' })
   assert.deepEqual(readdirSync(elsewhere), [])
 })
 
 test('settings that cannot be used are named', () => {
   const base = { path: 'x', max_mb: 1, keep_files: 1, max_queue_mb: 1 }
-  assert.equal(atofSettings(base, '/home').maxBytes, 1_048_576)
+  assert.equal(parseAtofSettings(base, '/home').maxBytes, 1_048_576)
   for (const [key, value] of [
     ['path', ''],
     ['path', '/etc/passwd'],
@@ -72,13 +72,13 @@ test('settings that cannot be used are named', () => {
     ['keep_files', 1.5],
     ['max_queue_mb', -1],
   ] as const)
-    assert.throws(() => atofSettings({ ...base, [key]: value }, '/home'), new RegExp(`settings\\.${key}`))
+    assert.throws(() => parseAtofSettings({ ...base, [key]: value }, '/home'), new RegExp(`settings\\.${key}`))
 })
 
 test('a full file is set aside, lines stay whole and in order, the oldest files go', async (t) => {
   const home = tempHome(t)
   const file = join(home, 'events')
-  const rotated = createRotatedFile({ home, file, maxBytes: 40, keepFiles: 2 })
+  const rotated = createRotatingFile({ home, file, maxBytes: 40, keepFiles: 2 })
   // Each is 10 bytes with its end.
   const lines = Array.from({ length: 14 }, (_, number) => `line ${String(number).padStart(4, '0')}`)
   await rotated.append(lines.slice(0, 5))
@@ -97,7 +97,7 @@ test('a line that was cut off does not spoil the next one', async (t) => {
   const file = join(home, 'deep/events')
   mkdirSync(join(home, 'deep'))
   writeFileSync(file, '{"whole":1}\n{"cut', { mode: 0o644 })
-  const rotated = createRotatedFile({ home, file, maxBytes: 1_000, keepFiles: 2 })
+  const rotated = createRotatingFile({ home, file, maxBytes: 1_000, keepFiles: 2 })
   await rotated.append(['{"next":1}'])
   await rotated.close()
   assert.deepEqual(linesOf(file), ['{"whole":1}', '{"cut', '{"next":1}'])
@@ -108,7 +108,7 @@ test('what does not fit into the queue is dropped and counted; whoever writes ne
   const gate = Promise.withResolvers<void>()
   const begun = Promise.withResolvers<void>()
   const written: string[] = []
-  const slow: RotatedFile = {
+  const slow: RotatingFile = {
     async append(lines) {
       begun.resolve()
       await gate.promise
@@ -117,7 +117,7 @@ test('what does not fit into the queue is dropped and counted; whoever writes ne
     close: async () => undefined,
   }
   const log = createRecordingLog()
-  const writer = createWriter({ file: slow, maxQueueBytes: 30, log })
+  const writer = createBufferedWriter({ file: slow, maxQueueBytes: 30, log })
   writer.write('aaaaaaaaa')
   await begun.promise
   for (const line of ['bbbbbbbbb', 'ccccccccc', 'ddddddddd', 'eeeeeeeee']) writer.write(line)
@@ -133,10 +133,10 @@ test('what does not fit into the queue is dropped and counted; whoever writes ne
 test('a disk that refuses is told of once, and writing goes on when there is room again', async (t) => {
   const home = tempHome(t)
   const file = join(home, 'events')
-  const real = createRotatedFile({ home, file, maxBytes: 1_000, keepFiles: 1 })
+  const real = createRotatingFile({ home, file, maxBytes: 1_000, keepFiles: 1 })
   let refuses = true
   let tries = 0
-  const broken: RotatedFile = {
+  const broken: RotatingFile = {
     async append(lines) {
       tries += 1
       if (!refuses) return real.append(lines)
@@ -146,7 +146,7 @@ test('a disk that refuses is told of once, and writing goes on when there is roo
     close: real.close,
   }
   const log = createRecordingLog()
-  const writer = createWriter({ file: broken, maxQueueBytes: 1_000, log })
+  const writer = createBufferedWriter({ file: broken, maxQueueBytes: 1_000, log })
   const wrote = async (line: string) => {
     const before = tries
     writer.write(line)

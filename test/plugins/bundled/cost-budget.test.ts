@@ -4,13 +4,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createLedger } from '../../../plugins/cost-budget/ledger.ts'
-import { expectedUsage, metered, noUsage } from '../../../plugins/cost-budget/meter.ts'
-import { costOf, priceTable } from '../../../plugins/cost-budget/prices.ts'
-import { budgetSettings } from '../../../plugins/cost-budget/settings.ts'
-import { type Usage, usageIn } from '../../../src/sdk.ts'
+import { costOf, parsePriceTable } from '../../../plugins/cost-budget/prices.ts'
+import { parseBudgetSettings } from '../../../plugins/cost-budget/settings.ts'
+import { estimateUsage, meterStream, noUsage } from '../../../plugins/cost-budget/stream-meter.ts'
+import { extractUsage, type Usage } from '../../../src/sdk.ts'
 import type { TestGateway, TestGatewayOptions } from '../../kit/start-gateway.ts'
 import { conversation } from '../../stories/support.ts'
-import { withBundled } from './support.ts'
+import { startWithBundledPlugins } from './support.ts'
 
 /** A call of the scripted model: 11 tokens in, of which 3 are cached, and 7 out. */
 const perCall = 18
@@ -20,7 +20,7 @@ function withBudgets(
   settings: Readonly<Record<string, unknown>>,
   options: TestGatewayOptions = {},
 ): Promise<TestGateway> {
-  return withBundled(t, { 'cost-budget': settings }, options)
+  return startWithBundledPlugins(t, { 'cost-budget': settings }, options)
 }
 
 test('a person whose budget is used up is refused with the reason, over a restart too; others are answered', async (t) => {
@@ -28,16 +28,16 @@ test('a person whose budget is used up is refused with the reason, over a restar
   const gateway = await withBudgets(t, { budgets })
   for (const word of ['one', 'two']) {
     await gateway.say(word, { user: 'ada' })
-    await gateway.reply(`You said: ${word}`)
+    await gateway.waitForReply(`You said: ${word}`)
   }
   await gateway.stop()
   await gateway.start()
   await gateway.say('three', { user: 'ada' })
-  await gateway.reply('Your budget for today is used up: 36 of 36 tokens. It begins anew tomorrow (UTC).')
+  await gateway.waitForReply('Your budget for today is used up: 36 of 36 tokens. It begins anew tomorrow (UTC).')
   await gateway.say('hello', { user: 'bob', chat: 'two' })
-  await gateway.reply('You said: hello', 'two')
+  await gateway.waitForReply('You said: hello', 'two')
   await gateway.say('/budget', { user: 'bob', chat: 'two' })
-  await gateway.reply('- Your budget for today: 18 of 36 tokens; then nothing more is answered', 'two')
+  await gateway.waitForReply('- Your budget for today: 18 of 36 tokens; then nothing more is answered', 'two')
   assert.equal(gateway.model.requestCount, 3)
 })
 
@@ -50,18 +50,18 @@ test('a chat and everybody together have budgets of their own, in tokens and in 
     prices: { 'test-*': { input: 10_000, output: 20_000, cached_input: 0 } },
   })
   await gateway.say('one', { chat: 'first' })
-  await gateway.reply('You said', 'first')
+  await gateway.waitForReply('You said', 'first')
   await gateway.say('two', { chat: 'first' })
-  await gateway.reply('The budget of this chat for this month is used up: 18 of 5 tokens', 'first')
+  await gateway.waitForReply('The budget of this chat for this month is used up: 18 of 5 tokens', 'first')
   // 8 tokens for 0.01 each, 3 cached ones for nothing, 7 for 0.02.
   await gateway.say('/budget', { chat: 'second' })
-  await gateway.reply('- The budget of all chats for today: 0.2200 of 0.5000 USD;', 'second')
+  await gateway.waitForReply('- The budget of all chats for today: 0.2200 of 0.5000 USD;', 'second')
   for (const chat of ['second', 'third']) {
     await gateway.say('one', { chat })
-    await gateway.reply('You said', chat)
+    await gateway.waitForReply('You said', chat)
   }
   await gateway.say('one', { chat: 'fourth' })
-  await gateway.reply('The budget of all chats for today is used up: 0.6600 of 0.5000 USD', 'fourth')
+  await gateway.waitForReply('The budget of all chats for today is used up: 0.6600 of 0.5000 USD', 'fourth')
 })
 
 test('64 turns at once spend no more than what is left and one call', async (t) => {
@@ -74,9 +74,9 @@ test('64 turns at once spend no more than what is left and one call', async (t) 
   )
   const chats = Array.from({ length: 64 }, (_, number) => `chat ${number}`)
   await Promise.all(chats.map((chat) => gateway.say('go', { chat })))
-  await gateway.reply('has too little left for one more answer beside those under way')
+  await gateway.waitForReply('has too little left for one more answer beside those under way')
   release.resolve()
-  await Promise.all(chats.map((chat) => gateway.reply(/Answered|too little|used up/, chat)))
+  await Promise.all(chats.map((chat) => gateway.waitForReply(/Answered|too little|used up/, chat)))
   const sizes = gateway.model.requests.map(({ body }) => JSON.stringify(body).length / 4)
   const [largest = 0, ...others] = sizes.sort((one, other) => other - one)
   assert.ok(others.length > 5 && largest > 0, `only ${sizes.length} were asked`)
@@ -95,9 +95,9 @@ test('a cheaper model answers when the budget is used up, with the fields it nee
   )
   for (const word of ['one', 'two']) {
     await gateway.say(word)
-    await gateway.reply(`You said: ${word}`)
+    await gateway.waitForReply(`You said: ${word}`)
   }
-  const [first, second] = [(await gateway.asked(0)).body, (await gateway.asked(1)).body]
+  const [first, second] = [(await gateway.modelRequest(0)).body, (await gateway.modelRequest(1)).body]
   assert.deepEqual([first['model'], first['reasoning_effort'], first['temperature']], ['test-model', 'high', undefined])
   assert.deepEqual([second['model'], second['reasoning_effort'], second['temperature']], ['cheap', undefined, 0])
 })
@@ -112,7 +112,7 @@ test('people are told once when little is left, who runs the gateway reads it in
   })
   for (const word of ['one', 'two', 'three']) {
     await gateway.say(word)
-    await gateway.reply(`You said: ${word}`)
+    await gateway.waitForReply(`You said: ${word}`)
   }
   const last = gateway.model.requests.map((request) => conversation(request).at(-1))
   assert.equal(last[0], 'user: one')
@@ -121,7 +121,7 @@ test('people are told once when little is left, who runs the gateway reads it in
     /^user: two\n\n\[Notice of the gateway: Your budget for today is nearly used up: 18 of 20 tokens\. Say so/,
   )
   assert.equal(last[2], 'user: three')
-  await gateway.logged('The budget of all chats for today is nearly used up')
+  await gateway.waitForLog('The budget of all chats for today is nearly used up')
 })
 
 test('what is for some counts for them alone, what excepts some does not count for those', async (t) => {
@@ -134,7 +134,7 @@ test('what is for some counts for them alone, what excepts some does not count f
   })
   const answer = async (user: string, text: string) => {
     await gateway.say(text, { user, chat: user })
-    return (await gateway.reply(new RegExp(text === '/budget' ? 'You are' : `${text}|used up`), user)).text
+    return (await gateway.waitForReply(new RegExp(text === '/budget' ? 'You are' : `${text}|used up`), user)).text
   }
   assert.match(await answer('bob', '/budget'), /You are `fake:bob`, this chat is `agent:main:fake:dm:bob`\.$/)
   for (const user of ['ada', 'bob', 'eve']) assert.match(await answer(user, 'one'), /one/)
@@ -146,7 +146,7 @@ test('what is for some counts for them alone, what excepts some does not count f
 test('both answers count when a router asks once more, and a call that fails counts nothing', async (t) => {
   const budgets = [{ per: 'global', period: 'day', tokens: 10_000, action: 'block' }]
   const router = { small_models: ['test-model'], large_model: 'large', max_share_per_day: 1 }
-  const gateway = await withBundled(
+  const gateway = await startWithBundledPlugins(
     t,
     { 'cost-budget': { budgets }, 'model-router': router },
     {
@@ -155,11 +155,11 @@ test('both answers count when a router asks once more, and a call that fails cou
     },
   )
   await gateway.say('well?')
-  await gateway.reply('Sure')
+  await gateway.waitForReply('Sure')
   await gateway.say('again?')
-  await gateway.reply('Sorry')
+  await gateway.waitForReply('Sorry')
   await gateway.say('/budget')
-  await gateway.reply(`${2 * perCall} of 10,000 tokens`)
+  await gateway.waitForReply(`${2 * perCall} of 10,000 tokens`)
 })
 
 test('settings that cannot be used are named', () => {
@@ -173,24 +173,24 @@ test('settings that cannot be used are named', () => {
     [{ warn_at: 80 }, /warn_at/],
   ]
   for (const [settings, message] of cases) {
-    assert.throws(() => budgetSettings({ warn_at: 0.8, timezone: 'UTC', ...settings }), message)
+    assert.throws(() => parseBudgetSettings({ warn_at: 0.8, timezone: 'UTC', ...settings }), message)
   }
 })
 
 const usage: Usage = { inputTokens: 1_000, outputTokens: 100, cachedInputTokens: 600, cacheWriteTokens: 200 }
 
 test('cached tokens have prices of their own, a model’s own name goes before a pattern', () => {
-  const prices = priceTable({
+  const prices = parsePriceTable({
     '*': { input: 1, output: 1 },
     'claude-*': { input: 10, output: 50, cached_input: 1, cache_write: 12.5 },
     'claude-x': { input: 0, output: 0 },
   })
-  const [own, pattern, any] = ['claude-x', 'claude-opus', 'other'].map((model) => prices.of(model))
+  const [own, pattern, any] = ['claude-x', 'claude-opus', 'other'].map((model) => prices.find(model))
   assert.ok(own && pattern && any)
   assert.equal(costOf(usage, own), 0)
   assert.equal(costOf(usage, pattern).toFixed(6), '0.010100')
   assert.equal(costOf(usage, any).toFixed(6), '0.001100')
-  assert.equal(priceTable({ a: { input: 1, output: 1 } }).of('b'), undefined)
+  assert.equal(parsePriceTable({ a: { input: 1, output: 1 } }).find('b'), undefined)
 })
 
 test('a day ends where its time zone says, a month with its last day; what is older is forgotten', async () => {
@@ -202,33 +202,33 @@ test('a day ends where its time zone says, a month with its last day; what is ol
       kept = value
     },
   }
-  const deps = { state, now: () => now, timeZone: () => 'Europe/Berlin', failed: assert.ifError }
+  const deps = { state, now: () => now, timeZone: () => 'Europe/Berlin', onSaveError: assert.ifError }
   const ledger = await createLedger(deps)
   const call = { id: 'a', turnId: 't', payers: ['global'] }
-  ledger.settle(call, { money: 1, tokens: 10 })
+  ledger.recordCall(call, { money: 1, tokens: 10 })
   assert.equal(ledger.spent('global', 'month').tokens, 10)
   now += 60_000
   assert.deepEqual([ledger.spent('global', 'day').tokens, ledger.spent('global', 'month').tokens], [0, 0])
-  ledger.settle(call, { money: 2, tokens: 20 })
-  await ledger.settled()
+  ledger.recordCall(call, { money: 2, tokens: 20 })
+  await ledger.flush()
   assert.deepEqual(Object.keys(Object(kept)), ['2026-09-01', '2026-09'])
   assert.deepEqual((await createLedger(deps)).spent('global', 'day'), { money: 2, tokens: 20 })
 })
 
 test('what a call reserved is free again when its turn asks anew or ends without having asked', async () => {
   const state = { get: async () => undefined, set: async () => undefined }
-  const ledger = await createLedger({ state, now: () => 0, timeZone: () => 'UTC', failed: assert.ifError })
+  const ledger = await createLedger({ state, now: () => 0, timeZone: () => 'UTC', onSaveError: assert.ifError })
   const reserved = () => ledger.reserved('global', '').tokens
   const call = (id: string, turnId: string) => ({ id, turnId, payers: ['global'] })
   ledger.reserve(call('a', 't'), { money: 0, tokens: 5 })
   ledger.reserve(call('b', 't'), { money: 0, tokens: 7 })
   assert.equal(reserved(), 7)
-  ledger.began('b')
+  ledger.markStarted('b')
   ledger.reserve(call('c', 't'), { money: 0, tokens: 1 })
   assert.equal(reserved(), 8)
   ledger.turnEnded('t')
   assert.equal(reserved(), 7)
-  ledger.settle(call('b', 't'), { money: 0, tokens: 3 })
+  ledger.recordCall(call('b', 't'), { money: 0, tokens: 3 })
   assert.deepEqual([reserved(), ledger.spent('global', 'day').tokens], [0, 3])
 })
 
@@ -240,7 +240,7 @@ test('an answer that breaks off counts what came, one that never began counts no
       yield* chunks
       throw new Error('cut')
     }
-    const stream = metered(
+    const stream = meterStream(
       async () => broken(),
       expected,
       (found) => {
@@ -260,14 +260,14 @@ test('an answer that breaks off counts what came, one that never began counts no
 
 test('a stream that somebody asks for and never reads keeps nothing reserved', async () => {
   const state = { get: async () => undefined, set: async () => undefined }
-  const ledger = await createLedger({ state, now: () => 0, timeZone: () => 'UTC', failed: assert.ifError })
+  const ledger = await createLedger({ state, now: () => 0, timeZone: () => 'UTC', onSaveError: assert.ifError })
   const call = { id: 'a', turnId: 't', payers: ['global'] }
   ledger.reserve(call, { money: 0, tokens: 5 })
-  const stream = metered(
+  const stream = meterStream(
     () => assert.fail('nobody reads it'),
     noUsage,
-    () => ledger.settle(call, { money: 0, tokens: 0 }),
-    () => ledger.began('a'),
+    () => ledger.recordCall(call, { money: 0, tokens: 0 }),
+    () => ledger.markStarted('a'),
   )
   await stream.return()
   ledger.turnEnded('t')
@@ -276,26 +276,26 @@ test('a stream that somebody asks for and never reads keeps nothing reserved', a
 
 test('a limit that is no number of tokens makes a call neither free nor endless', () => {
   for (const limit of [Number.NaN, -5, '9', null, Number.POSITIVE_INFINITY])
-    assert.equal(expectedUsage({ max_tokens: limit }, 700).outputTokens, 700, String(limit))
-  assert.equal(expectedUsage({ max_tokens: 50 }, 700).outputTokens, 50)
-  assert.equal(expectedUsage({ max_tokens: Number.NaN, max_completion_tokens: 60 }, 700).outputTokens, 60)
+    assert.equal(estimateUsage({ max_tokens: limit }, 700).outputTokens, 700, String(limit))
+  assert.equal(estimateUsage({ max_tokens: 50 }, 700).outputTokens, 50)
+  assert.equal(estimateUsage({ max_tokens: Number.NaN, max_completion_tokens: 60 }, 700).outputTokens, 60)
 })
 
 test('a clock that jumps ahead for a moment and comes back has forgotten nothing', async () => {
   let now = Date.parse('2026-08-20T12:00:00Z')
   const state = { get: async () => undefined, set: async () => undefined }
-  const ledger = await createLedger({ state, now: () => now, timeZone: () => 'UTC', failed: assert.ifError })
+  const ledger = await createLedger({ state, now: () => now, timeZone: () => 'UTC', onSaveError: assert.ifError })
   const call = { id: 'a', turnId: 't', payers: ['global'] }
-  ledger.settle(call, { money: 1, tokens: 10 })
+  ledger.recordCall(call, { money: 1, tokens: 10 })
   now += 90 * 86_400_000
-  ledger.settle(call, { money: 1, tokens: 1 })
-  await ledger.settled()
+  ledger.recordCall(call, { money: 1, tokens: 1 })
+  await ledger.flush()
   now -= 90 * 86_400_000
   assert.deepEqual([ledger.spent('global', 'day').tokens, ledger.spent('global', 'month').tokens], [10, 10])
 })
 
 test('what a vendor tells in numbers that are none takes nothing away', () => {
-  const odd = usageIn({ usage: { prompt_tokens: -5, completion_tokens: Number.NaN } })
+  const odd = extractUsage({ usage: { prompt_tokens: -5, completion_tokens: Number.NaN } })
   assert.deepEqual(odd, noUsage)
 })
 
@@ -305,6 +305,11 @@ test('the tokens of each wire format are read alike, from answers and from chunk
   const responses = { response: { usage: { input_tokens: 10, output_tokens: 5, ...details } } }
   const anthropic = { usage: { input_tokens: 6, cache_read_input_tokens: 4, output_tokens: 5 } }
   for (const json of [chat, responses, anthropic])
-    assert.deepEqual(usageIn(json), { inputTokens: 10, outputTokens: 5, cachedInputTokens: 4, cacheWriteTokens: 0 })
-  for (const json of [null, 'x', {}, { usage: 7 }, { choices: [] }]) assert.equal(usageIn(json), undefined)
+    assert.deepEqual(extractUsage(json), {
+      inputTokens: 10,
+      outputTokens: 5,
+      cachedInputTokens: 4,
+      cacheWriteTokens: 0,
+    })
+  for (const json of [null, 'x', {}, { usage: 7 }, { choices: [] }]) assert.equal(extractUsage(json), undefined)
 })

@@ -3,13 +3,13 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { doubtIn } from '../../../plugins/model-router/doubt.ts'
-import { routerSettings } from '../../../plugins/model-router/settings.ts'
-import { list, record } from '../../../src/sdk.ts'
+import { uncertaintyReason } from '../../../plugins/model-router/confidence.ts'
+import { parseRouterSettings } from '../../../plugins/model-router/settings.ts'
+import { asArray, asRecord } from '../../../src/sdk.ts'
 import { startAnthropicServer } from '../../kit/servers/anthropic-server.ts'
-import type { ModelReply, RecordedRequest } from '../../kit/servers/script.ts'
+import type { ModelReply, RecordedRequest } from '../../kit/servers/model-script.ts'
 import type { TestGatewayOptions } from '../../kit/start-gateway.ts'
-import { logged, withBundled } from './support.ts'
+import { logRecordsWith, startWithBundledPlugins } from './support.ts'
 
 const settings = { small_models: ['test-*'], large_model: 'large', max_share_per_day: 1, instruction: 'Once more.' }
 const unsure: ModelReply = { text: 'I’m not sure, perhaps 41.' }
@@ -20,7 +20,7 @@ function answers({ body }: RecordedRequest): ModelReply {
 }
 
 function withRouter(t: TestContext, more: Readonly<Record<string, unknown>> = {}, options: TestGatewayOptions = {}) {
-  return withBundled(t, { 'model-router': { ...settings, ...more } }, { model: answers, ...options })
+  return startWithBundledPlugins(t, { 'model-router': { ...settings, ...more } }, { model: answers, ...options })
 }
 
 const ends: Readonly<Record<string, readonly unknown[]>> = {
@@ -40,11 +40,11 @@ for (const [provider, expected] of Object.entries(ends)) {
   test(`an unsure answer goes to the large model with the first answer in its conversation (${provider})`, async (t) => {
     const gateway = await withRouter(t, {}, { config: { provider } })
     await gateway.say('six by seven?')
-    await gateway.reply('It is 42.')
+    await gateway.waitForReply('It is 42.')
     assert.deepEqual(gateway.replies(), ['It is 42.'])
-    const { body } = await gateway.asked(1)
+    const { body } = await gateway.modelRequest(1)
     assert.equal(body['model'], 'large')
-    assert.deepEqual(list(body['messages'] ?? body['input']).slice(-3), expected)
+    assert.deepEqual(asArray(body['messages'] ?? body['input']).slice(-3), expected)
     assert.equal(gateway.model.requests.length, 2)
   })
 }
@@ -56,11 +56,11 @@ test('the same with Anthropic, whose fields of the small model that the large on
   const config = { provider: 'anthropic', base_url: model.baseUrl, reasoning_effort: 'low' }
   const gateway = await withRouter(t, more, { config })
   await gateway.say('six by seven?')
-  await gateway.reply('It is 42.')
+  await gateway.waitForReply('It is 42.')
   const [{ body: small }, { body: large }] = [await model.request(0), await model.request(1)]
   assert.ok('thinking' in small)
   assert.deepEqual([large['model'], large['max_tokens'], 'thinking' in large], ['large', 99, false])
-  assert.deepEqual(list(large['messages']).slice(-2), [
+  assert.deepEqual(asArray(large['messages']).slice(-2), [
     { role: 'assistant', content: [{ type: 'text', text: 'I’m not sure, perhaps 41.' }] },
     { role: 'user', content: [{ type: 'text', text: 'Once more.' }] },
   ])
@@ -69,20 +69,20 @@ test('the same with Anthropic, whose fields of the small model that the large on
 test('both calls are recorded, only the second as escalated, with the reason; the counts outlive a restart', async (t) => {
   const gateway = await withRouter(t)
   await gateway.say('six by seven?')
-  await gateway.reply('It is 42.')
-  await gateway.logged('the large model has answered')
-  const lines = logged(gateway, 'escalated_to_large')
+  await gateway.waitForReply('It is 42.')
+  await gateway.waitForLog('the large model has answered')
+  const lines = logRecordsWith(gateway, 'escalated_to_large')
   const told = lines.map((line) => [line['model'], line['escalated_to_large'], line['reason'], line['route']])
   assert.deepEqual(told, [
     ['test-model', false, undefined, 'fake_dm'],
     ['large', true, "phrase: i'm not sure", 'fake_dm'],
   ])
-  assert.equal(record(lines[1]?.['usage'])['input_tokens'], 30)
+  assert.equal(asRecord(lines[1]?.['usage'])['input_tokens'], 30)
   assert.equal(lines[0]?.['turn_id'], lines[1]?.['turn_id'])
   await gateway.stop()
   await gateway.start()
   await gateway.say('/router')
-  await gateway.reply(/`large`, at most 100 %[\s\S]*: 1 answers of small models, 1 asked for once more$/)
+  await gateway.waitForReply(/`large`, at most 100 %[\s\S]*: 1 answers of small models, 1 asked for once more$/)
 })
 
 test('a call of a tool, a cut answer, a sure answer, another model and another route are left alone', async (t) => {
@@ -97,7 +97,7 @@ test('a call of a tool, a cut answer, a sure answer, another model and another r
   for (const [name, options, more] of quiet) {
     const gateway = await withRouter(t, more, options)
     await gateway.say('hello')
-    await gateway.reply(/./)
+    await gateway.waitForReply(/./)
     assert.ok(
       gateway.model.requests.every(({ body }) => body['model'] !== 'large'),
       name,
@@ -107,21 +107,24 @@ test('a call of a tool, a cut answer, a sure answer, another model and another r
 })
 
 test('a small model may be asked for once more by short answers and by patterns of one’s own', () => {
-  const own = routerSettings({ patterns: ['\\bperhaps\\b'], min_chars: 4, phrases: ['I don’t know'] })
-  assert.equal(doubtIn('No', own), 'short')
-  assert.equal(doubtIn('Perhaps it is.', own), 'pattern: \\bperhaps\\b')
-  assert.equal(doubtIn("i DON'T know that", own), "phrase: i don't know")
-  assert.equal(doubtIn('It is 42.', own), undefined)
+  const own = parseRouterSettings({ patterns: ['\\bperhaps\\b'], min_chars: 4, phrases: ['I don’t know'] })
+  assert.equal(uncertaintyReason('No', own), 'short')
+  assert.equal(uncertaintyReason('Perhaps it is.', own), 'pattern: \\bperhaps\\b')
+  assert.equal(uncertaintyReason("i DON'T know that", own), "phrase: i don't know")
+  assert.equal(uncertaintyReason('It is 42.', own), undefined)
 })
 
 test('no more than the share of a day is asked for once more', async (t) => {
   const gateway = await withRouter(t, { max_share_per_day: 0.5 })
   for (const [number, expected] of ['It is 42.', 'perhaps 41', 'It is 42.', 'perhaps 41'].entries()) {
     await gateway.say(`question ${number}`, { chat: `chat ${number}` })
-    await gateway.reply(expected, `chat ${number}`)
+    await gateway.waitForReply(expected, `chat ${number}`)
   }
   await gateway.say('/router', { chat: 'last' })
-  await gateway.reply('4 answers of small models, 2 asked for once more, 2 unsure ones left as they were', 'last')
+  await gateway.waitForReply(
+    '4 answers of small models, 2 asked for once more, 2 unsure ones left as they were',
+    'last',
+  )
 })
 
 test('where the large model fails, the first answer stays, and that is counted', async (t) => {
@@ -133,10 +136,10 @@ test('where the large model fails, the first answer stays, and that is counted',
     },
   )
   await gateway.say('six by seven?')
-  await gateway.reply('perhaps 41')
-  await gateway.logged('the large model gave no answer')
+  await gateway.waitForReply('perhaps 41')
+  await gateway.waitForLog('the large model gave no answer')
   await gateway.say('/router')
-  await gateway.reply('1 asked for once more, 1 of these in vain')
+  await gateway.waitForReply('1 asked for once more, 1 of these in vain')
 })
 
 test('settings that cannot be used keep it from being loaded, and name the one; later ones leave the old in place', async (t) => {
@@ -149,6 +152,6 @@ test('settings that cannot be used keep it from being loaded, and name the one; 
   gateway.configure({ plugins: { enabled: ['model-router'], entries } })
   await gateway.post('/api/plugins/reload', {})
   await gateway.say('six by seven?')
-  await gateway.reply('It is 42.')
-  await gateway.logged(/the new settings are not used.*max_share_per_day/)
+  await gateway.waitForReply('It is 42.')
+  await gateway.waitForLog(/the new settings are not used.*max_share_per_day/)
 })

@@ -5,14 +5,14 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
-import { inputContent, outputContent } from '../../../plugins/otel/content.ts'
-import { loadTracing } from '../../../plugins/otel/load.ts'
-import { otelSettings } from '../../../plugins/otel/settings.ts'
-import { list, record, str } from '../../../src/sdk.ts'
+import { inputContentAttributes, outputContentAttributes } from '../../../plugins/otel/content.ts'
+import { loadTracing } from '../../../plugins/otel/load-tracing.ts'
+import { parseOtelSettings } from '../../../plugins/otel/settings.ts'
+import { asArray, asRecord, asString } from '../../../src/sdk.ts'
 import { startAnthropicServer } from '../../kit/servers/anthropic-server.ts'
 import type { TestGateway, TestGatewayOptions } from '../../kit/start-gateway.ts'
-import { plugin, writeFiles } from '../loading.ts'
-import { pluginsConfig, withBundled } from './support.ts'
+import { pluginFiles, writeFiles } from '../loader-support.ts'
+import { pluginsConfig, startWithBundledPlugins } from './support.ts'
 
 interface SeenSpan {
   readonly name: string
@@ -37,12 +37,12 @@ interface Collector {
 async function startCollector(t: TestContext, status = 200): Promise<Collector> {
   const seen: Omit<Collector, 'url'> = { headers: [], resources: [], spans: [] }
   const server = createServer(async (request, response) => {
-    const body = record(await json(request))
+    const body = asRecord(await json(request))
     seen.headers.push({ ...request.headers, path: request.url })
-    for (const resource of list(body['resourceSpans']).map(record)) {
-      seen.resources.push(attributesOf(record(resource['resource'])))
-      const scopes = list(resource['scopeSpans']).map(record)
-      seen.spans.push(...scopes.flatMap(({ spans }) => list(spans).map(record).map(seenSpan)))
+    for (const resource of asArray(body['resourceSpans']).map(asRecord)) {
+      seen.resources.push(attributesOf(asRecord(resource['resource'])))
+      const scopes = asArray(resource['scopeSpans']).map(asRecord)
+      seen.spans.push(...scopes.flatMap(({ spans }) => asArray(spans).map(asRecord).map(seenSpan)))
     }
     response.writeHead(status, { 'content-type': 'application/json' }).end('{}')
   })
@@ -58,29 +58,29 @@ async function startCollector(t: TestContext, status = 200): Promise<Collector> 
 
 function seenSpan(span: Readonly<Record<string, unknown>>): SeenSpan {
   return {
-    name: str(span['name']),
+    name: asString(span['name']),
     kind: span['kind'],
-    id: str(span['spanId']),
-    parent: str(span['parentSpanId']),
-    trace: str(span['traceId']),
+    id: asString(span['spanId']),
+    parent: asString(span['parentSpanId']),
+    trace: asString(span['traceId']),
     attributes: attributesOf(span),
-    status: record(span['status']),
-    events: list(span['events']).map((event) => str(record(event)['name'])),
-    begin: BigInt(str(span['startTimeUnixNano'])),
-    end: BigInt(str(span['endTimeUnixNano'])),
+    status: asRecord(span['status']),
+    events: asArray(span['events']).map((event) => asString(asRecord(event)['name'])),
+    begin: BigInt(asString(span['startTimeUnixNano'])),
+    end: BigInt(asString(span['endTimeUnixNano'])),
   }
 }
 
 function attributesOf({ attributes }: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const values = list(attributes)
-    .map(record)
-    .map(({ key, value }) => [str(key), plainValue(record(value))])
+  const values = asArray(attributes)
+    .map(asRecord)
+    .map(({ key, value }) => [asString(key), plainValue(asRecord(value))])
   return Object.fromEntries(values)
 }
 
 function plainValue(value: Readonly<Record<string, unknown>>): unknown {
-  const items = record(value['arrayValue'])['values']
-  if (Array.isArray(items)) return items.map((item) => plainValue(record(item)))
+  const items = asRecord(value['arrayValue'])['values']
+  if (Array.isArray(items)) return items.map((item) => plainValue(asRecord(item)))
   const number = value['intValue'] ?? value['doubleValue']
   return number === undefined ? (value['stringValue'] ?? value['boolValue']) : Number(number)
 }
@@ -92,7 +92,11 @@ async function traced(
   settings: Readonly<Record<string, unknown>> = {},
   options: TestGatewayOptions = {},
 ): Promise<TestGateway> {
-  return withBundled(t, { otel: { endpoint: collector.url, headers: { 'x-team': 'a' }, ...settings } }, options)
+  return startWithBundledPlugins(
+    t,
+    { otel: { endpoint: collector.url, headers: { 'x-team': 'a' }, ...settings } },
+    options,
+  )
 }
 
 function one(collector: Collector, name: string): SeenSpan {
@@ -109,7 +113,7 @@ test('a turn is a tree of spans: session, turn, iterations, and in them model an
   const collector = await startCollector(t)
   const gateway = await traced(t, collector, {}, withTool)
   await gateway.say('a private question')
-  await gateway.reply('A private answer')
+  await gateway.waitForReply('A private answer')
   await gateway.stop()
   const byId = new Map(collector.spans.map((span) => [span.id, span]))
   const pathOf = (span: SeenSpan | undefined): string =>
@@ -135,7 +139,7 @@ test('model and tool spans say what the GenAI conventions ask for, and nothing t
   const config = { max_output_tokens: 77 }
   const gateway = await traced(t, collector, { service_name: 'my-hermes' }, { ...withTool, config })
   await gateway.say('a private question')
-  await gateway.reply('A private answer')
+  await gateway.waitForReply('A private answer')
   const { port } = new URL(gateway.model.baseUrl)
   await gateway.stop()
   const last = collector.spans.filter(({ name }) => name === 'chat test-model').at(-1) ?? assert.fail()
@@ -175,7 +179,7 @@ test('model and tool spans say what the GenAI conventions ask for, and nothing t
     ['execute_tool', 'todo', 'function', 'call_0'],
   )
   assert.doesNotMatch(JSON.stringify(collector.spans.map(({ attributes }) => attributes)), /private/)
-  assert.equal(record(collector.resources[0])['service.name'], 'my-hermes')
+  assert.equal(asRecord(collector.resources[0])['service.name'], 'my-hermes')
   const [headers] = collector.headers
   assert.deepEqual([headers?.['path'], headers?.['x-team']], ['/v1/traces', 'a'])
 })
@@ -184,29 +188,29 @@ test('with content the conversation is there, in the form of the conventions, lo
   const collector = await startCollector(t)
   const gateway = await traced(t, collector, { include_content: true, max_text_chars: 20 }, withTool)
   await gateway.say('a private question that goes on')
-  await gateway.reply('A private answer')
+  await gateway.waitForReply('A private answer')
   await gateway.stop()
   const [first, last] = collector.spans.filter(({ name }) => name === 'chat test-model').map((span) => span.attributes)
   const read = (attributes: SeenSpan['attributes'] | undefined, name: string): unknown =>
-    JSON.parse(str(attributes?.[`gen_ai.${name}`]))
+    JSON.parse(asString(attributes?.[`gen_ai.${name}`]))
   const call = { type: 'tool_call', id: 'call_0', name: 'todo', arguments: '{}' }
   assert.deepEqual(read(first, 'output.messages'), [{ role: 'assistant', parts: [call] }])
-  const input = list(read(last, 'input.messages'))
+  const input = asArray(read(last, 'input.messages'))
   assert.deepEqual(input.slice(0, 2), [
     { role: 'user', parts: [{ type: 'text', content: 'a private question t…' }] },
     { role: 'assistant', parts: [call] },
   ])
-  assert.equal(record(input[2])['role'], 'tool')
+  assert.equal(asRecord(input[2])['role'], 'tool')
   assert.deepEqual(read(last, 'output.messages'), [
     { role: 'assistant', parts: [{ type: 'text', content: 'A private answer' }] },
   ])
-  assert.equal(list(read(last, 'system_instructions')).length, 1)
+  assert.equal(asArray(read(last, 'system_instructions')).length, 1)
   assert.equal(one(collector, 'execute_tool todo').attributes['gen_ai.tool.call.arguments'], '{}')
 })
 
 test('failures are errors of their spans, a refused call is told by its guardrail', async (t) => {
   const collector = await startCollector(t)
-  const guard = plugin(
+  const guard = pluginFiles(
     'guard',
     `ctx.registerGuardrail('closed', 'tool', ({ toolName }) => toolName === 'todo' ? 'no lists' : null)`,
   )
@@ -223,7 +227,7 @@ test('failures are errors of their spans, a refused call is told by its guardrai
   gateway.configure({ plugins: pluginsConfig({ guard: {}, otel: { endpoint: collector.url } }) })
   await gateway.start()
   await gateway.say('go')
-  await gateway.reply('Sorry')
+  await gateway.waitForReply('Sorry')
   await gateway.stop()
   const failed = collector.spans.filter(({ name }) => name === 'chat test-model').at(-1)
   assert.deepEqual([failed?.attributes['error.type'], failed?.status['code']], ['authentication', 2])
@@ -239,7 +243,7 @@ test('the wire format of Anthropic is read, too', async (t) => {
   const config = { provider: 'anthropic', base_url: model.baseUrl, model: 'claude-x' }
   const gateway = await traced(t, collector, { include_content: true }, { config })
   await gateway.say('hi')
-  await gateway.reply('Hello')
+  await gateway.waitForReply('Hello')
   await gateway.stop()
   const { attributes } = one(collector, 'chat claude-x')
   assert.deepEqual(
@@ -248,7 +252,7 @@ test('the wire format of Anthropic is read, too', async (t) => {
     ),
     ['anthropic', ['end_turn'], 11, 3],
   )
-  assert.match(str(attributes['gen_ai.output.messages']), /"content":"Hello"/)
+  assert.match(asString(attributes['gen_ai.output.messages']), /"content":"Hello"/)
 })
 
 test('conversations of all wire formats are told in the same form', () => {
@@ -283,7 +287,7 @@ test('conversations of all wire formats are told in the same form', () => {
     ],
   }
   for (const request of [chat, anthropic]) {
-    const told = inputContent(request, 100)
+    const told = inputContentAttributes(request, 100)
     assert.deepEqual(JSON.parse(told['gen_ai.input.messages'] ?? ''), expected)
     assert.equal(told['gen_ai.system_instructions'], '[{"type":"text","content":"rules"}]')
   }
@@ -292,14 +296,14 @@ test('conversations of all wire formats are told in the same form', () => {
     { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'well' }] },
     { type: 'function_call', call_id: 'c', ...fn },
   ]
-  const told = JSON.parse(outputContent({ output: items }, 100)['gen_ai.output.messages'] ?? '')
+  const told = JSON.parse(outputContentAttributes({ output: items }, 100)['gen_ai.output.messages'] ?? '')
   assert.deepEqual(told, [expected[1]])
   const input = [
     { role: 'user', content: 'hi' },
     ...items,
     { type: 'function_call_output', call_id: 'c', output: 'done' },
   ]
-  const [user, said, called, result] = JSON.parse(inputContent({ input }, 100)['gen_ai.input.messages'] ?? '')
+  const [user, said, called, result] = JSON.parse(inputContentAttributes({ input }, 100)['gen_ai.input.messages'] ?? '')
   assert.deepEqual([user, result], [expected[0], expected[2]])
   assert.deepEqual([...said.parts, ...called.parts], expected[1]?.parts)
 })
@@ -309,9 +313,9 @@ test('a collector that refuses is told of once, and holds up neither turns nor t
   const gateway = await traced(t, collector, { interval_ms: 1 })
   for (const word of ['one', 'two']) {
     await gateway.say(word)
-    await gateway.reply(`You said: ${word}`)
+    await gateway.waitForReply(`You said: ${word}`)
   }
-  await gateway.logged('spans could not be sent')
+  await gateway.waitForLog('spans could not be sent')
   await gateway.stop()
   assert.equal(gateway.log.filter((line) => line.includes('spans could not be sent')).length, 1)
 })
@@ -331,9 +335,9 @@ test('a package that is missing is named with the command that installs it; othe
 
 test('settings that cannot be used are named, an endpoint may have its path or not', () => {
   const base = { max_queue: 1, interval_ms: 1, timeout_ms: 1 }
-  assert.throws(() => otelSettings({ ...base, endpoint: 'localhost:4318' }), /settings\.endpoint/)
-  assert.throws(() => otelSettings({ ...base, max_queue: 0 }), /settings\.max_queue/)
+  assert.throws(() => parseOtelSettings({ ...base, endpoint: 'localhost:4318' }), /settings\.endpoint/)
+  assert.throws(() => parseOtelSettings({ ...base, max_queue: 0 }), /settings\.max_queue/)
   for (const endpoint of ['http://c:4318', 'http://c:4318/', 'http://c:4318/v1/traces'])
-    assert.equal(otelSettings({ ...base, endpoint }).url, 'http://c:4318/v1/traces')
-  assert.equal(otelSettings(base).url, undefined)
+    assert.equal(parseOtelSettings({ ...base, endpoint }).url, 'http://c:4318/v1/traces')
+  assert.equal(parseOtelSettings(base).url, undefined)
 })

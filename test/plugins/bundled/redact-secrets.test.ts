@@ -6,15 +6,15 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
-import { createRedaction } from '../../../plugins/redact-secrets/redaction.ts'
-import { createSessions } from '../../../plugins/redact-secrets/sessions.ts'
-import { redactSettings } from '../../../plugins/redact-secrets/settings.ts'
-import { nothing, sealedByVendors } from '../../../plugins/redact-secrets/walk.ts'
-import { list } from '../../../src/sdk.ts'
+import { createRedactor } from '../../../plugins/redact-secrets/redactor.ts'
+import { createSecretStores } from '../../../plugins/redact-secrets/secret-store.ts'
+import { parseRedactSettings } from '../../../plugins/redact-secrets/settings.ts'
+import { isVendorField, skipNone } from '../../../plugins/redact-secrets/visit-strings.ts'
+import { asArray } from '../../../src/sdk.ts'
 import type { TestGateway, TestGatewayOptions } from '../../kit/start-gateway.ts'
 import { conversation, rowsIn } from '../../stories/support.ts'
-import { plugin, writeFiles } from '../loading.ts'
-import { pluginsConfig, withBundled } from './support.ts'
+import { pluginFiles, writeFiles } from '../loader-support.ts'
+import { pluginsConfig, startWithBundledPlugins } from './support.ts'
 
 const token = `ghp_${'a1B2'.repeat(9)}`
 const placeholder = /\[secret:[0-9a-f]{8}\]/
@@ -24,11 +24,11 @@ function withRedaction(
   settings: Readonly<Record<string, unknown>> = {},
   options: TestGatewayOptions = {},
 ): Promise<TestGateway> {
-  return withBundled(t, { 'redact-secrets': settings }, options)
+  return startWithBundledPlugins(t, { 'redact-secrets': settings }, options)
 }
 
 async function sent(gateway: TestGateway, number: number): Promise<string> {
-  return JSON.stringify((await gateway.asked(number)).body)
+  return JSON.stringify((await gateway.modelRequest(number)).body)
 }
 
 function placeholderIn(text: string): string {
@@ -42,15 +42,15 @@ test('the model reads placeholders: the same in every turn, over a restart too, 
     { replies: [{ text: 'One' }, { text: 'Two' }, { text: 'Three' }, { text: 'Four' }] },
   )
   await gateway.say(`my token is ${token}, keep it`)
-  await gateway.reply('One')
+  await gateway.waitForReply('One')
   await gateway.say('and now?')
-  await gateway.reply('Two')
+  await gateway.waitForReply('Two')
   await gateway.say(`mine is ${token}, too`, { chat: 'elsewhere', user: 'bob' })
-  await gateway.reply('Three')
+  await gateway.waitForReply('Three')
   await gateway.stop()
   await gateway.start()
   await gateway.say('still there?')
-  await gateway.reply('Four')
+  await gateway.waitForReply('Four')
   const requests = [0, 1, 2, 3].map((number) => conversation(gateway.model.requests[number])[0] ?? '')
   for (const number of [0, 1, 2, 3]) assert.ok(!(await sent(gateway, number)).includes(token))
   const first = placeholderIn(requests[0] ?? '')
@@ -73,7 +73,7 @@ test('results of tools and answers are kept and sent without secrets', async (t)
     },
   )
   await gateway.say('read it')
-  const { text } = await gateway.reply('I would use')
+  const { text } = await gateway.waitForReply('I would use')
   assert.match(text, /^I would use \[secret:[0-9a-f]{8}\] here\.$/)
   assert.match(await sent(gateway, 1), placeholder)
   assert.ok(!(await sent(gateway, 1)).includes(token))
@@ -84,7 +84,7 @@ test('results of tools and answers are kept and sent without secrets', async (t)
 })
 
 test('who watches calls hears no secret, neither of what went in nor of what came out', async (t) => {
-  const watcher = plugin(
+  const watcher = pluginFiles(
     'watcher',
     `const { appendFileSync } = await import('node:fs')
      ctx.registerSubscriber('all', (event) => appendFileSync(ctx.directory + '/events', JSON.stringify(event) + '\\n'))`,
@@ -105,7 +105,7 @@ test('who watches calls hears no secret, neither of what went in nor of what cam
   gateway.configure({ plugins: both })
   await gateway.start()
   await gateway.say(`read it, ${token}`)
-  await gateway.reply('Here: [secret:')
+  await gateway.waitForReply('Here: [secret:')
   await gateway.stop()
   const events = readFileSync(join(gateway.home.plugins, 'watcher/events'), 'utf8')
   assert.doesNotMatch(events, /ghp_|hunter2/)
@@ -125,7 +125,7 @@ test('a tool gets the secret where the settings name it, and the placeholder els
       { restore_for_tools: allowed },
       {
         model: ({ body }) => {
-          const named = placeholderIn(JSON.stringify(list(body['messages']).slice(1)))
+          const named = placeholderIn(JSON.stringify(asArray(body['messages']).slice(1)))
           return JSON.stringify(body['messages']).includes('"tool"')
             ? { text: 'Written' }
             : { toolCalls: [{ name: 'write_file', arguments: { path: 'kept.txt', content: `x ${named} y` } }] }
@@ -133,7 +133,7 @@ test('a tool gets the secret where the settings name it, and the placeholder els
       },
     )
     await gateway.say(`write my token ${token} down`)
-    await gateway.reply('Written')
+    await gateway.waitForReply('Written')
     assert.match(readFileSync(join(gateway.home.root, 'kept.txt'), 'utf8'), expected)
     assert.ok(!(await sent(gateway, 1)).includes(token))
     await gateway.stop()
@@ -141,7 +141,7 @@ test('a tool gets the secret where the settings name it, and the placeholder els
 })
 
 test('a request that cannot be looked through is not sent', async (t) => {
-  const deep = plugin(
+  const deep = pluginFiles(
     'deep',
     `ctx.registerMiddleware('llm_request', ({ request }) => {
        let metadata = 'end'
@@ -153,13 +153,13 @@ test('a request that cannot be looked through is not sent', async (t) => {
   gateway.configure({ plugins: pluginsConfig({ deep: {}, 'redact-secrets': {} }) })
   await gateway.start()
   await gateway.say('hello')
-  await gateway.reply('could not be looked through')
+  await gateway.waitForReply('could not be looked through')
   assert.equal(gateway.model.requests.length, 0)
 })
 
 const key = '00'.repeat(32)
 const redactionWith = (settings: Readonly<Record<string, unknown>> = {}) =>
-  createRedaction(createSessions(key)('s'), redactSettings(settings))
+  createRedactor(createSecretStores(key)('s'), parseRedactSettings(settings))
 
 test('what was a secret once in a session is one wherever it stands, also before', () => {
   const request = {
@@ -168,7 +168,7 @@ test('what was a secret once in a session is one wherever it stands, also before
       { role: 'user', content: 'so: password=correct-horse' },
     ],
   }
-  const clean = JSON.stringify(redactionWith().data(request, sealedByVendors))
+  const clean = JSON.stringify(redactionWith().data(request, isVendorField))
   assert.doesNotMatch(clean, /correct-horse/)
   assert.equal(new Set(clean.match(/\[secret:[0-9a-f]{8}\]/g)).size, 1)
 })
@@ -180,14 +180,14 @@ test('fields of arguments are looked at by their names; what a vendor has sealed
     { source: { type: 'base64', data: token } },
     { type: 'tool_use', id: token, name: 'x', input: {} },
   ]
-  assert.equal(redactionWith().data(sealed, sealedByVendors), sealed)
+  assert.equal(redactionWith().data(sealed, isVendorField), sealed)
   const open = { input: { password: 'hunter2', session_key: 'web:dm:1', max_tokens: 5, data: token } }
-  const clean = redactionWith().data(open, sealedByVendors)
+  const clean = redactionWith().data(open, isVendorField)
   assert.match(
     JSON.stringify(clean),
     /^\{"input":\{"password":"\[secret:\w{8}\]","session_key":"web:dm:1","max_tokens":5,"data":"\[secret:\w{8}\]"\}\}$/,
   )
-  assert.doesNotMatch(JSON.stringify(redactionWith().data(sealed, nothing)), /ghp_/)
+  assert.doesNotMatch(JSON.stringify(redactionWith().data(sealed, skipNone)), /ghp_/)
 })
 
 test('nothing is spared because it begins like a file, or says that it was sealed', () => {
@@ -206,7 +206,7 @@ test('nothing is spared because it begins like a file, or says that it was seale
       { role: 'user', content: [{ type: 'thinking', thinking: 'hm', signature: 'x', text: token }] },
     ],
   }
-  const clean = JSON.stringify(redactionWith().data(request, sealedByVendors))
+  const clean = JSON.stringify(redactionWith().data(request, isVendorField))
   assert.doesNotMatch(clean, /ghp_/)
   assert.ok(clean.includes(picture) && clean.includes('"id":"call_1"'))
 })

@@ -8,7 +8,7 @@ import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../
 type Settings = Readonly<Record<string, unknown>>
 
 /** @param plugins the settings of each, by its id */
-export function withBundled(
+export function startWithBundledPlugins(
   t: TestContext,
   plugins: Readonly<Record<string, Settings>>,
   options: TestGatewayOptions = {},
@@ -23,7 +23,7 @@ export function pluginsConfig(plugins: Readonly<Record<string, Settings>>) {
 }
 
 /** The fields of the lines of a log that hold this text. */
-export function logged(gateway: TestGateway, text: string): Settings[] {
+export function logRecordsWith(gateway: TestGateway, text: string): Settings[] {
   return gateway.log
     .filter((line) => line.includes(text))
     .map((line): unknown => JSON.parse(line))

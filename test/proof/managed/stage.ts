@@ -4,8 +4,8 @@
 import { isHermesError } from '../../../src/lib/errors.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import type { Fields, ManagedEvent, Middleware, MiddlewareRegistrar, Scope } from '../../../src/middleware/contract.ts'
+import { GuardrailRejected } from '../../../src/middleware/guardrail-rejected.ts'
 import { createMiddleware } from '../../../src/middleware/middleware.ts'
-import { GuardrailRejected } from '../../../src/middleware/rejected.ts'
 import type { Case, Step } from './case.ts'
 import type { Outcome } from './rules.ts'
 

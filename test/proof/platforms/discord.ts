@@ -66,7 +66,7 @@ export async function startDiscordStage(): Promise<Stage> {
       const { channel } = placeOf(chat)
       const isThere = (call: { method: string; chat?: string }) => call.chat === channel.id && sends.test(call.method)
       const answer = { status: 403, body: { code: 50001, message: 'Missing Access' } }
-      faults.answer(isThere, answer, Number.POSITIVE_INFINITY)
+      faults.respond(isThere, answer, Number.POSITIVE_INFINITY)
       return () => faults.clear()
     },
     shown: (chat, last) => shownIn(discord, placeOf(chat).channel, chat, last),

@@ -1,8 +1,9 @@
 /**
  * What the model of this proof answers: short, with many words, or in many rows, by the first word of the question.
  */
+
+import type { ModelReply, RecordedRequest } from '../../kit/servers/model-script.ts'
 import { startOpenAiServer } from '../../kit/servers/openai-server.ts'
-import type { ModelReply, RecordedRequest } from '../../kit/servers/script.ts'
 import { rowsFor } from './rows.ts'
 
 export interface ProofModel {

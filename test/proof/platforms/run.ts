@@ -3,7 +3,7 @@
  * random, with kills in between. At the end everything that was written must have been answered, once.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { within } from '../../../src/lib/wait.ts'
+import { withTimeout } from '../../../src/lib/timers.ts'
 import { createRandom, type Random } from '../random.ts'
 import { startCrowd } from './crowd.ts'
 import { type Episode, type PlatformsResult, reckon } from './reckoning.ts'
@@ -111,7 +111,7 @@ function earlyIn(limits: readonly Limit[] = []): number {
 /** Every chat has been heard of before anything goes wrong: what was never seen cannot be fetched later. */
 async function allAnswer({ stages, talk }: World): Promise<void> {
   const asked = stages.flatMap((stage) => allChats(stage.chats).map((chat) => talk.ask(stage, chat, 'plain').answered))
-  const all = await within(Promise.all(asked), patienceMs)
+  const all = await withTimeout(Promise.all(asked), patienceMs)
   if (!all.done) throw new Error(`the platforms did not answer: ${talk.waiting().map(({ chat }) => chat)}`)
 }
 
@@ -155,7 +155,7 @@ async function recovery(whenOver: WhenOver): Promise<Pick<Episode, 'backMs' | 'c
   const { stage, talk, over, before, patienceMs } = whenOver
   const { answered } = talk.ask(stage, stage.chats.probe, 'plain')
   const sinceThen = async (all: Promise<unknown>) => {
-    const { done } = await within(all, patienceMs)
+    const { done } = await withTimeout(all, patienceMs)
     return done ? performance.now() - over : undefined
   }
   const [backMs, caughtUpMs] = await Promise.all([
@@ -169,12 +169,12 @@ async function recovery(whenOver: WhenOver): Promise<Pick<Episode, 'backMs' | 'c
 async function sufferTogether(world: World, trouble: string, during: () => Promise<void>): Promise<Episode[]> {
   const { stages, talk } = world
   const from = performance.now()
-  for (const { faults } of stages) faults.goAway('refuse')
+  for (const { faults } of stages) faults.startOutage('refuse')
   await during()
   await pause(longOutageMs)
   const over = performance.now()
   const all = stages.map((stage) => ({ stage, talk, over, before: talk.waiting(stage.platform), patienceMs }))
-  for (const { faults } of stages) await faults.comeBack()
+  for (const { faults } of stages) await faults.endOutage()
   return await Promise.all(
     all.map(async (one): Promise<Episode> => {
       const times = await recovery(one)

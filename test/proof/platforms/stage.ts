@@ -3,7 +3,7 @@
  * there, and things go wrong on demand. One file beside this one for each product.
  */
 import type { SentMessage } from '../../crash/chat-server.ts'
-import type { FaultAnswer, Faults } from '../../kit/servers/faults.ts'
+import type { FaultResponse, Faults } from '../../kit/servers/faults.ts'
 
 export interface Stage {
   readonly platform: string
@@ -19,7 +19,7 @@ export interface Stage {
     /** Those that a limit of the rate meets: what an answer is shown with. */
     readonly counted: RegExp
   }
-  readonly answers: { readonly broken: FaultAnswer; readonly unauthorised: FaultAnswer }
+  readonly answers: { readonly broken: FaultResponse; readonly unauthorised: FaultResponse }
   /** Its "too many" says whether a chat or the whole account is meant. */
   readonly tellsScope: boolean
   /** An answer of so many characters does not fit into one message. */

@@ -2,8 +2,8 @@
  * Telegram for the proof: direct chats with three people, a group with a fourth.
  */
 import type { SentMessage } from '../../crash/chat-server.ts'
-import type { Said, Writing } from '../../kit/servers/telegram/bot.ts'
-import { ApiError, badRequest, refuse } from '../../kit/servers/telegram/wire.ts'
+import type { SentUpdate, UserMessage } from '../../kit/servers/telegram/bot.ts'
+import { ApiError, badRequest, refuse } from '../../kit/servers/telegram/params.ts'
 import { startTelegramServer, type TelegramServer } from '../../kit/servers/telegram-server.ts'
 import { allChats, chatsOf, draftCursor, newestOf, type Stage, type StageTrouble } from './stage.ts'
 
@@ -14,7 +14,7 @@ const group = -1_007_000
 export async function startTelegramStage(): Promise<Stage> {
   const server = await startTelegramServer()
   const { bot, faults, url } = server
-  const places = new Map<string, Writing & { readonly chat: number }>()
+  const places = new Map<string, UserMessage & { readonly chat: number }>()
   const names = allChats(chats)
   for (const [index, name] of names.entries()) {
     const from = { id: 7_001 + index, first_name: `Person ${index + 1}` }
@@ -23,7 +23,7 @@ export async function startTelegramStage(): Promise<Stage> {
     bot.chats.add(inGroup ? { id: group, type: 'supergroup', title: 'Group' } : { id: chat, type: 'private' })
     places.set(name, { chat, from })
   }
-  const newest = new Map<string, Said>()
+  const newest = new Map<string, SentUpdate>()
   const placeOf = (chat: string) => {
     const place = places.get(chat)
     if (place === undefined) throw new Error(`Telegram has no chat ${chat}`)

@@ -3,7 +3,7 @@
  * measured elsewhere.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { within } from '../../../src/lib/wait.ts'
+import { withTimeout } from '../../../src/lib/timers.ts'
 import type { RateWindow } from '../../kit/servers/rate-window.ts'
 import { tokenOf } from '../tally.ts'
 import type { Stage } from './stage.ts'
@@ -53,7 +53,7 @@ const absences: readonly Trouble[] = [
     lastsMs: 0,
     measures: 'noticed',
     async begin({ faults }) {
-      return faults.strand()
+      return faults.freezeConnections()
     },
   },
 ]
@@ -64,8 +64,8 @@ function away(name: string, how: 'cut' | 'refuse' | 'silent', lastsMs: number): 
     lastsMs,
     measures: 'reconnect',
     async begin({ faults }) {
-      faults.goAway(how)
-      return () => faults.comeBack()
+      faults.startOutage(how)
+      return () => faults.endOutage()
     },
   }
 }
@@ -76,7 +76,7 @@ const answers: readonly Trouble[] = [
     lastsMs: 2_000,
     measures: 'reconnect',
     async begin({ faults, answers: { broken } }) {
-      faults.answer(everyCall, broken, forever)
+      faults.respond(everyCall, broken, forever)
       return () => faults.clear()
     },
   },
@@ -85,7 +85,7 @@ const answers: readonly Trouble[] = [
     lastsMs: 1_500,
     measures: 'reconnect',
     async begin({ platform, faults, answers: { unauthorised } }, { reconfigure }) {
-      faults.answer(everyCall, unauthorised, forever)
+      faults.respond(everyCall, unauthorised, forever)
       return async () => {
         faults.clear()
         await reconfigure(platform)
@@ -106,7 +106,7 @@ const answers: readonly Trouble[] = [
     lastsMs: 1_500,
     measures: 'nothing',
     async begin({ faults, calls }) {
-      faults.loseAnswer(calls.send, 4)
+      faults.dropResponse(calls.send, 4)
       return () => faults.clear()
     },
   },
@@ -116,7 +116,7 @@ const answers: readonly Trouble[] = [
     measures: 'nothing',
     async begin(stage, { talk }) {
       const { faults, calls, chats } = stage
-      faults.loseAnswer(calls.edit, 4)
+      faults.dropResponse(calls.edit, 4)
       for (const chat of chats.busy) talk.ask(stage, chat, 'wordy')
       return () => faults.clear()
     },
@@ -224,10 +224,10 @@ const absentAtTheStart: Trouble = {
   measures: 'reconnect',
   kills: true,
   async begin({ faults }, world) {
-    faults.goAway('refuse')
+    faults.startOutage('refuse')
     await world.kill()
     await world.start()
-    return () => faults.comeBack()
+    return () => faults.endOutage()
   },
 }
 
@@ -241,7 +241,7 @@ const kills: readonly Trouble[] = [
     async begin(stage, world) {
       const one = world.talk.ask(stage, stage.chats.probe, 'plain')
       const { asked, release } = world.model.holdBack(tokenOf(one))
-      await within(asked, 10_000)
+      await withTimeout(asked, 10_000)
       return await killNow(world, release)
     },
   },
@@ -263,7 +263,7 @@ const kills: readonly Trouble[] = [
     ...killed,
     async begin(stage, world) {
       const { faults, calls, chats, shown } = stage
-      faults.loseAnswer(calls.send, 3)
+      faults.dropResponse(calls.send, 3)
       const one = world.talk.ask(stage, chats.probe, 'plain')
       await until(() => shown(chats.probe, 5).some(({ text }) => text.includes(`${tokenOf(one)}.`)), 10_000)
       return await killNow(world, () => faults.clear())

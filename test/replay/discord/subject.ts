@@ -2,11 +2,11 @@
  * Discord's payloads, as its gateway sends them, through what the adapter makes of them: on one server, after READY and
  * GUILD_CREATE.
  */
-import { createDirectory } from '../../../platforms/discord/directory.ts'
-import { readInteraction } from '../../../platforms/discord/interactions.ts'
-import { normalize, type View } from '../../../platforms/discord/normalize.ts'
-import { readOptions } from '../../../platforms/discord/options.ts'
-import { asObject, type Dispatch, numberAt, textAt } from '../../../platforms/discord/wire.ts'
+import { createGuildCache } from '../../../platforms/discord/inbound/guild-cache.ts'
+import { parseInteraction } from '../../../platforms/discord/inbound/interactions.ts'
+import { type NormalizeContext, normalize } from '../../../platforms/discord/inbound/normalize.ts'
+import { asRecord, type Dispatch, numberAt, textAt } from '../../../platforms/discord/inbound/payload.ts'
+import { parseOptions } from '../../../platforms/discord/options.ts'
 import { type ReplaySubject, valueAt } from '../../kit/replay.ts'
 
 const bot = '1181000000000000001'
@@ -83,28 +83,28 @@ export const subject: ReplaySubject = {
     [['author', 'id'], ['member', 'user', 'id'], ['user', 'id'], ['user_id']].map((path) =>
       valueAt(payload, 'd', ...path),
     ),
-  normalise(payload, account) {
-    const directory = createDirectory()
-    directory.ready(ready)
-    directory.learn({ t: 'GUILD_CREATE', s: 2, d: server })
+  normalize(payload, account) {
+    const guildCache = createGuildCache()
+    guildCache.handleReady(ready)
+    guildCache.update({ t: 'GUILD_CREATE', s: 2, d: server })
     const event: Dispatch = {
-      t: textAt(asObject(payload), 't') ?? '',
-      s: numberAt(asObject(payload), 's') ?? 0,
-      d: asObject(asObject(payload)['d']),
+      t: textAt(asRecord(payload), 't') ?? '',
+      s: numberAt(asRecord(payload), 's') ?? 0,
+      d: asRecord(asRecord(payload)['d']),
     }
-    directory.learn(event)
-    const view: View = {
+    guildCache.update(event)
+    const view: NormalizeContext = {
       platform: 'discord',
       account: 'default',
-      options: readOptions(account),
-      directory,
-      session: 'deadbeef',
+      options: parseOptions(account),
+      guildCache,
+      sessionId: 'deadbeef',
       now: 1_764_000_000_000,
     }
     if (event.t !== 'INTERACTION_CREATE') {
       return normalize(event, view).map((inbound) => (inbound.kind === 'message' ? inbound.event : inbound.change))
     }
-    const interaction = readInteraction(event.d, view)
+    const interaction = parseInteraction(event.d, view)
     if (interaction?.kind === 'command') return [interaction.event]
     return interaction?.kind === 'press' ? [interaction.press] : []
   },

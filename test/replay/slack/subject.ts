@@ -1,9 +1,9 @@
 /**
  * Slack's normalise function, for the replays of this folder.
  */
-import type { View } from '../../../platforms/slack/incoming.ts'
-import { normalize } from '../../../platforms/slack/normalize.ts'
-import { readRules } from '../../../platforms/slack/options.ts'
+import type { NormalizeContext } from '../../../platforms/slack/inbound/context.ts'
+import { normalize } from '../../../platforms/slack/inbound/normalize.ts'
+import { parseRules } from '../../../platforms/slack/options.ts'
 import { type ReplaySubject, valueAt } from '../../kit/replay.ts'
 
 const commands = new Set(['new', 'stop', 'status', 'help', 'model'])
@@ -12,7 +12,7 @@ const names = new Map([['U0ADA00001', 'Ada']])
 export const subject: ReplaySubject = {
   platform: 'slack',
   allowed: 'U0ADA00001',
-  normalise(payload, account) {
+  normalize(payload, account) {
     const incoming = normalize(payload, viewOf(account))
     switch (incoming.kind) {
       case 'message':
@@ -38,15 +38,15 @@ export const subject: ReplaySubject = {
   ],
 }
 
-export function viewOf(account: Readonly<Record<string, unknown>>): View {
+export function viewOf(account: Readonly<Record<string, unknown>>): NormalizeContext {
   return {
     platform: 'slack',
     account: 'default',
     identity: { teamId: 'T0TEAM001', teamName: 'Test Team', botUserId: 'U0BOT0001', botId: 'B0BOT0001' },
-    rules: readRules(account),
+    rules: parseRules(account),
     isCommand: (name) => commands.has(name),
-    participates: (channel, threadTs) => channel === 'C0GENERAL' && threadTs === '1763700000.000100',
-    nameOf: (userId) => names.get(userId),
+    hasJoinedThread: (channel, threadTs) => channel === 'C0GENERAL' && threadTs === '1763700000.000100',
+    userNameOf: (userId) => names.get(userId),
     now: () => 1_763_712_000_000,
   }
 }

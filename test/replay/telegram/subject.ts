@@ -1,7 +1,7 @@
 /**
  * Telegram's normalise function for the replay of payloads. A payload is one update, or the list of updates of an answer.
  */
-import { normalize } from '../../../platforms/telegram/normalize.ts'
+import { normalize } from '../../../platforms/telegram/inbound/normalize.ts'
 import { parseOptions } from '../../../platforms/telegram/options.ts'
 import type { ButtonPress, MessageChange } from '../../../src/message/change.ts'
 import type { MessageEvent } from '../../../src/message/event.ts'
@@ -12,7 +12,7 @@ const writers = ['message', 'edited_message', 'channel_post', 'edited_channel_po
 
 export const subject: ReplaySubject = {
   platform: 'telegram',
-  normalise(payload, account) {
+  normalize(payload, account) {
     const token = '123456:AAtest-token_of-HermesTestBot'
     const { botId, groups } = parseOptions({ token, ...account }, 'default')
     const view = { platform: 'telegram', account: 'default', botId, username: 'HermesTestBot', groups }

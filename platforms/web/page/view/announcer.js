@@ -2,7 +2,7 @@
  * Tells screen readers about finished replies, once each and not word by word, and the tab about unread ones.
  */
 import { byId, h } from '../dom.js'
-import { readMarkdown, renderBlock } from '../markdown.js'
+import { parseMarkdown, renderBlock } from '../markdown.js'
 
 const maxChars = 1_000
 const kept = 3
@@ -27,7 +27,7 @@ export function createAnnouncer(page) {
 
 /** A reply as one would read it aloud: without markup, and without the code. @param {string} text */
 function spoken(text) {
-  const blocks = readMarkdown(text.slice(0, maxChars * 2)).map((token) =>
+  const blocks = parseMarkdown(text.slice(0, maxChars * 2)).map((token) =>
     token.type === 'code' ? 'A block of code.' : (renderBlock(token)?.textContent ?? ''),
   )
   return blocks.filter(Boolean).join('\n').slice(0, maxChars)

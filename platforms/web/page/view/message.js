@@ -5,7 +5,7 @@ import { h, setText } from '../dom.js'
 import { icon } from '../icons.js'
 import { createProse } from '../prose.js'
 import { clockTime } from '../time.js'
-import { copyText } from './copy.js'
+import { copyText } from './copy-button.js'
 
 /** @typedef {import('../items.js').UserItem} UserItem */
 /** @typedef {import('../items.js').AgentItem} AgentItem */

@@ -37,10 +37,10 @@ export function createStatus({ onForget }) {
 
   function show() {
     button.dataset['state'] = state
-    setText(text, state === 'open' ? nameOf(info) : wordFor(state))
-    button.setAttribute('aria-label', `${wordFor(state)}. About this gateway`)
+    setText(text, state === 'open' ? nameOf(info) : stateLabel(state))
+    button.setAttribute('aria-label', `${stateLabel(state)}. About this gateway`)
     const rows = [
-      ['Gateway', reason === '' ? wordFor(state) : reason],
+      ['Gateway', reason === '' ? stateLabel(state) : reason],
       ['Model', info?.model],
       ['Provider', info?.provider],
       ['Version', info?.version],
@@ -57,7 +57,7 @@ function nameOf(info) {
 }
 
 /** @param {ConnectionState} state */
-function wordFor(state) {
+function stateLabel(state) {
   if (state === 'open') return 'Connected'
   return state === 'waiting' ? 'Reconnecting' : 'Connecting'
 }

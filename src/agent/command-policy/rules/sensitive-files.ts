@@ -1,29 +1,34 @@
 /**
  * Files that decide who may enter and what the gateway does, and files that hold its secrets.
  */
-import type { Call, Redirection, Rule } from '../call.ts'
-import { type Field, literal, startsUnknown, withoutPrefix, written } from '../field.ts'
-import { ask, type Finding } from '../finding.ts'
+
+import { type Field, literalText, sourceText, startsUnknown, withoutPrefix } from '../field.ts'
 import { operands } from '../options.ts'
-import type { Places } from '../places.ts'
+import type { ProtectedPaths } from '../protected-paths.ts'
+import { type RuleMatch, requireApproval } from '../rule-match.ts'
+import type { CommandRule, Redirection, SimpleCommand } from '../simple-command.ts'
 
-const writesGuarded = ask('write-guarded', 'changes system settings, SSH access or the settings of the gateway')
-const readsSecret = ask('read-secret', 'reads a secret of the gateway')
-const writesUnknown = ask('write-unknown', 'writes to a file that is known only when it runs')
+const writesProtected = requireApproval(
+  'write-guarded',
+  'changes system settings, SSH access or the settings of the gateway',
+)
+const readsSecret = requireApproval('read-secret', 'reads a secret of the gateway')
+const writesUnknown = requireApproval('write-unknown', 'writes to a file that is known only when it runs')
 
-export const sensitiveFiles: Rule = (call, places) => {
-  if (writtenBy(call).some((field) => isGuarded(field, call, places))) return writesGuarded
+export const sensitiveFiles: CommandRule = (call, places) => {
+  if (writtenFields(call).some((field) => isProtected(field, call, places))) return writesProtected
   const readsAll =
-    takesFolders.test(call.name) || (call.name === 'find' && executes.test(call.args.map(written).join(' ')))
+    readsDirectories.test(call.name) ||
+    (call.name === 'find' && executesCommand.test(call.args.map(sourceText).join(' ')))
   return call.args.some((field) => isSecret(field, call, places, readsAll)) ? readsSecret : undefined
 }
 
 /** Commands that read all files below a folder they are given. */
-const takesFolders = /^(?:cp|mv|ln|scp|rsync|tar|bsdtar|zip|7z|cpio|pax|[efr]?grep|rg|ag|ack)$/
-const executes = /(?:^| )-(?:exec|execdir|ok|okdir) /
+const readsDirectories = /^(?:cp|mv|ln|scp|rsync|tar|bsdtar|zip|7z|cpio|pax|[efr]?grep|rg|ag|ack)$/
+const executesCommand = /(?:^| )-(?:exec|execdir|ok|okdir) /
 
 /** What a command writes to, by its name. */
-function writtenBy({ name, args }: Call): readonly Field[] {
+function writtenFields({ name, args }: SimpleCommand): readonly Field[] {
   switch (name) {
     case 'cp':
     case 'mv':
@@ -32,7 +37,7 @@ function writtenBy({ name, args }: Call): readonly Field[] {
     case 'rsync':
     case 'scp': {
       const folders = args.flatMap((field, index) => {
-        const next = /^(?:-[a-zA-Z]*t|--target-directory)$/.test(literal(field) ?? '')
+        const next = /^(?:-[a-zA-Z]*t|--target-directory)$/.test(literalText(field) ?? '')
           ? args[index + 1]
           : (withoutPrefix(field, '--target-directory=') ?? withoutPrefix(field, '-t'))
         return next === undefined ? [] : [next]
@@ -55,7 +60,7 @@ function writtenBy({ name, args }: Call): readonly Field[] {
     case 'ed':
     case 'ex': {
       const inPlace =
-        name.startsWith('e') || args.some((field) => /^(?:-[a-zA-Z]*i|--in-place)/.test(literal(field) ?? ''))
+        name.startsWith('e') || args.some((field) => /^(?:-[a-zA-Z]*i|--in-place)/.test(literalText(field) ?? ''))
       return inPlace ? operands(args) : []
     }
     case 'curl':
@@ -63,7 +68,7 @@ function writtenBy({ name, args }: Call): readonly Field[] {
       return args.flatMap((field, index) => {
         if (
           /^(?:-[a-zA-Z]*[oOP]|--output|--output-document|--output-dir|--directory-prefix)$/.test(
-            literal(args[index - 1]) ?? '',
+            literalText(args[index - 1]) ?? '',
           )
         )
           return [field]
@@ -75,27 +80,32 @@ function writtenBy({ name, args }: Call): readonly Field[] {
   }
 }
 
-function isGuarded(field: Field, { cwd }: Pick<Call, 'cwd'>, places: Places): boolean {
-  const path = places.path(field, cwd)
-  return path !== undefined && places.isGuarded(path)
+function isProtected(field: Field, { cwd }: Pick<SimpleCommand, 'cwd'>, places: ProtectedPaths): boolean {
+  const path = places.toPattern(field, cwd)
+  return path !== undefined && places.isProtected(path)
 }
 
-function isSecret(field: Field, { cwd }: Pick<Call, 'cwd'>, places: Places, withFolder = false): boolean {
-  const path = places.path(field, cwd)
-  return path !== undefined && (places.isSecret(path) || (withFolder && places.holdsSecrets(path)))
+function isSecret(
+  field: Field,
+  { cwd }: Pick<SimpleCommand, 'cwd'>,
+  places: ProtectedPaths,
+  withFolder = false,
+): boolean {
+  const path = places.toPattern(field, cwd)
+  return path !== undefined && (places.isSecret(path) || (withFolder && places.containsSecrets(path)))
 }
 
-const writes = new Set(['>', '>>', '>|', '&>', '&>>', '<>', '>&'])
+const writeOperators = new Set(['>', '>>', '>|', '&>', '&>>', '<>', '>&'])
 
 /** `> /etc/hosts`, `< ~/.hermes/.env`. */
-export function judgeFileRedirection(
+export function checkFileRedirection(
   { operator, target }: Redirection,
   cwd: string | undefined,
-  places: Places,
-): Finding | undefined {
+  places: ProtectedPaths,
+): RuleMatch | undefined {
   const at = { cwd }
-  if (!writes.has(operator)) return isSecret(target, at, places) ? readsSecret : undefined
-  if (operator === '>&' && /^(?:\d+|-)$/.test(literal(target) ?? '')) return undefined
-  if (isGuarded(target, at, places)) return writesGuarded
+  if (!writeOperators.has(operator)) return isSecret(target, at, places) ? readsSecret : undefined
+  if (operator === '>&' && /^(?:\d+|-)$/.test(literalText(target) ?? '')) return undefined
+  if (isProtected(target, at, places)) return writesProtected
   return startsUnknown(target) ? writesUnknown : undefined
 }

@@ -3,31 +3,31 @@
  * Guided by the JSON Schema, so that it works for every tool; what is not obvious is left for the parser to refuse.
  */
 
-import { isRecord } from '../../../lib/record.ts'
-import type { JsonObject } from '../../provider.ts'
+import { isRecord } from '../../../lib/is-record.ts'
+import type { JsonObject } from '../../models/provider.ts'
 
-export interface Coerced {
+export interface CoercionResult {
   readonly value: unknown
   /** Names that the schema does not know, as paths: `limit`, `todos.0.prio`. */
   readonly unknownKeys: readonly string[]
 }
 
-export function coerce(value: unknown, schema: JsonObject): Coerced {
+export function coerce(value: unknown, schema: JsonObject): CoercionResult {
   const unknownKeys: string[] = []
-  return { value: mend(value, schema, '', unknownKeys), unknownKeys }
+  return { value: coerceValue(value, schema, '', unknownKeys), unknownKeys }
 }
 
-function mend(value: unknown, schema: JsonObject, path: string, unknownKeys: string[]): unknown {
+function coerceValue(value: unknown, schema: JsonObject, path: string, unknownKeys: string[]): unknown {
   const types = typesOf(schema)
-  const fitting = types.length === 0 || types.includes(typeName(value)) ? value : converted(value, types)
+  const fitting = types.length === 0 || types.includes(typeName(value)) ? value : convertValue(value, types)
   if (Array.isArray(fitting)) {
     const { items } = schema
-    return isRecord(items) ? fitting.map((item, at) => mend(item, items, join(path, at), unknownKeys)) : fitting
+    return isRecord(items) ? fitting.map((item, at) => coerceValue(item, items, join(path, at), unknownKeys)) : fitting
   }
-  return isRecord(fitting) ? mendObject(fitting, schema, path, unknownKeys) : fitting
+  return isRecord(fitting) ? coerceObject(fitting, schema, path, unknownKeys) : fitting
 }
 
-function mendObject(value: JsonObject, schema: JsonObject, path: string, unknownKeys: string[]): unknown {
+function coerceObject(value: JsonObject, schema: JsonObject, path: string, unknownKeys: string[]): unknown {
   const { properties, required } = schema
   if (!isRecord(properties)) return value
   const extra = isRecord(schema['additionalProperties']) || schema['additionalProperties'] === true
@@ -37,7 +37,7 @@ function mendObject(value: JsonObject, schema: JsonObject, path: string, unknown
     if (known === undefined && !extra) unknownKeys.push(join(path, key))
     // Null stands for "not given" where an argument may be left out.
     else if (inner === null && isRecord(known) && !allowsNull(known) && !isRequired(required, key)) continue
-    else entries.push([key, isRecord(known) ? mend(inner, known, join(path, key), unknownKeys) : inner])
+    else entries.push([key, isRecord(known) ? coerceValue(inner, known, join(path, key), unknownKeys) : inner])
   }
   return Object.fromEntries(entries)
 }
@@ -56,7 +56,7 @@ export function typeName(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value
 }
 
-function converted(value: unknown, types: readonly string[]): unknown {
+function convertValue(value: unknown, types: readonly string[]): unknown {
   if (typeof value === 'number' || typeof value === 'boolean') return types.includes('string') ? String(value) : value
   if (typeof value !== 'string') return value
   const text = value.trim()

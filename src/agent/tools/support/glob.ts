@@ -2,21 +2,21 @@
  * Globs as ripgrep has them: without a slash they are compared with the name, with one with the path from the root.
  * Hidden names match like others.
  */
-import { escapeRegExp } from '../../command-policy/escape.ts'
+import { escapeRegExp } from '../../command-policy/escape-regexp.ts'
 
 /** Never throws: a bracket that is never closed stands for itself. */
-export function createGlob(glob: string): (relativePath: string) => boolean {
-  const matcher = new RegExp(`^${translate(glob.replace(/^\.?\//, ''))}$`, 'su')
+export function createGlobMatcher(glob: string): (relativePath: string) => boolean {
+  const matcher = new RegExp(`^${toRegExpSource(glob.replace(/^\.?\//, ''))}$`, 'su')
   if (glob.includes('/')) return (path) => matcher.test(path)
   return (path) => matcher.test(path.slice(path.lastIndexOf('/') + 1))
 }
 
-const tokens = /\*\*\/|\*+|\?|\[[!^]?\]?[^\]]*\]|\{|\}|,|\\.|[^*?[{},\\]+|./gsu
+const globTokens = /\*\*\/|\*+|\?|\[[!^]?\]?[^\]]*\]|\{|\}|,|\\.|[^*?[{},\\]+|./gsu
 
-function translate(glob: string): string {
+function toRegExpSource(glob: string): string {
   let braces = 0
   return (
-    (glob.match(tokens) ?? [])
+    (glob.match(globTokens) ?? [])
       .map((token) => {
         if (token === '**/') return '(?:.*/)?'
         if (token.startsWith('**')) return '.*'
@@ -31,14 +31,14 @@ function translate(glob: string): string {
           return ')'
         }
         if (token === ',' && braces > 0) return '|'
-        if (token.startsWith('[') && token.length > 2) return bracket(token)
+        if (token.startsWith('[') && token.length > 2) return bracketSource(token)
         return escapeRegExp(token.startsWith('\\') ? token.slice(1) : token)
       })
       .join('') + ')'.repeat(braces)
   )
 }
 
-function bracket(token: string): string {
+function bracketSource(token: string): string {
   const inner = token.slice(1, -1)
   const negated = /^[!^]/.test(inner)
   const body = (negated ? inner.slice(1) : inner).replace(/[\\\]^[&]/g, '\\$&')

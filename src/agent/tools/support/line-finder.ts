@@ -8,9 +8,9 @@
 import { isNativeError } from 'node:util/types'
 import { createContext, Script } from 'node:vm'
 
-const maxMs = 500
+const timeoutMs = 500
 
-export class RegexTooSlow extends Error {}
+export class RegexTimeoutError extends Error {}
 
 const script = new Script(`
   text.split('\\n').flatMap((line, index) => (expression.test(line) ? [index + 1] : [])).join(' ')
@@ -22,11 +22,11 @@ export function createLineFinder(pattern: string): (text: string) => number[] {
   return (text) => {
     context['text'] = text
     try {
-      const numbers = String(script.runInContext(context, { timeout: maxMs }))
+      const numbers = String(script.runInContext(context, { timeout: timeoutMs }))
       return numbers === '' ? [] : numbers.split(' ').map(Number)
     } catch (error) {
-      if (!wasInterrupted(error)) throw error
-      throw new RegexTooSlow('The pattern takes too long on these files; use a simpler one.', { cause: error })
+      if (!isTimeout(error)) throw error
+      throw new RegexTimeoutError('The pattern takes too long on these files; use a simpler one.', { cause: error })
     } finally {
       context['text'] = ''
     }
@@ -34,6 +34,6 @@ export function createLineFinder(pattern: string): (text: string) => number[] {
 }
 
 /** The error belongs to the other context: it is not an instance of the Error known here. */
-function wasInterrupted(error: unknown): boolean {
+function isTimeout(error: unknown): boolean {
   return isNativeError(error) && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT'
 }

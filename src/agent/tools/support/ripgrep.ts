@@ -6,7 +6,13 @@ import { access, constants, stat } from 'node:fs/promises'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { HermesError } from '../../../lib/errors.ts'
-import { type Hit, maxLineChars, type SearchRequest, type SearchResult, skippedFolders } from './search.ts'
+import {
+  maxLineChars,
+  type SearchHit,
+  type SearchRequest,
+  type SearchResult,
+  skippedDirectories,
+} from './search-request.ts'
 
 /** The path of `rg`; undefined where there is none. */
 export async function findRipgrep(searchPath: string): Promise<string | undefined> {
@@ -27,7 +33,7 @@ export async function searchWithRipgrep(program: string, request: SearchRequest)
   const { root, limit, signal } = request
   const isFile = (await stat(root)).isFile()
   const folder = isFile ? dirname(root) : root
-  const child = spawn(program, argumentsFor(request, isFile ? basename(root) : '.'), {
+  const child = spawn(program, ripgrepArguments(request, isFile ? basename(root) : '.'), {
     cwd: folder,
     env: { LC_ALL: 'C.UTF-8' },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -42,9 +48,9 @@ export async function searchWithRipgrep(program: string, request: SearchRequest)
   signal.addEventListener('abort', onAbort, { once: true })
   if (signal.aborted) onAbort()
 
-  let complaint = ''
+  let stderrText = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    if (complaint.length < 2_000) complaint += text
+    if (stderrText.length < 2_000) stderrText += text
   })
   const ended = new Promise<number | null>((resolve, reject) => {
     child.once('error', (error) =>
@@ -52,10 +58,10 @@ export async function searchWithRipgrep(program: string, request: SearchRequest)
     )
     child.once('close', resolve)
   })
-  const hits: Hit[] = []
+  const hits: SearchHit[] = []
   const read = async () => {
     for await (const line of createInterface({ input: child.stdout })) {
-      const hit = toHit(line, folder, request)
+      const hit = parseHit(line, folder, request)
       if (hit === undefined || !request.mayRead(hit.path)) continue
       if (hits.length === limit) {
         stop('limit')
@@ -68,7 +74,7 @@ export async function searchWithRipgrep(program: string, request: SearchRequest)
   }
   try {
     const [code] = await Promise.all([ended, read()])
-    if (code === 2 && hits.length === 0) return { ok: false, reason: complaint.trim() || 'ripgrep could not search.' }
+    if (code === 2 && hits.length === 0) return { ok: false, reason: stderrText.trim() || 'ripgrep could not search.' }
   } finally {
     clearTimeout(timer)
     signal.removeEventListener('abort', onAbort)
@@ -76,10 +82,10 @@ export async function searchWithRipgrep(program: string, request: SearchRequest)
   return { ok: true, hits, ...(stopped !== undefined && { stopped }) }
 }
 
-function argumentsFor({ target, pattern, fileGlob }: SearchRequest, where: string): string[] {
+function ripgrepArguments({ target, pattern, fileGlob }: SearchRequest, where: string): string[] {
   const fixed = ['--no-config', '--no-messages', '--color=never', '--hidden', '--sort=path']
   // Of several globs the last one that matches decides, so what is never searched comes last.
-  const chosen = [target === 'files' ? pattern : undefined, fileGlob, ...skippedFolders.map((name) => `!${name}`)]
+  const chosen = [target === 'files' ? pattern : undefined, fileGlob, ...skippedDirectories.map((name) => `!${name}`)]
   const globs = chosen.filter((glob) => glob !== undefined).map((glob) => `--glob=${glob}`)
   if (target === 'files') return [...fixed, ...globs, '--files', '--', where]
   const shape = [
@@ -94,7 +100,7 @@ function argumentsFor({ target, pattern, fileGlob }: SearchRequest, where: strin
 }
 
 /** `path NUL line:text`, or the path alone for a file found by name. */
-function toHit(line: string, folder: string, { target }: SearchRequest): Hit | undefined {
+function parseHit(line: string, folder: string, { target }: SearchRequest): SearchHit | undefined {
   if (target === 'files') return { path: join(folder, line), line: 0, text: '' }
   const [, path, number, text] = /^([^\0]*)\0(\d+):(.*)$/s.exec(line) ?? []
   if (path === undefined || number === undefined || text === undefined) return undefined

@@ -8,16 +8,16 @@ import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises
 import { dirname, join } from 'node:path'
 import { systemCode } from '../../../lib/errors.ts'
 
-export type TextFile =
+export type ReadTextFileResult =
   /** `faithful`: decoding lost nothing, so that the text may be written back. */
-  | { readonly ok: true; readonly text: string; readonly faithful: boolean }
+  | { readonly ok: true; readonly text: string; readonly lossless: boolean }
   /** `reason` is a sentence for the model. */
   | { readonly ok: false; readonly reason: string; readonly missing?: true }
 
 const megabyte = 1024 * 1024
 
 /** Reads a regular file; invalid UTF-8 becomes U+FFFD. `shown` is its name in messages. Throws system errors other than ENOENT. */
-export async function readTextFile(path: string, shown: string, maxBytes: number): Promise<TextFile> {
+export async function readTextFile(path: string, shown: string, maxBytes: number): Promise<ReadTextFileResult> {
   let file: FileHandle
   try {
     // NONBLOCK: opening a pipe that nobody writes to would wait for ever.
@@ -39,7 +39,7 @@ export async function readTextFile(path: string, shown: string, maxBytes: number
     if (bytes.subarray(0, 8192).includes(0)) {
       return { ok: false, reason: `${shown} is a binary file of ${bytes.length} bytes.` }
     }
-    return { ok: true, text: bytes.toString('utf8'), faithful: isUtf8(bytes) }
+    return { ok: true, text: bytes.toString('utf8'), lossless: isUtf8(bytes) }
   } finally {
     await file.close()
   }
@@ -49,7 +49,7 @@ export async function readTextFile(path: string, shown: string, maxBytes: number
  * Replaces a file in one step: whoever reads it sees the old or the new text, never half of one. Keeps its mode; makes
  * missing folders. Throws system errors.
  */
-export async function replaceFile(path: string, text: string): Promise<{ created: boolean }> {
+export async function writeFileAtomic(path: string, text: string): Promise<{ created: boolean }> {
   const folder = dirname(path)
   await mkdir(folder, { recursive: true })
   const before = await stat(path).catch((error: unknown) => {

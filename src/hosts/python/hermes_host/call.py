@@ -1,8 +1,8 @@
 """One call of a handler: its arguments, where it runs, how it ends."""
 from contextvars import ContextVar
 
-from .copies import Copies
-from .failure import message_of, parts_of, stack_of, where_is
+from .references import Copies
+from .errors import message_of, parts_of, stack_of, where_is
 from .requests import Cancelled
 from .services import Log, Services, Signal
 

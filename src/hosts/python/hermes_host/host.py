@@ -6,10 +6,10 @@ import sys
 import traceback
 
 from .call import Call
-from .failure import files_in, message_of, place_of, stack_of, where_is
-from .modules import Module
+from .errors import files_in, message_of, place_of, stack_of, where_is
+from .loader import Module
 from .requests import Requests
-from .wire import IN, Wire
+from .channel import IN, Wire
 
 
 class Host:
@@ -33,7 +33,7 @@ class Host:
         if "plugin" not in frame:
             return Module(*about)
         # Hosts for hooks do without it.
-        from .plugins.module import PluginModule
+        from .plugins.plugin_module import PluginModule
 
         return PluginModule(*about, frame["plugin"], self._wire, self._requests)
 

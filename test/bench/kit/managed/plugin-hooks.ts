@@ -3,14 +3,14 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { silentLog } from '../../../../src/lib/log.ts'
-import { createPluginHooks } from '../../../../src/plugins/hooks/hooks.ts'
+import { createPluginHooks } from '../../../../src/plugins/hooks/plugin-hooks.ts'
 import { argsOf, times, type WayMaker } from './workload.ts'
 
 export const pluginHooks: WayMaker = (workload) => {
   const hooks = createPluginHooks({
     log: silentLog,
     now: Date.now,
-    pause: (ms, signal) => pause(ms, undefined, { signal }).catch(() => undefined),
+    sleep: (ms, signal) => pause(ms, undefined, { signal }).catch(() => undefined),
     timeoutMs: () => 30_000,
     toolErrors: () => 'open',
   })
@@ -20,7 +20,7 @@ export const pluginHooks: WayMaker = (workload) => {
     ),
   )
   const args = argsOf(workload)
-  const at = { route: 'telegram_dm', order: 's' }
+  const at = { route: 'telegram_dm', queueKey: 's' }
   const payload = () => ({
     tool_name: 'read_file',
     args,

@@ -35,7 +35,7 @@ export interface RestCall {
   readonly bot: Bot | undefined
 }
 
-export interface RestAnswer {
+export interface RestResponse {
   readonly status: number
   readonly body?: unknown
 }
@@ -43,25 +43,25 @@ export interface RestAnswer {
 /** A call whose token is right. */
 export type BotCall = RestCall & { readonly bot: Bot }
 
-export const done: RestAnswer = { status: 204 }
+export const done: RestResponse = { status: 204 }
 
-export function ok(body: unknown): RestAnswer {
+export function ok(body: unknown): RestResponse {
   return { status: 200, body }
 }
 
-export function refuse({ status, ...body }: Refusal): RestAnswer {
+export function refuse({ status, ...body }: Refusal): RestResponse {
   return { status, body }
 }
 
-export function orDone(refusal: Refusal | undefined): RestAnswer {
+export function refusalOrNoContent(refusal: Refusal | undefined): RestResponse {
   return refusal === undefined ? done : refuse(refusal)
 }
 
 export function inChannel(
   world: World,
   [id = '']: readonly string[],
-  act: (channel: Channel) => RestAnswer,
-): RestAnswer {
+  act: (channel: Channel) => RestResponse,
+): RestResponse {
   const channel = world.channels.get(id)
   return channel === undefined ? refuse(refusals.unknownChannel) : act(channel)
 }
@@ -69,8 +69,8 @@ export function inChannel(
 export function withMessage(
   world: World,
   params: readonly string[],
-  act: (message: Message) => RestAnswer,
-): RestAnswer {
+  act: (message: Message) => RestResponse,
+): RestResponse {
   return inChannel(world, params, ({ id }) => {
     const message = world.message(id, params[1] ?? '')
     return message === undefined ? refuse(refusals.unknownMessage) : act(message)

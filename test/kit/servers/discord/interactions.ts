@@ -5,38 +5,45 @@ import { randomBytes } from 'node:crypto'
 import { type Refusal, refusals } from './errors.ts'
 
 /** What the person sees; only they do. */
-export interface Told {
+export interface InteractionReply {
   /** The number of the callback; 0 for a follow-up. */
   readonly type: number
   readonly content: string
   readonly isPrivate: boolean
 }
 
-interface Open {
+interface OpenInteraction {
   readonly id: string
   readonly token: string
   readonly since: number
   answered: boolean
-  readonly told: Told[]
+  readonly told: InteractionReply[]
   readonly waiting: (() => void)[]
 }
 
 export function createInteractions(now: () => number = Date.now) {
-  const open = new Map<string, Open>()
+  const open = new Map<string, OpenInteraction>()
 
-  function note(interaction: Open, told: Told): void {
+  function note(interaction: OpenInteraction, told: InteractionReply): void {
     interaction.told.push(told)
     for (const wake of interaction.waiting.splice(0)) wake()
   }
 
   return {
     begin(id: string, since = now()): { readonly id: string; readonly token: string } {
-      const made: Open = { id, token: randomBytes(24).toString('hex'), since, answered: false, told: [], waiting: [] }
+      const made: OpenInteraction = {
+        id,
+        token: randomBytes(24).toString('hex'),
+        since,
+        answered: false,
+        told: [],
+        waiting: [],
+      }
       open.set(made.token, made)
       return made
     },
     /** What the person was told so far. */
-    told: (token: string): readonly Told[] => open.get(token)?.told ?? [],
+    told: (token: string): readonly InteractionReply[] => open.get(token)?.told ?? [],
     /** Resolves when the person sees words. */
     async words(token: string): Promise<string> {
       const interaction = open.get(token)
@@ -53,7 +60,7 @@ export function createInteractions(now: () => number = Date.now) {
       }
       if (interaction.answered) return refusals.alreadyAcknowledged
       interaction.answered = true
-      note(interaction, toldBy(Number(body['type']), body['data']))
+      note(interaction, replyFrom(Number(body['type']), body['data']))
       return undefined
     },
     follow(token: string, body: unknown): Refusal | undefined {
@@ -61,13 +68,13 @@ export function createInteractions(now: () => number = Date.now) {
       if (interaction === undefined || !interaction.answered || now() - interaction.since > 900_000) {
         return { status: 401, code: 50027, message: 'Invalid Webhook Token' }
       }
-      note(interaction, toldBy(0, body))
+      note(interaction, replyFrom(0, body))
       return undefined
     },
   }
 }
 
-function toldBy(type: number, data: unknown): Told {
+function replyFrom(type: number, data: unknown): InteractionReply {
   const body: Readonly<Record<string, unknown>> = typeof data === 'object' && data !== null ? { ...data } : {}
   const content = typeof body['content'] === 'string' ? body['content'] : ''
   return { type, content, isPrivate: (Number(body['flags'] ?? 0) & 64) !== 0 }

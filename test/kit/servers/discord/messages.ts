@@ -8,20 +8,20 @@ import {
   done,
   inChannel,
   ok,
-  type RestAnswer,
   type RestDeps,
+  type RestResponse,
   refuse,
   withMessage,
 } from './call.ts'
 import { refusals } from './errors.ts'
 import { intentBits } from './gateway.ts'
-import { listOf, refusalOf } from './validate.ts'
+import { listOf, validateMessage } from './validate.ts'
 import type { Channel, World } from './world.ts'
 
-export function createMessage({ params, body, bot }: BotCall, deps: RestDeps): RestAnswer {
+export function createMessage({ params, body, bot }: BotCall, deps: RestDeps): RestResponse {
   const { world, gateway, counts } = deps
   return inChannel(world, params, (channel) => {
-    const refusal = refusalOf(body, true)
+    const refusal = validateMessage(body, true)
     if (refusal !== undefined) return refuse(refusal)
     const { json } = body
     const nonce = typeof json['nonce'] === 'string' || typeof json['nonce'] === 'number' ? json['nonce'] : undefined
@@ -63,10 +63,10 @@ function attachmentsOf({ json, files }: ReceivedBody, channel: Channel, deps: Re
   })
 }
 
-export function editMessage({ params, body, bot }: BotCall, { world, gateway }: RestDeps): RestAnswer {
+export function editMessage({ params, body, bot }: BotCall, { world, gateway }: RestDeps): RestResponse {
   return withMessage(world, params, (message) => {
     if (message.author.id !== bot.user.id) return refuse(refusals.otherAuthor)
-    const refusal = refusalOf(body, false)
+    const refusal = validateMessage(body, false)
     if (refusal !== undefined) return refuse(refusal)
     const { json } = body
     if (json['content'] === '' && message.attachments.length === 0 && message.embeds.length === 0)
@@ -79,7 +79,7 @@ export function editMessage({ params, body, bot }: BotCall, { world, gateway }: 
   })
 }
 
-export function deleteMessage({ params }: BotCall, { world, gateway }: RestDeps): RestAnswer {
+export function deleteMessage({ params }: BotCall, { world, gateway }: RestDeps): RestResponse {
   return withMessage(world, params, ({ id, channel_id }) => {
     world.remove(channel_id, id)
     announce(world, gateway, channel_id, 'MESSAGE_DELETE', { id })
@@ -87,7 +87,7 @@ export function deleteMessage({ params }: BotCall, { world, gateway }: RestDeps)
   })
 }
 
-export function startThread({ params, body, bot }: BotCall, { world, gateway }: RestDeps): RestAnswer {
+export function startThread({ params, body, bot }: BotCall, { world, gateway }: RestDeps): RestResponse {
   return withMessage(world, params, (message) => {
     const parent = world.channels.get(message.channel_id)
     const name = body.json['name']
@@ -107,7 +107,7 @@ export function startThread({ params, body, bot }: BotCall, { world, gateway }: 
   })
 }
 
-export function react({ params, bot }: BotCall, { world, gateway }: RestDeps, add: boolean): RestAnswer {
+export function react({ params, bot }: BotCall, { world, gateway }: RestDeps, add: boolean): RestResponse {
   const emoji = params[2] ?? ''
   return withMessage(world, params, (message) => {
     const who = message.reactions.get(emoji) ?? new Set()
@@ -126,7 +126,7 @@ export function react({ params, bot }: BotCall, { world, gateway }: RestDeps, ad
 }
 
 /** Newest first; `after` gives those that follow it most closely. */
-export function page(world: World, { id }: Channel, query: URLSearchParams): RestAnswer {
+export function messagePage(world: World, { id }: Channel, query: URLSearchParams): RestResponse {
   const limit = Number(query.get('limit') ?? 50)
   if (!Number.isInteger(limit) || limit < 1 || limit > 100) {
     return refuse({ status: 400, code: 50035, message: 'Invalid Form Body' })

@@ -6,19 +6,19 @@ import {
   done,
   inChannel,
   ok,
-  orDone,
-  type RestAnswer,
   type RestCall,
   type RestDeps,
+  type RestResponse,
+  refusalOrNoContent,
   refuse,
   withMessage,
 } from './call.ts'
 import { refusals } from './errors.ts'
 import { intentBits } from './gateway.ts'
-import { createMessage, deleteMessage, editMessage, page, react, startThread } from './messages.ts'
-import { commandsRefusal, listOf } from './validate.ts'
+import { createMessage, deleteMessage, editMessage, messagePage, react, startThread } from './messages.ts'
+import { listOf, validateCommands } from './validate.ts'
 
-type Handler = (call: BotCall, deps: RestDeps) => RestAnswer
+type Handler = (call: BotCall, deps: RestDeps) => RestResponse
 
 const routes: readonly (readonly [route: string, handler: Handler])[] = [
   [
@@ -43,7 +43,7 @@ const routes: readonly (readonly [route: string, handler: Handler])[] = [
   ],
   [
     'GET /channels/:id/messages',
-    ({ params, query }, { world }) => inChannel(world, params, (one) => page(world, one, query)),
+    ({ params, query }, { world }) => inChannel(world, params, (one) => messagePage(world, one, query)),
   ],
   [
     'GET /channels/:id/messages/:id',
@@ -76,24 +76,25 @@ const routes: readonly (readonly [route: string, handler: Handler])[] = [
     'POST /attachments/refresh-urls',
     ({ body }) => {
       const urls = Array.isArray(body.json['attachment_urls']) ? body.json['attachment_urls'].map(String) : []
-      return ok({ refreshed_urls: urls.map((original) => ({ original, refreshed: freshened(original) })) })
+      return ok({ refreshed_urls: urls.map((original) => ({ original, refreshed: refreshUrl(original) })) })
     },
   ],
 ]
 
 /** These carry their right in the address. */
-const tokenRoutes: readonly (readonly [route: string, handler: (call: RestCall, deps: RestDeps) => RestAnswer])[] = [
+const tokenRoutes: readonly (readonly [route: string, handler: (call: RestCall, deps: RestDeps) => RestResponse])[] = [
   [
     'POST /interactions/:id/:token/callback',
-    ({ params: [id = '', token = ''], body }, { interactions }) => orDone(interactions.answer(id, token, body.json)),
+    ({ params: [id = '', token = ''], body }, { interactions }) =>
+      refusalOrNoContent(interactions.answer(id, token, body.json)),
   ],
   [
     'PATCH /webhooks/:id/:token/messages/@original',
-    ({ params, body }, { interactions }) => orDone(interactions.follow(params[1] ?? '', body.json)),
+    ({ params, body }, { interactions }) => refusalOrNoContent(interactions.follow(params[1] ?? '', body.json)),
   ],
   [
     'POST /webhooks/:id/:token',
-    ({ params, body }, { interactions }) => orDone(interactions.follow(params[1] ?? '', body.json)),
+    ({ params, body }, { interactions }) => refusalOrNoContent(interactions.follow(params[1] ?? '', body.json)),
   ],
 ]
 
@@ -112,7 +113,7 @@ export function findRoute(method: string, path: string): { route: string; params
   return undefined
 }
 
-export function answerCall(call: RestCall, deps: RestDeps): RestAnswer {
+export function handleCall(call: RestCall, deps: RestDeps): RestResponse {
   const open = tokenRoutes.find(([route]) => route === call.route)
   if (open !== undefined) return open[1](call, deps)
   const { bot } = call
@@ -121,9 +122,9 @@ export function answerCall(call: RestCall, deps: RestDeps): RestAnswer {
   return handler === undefined ? refuse(refusals.notFound) : handler({ ...call, bot }, deps)
 }
 
-function setCommands({ params, body }: RestCall, { world, commands, counts }: RestDeps): RestAnswer {
+function setCommands({ params, body }: RestCall, { world, commands, counts }: RestDeps): RestResponse {
   const application = params[0] ?? ''
-  const refusal = commandsRefusal(body.list)
+  const refusal = validateCommands(body.list)
   if (refusal !== undefined) return refuse(refusal)
   counts.commandPuts += 1
   const known = body.list.map((command) => ({
@@ -140,7 +141,7 @@ function setCommands({ params, body }: RestCall, { world, commands, counts }: Re
   return ok(known)
 }
 
-function freshened(url: string): string {
+function refreshUrl(url: string): string {
   const fresh = new URL(url)
   fresh.searchParams.set('ex', Math.floor(Date.now() / 1_000 + 86_400).toString(16))
   return fresh.href

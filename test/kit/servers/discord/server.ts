@@ -14,7 +14,7 @@ import { announce, type RestDeps } from './call.ts'
 import { refusals } from './errors.ts'
 import { attachGateway, type Bot, type DiscordGateway, intentBits } from './gateway.ts'
 import { createInteractions } from './interactions.ts'
-import { answerCall, findRoute } from './rest.ts'
+import { findRoute, handleCall } from './rest.ts'
 import { type Channel, createWorld, type Message, type NewMessage, type User, type World } from './world.ts'
 
 export interface DiscordServerOptions {
@@ -130,7 +130,7 @@ export async function startDiscordServer(options: DiscordServerOptions = {}): Pr
     if (found === undefined || !pathname.startsWith('/api/v10/')) return reply(response, 404, refusals.notFound)
     const { route, params } = found
     const channel = route.includes('/channels/') ? params[0] : undefined
-    const met = await faults.meet({ method: route, ...(channel === undefined ? {} : { chat: channel }) }, response)
+    const met = await faults.intercept({ method: route, ...(channel === undefined ? {} : { chat: channel }) }, response)
     if (met === 'answered') return
     const { waitMs, headers } = buckets.take(route, channel ?? '')
     if (waitMs > 0) {
@@ -140,7 +140,7 @@ export async function startDiscordServer(options: DiscordServerOptions = {}): Pr
     if (body === undefined) return reply(response, 400, refusals.badJson, headers)
     const token = /^Bot (.+)$/.exec(request.headers.authorization ?? '')?.[1]
     const caller = [...bots.values()].find((one) => one.token === token)
-    const { status, body: said } = answerCall({ route, params, query: searchParams, body, bot: caller }, deps)
+    const { status, body: said } = handleCall({ route, params, query: searchParams, body, bot: caller }, deps)
     if (met === 'lose-answer') faults.cut(response)
     else reply(response, status, said, headers)
     changed()
@@ -275,7 +275,7 @@ export async function startDiscordServer(options: DiscordServerOptions = {}): Pr
     },
     commandsOf: (whose = bot) => deps.commands.get(whose.applicationId) ?? [],
     fileOf: (url) => deps.files.get(new URL(url).pathname),
-    close: () => faults.end(),
+    close: () => faults.close(),
   }
 }
 

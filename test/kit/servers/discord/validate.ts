@@ -8,7 +8,7 @@ const uploadLimit = 10 * 1024 * 1024
 const voiceMessage = 1 << 13
 
 /** Undefined where it would. `isNew`: a message without anything in it is refused. */
-export function refusalOf({ json, files }: ReceivedBody, isNew: boolean): Refusal | undefined {
+export function validateMessage({ json, files }: ReceivedBody, isNew: boolean): Refusal | undefined {
   const content = json['content']
   if (content !== undefined && content !== null && typeof content !== 'string') {
     return invalid('content', 'BASE_TYPE_STRING', 'Could not interpret value as string.')
@@ -22,13 +22,13 @@ export function refusalOf({ json, files }: ReceivedBody, isNew: boolean): Refusa
   }
   if ([...files.values()].some(({ bytes }) => bytes.length > uploadLimit)) return refusals.tooLarge
   const isVoice = (Number(json['flags'] ?? 0) & voiceMessage) !== 0
-  if (isVoice) return voiceRefusal(json, files.size)
+  if (isVoice) return validateVoice(json, files.size)
   const isEmpty = (content ?? '').trim() === '' && files.size === 0 && listOf(json, 'embeds').length === 0
   if (isNew && isEmpty) return refusals.empty
-  return componentsRefusal(listOf(json, 'components'))
+  return validateComponents(listOf(json, 'components'))
 }
 
-function voiceRefusal(json: ReceivedBody['json'], fileCount: number): Refusal | undefined {
+function validateVoice(json: ReceivedBody['json'], fileCount: number): Refusal | undefined {
   const [attachment] = listOf(json, 'attachments')
   if (json['content'] !== undefined && json['content'] !== '') {
     return invalid('content', 'MESSAGE_VOICE_CONTENT', 'Voice messages do not support content.')
@@ -43,7 +43,7 @@ function voiceRefusal(json: ReceivedBody['json'], fileCount: number): Refusal | 
   return invalid('attachments', 'VOICE_MESSAGE', 'Voice messages must have a single audio attachment with metadata.')
 }
 
-function componentsRefusal(rows: readonly Readonly<Record<string, unknown>>[]): Refusal | undefined {
+function validateComponents(rows: readonly Readonly<Record<string, unknown>>[]): Refusal | undefined {
   if (rows.length > 5) return invalid('components', 'BASE_TYPE_BAD_LENGTH', 'Must be between 1 and 5 in length.')
   const ids = new Set<unknown>()
   for (const row of rows) {
@@ -67,7 +67,7 @@ function componentsRefusal(rows: readonly Readonly<Record<string, unknown>>[]): 
 }
 
 /** Whether Discord would take this list of commands. */
-export function commandsRefusal(commands: readonly Readonly<Record<string, unknown>>[]): Refusal | undefined {
+export function validateCommands(commands: readonly Readonly<Record<string, unknown>>[]): Refusal | undefined {
   if (commands.length > 100)
     return { status: 400, code: 30032, message: 'Maximum number of application commands reached (100)' }
   for (const { name, description, options } of commands) {

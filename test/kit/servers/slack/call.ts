@@ -3,7 +3,7 @@
  */
 import type { Json } from './workspace.ts'
 
-export interface Call {
+export interface SlackApiCall {
   readonly method: string
   readonly token: string
   /** As they came. */
@@ -16,7 +16,7 @@ export interface Call {
   list(name: string): readonly Json[] | undefined
 }
 
-export function readCall(method: string, token: string, body: string, contentType: string): Call {
+export function readCall(method: string, token: string, body: string, contentType: string): SlackApiCall {
   const fields = contentType.includes('json') ? fromJson(body) : new Map(new URLSearchParams(body))
   const json = (name: string) => {
     const text = fields.get(name)

@@ -10,10 +10,10 @@ import type { Json } from './workspace.ts'
 export type EnvelopeType = 'events_api' | 'interactive' | 'slash_commands'
 
 /** What the app answered: nothing after all tries, or an acknowledgement with what it carried. */
-export type Delivered = { readonly acknowledged: false } | { readonly acknowledged: true; readonly payload: Json }
+export type DeliveryResult = { readonly acknowledged: false } | { readonly acknowledged: true; readonly payload: Json }
 
 export interface Delivery {
-  deliver(type: EnvelopeType, payload: Json): Promise<Delivered>
+  deliver(type: EnvelopeType, payload: Json): Promise<DeliveryResult>
   /** A socket of the app has opened. */
   attach(socket: WebSocket): void
   /** How many sockets are open. */
@@ -44,7 +44,7 @@ export interface DeliveryOptions {
   readonly hello: Json
 }
 
-interface Pending {
+interface PendingEnvelope {
   /** Of the envelope that is under way: each try has a new one. */
   id: string
   readonly type: EnvelopeType
@@ -52,16 +52,16 @@ interface Pending {
   tries: number
   timer: NodeJS.Timeout | undefined
   on: WebSocket | undefined
-  settle(result: Delivered): void
+  settle(result: DeliveryResult): void
 }
 
 /** Pings in a row. */
-const mostUnanswered = 5
+const maxUnacknowledged = 5
 
 export function createDelivery(options: DeliveryOptions): Delivery {
   const { redeliverMs, maxTries, hook, pingMs, hello } = options
   const sockets: WebSocket[] = []
-  const waiting = new Set<Pending>()
+  const waiting = new Set<PendingEnvelope>()
   let turn = 0
   let doubled = false
   let held: (() => void)[] | undefined
@@ -118,7 +118,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const beat = setInterval(() => {
       unanswered += 1
       // Nobody is there any more: what waits for an acknowledgement goes another way.
-      if (unanswered > mostUnanswered) socket.terminate()
+      if (unanswered > maxUnacknowledged) socket.terminate()
       else socket.ping('ping')
     }, pingMs)
     socket.on('pong', () => {
@@ -135,16 +135,16 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     for (const pending of waiting) if (pending.on === undefined) send(pending)
   }
 
-  function overSocket(type: EnvelopeType, payload: Json): Promise<Delivered> {
+  function overSocket(type: EnvelopeType, payload: Json): Promise<DeliveryResult> {
     return new Promise((settle) => {
-      const pending: Pending = { id: '', type, payload, tries: 0, timer: undefined, on: undefined, settle }
+      const pending: PendingEnvelope = { id: '', type, payload, tries: 0, timer: undefined, on: undefined, settle }
       waiting.add(pending)
       send(pending)
     })
   }
 
   /** To exactly one of the sockets, in turns. Without any it waits for one. */
-  function send(pending: Pending): void {
+  function send(pending: PendingEnvelope): void {
     if (closed) return
     const open = sockets.filter(({ readyState }) => readyState === 1)
     const socket = open[turn++ % Math.max(1, open.length)]
@@ -159,7 +159,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   }
 
   /** Not acknowledged in time, or its socket has gone. */
-  function again(pending: Pending): void {
+  function again(pending: PendingEnvelope): void {
     clearTimeout(pending.timer)
     pending.tries += 1
     if (pending.type === 'events_api' && pending.tries <= maxTries) {
@@ -180,7 +180,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     pending.settle({ acknowledged: true, payload: isJson(answer['payload']) ? answer['payload'] : {} })
   }
 
-  async function postAll(url: string, type: EnvelopeType, payload: Json): Promise<Delivered> {
+  async function postAll(url: string, type: EnvelopeType, payload: Json): Promise<DeliveryResult> {
     for (let attempt = 0; attempt <= maxTries && !closed; attempt += 1) {
       const result = await postOnce(url, type, payload, attempt)
       if (result.acknowledged || type !== 'events_api') return result
@@ -189,7 +189,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     return { acknowledged: false }
   }
 
-  async function postOnce(url: string, type: EnvelopeType, payload: Json, attempt: number): Promise<Delivered> {
+  async function postOnce(url: string, type: EnvelopeType, payload: Json, attempt: number): Promise<DeliveryResult> {
     const { body, contentType } = bodyOf(type, payload)
     const retry = attempt === 0 ? {} : { 'x-slack-retry-num': String(attempt), 'x-slack-retry-reason': 'http_error' }
     const headers = { 'content-type': contentType, ...signatureOf(body, options.signingSecret), ...retry }

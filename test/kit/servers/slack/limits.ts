@@ -5,18 +5,18 @@ import { isJson } from './call.ts'
 import type { Json } from './workspace.ts'
 
 /** Slack cuts a longer text off and says so with a warning. */
-export const postChars = 40_000
+export const maxPostChars = 40_000
 /** An edit with a longer text is refused; counted in bytes, after escaping. */
-export const editBytes = 4_000
+export const maxEditBytes = 4_000
 /** All text of the blocks of a message; not documented, measured by others at about 13,000. */
-const blocksChars = 13_000
+const maxBlocksChars = 13_000
 
 /** Slack's word for what is wrong with blocks; undefined when nothing is. */
-export function wrongBlocks(blocks: readonly Json[]): string | undefined {
+export function findInvalidBlocks(blocks: readonly Json[]): string | undefined {
   if (blocks.length > 50) return 'invalid_blocks'
   if (blocks.some((block) => !isValid(block))) return 'invalid_blocks'
   const text = blocks.map((block) => JSON.stringify(block)).join('').length
-  return text > blocksChars ? 'msg_blocks_too_long' : undefined
+  return text > maxBlocksChars ? 'msg_blocks_too_long' : undefined
 }
 
 function isValid(block: Json): boolean {

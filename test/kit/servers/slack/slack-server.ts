@@ -8,7 +8,7 @@ import { buffer } from 'node:stream/consumers'
 import { WebSocketServer } from 'ws'
 import { createFaults, type Faults } from '../faults.ts'
 import { readCall } from './call.ts'
-import { createDelivery, type Delivered, type Delivery } from './delivery.ts'
+import { createDelivery, type Delivery, type DeliveryResult } from './delivery.ts'
 import { createWebApi, type StoredFile } from './web-api.ts'
 import { createWorkspace, type Json, type Message, type Workspace } from './workspace.ts'
 
@@ -46,10 +46,10 @@ export interface SlackServer {
   outcomeOf(ts: string): Promise<boolean>
   /** The events of a message once more, under the same ids. */
   repeat(ts: string): Promise<boolean>
-  slash(channel: string, user: string, text: string): Promise<Delivered>
-  press(channel: string, ts: string, user: string, buttonId: string): Promise<Delivered>
+  slash(channel: string, user: string, text: string): Promise<DeliveryResult>
+  press(channel: string, ts: string, user: string, buttonId: string): Promise<DeliveryResult>
   /** Any inner event, in an envelope of its own. */
-  event(event: Json): Promise<Delivered>
+  event(event: Json): Promise<DeliveryResult>
   /** A file that somebody has. */
   addFile(name: string, mimeType: string, bytes: Uint8Array): Json
   fileBytes(id: string): Uint8Array | undefined
@@ -77,7 +77,7 @@ export async function startSlackServer(options: SlackServerOptions = {}): Promis
   const tickets = new Set<string>()
   const watchers = new Set<() => void>()
   const timers = new Set<NodeJS.Timeout | undefined>()
-  const deliveries = new Map<string, { readonly body: Json; readonly result: Promise<Delivered> }[]>()
+  const deliveries = new Map<string, { readonly body: Json; readonly result: Promise<DeliveryResult> }[]>()
   let origin = ''
   let refused = false
 
@@ -257,7 +257,7 @@ export async function startSlackServer(options: SlackServerOptions = {}): Promis
       for (const timer of timers) clearInterval(timer)
       delivery.close()
       webSockets.close()
-      await faults.end()
+      await faults.close()
     },
   }
   return self
@@ -294,7 +294,7 @@ export async function startSlackServer(options: SlackServerOptions = {}): Promis
       body.toString('utf8'),
       request.headers['content-type'] ?? '',
     )
-    const met = await faults.meet({ method, chat: call.text('channel') }, response)
+    const met = await faults.intercept({ method, chat: call.text('channel') }, response)
     if (met === 'answered') return
     const answer = JSON.stringify(api.answer(call))
     if (met === 'lose-answer') return faults.cut(response)

@@ -2,13 +2,13 @@
  * The methods of the Web API that an app of ours uses: `ok: true` with what they give back, or Slack's word for what is
  * wrong.
  */
-import type { Call } from './call.ts'
-import { editBytes, postChars, wrongBlocks } from './limits.ts'
+import type { SlackApiCall } from './call.ts'
+import { findInvalidBlocks, maxEditBytes, maxPostChars } from './limits.ts'
 import type { Channel, Json, Message, Workspace } from './workspace.ts'
 
 export interface WebApi {
   /** A body with `ok`. */
-  answer(call: Call): Json
+  answer(call: SlackApiCall): Json
 }
 
 export interface WebApiDeps {
@@ -57,7 +57,7 @@ export function createWebApi(deps: WebApiDeps): WebApi {
   const { bot } = workspace
   let calls = 0
 
-  const methods: Readonly<Record<string, (call: Call) => Json>> = {
+  const methods: Readonly<Record<string, (call: SlackApiCall) => Json>> = {
     'auth.test': () => ({
       ok: true,
       url: `${origin()}/`,
@@ -93,13 +93,13 @@ export function createWebApi(deps: WebApiDeps): WebApi {
     'conversations.replies': replies,
     'conversations.open': (call) => {
       const id = `D${call.text('users').slice(1)}`
-      if (!workspace.users.has(call.text('users'))) return failed('user_not_found')
+      if (!workspace.users.has(call.text('users'))) return errorResponse('user_not_found')
       if (workspace.channel(id) === undefined) workspace.addChannel(id, 'im')
       return { ok: true, channel: { id } }
     },
     'users.info': (call) => {
       const name = workspace.users.get(call.text('user'))
-      if (name === undefined) return failed('user_not_found')
+      if (name === undefined) return errorResponse('user_not_found')
       return { ok: true, user: { id: call.text('user'), name, profile: { display_name: name, real_name: name } } }
     },
     'files.getUploadURLExternal': (call) => {
@@ -111,7 +111,7 @@ export function createWebApi(deps: WebApiDeps): WebApi {
     'files.completeUploadExternal': completeUpload,
     'files.info': (call) => {
       const file = files.get(call.text('file'))
-      return file === undefined ? failed('file_not_found') : { ok: true, file: shownFile(file) }
+      return file === undefined ? errorResponse('file_not_found') : { ok: true, file: shownFile(file) }
     },
     'assistant.threads.setStatus': (call) =>
       within({ ...call, text: (name) => call.text(name === 'channel' ? 'channel_id' : name) }, () => {
@@ -124,46 +124,46 @@ export function createWebApi(deps: WebApiDeps): WebApi {
   return {
     answer(call) {
       const wrong = wrongToken(call)
-      if (wrong !== undefined) return failed(wrong)
+      if (wrong !== undefined) return errorResponse(wrong)
       const method = methods[call.method]
-      if (method === undefined) return failed('unknown_method')
+      if (method === undefined) return errorResponse('unknown_method')
       const needed = neededScope(call)
       if (needed !== undefined && !scopes.has(needed)) {
-        return { ...failed('missing_scope'), needed, provided: [...scopes].join(',') }
+        return { ...errorResponse('missing_scope'), needed, provided: [...scopes].join(',') }
       }
       return method(call)
     },
   }
 
-  function wrongToken({ token, method }: Call): string | undefined {
+  function wrongToken({ token, method }: SlackApiCall): string | undefined {
     if (token === '') return 'not_authed'
     const wanted = method === 'apps.connections.open' ? appToken : botToken
     if (token === wanted) return undefined
     return token === botToken || token === appToken ? 'not_allowed_token_type' : 'invalid_auth'
   }
 
-  function neededScope(call: Call): string | undefined {
+  function neededScope(call: SlackApiCall): string | undefined {
     if (!call.method.startsWith('conversations.') || call.method === 'conversations.open') return scopesOf[call.method]
     const kind = workspace.channel(call.text('channel'))?.kind
     const prefix = { im: 'im', mpim: 'mpim', channel: 'channels', group: 'groups' }[kind ?? 'channel']
     return `${prefix}:history`
   }
 
-  function within(call: Call, work: (channel: Channel) => Json): Json {
+  function within(call: SlackApiCall, work: (channel: Channel) => Json): Json {
     const channel = workspace.channel(call.text('channel'))
-    if (channel === undefined) return failed('channel_not_found')
-    if (channel.archived) return failed('is_archived')
-    return channel.joined ? work(channel) : failed('not_in_channel')
+    if (channel === undefined) return errorResponse('channel_not_found')
+    if (channel.archived) return errorResponse('is_archived')
+    return channel.joined ? work(channel) : errorResponse('not_in_channel')
   }
 
-  function postMessage(call: Call): Json {
+  function postMessage(call: SlackApiCall): Json {
     return within(call, (channel) => {
       const blocks = call.list('blocks') ?? []
       const whole = call.text('text')
       const thread = call.text('thread_ts')
-      const wrong = wrongBlocks(blocks) ?? (whole === '' && blocks.length === 0 ? 'no_text' : undefined)
-      if (wrong !== undefined) return failed(wrong)
-      if (thread !== '' && workspace.find(channel.id, thread) === undefined) return failed('thread_not_found')
+      const wrong = findInvalidBlocks(blocks) ?? (whole === '' && blocks.length === 0 ? 'no_text' : undefined)
+      if (wrong !== undefined) return errorResponse(wrong)
+      if (thread !== '' && workspace.find(channel.id, thread) === undefined) return errorResponse('thread_not_found')
       const metadata = call.json('metadata')
       const text = cutOff(whole)
       const message = workspace.post(channel.id, {
@@ -182,51 +182,51 @@ export function createWebApi(deps: WebApiDeps): WebApi {
   /** A text that is too long is posted all the same, without its end. */
   function cutOff(text: string): string {
     const letters = [...text]
-    return letters.length > postChars ? letters.slice(0, postChars).join('') : text
+    return letters.length > maxPostChars ? letters.slice(0, maxPostChars).join('') : text
   }
 
-  function update(call: Call): Json {
+  function update(call: SlackApiCall): Json {
     return ownMessage(call, 'cant_update_message', (message, channel) => {
-      if (message.streaming_state === 'in_progress') return failed('streaming_state_conflict')
+      if (message.streaming_state === 'in_progress') return errorResponse('streaming_state_conflict')
       const text = call.text('text')
-      if (Buffer.byteLength(text) > editBytes) return failed('msg_too_long')
+      if (Buffer.byteLength(text) > maxEditBytes) return errorResponse('msg_too_long')
       const blocks = call.list('blocks')
-      const wrong = wrongBlocks(blocks ?? [])
-      if (wrong !== undefined) return failed(wrong)
-      if (text === '' && (blocks ?? []).length === 0) return failed('no_text')
+      const wrong = findInvalidBlocks(blocks ?? [])
+      if (wrong !== undefined) return errorResponse(wrong)
+      if (text === '' && (blocks ?? []).length === 0) return errorResponse('no_text')
       const next = { text, ...(blocks === undefined ? {} : { blocks }) }
       workspace.edit(channel.id, message.ts, next, bot.userId)
       return { ok: true, channel: channel.id, ts: message.ts, text, message: workspace.shown(message) }
     })
   }
 
-  function remove(call: Call): Json {
+  function remove(call: SlackApiCall): Json {
     return ownMessage(call, 'cant_delete_message', (message, channel) => {
-      if (message.streaming_state === 'in_progress') return failed('cant_delete_message')
+      if (message.streaming_state === 'in_progress') return errorResponse('cant_delete_message')
       workspace.remove(channel.id, message.ts)
       return { ok: true, channel: channel.id, ts: message.ts }
     })
   }
 
-  function ownMessage(call: Call, notOurs: string, work: (message: Message, channel: Channel) => Json): Json {
+  function ownMessage(call: SlackApiCall, notOurs: string, work: (message: Message, channel: Channel) => Json): Json {
     return within(call, (channel) => {
       const message = workspace.find(channel.id, call.text('ts'))
-      if (message === undefined) return failed('message_not_found')
-      return message.bot_id === bot.botId ? work(message, channel) : failed(notOurs)
+      if (message === undefined) return errorResponse('message_not_found')
+      return message.bot_id === bot.botId ? work(message, channel) : errorResponse(notOurs)
     })
   }
 
-  function startStream(call: Call): Json {
-    if (streaming.offered === 'no') return failed('unknown_method')
+  function startStream(call: SlackApiCall): Json {
+    if (streaming.offered === 'no') return errorResponse('unknown_method')
     return within(call, (channel) => {
       const direct = channel.kind === 'im'
-      if (!direct && streaming.offered === 'direct') return failed('channel_type_not_supported')
+      if (!direct && streaming.offered === 'direct') return errorResponse('channel_type_not_supported')
       const thread = call.text('thread_ts')
-      if (thread === '') return failed('invalid_thread_ts')
-      if (!direct && call.text('recipient_user_id') === '') return failed('missing_recipient_user_id')
-      if (!direct && call.text('recipient_team_id') === '') return failed('missing_recipient_team_id')
+      if (thread === '') return errorResponse('invalid_thread_ts')
+      if (!direct && call.text('recipient_user_id') === '') return errorResponse('missing_recipient_user_id')
+      if (!direct && call.text('recipient_team_id') === '') return errorResponse('missing_recipient_team_id')
       const text = call.text('markdown_text')
-      if (text.length > 12_000) return failed('msg_too_long')
+      if (text.length > 12_000) return errorResponse('msg_too_long')
       const message = workspace.post(channel.id, {
         user: bot.userId,
         bot_id: bot.botId,
@@ -238,38 +238,42 @@ export function createWebApi(deps: WebApiDeps): WebApi {
     })
   }
 
-  function onStream(call: Call, work: (message: Message) => Json | undefined): Json {
-    if (streaming.offered === 'no') return failed('unknown_method')
+  function onStream(call: SlackApiCall, work: (message: Message) => Json | undefined): Json {
+    if (streaming.offered === 'no') return errorResponse('unknown_method')
     return within(call, (channel) => {
       const message = workspace.find(channel.id, call.text('ts'))
-      if (message === undefined) return failed('message_not_found')
-      if (message.streaming_state !== 'in_progress') return failed('message_not_in_streaming_state')
+      if (message === undefined) return errorResponse('message_not_found')
+      if (message.streaming_state !== 'in_progress') return errorResponse('message_not_in_streaming_state')
       const wrong = work(message)
       deps.changed()
       return wrong ?? { ok: true, channel: channel.id, ts: message.ts }
     })
   }
 
-  function append(message: Message, call: Call): Json | undefined {
+  function append(message: Message, call: SlackApiCall): Json | undefined {
     const more = call.text('markdown_text')
-    if (more.length > 12_000) return failed('msg_too_long')
-    if (call.method === 'chat.appendStream' && more === '') return failed('no_text')
+    if (more.length > 12_000) return errorResponse('msg_too_long')
+    if (call.method === 'chat.appendStream' && more === '') return errorResponse('no_text')
     message.text += more
     return undefined
   }
 
-  function replies(call: Call): Json {
+  function replies(call: SlackApiCall): Json {
     return within(call, (channel) => {
       const root = call.text('ts')
       const all = channel.messages.filter(({ deleted }) => deleted !== true)
-      if (!all.some(({ ts }) => ts === root)) return failed('thread_not_found')
+      if (!all.some(({ ts }) => ts === root)) return errorResponse('thread_not_found')
       const thread = all.filter(({ ts, thread_ts }) => ts === root || thread_ts === root)
       // Oldest first; the first message of the thread always comes along.
       return page(call, thread, 'oldest first')
     })
   }
 
-  function page(call: Call, all: readonly Message[], order: 'newest first' | 'oldest first' = 'newest first'): Json {
+  function page(
+    call: SlackApiCall,
+    all: readonly Message[],
+    order: 'newest first' | 'oldest first' = 'newest first',
+  ): Json {
     const oldest = Number(call.text('oldest') || 0)
     const from = Number(call.text('cursor') || 0)
     const limit = Math.min(Number(call.text('limit') || 100), 999)
@@ -295,13 +299,13 @@ export function createWebApi(deps: WebApiDeps): WebApi {
     return { ...shown, thread_ts: message.ts, reply_count: answers.length, latest_reply: latest }
   }
 
-  function completeUpload(call: Call): Json {
+  function completeUpload(call: SlackApiCall): Json {
     const asked = call.list('files') ?? []
     const shown = asked.flatMap(({ id }) => {
       const file = typeof id === 'string' ? files.get(id) : undefined
       return file?.bytes === undefined ? [] : [shownFile(file)]
     })
-    if (shown.length !== asked.length || shown.length === 0) return failed('file_not_found')
+    if (shown.length !== asked.length || shown.length === 0) return errorResponse('file_not_found')
     return within({ ...call, text: (name) => call.text(name === 'channel' ? 'channel_id' : name) }, (channel) => {
       const thread = call.text('thread_ts')
       workspace.post(channel.id, {
@@ -328,7 +332,7 @@ function channelMessages({ messages }: Channel): Message[] {
   })
 }
 
-function failed(error: string): Json {
+function errorResponse(error: string): Json {
   return { ok: false, error }
 }
 

@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http'
 import { type Chats, createChats, type ShownMessage } from './chats.ts'
 import { createDelivery, type Delivery, type Update } from './delivery.ts'
 import { createFiles, type Files } from './files.ts'
-import { ApiError, badRequest, type Fields, nestedOf, type Params, succeed, textOf } from './wire.ts'
+import { ApiError, badRequest, type JsonRecord, nestedOf, type Params, succeed, textOf } from './params.ts'
 
 export interface BotSetup {
   readonly id?: number
@@ -17,12 +17,12 @@ export interface BotSetup {
 }
 
 /** Who writes, and where. */
-export interface Writing {
+export interface UserMessage {
   readonly chat?: number
   readonly from?: Person
   readonly thread?: number
   /** Further fields of the message: a photo, a reply, entities. */
-  readonly fields?: Fields
+  readonly fields?: JsonRecord
 }
 
 export interface Person {
@@ -40,13 +40,13 @@ export interface TelegramBot {
   readonly files: Files
   readonly delivery: Delivery
   /** Somebody writes. Resolves when the bot has confirmed it; `update` is it. */
-  say(text: string, writing?: Writing): Said
+  say(text: string, writing?: UserMessage): SentUpdate
   /** Any update: `{callback_query: …}`. Resolves when the bot has confirmed it. */
-  push(fields: Fields): Said
+  push(fields: JsonRecord): SentUpdate
   /** A person presses a button of a message. Resolves with what the bot answers. */
-  press(messageId: number, data: string, writing?: Writing): Promise<string>
+  press(messageId: number, data: string, writing?: UserMessage): Promise<string>
   /** Everything the bot has called, oldest first. */
-  readonly calls: readonly { readonly method: string; readonly fields: Fields }[]
+  readonly calls: readonly { readonly method: string; readonly fields: JsonRecord }[]
   /** Resolves when this method has been called, now or before, and carried out; a poll may still wait. */
   called(method: string): Promise<void>
   /** The menu as people see it. */
@@ -56,12 +56,12 @@ export interface TelegramBot {
   handle(method: string, params: Params, response: ServerResponse): void
 }
 
-export interface Said {
+export interface SentUpdate {
   readonly update: Update
   readonly confirmed: Promise<void>
 }
 
-export const ada: Person = { id: 42, first_name: 'Ada', username: 'ada' }
+export const defaultUser: Person = { id: 42, first_name: 'Ada', username: 'ada' }
 
 /** `updates` gives numbers that grow over all bots of a server. */
 export function createBot(setup: BotSetup, options: { readonly retryMs?: number } = {}): TelegramBot {
@@ -69,7 +69,7 @@ export function createBot(setup: BotSetup, options: { readonly retryMs?: number 
   const chats = createChats()
   const files = createFiles()
   const delivery = createDelivery(options)
-  const calls: { method: string; fields: Fields }[] = []
+  const calls: { method: string; fields: JsonRecord }[] = []
   const presses = new Map<string, (text: string) => void>()
   const carriedOut = new Map<string, PromiseWithResolvers<void>>()
   const waitingFor = (method: string) => {
@@ -80,7 +80,7 @@ export function createBot(setup: BotSetup, options: { readonly retryMs?: number 
   let lastUpdate = 1_000
   let lastPress = 0
   let commands: readonly unknown[] = []
-  chats.add({ id: ada.id, type: 'private' })
+  chats.add({ id: defaultUser.id, type: 'private' })
 
   const me = {
     id,
@@ -141,7 +141,7 @@ export function createBot(setup: BotSetup, options: { readonly retryMs?: number 
     called: (method) => waitingFor(method).promise,
     menu: () => commands,
     forgetPresses: () => presses.clear(),
-    say(text, { chat = ada.id, from = ada, thread, fields = {} } = {}) {
+    say(text, { chat = defaultUser.id, from = defaultUser, thread, fields = {} } = {}) {
       const { topics: _topics, gone: _gone, ...place } = chats.chat(chat)
       const isText = text !== '' && !('caption' in fields)
       const entities = isText && /^\/\w+/.test(text) ? { entities: [commandIn(text)] } : {}
@@ -162,7 +162,7 @@ export function createBot(setup: BotSetup, options: { readonly retryMs?: number 
       const update = { update_id: lastUpdate, ...fields }
       return { update, confirmed: delivery.push(update) }
     },
-    press(messageId, data, { chat = ada.id, from = ada } = {}) {
+    press(messageId, data, { chat = defaultUser.id, from = defaultUser } = {}) {
       lastPress += 1
       const queryId = `query-${lastPress}`
       const { topics: _topics, gone: _gone, ...place } = chats.chat(chat)
@@ -187,7 +187,7 @@ export function createBot(setup: BotSetup, options: { readonly retryMs?: number 
   }
   return self
 
-  function messageOf({ id: messageId, chat, text, entities, keyboard, thread, file }: ShownMessage): Fields {
+  function messageOf({ id: messageId, chat, text, entities, keyboard, thread, file }: ShownMessage): JsonRecord {
     const { topics: _topics, gone: _gone, ...place } = chats.chat(chat)
     return {
       message_id: messageId,
@@ -210,7 +210,7 @@ function fileOf(field: string, { files }: Params) {
   return uploaded === undefined ? { field } : { field, uploaded }
 }
 
-function commandIn(text: string): Fields {
+function commandIn(text: string): JsonRecord {
   const [command = ''] = /^\/\w+(?:@\w+)?/.exec(text) ?? []
   return { type: 'bot_command', offset: 0, length: command.length }
 }

@@ -2,7 +2,16 @@
  * The chats of a bot and what stands in them, as the people there see it.
  */
 import { type Entity, ParseError, parseHtml, trimmed } from './html.ts'
-import { type ApiError, badRequest, type Fields, fieldsOf, nestedOf, numberOf, textOf, type Uploaded } from './wire.ts'
+import {
+  type ApiError,
+  asRecord,
+  badRequest,
+  type JsonRecord,
+  nestedOf,
+  numberOf,
+  textOf,
+  type Uploaded,
+} from './params.ts'
 
 export interface Chat {
   readonly id: number
@@ -30,7 +39,7 @@ export interface ShownMessage {
   /** Every text it had. */
   readonly versions: string[]
   /** The call that made it, as it came. */
-  readonly sent: Fields
+  readonly sent: JsonRecord
 }
 
 export interface Chats {
@@ -40,11 +49,11 @@ export interface Chats {
   nextId(chat: number): number
   readonly shown: readonly ShownMessage[]
   /** A text, or a file with a caption. Throws `ApiError`. */
-  send(params: Fields, file?: { readonly field: string; readonly uploaded?: Uploaded }): ShownMessage
-  edit(params: Fields): ShownMessage
-  remove(params: Fields): void
+  send(params: JsonRecord, file?: { readonly field: string; readonly uploaded?: Uploaded }): ShownMessage
+  edit(params: JsonRecord): ShownMessage
+  remove(params: JsonRecord): void
   /** What `sendChatAction` needs: the chat is there. */
-  check(params: Fields): Chat
+  check(params: JsonRecord): Chat
   /** Resolves with the message that fits, now or later. */
   until(fits: (message: ShownMessage) => boolean): Promise<ShownMessage>
   /** Somebody removes a message of the bot. */
@@ -166,8 +175,8 @@ export function createChats(): Chats {
     for (const { resolve } of told) resolve(message)
   }
 
-  function answeredIn(chat: Chat, params: Fields): number | undefined {
-    const reply = fieldsOf(nestedOf(params['reply_parameters']))
+  function answeredIn(chat: Chat, params: JsonRecord): number | undefined {
+    const reply = asRecord(nestedOf(params['reply_parameters']))
     const id = numberOf(reply['message_id'])
     if (id === undefined || known.get(chat.id)?.has(id) === true) return id
     if (reply['allow_sending_without_reply'] === true) return undefined
@@ -175,7 +184,7 @@ export function createChats(): Chats {
   }
 }
 
-function textIn(params: Fields, key: 'text' | 'caption', limit: number) {
+function textIn(params: JsonRecord, key: 'text' | 'caption', limit: number) {
   const source = textOf(params[key])
   const parsed = textOf(params['parse_mode']).toLowerCase() === 'html' ? readHtml(source) : trimmed(source, [])
   if (parsed.text.length > limit)
@@ -192,14 +201,14 @@ function readHtml(source: string) {
   }
 }
 
-function keyboardIn(params: Fields): ShownMessage['keyboard'] {
-  const rows = fieldsOf(nestedOf(params['reply_markup']))['inline_keyboard']
+function keyboardIn(params: JsonRecord): ShownMessage['keyboard'] {
+  const rows = asRecord(nestedOf(params['reply_markup']))['inline_keyboard']
   if (!Array.isArray(rows)) return []
   return rows.map((row) => {
     if (!Array.isArray(row))
       throw badRequest('can\'t parse inline keyboard button: Field "inline_keyboard" must be of type Array')
     return row.map((button) => {
-      const { text, callback_data: data } = fieldsOf(button)
+      const { text, callback_data: data } = asRecord(button)
       if (textOf(text) === '') throw badRequest("can't parse inline keyboard button: Text can't be empty")
       const bytes = Buffer.byteLength(textOf(data))
       if (bytes < 1 || bytes > 64) throw badRequest('BUTTON_DATA_INVALID')
@@ -208,7 +217,7 @@ function keyboardIn(params: Fields): ShownMessage['keyboard'] {
   })
 }
 
-function fileIn(params: Fields, { field, uploaded }: { readonly field: string; readonly uploaded?: Uploaded }) {
+function fileIn(params: JsonRecord, { field, uploaded }: { readonly field: string; readonly uploaded?: Uploaded }) {
   if (uploaded !== undefined) return { field, name: uploaded.name, bytes: uploaded.bytes }
   const url = textOf(params[field])
   if (!/^https?:\/\//.test(url)) throw badRequest('wrong file identifier/HTTP URL specified')

@@ -3,9 +3,9 @@
  * with 2xx. An update is gone when it was confirmed, not before.
  */
 import type { ServerResponse } from 'node:http'
-import { ApiError, badRequest, type Fields, nestedOf, numberOf, refuse, succeed, textOf } from './wire.ts'
+import { ApiError, badRequest, type JsonRecord, nestedOf, numberOf, refuse, succeed, textOf } from './params.ts'
 
-export interface Update extends Fields {
+export interface Update extends JsonRecord {
   readonly update_id: number
 }
 
@@ -15,10 +15,10 @@ export interface Delivery {
   /** The confirmation got lost: the update comes once more. Resolves when the bot has confirmed it again. */
   repeat(update: Update): Promise<void>
   /** Answers the poll now, later or never. */
-  poll(params: Fields, response: ServerResponse): void
-  setWebhook(params: Fields): void
+  poll(params: JsonRecord, response: ServerResponse): void
+  setWebhook(params: JsonRecord): void
   deleteWebhook(): void
-  webhookInfo(): Fields
+  webhookInfo(): JsonRecord
   /** Updates that no bot has confirmed. */
   pending(): readonly Update[]
   stop(): void
@@ -31,7 +31,11 @@ interface Webhook {
 }
 
 /** What a bot gets that has not said what it wants. */
-const unwanted: ReadonlySet<string> = new Set(['chat_member', 'message_reaction', 'message_reaction_count'])
+const defaultExcludedUpdates: ReadonlySet<string> = new Set([
+  'chat_member',
+  'message_reaction',
+  'message_reaction_count',
+])
 
 /** `retryMs`: how long Telegram waits before it calls a webhook again. */
 export function createDelivery({ retryMs = 20 } = {}): Delivery {
@@ -48,7 +52,7 @@ export function createDelivery({ retryMs = 20 } = {}): Delivery {
   return {
     push(update) {
       const [kind = ''] = Object.keys(update).filter((key) => key !== 'update_id')
-      const wanted = allowed === undefined || allowed.size === 0 ? !unwanted.has(kind) : allowed.has(kind)
+      const wanted = allowed === undefined || allowed.size === 0 ? !defaultExcludedUpdates.has(kind) : allowed.has(kind)
       return wanted ? queue(update) : Promise.resolve()
     },
     repeat(update) {

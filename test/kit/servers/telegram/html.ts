@@ -38,7 +38,7 @@ const kinds: Readonly<Record<string, string>> = {
   blockquote: 'blockquote',
 }
 
-interface Open {
+interface OpenTag {
   readonly tag: string
   readonly attribute: string
   /** Where its text begins. */
@@ -49,7 +49,7 @@ interface Open {
 export function parseHtml(source: string): ParsedText {
   let text = ''
   let at = 0
-  const open: Open[] = []
+  const open: OpenTag[] = []
   const entities: Entity[] = []
   const byte = (index: number) => Buffer.byteLength(source.slice(0, index))
 
@@ -109,7 +109,7 @@ export function parseHtml(source: string): ParsedText {
     return end + 1
   }
 
-  function add({ tag, attribute, offset }: Open): void {
+  function add({ tag, attribute, offset }: OpenTag): void {
     const length = text.length - offset
     if (length === 0) return
     const type = kinds[tag] ?? ''

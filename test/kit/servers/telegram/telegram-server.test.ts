@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { type TestContext, test } from 'node:test'
-import { ada, startTelegramServer } from '../telegram-server.ts'
+import { defaultUser, startTelegramServer } from '../telegram-server.ts'
 import { ParseError, parseHtml } from './html.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -184,7 +184,7 @@ test('an edit changes the text, takes the buttons away, and must change somethin
 
 test('a press is answered once, and not for ever', async (t) => {
   const { bot, call, refused } = await start(t)
-  const told = bot.press(1, 'data', { from: ada })
+  const told = bot.press(1, 'data', { from: defaultUser })
   const [{ callback_query }] = (await call('getUpdates')).result
   const answer = { callback_query_id: callback_query.id, text: 'Done' }
   assert.equal((await call('answerCallbackQuery', answer)).result, true)

@@ -2,7 +2,7 @@
 import functools
 import inspect
 
-from ..modules import Handler
+from ..loader import Handler
 
 
 class Callback(Handler):

@@ -1,0 +1,113 @@
+/**
+ * The body of a streamed completion. It holds back for a client that reads slowly: then only the newest text is kept,
+ * so that neither the turn nor the memory depends on the client.
+ */
+import type { TurnResult } from '#sdk'
+import { type ApiError, errorBody } from './errors.ts'
+import {
+  type Completion,
+  type CompletionDelta,
+  completionChunk,
+  sseDone,
+  sseEvent,
+  sseKeepAlive,
+  type ToolProgress,
+  toolProgressEvent,
+  usageChunk,
+} from './format-response.ts'
+import { createTextDelta } from './text-delta.ts'
+
+export interface CompletionStream {
+  readonly body: ReadableStream<Uint8Array>
+  /** The answer so far, whole. */
+  setText(text: string): void
+  sendToolProgress(progress: ToolProgress): void
+  /** Sends the rest and ends the stream. */
+  finish(outcome: TurnResult): void
+  /** Ends the stream with an error event and without `[DONE]`. */
+  fail(error: ApiError): void
+}
+
+export interface CompletionStreamOptions {
+  readonly completion: Completion
+  readonly includeUsage: boolean
+  /** Pause between comments that keep proxies from closing a quiet connection. */
+  readonly keepAliveMs: number
+}
+
+/** Events waiting for the client before text is held back. */
+const highWaterMark = 16
+
+export function createCompletionStream({
+  completion,
+  includeUsage,
+  keepAliveMs,
+}: CompletionStreamOptions): CompletionStream {
+  const answer = createTextDelta()
+  const encoder = new TextEncoder()
+  let controller: ReadableStreamDefaultController<Uint8Array> | undefined
+  let newest: string | undefined
+
+  const send = (event: string) => controller?.enqueue(encoder.encode(event))
+  // Whoever asked for token counts gets the field in every chunk, null until the last.
+  const sendChunk = (delta: CompletionDelta, finishReason: 'stop' | null = null) =>
+    send(sseEvent({ ...completionChunk(completion, delta, finishReason), ...(includeUsage ? { usage: null } : {}) }))
+  const hasRoom = () => (controller?.desiredSize ?? 0) > 0
+  const sendText = (text: string) => {
+    if (text !== '') sendChunk({ content: text })
+  }
+  const flush = () => {
+    if (newest === undefined || !hasRoom()) return
+    const text = newest
+    newest = undefined
+    sendText(answer.next(text))
+  }
+  const keepAlive = setInterval(() => {
+    if (hasRoom()) send(sseKeepAlive)
+  }, keepAliveMs)
+  const cancel = () => {
+    clearInterval(keepAlive)
+    controller = undefined
+  }
+
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start(started) {
+        controller = started
+        sendChunk({ role: 'assistant', content: '' })
+      },
+      pull: flush,
+      cancel,
+    },
+    { highWaterMark },
+  )
+
+  return {
+    body,
+    setText(text) {
+      newest = text
+      flush()
+    },
+    sendToolProgress(progress) {
+      // Only a sign of life: a client that does not read can do without.
+      if (hasRoom()) send(toolProgressEvent(completion, progress))
+    },
+    finish({ text, usage }) {
+      const open = controller
+      if (open === undefined) return
+      sendText(answer.finish(text))
+      sendChunk({}, 'stop')
+      if (includeUsage) send(sseEvent(usageChunk(completion, usage)))
+      send(sseDone)
+      cancel()
+      open.close()
+    },
+    fail(error) {
+      const open = controller
+      if (open === undefined) return
+      send(sseEvent(errorBody(error), 'error'))
+      cancel()
+      open.close()
+    },
+  }
+}

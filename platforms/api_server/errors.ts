@@ -1,0 +1,64 @@
+/**
+ * Errors in OpenAI's shape, so that its clients raise the exceptions their users know.
+ */
+import { type HermesError, isHermesError } from '#sdk'
+
+export interface ApiErrorDetail {
+  /** The field that is wrong, for example `messages[2].content`. */
+  readonly param?: string
+  readonly code?: string
+  readonly type?:
+    | 'invalid_request_error'
+    | 'permission_error'
+    | 'rate_limit_error'
+    | 'server_error'
+    | 'agent_incomplete'
+  readonly retryAfterSeconds?: number
+  readonly cause?: unknown
+}
+
+export class ApiError extends Error {
+  readonly status: number
+  readonly detail: ApiErrorDetail
+
+  constructor(status: number, message: string, detail: ApiErrorDetail = {}) {
+    super(message, detail.cause === undefined ? undefined : { cause: detail.cause })
+    this.name = 'ApiError'
+    this.status = status
+    this.detail = detail
+  }
+}
+
+/** A field the client must mend. */
+export function invalidParam(param: string, message: string, code = 'invalid_value'): ApiError {
+  return new ApiError(400, `${param}: ${message}`, { param, code })
+}
+
+export function errorBody({ message, detail }: ApiError): unknown {
+  const { type = 'invalid_request_error', param = null, code = null } = detail
+  return { error: { message, type, param, code } }
+}
+
+export function errorResponse(error: ApiError, extraHeaders: Readonly<Record<string, string>> = {}): Response {
+  const { type, retryAfterSeconds } = error.detail
+  const headers = new Headers(extraHeaders)
+  if (retryAfterSeconds !== undefined) headers.set('retry-after', String(retryAfterSeconds))
+  // The turn has run, tools and all: OpenAI's clients would otherwise run it again by themselves.
+  if (type === 'agent_incomplete') headers.set('x-should-retry', 'false')
+  return Response.json(errorBody(error), { status: error.status, headers })
+}
+
+/** What an error of the gateway means to a client; null for what only the log should explain. */
+export function toApiError(thrown: unknown): ApiError | null {
+  if (thrown instanceof ApiError) return thrown
+  if (!isHermesError(thrown)) return null
+  if (thrown.code === 'inbox/too-large') return fromHermesError(thrown, 413, {})
+  if (thrown.code === 'store/full' || thrown.code === 'store/locked') {
+    return fromHermesError(thrown, 503, { type: 'server_error', retryAfterSeconds: 5 })
+  }
+  return null
+}
+
+function fromHermesError(error: HermesError, status: number, detail: ApiErrorDetail): ApiError {
+  return new ApiError(status, `${error.message} ${error.hint}`, { ...detail, code: error.code, cause: error })
+}

@@ -1,0 +1,67 @@
+/**
+ * Which of the requests under way a live text or a tool belongs to.
+ *
+ * Messages name the request they answer (`replyTo`). Tools name only their turn: a turn that begins is taken for the
+ * oldest request of its chat that has none yet, until its first message says better.
+ */
+import type { ToolProgress } from './format-response.ts'
+
+export interface PendingRequest {
+  readonly chatId: string
+  /** The event's own message id; requests with the same idempotency key share it. */
+  readonly messageId: string
+  onText(text: string): void
+  onToolProgress(progress: ToolProgress): void
+}
+
+export interface PendingRequests {
+  /** Gives the function that takes it out again; it may be called twice. */
+  add(request: PendingRequest): () => void
+  /** Whether any request waits for this event. */
+  has(messageId: string): boolean
+  publishText(turnId: string | undefined, replyTo: string | undefined, text: string): void
+  publishToolProgress(turnId: string, progress: ToolProgress): void
+  turnStarted(chatId: string, turnId: string): void
+  turnEnded(turnId: string): void
+}
+
+export function createPendingRequests(): PendingRequests {
+  const requests = new Map<string, Set<PendingRequest>>()
+  /** Turn id → message id. */
+  const turns = new Map<string, string>()
+
+  const waitingFor = (messageId: string | undefined) =>
+    messageId === undefined ? [] : [...(requests.get(messageId) ?? [])]
+
+  return {
+    add(request) {
+      const { messageId } = request
+      const those = requests.get(messageId) ?? new Set()
+      requests.set(messageId, those.add(request))
+      return () => {
+        those.delete(request)
+        if (those.size > 0 || requests.get(messageId) !== those) return
+        requests.delete(messageId)
+        for (const [turnId, id] of turns) if (id === messageId) turns.delete(turnId)
+      }
+    },
+    has: (messageId) => requests.has(messageId),
+    publishText(turnId, replyTo, text) {
+      if (turnId !== undefined && replyTo !== undefined && requests.has(replyTo)) turns.set(turnId, replyTo)
+      const messageId = replyTo ?? (turnId === undefined ? undefined : turns.get(turnId))
+      for (const request of waitingFor(messageId)) request.onText(text)
+    },
+    publishToolProgress(turnId, progress) {
+      for (const request of waitingFor(turns.get(turnId))) request.onToolProgress(progress)
+    },
+    turnStarted(chatId, turnId) {
+      if (turns.has(turnId)) return
+      const taken = new Set(turns.values())
+      const oldest = [...requests].find(
+        ([id, those]) => !taken.has(id) && [...those].some((one) => one.chatId === chatId),
+      )
+      if (oldest !== undefined) turns.set(turnId, oldest[0])
+    },
+    turnEnded: (turnId) => void turns.delete(turnId),
+  }
+}

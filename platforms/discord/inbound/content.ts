@@ -1,0 +1,213 @@
+/**
+ * What a message says: its words without Discord's codes, and what is attached to it. Pure.
+ */
+import type { Attachment } from '#sdk'
+import {
+  asRecord,
+  hasFlag,
+  idAt,
+  type JsonRecord,
+  nonEmptyTextAt,
+  numberAt,
+  recordAt,
+  recordsAt,
+  textAt,
+} from './payload.ts'
+
+/** What names stand for the codes of a message. */
+export interface NameResolver {
+  /** The bot itself: its mention says whom the message is for, and is no part of what it says. */
+  readonly botId: string | undefined
+  channelName(id: string): string | undefined
+  roleName(id: string): string | undefined
+  isOwnRole(id: string): boolean
+}
+
+const voiceFlag = 1 << 13
+/** `message_reference.type` of a forwarded message. */
+const forwardReferenceType = 1
+
+/** The words of a message; of a poll, a forwarded message or a bot's card their plain form. '' where there are none. */
+export function messageText(message: JsonRecord, names: NameResolver): string {
+  const own = replaceMarkup(textAt(message, 'content') ?? '', recordsAt(message, 'mentions'), names)
+  const parts = [own, ...forwardsOf(message).map((one) => forwardText(one, names)), pollText(message)]
+  const text = parts.filter((part) => part !== '').join('\n\n')
+  // A person's cards are previews of links; a bot often has nothing but a card to say.
+  return text === '' && isBotMessage(message) ? embedText(message) : text
+}
+
+/** One line for a quote: the words, or else what the message consists of. */
+export function quoteOf(message: JsonRecord, names: NameResolver): string {
+  const text = messageText(message, names)
+  if (text !== '') return text
+  return attachmentsOf(message)
+    .map(({ kind, fileName }) => `[${kind}${fileName === undefined ? '' : `: ${fileName}`}]`)
+    .join(' ')
+}
+
+/** Files, voice messages and stickers, of forwarded messages too. */
+export function attachmentsOf(message: JsonRecord): readonly Attachment[] {
+  return [message, ...forwardsOf(message)].flatMap((one) => [
+    ...recordsAt(one, 'attachments').flatMap((file) => toAttachment(file, hasFlag(one, 'flags', voiceFlag))),
+    ...recordsAt(one, 'sticker_items').flatMap(toSticker),
+  ])
+}
+
+export function isBotMessage(message: JsonRecord): boolean {
+  return recordAt(message, 'author')?.['bot'] === true || idAt(message, 'webhook_id') !== undefined
+}
+
+export function isForward(message: JsonRecord): boolean {
+  return numberAt(recordAt(message, 'message_reference'), 'type') === forwardReferenceType
+}
+
+function forwardsOf(message: JsonRecord): readonly JsonRecord[] {
+  return recordsAt(message, 'message_snapshots').map((snapshot) => asRecord(snapshot['message']))
+}
+
+function forwardText(message: JsonRecord, names: NameResolver): string {
+  const text = replaceMarkup(textAt(message, 'content') ?? '', recordsAt(message, 'mentions'), names)
+  return text === '' ? '' : `Forwarded message:\n${text.replace(/^/gm, '> ')}`
+}
+
+function pollText(message: JsonRecord): string {
+  const poll = recordAt(message, 'poll')
+  const question = nonEmptyTextAt(recordAt(poll, 'question'), 'text')
+  if (question === undefined) return ''
+  const answers = recordsAt(poll, 'answers').map((answer, index) => {
+    return `${index + 1}. ${textAt(recordAt(answer, 'poll_media'), 'text') ?? ''}`
+  })
+  return [`Poll: ${question}`, ...answers].join('\n')
+}
+
+function embedText(message: JsonRecord): string {
+  return recordsAt(message, 'embeds')
+    .slice(0, 10)
+    .flatMap((embed) => {
+      const fields = recordsAt(embed, 'fields').map(
+        (field) => `${textAt(field, 'name') ?? ''}: ${textAt(field, 'value') ?? ''}`,
+      )
+      return [nonEmptyTextAt(embed, 'title') ?? '', nonEmptyTextAt(embed, 'description') ?? '', ...fields].filter(
+        (line) => line !== '',
+      )
+    })
+    .join('\n')
+}
+
+/** Users, roles, channels, emojis, times and commands, as Discord writes them. */
+const markupPattern = /<(@[!&]?|#|a?:\w{1,64}:|t:|\/[^:<>\n]{1,64}:)(-?\d{1,20})(?::[tTdDfFR])?>/g
+
+/** Word for word, with names in place of codes. */
+function replaceMarkup(content: string, mentioned: readonly JsonRecord[], names: NameResolver): string {
+  const kept: string[] = []
+  let part = ''
+  let last = 0
+  for (const match of content.matchAll(markupPattern)) {
+    const [code, kind = '', id = ''] = match
+    part += content.slice(last, match.index)
+    last = match.index + code.length
+    if (isBotMention(kind, id, names)) {
+      kept.push(part)
+      part = ''
+    } else part += displayTextOf(kind, id, mentioned, names) ?? code
+  }
+  part += content.slice(last)
+  return kept.length === 0 ? part : joinParts([...kept, part])
+}
+
+function isBotMention(kind: string, id: string, names: NameResolver): boolean {
+  if (kind === '@&') return names.isOwnRole(id)
+  return (kind === '@' || kind === '@!') && id === names.botId
+}
+
+function displayTextOf(
+  kind: string,
+  id: string,
+  mentioned: readonly JsonRecord[],
+  names: NameResolver,
+): string | undefined {
+  if (kind === '@' || kind === '@!') {
+    const user = mentioned.find((one) => idAt(one, 'id') === id)
+    return user === undefined ? undefined : `@${nameOf(user, recordAt(user, 'member')) ?? 'somebody'}`
+  }
+  if (kind === '@&') return withPrefix('@', names.roleName(id))
+  if (kind === '#') return withPrefix('#', names.channelName(id))
+  if (kind === 't:') return timeText(id)
+  if (kind.startsWith('/')) return kind.slice(0, -1)
+  return kind.startsWith('a:') ? kind.slice(1) : kind
+}
+
+/** How people call somebody: the name on this server, the display name, the account's. */
+export function nameOf(user: JsonRecord | undefined, member: JsonRecord | undefined): string | undefined {
+  return nonEmptyTextAt(member, 'nick') ?? nonEmptyTextAt(user, 'global_name') ?? nonEmptyTextAt(user, 'username')
+}
+
+function withPrefix(sign: string, name: string | undefined): string | undefined {
+  return name === undefined ? undefined : `${sign}${name}`
+}
+
+function timeText(seconds: string): string | undefined {
+  const date = new Date(Number(seconds) * 1_000)
+  return Number.isNaN(date.getTime()) ? undefined : `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+}
+
+/** Closes the gaps that a mention left: one blank within a line, nothing at its ends. */
+function joinParts(parts: readonly string[]): string {
+  const cut = parts.map((part, index) => {
+    const head = index === 0 ? 0 : skipBlanks(part, 0, 1)
+    const tail = index === parts.length - 1 ? part.length : skipBlanks(part, part.length - 1, -1) + 1
+    return part.slice(head, Math.max(head, tail))
+  })
+  let text = cut[0] ?? ''
+  for (const part of cut.slice(1)) text += text === '' || part === '' || text.endsWith('\n') ? part : ` ${part}`
+  // "@bot, what …" and "@bot: what …"
+  return text.trim().replace(/^[,:]\s{0,10}/, '')
+}
+
+/** The first place from `at` on, in steps, that is no blank. */
+function skipBlanks(text: string, at: number, step: 1 | -1): number {
+  let place = at
+  while (text[place] === ' ' || text[place] === '\t') place += step
+  return place
+}
+
+function toAttachment(file: JsonRecord, voice: boolean): Attachment[] {
+  const url = nonEmptyTextAt(file, 'url')
+  if (url === undefined) return []
+  const mimeType = nonEmptyTextAt(file, 'content_type')?.split(';', 1)[0]
+  const fileName = nonEmptyTextAt(file, 'filename')
+  const bytes = numberAt(file, 'size')
+  return [
+    {
+      kind: voice ? 'voice' : kindOf(mimeType ?? ''),
+      url,
+      ref: url,
+      ...(mimeType === undefined ? {} : { mimeType }),
+      ...(fileName === undefined ? {} : { fileName }),
+      ...(bytes === undefined ? {} : { bytes }),
+    },
+  ]
+}
+
+function kindOf(mimeType: string): Attachment['kind'] {
+  if (mimeType.startsWith('image/')) return 'photo'
+  if (mimeType.startsWith('video/')) return 'video'
+  return mimeType.startsWith('audio/') ? 'audio' : 'document'
+}
+
+/** By `format_type`: PNG, APNG, Lottie (a drawing program, no picture), GIF. */
+const stickerFormats: Readonly<Record<number, { readonly ending: string; readonly mimeType: string }>> = {
+  1: { ending: 'png', mimeType: 'image/png' },
+  2: { ending: 'png', mimeType: 'image/png' },
+  4: { ending: 'gif', mimeType: 'image/gif' },
+}
+
+function toSticker(sticker: JsonRecord): Attachment[] {
+  const id = idAt(sticker, 'id')
+  const name = nonEmptyTextAt(sticker, 'name')
+  if (id === undefined || name === undefined) return []
+  const format = stickerFormats[numberAt(sticker, 'format_type') ?? 0]
+  if (format === undefined) return [{ kind: 'sticker', fileName: name }]
+  const url = `https://media.discordapp.net/stickers/${id}.${format.ending}`
+  return [{ kind: 'sticker', fileName: name, url, mimeType: format.mimeType }]
+}

@@ -1,0 +1,191 @@
+/**
+ * What happens to an event of the gateway: the directory learns from it, and what people wrote or did is handed in, in the
+ * order of its channel.
+ */
+import {
+  type HermesError,
+  isHermesError,
+  messageOf,
+  type OutboundMessage,
+  type PlatformContext,
+  type SendResult,
+} from '#sdk'
+import type { Api } from '../connection/api.ts'
+import { retryAfterRateLimit } from '../connection/retry-after.ts'
+import { describeError, isRejected } from '../errors.ts'
+import type { DiscordOptions } from '../options.ts'
+import type { ThreadOpener } from '../outbound/threads.ts'
+import { type CatchUp, createCatchUp } from './catch-up.ts'
+import { createChannelQueue } from './channel-queue.ts'
+import type { GuildCache } from './guild-cache.ts'
+import type { InteractionResponder } from './interaction-responder.ts'
+import { parseInteraction } from './interactions.ts'
+import { type InboundEvent, type NormalizeContext, normalize } from './normalize.ts'
+import { type Dispatch, idAt, type JsonRecord, recordAt, recordsAt } from './payload.ts'
+
+export interface IngestDeps {
+  readonly context: Pick<
+    PlatformContext,
+    'platform' | 'account' | 'accept' | 'change' | 'rateLimited' | 'cursors' | 'clock' | 'log' | 'received'
+  >
+  readonly api: Api
+  readonly guildCache: GuildCache
+  readonly threads: Pick<ThreadOpener, 'expectThread'>
+  readonly options: DiscordOptions
+  readonly respondToInteraction: InteractionResponder
+  send(message: OutboundMessage, signal: AbortSignal): Promise<SendResult>
+  /** A message of the bot itself was seen. */
+  onOwnMessage(message: JsonRecord): void
+  readonly random: () => number
+  readonly signal: AbortSignal
+}
+
+export interface Ingest {
+  onReady(data: JsonRecord, session: string): void
+  onDispatch(event: Dispatch, session: string): void
+}
+
+/** Events that people cause, and that are handed in. */
+const ingestedEvents: ReadonlySet<string> = new Set([
+  'MESSAGE_CREATE',
+  'MESSAGE_UPDATE',
+  'MESSAGE_DELETE',
+  'MESSAGE_DELETE_BULK',
+  'MESSAGE_REACTION_ADD',
+  'MESSAGE_REACTION_REMOVE',
+])
+
+export function createIngest(deps: IngestDeps): Ingest {
+  const { context, api, guildCache, options, signal } = deps
+  const { log } = context
+  const queue = createChannelQueue({
+    log,
+    random: deps.random,
+    signal,
+    onOverflow: (channel) => catchUp.refetch(channel),
+  })
+  const catchUp: CatchUp = createCatchUp({
+    api,
+    guildCache,
+    queue,
+    signal,
+    log,
+    marks: context.cursors,
+    clock: context.clock,
+    needsRoles: options.allowedRoles.length > 0,
+    ingest: (d) => ingestEvent({ t: 'MESSAGE_CREATE', s: 0, d }, 'history'),
+  })
+
+  return {
+    onReady(data) {
+      guildCache.handleReady(data)
+      catchUp.begin(recordsAt(data, 'guilds').flatMap((guild) => idAt(guild, 'id') ?? []))
+    },
+    onDispatch(event, session) {
+      const { t, d } = event
+      guildCache.update(event)
+      if (t === 'GUILD_CREATE' || t === 'GUILD_DELETE') return catchUp.guildReady(idAt(d, 'id'))
+      if (t === 'INTERACTION_CREATE') return handleInteraction(d, session)
+      if (!ingestedEvents.has(t)) return
+      if (t === 'MESSAGE_CREATE') noteMessage(d)
+      const channel = idAt(d, 'channel_id')
+      if (channel === undefined) return
+      catchUp.enqueueBefore(channel)
+      queue.push(channel, async () => void (await ingestEvent(event, session)))
+    },
+  }
+
+  function noteMessage(message: JsonRecord): void {
+    const id = idAt(message, 'id')
+    if (id !== undefined) catchUp.seen(id)
+    if (idAt(recordAt(message, 'author'), 'id') === guildCache.botUser()?.id) deps.onOwnMessage(message)
+  }
+
+  function contextFor(sessionId: string): NormalizeContext {
+    return {
+      platform: context.platform,
+      account: context.account,
+      options,
+      guildCache,
+      sessionId,
+      now: context.clock(),
+    }
+  }
+
+  /** Rejects when something was not stored. False: nothing of it was new. */
+  async function ingestEvent(event: Dispatch, session: string): Promise<boolean> {
+    await ensureChannelKnown(event.d)
+    let isNew = false
+    for (const inbound of normalize(event, contextFor(session))) isNew = (await ingestInbound(inbound)) || isNew
+    return isNew
+  }
+
+  async function ingestInbound(inbound: InboundEvent): Promise<boolean> {
+    if (inbound.kind === 'change') return await ingestChange(inbound)
+    const { event, keys, mark } = inbound
+    const { prospectiveThreadId } = event.source
+    try {
+      const { status } = await context.accept(event, keys, mark)
+      if (status === 'accepted' && prospectiveThreadId !== undefined)
+        deps.threads.expectThread(prospectiveThreadId, event.text)
+      return status === 'accepted'
+    } catch (error) {
+      if (!isHermesError(error, 'inbox/too-large')) throw error
+      void notifyTooLarge(inbound, error)
+      return false
+    }
+  }
+
+  async function ingestChange({ change, keys }: Extract<InboundEvent, { kind: 'change' }>): Promise<boolean> {
+    try {
+      const { status } = await context.change(change, keys)
+      return status === 'accepted'
+    } catch (error) {
+      // The message stays as it was taken in.
+      if (!isHermesError(error, 'inbox/too-large')) throw error
+      log.warn({ change: change.kind, reason: error.message }, 'a change of a message is too large')
+      return false
+    }
+  }
+
+  /** It will never fit, so the person has to know. Never rejects, and nothing waits for it. */
+  async function notifyTooLarge(
+    { event, keys }: Extract<InboundEvent, { kind: 'message' }>,
+    error: HermesError,
+  ): Promise<void> {
+    const { platform, account, chatId, threadId } = event.source
+    // Not one that is still to be opened: the refusal stands beside what it refuses.
+    const target = { platform, account, chatId, ...(threadId === undefined ? {} : { threadId }) }
+    const text = `${error.message} ${error.hint}`
+    const reference = event.messageId === undefined ? {} : { replyTo: event.messageId }
+    const notice: OutboundMessage = { deliveryId: `${keys[0]}:too-large`, target, text, kind: 'notice', ...reference }
+    try {
+      const result = await context.rateLimited(target, signal, (call) => deps.send(notice, call))
+      if (!result.success) log.warn({ reason: result.error }, 'nobody could be told that a message is too large')
+    } catch (error) {
+      log.debug({ reason: messageOf(error) }, 'nobody could be told that a message is too large')
+    }
+  }
+
+  /** A channel that the gateway did not tell of (an archived thread) is looked at once. */
+  async function ensureChannelKnown(data: JsonRecord): Promise<void> {
+    const id = idAt(data, 'channel_id')
+    const guild = idAt(data, 'guild_id')
+    if (id === undefined || guild === undefined || guildCache.channel(id) !== undefined) return
+    try {
+      const channel = await retryAfterRateLimit(signal, () => api.channel(id, signal))
+      guildCache.updateChannel({ ...Object(channel), guild_id: guild })
+    } catch (error) {
+      if (!isRejected(error)) throw error
+      log.debug({ channel: id, reason: describeError(error) }, 'a channel cannot be looked at')
+    }
+  }
+
+  function handleInteraction(data: JsonRecord, session: string): void {
+    const interaction = parseInteraction(data, contextFor(session))
+    if (interaction === undefined) return
+    deps
+      .respondToInteraction(interaction)
+      .catch((error) => log.warn({ reason: messageOf(error) }, 'an interaction was not answered'))
+  }
+}

@@ -1,0 +1,242 @@
+/**
+ * From an event of Discord's gateway to what the gateway of ours takes in: messages, edits, deletions, reactions. Pure, and
+ * it never throws: whatever does not look as documented is nothing.
+ */
+import {
+  brand,
+  type EventKey,
+  type MessageChange,
+  type MessageEvent,
+  type MessageType,
+  parseCommand,
+  type ReadCursor,
+  type SessionSource,
+} from '#sdk'
+import type { DiscordOptions } from '../options.ts'
+import { type BotIdentity, isAddressedToBot, isChannelAllowed, opensThread } from './addressing.ts'
+import { attachmentsOf, isBotMessage, isForward, messageText, type NameResolver, nameOf, quoteOf } from './content.ts'
+import type { GuildCache } from './guild-cache.ts'
+import {
+  type Dispatch,
+  idAt,
+  idsAt,
+  type JsonRecord,
+  nonEmptyTextAt,
+  numberAt,
+  recordAt,
+  recordsAt,
+  textAt,
+} from './payload.ts'
+import { snowflakeToTime } from './snowflake.ts'
+import { type ChannelContext, channelContextOf } from './source.ts'
+
+/** What a payload is seen with. */
+export interface NormalizeContext {
+  readonly platform: string
+  readonly account: string
+  readonly options: DiscordOptions
+  readonly guildCache: Pick<GuildCache, 'botUser' | 'channel' | 'roleName' | 'isOwnRole'>
+  /** The session of the gateway: events without an id of their own are named after it and their number in it. */
+  readonly sessionId: string
+  /** For what Discord gives no time, ms since 1970. */
+  readonly now: number
+}
+
+export type InboundEvent =
+  | {
+      readonly kind: 'message'
+      readonly event: MessageEvent
+      readonly keys: readonly [EventKey]
+      readonly mark: ReadCursor
+    }
+  | { readonly kind: 'change'; readonly change: MessageChange; readonly keys: readonly [EventKey] }
+
+/** Discord's message types that people write: plain, reply, and the two that stand for a command. */
+const userMessageTypes: readonly number[] = [0, 19, 20, 23]
+const replyType = 19
+
+export function normalize(event: Dispatch, view: NormalizeContext): readonly InboundEvent[] {
+  switch (event.t) {
+    case 'MESSAGE_CREATE':
+      return normalizeMessage(event.d, view)
+    case 'MESSAGE_UPDATE':
+      return normalizeEdit(event.d, view)
+    case 'MESSAGE_DELETE':
+      return normalizeDeletion(event.d, [idAt(event.d, 'id') ?? ''], view)
+    case 'MESSAGE_DELETE_BULK':
+      return normalizeDeletion(event.d, idsAt(event.d, 'ids'), view)
+    case 'MESSAGE_REACTION_ADD':
+    case 'MESSAGE_REACTION_REMOVE':
+      return normalizeReaction(event, view)
+    default:
+      return []
+  }
+}
+
+export function messageKey(id: string): EventKey {
+  return brand<EventKey>(`dc:${id}`)
+}
+
+/** The source of whoever did something at a place. */
+export function sourceOf(
+  place: ChannelContext,
+  user: JsonRecord | undefined,
+  member: JsonRecord | undefined,
+  view: NormalizeContext,
+): SessionSource {
+  const userId = idAt(user, 'id')
+  const userName = nameOf(user, member)
+  const roles = idsAt(member, 'roles')
+  return {
+    platform: view.platform,
+    account: view.account,
+    ...place.source,
+    ...(place.kind === 'dm' && userName !== undefined ? { chatName: userName } : {}),
+    ...(userId === undefined ? {} : { userId }),
+    ...(userName === undefined ? {} : { userName }),
+    ...(view.options.allowedRoles.some((role) => roles.includes(role)) ? { roleAuthorized: true } : {}),
+  }
+}
+
+function normalizeMessage(message: JsonRecord, view: NormalizeContext): readonly InboundEvent[] {
+  const found = parseMessage(message, view)
+  if (found === undefined || !isAddressedToBot(message, found.channel, found.bot, view.options)) return []
+  const event = toMessageEvent(message, found, view)
+  // A bare mention in answer to something asks about that; a bare mention alone asks nothing.
+  const isEmpty = event.text === '' && event.attachments === undefined && !event.replyTo?.text
+  if (isEmpty) return []
+  const mark = { place: found.channel.channelId, id: found.id }
+  return [{ kind: 'message', event, keys: [messageKey(found.id)], mark }]
+}
+
+/** Whether the message was for us is asked no more: an edit may take the mention away. An unknown one changes nothing. */
+function normalizeEdit(message: JsonRecord, view: NormalizeContext): readonly InboundEvent[] {
+  const found = parseMessage(message, view)
+  // Without it Discord itself has changed the message: it added a preview, or a thread.
+  const at = nonEmptyTextAt(message, 'edited_timestamp')
+  if (found === undefined || at === undefined || !isChannelAllowed(found.channel, view.options)) return []
+  const event = toMessageEvent(message, found, view)
+  const of = messageKey(found.id)
+  return [{ kind: 'change', change: { kind: 'edited', of, event }, keys: [brand<EventKey>(`${of}:e:${at}`)] }]
+}
+
+function normalizeDeletion(data: JsonRecord, ids: readonly string[], view: NormalizeContext): readonly InboundEvent[] {
+  const place = channelContextOf(data, view.guildCache.channel(idAt(data, 'channel_id') ?? ''))
+  if (place === undefined || !isChannelAllowed(place, view.options)) return []
+  return ids
+    .filter((id) => id !== '')
+    .map((id) => {
+      const of = messageKey(id)
+      const source = { ...sourceOf(place, undefined, undefined, view), messageId: id }
+      const change = { kind: 'deleted' as const, of, source, timestamp: view.now }
+      return { kind: 'change', change, keys: [brand<EventKey>(`${of}:d`)] }
+    })
+}
+
+function normalizeReaction({ t, s, d }: Dispatch, view: NormalizeContext): readonly InboundEvent[] {
+  const place = channelContextOf(d, view.guildCache.channel(idAt(d, 'channel_id') ?? ''))
+  const messageId = idAt(d, 'message_id')
+  const userId = idAt(d, 'user_id')
+  const emoji = recordAt(d, 'emoji')
+  const reaction = nonEmptyTextAt(emoji, 'name') ?? idAt(emoji, 'id')
+  const me = view.guildCache.botUser()
+  if (place === undefined || messageId === undefined || userId === undefined || reaction === undefined) return []
+  if (me === undefined || userId === me.id || !isChannelAllowed(place, view.options)) return []
+  const member = recordAt(d, 'member')
+  const user = recordAt(member, 'user') ?? { id: userId }
+  if (idAt(user, 'id') !== userId || user['bot'] === true) return []
+  const author = idAt(d, 'message_author_id')
+  const change: MessageChange = {
+    kind: 'reaction',
+    source: { ...sourceOf(place, user, member, view), messageId },
+    added: t === 'MESSAGE_REACTION_ADD',
+    reaction,
+    messageId,
+    ...(author === undefined ? {} : { itemUserId: author }),
+    timestamp: view.now,
+    raw: d,
+  }
+  return [{ kind: 'change', change, keys: [brand<EventKey>(`${messageKey(messageId)}:r:${view.sessionId}:${s}`)] }]
+}
+
+interface ParsedMessage {
+  readonly id: string
+  readonly channel: ChannelContext
+  readonly bot: BotIdentity
+}
+
+/** A message that somebody else wrote; undefined for our own, and for what Discord itself announces. */
+function parseMessage(message: JsonRecord, { guildCache }: NormalizeContext): ParsedMessage | undefined {
+  const self = guildCache.botUser()
+  const id = idAt(message, 'id')
+  const authorId = idAt(recordAt(message, 'author'), 'id')
+  if (self === undefined || id === undefined || authorId === undefined || authorId === self.id) return undefined
+  if (!userMessageTypes.includes(numberAt(message, 'type') ?? 0)) return undefined
+  const channel = channelContextOf(message, guildCache.channel(idAt(message, 'channel_id') ?? ''))
+  return channel && { id, channel, bot: { id: self.id, isOwnRole: guildCache.isOwnRole } }
+}
+
+function toMessageEvent(
+  message: JsonRecord,
+  { id, channel, bot }: ParsedMessage,
+  view: NormalizeContext,
+): MessageEvent {
+  const names = nameResolverOf(view)
+  const text = messageText(message, names)
+  const attachments = attachmentsOf(message)
+  const isCommand = parseCommand({ text }) !== null
+  const replyTo = replyOf(message, names)
+  return {
+    source: {
+      ...sourceOf(channel, recordAt(message, 'author'), recordAt(message, 'member'), view),
+      ...(isBotMessage(message) ? { isBot: true } : {}),
+      ...(opensThread(message, channel, bot, view.options, isCommand) ? { prospectiveThreadId: id } : {}),
+      messageId: id,
+    },
+    text,
+    messageType: isCommand ? 'command' : toMessageType(attachments[0]?.kind),
+    messageId: id,
+    timestamp: timestampOf(message, id),
+    ...(attachments.length === 0 ? {} : { attachments }),
+    ...(replyTo === undefined ? {} : { replyTo }),
+  }
+}
+
+function nameResolverOf({ guildCache }: NormalizeContext): NameResolver {
+  return {
+    botId: guildCache.botUser()?.id,
+    channelName: (id) => guildCache.channel(id)?.name,
+    roleName: guildCache.roleName,
+    isOwnRole: guildCache.isOwnRole,
+  }
+}
+
+function toMessageType(kind: MessageType | undefined): MessageType {
+  return kind ?? 'text'
+}
+
+function timestampOf(message: JsonRecord, id: string): number {
+  const written = Date.parse(textAt(message, 'timestamp') ?? '')
+  return Number.isNaN(written) ? snowflakeToTime(id) : written
+}
+
+/** What the message answers; the quoted message is missing when it was deleted. */
+function replyOf(message: JsonRecord, names: NameResolver): MessageEvent['replyTo'] {
+  if (numberAt(message, 'type') !== replyType || isForward(message)) return undefined
+  const messageId = idAt(recordAt(message, 'message_reference'), 'message_id')
+  if (messageId === undefined) return undefined
+  const quoted = recordAt(message, 'referenced_message')
+  if (quoted === undefined) return { messageId }
+  const author = recordAt(quoted, 'author')
+  const authorId = idAt(author, 'id')
+  // A mention is a user with the membership beside it; the author of a quote comes without.
+  const mention = recordsAt(message, 'mentions').find((user) => idAt(user, 'id') === authorId)
+  const authorName = nameOf(author, recordAt(mention, 'member'))
+  return {
+    messageId,
+    text: quoteOf(quoted, names),
+    ...(authorId === undefined ? {} : { authorId }),
+    ...(authorName === undefined ? {} : { authorName }),
+    ...(authorId === names.botId ? { isOwnMessage: true } : {}),
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * From a message of ours to the body of the call that sends it. Pure, apart from loading the markdown lexer.
+ */
+import { createHash } from 'node:crypto'
+import type { Button, OutboundMessage, Target } from '#sdk'
+import { isSnowflake, type JsonRecord } from '../inbound/payload.ts'
+import type { AllowedMentions } from '../options.ts'
+import { toDiscordMarkdown } from './markup.ts'
+import type { VoiceMetadata } from './voice.ts'
+
+/** What a message of Discord holds, in UTF-16 units. */
+export const maxChars = 2_000
+
+const suppressEmbedsFlag = 1 << 2
+const voiceMessageFlag = 1 << 13
+
+export interface OutboundFile {
+  readonly name: string
+  readonly content: Blob
+  /** Shown as a voice message. */
+  readonly voice?: VoiceMetadata
+}
+
+/** The body of `POST /channels/:id/messages`. `place` is the channel it goes to: a reference leads nowhere else. */
+export async function renderMessage(
+  message: OutboundMessage,
+  place: string,
+  mentions: AllowedMentions,
+  file?: OutboundFile,
+): Promise<JsonRecord> {
+  const { replyTo, target, kind, attachment } = message
+  const picture = attachment?.source.kind === 'url' ? attachment.source.url : undefined
+  const shown = picture !== undefined && (attachment?.kind === 'image' || attachment?.kind === 'animation')
+  const text = picture === undefined || shown ? message.text : appendLine(message.text, picture)
+  const flags = (kind === 'notice' ? suppressEmbedsFlag : 0) + (file?.voice === undefined ? 0 : voiceMessageFlag)
+  const refers = isSnowflake(replyTo) && channelOfMessage(target, replyTo) === place
+  return {
+    ...(file?.voice === undefined ? { content: await renderContent(text) } : {}),
+    allowed_mentions: allowedMentions(mentions),
+    nonce: nonceOf(message.deliveryId),
+    enforce_nonce: true,
+    ...(flags === 0 ? {} : { flags }),
+    ...(refers ? { message_reference: { message_id: replyTo, fail_if_not_exists: false } } : {}),
+    ...(shown ? { embeds: [{ image: { url: picture } }] } : {}),
+    ...(message.buttons === undefined || message.buttons.length === 0
+      ? {}
+      : { components: renderButtons(message.buttons) }),
+    ...(file === undefined ? {} : { attachments: [attachmentFields(file)] }),
+  }
+}
+
+/** The body of `PATCH /channels/:id/messages/:id`. Without buttons it takes those away that were there. */
+export async function renderEdit(message: OutboundMessage, mentions: AllowedMentions): Promise<JsonRecord> {
+  return {
+    content: await renderContent(message.text),
+    allowed_mentions: allowedMentions(mentions),
+    components: renderButtons(message.buttons ?? []),
+  }
+}
+
+/** The message that a thread was opened from lies in the channel, and has the id of the thread. */
+export function channelOfMessage({ chatId, threadId }: Target, messageId: string): string {
+  return threadId === undefined || threadId === messageId ? chatId : threadId
+}
+
+/** The same delivery has the same nonce for ever: Discord answers a repeat with the message it has made before. */
+export function nonceOf(deliveryId: string): string {
+  return createHash('sha256').update(deliveryId).digest('base64url').slice(0, 24)
+}
+
+/** Tables and bold lines are longer than what was measured: then people get the markdown as it was written. */
+async function renderContent(text: string): Promise<string> {
+  const rendered = await toDiscordMarkdown(text)
+  return rendered.length <= maxChars ? rendered : text
+}
+
+/** Shut, except for what the settings open: no text may notify people by what a model was made to write. */
+function allowedMentions({ everyone, roles, users, repliedUser }: AllowedMentions): JsonRecord {
+  const kinds = { everyone, roles, users }
+  return {
+    parse: Object.entries(kinds).flatMap(([kind, open]) => (open ? [kind] : [])),
+    replied_user: repliedUser,
+  }
+}
+
+const buttonsPerRow = 5
+const maxRows = 5
+const maxLabelChars = 80
+const buttonStyles = { primary: 1, secondary: 2, danger: 4 } as const
+
+function renderButtons(buttons: readonly Button[]): readonly JsonRecord[] {
+  const shown = buttons.slice(0, buttonsPerRow * maxRows).map(({ id, label, style }) => {
+    return { type: 2, style: buttonStyles[style ?? 'secondary'], custom_id: id, label: truncate(label, maxLabelChars) }
+  })
+  const rows: JsonRecord[] = []
+  for (let at = 0; at < shown.length; at += buttonsPerRow)
+    rows.push({ type: 1, components: shown.slice(at, at + buttonsPerRow) })
+  return rows
+}
+
+function attachmentFields({ name, voice }: OutboundFile): JsonRecord {
+  const facts = voice === undefined ? {} : { duration_secs: voice.durationSecs, waveform: voice.waveform }
+  return { id: 0, filename: name, ...facts }
+}
+
+export function truncate(text: string, limit: number): string {
+  const whole = text.trim() === '' ? '…' : text
+  return whole.length <= limit ? whole : `${whole.slice(0, limit - 1).toWellFormed()}…`
+}
+
+function appendLine(text: string, line: string): string {
+  return text === '' ? line : `${text}\n${line}`
+}

@@ -1,0 +1,57 @@
+/**
+ * Files that came with a message: what they are, and where their bytes lie.
+ */
+import type { Attachment, MessageType } from '#sdk'
+import { type JsonRecord, numberAt, recordsAt, textAt } from './payload.ts'
+
+export function parseAttachments(message: JsonRecord): Attachment[] {
+  return recordsAt(message, 'files').flatMap((file) => {
+    const ref = fileRefOf(file)
+    const problem = unavailableReason(file)
+    if (ref === undefined && problem === undefined) return []
+    const mimeType = textAt(file, 'mimetype')
+    const fileName = textAt(file, 'name') ?? textAt(file, 'title')
+    const bytes = numberAt(file, 'size')
+    return [
+      {
+        kind: attachmentKindOf(file, mimeType),
+        ...(ref === undefined || problem !== undefined ? {} : { ref }),
+        ...(problem === undefined ? {} : { problem }),
+        ...(mimeType === undefined ? {} : { mimeType }),
+        ...(fileName === undefined ? {} : { fileName }),
+        ...(bytes === undefined ? {} : { bytes }),
+      },
+    ]
+  })
+}
+
+/** The type of a message is that of its first file. */
+export function messageTypeOf(files: readonly Attachment[]): MessageType {
+  return files[0]?.kind ?? 'text'
+}
+
+/** The address, or the id where Slack has kept the address back (files of other workspaces). */
+function fileRefOf(file: JsonRecord): string | undefined {
+  if (textAt(file, 'file_access') === 'check_file_info') return textAt(file, 'id')
+  return textAt(file, 'url_private_download') ?? textAt(file, 'url_private') ?? textAt(file, 'id')
+}
+
+function unavailableReason(file: JsonRecord): string | undefined {
+  switch (textAt(file, 'mode')) {
+    case 'tombstone':
+      return 'the file was deleted'
+    case 'hidden_by_limit':
+      return 'the workspace no longer shows the file: its plan keeps files for a limited time'
+    default:
+      return undefined
+  }
+}
+
+function attachmentKindOf(file: JsonRecord, mimeType = ''): Attachment['kind'] {
+  const subtype = textAt(file, 'subtype')
+  // A clip recorded in Slack; sound alone is stored as a video without pictures.
+  if (subtype === 'slack_audio') return 'voice'
+  if (subtype === 'slack_video' || mimeType.startsWith('video/')) return 'video'
+  if (mimeType.startsWith('image/')) return 'photo'
+  return mimeType.startsWith('audio/') ? 'audio' : 'document'
+}

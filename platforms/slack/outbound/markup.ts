@@ -1,0 +1,224 @@
+/**
+ * Markdown as Slack's own markup (mrkdwn). Whatever the model wrote, `<!channel>` and `<@U…>` of its text reach nobody:
+ * every `<`, `>` and `&` that is not ours is escaped.
+ */
+import { formatTable, type MarkedToken, type TableStyle } from '#sdk'
+
+/** Slack's text has no tables: they are code blocks (contract §3.15). */
+const tableStyle: TableStyle = { columnSeparator: ' | ', ruleCharacter: '-', ruleSeparator: '-|-', minColumnWidth: 3 }
+
+/** The blocks of a message, as `parseMarkdown` gives them. */
+export function toMrkdwn(tokens: readonly MarkedToken[]): string {
+  return renderBlocks(tokens, 0).trim()
+}
+
+export function escapeText(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+/** A link that Slack draws as one; only addresses that lead somewhere outside. Else the words, and the address beside them. */
+export function renderLinkMarkup(address: string, label: string): string {
+  const words = escapeText(label.replace(/\s+/g, ' ').trim()).replaceAll('|', '¦')
+  if (!/^(https?:\/\/|mailto:|tel:)/i.test(address)) {
+    const plain = escapeText(address)
+    return words === '' || words === plain ? plain : `${words} (${plain})`
+  }
+  const target = address.replace(/[<>|\s]/g, (letter) => encodeURIComponent(letter)).replaceAll('&', '&amp;')
+  return words === '' || words === target ? `<${target}>` : `<${target}|${words}>`
+}
+
+/** Nested deeper than this, text is shown as it was written. */
+const maxDepth = 24
+
+function renderBlocks(tokens: readonly MarkedToken[], depth: number): string {
+  let text = ''
+  let before: MarkedToken['type'] | undefined
+  for (const token of tokens) {
+    const block = renderBlock(token, depth)
+    if (block === '') continue
+    // A heading belongs to what follows it.
+    if (text !== '') text += before === 'heading' ? '\n' : '\n\n'
+    text += block
+    before = token.type
+  }
+  return text
+}
+
+function renderBlock(token: MarkedToken, depth: number): string {
+  if (depth > maxDepth) return escapeText(token.raw.trim())
+  switch (token.type) {
+    case 'paragraph':
+      return renderInline(token.tokens)
+    case 'text':
+      return token.tokens === undefined ? escapeText(decodeEntities(token.text)) : renderInline(token.tokens)
+    case 'heading':
+      return wrapLines('*', renderInline(token.tokens, { bold: true }))
+    case 'code':
+      return codeBlock(token.text)
+    case 'blockquote':
+      return quoteLines(renderBlocks(markedTokens(token.tokens), depth + 1))
+    case 'list':
+      return token.items
+        .map((item, index) => {
+          const bullet = token.ordered ? `${Number(token.start || 1) + index}.` : '•'
+          const box = item.task ? (item.checked === true ? '☑ ' : '☐ ') : ''
+          return `${bullet} ${box}${indentLines(renderListItem(markedTokens(item.tokens), depth + 1))}`
+        })
+        .join('\n')
+    case 'table':
+      return codeBlock(
+        formatTable(
+          [token.header, ...token.rows].map((row) => row.map((cell) => oneLine(plainText(markedTokens(cell.tokens))))),
+          token.align,
+          tableStyle,
+        ).join('\n'),
+      )
+    case 'hr':
+      return '──────────'
+    case 'html':
+      return escapeText(token.text.trim())
+    case 'space':
+    case 'def':
+    case 'checkbox':
+      return ''
+    default:
+      return renderInline([token])
+  }
+}
+
+/** What stands in one item: its text, then nested lists directly below. */
+function renderListItem(tokens: readonly MarkedToken[], depth: number): string {
+  return tokens
+    .map((token) => renderBlock(token, depth))
+    .filter((block) => block !== '')
+    .join('\n')
+}
+
+interface InlineStyle {
+  /** All of it is bold already: a second pair of stars would end it. */
+  readonly bold?: boolean
+}
+
+/** A piece of a line; `marked` ones need room around their markers. */
+interface InlinePiece {
+  readonly text: string
+  readonly hasMarkers: boolean
+}
+
+function renderInline(tokens: readonly unknown[] | undefined, style: InlineStyle = {}): string {
+  const pieces = markedTokens(tokens).map((token) => renderInlineToken(token, style))
+  let text = ''
+  let open = false
+  for (const piece of pieces) {
+    if (piece.text === '') continue
+    // Slack takes a marker for one only beside a space or a sign; an invisible space does.
+    const glued = (piece.hasMarkers || open) && /[\p{L}\p{N}*_~`]$/u.test(text) && /^[\p{L}\p{N}*_~`]/u.test(piece.text)
+    text += glued ? `\u200B${piece.text}` : piece.text
+    open = piece.hasMarkers
+  }
+  return text
+}
+
+function renderInlineToken(token: MarkedToken, style: InlineStyle): InlinePiece {
+  switch (token.type) {
+    case 'strong':
+      return style.bold === true
+        ? { text: renderInline(token.tokens, style), hasMarkers: false }
+        : { text: wrapLines('*', renderInline(token.tokens, { ...style, bold: true })), hasMarkers: true }
+    case 'em':
+      return { text: wrapLines('_', renderInline(token.tokens, style)), hasMarkers: true }
+    case 'del':
+      return { text: wrapLines('~', renderInline(token.tokens, style)), hasMarkers: true }
+    case 'codespan':
+      return { text: `\`${escapeText(token.text.replaceAll('`', 'ˋ'))}\``, hasMarkers: true }
+    case 'link':
+      return {
+        text: renderLinkMarkup(token.href, plainText(markedTokens(token.tokens)) || token.text),
+        hasMarkers: false,
+      }
+    case 'image':
+      return {
+        text: renderLinkMarkup(token.href, token.text === '' ? fileNameOf(token.href) : token.text),
+        hasMarkers: false,
+      }
+    case 'br':
+      return { text: '\n', hasMarkers: false }
+    case 'escape':
+      return { text: escapeText(token.text), hasMarkers: false }
+    case 'text':
+      return {
+        text: token.tokens === undefined ? escapeText(decodeEntities(token.text)) : renderInline(token.tokens, style),
+        hasMarkers: false,
+      }
+    case 'html':
+      return { text: /^<br\s*\/?>$/i.test(token.text.trim()) ? '\n' : escapeText(token.text), hasMarkers: false }
+    default:
+      return { text: escapeText(token.raw), hasMarkers: false }
+  }
+}
+
+/** The words alone, for places in which nothing can be marked. Not escaped. */
+function plainText(tokens: readonly MarkedToken[]): string {
+  return tokens
+    .map((token) => {
+      if (token.type === 'br') return ' '
+      if ('tokens' in token && token.tokens !== undefined && token.tokens.length > 0)
+        return plainText(markedTokens(token.tokens))
+      return 'text' in token ? decodeEntities(token.text) : token.raw
+    })
+    .join('')
+}
+
+/** Markers around each line: Slack's do not reach over the end of one. */
+function wrapLines(marker: string, text: string): string {
+  return text
+    .split('\n')
+    .map((line) => {
+      const words = line.trim()
+      if (words === '') return line
+      const [before = '', after = ''] = line.split(words, 2)
+      return `${before}${marker}${words}${marker}${after}`
+    })
+    .join('\n')
+}
+
+function codeBlock(code: string): string {
+  return `\`\`\`\n${escapeText(code.replaceAll('```', '`\u200B``'))}\n\`\`\``
+}
+
+function quoteLines(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => `> ${line}`)
+    .join('\n')
+}
+
+function indentLines(text: string): string {
+  return text.replaceAll('\n', '\n    ')
+}
+
+/** Models write the entities of HTML now and then. */
+function decodeEntities(text: string): string {
+  return text
+    .replace(/&(lt|gt|quot|nbsp|#39);/g, (whole, name: string) => entities[name] ?? whole)
+    .replaceAll('&amp;', '&')
+}
+
+const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', nbsp: ' ', '#39': "'" }
+
+function fileNameOf(address: string): string {
+  return address.split(/[?#]/, 1)[0]?.split('/').pop() || 'image'
+}
+
+/** `marked` types the children of its tokens loosely. */
+function markedTokens(tokens: readonly unknown[] | undefined): MarkedToken[] {
+  return (tokens ?? []).filter(isToken)
+}
+
+function isToken(value: unknown): value is MarkedToken {
+  return typeof value === 'object' && value !== null && 'type' in value && 'raw' in value
+}
+
+function oneLine(cell: string): string {
+  return cell.replace(/\s+/g, ' ').trim()
+}

@@ -1,0 +1,68 @@
+/**
+ * What people read of budgets.
+ */
+import type { Spending } from './ledger.ts'
+import type { Budget } from './settings.ts'
+
+const possessives = { user: 'Your', chat: 'The', global: 'The' } as const
+const budgetLabels = { user: 'budget', chat: 'budget of this chat', global: 'budget of all chats' } as const
+const periodLabels = { day: 'today', month: 'this month' } as const
+const nextPeriodLabels = { day: 'tomorrow', month: 'next month' } as const
+
+/** `Your budget for today` */
+function budgetNameOf({ per, period }: Budget): string {
+  return `${possessives[per]} ${budgetLabels[per]} for ${periodLabels[period]}`
+}
+
+/** `1.20 of 2.00 USD` */
+export function formatSpending(budget: Budget, spent: Spending, currency: string): string {
+  const { unit, limit } = budget
+  if (unit === 'tokens') return `${spent.tokens.toLocaleString('en-US')} of ${limit.toLocaleString('en-US')} tokens`
+  const digits = limit < 1 ? 4 : 2
+  return `${spent.money.toFixed(digits)} of ${limit.toFixed(digits)} ${currency}`
+}
+
+export function budgetExhaustedMessage(
+  budget: Budget,
+  spent: Spending,
+  currency: string,
+  isReserved: boolean,
+  timeZone: string,
+): string {
+  if (isReserved)
+    return `${budgetNameOf(budget)} has too little left for one more answer beside those under way. Ask again in a moment.`
+  return `${budgetNameOf(budget)} is used up: ${formatSpending(budget, spent, currency)}. It begins anew ${nextPeriodLabels[budget.period]} (${timeZone}).`
+}
+
+export function budgetWarningMessage(budget: Budget, spent: Spending, currency: string): string {
+  return `${budgetNameOf(budget)} is nearly used up: ${formatSpending(budget, spent, currency)}.`
+}
+
+/** For the model, beside what the person wrote. */
+export function noticeForModel(sentences: readonly string[]): string {
+  return `[Notice of the gateway: ${sentences.join(' ')} Say so in one sentence at the end of your answer.]`
+}
+
+const actionDescriptions = {
+  warn: 'then you are told',
+  block: 'then nothing more is answered',
+  route_down: 'then a cheaper model answers',
+} as const
+
+/** @param subject as `for` and `except` name them */
+export function formatBudgetReport(
+  subject: { readonly user: string; readonly chat: string },
+  lines: readonly { readonly budget: Budget; readonly spent: Spending }[],
+  currency: string,
+  unpriced: readonly string[],
+): string {
+  const names = ['', `You are \`${subject.user}\`, this chat is \`${subject.chat}\`.`]
+  if (lines.length === 0) return ['There is no budget here.', ...names].join('\n')
+  const shown = lines.map(
+    ({ budget, spent }) =>
+      `- ${budgetNameOf(budget)}: ${formatSpending(budget, spent, currency)}; ${actionDescriptions[budget.action]}`,
+  )
+  const unpricedNotice =
+    unpriced.length === 0 ? [] : ['', `No price is known for ${unpriced.join(', ')}: it counts as free.`]
+  return [...shown, ...unpricedNotice, ...names].join('\n')
+}

@@ -1,0 +1,67 @@
+/**
+ * Counts what the vendor really sent: the tokens it told of, or what came before it was cut off.
+ */
+import { extractUsage, type Fields, type Usage } from '#sdk'
+
+export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0 }
+
+/** Before the answer: four letters are about one token. */
+export function estimateUsage(request: Fields, expectedOutput: number): Usage {
+  const limits = [request['max_tokens'], request['max_completion_tokens'], request['max_output_tokens']]
+  const limit = limits.find((one) => typeof one === 'number' && one >= 0)
+  return {
+    ...noUsage,
+    inputTokens: Math.ceil(JSON.stringify(request).length / 4),
+    outputTokens: Math.min(typeof limit === 'number' ? limit : expectedOutput, expectedOutput),
+  }
+}
+
+/**
+ * Passes the chunks on as they are. `began` is called when somebody begins to read, `done` once, however the stream ends;
+ * a stream that ended before its first chunk cost nothing.
+ */
+export async function* meterStream(
+  open: () => Promise<AsyncIterable<unknown>>,
+  expected: Usage,
+  onEnd: (usage: Usage) => void,
+  onStart: () => void = () => undefined,
+): AsyncGenerator<unknown, void, void> {
+  let chunks = 0
+  let reported = noUsage
+  let complete = false
+  try {
+    onStart()
+    for await (const chunk of await open()) {
+      chunks += 1
+      reported = maxUsage(reported, extractUsage(chunk))
+      yield chunk
+    }
+    complete = true
+  } finally {
+    onEnd(
+      chunks === 0
+        ? noUsage
+        : complete && reported.outputTokens > 0
+          ? reported
+          : estimateMissingUsage(reported, expected, chunks),
+    )
+  }
+}
+
+/** A chunk is about one token. */
+function estimateMissingUsage(told: Usage, { inputTokens }: Usage, chunks: number): Usage {
+  return {
+    ...told,
+    inputTokens: told.inputTokens || inputTokens,
+    outputTokens: Math.max(told.outputTokens, chunks),
+  }
+}
+
+function maxUsage(one: Usage, other: Usage = noUsage): Usage {
+  return {
+    inputTokens: Math.max(one.inputTokens, other.inputTokens),
+    outputTokens: Math.max(one.outputTokens, other.outputTokens),
+    cachedInputTokens: Math.max(one.cachedInputTokens, other.cachedInputTokens),
+    cacheWriteTokens: Math.max(one.cacheWriteTokens, other.cacheWriteTokens),
+  }
+}

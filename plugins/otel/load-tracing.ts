@@ -1,0 +1,24 @@
+/**
+ * Loads OpenTelemetry's SDK, which does not come with the gateway.
+ */
+import { messageOf } from '#sdk'
+
+const installCommand =
+  'npm install @opentelemetry/api@1.9.1 @opentelemetry/sdk-trace-node@2.12.0 @opentelemetry/exporter-trace-otlp-http@0.223.1'
+
+/** Rejects with the command that installs what is missing, or as the import rejects. */
+export async function loadTracing<Module>(load: () => Promise<Module>): Promise<Module> {
+  try {
+    return await load()
+  } catch (error) {
+    if (!isMissingPackage(error)) throw error
+    throw new Error(`a package of OpenTelemetry is missing; in the gateway's folder, run: ${installCommand}`, {
+      cause: error,
+    })
+  }
+}
+
+function isMissingPackage(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return code === 'ERR_MODULE_NOT_FOUND' && messageOf(error).includes('@opentelemetry/')
+}

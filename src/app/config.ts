@@ -1,0 +1,103 @@
+/**
+ * The configuration of the whole gateway: the sections of all rooms, and what of it counts at the next start only.
+ */
+import { agentConfig } from '../agent/config.ts'
+import { approvalsConfig } from '../approvals/config.ts'
+import type { EnvironmentBinding } from '../config/overrides.ts'
+import { hooksConfig } from '../hooks/config.ts'
+import { httpConfig } from '../http/config.ts'
+import { inboxConfig } from '../inbox/config.ts'
+import { logConfig } from '../lib/log-config.ts'
+import { mediaConfig } from '../media/config.ts'
+import { outboxConfig } from '../outbox/config.ts'
+import { platformConfig, platformVariables } from '../platforms/config.ts'
+import type { PlatformManifest } from '../platforms/manifest.ts'
+import { pluginsConfig } from '../plugins/config.ts'
+import { sessionsConfig } from '../sessions/config.ts'
+
+/** The sections, for the platforms that were found. */
+export function gatewayShapes(platforms: readonly PlatformManifest[]) {
+  return {
+    ...agentConfig,
+    ...approvalsConfig,
+    ...hooksConfig,
+    ...httpConfig,
+    ...inboxConfig,
+    ...mediaConfig,
+    ...pluginsConfig,
+    ...sessionsConfig,
+    ...outboxConfig,
+    ...logConfig,
+    ...platformConfig(platforms),
+  } as const
+}
+
+export type GatewayShapes = ReturnType<typeof gatewayShapes>
+
+/** The variables of the contract that set values of the configuration. */
+export function gatewayVariables(platforms: readonly PlatformManifest[]): EnvironmentBinding[] {
+  return [
+    { variable: 'HERMES_HTTP_HOST', path: ['http', 'host'] },
+    { variable: 'HERMES_HTTP_PORT', path: ['http', 'port'] },
+    { variable: 'HERMES_LOG_LEVEL', path: ['log', 'level'] },
+    { variable: 'TERMINAL_ENV', path: ['terminal', 'backend'] },
+    { variable: 'TERMINAL_CWD', path: ['terminal', 'cwd'] },
+    ...platformVariables(platforms),
+  ]
+}
+
+export const restartPaths = ['http.host', 'http.port', 'http.token', 'http.max_body_mb', 'http.allowed_hosts'] as const
+
+/** Keys of the seeds that no room reads yet: accepted in silence, so that a file written for Hermes loads here. */
+export const acceptedKeys = [
+  'auxiliary.*',
+  'browser',
+  'code_execution',
+  'compression.min_tail_user_messages',
+  'compression.summary_base_url',
+  'compression.summary_provider',
+  'compression.tail_mode',
+  'compression.threshold_tokens',
+  'context_engine',
+  'credential_pool_strategies',
+  'cron',
+  'curator',
+  'delegation.*',
+  'display',
+  'fallback_model',
+  'fallback_providers',
+  'gateway',
+  'mcp_servers',
+  'profile',
+  'personalities',
+  'prefill_messages_file',
+  'privacy',
+  'profile_routes',
+  'providers',
+  'quick_commands',
+  'reset_triggers',
+  'security',
+  'session_reset',
+  'sessions_dir',
+  'skills',
+  'smart_model_routing',
+  'stt',
+  'timezone',
+  'toolsets',
+  'tts',
+  'unauthorized_dm_behavior',
+  'voice',
+  'web',
+  'agent.restart_drain_timeout',
+  'approvals.mode',
+  'approvals.deny',
+  'approvals.cron_mode',
+  'approvals.single_query_mode',
+  'approvals.unattended_mode',
+  'approvals.gateway_timeout',
+  'approvals.mcp_reload_confirm',
+  'agent.gateway_timeout',
+  'terminal.docker_image',
+  'terminal.container_persistent',
+  'streaming.fresh_final_after_seconds',
+] as const

@@ -1,0 +1,98 @@
+/**
+ * What every room stands on: the log, the configuration, the platforms that are installed, the database.
+ */
+import { readEnvironment } from '../config/environment.ts'
+import { formatIssues } from '../config/issue.ts'
+import { type Config, createConfig } from '../config/load.ts'
+import { createSecretRegistry, findEnvironmentSecrets, type SecretRegistry } from '../config/secrets.ts'
+import { HermesError } from '../lib/errors.ts'
+import { createLog, type Log } from '../lib/log.ts'
+import { createRedactor, type Redactor } from '../lib/redact.ts'
+import { discoverPlatforms, type PlatformCatalogue } from '../platforms/registry.ts'
+import { createSlowCommits, slowCommitThresholdMs } from '../store/slow-commits.ts'
+import { detectReplacedFiles } from '../store/sqlite/detect-replaced-files.ts'
+import { createSqliteStore } from '../store/sqlite/store.ts'
+import type { Store } from '../store/store.ts'
+import { acceptedKeys, type GatewayShapes, gatewayShapes, gatewayVariables, restartPaths } from './config.ts'
+import type { GatewayOptions } from './options.ts'
+
+export interface Infrastructure {
+  readonly clock: () => number
+  readonly log: Log
+  readonly secrets: SecretRegistry
+  /** Takes the secrets that are known, and what looks like one, out of a text. */
+  readonly redact: Redactor
+  readonly config: Config<GatewayShapes>
+  readonly catalogue: PlatformCatalogue
+  readonly store: Store
+  /** Why the daemon does not run as it should, in plain words; empty when all is well. */
+  degraded(): string[]
+  /** Closes the database and the log, for a start that fails on the way. */
+  close(): Promise<void>
+}
+
+/** Rejects `config/…` or `store/…`. */
+export async function openInfrastructure(options: GatewayOptions): Promise<Infrastructure> {
+  const { home } = options
+  const clock = Date.now
+  const environment = () => readEnvironment(home.envFile, options.environment)
+  const secrets = createSecretRegistry()
+  secrets.set('environment', findEnvironmentSecrets(environment().values))
+  const redact = createRedactor({ secrets: secrets.all })
+  const log = openLog(options, redact)
+  const catalogue = await discoverPlatforms({ directories: options.platformDirectories, log })
+  const config = createConfig({
+    home,
+    shapes: gatewayShapes(catalogue.platforms),
+    environment,
+    environmentBindings: gatewayVariables(catalogue.platforms),
+    acceptedKeys,
+    restartPaths,
+    secrets,
+    log,
+  })
+  if (options.log.level === undefined) log.setLevel(config.current().log.level)
+  if (options.strict === true && config.state().problems.length > 0) {
+    throw new HermesError('config/invalid', `\n${formatIssues(config.state().problems)}`)
+  }
+
+  const slowCommits = createSlowCommits({ clock, log })
+  const store = createSqliteStore({
+    path: home.databaseFile,
+    guardFiles: [home.lockFile],
+    onCommit: slowCommits.record,
+  })
+
+  const replacedFile = detectReplacedFiles([home.databaseFile, home.lockFile])
+
+  function degraded(): string[] {
+    const reasons = [...config.state().degraded]
+    const replacedPath = replacedFile()
+    if (replacedPath !== undefined)
+      reasons.push(`${replacedPath} was removed or replaced: nothing is taken in; restart the daemon`)
+    for (const { directory, reason } of catalogue.invalid) reasons.push(`platform folder ${directory}: ${reason}`)
+    const { backend } = config.current().terminal
+    if (backend !== 'local') {
+      reasons.push(`terminal.backend: ${backend} is not available yet; the model has no terminal and no file tools`)
+    }
+    if (slowCommits.hasRecent()) reasons.push(`disk: commits take longer than ${slowCommitThresholdMs} ms`)
+    return reasons
+  }
+
+  async function close(): Promise<void> {
+    await store.close()
+    log.close()
+  }
+
+  return { clock, log, secrets, redact, config, catalogue, store, degraded, close }
+}
+
+function openLog({ home, log: { stream, pretty, level } }: GatewayOptions, redactor: Redactor): Log {
+  return createLog({
+    level: level ?? 'info',
+    pretty,
+    redactor,
+    ...(stream === undefined ? {} : { stream }),
+    file: { directory: home.logs },
+  })
+}

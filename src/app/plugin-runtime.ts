@@ -1,0 +1,72 @@
+/**
+ * Everything that only a gateway with plugins needs: the loader, and what it joins plugins with. Loaded with the first one.
+ */
+import { builtInToolNames } from '../agent/tools/built-in-tool-names.ts'
+import type { CommandRegistry } from '../commands/registry.ts'
+import type { Config } from '../config/load.ts'
+import { createPluginHostApi, type PluginHostApiDeps } from '../flows/plugin-host-api.ts'
+import type { HomeLayout } from '../lib/home.ts'
+import type { Logger } from '../lib/log.ts'
+import { type CallbackTrace, createCallbackObserver } from '../plugins/callback-trace.ts'
+import { configEntryOf } from '../plugins/config.ts'
+import type { PluginServices } from '../plugins/context.ts'
+import { createPluginLoader, type PluginLoader, type PluginLoaderDeps } from '../plugins/loader.ts'
+import { createPluginCommands } from '../plugins/plugin-commands.ts'
+import { createPluginStates } from '../plugins/plugin-state.ts'
+import { createPluginTools, type PluginTools } from '../plugins/plugin-tools.ts'
+import type { GatewayShapes } from './config.ts'
+
+export type { PluginToolEntry } from '../plugins/plugin-tools.ts'
+
+export interface PluginRuntimeDeps
+  extends Pick<PluginLoaderDeps, 'roots' | 'loadPython' | 'runAsPlugin'>,
+    Pick<PluginServices, 'hooks' | 'memory' | 'sections' | 'daemons'>,
+    Omit<PluginHostApiDeps, 'entry'> {
+  readonly home: HomeLayout
+  readonly config: Config<GatewayShapes>
+  readonly commands: Pick<CommandRegistry, 'resolve' | 'register'>
+  /** The tools that plugins offer are others now. */
+  toolsChanged(): void
+  /** Told of each call of a callback of a plugin. */
+  readonly onPluginCall?: ((firing: CallbackTrace) => void) | undefined
+  readonly log: Logger
+}
+
+export interface PluginRuntime {
+  readonly loader: PluginLoader
+  readonly tools: Pick<PluginTools, 'list'>
+}
+
+export function openPluginRuntime(deps: PluginRuntimeDeps): PluginRuntime {
+  const { home, config, clock, log, onPluginCall } = deps
+  const entry = (owner: string) => configEntryOf(config.current(), owner)
+  const tools = createPluginTools({
+    builtInNames: builtInToolNames,
+    mayOverride: (owner) => entry(owner).allow_tool_override,
+    onChange: deps.toolsChanged,
+    log,
+  })
+  const loader = createPluginLoader({
+    roots: deps.roots,
+    settings: config.current,
+    environment: () => config.environment().values,
+    services: {
+      home: home.root,
+      middleware: deps.middleware,
+      hooks: deps.hooks,
+      tools,
+      commands: createPluginCommands(deps.commands),
+      memory: deps.memory,
+      sections: deps.sections,
+      daemons: deps.daemons,
+      state: createPluginStates({ directory: home.pluginState, log }),
+      ...createPluginHostApi({ ...deps, entry }),
+    },
+    loadPython: deps.loadPython,
+    runAsPlugin: deps.runAsPlugin,
+    observe: onPluginCall === undefined ? undefined : createCallbackObserver(onPluginCall, () => performance.now()),
+    clock,
+    log,
+  })
+  return { loader, tools }
+}

@@ -1,0 +1,66 @@
+/**
+ * A tool call as people read it before they decide: short, without secrets, and without anything that could make it look
+ * like another one.
+ */
+import type { JsonObject } from '../agent/models/provider.ts'
+
+/** Takes the secrets out of a text. */
+type Redact = (text: string) => string
+
+const maxValueChars = 400
+const maxArguments = 12
+const maxCommandChars = 4_000
+
+/** One line for each argument; a lone one-line text is shown as it is. */
+export function formatToolCall(args: JsonObject, redact: Redact): string {
+  const entries = Object.entries(args)
+  const [first] = entries
+  if (entries.length === 1 && first !== undefined && typeof first[1] === 'string' && !first[1].includes('\n'))
+    return escapeInvisible(redactAndTruncate(first[1], redact))
+  const lines = entries
+    .slice(0, maxArguments)
+    .map(
+      ([name, value]) =>
+        `${escapeInvisible(redactAndTruncate(name, redact))}: ${escapeInvisible(redactAndTruncate(formatValue(value), redact))}`,
+    )
+  const more = entries.length - lines.length
+  return [...lines, ...(more > 0 ? [`… and ${more} more`] : [])].join('\n')
+}
+
+/** For plugins that watch: the shell command, or the tool with its arguments. */
+export function formatCommand(toolName: string, args: JsonObject, redact: Redact): string {
+  const { command } = args
+  const whole = typeof command === 'string' ? command : `${toolName} ${JSON.stringify(args)}`
+  return truncateMiddle(redact(truncateMiddle(whole, maxCommandChars * 2)), maxCommandChars)
+}
+
+/** One line of a plugin's own. */
+export function formatReason(message: string, redact: Redact): string {
+  return escapeInvisible(redactAndTruncate(message.replace(/\s+/g, ' ').trim(), redact))
+}
+
+/** A line break inside a value could make one argument look like two. */
+function formatValue(value: unknown): string {
+  return typeof value === 'string' && !value.includes('\n') ? value : (JSON.stringify(value) ?? '')
+}
+
+/** Secrets go first: half of one must not remain. Of a very long text only what can be shown is looked at. */
+function redactAndTruncate(text: string, redact: Redact): string {
+  return truncateMiddle(redact(truncateMiddle(text, maxValueChars * 10)), maxValueChars)
+}
+
+/** Both ends stay: what a command does is often said last. */
+function truncateMiddle(text: string, maxChars: number): string {
+  if (text.length <= maxChars) return text.toWellFormed()
+  const tail = Math.floor(maxChars / 3)
+  const head = maxChars - tail
+  const left = text.length - maxChars
+  return `${text.slice(0, head)} …(${left} characters left out)… ${text.slice(-tail)}`.toWellFormed()
+}
+
+/** Signs that are not seen, that turn the direction of reading or that end the code block are spelt out. */
+function escapeInvisible(text: string): string {
+  return text
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (sign) => `\\u{${(sign.codePointAt(0) ?? 0).toString(16)}}`)
+    .replace(/`{3,}/g, "'''")
+}

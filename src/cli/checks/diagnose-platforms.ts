@@ -1,0 +1,79 @@
+/**
+ * One look at each platform itself: every account that is on is shown to its own adapter, all side by side.
+ */
+import { z } from 'zod'
+import { HermesError, isHermesError, messageOf } from '../../lib/errors.ts'
+import { withTimeout } from '../../lib/timers.ts'
+import { type PlatformAccount, platformAccounts } from '../../platforms/accounts.ts'
+import { loadPlatform } from '../../platforms/registry.ts'
+import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
+
+/** For the import of the adapter and its look together. */
+const diagnoseTimeoutMs = 10_000
+
+/** Adapters of other people may answer anything. */
+const diagnosesSchema = z.array(
+  z.object({ state: z.enum(['ok', 'note', 'problem']), text: z.string(), advice: z.string().optional() }),
+)
+
+export const checkPlatformConnections: Check = ({ settings: { config, catalogue }, daemon }) => {
+  const { platforms, gateway } = config.current()
+  const accounts = platformAccounts(catalogue.platforms, {
+    platforms,
+    gateway,
+    unresolved: config.unresolvedVariables(),
+  })
+  return diagnosePlatforms(accounts, daemon?.url)
+}
+
+/** Accounts that are off or lack something are left alone. Never rejects. */
+export async function diagnosePlatforms(
+  accounts: readonly PlatformAccount[],
+  gatewayUrl: string | undefined,
+  limitMs = diagnoseTimeoutMs,
+): Promise<CheckResult[]> {
+  const wanted = accounts.filter(({ blocked }) => blocked === undefined)
+  return (await Promise.all(wanted.map((account) => diagnoseAccount(account, gatewayUrl, limitMs)))).flat()
+}
+
+/** Never rejects. */
+async function diagnoseAccount(account: PlatformAccount, gatewayUrl: string | undefined, limitMs: number) {
+  const name = nameOf(account)
+  const over = new AbortController()
+  try {
+    const look = await withTimeout(runDiagnose(account, gatewayUrl, over.signal), limitMs)
+    if (look.done) return look.value
+    const advice = 'Check the network and the address of the platform, then run hermes doctor again.'
+    return [problem('Platforms', `${name}: no answer within ${limitMs / 1_000} s`, advice)]
+  } catch (error) {
+    if (isHermesError(error)) return [problem('Platforms', `${name}: ${error.message}`, error.hint)]
+    return [problem('Platforms', `${name} could not be looked at: ${messageOf(error)}`, defaultAdvice(account))]
+  } finally {
+    over.abort()
+  }
+}
+
+/** Empty where the platform has nothing to look at. May throw anything. */
+async function runDiagnose(account: PlatformAccount, gatewayUrl: string | undefined, signal: AbortSignal) {
+  const module = await loadPlatform(account.platform)
+  if (module.diagnose === undefined) return []
+  const address = gatewayUrl === undefined ? {} : { gatewayUrl }
+  const found = await module.diagnose({ account: account.account, options: account.options, ...address }, signal)
+  const diagnoses = diagnosesSchema.safeParse(found)
+  if (!diagnoses.success) {
+    throw new HermesError('platform/invalid', `${account.platform.adapterFile}: diagnose gave no list of diagnoses.`)
+  }
+  return diagnoses.data.map(({ state, text, advice }): CheckResult => {
+    const line = `${nameOf(account)}: ${text}`
+    if (state === 'problem') return problem('Platforms', line, advice ?? defaultAdvice(account))
+    return state === 'ok' ? ok('Platforms', line) : note('Platforms', line, advice)
+  })
+}
+
+function defaultAdvice({ platform: { name } }: PlatformAccount): string {
+  return `Check platforms.${name} in config.yaml and the network, then run hermes doctor again.`
+}
+
+function nameOf({ platform, account }: PlatformAccount): string {
+  return account === 'default' ? platform.name : `${platform.name}/${account}`
+}

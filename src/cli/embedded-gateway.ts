@@ -1,0 +1,72 @@
+/**
+ * A gateway inside this process, for a chat on a home where no daemon runs. It serves the terminal only, on a port of
+ * its own, and its log goes to the file.
+ */
+
+import { pluginDirectories } from '../app/compose-plugins.ts'
+import { startGateway } from '../gateway.ts'
+import { HermesError } from '../lib/errors.ts'
+import type { CliContext } from './context.ts'
+import { explainLock } from './home-lock.ts'
+import { installProcessErrorHandlers } from './process-errors.ts'
+
+/** The platform that `hermes chat` speaks to. */
+const terminalPlatform = 'cli'
+
+/** Throws what keeps a gateway from starting, `home/locked` when another process works on this home. */
+export async function startEmbeddedGateway(context: CliContext) {
+  const { home, version, environment, platformDirectories, program: commandLine } = context
+  const warnings: string[] = []
+  const errorHandlers = installProcessErrorHandlers({
+    source: process,
+    exit: process.exit,
+    errors: context.errors,
+    pluginDirectories: pluginDirectories(home).map(({ path }) => path),
+  })
+  const gateway = await startGateway({
+    home,
+    version,
+    environment,
+    platformDirectories,
+    commandLine,
+    onlyPlatforms: [terminalPlatform],
+    runAsPlugin: errorHandlers.runAsPlugin,
+    log: { stream: { write: (text: string) => collectWarnings(text, warnings) }, pretty: false },
+  }).catch((error: unknown) => {
+    errorHandlers.uninstall()
+    throw explainLock(error, home)
+  })
+  // What other conversations have left open goes on when a daemon starts: nobody who closes a terminal waits for it.
+  const close = async () => {
+    await gateway.stop(AbortSignal.abort())
+    errorHandlers.uninstall()
+  }
+  errorHandlers.logTo(gateway.log)
+  await gateway.initialConnectsDone()
+  const { model, provider, degraded, platforms } = gateway.status()
+  const terminal = platforms[terminalPlatform]
+  if (terminal?.state !== 'connected') {
+    await close()
+    throw new HermesError('platform/connect-failed', `(${terminalPlatform}: ${terminal?.reason ?? 'it is not there'})`)
+  }
+  return {
+    url: gateway.url,
+    token: gateway.token(),
+    model: provider === 'demo' ? 'demo' : model,
+    degraded,
+    warnings: () => warnings,
+    close,
+  }
+}
+
+const maxWarnings = 20
+
+/** The sentences of the warnings among log lines. Errors are told anyway, as the outcome or as why it is degraded. */
+function collectWarnings(text: string, warnings: string[]): void {
+  for (const line of text.trimEnd().split('\n')) {
+    const entry: unknown = JSON.parse(line)
+    if (typeof entry !== 'object' || entry === null || !('level' in entry) || !('msg' in entry)) continue
+    if (entry.level === 'warn') warnings.push(String(entry.msg))
+  }
+  warnings.splice(0, warnings.length - maxWarnings)
+}

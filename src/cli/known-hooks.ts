@@ -1,0 +1,108 @@
+/**
+ * The hooks of this home as commands see them: from the running daemon, or without one from the folders.
+ */
+import { z } from 'zod'
+import { composeHooks } from '../app/compose-hooks.ts'
+import { createCommandRegistry } from '../commands/registry.ts'
+import type { HookRegistry } from '../hooks/registry.ts'
+import { HermesError } from '../lib/errors.ts'
+import { type Logger, silentLog } from '../lib/log.ts'
+import type { CliContext } from './context.ts'
+import { type Daemon, findRunningDaemon, warnVersionMismatch } from './daemon.ts'
+import { readSettings } from './settings.ts'
+
+/** As `GET /api/hooks` gives them: the daemon may be older or newer. */
+const hookSchema = z.looseObject({
+  name: z.string(),
+  kind: z.string(),
+  description: z.string(),
+  events: z.array(z.string()),
+  state: z.string(),
+  reason: z.string(),
+  problem: z.string(),
+  language: z.string(),
+  origin: z.string(),
+  folder: z.string(),
+  priority: z.number(),
+  timeoutMs: z.number(),
+  waiting: z.number(),
+  fired: z.number(),
+  failed: z.number(),
+  dropped: z.number(),
+  kills: z.number(),
+  meanMs: z.number().nullable(),
+  p99Ms: z.number().nullable(),
+  lastError: z.looseObject({ at: z.number(), event: z.string(), text: z.string() }).nullable(),
+})
+export type KnownHook = z.output<typeof hookSchema>
+
+const responseSchema = z.looseObject({ hooks: z.array(hookSchema) })
+
+export interface KnownHooks {
+  /** Undefined when none runs. */
+  readonly daemon: Daemon | undefined
+  readonly hooks: readonly KnownHook[]
+  /** The hooks of this home without a daemon. End it with `stop`. Nothing is sent from within. `log` hears what they print. */
+  createRegistry(log?: Logger): HookRegistry
+}
+
+/** Throws what `findRunningDaemon` throws, and `home/unusable`. */
+export async function loadKnownHooks(context: CliContext): Promise<KnownHooks> {
+  const { home } = context
+  const settings = await readSettings(context)
+  const daemon = await findRunningDaemon({ home, token: settings.token, fetch })
+  const createRegistry = (log = silentLog) => {
+    const registry = composeHooks({
+      home,
+      config: settings.config,
+      commands: createCommandRegistry(),
+      services: {
+        send: async () => Promise.reject(new HermesError('cli/no-daemon')),
+        startAgent: async () => Promise.reject(new HermesError('cli/no-daemon')),
+      },
+      clock: Date.now,
+      log,
+    })
+    registry.discoverAndLoad()
+    return registry
+  }
+  if (daemon === undefined) {
+    const registry = createRegistry()
+    const hooks = registry.list().map((hook) => hookSchema.parse(hook))
+    await registry.stop(0)
+    return { daemon, hooks, createRegistry }
+  }
+  warnVersionMismatch(context, daemon)
+  const answer = responseSchema.safeParse(await daemon.request('/api/hooks'))
+  if (!answer.success) {
+    throw new HermesError('cli/failed', 'The gateway answers in a form that this version does not know.', {
+      hint: 'It may be another version: restart it, then try again.',
+      cause: answer.error,
+    })
+  }
+  return { daemon, hooks: answer.data.hooks, createRegistry }
+}
+
+/** The hook of this name. Throws `cli/not-found`. */
+export function findHook(name: string, hooks: readonly KnownHook[]): KnownHook {
+  const found = hooks.find((hook) => hook.name === name)
+  if (found !== undefined) return found
+  const names = hooks.map((hook) => hook.name).join(', ')
+  throw new HermesError(
+    'cli/not-found',
+    `No hook is called ${JSON.stringify(name)}${names === '' ? '' : `; there are ${names}`}.`,
+    {
+      hint: '`hermes hooks list` shows what there is.',
+    },
+  )
+}
+
+/** As `hookCalled`, for what only a hook that can run is good for. Throws `cli/failed` with what keeps it from that. */
+export function findRunnableHook(name: string, hooks: readonly KnownHook[]): KnownHook {
+  const hook = findHook(name, hooks)
+  if (hook.state === 'invalid') throw new HermesError('cli/failed', `${name} cannot be used as it is: ${hook.reason}`)
+  if (hook.state !== 'not-accepted') return hook
+  throw new HermesError('cli/failed', `${name} does not run: nobody has accepted it.`, {
+    hint: `\`hermes hooks accept ${name}\` does.`,
+  })
+}

@@ -1,0 +1,134 @@
+/**
+ * The configuration as rows and as the reference page, both from the types of the rooms, so that they cannot differ.
+ */
+import { configJsonSchema, type JsonSchema } from './json-schema.ts'
+import { type EnvironmentBinding, pathOf } from './overrides.ts'
+import { isSecretName } from './secrets.ts'
+import type { ConfigShape } from './section.ts'
+import { isTree } from './tree.ts'
+
+export interface ConfigRow {
+  /** Dotted; `<name>` stands for a key that the user chooses, `[]` for the items of a list. */
+  readonly path: string
+  /** In words: `whole number, 0 to 65535`. */
+  readonly type: string
+  /** As it would be written in YAML; '' for none. */
+  readonly default: string
+  readonly description: string
+  /** Variables that set it. */
+  readonly variables: readonly string[]
+  /** Never shown by any command. */
+  readonly secret: boolean
+}
+
+/** One row for each value that can be set, in the order of the rooms. */
+export function describeConfig(shapes: ConfigShape, environmentNames: readonly EnvironmentBinding[]): ConfigRow[] {
+  const variables = new Map<string, string[]>()
+  for (const name of environmentNames) {
+    const path = pathOf(name).join('.')
+    variables.set(path, [...(variables.get(path) ?? []), name.variable])
+  }
+  const rowsOf = (schema: JsonSchema, path: string): ConfigRow[] => {
+    const inner = childSchemas(schema)
+    if (inner.length > 0) return inner.flatMap(([key, child]) => rowsOf(child, path === '' ? key : `${path}.${key}`))
+    return [
+      {
+        path,
+        type: formatType(schema),
+        default: schema['default'] === undefined ? '' : JSON.stringify(schema['default']),
+        description: typeof schema['description'] === 'string' ? schema['description'] : '',
+        variables: variables.get(path) ?? [],
+        secret: schema['writeOnly'] === true || isSecretName(path),
+      },
+    ]
+  }
+  return rowsOf(configJsonSchema(shapes), '')
+}
+
+/** Named keys, then keys of the user's choice. Empty for a value. */
+function childSchemas(schema: JsonSchema): [string, JsonSchema][] {
+  const named = isTree(schema['properties']) ? Object.entries(schema['properties']) : []
+  const free = schema['additionalProperties']
+  const all: [string, unknown][] = isTree(free) && isTree(free['properties']) ? [...named, ['<name>', free]] : named
+  return all.filter((entry): entry is [string, JsonSchema] => isTree(entry[1]))
+}
+
+function formatType(schema: JsonSchema): string {
+  const { type, enum: values, const: only, anyOf, items } = schema
+  if (Array.isArray(values)) return values.map((value) => `\`${String(value)}\``).join(', ')
+  if (only !== undefined) return `\`${String(only)}\``
+  if (Array.isArray(anyOf)) return [...new Set(anyOf.filter(isTree).map(formatType))].join(' or ')
+  switch (type) {
+    case 'integer':
+      return `whole number${formatRange(schema)}`
+    case 'number':
+      return `number${formatRange(schema)}`
+    case 'boolean':
+      return '`true` or `false`'
+    case 'array':
+      return isTree(items) ? `list (${formatType(items)})` : 'list'
+    case 'object':
+      return 'names with values'
+    case 'string':
+      return 'text'
+    default:
+      return 'any value'
+  }
+}
+
+function formatRange(schema: JsonSchema): string {
+  const { minimum, maximum, exclusiveMinimum } = schema
+  const bound = (value: unknown) =>
+    typeof value === 'number' && Math.abs(value) < Number.MAX_SAFE_INTEGER ? value : undefined
+  const [min, max, above] = [bound(minimum), bound(maximum), bound(exclusiveMinimum)]
+  if (above !== undefined) return max === undefined ? ` above ${above}` : ` above ${above}, at most ${max}`
+  if (min !== undefined) return max === undefined ? `, at least ${min}` : `, ${min} to ${max}`
+  return max === undefined ? '' : `, at most ${max}`
+}
+
+/** The text of docs/reference/configuration.md. */
+export function renderConfigReference(rows: readonly ConfigRow[]): string {
+  const sections = new Map<string, ConfigRow[]>()
+  for (const row of rows) {
+    const section = row.path.includes('.') ? row.path.slice(0, row.path.indexOf('.')) : ''
+    sections.set(section, [...(sections.get(section) ?? []), row])
+  }
+  const top = sections.get('') ?? []
+  sections.delete('')
+  return [
+    '# Configuration',
+    '',
+    '<!-- Generated from the types in src/*/config.ts and the plugin.yaml of each platform; a test keeps it current. -->',
+    '',
+    ...introduction,
+    ...(top.length === 0 ? [] : ['', '## Top level', '', ...formatTable(top)]),
+    ...[...sections].flatMap(([section, inside]) => ['', `## ${section}`, '', ...formatTable(inside)]),
+    '',
+  ].join('\n')
+}
+
+const introduction = [
+  '`config.yaml` in the home directory (`HERMES_HOME`, default `~/.hermes`) holds these keys; every one may be left out.',
+  'The process environment counts more than `.env` in the home, and `.env` more than `config.yaml`.',
+  'A variable that is empty counts as not set.',
+  '',
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the notation that is explained
+  'In texts, `${NAME}` stands for a variable, `${NAME:-default}` for a variable with a default, and `$${` for `${` itself.',
+  'A variable that is not set makes the file unusable; in a key of a chat account only that account, and all else goes on.',
+  'Unknown keys are reported and ignored. `hermes config check` shows every problem with its line and column.',
+  'While the gateway runs, changes of both files are applied at once; what needs a restart is named in the log and in `hermes status`.',
+]
+
+function formatTable(rows: readonly ConfigRow[]): string[] {
+  const line = (row: ConfigRow) => {
+    const value = row.default === '' ? '' : `\`${row.default}\``
+    const variables = row.variables.map((name) => `\`${name}\``).join(', ')
+    const description = row.secret ? `${row.description} Secret.`.trim() : row.description
+    return `| ${[`\`${row.path}\``, row.type, value, variables, description].map(escapeCell).join(' | ')} |`
+  }
+  return ['| Key | Type | Default | Variable | Meaning |', '|---|---|---|---|---|', ...rows.map(line)]
+}
+
+function escapeCell(text: string): string {
+  return text.replaceAll('|', '\\|').replace(/\s*\n\s*/g, ' ')
+}

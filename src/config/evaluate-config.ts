@@ -1,0 +1,174 @@
+/**
+ * One text of the configuration with one environment: either a value that can be used, or everything that is wrong.
+ */
+import { createRedactor } from '../lib/redact.ts'
+import { type ParsedYaml, type PathPart, type Position, parseYaml } from '../lib/yaml.ts'
+import type { Environment } from './environment.ts'
+import { interpolateVariables } from './interpolate-variables.ts'
+import { type ConfigIssue, dottedPath } from './issue.ts'
+import { applyOverrides, coerceText, type EnvironmentBinding, type Override, textKindAt, typeAt } from './overrides.ts'
+import { isWriteOnly } from './schema-introspection.ts'
+import { findEnvironmentSecrets, findSecrets, isSecretName } from './secrets.ts'
+import type { ConfigOf, ConfigShape } from './section.ts'
+import { isTree, valueAt, withoutKey, withValue } from './tree.ts'
+import { splitUnknownKeys, type UnknownKey } from './unknown-keys.ts'
+import { accountKeyOf, type UnresolvedVariable } from './unresolved-variables.ts'
+import { validate } from './validate.ts'
+
+export interface EvaluationInput<Shape extends ConfigShape> {
+  readonly text: string
+  /** The name that problems carry. */
+  readonly file: string
+  readonly shapes: Shape
+  readonly environment: Environment
+  readonly environmentBindings: readonly EnvironmentBinding[]
+  /** Dotted keys that no room reads but users may have. */
+  readonly acceptedKeys: readonly string[]
+}
+
+export interface ConfigEvaluation<Shape extends ConfigShape> {
+  /** Absent when there are problems other than gaps. */
+  readonly value?: ConfigOf<Shape>
+  /** What the value lacks; each is among the problems, too. */
+  readonly unresolved: readonly UnresolvedVariable[]
+  readonly issues: readonly ConfigIssue[]
+  readonly warnings: readonly ConfigIssue[]
+  /** What must not be shown, whether the value can be used or not. */
+  readonly secrets: readonly string[]
+  /** The text itself holds secrets, not only references to variables. */
+  readonly holdsSecrets: boolean
+}
+
+/** Never throws. */
+export function evaluateConfig<Shape extends ConfigShape>(input: EvaluationInput<Shape>): ConfigEvaluation<Shape> {
+  const { text, file, shapes, environment, environmentBindings, acceptedKeys } = input
+  const yaml = parseYaml(text, file)
+  const fromEnvironment = findEnvironmentSecrets(environment.values)
+  if (yaml.issues.length > 0) return failedEvaluation(yaml.issues.map(toSyntaxIssue), fromEnvironment)
+  const root = yaml.value ?? {}
+  if (!isTree(root)) return failedEvaluation([notMappingIssue(yaml)], fromEnvironment)
+
+  const { tree: resolved, references, undefinedVariables } = interpolateVariables(root, environment.values)
+  let tree = resolved
+  for (const { path, whole } of references) {
+    const kind = whole ? textKindAt(shapes, path) : undefined
+    const value = valueAt(tree, path)
+    if (kind !== undefined && typeof value === 'string') tree = withValue(tree, path, coerceText(value, kind))
+  }
+  // In a key that no room reads, ${X} may be meant for somebody else: a shell command, a template.
+  const isRead = ({ path }: { path: readonly PathPart[] }) => typeAt(shapes, path) !== undefined
+  const unread = undefinedVariables.filter((reference) => !isRead(reference))
+  const missing = undefinedVariables
+    .filter(isRead)
+    .map(({ path, name }) => ({ path, name, problem: unsetVariableIssue(yaml, path, name) }))
+  const unresolved = missing.flatMap(({ path, name, problem: issue }): UnresolvedVariable[] => {
+    const key = accountKeyOf(path)
+    return key === undefined ? [] : [{ path: key, reason: unsetReason(issue, name), issue }]
+  })
+  for (const { path } of unresolved) tree = withoutKey(tree, path)
+  const separated = splitUnknownKeys(tree, shapes, acceptedKeys)
+  const overridden = applyOverrides(separated.tree, environmentBindings, environment, shapes)
+  const isHidden = (path: readonly string[]) => {
+    const type = typeAt(shapes, path)
+    return type !== undefined && isWriteOnly(type)
+  }
+  // What nothing was put in for is a name, and the one that people have to read.
+  const unset = new Set(undefinedVariables.map(({ name }) => `\${${name}}`))
+  const secrets = [
+    ...fromEnvironment,
+    ...findSecrets(resolved, isHidden),
+    ...findSecrets(overridden.tree, isHidden),
+  ].filter((secret) => !unset.has(secret))
+  const fromSecrets = [
+    ...references.filter(({ variables }) => variables.some(isSecretName)),
+    ...overridden.overrides.filter(({ variable }) => isSecretName(variable)),
+  ]
+  const checked = validate(overridden.tree, shapes, {
+    redact: createRedactor({ secrets: () => secrets }),
+    isHidden: (path) => fromSecrets.some((source) => source.path.every((part, index) => part === path[index])),
+  })
+  // A reference without a variable already says what is wrong with the value.
+  const reported = new Set(undefinedVariables.map(({ path }) => dottedPath(path)))
+  const invalidValues = checked.ok ? [] : checked.misfits.filter(({ path }) => !reported.has(dottedPath(path)))
+  const problems = [
+    ...missing.map(({ problem }) => problem),
+    ...invalidValues.map(({ path, expected, found }) => ({
+      ...locationOf(yaml, overridden.overrides, path),
+      path: dottedPath(path),
+      expected,
+      found,
+      message: `expected ${expected}, found ${found}`,
+    })),
+  ]
+  return {
+    ...(checked.ok && problems.length === unresolved.length ? { value: checked.value } : {}),
+    // What a variable of the environment has set is there, whatever the file says.
+    unresolved: unresolved.filter(({ path }) => valueAt(overridden.tree, path) === undefined),
+    issues: problems.sort(byLocation),
+    warnings: [
+      ...unread.map(({ path, name }) => unsetVariableIssue(yaml, path, name)),
+      ...separated.unknown.map((unknown) => unknownKeyWarning(yaml, unknown)),
+    ].sort(byLocation),
+    secrets,
+    holdsSecrets: findSecrets(root, isHidden).some((secret) => !secret.includes('${')),
+  }
+}
+
+function failedEvaluation<Shape extends ConfigShape>(
+  issues: ConfigIssue[],
+  secrets: readonly string[],
+): ConfigEvaluation<Shape> {
+  return { unresolved: [], issues, warnings: [], secrets, holdsSecrets: false }
+}
+
+function toSyntaxIssue({ file, line, column, message }: ParsedYaml['issues'][number]): ConfigIssue {
+  return { file, line, column, path: '', message }
+}
+
+function notMappingIssue(yaml: ParsedYaml): ConfigIssue {
+  const found = Array.isArray(yaml.value) ? 'a list' : `a ${typeof yaml.value}`
+  const expected = 'keys with values ("model: gpt-5.2")'
+  return {
+    file: yaml.file,
+    ...yaml.positionOf([]),
+    path: '',
+    expected,
+    found,
+    message: `expected ${expected}, found ${found}`,
+  }
+}
+
+function unsetVariableIssue(yaml: ParsedYaml, path: readonly PathPart[], name: string): ConfigIssue {
+  const expected = `the variable ${name} to be set`
+  const message = `\${${name}} is not set in the environment or in .env; set it, or write \${${name}:-default}`
+  return { file: yaml.file, ...yaml.positionOf(path), path: dottedPath(path), expected, found: 'nothing', message }
+}
+
+function unsetReason({ file, line, column }: ConfigIssue, name: string): string {
+  return `\${${name}} is not set (${[file, line, column].filter((part) => part !== undefined).join(':')})`
+}
+
+function unknownKeyWarning(yaml: ParsedYaml, { path, key, suggestion }: UnknownKey): ConfigIssue {
+  const question = suggestion === null ? '' : `; did you mean "${suggestion}"?`
+  const position = yaml.positionOf(path, 'key')
+  return {
+    file: yaml.file,
+    ...position,
+    path: dottedPath(path),
+    message: `unknown key "${key.slice(0, 60)}"${question}`,
+  }
+}
+
+/** The variable that set a value, or its place in the file. */
+function locationOf(yaml: ParsedYaml, overrides: readonly Override[], path: readonly PropertyKey[]): IssueLocation {
+  const override = overrides.find((set) => set.path.every((part, index) => part === String(path[index])))
+  if (override !== undefined) return { ...override.origin, variable: override.variable }
+  const parts = path.map((part) => (typeof part === 'symbol' ? String(part) : part))
+  return { file: yaml.file, ...yaml.positionOf(parts) }
+}
+
+type IssueLocation = Pick<ConfigIssue, 'file' | 'variable'> & Partial<Position>
+
+function byLocation(one: ConfigIssue, other: ConfigIssue): number {
+  return (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0)
+}

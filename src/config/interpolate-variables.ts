@@ -1,0 +1,51 @@
+/**
+ * `${NAME}` in texts of the configuration: replaced by the environment before anything is checked.
+ */
+import type { PathPart } from '../lib/yaml.ts'
+
+interface VariableReference {
+  readonly path: readonly PathPart[]
+  /** The variables that were put in. */
+  readonly variables: readonly string[]
+  /** The text is this one reference and nothing else, so it may become a number or a list. */
+  readonly whole: boolean
+}
+
+export interface InterpolationResult {
+  readonly tree: unknown
+  readonly references: readonly VariableReference[]
+  readonly undefinedVariables: readonly { readonly path: readonly PathPart[]; readonly name: string }[]
+}
+
+const referencePattern = /\$\$\{|\$\{(?<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?<fallback>[^}]*))?\}/g
+const wholeReferencePattern = /^\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}$/
+
+/**
+ * A copy of the tree in which `${NAME}` and `${NAME:-default}` are replaced and `$${` stands for `${`.
+ * Keys are left alone; what a variable holds is not read again.
+ */
+export function interpolateVariables(tree: unknown, values: Readonly<Record<string, string>>): InterpolationResult {
+  const references: VariableReference[] = []
+  const undefinedVariables: { path: readonly PathPart[]; name: string }[] = []
+
+  const replace = (text: string, path: readonly PathPart[]): string => {
+    if (!text.includes('${')) return text
+    const variables: string[] = []
+    const replaced = text.replace(referencePattern, (match, name?: string, fallback?: string) => {
+      if (name === undefined) return '${'
+      variables.push(name)
+      const value = Object.hasOwn(values, name) ? values[name] : fallback
+      if (value === undefined) undefinedVariables.push({ path, name })
+      return value ?? match
+    })
+    if (variables.length > 0) references.push({ path, variables, whole: wholeReferencePattern.test(text) })
+    return replaced
+  }
+  const visit = (value: unknown, path: readonly PathPart[]): unknown => {
+    if (typeof value === 'string') return replace(value, path)
+    if (Array.isArray(value)) return value.map((item, index) => visit(item, [...path, index]))
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, visit(inner, [...path, key])]))
+  }
+  return { tree: visit(tree, []), references, undefinedVariables }
+}

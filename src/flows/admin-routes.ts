@@ -1,0 +1,78 @@
+/**
+ * The gateway's own HTTP addresses, for the command line and for scripts: status, and what needs a person.
+ */
+
+import type { Engine } from '../engine/engine.ts'
+import { dropDeadEvent, listUnfinishedEvents, retryDeadEvent } from '../inbox/dead-letters.ts'
+import { brand } from '../lib/brand.ts'
+import { HermesError } from '../lib/errors.ts'
+import type { SessionKey } from '../message/ids.ts'
+import type { Outbox } from '../outbox/outbox.ts'
+import type { HttpRoute } from '../platforms/adapter.ts'
+import { rows } from '../store/query.ts'
+import type { Store } from '../store/store.ts'
+
+export interface AdminRoutesDeps {
+  readonly store: Store
+  readonly engine: Engine
+  readonly outbox: Pick<Outbox, 'list' | 'retry' | 'drop'>
+  readonly clock: () => number
+  /** Everything `hermes status` shows. */
+  status(): unknown
+  /** Begins to stop the daemon. */
+  shutdown(): void
+}
+
+const maxListRows = 200
+
+export function adminRoutes(deps: AdminRoutesDeps): HttpRoute[] {
+  const { store, engine, outbox, clock } = deps
+  const get = (path: string, read: () => Promise<unknown>): HttpRoute => ({
+    method: 'GET',
+    path,
+    access: 'token',
+    handle: async () => Response.json(await read()),
+  })
+  const act = (path: string, action: (id: number) => Promise<boolean>): HttpRoute => ({
+    method: 'POST',
+    path,
+    access: 'token',
+    async handle(request) {
+      const id = await readId(request)
+      if (!(await action(id))) throw new HermesError('http/not-found', `Nothing that waits has the number ${id}.`)
+      return Response.json({ ok: true })
+    },
+  })
+  return [
+    get('/api/status', async () => deps.status()),
+    get('/api/inbox', () => store.run(() => rows(listUnfinishedEvents, { limit: maxListRows }))),
+    get('/api/outbox', () => outbox.list()),
+    act('/api/inbox/retry', async (seq) => {
+      const retried = await store.run(() => retryDeadEvent(seq, clock()))
+      if (retried === undefined) return false
+      engine.wake(brand<SessionKey>(retried.session_key), retried.lane)
+      return true
+    }),
+    act('/api/inbox/drop', (seq) => store.run(() => dropDeadEvent(seq))),
+    act('/api/outbox/retry', (id) => outbox.retry(id)),
+    act('/api/outbox/drop', (id) => outbox.drop(id)),
+    {
+      method: 'POST',
+      path: '/api/shutdown',
+      access: 'token',
+      handle() {
+        deps.shutdown()
+        return Response.json({ ok: true }, { status: 202 })
+      },
+    },
+  ]
+}
+
+async function readId(request: Request): Promise<number> {
+  const body: unknown = await request.json().catch((cause: unknown) => {
+    throw new HermesError('http/bad-request', 'The body is not JSON.', { cause })
+  })
+  const id = typeof body === 'object' && body !== null && 'id' in body ? body.id : undefined
+  if (typeof id === 'number' && Number.isSafeInteger(id)) return id
+  throw new HermesError('http/bad-request', 'Expected {"id": <number>}.')
+}

@@ -1,0 +1,114 @@
+/**
+ * Joins the room that asks people with the rooms it needs.
+ */
+import type { ApproveTool } from '../agent/loop/tool-approval.ts'
+import type { GatewayShapes } from '../app/config.ts'
+import type { ApprovalListener } from '../approvals/after-commit.ts'
+import { createCompletionSignals } from '../approvals/completion-signals.ts'
+import { createQuestions, type Questions } from '../approvals/questions.ts'
+import { createSlashConfirm, type SlashConfirm } from '../approvals/slash-confirm.ts'
+import { createToolApproval } from '../approvals/tool-approval.ts'
+import type { ConfigOf } from '../config/section.ts'
+import type { Engine } from '../engine/engine.ts'
+import { acceptEvent } from '../inbox/queries.ts'
+import { parseStoredEvent, serializeEvent } from '../inbox/stored-event.ts'
+import { brand } from '../lib/brand.ts'
+import { uuid7 } from '../lib/ids.ts'
+import type { Logger } from '../lib/log.ts'
+import { sleep } from '../lib/timers.ts'
+import type { MessageEvent } from '../message/event.ts'
+import type { HookEventListener } from '../message/hook-events.ts'
+import type { SessionKey } from '../message/ids.ts'
+import type { SessionSource, Target } from '../message/source.ts'
+import { findButtonsMessageId } from '../outbox/buttons-message.ts'
+import type { Outbox } from '../outbox/outbox.ts'
+import type { PlatformAdapter } from '../platforms/adapter.ts'
+import { findOpenTurn, sessionKeyOfOpenTurn } from '../sessions/turns.ts'
+import type { Transaction } from '../store/query.ts'
+import type { Store } from '../store/store.ts'
+import type { AccountDirectory } from './account-directory.ts'
+
+export interface ApprovalsDeps {
+  readonly store: Store
+  readonly outbox: Outbox
+  readonly engine: Engine
+  readonly accountDirectory: AccountDirectory
+  readonly clock: () => number
+  readonly log: Logger
+  readonly settings: () => ConfigOf<GatewayShapes>
+  adapter(target: Target): PlatformAdapter | undefined
+  readonly emit: HookEventListener
+  isOpen(): boolean
+  readonly plugins: ApprovalListener
+  /** Takes secrets out of what people are shown. */
+  redact(text: string): string
+  /** Aborts when the gateway stops. */
+  readonly stopping: AbortSignal
+  /** Cuts the turn of a session off; the next start takes it up again. */
+  abortTurn(sessionKey: SessionKey): void
+  failpoint(point: string): void
+}
+
+export interface Approvals {
+  readonly questions: Questions
+  readonly confirmCommand: SlashConfirm
+  readonly approveTool: ApproveTool
+}
+
+export function createApprovals(deps: ApprovalsDeps): Approvals {
+  const { store, outbox, engine, accountDirectory, clock, log, settings, emit, isOpen, failpoint } = deps
+  const completionSignals = createCompletionSignals()
+  const questions = createQuestions({
+    store,
+    outbox,
+    clock,
+    sleep,
+    log,
+    newId: uuid7,
+    isOpen,
+    emit,
+    emitsEvents: accountDirectory.emitsEvents,
+    access: (source: SessionSource) => accountDirectory.access({ source }),
+    isShared: accountDirectory.isShared,
+    plugins: deps.plugins,
+    showsButtons: (target) => deps.adapter(target)?.showsButtons === true,
+    commandPrefix: (platform) => accountDirectory.platform(platform)?.commandPrefix ?? '/',
+    *enqueueEvent(event, sessionKey, key, now) {
+      const { platform, account, chatId } = event.source
+      const payload = serializeEvent(event, Number.POSITIVE_INFINITY)
+      const row = { sessionKey, lane: 'control' as const, kind: 'internal', platform, account, chatId, payload }
+      yield* acceptEvent(row, [key], now)
+    },
+    sentMessageId: findButtonsMessageId,
+    wake: (sessionKey) => engine.wake(sessionKey, 'control'),
+    *turnIsOpen(turnId) {
+      return (yield* sessionKeyOfOpenTurn(turnId)) !== undefined
+    },
+    onResolved: completionSignals.complete,
+    failpoint,
+  })
+  const { redact, stopping, abortTurn } = deps
+  return {
+    questions,
+    confirmCommand: createSlashConfirm({ store, questions, settings }),
+    approveTool: createToolApproval({
+      store,
+      questions,
+      completionSignals,
+      clock,
+      settings,
+      redact,
+      openTurnEvent,
+      stopping,
+      abortTurn,
+      failpoint,
+    }),
+  }
+}
+
+function* openTurnEvent(turnId: string): Transaction<{ event: MessageEvent; sessionKey: SessionKey } | undefined> {
+  const key = yield* sessionKeyOfOpenTurn(turnId)
+  const open = key === undefined ? undefined : yield* findOpenTurn(key)
+  if (key === undefined || open?.id !== turnId) return undefined
+  return { event: parseStoredEvent(open.payload), sessionKey: brand<SessionKey>(key) }
+}

@@ -1,0 +1,57 @@
+/**
+ * A chat as people saw it: what was written and what was answered, from inbox and outbox together.
+ * (The transcript is another thing: what the model saw.)
+ */
+import { listChatEvents } from '../inbox/dead-letters.ts'
+import { parseStoredEvent } from '../inbox/stored-event.ts'
+import type { ChatPosition, ChatRef } from '../message/chat-range.ts'
+import { listChatMessages } from '../outbox/chat-history.ts'
+import type { ChatEntry, HistoryQuery } from '../platforms/adapter.ts'
+import type { Transaction } from '../store/query.ts'
+
+/** Oldest first: the `limit` entries that follow `after`, or else the newest ones, those before `before`. */
+export function* chatHistory(chat: ChatRef, { after, before, limit }: HistoryQuery): Transaction<ChatEntry[]> {
+  const spanOf = (side: EntryOrigin) => ({
+    from: after === undefined ? ('newest' as const) : ('oldest' as const),
+    after: after === undefined ? { at: -1, row: 0 } : positionOf(after, side),
+    before: before === undefined ? { at: Number.MAX_SAFE_INTEGER, row: 0 } : positionOf(before, side),
+    limit,
+  })
+  const userEntries = (yield* listChatEvents(chat, spanOf('i'))).map(({ seq, payload, turn_id, accepted_at }) => {
+    const event = parseStoredEvent(payload)
+    return {
+      id: entryId(accepted_at, 'i', seq),
+      from: 'user' as const,
+      kind: 'message' as const,
+      text: event.text,
+      at: accepted_at,
+      ...(event.messageId === undefined ? {} : { messageId: event.messageId }),
+      ...(turn_id === null ? {} : { turnId: turn_id }),
+    }
+  })
+  const agentEntries = (yield* listChatMessages(chat, spanOf('o'))).map(({ id, text, kind, turn_id, created_at }) => ({
+    id: entryId(created_at, 'o', id),
+    from: 'agent' as const,
+    kind: kind === 'reply' ? ('message' as const) : ('notice' as const),
+    text,
+    at: created_at,
+    ...(turn_id === null ? {} : { turnId: turn_id }),
+  }))
+  const all = [...userEntries, ...agentEntries].sort((a, b) => (a.id < b.id ? -1 : 1))
+  return after === undefined ? all.slice(-limit) : all.slice(0, limit)
+}
+
+/** What was written comes from the inbox, what was answered from the outbox. */
+type EntryOrigin = 'i' | 'o'
+
+/** Sorts as text by time, then by row: the digits of a time in ms stay as many until the year 2286. */
+export function entryId(at: number, side: EntryOrigin, row: number): string {
+  return `${at}-${side}${String(row).padStart(12, '0')}`
+}
+
+/** Where an entry lies as seen from one side: of its moment, all rows of the earlier side come before it. */
+function positionOf(id: string, side: EntryOrigin): ChatPosition {
+  const [, at = '0', own = 'i', row = '0'] = /^(\d{1,15})-([io])(\d{1,15})$/.exec(id) ?? []
+  if (own === side) return { at: Number(at), row: Number(row) }
+  return { at: Number(at), row: side < own ? Number.MAX_SAFE_INTEGER : -1 }
+}

@@ -1,0 +1,75 @@
+/**
+ * What hooks decide about a command before it runs (contract §1.5). Only where no turn of the session is running, and never
+ * about commands by which people get out of trouble: nobody can hold back `/stop`.
+ */
+import type { CommandDefinition } from '../commands/command.ts'
+import type { CommandRegistry } from '../commands/registry.ts'
+import { type CommandDecision, firstDecision } from '../hooks/decision.ts'
+import type { HookRegistry } from '../hooks/registry.ts'
+import { withTimeout } from '../lib/timers.ts'
+import { type MessageEvent, parseCommand } from '../message/event.ts'
+import type { HookEvents } from '../message/hook-events.ts'
+import type { SessionKey } from '../message/ids.ts'
+
+export interface CommandDecisionDeps {
+  /** Undefined where no hooks are loaded. */
+  readonly hooks: Pick<HookRegistry, 'emitCollect' | 'hasListeners'> | undefined
+  readonly commands: Pick<CommandRegistry, 'resolve'>
+  /** Whether a turn of this session is running. */
+  isRunning(key: SessionKey): boolean
+  timeoutMs(): number
+}
+
+export interface CommandDecisions {
+  /**
+   * `undefined`: hooks were not asked and have yet to be told. `overtaken`: a command that nobody may hold back came
+   * while they were thinking. Never rejects.
+   */
+  decide(
+    definition: CommandDefinition,
+    key: SessionKey,
+    /** Undefined where gateway events are not told. */
+    context: HookEvents[`command:${string}`] | undefined,
+  ): Promise<CommandDecision | { readonly kind: 'overtaken' } | undefined>
+  /** An event has come for the control lane of a session. */
+  onEnqueued(key: SessionKey, event: MessageEvent): void
+}
+
+export function createCommandDecisions(deps: CommandDecisionDeps): CommandDecisions {
+  const { hooks, commands } = deps
+  const pending = new Map<SessionKey, AbortController>()
+  /** Commands that nobody may hold back and that have not run yet. */
+  const bypassing = new Map<SessionKey, number>()
+
+  function countBypassing(key: SessionKey, more: 1 | -1): void {
+    const count = Math.max(0, (bypassing.get(key) ?? 0) + more)
+    if (count === 0) bypassing.delete(key)
+    else bypassing.set(key, count)
+  }
+
+  return {
+    async decide({ name, bypassesHooks }, key, context) {
+      if (bypassesHooks === true) countBypassing(key, -1)
+      const event = `command:${name}` as const
+      const isAsked = bypassesHooks !== true && context !== undefined && hooks?.hasListeners(event) === true
+      if (!isAsked || deps.isRunning(key)) return undefined
+      if (bypassing.has(key)) return { kind: 'overtaken' }
+      const superseded = new AbortController()
+      pending.set(key, superseded)
+      try {
+        const waitMs = deps.timeoutMs()
+        const answers = await withTimeout(hooks.emitCollect(event, context, waitMs), waitMs + 1_000, superseded.signal)
+        return answers.done ? firstDecision(answers.value) : { kind: 'overtaken' }
+      } finally {
+        pending.delete(key)
+      }
+    },
+
+    onEnqueued(key, event) {
+      const parsed = parseCommand(event)
+      if (parsed === null || commands.resolve(parsed.name)?.bypassesHooks !== true) return
+      countBypassing(key, 1)
+      pending.get(key)?.abort()
+    },
+  }
+}

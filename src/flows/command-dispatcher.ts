@@ -1,0 +1,273 @@
+/**
+ * The control lane: commands act at once, beside a running turn, in the order they came.
+ */
+import { isConfirmed, type SlashConfirm } from '../approvals/slash-confirm.ts'
+import type { CommandContext, CommandDefinition, CommandReply, CommandServices } from '../commands/command.ts'
+import type { CommandRegistry } from '../commands/registry.ts'
+import type { EventResults } from '../inbox/event-results.ts'
+import { claimEvent, findQueueHead, finishEvent, markEventDead, type QueueHead } from '../inbox/queries.ts'
+import { parseStoredEvent } from '../inbox/stored-event.ts'
+import { HermesError, messageOf } from '../lib/errors.ts'
+import type { Logger } from '../lib/log.ts'
+import { type MessageEvent, parseCommand } from '../message/event.ts'
+import type { HookEventListener } from '../message/hook-events.ts'
+import type { SessionKey } from '../message/ids.ts'
+import { targetOf } from '../message/source.ts'
+import type { Outbox, PreparedReply, Reply } from '../outbox/outbox.ts'
+import type { TurnResult } from '../platforms/adapter.ts'
+import type { Store } from '../store/store.ts'
+import type { CommandDecisions } from './command-decision.ts'
+
+export interface CommandDispatcherDeps {
+  readonly store: Store
+  readonly outbox: Outbox
+  readonly turnResults: EventResults
+  readonly commands: Pick<CommandRegistry, 'resolve'>
+  readonly services: CommandServices
+  readonly emit: HookEventListener
+  /** As `emit`, for those within the process alone: hooks that were asked have heard of it. */
+  readonly notifyListeners: HookEventListener
+  readonly commandDecisions: CommandDecisions
+  /** Plugins hear of a command before hooks decide about it. Returns at once. */
+  readonly onCommand?: (command: CommandContext) => void
+  /** Whether this person may talk to the agent here. */
+  isAllowed(event: MessageEvent): boolean
+  readonly log: Logger
+  readonly clock: () => number
+  /** The question that comes before a command which ends something. */
+  readonly confirm: SlashConfirm
+  /** Whether this platform has its gateway events emitted. */
+  emitsEvents(event: MessageEvent): boolean
+  /** The daemon is stopping: what runs may end, what waits goes on at the next start. */
+  draining(): boolean
+  /** Named points for crash tests; does nothing in production. */
+  failpoint(point: string): void
+}
+
+/** Claims of one command before it is set aside. */
+const maxAttempts = 3
+
+/** Works through the waiting commands of one session. Throws what could not be stored: it is tried again. */
+export function createCommandDispatcher(
+  deps: CommandDispatcherDeps,
+): (key: SessionKey, signal: AbortSignal) => Promise<void> {
+  return async (key, signal) => {
+    while (!signal.aborted && !deps.draining()) {
+      const head = await deps.store.run(() => claimCommand(key))
+      if (head === undefined) return
+      deps.failpoint('command:claimed')
+      const event = parseStoredEvent(head.payload)
+      const parked = head.tries >= maxAttempts
+      const ending = parked ? textResult('') : await runCommand(deps, key, event, signal)
+      deps.failpoint('command:done')
+      await storeResult(deps, key, head, event, ending, parked)
+    }
+  }
+}
+
+function* claimCommand(key: SessionKey) {
+  const head = yield* findQueueHead(key, 'control')
+  if (head !== undefined && head.tries < maxAttempts) yield* claimEvent(head, null)
+  return head
+}
+
+/** How a command ends. A question that was asked first is a message already. */
+interface CommandResult extends CommandReply {
+  readonly isMessage?: boolean
+  /** Tells of the command, once what it did is on disk: no watcher can hold back `/stop`. */
+  readonly emitEvent?: () => void
+}
+
+function textResult(text: string): CommandResult {
+  return {
+    // biome-ignore lint/correctness/useYield: a use case without a query
+    *write() {
+      return text
+    },
+    committed: () => undefined,
+    abandoned: () => undefined,
+  }
+}
+
+/** What is to be run. */
+interface ResolvedCommand {
+  readonly definition: CommandDefinition
+  readonly event: MessageEvent
+  readonly context: CommandContext
+}
+
+function resolveCommand(
+  { commands }: CommandDispatcherDeps,
+  sessionKey: SessionKey,
+  event: MessageEvent,
+  signal: AbortSignal,
+): ResolvedCommand | undefined {
+  const parsed = parseCommand(event)
+  const definition = parsed === null ? undefined : commands.resolve(parsed.name)
+  if (parsed === null || definition === undefined) return undefined
+  const { source } = event
+  const { name: rawCommand, args } = parsed
+  return { definition, event, context: { source, sessionKey, name: definition.name, args, rawCommand, signal } }
+}
+
+/** Runs a command, or asks first; what it throws becomes the reply. */
+async function runCommand(
+  deps: CommandDispatcherDeps,
+  key: SessionKey,
+  event: MessageEvent,
+  signal: AbortSignal,
+): Promise<CommandResult> {
+  const typedCommand = resolveCommand(deps, key, event, signal)
+  if (typedCommand === undefined) return textResult('')
+  const { name, rawCommand: word } = typedCommand.context
+  const emitEvent = () => emitCommandEvent(deps.emit, deps, event, typedCommand.context)
+  let hooksNotified = false
+  deps.log.info({ session: key, command: name }, 'command')
+  try {
+    if (!isConfirmed(event)) deps.onCommand?.(typedCommand.context)
+    const decision = wereHooksNotified(event)
+      ? { command: typedCommand, hooksNotified: true }
+      : await askHooks(deps, key, typedCommand, signal)
+    if ('reply' in decision) return textResult(decision.reply)
+    hooksNotified = decision.hooksNotified
+    const { definition, context } = decision.command
+    // After the hooks: nobody is asked about a command that one of them denies.
+    const question = await askConfirmation(deps, decision, key)
+    if (question !== undefined) return question
+    const result = await definition.run(context, deps.services)
+    const ending = typeof result === 'string' ? textResult(result) : result
+    return hooksNotified ? ending : { ...ending, emitEvent }
+  } catch (error) {
+    deps.log.error({ session: key, command: name, error }, `a command failed: ${messageOf(error)}`)
+    const hint = error instanceof HermesError ? ` ${error.hint}` : ''
+    const ending = textResult(`\`/${word}\` failed: ${messageOf(error)}${hint}`)
+    return hooksNotified ? ending : { ...ending, emitEvent }
+  }
+}
+
+/** What may run. `told`: hooks have heard of it. */
+interface AllowedCommand {
+  readonly command: ResolvedCommand
+  readonly hooksNotified: boolean
+}
+
+type HookDecision = AllowedCommand | { readonly reply: string }
+
+/** Asks the hooks where they may have a say. */
+async function askHooks(
+  deps: CommandDispatcherDeps,
+  key: SessionKey,
+  typed: ResolvedCommand,
+  signal: AbortSignal,
+): Promise<HookDecision> {
+  const { definition, event, context } = typed
+  const eventContext = deps.emitsEvents(event) ? commandEventContext(event, context) : undefined
+  const decision = await deps.commandDecisions.decide(definition, key, eventContext)
+  if (decision === undefined) return { command: typed, hooksNotified: false }
+  emitCommandEvent(deps.notifyListeners, deps, event, context)
+  switch (decision.kind) {
+    case 'allow':
+      return { command: typed, hooksNotified: true }
+    case 'overtaken':
+      return {
+        reply: `\`/${context.rawCommand}\` was still waiting for a hook when you sent the next command; it was not run.`,
+      }
+    case 'deny':
+      return { reply: decision.message || `Command \`/${context.rawCommand}\` was blocked by a hook.` }
+    case 'handled':
+      return { reply: decision.message }
+    case 'rewrite': {
+      const text = `/${decision.command} ${decision.args ?? context.args}`.trim()
+      const rewritten = resolveCommand(deps, key, { ...event, text }, signal)
+      if (rewritten === undefined)
+        return { reply: `A hook made \`/${decision.command}\` of this command, which does not exist.` }
+      if (!deps.isAllowed(rewritten.event)) return { reply: `You may not use \`/${decision.command}\`.` }
+      return { command: rewritten, hooksNotified: true }
+    }
+  }
+}
+
+/** The question that comes before a command which ends something; undefined where it may run. */
+async function askConfirmation(
+  { confirm }: CommandDispatcherDeps,
+  { command, hooksNotified }: AllowedCommand,
+  sessionKey: SessionKey,
+): Promise<CommandResult | undefined> {
+  const { name, destructiveEffect } = command.definition
+  if (destructiveEffect === undefined) return undefined
+  const event = hooksNotified
+    ? { ...command.event, metadata: { ...command.event.metadata, [hooksNotifiedKey]: 'yes' } }
+    : command.event
+  const question = await confirm({ name, destroys: destructiveEffect, event, sessionKey })
+  return question === undefined ? undefined : { ...question, isMessage: true }
+}
+
+/** On a command that goes on once a person has said yes: hooks heard of it when it was typed. */
+const hooksNotifiedKey = 'told'
+
+function wereHooksNotified(event: MessageEvent): boolean {
+  return isConfirmed(event) && event.metadata?.[hooksNotifiedKey] !== undefined
+}
+
+function emitCommandEvent(
+  tell: HookEventListener,
+  deps: CommandDispatcherDeps,
+  event: MessageEvent,
+  context: CommandContext,
+): void {
+  if (deps.emitsEvents(event)) tell(`command:${context.name}`, commandEventContext(event, context))
+}
+
+function commandEventContext({ source }: MessageEvent, { name, args, rawCommand }: CommandContext) {
+  const { platform, userId = '' } = source
+  return { platform, user_id: userId, command: name, args, raw_command: rawCommand, raw_args: args }
+}
+
+/** What the command stores, its reply and the end of its event reach the disk together. */
+async function storeResult(
+  deps: CommandDispatcherDeps,
+  key: SessionKey,
+  head: QueueHead,
+  event: MessageEvent,
+  ending: CommandResult,
+  parked: boolean,
+): Promise<void> {
+  const now = deps.clock()
+  let message: PreparedReply | undefined
+  try {
+    const outcome = await deps.store.run(function* () {
+      message?.rolledBack()
+      const text = yield* ending.write(now)
+      const ended = turnResultOf(text, parked)
+      if (parked) yield* markEventDead(head.seq, head.reason ?? 'the gateway ended while it ran', ended)
+      else yield* finishEvent(head.seq, ended)
+      message = deps.outbox.prepare(commandReply(event, key, head.seq, ending.isMessage === true ? '' : text))
+      yield* message.write(now)
+      return ended
+    })
+    ending.committed()
+    ending.emitEvent?.()
+    message?.committed()
+    deps.turnResults.publish(head.seq, outcome)
+  } catch (error) {
+    ending.abandoned()
+    message?.rolledBack()
+    throw error
+  }
+}
+
+function turnResultOf(text: string, parked: boolean): TurnResult {
+  const status = parked ? 'failed' : 'done'
+  return { status, text, sessionId: '', model: '', usage: { inputTokens: 0, outputTokens: 0 } }
+}
+
+function commandReply(event: MessageEvent, sessionKey: SessionKey, seq: number, text: string): Reply {
+  return {
+    key: `command:${seq}`,
+    target: targetOf(event.source),
+    sessionKey,
+    kind: 'notice',
+    text,
+    ...(event.messageId === undefined ? {} : { replyTo: event.messageId }),
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * What the gateway gives an adapter: its side of the contract, made from the rooms.
+ */
+
+import { listCursors } from '../inbox/cursors.ts'
+import type { EventResults } from '../inbox/event-results.ts'
+import type { Inbox } from '../inbox/inbox.ts'
+import type { Logger } from '../lib/log.ts'
+import type { ChatRef } from '../message/chat-range.ts'
+import type { Outbox } from '../outbox/outbox.ts'
+import type { PlatformAccount } from '../platforms/accounts.ts'
+import type { GatewayInfo, HttpRoute, PlatformContext } from '../platforms/adapter.ts'
+import type { AdapterLifecycle } from '../platforms/connection.ts'
+import type { Store } from '../store/store.ts'
+import { chatHistory } from './chat-history.ts'
+import type { SessionServices } from './session-services.ts'
+
+export interface PlatformContextDeps {
+  readonly home: string
+  readonly store: Store
+  readonly inbox: Inbox
+  readonly turnResults: EventResults
+  readonly outbox: Pick<Outbox, 'rateLimited'>
+  readonly sessions: SessionServices
+  readonly log: Logger
+  readonly clock: () => number
+  /** Serves a route until the returned function is called. */
+  route(route: HttpRoute): () => void
+  press: PlatformContext['press']
+  commands: PlatformContext['commands']
+  info(): GatewayInfo
+}
+
+export function createPlatformContext(
+  deps: PlatformContextDeps,
+  account: PlatformAccount,
+  life: AdapterLifecycle,
+): PlatformContext {
+  const platform = account.platform.name
+  const chatName = (chatId: string): ChatRef => ({ platform, account: account.account, chatId })
+  return {
+    platform,
+    account: account.account,
+    options: account.options,
+    home: deps.home,
+    clock: deps.clock,
+    log: deps.log.child({ platform, account: account.account }),
+    accept: deps.inbox.accept,
+    change: deps.inbox.change,
+    press: deps.press,
+    cursors: () => deps.store.run(() => listCursors({ platform, account: account.account })),
+    commands: () => deps.commands().map(({ name, description, argsHint }) => ({ name, description, argsHint })),
+    rateLimited: deps.outbox.rateLimited,
+    received: life.received,
+    refused: life.refused,
+    waitForResult: (seq, signal) => deps.turnResults.wait(seq, signal),
+    stop: (seq) => deps.sessions.stopEvent(seq),
+    history: (chatId, query) => deps.store.run(() => chatHistory(chatName(chatId), query)),
+    route(route) {
+      const remove = deps.route(route)
+      life.signal.addEventListener('abort', remove, { once: true })
+    },
+    health: life.health,
+    info: deps.info,
+  }
+}

@@ -1,0 +1,219 @@
+/**
+ * What plugins ask of a running gateway: an answer of the model, a tool, a message in a conversation.
+ */
+
+import type { Agent } from '../agent/agent.ts'
+import type { TurnInfo } from '../agent/agent-hooks.ts'
+import type { CurrentTurn } from '../agent/loop/current-turn.ts'
+import type { Journal, ProgressListener } from '../agent/loop/journal.ts'
+import { runToolCall, type ToolCallDeps } from '../agent/loop/run-tool-call.ts'
+import { type CompletionDeps, complete } from '../agent/models/completion.ts'
+import type { RequestInput } from '../agent/models/provider.ts'
+import type { Inbox } from '../inbox/inbox.ts'
+import { brand } from '../lib/brand.ts'
+import { HermesError, messageOf } from '../lib/errors.ts'
+import { uuid7 } from '../lib/ids.ts'
+import type { EventKey, SessionId, TurnId } from '../message/ids.ts'
+import type { SessionSource } from '../message/source.ts'
+import type { ChatMessage } from '../message/transcript.ts'
+import type { Fields } from '../middleware/contract.ts'
+import type { PluginConfigEntry } from '../plugins/config.ts'
+import type { PluginServices } from '../plugins/context.ts'
+import { createRecursionGuard } from '../plugins/recursion-guard.ts'
+import type { AgentServices } from './agent-services.ts'
+import type { ChosenModel } from './turn/turn-info.ts'
+
+export interface PluginHostApiDeps
+  extends Pick<ToolCallDeps, 'agentHooks' | 'approve' | 'rejectionReason'>,
+    Omit<CompletionDeps, 'maxRetries'> {
+  readonly agents: Pick<AgentServices, 'model' | 'tools' | 'toolContext'>
+  readonly inbox: Pick<Inbox, 'accept'>
+  maxRetries(): number
+  /** Who wrote last in a conversation, and may still write there; undefined where there is nobody. */
+  lastAuthorizedSource(sessionKey: string): Promise<SessionSource | undefined>
+  /** The conversation of a terminal with a gateway of its own; undefined elsewhere. */
+  embeddedSessionKey(): string | undefined
+  /** The turn in which the caller is called; undefined outside of turns. */
+  currentTurn: Agent['currentTurn']
+  /** What the configuration says of a plugin. */
+  entry(owner: string): PluginConfigEntry
+  /** Aborts when the gateway stops. */
+  readonly stopping: AbortSignal
+}
+
+type PluginHostApi = Pick<PluginServices, 'complete' | 'injectMessage' | 'dispatchTool'>
+
+export function createPluginHostApi(deps: PluginHostApiDeps): PluginHostApi {
+  const { agents, inbox, log, clock, stopping, entry } = deps
+  const withRecursionGuard = createRecursionGuard()
+
+  async function createDetachedTurn(owner: string, id: string): Promise<CurrentTurn> {
+    const turn = turnInfoOf(owner, id, await agents.model().catch(() => undefined))
+    const turnRef = { sessionId: brand<SessionId>(turn.sessionId), id: brand<TurnId>(id), transcript: [] }
+    return {
+      turn,
+      tools: await agents.tools(turn.sessionId),
+      approve: deps.approve,
+      signal: stopping,
+      toolContextFor: (call) => agents.toolContext(turnRef, call, stopping),
+    }
+  }
+
+  return {
+    complete: (owner, prompt, options = {}) =>
+      withRecursionGuard(owner, async () => {
+        const chosen = await agents.model()
+        const { model = chosen.model, system = '', maxOutputTokens, signal } = options
+        if (model !== chosen.model && !entry(owner).llm.allow_model_override) {
+          throw new HermesError('plugins/not-allowed', `(plugins.entries.${owner}.llm.allow_model_override)`)
+        }
+        const input: RequestInput = {
+          ...toConversation(prompt, system),
+          model,
+          tools: [],
+          ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+        }
+        const answer = await complete(deps, {
+          provider: chosen.provider,
+          input,
+          turn: turnInfoOf(owner, uuid7(clock()), { ...chosen, model }),
+          signal: AbortSignal.any([signal, stopping, deps.currentTurn()?.signal].filter((one) => one !== undefined)),
+        })
+        const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens } = answer.usage
+        const usage = {
+          input_tokens: inputTokens,
+          output_tokens: outputTokens,
+          cache_read_tokens: cachedInputTokens,
+          cache_write_tokens: cacheWriteTokens,
+          total_tokens: inputTokens + outputTokens,
+        }
+        return { text: answer.text, model, usage }
+      }),
+
+    dispatchTool: (owner, name, args) =>
+      withRecursionGuard(owner, async () => {
+        const given = argumentsText(args)
+        const id = uuid7(clock())
+        const enclosingTurn = deps.currentTurn() ?? (await createDetachedTurn(owner, id))
+        const outcome = await runToolCall(
+          { ...deps, ...enclosingTurn, apiRequestId: '', resumed: false, journal: noopJournal, listener: noopListener },
+          { id: `plugin_${id}`, name, arguments: given },
+          enclosingTurn.signal,
+        )
+        // A tool that failed says so in its result; one that was not run has none.
+        if (outcome.ok || outcome.summary === outcome.result) return outcome.result
+        throw new HermesError('plugins/tool-refused', `${name}: ${outcome.summary}`)
+      }),
+
+    async injectMessage(owner, content, { role = 'user', sessionKey = deps.embeddedSessionKey() } = {}) {
+      if (typeof content !== 'string') throw badRequest('injectMessage: expected a text')
+      const isEmbedded = deps.embeddedSessionKey() !== undefined
+      if (!isEmbedded && !entry(owner).allow_gateway_injection) {
+        log.warn(
+          { plugin: owner },
+          `plugin ${owner} may not hand in messages: plugins.entries.${owner}.allow_gateway_injection`,
+        )
+        return false
+      }
+      if (sessionKey === undefined) return false
+      const source = await deps.lastAuthorizedSource(sessionKey)
+      if (source === undefined) return false
+      const now = clock()
+      const event = {
+        source,
+        text: role === 'user' ? content : `[${role}] ${content}`,
+        messageType: 'text',
+        timestamp: now,
+        internal: true,
+        allowGatewayControl: false,
+      } as const
+      try {
+        const { status } = await inbox.accept(event, [brand<EventKey>(`plugin:${uuid7(now)}`)])
+        return status === 'accepted'
+      } catch (error) {
+        log.warn({ plugin: owner, error }, `a message of plugin ${owner} was not taken in: ${messageOf(error)}`)
+        return false
+      }
+    },
+  }
+}
+
+/** A plugin that asks for something outside of turns is a conversation of its own. */
+function turnInfoOf(owner: string, turnId: string, chosen: ChosenModel | undefined): TurnInfo {
+  const sessionId = `plugin:${owner}`
+  return {
+    sessionId,
+    sessionKey: sessionId,
+    turnId,
+    taskId: sessionId,
+    platform: '',
+    route: '',
+    senderId: '',
+    parentSessionId: '',
+    model: chosen?.model ?? '',
+    provider: chosen?.provider.name ?? '',
+    baseUrl: chosen?.provider.baseUrl ?? '',
+    apiMode: chosen?.provider.apiMode ?? '',
+  }
+}
+
+/** Nothing of it is resumed: what a plugin began ends with the process. */
+const noopJournal: Journal = {
+  recordAssistantMessage: async () => undefined,
+  wasStarted: async () => false,
+  recordToolStart: async () => 'run',
+  recordToolResult: async () => undefined,
+}
+
+const noopListener: ProgressListener = {
+  onText: () => undefined,
+  onToolStart: () => undefined,
+  onToolEnd: () => undefined,
+  onIteration: () => undefined,
+}
+
+/** Messages in the OpenAI format; what a `system` among them says comes before them. */
+function toConversation(prompt: string | readonly Fields[], system: string): Pick<RequestInput, 'system' | 'messages'> {
+  if (typeof prompt === 'string') return { system, messages: [{ role: 'user', content: prompt }] }
+  const parts = [system]
+  const messages: ChatMessage[] = []
+  for (const message of prompt) {
+    const { role } = message
+    const content = textOf(message['content'])
+    if (role === 'system') parts.push(content)
+    else if (role === 'user' || role === 'assistant') messages.push({ role, content })
+    else throw invalidCompletion(`expected the role system, user or assistant, found ${JSON.stringify(role)}`)
+  }
+  if (messages.length === 0) throw invalidCompletion('expected at least one message')
+  return { system: parts.filter((part) => part !== '').join('\n\n'), messages }
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) throw invalidCompletion('expected a content that is a text')
+  return content.map((part) => (isTextPart(part) ? part.text : '')).join('')
+}
+
+function isTextPart(part: unknown): part is { readonly text: string } {
+  return typeof part === 'object' && part !== null && 'text' in part && typeof part.text === 'string'
+}
+
+/** Plugins may be written without types. */
+function argumentsText(args: unknown): string {
+  if (args === undefined || args === null) return '{}'
+  const expected = 'dispatchTool: expected an object with the arguments'
+  if (typeof args !== 'object' || Array.isArray(args)) throw badRequest(expected)
+  try {
+    return JSON.stringify(args)
+  } catch (error) {
+    throw badRequest(`${expected}: ${messageOf(error)}`)
+  }
+}
+
+function invalidCompletion(detail: string): HermesError {
+  return badRequest(`llm.complete: ${detail}`)
+}
+
+function badRequest(detail: string): HermesError {
+  return new HermesError('plugins/bad-request', detail)
+}

@@ -1,0 +1,106 @@
+/**
+ * Forgets what is old: finished inbox and outbox rows, event keys, rows of turns, downloaded files. Conversations stay.
+ * Works in small steps, so that no message waits behind it.
+ */
+import { lstat, readdir, rm, rmdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { sweepQuestions } from '../approvals/queries.ts'
+import { pruneCursors } from '../inbox/cursors.ts'
+import { pruneInbox } from '../inbox/queries.ts'
+import { pruneTrace } from '../inbox/trace.ts'
+import { messageOf, systemCode } from '../lib/errors.ts'
+import type { Logger } from '../lib/log.ts'
+import type { Outbox } from '../outbox/outbox.ts'
+import type { SessionsConfig } from '../sessions/config.ts'
+import { pruneTurns } from '../sessions/turns.ts'
+import type { Transaction } from '../store/query.ts'
+import type { Store } from '../store/store.ts'
+
+export interface RetentionDeps {
+  readonly store: Store
+  readonly outbox: Pick<Outbox, 'prune'>
+  readonly mediaDirectory: string
+  readonly clock: () => number
+  readonly log: Logger
+  readonly settings: () => SessionsConfig['retention']
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
+}
+
+const dayMs = 86_400_000
+const rowsPerBatch = 200
+/** A place in which nobody wrote for so long is read anew from whatever comes next. */
+const inactiveCursorDays = 90
+const firstRunDelayMs = 60_000
+const batchIntervalMs = 50
+
+/** Sweeps a minute after the start and then once a day, until the signal aborts. Never rejects. */
+export async function runRetention(deps: RetentionDeps, signal: AbortSignal): Promise<void> {
+  await deps.sleep(firstRunDelayMs, signal)
+  while (!signal.aborted) {
+    try {
+      await prune(deps, signal)
+    } catch (error) {
+      deps.log.error({ error }, `old rows could not be removed: ${messageOf(error)}`)
+    }
+    await deps.sleep(dayMs, signal)
+  }
+}
+
+/** One sweep. Rejects with `store/…` or an error of the file system. */
+export async function prune(deps: RetentionDeps, signal: AbortSignal): Promise<{ rows: number; files: number }> {
+  const { days, media_days } = deps.settings()
+  const before = deps.clock() - days * dayMs
+  const steps: ((limit: number) => Transaction<number>)[] = [
+    (limit) => pruneInbox(before, limit),
+    (limit) => deps.outbox.prune(before, limit),
+    (limit) => pruneTurns(before, limit),
+    (limit) => sweepQuestions(before, limit),
+    (limit) => pruneTrace(before, limit),
+    (limit) => pruneCursors(deps.clock() - inactiveCursorDays * dayMs, limit),
+  ]
+  let rows = 0
+  for (const step of steps) {
+    for (let deleted = rowsPerBatch; deleted === rowsPerBatch && !signal.aborted; ) {
+      deleted = await deps.store.run(() => step(rowsPerBatch))
+      rows += deleted
+      if (deleted === rowsPerBatch) await deps.sleep(batchIntervalMs, signal)
+    }
+  }
+  const files = await removeOldFiles(deps.mediaDirectory, deps.clock() - media_days * dayMs)
+  if (rows + files > 0) deps.log.info({ rows, files }, 'old rows and files removed')
+  return { rows, files }
+}
+
+/** Also those in folders (one for each day), and the folders that are empty then. Links are left alone. */
+async function removeOldFiles(folder: string, before: number): Promise<number> {
+  let removed = 0
+  for (const name of await listNames(folder)) {
+    const path = join(folder, name)
+    const found = await lstat(path)
+    if (found.isDirectory()) {
+      removed += await removeOldFiles(path, before)
+      if (found.mtimeMs < before) await removeIfEmpty(path)
+    } else if (found.isFile() && found.mtimeMs < before) {
+      await rm(path, { force: true })
+      removed += 1
+    }
+  }
+  return removed
+}
+
+async function removeIfEmpty(folder: string): Promise<void> {
+  try {
+    await rmdir(folder)
+  } catch (error) {
+    if (systemCode(error) !== 'ENOTEMPTY') throw error
+  }
+}
+
+async function listNames(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder)
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return []
+    throw error
+  }
+}

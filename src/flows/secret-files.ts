@@ -1,0 +1,71 @@
+/**
+ * Tells which files hold secrets though their owner may read them: what somebody else's words made a model name must not
+ * travel to a chat. Stricter than what its tools may read.
+ */
+import { constants, open, realpath, stat } from 'node:fs/promises'
+import { relative, sep } from 'node:path'
+import type { HomeLayout } from '../lib/home.ts'
+
+export interface SecretFilesDeps {
+  readonly home: Pick<HomeLayout, 'root' | 'logs' | 'envFile' | 'tokenFile' | 'databaseFile' | 'configFile'>
+  readonly userHome: string
+}
+
+/** Where containers find what they must not tell. */
+const secretDirectories = ['/run/secrets', '/var/run/secrets']
+/** Below the user's home everything hidden is settings, keys and histories, except what programs store for a while. */
+const publicDirectories = ['.cache']
+const secretFilePattern = /^\.env\b|^(?:state\.db|gateway\.token|auth\.json|config\.yaml)\b/i
+/** How much of a file is looked at for a key. */
+const inspectedBytes = 4_096
+
+/** Whether the file of this real path may hold secrets. Throws system errors. */
+export function createSecretFileCheck({ home, userHome }: SecretFilesDeps): (path: string) => Promise<boolean> {
+  const own = [home.envFile, home.tokenFile, home.databaseFile, home.configFile]
+  return async (path) => {
+    const [gateway, user, logs] = await Promise.all([home.root, userHome, home.logs].map(realPathIfExists))
+    if (path.endsWith('.env') || secretDirectories.some((folder) => pathWithin(path, folder) !== undefined)) return true
+    if (logs !== undefined && pathWithin(path, logs) !== undefined) return true
+    const name = pathWithin(path, gateway)
+    // Copies that somebody has put beside the files themselves, and what the database keeps next to it.
+    if (name !== undefined && secretFilePattern.test(name)) return true
+    if (name === undefined && isHidden(pathWithin(path, user))) return true
+    return (await isHardLinkTo(path, own)) || (await containsPrivateKey(path))
+  }
+}
+
+function isHidden(name: string | undefined): boolean {
+  const [first = ''] = name?.split(sep) ?? []
+  return first.startsWith('.') && !publicDirectories.includes(first)
+}
+
+/** Another name of the same file. */
+async function isHardLinkTo(path: string, files: readonly string[]): Promise<boolean> {
+  const { dev, ino, nlink } = await stat(path)
+  if (nlink < 2) return false
+  const others = await Promise.all(files.map((file) => stat(file).catch(() => undefined)))
+  return others.some((other) => other?.dev === dev && other.ino === ino)
+}
+
+async function containsPrivateKey(path: string): Promise<boolean> {
+  // Without waiting, should somebody have put a pipe there meanwhile.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(inspectedBytes), 0, inspectedBytes, 0)
+    return /-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY/.test(buffer.toString('latin1', 0, bytesRead))
+  } finally {
+    await file.close()
+  }
+}
+
+/** Undefined where there is nothing: then nothing lies in it. */
+function realPathIfExists(path: string): Promise<string | undefined> {
+  return realpath(path).catch(() => undefined)
+}
+
+/** The path as seen from the folder; undefined when it lies elsewhere. */
+function pathWithin(path: string, folder: string | undefined): string | undefined {
+  if (folder === undefined) return undefined
+  const name = relative(folder, path)
+  return name === '..' || name.startsWith(`..${sep}`) || name === '' ? undefined : name
+}

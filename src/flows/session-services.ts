@@ -1,0 +1,161 @@
+/**
+ * What commands and platforms may do with a session: stop it, begin it anew, ask how it stands.
+ */
+import type { CommandServices, SessionStatus } from '../commands/command.ts'
+import type { Engine } from '../engine/engine.ts'
+import type { EventResults } from '../inbox/event-results.ts'
+import { countQueuedEvents, findEventState, finishEvent } from '../inbox/queries.ts'
+import { parseStoredEvent } from '../inbox/stored-event.ts'
+import { brand } from '../lib/brand.ts'
+import { sessionIdAt } from '../lib/ids.ts'
+import { createAgentContext, type HookEventListener } from '../message/hook-events.ts'
+import type { SessionId, SessionKey } from '../message/ids.ts'
+import type { SessionSource } from '../message/source.ts'
+import type { TurnResult } from '../platforms/adapter.ts'
+import type { RunningTurns } from '../sessions/running-turns.ts'
+import { countMessages, sessionById } from '../sessions/session-queries.ts'
+import { findSessionState, startNewSession } from '../sessions/session-state.ts'
+import { endTurn, findOpenTurn, type OpenTurn, requestTurnStop } from '../sessions/turns.ts'
+import { row, type Transaction } from '../store/query.ts'
+import type { Store } from '../store/store.ts'
+
+export interface SessionServicesDeps {
+  readonly store: Store
+  readonly engine: Engine
+  readonly runningTurns: RunningTurns
+  readonly turnResults: EventResults
+  readonly emit: HookEventListener
+  readonly clock: () => number
+  /** Whether this platform has its gateway events emitted. */
+  emitsEvents(source: SessionSource): boolean
+  /** Plugins hear of it once it is on disk. Returns at once. */
+  readonly onSessionReplaced?: (replaced: {
+    readonly sessionKey: SessionKey
+    readonly source: SessionSource
+    /** Null where there was none. */
+    readonly oldSessionId: string | null
+    readonly newSessionId: string
+    readonly reason: string
+  }) => void
+}
+
+export interface SessionServices extends Pick<CommandServices, 'stopTurn' | 'resetSession' | 'sessionStatus'> {
+  /** Stops whatever became of one event: takes it out of the queue, or stops the turn that works on it. */
+  stopEvent(seq: number): Promise<void>
+}
+
+export function createSessionServices(deps: SessionServicesDeps): SessionServices {
+  const { store, engine, runningTurns, turnResults, clock } = deps
+
+  async function stopTurn(key: SessionKey): Promise<boolean> {
+    const stopRequested = await store.run(() => requestTurnStop(key))
+    const stopped = await runningTurns.stop(key)
+    // A turn that waits for its next try is not running; woken, it sees the note and ends.
+    if (stopRequested !== undefined && !stopped) engine.wake(key, 'turn')
+    return stopRequested !== undefined || stopped
+  }
+
+  async function reset(key: SessionKey, source: SessionSource, title: string): Promise<SessionId> {
+    const now = clock()
+    const id = sessionIdAt(now)
+    const { platform, userId = '' } = source
+    const watched = deps.emitsEvents(source)
+    if (watched) deps.emit('session:end', { platform, user_id: userId, session_key: key })
+    const sessionStart = { key, source: JSON.stringify(source), platform, userId, newSessionId: id, now }
+    const { ended, before } = await store.run(function* () {
+      const open = yield* abandonOpenTurn(key, now)
+      const lane = yield* findSessionState(key)
+      yield* startNewSession(sessionStart, title)
+      return { ended: open, before: lane?.session_id ?? null }
+    })
+    deps.onSessionReplaced?.({ sessionKey: key, source, oldSessionId: before, newSessionId: id, reason: 'new' })
+    if (ended !== undefined) turnResults.publish(ended.seq, stoppedResult)
+    if (watched && ended !== undefined) emitAgentEnd(key, ended)
+    if (watched) deps.emit('session:reset', { platform, user_id: userId, session_key: key })
+    return brand<SessionId>(id)
+  }
+
+  /** Whoever was told that the agent began is told that it ended. */
+  function emitAgentEnd(key: SessionKey, { session_id, payload }: OpenTurn): void {
+    const context = createAgentContext(parseStoredEvent(payload), session_id, key)
+    deps.emit('agent:end', { ...context, response: '', response_full: '', model: '', provider: '' })
+  }
+
+  return {
+    stopTurn,
+
+    async stopEvent(seq) {
+      const found = await store.run(() => withdrawEvent(seq))
+      if (found.state === 'withdrawn') {
+        // Its files may be on their way.
+        runningTurns.stopEvent(seq)
+        turnResults.publish(seq, stoppedResult)
+      }
+      // A turn that waits for its next try is not running; woken, it sees the note and ends.
+      if (found.state === 'at-work' && !runningTurns.stopEvent(seq)) engine.wake(found.key, 'turn')
+    },
+
+    async resetSession(key, source, title) {
+      // What waits behind the turn that is stopped must not begin before the new session is there to take it.
+      const release = runningTurns.hold(key)
+      try {
+        await stopTurn(key)
+        return await reset(key, source, title)
+      } finally {
+        release()
+        engine.wake(key, 'turn')
+      }
+    },
+
+    sessionStatus: (key) => store.run(() => sessionStatusOf(key, runningTurns.isRunning(key))),
+  }
+}
+
+const stoppedResult: TurnResult = {
+  status: 'stopped',
+  text: '',
+  sessionId: '',
+  model: '',
+  usage: { inputTokens: 0, outputTokens: 0 },
+}
+
+/** An event that waits is taken back; one at work is marked, so that not even a crash brings it back. */
+function* withdrawEvent(
+  seq: number,
+): Transaction<{ state: 'withdrawn' | 'over' } | { state: 'at-work'; key: SessionKey }> {
+  const event = yield* findEventState(seq)
+  if (event?.state === 'queued') {
+    yield* finishEvent(seq, stoppedResult)
+    return { state: 'withdrawn' }
+  }
+  if (event?.state !== 'claimed') return { state: 'over' }
+  const open = yield* findOpenTurn(event.session_key)
+  if (open?.seq === seq) yield* requestTurnStop(event.session_key)
+  return { state: 'at-work', key: brand<SessionKey>(event.session_key) }
+}
+
+/** A turn that did not end in time is closed here; what it still writes is refused by the fence. */
+function* abandonOpenTurn(key: SessionKey, now: number): Transaction<OpenTurn | undefined> {
+  const open = yield* findOpenTurn(key)
+  if (open === undefined) return undefined
+  yield* endTurn(open.id, { state: 'stopped', reason: 'reset', model: '', provider: '' }, now)
+  yield* finishEvent(open.seq, stoppedResult)
+  return open
+}
+
+function* sessionStatusOf(key: SessionKey, isRunning: boolean): Transaction<SessionStatus> {
+  const lane = yield* findSessionState(key)
+  const queued = yield* countQueuedEvents(key)
+  const session = lane === undefined ? undefined : yield* row(sessionById, { id: lane.session_id })
+  const messages = session === undefined ? 0 : ((yield* row(countMessages, { session_id: session.id }))?.count ?? 0)
+  return {
+    sessionId: session === undefined ? null : brand<SessionId>(session.id),
+    title: session?.title ?? '',
+    startedAt: session?.created_at ?? null,
+    messages,
+    running: isRunning,
+    queued,
+    inputTokens: session?.input_tokens ?? 0,
+    outputTokens: session?.output_tokens ?? 0,
+  }
+}

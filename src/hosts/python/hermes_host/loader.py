@@ -1,0 +1,131 @@
+"""Loads handlers: finds their functions, says where a mistake is, and which files they consist of."""
+import os
+import sys
+import threading
+import types
+from importlib.machinery import ModuleSpec, SourceFileLoader
+
+from .executor import Place
+
+OURS = os.path.dirname(os.path.abspath(__file__))
+
+
+class Handler:
+    """A function of a module, and what is to know about calling it."""
+
+    def __init__(self, function):
+        self.function = function
+        plain = type(function) is types.FunctionType
+        self.is_async = plain and bool(function.__code__.co_flags & 0x80)
+        self._takes = None
+
+    def takes(self, count):
+        """Whether it names that many positional parameters."""
+        if self._takes is None:
+            self._takes = _positional(self.function)
+        return self._takes >= count
+
+
+def _positional(function):
+    if type(function) is types.FunctionType and not hasattr(function, "__wrapped__"):
+        return function.__code__.co_argcount
+    import inspect
+
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 0
+    named = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(parameter.kind in named for parameter in parameters)
+
+
+class Module:
+    """A file with handlers. Everything of it happens on the threads of its place."""
+
+    # One at a time: the search path is the same for all.
+    _loading = threading.Lock()
+
+    def __init__(self, name, path, entry, import_as, place=None):
+        self.name, self.path, self.entry, self.import_as = name, path, entry, import_as
+        self.folder = os.path.dirname(path)
+        self.place = place or Place(name)
+        self._module = None
+        self._handlers = {}
+
+    def handler(self, name):
+        """A function it exports, or None."""
+        found = self._handlers.get(name)
+        if found is None and callable(getattr(self._module, name, None)):
+            found = self._handlers[name] = Handler(getattr(self._module, name))
+        return found
+
+    def load(self):
+        """Runs the file. Raises what it raises, and AttributeError when the entry is missing."""
+        with Module._loading:
+            self._load()
+
+    def _load(self):
+        with open(self.path, "rb") as file:
+            source = file.read()
+        self._make_room()
+        module = self._blank()
+        sys.modules[self.import_as] = module
+        sys.path.insert(0, self.folder)
+        try:
+            exec(compile(source, self.path, "exec", dont_inherit=True), module.__dict__)
+            if not callable(getattr(module, self.entry, None)):
+                raise AttributeError(f"expected a function `{self.entry}` in it")
+        except BaseException:
+            sys.modules.pop(self.import_as, None)
+            raise
+        finally:
+            # Behind everything else: a helper called like a module of Python must not stand in for it elsewhere.
+            if self.folder in sys.path:
+                sys.path.remove(self.folder)
+            sys.path.append(self.folder)
+        self._module = module
+
+    def _blank(self):
+        loader = SourceFileLoader(self.import_as, self.path)
+        spec = ModuleSpec(self.import_as, loader, origin=self.path)
+        spec.has_location = True
+        module = types.ModuleType(self.import_as)
+        if os.path.basename(self.path) == "__init__.py":
+            spec.submodule_search_locations = module.__path__ = [self.folder]
+        module.__spec__, module.__loader__, module.__file__ = spec, loader, self.path
+        module.__package__ = spec.parent
+        return module
+
+    def _make_room(self):
+        """Two handlers may each have a `helpers.py`: the one loaded first keeps its own, the next finds the name free."""
+        for entry in os.scandir(self.folder):
+            name, dot, suffix = entry.name.partition(".")
+            found = sys.modules.get(name)
+            file = getattr(found, "__file__", None)
+            if (not dot or suffix == "py") and file in _handler_files() and not _within(file, self.folder):
+                for known in [known for known in sys.modules if known == name or known.startswith(name + ".")]:
+                    del sys.modules[known]
+
+    def settle(self, worker):
+        """It was loaded: what is to be made before the first call, so that all of its coroutines share one loop."""
+        if self.handler(self.entry).is_async:
+            worker.ensure_loop()
+
+    def files(self):
+        """The files it consists of: itself and what it imported from its own folder."""
+        return [self.path, *(file for file in _handler_files() if file != self.path and _within(file, self.folder))]
+
+
+def _handler_files():
+    """Files of loaded modules that belong to handlers rather than to Python, to packages or to the host."""
+    files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    foreign = (sys.prefix, sys.base_prefix, OURS)
+    return [
+        file
+        for file in files
+        if file and "site-packages" not in file and not any(_within(file, root) for root in foreign)
+    ]
+
+
+def _within(file, folder):
+    return file.startswith(folder + os.sep)

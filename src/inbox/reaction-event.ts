@@ -1,0 +1,21 @@
+/**
+ * A reaction in the words of the contract (§1.4), which are those of the first platform that had them.
+ */
+import type { ReactionChange } from '../message/change.ts'
+import type { HookEvents } from '../message/hook-events.ts'
+
+export function toReactionEvent(change: ReactionChange): HookEvents['reaction:added'] {
+  const { source, reaction, itemUserId, messageId, timestamp, raw } = change
+  return {
+    platform: source.platform,
+    reaction,
+    user_id: source.userId ?? '',
+    item_user_id: itemUserId ?? '',
+    item_type: 'message',
+    channel_id: source.chatId,
+    message_ts: messageId,
+    team_id: source.scopeId ?? '',
+    event_ts: (timestamp / 1_000).toFixed(6),
+    raw_event: raw,
+  }
+}

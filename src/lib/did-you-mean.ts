@@ -1,0 +1,52 @@
+/**
+ * "Did you mean …?": the known word nearest to a mistyped one.
+ */
+
+const maxWordLength = 64
+
+/**
+ * The known word with the smallest Damerau-Levenshtein distance; null when none is near enough to be meant
+ * (a third of the letters, three at most). Case, `-` and `_` do not count.
+ */
+export function findClosestMatch(word: string, known: Iterable<string>): string | null {
+  const wanted = normalizeWord(word)
+  if (wanted === '' || word.length > maxWordLength) return null
+  let best: string | null = null
+  let bestDistance = Math.min(3, Math.max(1, Math.floor(wanted.length / 3))) + 1
+  for (const candidate of known) {
+    const other = normalizeWord(candidate)
+    if (Math.abs(other.length - wanted.length) >= bestDistance) continue
+    const distance = editDistance(wanted, other)
+    if (distance >= bestDistance) continue
+    best = candidate
+    bestDistance = distance
+  }
+  return best
+}
+
+function normalizeWord(word: string): string {
+  return word.toLowerCase().replace(/[-_\s]/g, '')
+}
+
+/** Insertions, deletions, replacements and swaps of two neighbours, each counting one. */
+function editDistance(one: string, other: string): number {
+  let beforeLast: number[] = []
+  let last = Array.from({ length: other.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= one.length; row++) {
+    const current = [row]
+    for (let column = 1; column <= other.length; column++) {
+      const same = one[row - 1] === other[column - 1]
+      let distance = Math.min(
+        (last[column] ?? 0) + 1,
+        (current[column - 1] ?? 0) + 1,
+        (last[column - 1] ?? 0) + (same ? 0 : 1),
+      )
+      const swapped = row > 1 && column > 1 && one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1]
+      if (swapped) distance = Math.min(distance, (beforeLast[column - 2] ?? 0) + 1)
+      current.push(distance)
+    }
+    beforeLast = last
+    last = current
+  }
+  return last[other.length] ?? 0
+}

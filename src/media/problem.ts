@@ -1,9 +1,0 @@
-/**
- * Why a file could not be had, in words for the person who sent it. Never holds an address: those may carry a token.
- */
-export class FileProblem extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'FileProblem'
-  }
-}

@@ -1,0 +1,90 @@
+/**
+ * NeMo request intercepts: each returns the whole value that takes the place of the one it got
+ * (`contract/middleware.md` §1.5). The caller's own value is not touched: the first one gets a copy of it.
+ */
+import { HermesError } from '../lib/errors.ts'
+import { isRecord } from '../lib/is-record.ts'
+import type { CallRun } from './call-run.ts'
+import type { Awaitable, Fields, PendingMark, RewrittenRequest } from './contract.ts'
+import { deepCopy, deepEqual } from './copy.ts'
+import { describeOrigin } from './failure-reporter.ts'
+import { isThenable } from './promises.ts'
+import type { Entries, Entry } from './registry.ts'
+
+/** How one kind of request intercept is called, and what it returns is read. */
+interface RequestInterceptSpec<View, Answer> {
+  /** `tool_request` or `model_request`. */
+  readonly point: string
+  view(value: Fields): View
+  /** Throws when the answer is none. */
+  parse(answer: Answer, entry: Entry<unknown>): Fields
+}
+
+/** Returns the very value it got when nothing was changed. Rejects as the first that fails closed does. */
+export async function runRequestIntercepts<View, Answer>(
+  run: CallRun,
+  entries: Entries<(view: View) => Awaitable<Answer>>,
+  given: Fields,
+  { point, view, parse: read }: RequestInterceptSpec<View, Answer>,
+): Promise<Fields> {
+  let value = deepCopy(given)
+  let replaced = false
+  for (const entry of entries) {
+    // What an open one changes before it fails must not stay.
+    const own = entry.failsOpen ? deepCopy(value) : value
+    try {
+      const returned = entry.callback(view(own))
+      const next = read(isThenable(returned) ? await returned : returned, entry)
+      if (next !== own) {
+        replaced = true
+        run.recordRewrite({ source: entry.plugin ?? entry.name, name: entry.name })
+      }
+      value = next
+    } catch (error) {
+      run.context.errorOrigins.record(error, entry)
+      run.publishRequestFailure(point, entry, error)
+      if (!entry.failsOpen) throw error
+      run.throwIfAborted(error)
+      run.context.failures.report(entry, point, error, 'the call goes on without it')
+      continue
+    }
+    if (entry.breakChain) break
+  }
+  if (replaced) return value
+  if (deepEqual(value, given)) return given
+  // Changed in place: who did it cannot be told.
+  run.recordRewrite({ source: 'plugin' })
+  return value
+}
+
+export function parseArgs(answer: Fields, entry: Entry<unknown>): Fields {
+  if (isRecord(answer)) return answer
+  throw badReturnError(entry, 'the arguments')
+}
+
+/** Collects the marks that the intercepts want to follow the start event. */
+export function createRequestParser(marks: PendingMark[]): (answer: RewrittenRequest, entry: Entry<unknown>) => Fields {
+  return (answer, entry) => {
+    const found: unknown = answer
+    if (!isRecord(found) || !isRecord(found['request'])) throw badReturnError(entry, 'an object with the request')
+    const { request, pendingMarks = [] } = answer
+    if (!Array.isArray(pendingMarks)) throw badReturnError(entry, 'a list of marks')
+    const own = pendingMarks.map((mark: unknown) => parseMark(mark, entry))
+    for (const mark of own) marks.push(mark)
+    return request
+  }
+}
+
+/** Read here, where a failure is the intercept's. */
+function parseMark(mark: unknown, entry: Entry<unknown>): PendingMark {
+  const { name, data, metadata }: Fields = isRecord(mark) ? mark : {}
+  if (typeof name !== 'string') throw badReturnError(entry, 'marks with a name')
+  return { name, data, ...(isRecord(metadata) ? { metadata } : {}) }
+}
+
+function badReturnError(entry: Entry<unknown>, wanted: string): HermesError {
+  return new HermesError(
+    'middleware/bad-return',
+    `The request intercept ${describeOrigin(entry)} did not return ${wanted}.`,
+  )
+}

@@ -1,0 +1,34 @@
+/**
+ * What was answered in a chat, for pages that show it again.
+ */
+import { type ChatRange, type ChatRangeParams, type ChatRef, chatRangeParams } from '../message/chat-range.ts'
+import { query, rows, sql, type Transaction } from '../store/query.ts'
+
+const historyQuery = (direction: 'asc' | 'desc') =>
+  query((db, p: ChatRangeParams) =>
+    db
+      .selectFrom('outbox')
+      .select(['id', 'text', 'kind', 'turn_id', 'created_at'])
+      .where('platform', '=', p.platform)
+      .where('account', '=', p.account)
+      .where('chat_id', '=', p.chat_id)
+      .where(sql<boolean>`(created_at, id) > (${p.after_at}, ${p.after_row})`)
+      .where(sql<boolean>`(created_at, id) < (${p.before_at}, ${p.before_row})`)
+      .where('state', '!=', 'dropped')
+      .orderBy('id', direction)
+      .limit(p.limit),
+  )
+const historyQueries = { oldest: historyQuery('asc'), newest: historyQuery('desc') }
+
+export interface ChatHistoryRow {
+  readonly id: number
+  readonly text: string
+  readonly kind: 'reply' | 'notice'
+  readonly turn_id: string | null
+  readonly created_at: number
+}
+
+/** The answers of a chat, beginning at the end the span names. */
+export function* listChatMessages(chat: ChatRef, span: ChatRange): Transaction<readonly ChatHistoryRow[]> {
+  return yield* rows(historyQueries[span.from], chatRangeParams(chat, span))
+}

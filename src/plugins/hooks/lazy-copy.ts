@@ -1,0 +1,69 @@
+/**
+ * What one callback sees of a payload: an object of its own. Texts and numbers are shared; objects are copied when the
+ * callback looks at them, so that what nobody reads costs nothing and nobody can change what another one reads.
+ */
+import { inspect } from 'node:util'
+
+/** Objects that are not plain (signals, handles) are shared as they are. */
+export function lazyCopyOf(payload: object): object {
+  const copy: Record<string, unknown> = { ...payload }
+  let isLazy = false
+  for (const key in copy) {
+    const value = copy[key]
+    if (!isPlainData(value)) continue
+    if (isEmptyList(value)) copy[key] = []
+    else {
+      isLazy = true
+      defineLazyCopy(copy, key, value)
+    }
+  }
+  return isLazy ? Object.defineProperty(copy, inspect.custom, inspectDescriptor) : copy
+}
+
+function defineLazyCopy(view: object, key: string, original: object): void {
+  Object.defineProperty(view, key, {
+    enumerable: true,
+    configurable: true,
+    get() {
+      const value = deepCopy(original)
+      defineValue(view, key, value)
+      return value
+    },
+    set: (value: unknown) => defineValue(view, key, value),
+  })
+}
+
+function defineValue(view: object, key: string, value: unknown): void {
+  Object.defineProperty(view, key, { value, enumerable: true, configurable: true, writable: true })
+}
+
+/** `console.log(payload)` shows values, not accessors. */
+const inspectDescriptor: PropertyDescriptor = {
+  value(this: object) {
+    return { ...this }
+  },
+}
+
+function isEmptyList(value: object): boolean {
+  return Array.isArray(value) && value.length === 0
+}
+
+function isPlainData(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false
+  if (Array.isArray(value)) return true
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+/** A deep copy of data as JSON has it. Throws what getters and proxies throw, and `RangeError` for a circle. */
+export function deepCopy(value: unknown): unknown {
+  if (!isPlainData(value)) return value
+  if (Array.isArray(value)) return value.map(deepCopy)
+  // Spread first: then a key `__proto__` is one like any other.
+  const copy: Record<string, unknown> = { ...value }
+  for (const key in copy) {
+    const inner = copy[key]
+    if (typeof inner === 'object') copy[key] = deepCopy(inner)
+  }
+  return copy
+}

@@ -1,0 +1,83 @@
+/**
+ * Slash commands of plugins, as the registry of commands takes them. They act at once, beside a running turn.
+ */
+import type { CommandDefinition } from '../commands/command.ts'
+import type { CommandRegistry } from '../commands/registry.ts'
+import { HermesError } from '../lib/errors.ts'
+import { withTimeout } from '../lib/timers.ts'
+import type { Registration } from '../middleware/contract.ts'
+import type { PluginCommand } from './contract.ts'
+
+/** Commands of a conversation are run one after the other: `/stop` would wait for one that never ends. */
+const commandTimeoutMs = 60_000
+
+export interface PluginCommands {
+  /** Throws `plugins/command-taken`, or `plugins/invalid-registration`. */
+  register(owner: string, command: PluginCommand, run: PluginCommand['run']): Registration
+}
+
+export function createPluginCommands(commands: Pick<CommandRegistry, 'resolve' | 'register'>): PluginCommands {
+  const owners = new Map<string, string>()
+  return {
+    register(owner, command, run) {
+      const definition = toCommandDefinition(owner, command, run)
+      const { name } = definition
+      const taken = commands.resolve(name)
+      if (taken !== undefined) {
+        const holder = owners.get(taken.name) ?? 'the gateway'
+        throw new HermesError('plugins/command-taken', `(/${name} belongs to ${holder}, wanted by ${owner})`)
+      }
+      const remove = commands.register(definition)
+      owners.set(name, owner)
+      return {
+        name,
+        remove() {
+          owners.delete(name)
+          return remove()
+        },
+      }
+    },
+  }
+}
+
+function toCommandDefinition(owner: string, command: PluginCommand, run: PluginCommand['run']): CommandDefinition {
+  const { description, argsHint } = command
+  const name = normalizeName(command)
+  if (name === undefined) {
+    throw new HermesError(
+      'plugins/invalid-registration',
+      `a command is named with at most 32 letters, digits, - and _, found ${JSON.stringify(command.name)} (${owner})`,
+    )
+  }
+  return {
+    name,
+    aliases: [],
+    description: typeof description === 'string' ? description : '',
+    argsHint: typeof argsHint === 'string' ? argsHint : '',
+    queue: 'control',
+    async run({ args, source: { platform, userId = '' }, sessionKey, signal }) {
+      const timedOut = new AbortController()
+      const combinedSignal = AbortSignal.any([signal, timedOut.signal])
+      const work = Promise.resolve(run(args, { platform, userId, sessionKey, signal: combinedSignal }))
+      const outcome = await withTimeout(work, commandTimeoutMs, signal)
+      if (outcome.done) return parseReply(owner, outcome.value)
+      timedOut.abort()
+      signal.throwIfAborted()
+      throw new Error(`the plugin ${owner} did not answer within ${commandTimeoutMs / 1_000} s.`)
+    },
+  }
+}
+
+/** What a person reads. Plugins may be written without types. */
+function parseReply(owner: string, reply: unknown): string {
+  if (reply === null || reply === undefined) return ''
+  if (typeof reply === 'string') return reply
+  throw new Error(`the plugin ${owner} answered with a value of type ${typeof reply}; expected a text.`)
+}
+
+/** As the contract has it: lower case, no slash, dashes for spaces. */
+function normalizeName({ name }: PluginCommand): string | undefined {
+  if (typeof name !== 'string') return undefined
+  const plain = name.trim().toLowerCase().replace(/^\//, '').replace(/\s+/g, '-')
+  return /^[a-z0-9][a-z0-9_-]{0,31}$/.test(plain) ? plain : undefined
+}

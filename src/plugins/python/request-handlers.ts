@@ -1,0 +1,77 @@
+/**
+ * What a plugin in Python asks of the gateway beside registering: its settings, its state, models, tools, messages.
+ */
+import { z } from 'zod'
+import { HermesError } from '../../lib/errors.ts'
+import type { LlmOptions, PluginContext } from '../contract.ts'
+
+/** Undefined: it is none of these. */
+export type RequestHandler = (
+  method: string,
+  args: readonly unknown[],
+  signal: AbortSignal,
+) => Promise<unknown> | undefined
+
+export function createRequestHandler(context: PluginContext): RequestHandler {
+  const { state } = context
+  const handlers: Readonly<Record<string, (args: readonly unknown[], signal: AbortSignal) => Promise<unknown>>> = {
+    config: async () => context.config.all,
+    async hasPlugin(args) {
+      const [id] = parseArgs(keyArgsSchema, args)
+      return context.hasPlugin(id)
+    },
+    async 'state.get'(args) {
+      const [key] = parseArgs(keyArgsSchema, args)
+      const value = await state.get(key)
+      return [value !== undefined, value ?? null]
+    },
+    async 'state.set'(args) {
+      const [key, value] = parseArgs(keyValueArgsSchema, args)
+      await state.set(key, value)
+    },
+    async 'state.delete'(args) {
+      const [key] = parseArgs(keyArgsSchema, args)
+      await state.delete(key)
+    },
+    'state.keys': () => state.keys(),
+    async complete(args, signal) {
+      const [prompt, { system, model, maxOutputTokens }] = parseArgs(completionArgsSchema, args)
+      const options: LlmOptions = {
+        ...(system === undefined ? {} : { system }),
+        ...(model === undefined ? {} : { model }),
+        ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+        signal,
+      }
+      return await context.llm.complete(prompt, options)
+    },
+    async inject(args) {
+      const [content, role, sessionKey] = parseArgs(messageArgsSchema, args)
+      return await context.injectMessage(content, { role, ...(sessionKey === null ? {} : { sessionKey }) })
+    },
+    async dispatchTool(args) {
+      const [name, given] = parseArgs(toolCallArgsSchema, args)
+      return await context.dispatchTool(name, given)
+    },
+  }
+  return (method, args, signal) => (Object.hasOwn(handlers, method) ? handlers[method]?.(args, signal) : undefined)
+}
+
+const fieldsSchema = z.record(z.string(), z.unknown())
+const keyArgsSchema = z.tuple([z.string()])
+const keyValueArgsSchema = z.tuple([z.string(), z.unknown()])
+const completionArgsSchema = z.tuple([
+  z.union([z.string(), z.array(fieldsSchema)]),
+  z.object({
+    system: z.string().optional(),
+    model: z.string().optional(),
+    maxOutputTokens: z.int().positive().optional(),
+  }),
+])
+const messageArgsSchema = z.tuple([z.string(), z.enum(['user', 'system']), z.string().nullable()])
+const toolCallArgsSchema = z.tuple([z.string(), fieldsSchema])
+
+function parseArgs<Schema extends z.ZodType>(schema: Schema, args: readonly unknown[]): z.output<Schema> {
+  const parsed = schema.safeParse(args)
+  if (parsed.success) return parsed.data
+  throw new HermesError('plugins/bad-request', z.prettifyError(parsed.error))
+}

@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { AgentHooks, TurnEndInfo } from '../../src/agent/agent-hooks.ts'
+import { ModelError } from '../../src/agent/models/provider.ts'
+import { HermesError } from '../../src/lib/errors.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import type { ChatMessage } from '../../src/message/transcript.ts'
+import { GuardrailRejected } from '../../src/middleware/guardrail-rejected.ts'
+import { createMiddleware } from '../../src/middleware/middleware.ts'
+import { call, type ScriptStep } from '../kit/scripted-provider.ts'
+import { createInMemoryJournal } from './in-memory-deps.ts'
+import { createRecordingHooks } from './recording-hooks.ts'
+import { question, runTestAgent, type TestAgentOptions } from './run-test-agent.ts'
+
+const asksForTool: ScriptStep = { chunks: ['Let me look.'], calls: [call('a', 'look')] }
+const look = { look: async () => '"seen"' }
+
+/** A run that writes down how it ended. */
+function endingRun(script: readonly ScriptStep[], setting: TestAgentOptions = {}, answers: Partial<AgentHooks> = {}) {
+  const exits: TurnEndInfo[] = []
+  const hooks = createRecordingHooks({ ...answers, onTurnEnd: async (_turn, how) => void exits.push(how) })
+  return { ...runTestAgent(script, look, { ...setting, hooks }), exits, points: hooks }
+}
+
+test('the hooks of a first turn come in the order of the contract', async () => {
+  const hooks = createRecordingHooks()
+  await runTestAgent([asksForTool, { chunks: ['done'] }], look, { hooks }).result
+  const tool = ['before tool', 'after tool']
+  const expected = ['session start', 'context', 'request', 'response', ...tool, 'request', 'response', 'transform']
+  assert.deepEqual(hooks.events, [...expected, 'answered', 'session end'])
+})
+
+test('a session begins once: neither its later turns nor a resumed first turn tell of it again', async () => {
+  const hooks = createRecordingHooks()
+  await runTestAgent([{ chunks: ['ok'] }], {}, { hooks, startsSession: false }).result
+  assert.deepEqual(hooks.events.slice(0, 2), ['context', 'request'])
+})
+
+test('context of plugins stands behind the message of this turn in every request of the turn, and nowhere else', async () => {
+  const earlier: ChatMessage[] = [
+    { role: 'user', content: 'before' },
+    { role: 'assistant', content: 'yes' },
+  ]
+  const transcript = [...earlier, question]
+  const hooks = createRecordingHooks({ collectContext: async () => 'The user likes roses.' })
+  const { result, provider, journal } = runTestAgent([asksForTool, { chunks: ['done'] }], look, {
+    hooks,
+    transcript,
+    turnStart: 2,
+  })
+  await result
+  const behind = `${question.content}\n\nThe user likes roses.`
+  for (const { system, messages } of provider.requests) {
+    assert.equal(system, 'be kind')
+    assert.deepEqual(
+      messages.filter(({ role }) => role === 'user').map(({ content }) => content),
+      ['before', behind],
+    )
+  }
+  assert.equal(transcript[2]?.content, question.content)
+  assert.ok(journal.messages.every(({ content }) => !content.includes('roses')))
+})
+
+test('with a context that changes at each turn the bytes before the message of the turn stay what they were', async () => {
+  const sent: string[] = []
+  const transcript: ChatMessage[] = []
+  for (const turn of [1, 2, 3]) {
+    transcript.push({ role: 'user', content: `question ${turn}` })
+    const setting = { transcript: [...transcript], turnStart: transcript.length - 1, startsSession: turn === 1 }
+    const hooks = createRecordingHooks({ collectContext: async () => `context ${turn}` })
+    const { result, provider } = runTestAgent([{ chunks: [`answer ${turn}`] }], {}, { ...setting, hooks })
+    transcript.push((await result).message)
+    sent.push(JSON.stringify({ system: provider.requests[0]?.system, messages: provider.requests[0]?.messages }))
+  }
+  for (const [index, text] of sent.entries()) {
+    const own = text.indexOf(`question ${index + 1}`)
+    assert.ok(own > 0)
+    for (const later of sent.slice(index + 1)) assert.equal(later.slice(0, own), text.slice(0, own))
+  }
+  assert.doesNotMatch(sent[2] ?? '', /context [12]/)
+})
+
+test('after a conversation was made shorter its context stands behind the same message', async () => {
+  const compress = async (): Promise<ChatMessage[]> => [
+    { role: 'user', content: 'a record of what was said' },
+    { role: 'assistant', content: 'I see.' },
+    { ...question },
+  ]
+  const hooks = createRecordingHooks({ collectContext: async () => 'hint' })
+  const script = [new ModelError('context', 'too long'), { chunks: ['done'] }]
+  const { result, provider } = runTestAgent(script, {}, { hooks, compress })
+  await result
+  assert.deepEqual(
+    provider.requests[1]?.messages.map(({ content }) => content),
+    ['a record of what was said', 'I see.', `${question.content}\n\nhint`],
+  )
+})
+
+test('plugins get the conversation in the format of OpenAI, and a copy of it', async () => {
+  const histories: unknown[] = []
+  const hooks = createRecordingHooks({
+    collectContext: async (_turn, { history, isFirstTurn, userMessage }) => {
+      histories.push({ isFirstTurn, userMessage, history: history() })
+      return ''
+    },
+    onTurnResponse: async (_turn, { history, response }) => void histories.push({ response, history: history() }),
+  })
+  await runTestAgent([asksForTool, { chunks: ['done'] }], look, { hooks }).result
+  const user = { role: 'user', content: question.content }
+  const calls = [{ id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } }]
+  assert.deepEqual(histories, [
+    { isFirstTurn: true, userMessage: question.content, history: [user] },
+    {
+      response: 'Let me look.\n\ndone',
+      history: [
+        user,
+        { role: 'assistant', content: 'Let me look.', tool_calls: calls },
+        { role: 'tool', tool_call_id: 'a', name: 'look', content: '"seen"' },
+        { role: 'assistant', content: 'done' },
+      ],
+    },
+  ])
+})
+
+test('what a plugin makes of the answer is what people get and what is stored, without the words it replaced', async () => {
+  const script = [asksForTool, { chunks: ['the key is 1234'], providerItems: [{ sealed: 'the key is 1234' }] }]
+  const masked = async (_turn: unknown, text: string) => text.replace('1234', '****')
+  const one = await runTestAgent(script, look, { hooks: { transformOutput: masked } }).result
+  assert.equal(one.text, 'Let me look.\n\nthe key is ****')
+  assert.deepEqual(one.message, { role: 'assistant', content: 'the key is ****' })
+  const whole = await runTestAgent(script, look, { hooks: { transformOutput: async () => 'something else' } }).result
+  assert.deepEqual([whole.text, whole.message.content], ['something else', 'something else'])
+})
+
+test('a turn without words is no answer: nothing is transformed and nobody is told of one', async () => {
+  const { result, points, exits } = endingRun([{ chunks: [] }])
+  assert.equal((await result).text, '')
+  assert.ok(!points.events.includes('transform') && !points.events.includes('answered'))
+  assert.deepEqual(exits, [{ completed: false, failed: false, interrupted: false, reason: 'stop' }])
+})
+
+test('every turn has its end told once: answered, out of steps, failed, refused, overtaken, broken', async () => {
+  const fenced = {
+    ...createInMemoryJournal(),
+    recordAssistantMessage: () => Promise.reject(new HermesError('store/fenced')),
+  }
+  const middleware = createMiddleware({ log: silentLog })
+  middleware.registerGuardrail('hours', 'model', () => 'not at night')
+  const interrupted = { completed: false, failed: false, interrupted: true }
+  const failed = { completed: false, failed: true, interrupted: false }
+  const done = { completed: true, failed: false, interrupted: false }
+  const cases: [ReturnType<typeof endingRun>, TurnEndInfo][] = [
+    [endingRun([{ chunks: ['ok'] }]), { ...done, reason: 'stop' }],
+    [endingRun([asksForTool, { chunks: ['all I know'] }], { maxIterations: 1 }), { ...done, reason: 'max_iterations' }],
+    [endingRun([new ModelError('billing', 'no money')]), { ...failed, reason: 'error: no money' }],
+    [endingRun([], { middleware }), { ...failed, reason: 'error: guardrail rejected: not at night' }],
+    [endingRun([asksForTool], { journal: fenced }), { ...interrupted, reason: 'overtaken' }],
+    [endingRun([new TypeError('a defect')]), { ...failed, reason: 'error: a defect' }],
+  ]
+  for (const [{ result, exits }, expected] of cases) {
+    await result.catch(() => undefined)
+    assert.deepEqual(exits, [expected])
+  }
+})
+
+test('a stop ends the turn as interrupted wherever it is: before the model, while it writes, in a tool, after it', async () => {
+  const reason = new Error('stop')
+  const forEver = () => new Promise<never>(() => undefined)
+  for (const stuckIn of ['collectContext', 'onSessionStart', 'transformOutput', 'onTurnResponse'] as const) {
+    const reached = Promise.withResolvers<void>()
+    const stuck = () => {
+      reached.resolve()
+      return forEver()
+    }
+    const { result, stop, exits } = endingRun([{ chunks: ['ok'] }], {}, { [stuckIn]: stuck })
+    await reached.promise
+    stop.abort(reason)
+    await assert.rejects(result, (error) => error === reason)
+    assert.deepEqual(exits, [{ completed: false, failed: false, interrupted: true, reason: 'interrupted' }], stuckIn)
+  }
+  const { result, stop, exits, provider } = endingRun([{ chunks: ['half'], hang: true }])
+  await provider.hanging
+  stop.abort(reason)
+  await assert.rejects(result, (error) => error === reason)
+  assert.equal(exits[0]?.interrupted, true)
+})
+
+test('the refusal of a guardrail reaches whoever runs the turn as what it is, and no model was asked', async () => {
+  const middleware = createMiddleware({ log: silentLog })
+  middleware.registerGuardrail('hours', 'model', () => 'not at night')
+  const { result, provider, points } = endingRun([{ chunks: ['never'] }], { middleware })
+  await assert.rejects(
+    result,
+    (error) => error instanceof GuardrailRejected && error.guardrail === 'hours' && error.reason === 'not at night',
+  )
+  assert.equal(provider.calls(), 0)
+  assert.deepEqual(points.events, ['session start', 'context', 'session end'])
+})
+
+test('a turn is a scope in that of its session, an iteration in the turn, and each call in its iteration', async () => {
+  const middleware = createMiddleware({ log: silentLog })
+  const seen: { name: string; parent: string | null; uuid: string }[] = []
+  middleware.registerSubscriber('watch', ({ name, parent_uuid, uuid, scope_category }) => {
+    if (scope_category === 'start') seen.push({ name, parent: parent_uuid, uuid })
+  })
+  await runTestAgent([asksForTool, { chunks: ['done'] }], look, { middleware }).result
+  await middleware.flush()
+  const nameOf = new Map(seen.map(({ uuid, name }) => [uuid, name]))
+  assert.deepEqual(
+    seen.map(({ name, parent }) => `${name} in ${nameOf.get(parent ?? '') ?? 'nothing'}`),
+    [
+      'session in nothing',
+      'turn in session',
+      'iteration in turn',
+      'scripted in iteration',
+      'look in iteration',
+      'iteration in turn',
+      'scripted in iteration',
+    ],
+  )
+})

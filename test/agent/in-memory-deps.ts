@@ -1,0 +1,126 @@
+/**
+ * What a run of the agent needs, in memory: a journal that writes down what it is told, a watcher, and tools made of
+ * plain functions.
+ */
+import { z } from 'zod'
+import { type AgentConfig, agentConfig } from '../../src/agent/config.ts'
+import { createProcessTable } from '../../src/agent/environments/create-process-table.ts'
+import type { Environment } from '../../src/agent/environments/environment.ts'
+import type { Journal, ProgressListener } from '../../src/agent/loop/journal.ts'
+import type { AgentTools } from '../../src/agent/loop/tool-batch.ts'
+import { decodeArguments } from '../../src/agent/tools/support/parse-arguments.ts'
+import type { ToolContext, ToolMode } from '../../src/agent/tools/tool.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import type { ChatMessage, ToolCall } from '../../src/message/transcript.ts'
+
+export function settingsWith(more: Partial<AgentConfig> = {}): AgentConfig {
+  const unset = { provider: undefined, reasoning_effort: undefined, max_output_tokens: undefined }
+  return { ...unset, ...z.object(agentConfig).parse({}), ...more }
+}
+
+export interface InMemoryJournal extends Journal {
+  /** `answer`, `start <id>`, `end <id> <how>` in the order they were written. */
+  readonly events: readonly string[]
+  /** What lies in the transcript after the answers that were written. */
+  readonly messages: readonly ChatMessage[]
+}
+
+/** `begun`: calls with an effect that were started before a crash. */
+export function createInMemoryJournal(begun: readonly string[] = []): InMemoryJournal {
+  const events: string[] = []
+  const messages: ChatMessage[] = []
+  return {
+    events,
+    messages,
+    async recordAssistantMessage(message) {
+      events.push('answer')
+      messages.push(message)
+    },
+    wasStarted: async ({ id }) => begun.includes(id),
+    async recordToolStart(call, mode) {
+      events.push(`start ${call.id}`)
+      return mode === 'effect' && begun.includes(call.id) ? 'unknown' : 'run'
+    },
+    async recordToolResult(call, result, how) {
+      events.push(`end ${call.id} ${how}`)
+      messages.push({ role: 'tool', toolCallId: call.id, name: call.name, content: result })
+    },
+  }
+}
+
+export interface RecordingListener extends ProgressListener {
+  readonly texts: string[]
+  readonly tools: string[]
+  readonly steps: { iteration: number; tools: string[] }[]
+}
+
+export function createRecordingListener(): RecordingListener {
+  const texts: string[] = []
+  const tools: string[] = []
+  const steps: { iteration: number; tools: string[] }[] = []
+  return {
+    texts,
+    tools,
+    steps,
+    onText: (full) => void texts.push(full),
+    onToolStart: (call, label) => void tools.push(`begin ${call.id} ${label}`),
+    onToolEnd: (call, ok, summary) => void tools.push(`${ok ? 'ok' : 'failed'} ${call.id} ${summary}`),
+    onIteration: (iteration, used) => void steps.push({ iteration, tools: used.map(({ name }) => name) }),
+  }
+}
+
+export type TestTool = (call: ToolCall, context: ToolContext) => Promise<string>
+
+export interface TestToolsOptions {
+  readonly mode?: ToolMode
+  /** Whether a batch may run at the same time. */
+  readonly parallel?: boolean
+}
+
+/** Arguments must be JSON; anything else, and any unknown name, is refused as the real tools refuse it. */
+export function createTestTools(
+  tools: Record<string, TestTool>,
+  { mode = 'pure', parallel: together = true }: TestToolsOptions = {},
+): AgentTools {
+  return {
+    schemas: () => Object.keys(tools).map((name) => ({ name, description: '', parameters: {} })),
+    prepare({ name, arguments: given }) {
+      const tool = tools[name]
+      if (tool === undefined) return { kind: 'invalid', error: `there is no tool ${name}` }
+      const args = typeof given === 'string' ? decodeArguments(name, given) : { ok: true as const, value: given }
+      if (!args.ok) return { kind: 'invalid', error: `the arguments of ${name} are not JSON` }
+      if (args.value['wrong'] !== undefined) return { kind: 'invalid', error: `${name} has no argument wrong` }
+      const text = JSON.stringify(args.value)
+      return {
+        kind: 'ready',
+        mode: args.value['effect'] === true ? 'effect' : mode,
+        label: `label of ${text}`,
+        jsonArguments: args.value,
+        run: (context) => tool({ id: context.callId, name, arguments: text }, context),
+      }
+    },
+    sanitizeForModel: (result) => result.replaceAll('secret', '***'),
+    canRunInParallel: () => together,
+  }
+}
+
+const noEnvironment: Environment = {
+  kind: 'none',
+  cwd: '/',
+  execute: () => Promise.reject(new Error('there is nothing to run commands in')),
+  cleanup: () => Promise.resolve(),
+}
+
+export function testToolContext(call: ToolCall, signal: AbortSignal): ToolContext {
+  return {
+    sessionId: 's',
+    turnId: 't',
+    callId: call.id,
+    signal,
+    log: silentLog,
+    environment: noEnvironment,
+    processes: createProcessTable({ now: () => 0 }),
+    todos: { read: () => [], write: () => undefined },
+    limits: { maxResultChars: 1_000 },
+  }
+}

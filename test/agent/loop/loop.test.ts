@@ -1,0 +1,316 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ModelError } from '../../../src/agent/models/provider.ts'
+import { HermesError, isHermesError } from '../../../src/lib/errors.ts'
+import type { ChatMessage, ToolCall } from '../../../src/message/transcript.ts'
+import { call, type ScriptStep, usagePerCall } from '../../kit/scripted-provider.ts'
+import { createInMemoryJournal, createTestTools, type TestTool } from '../in-memory-deps.ts'
+import { question, runTestAgent } from '../run-test-agent.ts'
+
+function asks(...calls: ToolCall[]): ScriptStep {
+  return { calls }
+}
+
+function shape(messages: readonly ChatMessage[] | undefined): string[] {
+  return (messages ?? []).map((message) =>
+    message.role === 'tool' ? `${message.toolCallId}=${message.content}` : `${message.role}: ${message.content}`,
+  )
+}
+
+test('a question that needs no tool is one model call', async () => {
+  const { result, provider, journal } = runTestAgent([{ chunks: ['hel', 'lo'] }])
+  assert.deepEqual(await result, {
+    text: 'hello',
+    message: { role: 'assistant', content: 'hello' },
+    usage: usagePerCall,
+    iterations: 1,
+    finishReason: 'stop',
+  })
+  assert.deepEqual(provider.requests[0]?.messages, [question])
+  assert.equal(provider.requests[0]?.system, 'be kind')
+  assert.equal(provider.requests[0]?.model, 'm')
+  assert.deepEqual(journal.events, [], 'the last answer is stored with the end of the turn')
+})
+
+test('the model asks for tools, reads what they found, and answers; all it said is the reply', async () => {
+  const { result, provider, journal, watcher } = runTestAgent(
+    [
+      { chunks: ['Let me look.'], calls: [call('a', 'read'), call('b', 'read')] },
+      asks(call('c', 'read')),
+      { chunks: ['It is empty.'] },
+    ],
+    { read: async ({ id }) => `found ${id}` },
+  )
+  const { text, iterations, usage } = await result
+  assert.equal(text, 'Let me look.\n\nIt is empty.')
+  assert.equal(iterations, 3)
+  assert.deepEqual(usage, usagePerCall, 'what the earlier answers cost is in the journal already')
+  assert.deepEqual(shape(provider.requests[2]?.messages), [
+    'user: what is in the file?',
+    'assistant: Let me look.',
+    'a=found a',
+    'b=found b',
+    'assistant: ',
+    'c=found c',
+  ])
+  assert.equal(journal.events[0], 'answer', 'the answer is on disk before its first tool runs')
+  assert.deepEqual(watcher.steps, [
+    { iteration: 1, tools: [] },
+    { iteration: 2, tools: ['read', 'read'] },
+    { iteration: 3, tools: ['read'] },
+  ])
+  assert.equal(watcher.texts.at(-1), 'Let me look.\n\nIt is empty.')
+})
+
+test('results reach the model in the order of the calls, whichever ends first', async () => {
+  const slow = Promise.withResolvers<string>()
+  const { result, provider } = runTestAgent([asks(call('a', 'slow'), call('b', 'quick')), { chunks: ['ok'] }], {
+    slow: () => slow.promise,
+    quick: async () => {
+      slow.resolve('slow')
+      return 'quick'
+    },
+  })
+  await result
+  assert.deepEqual(shape(provider.requests[1]?.messages).slice(2), ['a=slow', 'b=quick'])
+})
+
+test('a tool that fails, that nobody knows, or whose arguments are no JSON is answered, and the turn goes on', async () => {
+  const { result, provider } = runTestAgent(
+    [
+      asks(call('a', 'broken'), call('b', 'unknown'), { id: 'c', name: 'broken', arguments: '{"path": "half' }),
+      { chunks: ['sorry'] },
+    ],
+    {
+      broken: async () => {
+        throw new Error('boom')
+      },
+    },
+  )
+  assert.equal((await result).text, 'sorry')
+  const results = shape(provider.requests[1]?.messages).slice(2)
+  assert.match(results[0] ?? '', /^a=.*boom/)
+  assert.match(results[1] ?? '', /^b=.*no tool unknown/)
+  assert.match(results[2] ?? '', /^c=.*not JSON/)
+})
+
+test('when the steps are used up the model is asked for a summary, and tools it still wants are not run', async () => {
+  let runs = 0
+  const { result, provider, journal } = runTestAgent(
+    [
+      asks(call('a', 'count')),
+      asks(call('b', 'count')),
+      { chunks: ['I counted twice.'], calls: [call('c', 'count')], providerItems: ['item'] },
+    ],
+    { count: async () => String(++runs) },
+    { maxIterations: 2 },
+  )
+  const { text, message, finishReason, iterations } = await result
+  assert.equal(text, 'I counted twice.')
+  assert.deepEqual(message, { role: 'assistant', content: 'I counted twice.' })
+  assert.equal(finishReason, 'max_iterations')
+  assert.equal(iterations, 3)
+  assert.equal(runs, 2)
+  const last = provider.requests[2]
+  assert.match(shape(last?.messages).at(-1) ?? '', /^user: The budget of steps .* is used up/)
+  assert.deepEqual(last?.tools, provider.requests[0]?.tools, 'the cached beginning of the prompt stays the same')
+  assert.equal(
+    journal.messages.filter(({ role }) => role === 'user').length,
+    0,
+    'the request is not part of the transcript',
+  )
+})
+
+test('the model is warned at 70 % and at 90 % of its steps, in the request only', async () => {
+  const script = Array.from({ length: 9 }, (_, place) => asks(call(`c${place}`, 'look')))
+  const { result, provider, journal } = runTestAgent(
+    [...script, { chunks: ['done'] }],
+    { look: async () => 'seen' },
+    { maxIterations: 10 },
+  )
+  await result
+  const notes = provider.requests.slice(1).map(({ messages }) => messages.at(-1)?.content ?? '')
+  assert.deepEqual(
+    notes.slice(0, 6),
+    Array.from({ length: 6 }, () => 'seen'),
+  )
+  assert.equal(notes[6], 'seen\n\n[Iteration 7 of 10. Begin to bring the work to an end.]')
+  assert.match(notes[7] ?? '', /Iteration 8 of 10. Begin/)
+  assert.equal(notes[8], 'seen\n\n[Iteration 9 of 10. Answer now with what you have.]')
+  assert.ok(journal.messages.every(({ content }) => !content.includes('Iteration')))
+  const again = provider.requests[9]?.messages.map(({ content }) => content) ?? []
+  for (const asked of provider.requests) {
+    const earlier = asked.messages.map(({ content }) => content)
+    assert.deepEqual(again.slice(0, earlier.length), earlier, 'what a request once held is never changed')
+  }
+})
+
+test('a server that numbers its calls anew in every answer confuses nobody', async () => {
+  const earlier: ChatMessage[] = [
+    { role: 'assistant', content: '', toolCalls: [call('call_0', 'look')] },
+    { role: 'tool', toolCallId: 'call_0', name: 'look', content: 'an earlier turn' },
+    { role: 'assistant', content: 'yes' },
+  ]
+  const transcript = [question, ...earlier, question]
+  const { result, provider } = runTestAgent(
+    [
+      asks(call('call_0', 'look'), call('call_0', 'look')),
+      asks(call('call_0', 'look'), call('', 'look'), call('', 'look')),
+      { chunks: ['ok'] },
+    ],
+    { look: async ({ id }) => `seen by ${id}` },
+    { transcript, turnStart: 4 },
+  )
+  await result
+  assert.deepEqual(shape(provider.requests[2]?.messages).slice(5), [
+    'assistant: ',
+    'call_0_2=seen by call_0_2',
+    'call_0_3=seen by call_0_3',
+    'assistant: ',
+    'call_0_4=seen by call_0_4',
+    'call=seen by call',
+    'call_2=seen by call_2',
+  ])
+})
+
+test('what the vendor wants back goes into the answer that is stored, marked with its protocol', async () => {
+  const { result, journal } = runTestAgent(
+    [
+      { calls: [call('a', 'look')], providerItems: [{ sealed: 1 }] },
+      { chunks: ['ok'], providerItems: [{ sealed: 2 }] },
+    ],
+    { look: async () => 'seen' },
+  )
+  const { message } = await result
+  const [first] = journal.messages
+  assert.deepEqual(first?.role === 'assistant' && first.providerData, {
+    apiMode: 'chat_completions',
+    items: [{ sealed: 1 }],
+  })
+  assert.deepEqual(message.providerData, { apiMode: 'chat_completions', items: [{ sealed: 2 }] })
+})
+
+test('a failed call is tried again within the turn, and people see the broken text go', async () => {
+  const { result, watcher, pauses, provider } = runTestAgent(
+    [
+      { chunks: ['first part'], calls: [call('a', 'look')] },
+      new ModelError('overloaded', 'busy'),
+      { chunks: ['second'] },
+    ],
+    { look: async () => 'seen' },
+  )
+  assert.equal((await result).text, 'first part\n\nsecond')
+  assert.deepEqual(pauses, [1_000])
+  assert.equal(provider.calls(), 3)
+  assert.deepEqual(watcher.texts, ['first part', 'first part\n\n', 'first part\n\nsecond'])
+})
+
+test('a problem that cannot be waited out ends the turn with its name', async () => {
+  const { result } = runTestAgent([new ModelError('billing', 'no money')])
+  await assert.rejects(result, (error) => error instanceof ModelError && error.kind === 'billing')
+})
+
+test('a stop while the model writes ends the turn at once', async () => {
+  const { result, provider, stop } = runTestAgent([{ chunks: ['half'], hang: true }])
+  await provider.hanging
+  const reason = new Error('stop')
+  stop.abort(reason)
+  await assert.rejects(result, (error) => error === reason)
+})
+
+test('a stop while a tool runs reaches the tool, keeps its result and asks the model nothing more', async () => {
+  const started = Promise.withResolvers<void>()
+  const { result, stop, journal, provider } = runTestAgent([asks(call('a', 'wait')), { chunks: ['never'] }], {
+    wait: async (_call, { signal }) => {
+      started.resolve()
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+      return 'cut short'
+    },
+  })
+  await started.promise
+  const reason = new Error('stop')
+  stop.abort(reason)
+  await assert.rejects(result, (error) => error === reason)
+  assert.deepEqual(journal.events, ['answer', 'start a', 'end a done'])
+  assert.equal(provider.calls(), 1)
+})
+
+test('a turn that was overtaken ends there', async () => {
+  const memory = createInMemoryJournal()
+  const journal = { ...memory, recordAssistantMessage: () => Promise.reject(new HermesError('store/fenced')) }
+  const { result, provider } = runTestAgent(
+    [asks(call('a', 'look')), { chunks: ['never'] }],
+    { look: async () => '1' },
+    { journal },
+  )
+  await assert.rejects(result, (error) => isHermesError(error, 'store/fenced'))
+  assert.equal(provider.calls(), 1)
+  assert.deepEqual(memory.events, [])
+})
+
+const cutOff: readonly ChatMessage[] = [
+  { role: 'user', content: 'earlier' },
+  { role: 'assistant', content: 'indeed' },
+  question,
+  { role: 'assistant', content: 'Let me look.', toolCalls: [call('a', 'look'), call('b', 'look'), call('c', 'look')] },
+  { role: 'tool', toolCallId: 'b', name: 'look', content: 'seen b' },
+]
+
+test('a turn that was cut off goes on with the calls that have no result, before it asks the model', async () => {
+  const { result, provider, journal, watcher } = runTestAgent(
+    [{ chunks: ['done'] }],
+    { look: async ({ id }) => `seen ${id}` },
+    { transcript: cutOff, turnStart: 2 },
+  )
+  const { text, iterations } = await result
+  assert.equal(text, 'Let me look.\n\ndone')
+  assert.equal(iterations, 2)
+  assert.deepEqual(journal.events.toSorted(), ['end a done', 'end c done', 'start a', 'start c'])
+  assert.equal(provider.calls(), 1)
+  assert.deepEqual(shape(provider.requests[0]?.messages).slice(4).toSorted(), ['a=seen a', 'b=seen b', 'c=seen c'])
+  assert.deepEqual(watcher.steps, [{ iteration: 2, tools: ['look', 'look', 'look'] }])
+})
+
+test('an effect that was begun before the crash is reported as unknown instead of being repeated', async () => {
+  const ran: string[] = []
+  const act: TestTool = async ({ id }) => {
+    ran.push(id)
+    return `seen ${id}`
+  }
+  const { result, provider } = runTestAgent(
+    [{ chunks: ['done'] }],
+    {},
+    {
+      transcript: cutOff,
+      turnStart: 2,
+      tools: createTestTools({ look: act }, { mode: 'effect', parallel: false }),
+      journal: createInMemoryJournal(['a']),
+    },
+  )
+  await result
+  assert.deepEqual(ran, ['c'])
+  const results = shape(provider.requests[0]?.messages).slice(4)
+  assert.match(results.find((line) => line.startsWith('a=')) ?? '', /outcome unknown/)
+})
+
+test('a turn that was cut off after its last result asks the model and runs nothing again', async () => {
+  const transcript: ChatMessage[] = [
+    question,
+    { role: 'assistant', content: '', toolCalls: [call('a', 'look')] },
+    { role: 'tool', toolCallId: 'a', name: 'look', content: 'seen' },
+  ]
+  const { result, journal, watcher } = runTestAgent([{ chunks: ['done'] }], {}, { transcript })
+  assert.equal((await result).text, 'done')
+  assert.deepEqual(journal.events, [])
+  assert.deepEqual(watcher.steps, [{ iteration: 2, tools: ['look'] }])
+})
+
+test('steps taken before a crash count: a turn cannot outlive its budget by crashing', async () => {
+  const { result, provider } = runTestAgent(
+    [{ chunks: ['all I know'] }],
+    { look: async () => 'seen' },
+    { transcript: cutOff, turnStart: 2, maxIterations: 1 },
+  )
+  assert.equal((await result).finishReason, 'max_iterations')
+  assert.match(shape(provider.requests[0]?.messages).at(-1) ?? '', /budget of steps/)
+})

@@ -1,0 +1,31 @@
+/**
+ * The tools that a session is offered stay the same while it lasts.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createSessionToolSnapshots } from '../../../src/agent/loop/session-tool-snapshot.ts'
+import type { AgentTools } from '../../../src/agent/loop/tool-batch.ts'
+
+function toolsNamed(...names: readonly string[]): AgentTools {
+  const schemas = names.map((name) => ({ name, description: '', parameters: {} }))
+  return {
+    schemas: () => schemas,
+    canRunInParallel: () => false,
+    sanitizeForModel: (text) => text,
+    prepare: ({ name }) => ({ kind: 'invalid', error: names.includes(name) ? 'there' : 'not there' }),
+  }
+}
+
+test('a session keeps the tools with which it began, and a call finds what is there now', () => {
+  const frozen = createSessionToolSnapshots()
+  const before = frozen('old', toolsNamed('a'))
+  const after = frozen('old', toolsNamed('b'))
+  assert.equal(after.schemas(), before.schemas())
+  assert.deepEqual(after.prepare({ name: 'a', arguments: '{}' }), { kind: 'invalid', error: 'not there' })
+  assert.deepEqual(
+    frozen('new', toolsNamed('b'))
+      .schemas()
+      .map(({ name }) => name),
+    ['b'],
+  )
+})

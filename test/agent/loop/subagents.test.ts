@@ -1,0 +1,278 @@
+/**
+ * Sub-agents: a part of a task, done by the same agent with a fresh conversation, fewer tools and a budget of its own.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { SubagentEndInfo, SubagentInfo, TurnInfo } from '../../../src/agent/agent-hooks.ts'
+import type { ToolApprovalRequest } from '../../../src/agent/loop/tool-approval.ts'
+import { bindTool } from '../../../src/agent/tools/bind-tool.ts'
+import delegateTask from '../../../src/agent/tools/delegate-task.ts'
+import { silentLog } from '../../../src/lib/log.ts'
+import type { ManagedEvent } from '../../../src/middleware/contract.ts'
+import { createMiddleware } from '../../../src/middleware/middleware.ts'
+import { call, type ScriptedAnswer, type ScriptStep, usagePerCall } from '../../kit/scripted-provider.ts'
+import type { TestTool } from '../in-memory-deps.ts'
+import { runTestAgent, type TestAgentOptions, turnInfo } from '../run-test-agent.ts'
+
+const bound = bindTool(delegateTask({ maxChildren: 3 }))
+
+/** The tool itself, among tools of plain functions. */
+const delegate: TestTool = async ({ arguments: text }, context) => {
+  const parsed = bound.parse(text)
+  return parsed.ok ? parsed.call.run(context) : JSON.stringify({ error: parsed.error })
+}
+
+function asks(...calls: NonNullable<ScriptedAnswer['calls']>): ScriptedAnswer {
+  return { calls }
+}
+
+interface Told {
+  readonly parent: TurnInfo
+  readonly child: SubagentInfo
+  readonly ending?: SubagentEndInfo
+}
+
+function delegating(
+  script: readonly ScriptStep[],
+  tools: Record<string, TestTool> = {},
+  setting: TestAgentOptions = {},
+) {
+  const told: Told[] = []
+  const turns: TurnInfo[] = []
+  const run = runTestAgent(
+    script,
+    { delegate_task: delegate, memory: async () => 'never', ...tools },
+    {
+      ...setting,
+      hooks: {
+        collectContext: async (turn) => {
+          turns.push(turn)
+          return ''
+        },
+        onSubagentStart: (parent, child) => void told.push({ parent, child }),
+        onSubagentStop: (parent, child, ending) => void told.push({ parent, child, ending }),
+        ...setting.hooks,
+      },
+    },
+  )
+  const reports = () => {
+    const result = run.journal.messages.find((message) => message.role === 'tool')
+    return JSON.parse(result?.content ?? '{}')
+  }
+  return { ...run, told, turns, reports }
+}
+
+test('a sub-agent knows its goal and context alone, and only its summary comes back', async () => {
+  const { result, provider, journal, reports, turns } = delegating(
+    [
+      asks(call('d', 'delegate_task', { goal: 'count the files', context: 'in /tmp' })),
+      asks(call('x', 'look')),
+      { chunks: ['There are ', 'three.'] },
+      { chunks: ['Three files.'] },
+    ],
+    { look: async () => 'a b c' },
+  )
+  const { text, usage, messages } = { messages: journal.messages, ...(await result) }
+  assert.equal(text, 'Three files.')
+  const child = provider.requests[1]
+  assert.deepEqual(child?.messages, [{ role: 'user', content: 'count the files\n\nin /tmp' }])
+  assert.notEqual(child?.system, 'be kind')
+  assert.deepEqual(
+    child?.tools.map(({ name }) => name),
+    ['look'],
+    'it delegates to nobody and remembers nothing',
+  )
+  assert.deepEqual(reports(), { results: [{ task: 0, status: 'completed', summary: 'There are three.' }] })
+  assert.ok(!JSON.stringify(messages).includes('a b c'))
+  assert.equal(usage.inputTokens, 3 * usagePerCall.inputTokens, 'what it cost counts to the turn that made it')
+  const [own, of] = turns
+  assert.deepEqual([own?.parentSessionId, of?.parentSessionId], ['', 's'])
+  assert.ok(of !== undefined && of.sessionId !== 's' && of.taskId === of.sessionId && of.turnId !== 't')
+})
+
+test('several work side by side; their reports have the order of the tasks, whichever ends first', async () => {
+  const slow = Promise.withResolvers<string>()
+  const { result, reports, told } = delegating(
+    [
+      asks(call('d', 'delegate_task', { tasks: [{ goal: 'slow' }, { goal: 'quick', context: 'c' }] })),
+      asks(call('x', 'wait')),
+      { chunks: ['quick is done'] },
+      { chunks: ['slow is done'] },
+      { chunks: ['ok'] },
+    ],
+    { wait: () => slow.promise },
+    { hooks: { onSubagentStop: () => slow.resolve('now') } },
+  )
+  await result
+  assert.deepEqual(reports().results, [
+    { task: 0, status: 'completed', summary: 'slow is done' },
+    { task: 1, status: 'completed', summary: 'quick is done' },
+  ])
+  assert.deepEqual(
+    told.map(({ child }) => [child.subagentId, child.role, child.goal]),
+    [
+      ['d.0', 'leaf', 'slow'],
+      ['d.1', 'leaf', 'quick'],
+    ],
+  )
+})
+
+test('plugins hear of its beginning and its end, by the turn that made it', async () => {
+  const { result, told } = delegating(
+    [
+      asks(call('d', 'delegate_task', { goal: 'look around' })),
+      asks(call('x', 'look', { path: '/' })),
+      { chunks: ['seen'] },
+      { chunks: ['ok'] },
+    ],
+    { look: async () => 'nothing' },
+  )
+  await result
+  const [start, stop] = told
+  assert.deepEqual([start?.parent.sessionId, start?.parent.turnId], ['s', 't'])
+  assert.equal(start?.child.sessionId, stop?.child.sessionId)
+  assert.deepEqual(
+    [stop?.ending?.status, stop?.ending?.summary, stop?.ending?.toolCalls],
+    ['completed', 'seen', [{ name: 'look', arguments: '{"path":"/"}', ok: true }]],
+  )
+})
+
+test('too many tasks, none at all, an empty goal: a tool error, and none is begun', async () => {
+  const tasks = (count: number) => Array.from({ length: count }, () => ({ goal: 'x' }))
+  for (const [args, said] of [
+    [{ tasks: tasks(4) }, /At most 3 tasks run at once, these are 4; none was begun/],
+    [{ tasks: [] }, /Give a goal/],
+    [{}, /Give a goal/],
+    [{ goal: 'x', tasks: tasks(1) }, /not both/],
+    [{ tasks: [{ goal: 'x' }, { goal: ' ' }] }, /The goal of task 1 is empty/],
+  ] as const) {
+    const { result, reports, told } = delegating([asks(call('d', 'delegate_task', args)), { chunks: ['sorry'] }])
+    await result
+    assert.match(reports().error, said)
+    assert.deepEqual(told, [])
+  }
+})
+
+test('one that fails says why, and the others go on', async () => {
+  const { result, reports, told } = delegating([
+    asks(call('d', 'delegate_task', { tasks: [{ goal: 'a' }, { goal: 'b' }] })),
+    new Error('the line is dead'),
+    { chunks: ['b is done'] },
+    { chunks: ['ok'] },
+  ])
+  await result
+  assert.deepEqual(
+    reports().results.map(({ status }: { status: string }) => status),
+    ['error', 'completed'],
+  )
+  assert.match(reports().results[0].summary, /the line is dead/)
+  assert.deepEqual(told.filter(({ ending }) => ending !== undefined).length, 2)
+})
+
+test('it has a budget of its own, and one that uses it up has not completed', async () => {
+  const { result, reports } = delegating(
+    [
+      asks(call('d', 'delegate_task', { goal: 'for ever' })),
+      ...Array.from({ length: 50 }, (_, at) => asks(call(`x${at}`, 'look'))),
+      { chunks: ['half of it'] },
+      { chunks: ['ok'] },
+    ],
+    { look: async () => 'again' },
+  )
+  await result
+  assert.deepEqual(reports().results, [{ task: 0, status: 'failed', summary: 'half of it' }])
+})
+
+test('tools it has not are refused, whatever the model makes up', async () => {
+  const { result, provider } = delegating([
+    asks(call('d', 'delegate_task', { goal: 'go deeper' })),
+    asks(call('x', 'delegate_task', { goal: 'deeper still' }), call('y', 'memory')),
+    { chunks: ['cannot'] },
+    { chunks: ['ok'] },
+  ])
+  await result
+  const results = provider.requests[2]?.messages.filter(({ role }) => role === 'tool').map(({ content }) => content)
+  assert.match(results?.[0] ?? '', /A sub-agent has no tool delegate_task/)
+  assert.match(results?.[1] ?? '', /A sub-agent has no tool memory/)
+})
+
+test('a stop of the turn ends its sub-agents, and plugins hear that they were interrupted', async () => {
+  const { result, stop, provider, told, watcher } = delegating([
+    asks(call('d', 'delegate_task', { goal: 'for ever' })),
+    { chunks: ['I be'], hang: true },
+  ])
+  await provider.hanging
+  const reason = new Error('stopped')
+  stop.abort(reason)
+  await assert.rejects(result, reason)
+  assert.equal(told.at(-1)?.ending?.status, 'interrupted')
+  assert.ok(!watcher.texts.includes('I be'), 'nobody reads the words of a sub-agent')
+})
+
+test('people see its tools at work, beside its own goal', async () => {
+  const { result, watcher } = delegating(
+    [
+      asks(call('d', 'delegate_task', { goal: 'look\naround' })),
+      asks(call('x', 'look')),
+      { chunks: ['seen'] },
+      { chunks: ['ok'] },
+    ],
+    { look: async () => 'nothing' },
+  )
+  await result
+  assert.deepEqual(watcher.tools.slice(1, 3), ['begin d.0.x label of {}', 'ok d.0.x nothing'])
+  const parsed = bound.parse({ tasks: [{ goal: 'look\naround' }, { goal: 'x'.repeat(100) }] })
+  assert.ok(parsed.ok)
+  assert.equal(parsed.call.label, `look · ${'x'.repeat(59)}…`)
+  assert.equal(parsed.call.mode, 'effect', 'after a crash its outcome is unknown')
+})
+
+test('its scope lies in that of the tool call which made it, and siblings lie beside each other', async () => {
+  const middleware = createMiddleware({ log: silentLog })
+  const events: ManagedEvent[] = []
+  middleware.registerSubscriber('look', (event) => void events.push(event))
+  const { result } = delegating(
+    [
+      asks(call('d', 'delegate_task', { tasks: [{ goal: 'a' }, { goal: 'b' }] })),
+      { chunks: ['a'] },
+      { chunks: ['b'] },
+      { chunks: ['ok'] },
+    ],
+    {},
+    { middleware },
+  )
+  await result
+  await middleware.flush()
+  const starts = events.filter((event) => event.scope_category === 'start')
+  const tool = starts.find(({ name }) => name === 'delegate_task')
+  const children = starts.filter(({ name }) => name === 'subagent')
+  assert.deepEqual(
+    children.map((child) => child.parent_uuid),
+    [tool?.uuid, tool?.uuid],
+  )
+  const models = starts.filter(({ category }) => category === 'llm')
+  assert.equal(models.length, 4)
+})
+
+test('a person is asked about its tools in the conversation of the turn that made it', async () => {
+  const asked: ToolApprovalRequest[] = []
+  const { result } = delegating(
+    [asks(call('d', 'delegate_task', { goal: 'a' })), asks(call('x', 'look')), { chunks: ['a'] }, { chunks: ['ok'] }],
+    { look: async () => 'seen' },
+    {
+      approve: async (request) => {
+        asked.push(request)
+        return 'allow'
+      },
+      hooks: {
+        beforeToolCall: async ({ toolName }, args) =>
+          toolName === 'look' ? { kind: 'approve', message: '', ruleKey: 'look', args } : { kind: 'run', args },
+      },
+    },
+  )
+  await result
+  assert.deepEqual(
+    asked.map(({ info: of }) => [of.turn, of.toolCallId]),
+    [[turnInfo, 'd.0.x']],
+  )
+})

@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Journal } from '../../../src/agent/loop/journal.ts'
+import type { ToolCallDeps } from '../../../src/agent/loop/run-tool-call.ts'
+import { type AgentTools, hashToolCall, runToolBatch } from '../../../src/agent/loop/tool-batch.ts'
+import { HermesError, isHermesError } from '../../../src/lib/errors.ts'
+import type { ToolCall } from '../../../src/message/transcript.ts'
+import { call } from '../../kit/scripted-provider.ts'
+import {
+  createInMemoryJournal,
+  createRecordingListener,
+  createTestTools,
+  type TestTool,
+  testToolContext,
+} from '../in-memory-deps.ts'
+import { agentDeps, turnInfo } from '../run-test-agent.ts'
+
+function batch(tools: AgentTools, more: { journal?: Journal; resumed?: boolean; calls: readonly ToolCall[] }) {
+  const stop = new AbortController()
+  const journal = createInMemoryJournal()
+  const listener = createRecordingListener()
+  const deps: ToolCallDeps = {
+    ...agentDeps(),
+    turn: turnInfo,
+    apiRequestId: '',
+    resumed: more.resumed ?? false,
+    tools,
+    journal: more.journal ?? journal,
+    listener,
+    toolContextFor: (of) => testToolContext(of, stop.signal),
+  }
+  return { stop, journal, watcher: listener, results: runToolBatch(deps, more.calls, stop.signal) }
+}
+
+/** A tool whose calls end when the test says so. */
+function heldTool() {
+  const held = new Map<string, PromiseWithResolvers<string>>()
+  const begun: string[] = []
+  const tool: TestTool = ({ id }) => {
+    begun.push(id)
+    const result = Promise.withResolvers<string>()
+    held.set(id, result)
+    return result.promise
+  }
+  return { tool, begun, end: (id: string, result = `"${id}"`) => held.get(id)?.resolve(result) }
+}
+
+async function loopTurns(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await nextTurn()
+}
+
+const fenced: Journal['recordToolResult'] = () => Promise.reject(new HermesError('store/fenced'))
+
+test('tools that may run together do, at most eight at once, and results come in the order of the calls', async () => {
+  const held = heldTool()
+  const calls = Array.from({ length: 10 }, (_, place) => call(`c${place}`, 'held'))
+  const { results, journal } = batch(createTestTools({ held: held.tool }), { calls })
+  await loopTurns()
+  assert.equal(held.begun.length, 8)
+  held.end('c7')
+  await loopTurns()
+  assert.equal(held.begun.length, 9)
+  held.end('c8')
+  await loopTurns()
+  for (const { id } of calls.toReversed()) held.end(id)
+  assert.deepEqual(
+    (await results).map(({ toolCallId, content }) => `${toolCallId} ${content}`),
+    calls.map(({ id }) => `${id} "${id}"`),
+  )
+  assert.equal(journal.messages.length, 10)
+})
+
+test('tools that may not run together run one after the other', async () => {
+  const held = heldTool()
+  const calls = [call('a', 'held'), call('b', 'held')]
+  const { results, journal } = batch(createTestTools({ held: held.tool }, { parallel: false }), { calls })
+  await loopTurns()
+  assert.deepEqual(held.begun, ['a'])
+  held.end('a')
+  await loopTurns()
+  held.end('b')
+  await results
+  assert.deepEqual(journal.events, ['start a', 'end a done', 'start b', 'end b done'])
+})
+
+test('a call is on disk as started before it runs, and its result before the next step', async () => {
+  const seen: string[] = []
+  const journal = createInMemoryJournal()
+  const tools = createTestTools({
+    look: async () => {
+      seen.push(...journal.events)
+      return '1'
+    },
+  })
+  await batch(tools, { journal, calls: [call('a', 'look')] }).results
+  assert.deepEqual(seen, ['start a'])
+  assert.deepEqual(journal.events, ['start a', 'end a done'])
+})
+
+test('people who watch see what runs and how it ended, long results cut', async () => {
+  const tools = createTestTools({
+    long: async () => 'x'.repeat(300),
+    bad: async () => '{"error":"no"}',
+    broken: async () => {
+      throw new Error('boom')
+    },
+  })
+  const calls = [call('a', 'long'), call('b', 'bad'), call('c', 'broken')]
+  const { results, watcher } = batch(tools, { calls })
+  await results
+  assert.deepEqual(watcher.tools.sort(), [
+    'begin a label of {}',
+    'begin b label of {}',
+    'begin c label of {}',
+    'failed b {"error":"no"}',
+    'failed c {"error":"boom"}',
+    `ok a ${'x'.repeat(200)}…`,
+  ])
+})
+
+test('what a tool throws becomes its result, cut to a length a model can bear', async () => {
+  const tools = createTestTools({
+    broken: async () => {
+      throw new Error('😀'.repeat(5_000))
+    },
+    odd: () => {
+      throw 'not even an error'
+    },
+  })
+  const [long, odd] = await batch(tools, { calls: [call('a', 'broken'), call('b', 'odd')] }).results
+  const told: { error: string } = JSON.parse(long?.content ?? '')
+  assert.equal(told.error, '😀'.repeat(1_024))
+  assert.equal(odd?.content, '{"error":"not even an error"}')
+})
+
+test('a call that cannot be understood is answered with what is wrong and never begun', async () => {
+  const tools = createTestTools({ known: async () => '1' })
+  const calls = [{ id: 'a', name: 'known', arguments: '{"path": ' }, call('b', 'unknown')]
+  const { results, journal } = batch(tools, { calls })
+  const [first, second] = await results
+  assert.match(first?.content ?? '', /not JSON/)
+  assert.match(second?.content ?? '', /no tool unknown/)
+  assert.deepEqual(journal.events.toSorted(), ['end a done', 'end b done'])
+})
+
+test('an effect that was begun before a crash is not repeated; the model is told that its outcome is unknown', async () => {
+  const held = heldTool()
+  const journal = createInMemoryJournal(['a'])
+  const { results } = batch(createTestTools({ held: held.tool }, { mode: 'effect' }), {
+    journal,
+    calls: [call('a', 'held')],
+  })
+  const [result] = await results
+  assert.match(result?.content ?? '', /outcome unknown/)
+  assert.deepEqual(held.begun, [])
+  assert.deepEqual(journal.events, ['start a', 'end a interrupted'])
+})
+
+test('after a stop no further tool begins, and what runs may say how it ended', async () => {
+  const begun: string[] = []
+  const tools = createTestTools(
+    {
+      patient: async ({ id }, { signal }) => {
+        begun.push(id)
+        await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+        return '"half done"'
+      },
+    },
+    { parallel: false },
+  )
+  const { results, stop, journal } = batch(tools, { calls: [call('a', 'patient'), call('b', 'patient')] })
+  await loopTurns()
+  const reason = new Error('stop')
+  stop.abort(reason)
+  await assert.rejects(results, reason)
+  assert.deepEqual(begun, ['a'])
+  assert.deepEqual(journal.events, ['start a', 'end a done'])
+})
+
+test('a tool that ignores the stop holds its turn for five seconds, not for ever; what it brings late is kept', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const held = heldTool()
+  const { results, stop, journal } = batch(createTestTools({ held: held.tool }), { calls: [call('a', 'held')] })
+  await loopTurns()
+  const reason = new Error('stop')
+  let settled = false
+  const rejected = assert.rejects(results, reason).then(() => {
+    settled = true
+  })
+  stop.abort(reason)
+  await loopTurns()
+  t.mock.timers.tick(4_999)
+  await loopTurns()
+  assert.equal(settled, false)
+  t.mock.timers.tick(1)
+  await rejected
+  held.end('a', '"late"')
+  await loopTurns()
+  assert.deepEqual(journal.events, ['start a', 'end a done'])
+})
+
+test('a turn that was overtaken lets its running tools end and begins no other', async () => {
+  const held = heldTool()
+  const memory = createInMemoryJournal()
+  const journal: Journal = {
+    ...memory,
+    recordToolResult: (of, result, how) =>
+      of.id === 'c0' ? fenced(of, result, how) : memory.recordToolResult(of, result, how),
+  }
+  const calls = Array.from({ length: 10 }, (_, place) => call(`c${place}`, 'held'))
+  const { results } = batch(createTestTools({ held: held.tool }), { journal, calls })
+  let settled = false
+  const rejected = assert
+    .rejects(results, (error) => isHermesError(error, 'store/fenced'))
+    .then(() => {
+      settled = true
+    })
+  await loopTurns()
+  held.end('c0')
+  await loopTurns()
+  assert.equal(settled, false, 'the next turn must not begin beside these tools')
+  for (const { id } of calls.slice(1, 8)) held.end(id)
+  await rejected
+  assert.equal(held.begun.length, 8)
+})
+
+test('the same action is recognised by name and arguments', () => {
+  const one = { id: 'a', name: 'terminal', arguments: '{"command":"ls"}' }
+  assert.equal(hashToolCall(one), hashToolCall({ ...one, id: 'b' }))
+  assert.notEqual(hashToolCall(one), hashToolCall({ ...one, arguments: '{"command":"rm"}' }))
+  assert.notEqual(hashToolCall(one), hashToolCall({ ...one, name: 'process' }))
+})

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { createProvider, type ProviderSettings } from '../../../src/agent/models/create-provider.ts'
+
+const nothing: ProviderSettings = { model: '', baseUrl: '', apiKey: '', openaiApiKey: '', anthropicApiKey: '' }
+
+function chosen(settings: Partial<ProviderSettings>): string {
+  const choice = createProvider({ ...nothing, ...settings })
+  return 'problem' in choice
+    ? `problem: ${choice.problem.message} ${choice.problem.hint}`
+    : `${choice.provider.name} ${choice.provider.baseUrl}`.trim()
+}
+
+test('nothing configured means the demonstration', () => {
+  const choice = createProvider(nothing)
+  assert.ok('provider' in choice)
+  assert.deepEqual([choice.provider.name, choice.model], ['demo', 'demo'])
+})
+
+test('the provider follows from what is set', () => {
+  const cases: readonly (readonly [Partial<ProviderSettings>, string])[] = [
+    [{ openaiApiKey: 'k', model: 'gpt' }, 'openai https://api.openai.com/v1'],
+    [{ anthropicApiKey: 'k', model: 'claude-x' }, 'anthropic https://api.anthropic.com'],
+    [{ anthropicApiKey: 'k', openaiApiKey: 'k', model: 'claude-x' }, 'anthropic https://api.anthropic.com'],
+    [{ anthropicApiKey: 'k', openaiApiKey: 'k', model: 'gpt' }, 'openai https://api.openai.com/v1'],
+    [{ apiKey: 'k', model: 'claude-x' }, 'anthropic https://api.anthropic.com'],
+    [{ apiKey: 'k', model: 'gpt' }, 'openai https://api.openai.com/v1'],
+    [{ baseUrl: 'http://127.0.0.1:11434/v1/', model: 'llama' }, 'openai http://127.0.0.1:11434/v1'],
+    [{ provider: 'openai-responses', openaiApiKey: 'k', model: 'gpt' }, 'openai-responses https://api.openai.com/v1'],
+    [{ provider: 'anthropic', baseUrl: 'http://localhost:1/v1', model: 'm' }, 'anthropic http://localhost:1'],
+    [{ provider: 'demo', openaiApiKey: 'k', model: 'gpt' }, 'demo'],
+  ]
+  for (const [settings, expected] of cases) assert.equal(chosen(settings), expected, JSON.stringify(settings))
+})
+
+test('a key of Anthropic is not sent to an address that is not theirs', () => {
+  assert.equal(
+    chosen({ anthropicApiKey: 'k', baseUrl: 'https://router.example/v1', model: 'claude-x' }),
+    'openai https://router.example/v1',
+  )
+  assert.match(chosen({ anthropicApiKey: 'k', baseUrl: 'https://anthropic.example/', model: 'claude-x' }), /^anthropic/)
+})
+
+test('what is missing is named, with where to put it, and nothing throws', () => {
+  assert.match(chosen({ provider: 'openai', model: 'gpt' }), /problem:.*key of openai is missing.*OPENAI_API_KEY/)
+  assert.match(chosen({ model: 'claude-x' }), /problem:.*ANTHROPIC_API_KEY/)
+  assert.match(chosen({ anthropicApiKey: 'k' }), /problem:.*no model is named.*`model`/)
+  assert.match(chosen({ openaiApiKey: 'k' }), /problem:.*no model/)
+  assert.match(chosen({ openaiApiKey: 'key with space', model: 'gpt' }), /problem:.*a space or a character/)
+  assert.match(chosen({ baseUrl: 'not an address', model: 'm' }), /problem:.*base_url/)
+  assert.match(chosen({ baseUrl: 'ftp://host/', model: 'm' }), /problem:.*base_url/)
+  const withPassword = chosen({ baseUrl: 'https://user:hunter2@host/', model: 'm' })
+  assert.match(withPassword, /problem:.*user name or a password/)
+  assert.doesNotMatch(withPassword, /hunter2/)
+})
+
+test('creating a provider loads no SDK; the first call does', async () => {
+  const program = `
+    import { registerHooks } from 'node:module'
+    const loaded = []
+    registerHooks({ resolve: (name, context, next) => { if (/^(openai|@anthropic-ai)/.test(name)) loaded.push(name); return next(name, context) } })
+    const { createProvider } = await import(${JSON.stringify(new URL('../../../src/agent/models/create-provider.ts', import.meta.url).href)})
+    for (const provider of ['openai', 'openai-responses', 'anthropic']) {
+      const { provider: built } = createProvider({ provider, model: 'm', baseUrl: 'http://127.0.0.1:1', apiKey: 'k', openaiApiKey: '', anthropicApiKey: '' })
+      const request = built.buildRequest({ model: 'm', system: '', messages: [], tools: [] })
+      console.log(provider, 'created', loaded.join())
+      await built.stream(request, new AbortController().signal).next().catch((error) => console.log(error.kind))
+      console.log(provider, 'called', loaded.splice(0).join())
+    }`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program])
+  assert.deepEqual(stdout.trim().split('\n'), [
+    'openai created ',
+    'network',
+    'openai called openai',
+    'openai-responses created ',
+    'network',
+    'openai-responses called openai',
+    'anthropic created ',
+    'network',
+    'anthropic called @anthropic-ai/sdk',
+  ])
+})

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createDemoProvider } from '../../../../src/agent/models/demo/demo-provider.ts'
+import type { ChatMessage } from '../../../../src/message/transcript.ts'
+import { collected, runCall } from '../../../kit/contracts/provider-run.ts'
+
+const provider = createDemoProvider()
+
+async function ask(messages: readonly ChatMessage[], toolNames: readonly string[] = []) {
+  const tools = toolNames.map((name) => ({ name, description: '', parameters: { type: 'object' } }))
+  return (await runCall(provider, provider.buildRequest({ model: '', system: 'Be brief.', messages, tools }))).answer
+}
+
+const user = (content: string): ChatMessage => ({ role: 'user', content })
+const later: ChatMessage[] = [user('Hello'), { role: 'assistant', content: 'Hello!' }]
+
+test('the first answer says that it is a demonstration and how to connect a model, later ones do not repeat it', async () => {
+  const first = await ask([user('Hello')])
+  assert.match(first.text, /demonstration/)
+  for (const part of ['config.yaml', 'provider:', 'model:', '.env', 'ANTHROPIC_API_KEY', 'OPENAI_API_KEY']) {
+    assert.ok(first.text.includes(part), part)
+  }
+  assert.doesNotMatch((await ask([...later, user('What a nice day')])).text, /demonstration/)
+})
+
+test('"Reply exactly ok" is answered with ok and nothing else, also as the first message', async () => {
+  assert.equal((await ask([user('Reply exactly ok')])).text, 'ok')
+  assert.equal((await ask([user('reply exactly: two words')])).text, 'two words')
+  assert.equal((await ask([user('Hello'), user('Reply exactly line one\nline two')])).text, 'line one\nline two')
+})
+
+test('whitespace and every character of an exact reply survive the streaming', async () => {
+  const text = 'a  b\n\n\tc — 😀   d'
+  assert.equal((await ask([user(`Reply exactly ${text}`)])).text, text)
+})
+
+test('it repeats what was said', async () => {
+  assert.match((await ask([...later, user('The moon is bright')])).text, /4 words[\s\S]*> The moon is bright/)
+})
+
+test('the same conversation gets the same answer', async () => {
+  const messages = [...later, user('The moon is bright')]
+  assert.deepEqual(await ask(messages, ['terminal']), await ask(messages, ['terminal']))
+})
+
+test('asked for files it calls a tool that only looks, and sums the result up', async () => {
+  const asked = [...later, user('Please list the files')]
+  const answer = await ask(asked, ['terminal', 'read_file'])
+  assert.deepEqual(
+    answer.toolCalls.map((call) => [call.name, call.arguments]),
+    [['terminal', '{"command":"ls -A"}']],
+  )
+  assert.equal(answer.finishReason, 'tool_calls')
+  const call = answer.toolCalls[0]
+  assert.ok(call !== undefined)
+  const history: ChatMessage[] = [
+    ...asked,
+    { role: 'assistant', content: answer.text, toolCalls: answer.toolCalls },
+    { role: 'tool', toolCallId: call.id, name: 'terminal', content: '{"output":"README.md\\nsrc\\n","exit_code":0}' },
+  ]
+  const summary = await ask(history, ['terminal'])
+  assert.match(summary.text, /2 lines[\s\S]*README\.md\nsrc/)
+  assert.deepEqual(summary.toolCalls, [])
+})
+
+test('it takes another tool where there is no terminal, and says so where there is none', async () => {
+  const asked = [...later, user('show me a tool')]
+  assert.equal((await ask(asked, ['search_files', 'read_file'])).toolCalls[0]?.name, 'search_files')
+  assert.equal((await ask(asked, ['read_file'])).toolCalls[0]?.name, 'read_file')
+  assert.match((await ask(asked)).text, /No tool/)
+})
+
+test('a failed tool is told as a failure', async () => {
+  const history: ChatMessage[] = [
+    ...later,
+    user('files'),
+    { role: 'assistant', content: '', toolCalls: [{ id: 'c', name: 'terminal', arguments: '{}' }] },
+    { role: 'tool', toolCallId: 'c', name: 'terminal', content: '{"error":"not allowed"}' },
+  ]
+  assert.match((await ask(history)).text, /error: not allowed/)
+})
+
+test('it pauses between the words through the pause it was given, and a long answer is not cut into endless pieces', async () => {
+  const pauses: number[] = []
+  const slow = createDemoProvider({
+    sleep: async (ms) => {
+      pauses.push(ms)
+    },
+  })
+  const request = (said: string) =>
+    slow.buildRequest({ model: '', system: '', messages: [...later, user(said)], tools: [] })
+  await runCall(slow, request('Reply exactly one two three'))
+  assert.ok(pauses.length >= 3 && pauses.every((ms) => ms > 0 && ms < 100))
+  pauses.length = 0
+  const long = 'word '.repeat(10_000).trim()
+  assert.equal((await runCall(slow, request(`Reply exactly ${long}`))).answer.text, long)
+  assert.ok(pauses.length < 200)
+})
+
+test("the chunks of the demonstration can be aggregated once more, as any vendor's", async () => {
+  const messages = [user('list the files')]
+  const tools = [{ name: 'terminal', description: '', parameters: { type: 'object' } }]
+  const request = provider.buildRequest({ model: '', system: '', messages, tools })
+  const { chunks, response } = await runCall(provider, request)
+  assert.deepEqual(collected(provider, chunks), response)
+})

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  classifyFailure,
+  failureInChunk,
+  failureToModelError,
+  mapProviderError,
+  parseProviderFailure,
+  parseRetryAfterMs,
+  redactKeys,
+} from '../../../src/agent/models/map-provider-error.ts'
+import { ModelError } from '../../../src/agent/models/provider.ts'
+
+const context = { host: 'api.example.com', secrets: ['top-secret-value'], now: () => 1_000_000 }
+
+test('the reason is found in every shape vendors write errors in', () => {
+  const bodies = [
+    { error: { message: 'no such model' } },
+    { error: 'no such model' },
+    { type: 'error', message: 'no such model' },
+    { detail: 'no such model' },
+    [{ error: { message: 'no such model' } }],
+    'no such model',
+    '<html><head><title>no such model</title></head><body>nginx</body></html>',
+  ]
+  for (const body of bodies) assert.equal(parseProviderFailure(body).message, 'no such model')
+  assert.match(parseProviderFailure({ detail: [{ loc: ['body'], msg: 'field required' }] }).message, /field required/)
+})
+
+test('the words of an error decide where its status misleads', () => {
+  const cases = [
+    [{ status: 400, message: "This model's maximum context length is 8192 tokens" }, 'context'],
+    [
+      { status: 400, message: 'the request exceeds the available context size', type: 'exceed_context_size_error' },
+      'context',
+    ],
+    [{ status: 403, message: 'billing is not active' }, 'billing'],
+    [{ status: 429, message: 'slow down', code: 'rate_limit_exceeded' }, 'rate-limit'],
+    [{ status: 400, message: 'bad key', code: 'invalid_api_key' }, 'auth'],
+    [{ status: 500, message: 'prompt is too long for the billing service' }, 'overloaded'],
+    [{ status: undefined, message: 'busy', type: 'overloaded_error' }, 'overloaded'],
+    [{ status: undefined, message: 'slow down', type: 'rate_limit_error' }, 'rate-limit'],
+    [{ status: undefined, message: 'no', type: 'invalid_request_error' }, 'invalid-request'],
+    [{ status: undefined, message: 'no', type: 'authentication_error' }, 'auth'],
+    [{ status: undefined, message: 'something new' }, 'overloaded'],
+  ] as const
+  for (const [fault, problem] of cases) {
+    assert.equal(classifyFailure({ type: '', code: '', ...fault }), problem, JSON.stringify(fault))
+  }
+})
+
+test('the upstream status that routers put into the code is used', () => {
+  assert.equal(parseProviderFailure({ error: { code: 503, message: 'upstream' } }).status, 503)
+  assert.equal(failureInChunk({ error: { code: 429, message: 'x' } })?.status, 429)
+})
+
+test('only chunks that report an error count as one', () => {
+  assert.equal(failureInChunk({ id: 'x', choices: [], error: null }), undefined)
+  assert.equal(failureInChunk({ type: 'message_start' }), undefined)
+  assert.equal(
+    failureInChunk({ type: 'response.failed', response: { error: { code: 'server_error', message: 'm' } } })?.message,
+    'm',
+  )
+  assert.equal(failureInChunk({ type: 'error', code: 'server_error', message: 'm' })?.code, 'server_error')
+})
+
+test('retry-after is read as seconds, milliseconds and dates, and nonsense is ignored', () => {
+  const after = (headers: Record<string, string>) => parseRetryAfterMs(new Headers(headers), 1_000_000)
+  assert.equal(after({ 'retry-after': '7' }), 7000)
+  assert.equal(after({ 'retry-after': '0.5' }), 500)
+  assert.equal(after({ 'retry-after-ms': '123.4', 'retry-after': '9' }), 124)
+  assert.equal(after({ 'retry-after': new Date(1_005_000).toUTCString() }), 5000)
+  assert.equal(after({ 'retry-after': new Date(1000).toUTCString() }), 0)
+  assert.equal(after({ 'retry-after': 'soon' }), undefined)
+  assert.equal(after({ 'retry-after': '-5' }) ?? 0, 0)
+  assert.equal(after({}), undefined)
+})
+
+test('keys never reach a message, given ones and those that only look like one', () => {
+  assert.equal(redactKeys('a top-secret-value b', ['top-secret-value']), 'a [key] b')
+  assert.equal(redactKeys('key sk-proj-abcdef123456 and Bearer abc.def', []), 'key [key] and [key]')
+  assert.equal(redactKeys('nothing to hide', ['', 'hi']), 'nothing to hide')
+})
+
+test('a network error names host and code, keeps no cause and can be tried again', () => {
+  const refused = Object.assign(new Error('connect ECONNREFUSED 10.0.0.1:443 top-secret-value'), {
+    code: 'ECONNREFUSED',
+  })
+  const error = mapProviderError(new Error('Connection error.', { cause: refused }), context)
+  assert.equal(error.kind, 'network')
+  assert.equal(error.retryable, true)
+  assert.match(error.message, /api\.example\.com.*ECONNREFUSED/)
+  assert.doesNotMatch(error.message, /top-secret-value/)
+  assert.equal(error.cause, undefined)
+})
+
+test('a header that cannot be sent is the fault of the request, not of the network', () => {
+  const thrown = new TypeError('Headers.append: "a\nb" is an invalid header value.')
+  assert.equal(mapProviderError(new Error('Connection error.', { cause: thrown }), context).kind, 'invalid-request')
+})
+
+test('a long or empty complaint becomes one readable line', () => {
+  assert.ok(
+    failureToModelError({ status: 400, type: '', code: '', message: 'x'.repeat(9000) }, context).message.length < 600,
+  )
+  assert.match(
+    failureToModelError({ status: 418, type: '', code: '', message: '' }, context).message,
+    /418: no reason given/,
+  )
+})
+
+test('a ModelError stays the same object', () => {
+  const error = new ModelError('context', 'full')
+  assert.equal(mapProviderError(error, context), error)
+})

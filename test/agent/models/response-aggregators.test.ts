@@ -1,0 +1,300 @@
+/** What is made of the chunks of a stream, good and bad. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { createAnthropicAggregator } from '../../../src/agent/models/anthropic/aggregator.ts'
+import { parseAnthropicDelta, parseAnthropicResponse } from '../../../src/agent/models/anthropic/response.ts'
+import { asArray, asRecord, isRecord } from '../../../src/agent/models/json.ts'
+import { failureInChunk } from '../../../src/agent/models/map-provider-error.ts'
+import { createChatAggregator } from '../../../src/agent/models/openai/chat-aggregator.ts'
+import { parseChatDelta, parseChatResponse } from '../../../src/agent/models/openai/chat-response.ts'
+import {
+  createResponsesAggregator,
+  parseResponsesDelta,
+  parseResponsesResponse,
+} from '../../../src/agent/models/openai/responses-response.ts'
+import { type JsonObject, ModelError } from '../../../src/agent/models/provider.ts'
+import type { ResponseAggregator } from '../../../src/agent/models/stream-response.ts'
+
+function collected(aggregate: ResponseAggregator, chunks: readonly JsonObject[]): JsonObject | null {
+  for (const chunk of chunks) aggregate.add(chunk)
+  return aggregate.result()
+}
+
+const chat = (...chunks: JsonObject[]) => collected(createChatAggregator(10_000), chunks)
+const delta = (fields: JsonObject, finish_reason: string | null = null) => ({
+  choices: [{ index: 0, delta: fields, finish_reason }],
+})
+const badResponse = (error: unknown) => error instanceof ModelError && error.kind === 'bad-response'
+
+test('fields that no documentation names are in the final completion', () => {
+  const response = chat(
+    { id: 'x', object: 'chat.completion.chunk', provider: 'north', choices: [], obfuscation: 'padding' },
+    delta({ role: 'assistant', reasoning_details: [{ index: 0, type: 'reasoning.text', text: 'first ' }] }),
+    delta({ reasoning_details: [{ index: 0, text: 'look', signature: 'seal' }], annotations: [{ url: 'a' }] }),
+    delta({ content: 'Hi', annotations: [{ url: 'b' }] }),
+    {
+      choices: [{ index: 0, delta: {}, finish_reason: 'stop', native_finish_reason: 'end' }],
+      usage: { prompt_tokens: 1 },
+    },
+    {
+      choices: [{ index: 0, delta: { content: null }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 5, cost: 0.1 },
+    },
+  )
+  assert.deepEqual(response, {
+    id: 'x',
+    object: 'chat.completion',
+    provider: 'north',
+    usage: { prompt_tokens: 5, cost: 0.1 },
+    choices: [
+      {
+        index: 0,
+        finish_reason: 'stop',
+        native_finish_reason: 'end',
+        message: {
+          role: 'assistant',
+          content: 'Hi',
+          reasoning_details: [{ index: 0, type: 'reasoning.text', text: 'first look', signature: 'seal' }],
+          annotations: [{ url: 'a' }, { url: 'b' }],
+        },
+      },
+    ],
+  })
+})
+
+test('calls are told apart however badly a server numbers them', () => {
+  const piece = (index: number | undefined, id: string | undefined, name: string | undefined, args: string) =>
+    delta({ tool_calls: [{ index, id, function: { name, arguments: args } }] })
+  const streams = [
+    [piece(0, 'a', 'f', '{"x"'), piece(0, undefined, undefined, ':1}'), piece(1, 'b', 'g', '{}')],
+    // Every call has the index 0.
+    [piece(0, 'a', 'f', '{"x":1}'), piece(0, 'b', 'g', '{}')],
+    // No call has one.
+    [
+      piece(undefined, 'a', 'f', '{"x"'),
+      piece(undefined, undefined, undefined, ':1}'),
+      piece(undefined, 'b', 'g', '{}'),
+    ],
+    // The id changes with every piece, the name is repeated as an empty text.
+    [piece(0, 'a', 'f', '{"x"'), piece(0, 'z', '', ':1}'), piece(1, 'b', 'g', '{}')],
+  ]
+  for (const stream of streams) {
+    const response = chat(...stream, delta({}, 'tool_calls'))
+    assert.ok(response !== null)
+    const calls = parseChatResponse(response).toolCalls.map((call) => [call.name, call.arguments])
+    assert.deepEqual(calls, [
+      ['f', '{"x":1}'],
+      ['g', '{}'],
+    ])
+  }
+})
+
+test('calls without usable ids get ids that differ from answer to answer', () => {
+  const response = (id: string) => ({
+    id,
+    choices: [
+      { message: { tool_calls: [{ function: { name: 'f', arguments: { x: 1 } } }, { id: 'a' }, { id: 'a' }] } },
+    ],
+  })
+  const [first, second] = [parseChatResponse(response('r1')).toolCalls, parseChatResponse(response('r2')).toolCalls]
+  assert.equal(new Set(first.map((call) => call.id)).size, 3)
+  assert.notEqual(first[0]?.id, second[0]?.id)
+  assert.equal(first[0]?.arguments, '{"x":1}')
+})
+
+test('a stream counts as finished by its reason or by its end mark, not without both', () => {
+  assert.equal(chat(delta({ content: 'half' })), null)
+  assert.ok(chat(delta({ content: 'whole' }), delta({}, 'stop')) !== null)
+  const marked = createChatAggregator(100)
+  marked.add(delta({ content: 'whole' }))
+  marked.markDone()
+  assert.ok(marked.result() !== null)
+  const empty = createChatAggregator(100)
+  empty.markDone()
+  assert.throws(() => empty.result(), badResponse)
+})
+
+test('values of a wrong type are refused', () => {
+  const wrongChat = [
+    { choices: 'text' },
+    { choices: [1] },
+    { choices: [{ index: 'a', delta: {} }] },
+    { choices: [{ index: 1e9, delta: {} }] },
+    { choices: [{ index: 0, delta: 'text' }] },
+    delta({ content: 5 }),
+    delta({ tool_calls: {} }),
+    delta({ tool_calls: ['x'] }),
+    delta({ tool_calls: [{ index: -1 }] }),
+    delta({ tool_calls: [{ index: 0, function: 'f' }] }),
+  ]
+  for (const chunk of wrongChat) assert.throws(() => chat(chunk), badResponse, JSON.stringify(chunk))
+
+  const start = { type: 'message_start', message: { role: 'assistant', content: [] } }
+  const block = { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }
+  const wrongMessages = [
+    [{}],
+    [{ type: 'message_start', message: 'text' }],
+    [{ type: 'message_delta', delta: {} }],
+    [{ type: 'message_stop' }],
+    [start, { type: 'content_block_start', index: 0 }],
+    [start, { ...block, index: 1.5 }],
+    [start, { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'x' } }],
+    [start, block, { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 5 } }],
+    [start, block, { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: {} } }],
+  ]
+  for (const chunks of wrongMessages) {
+    assert.throws(() => collected(createAnthropicAggregator(100), chunks), badResponse, JSON.stringify(chunks))
+  }
+  assert.throws(() => collected(createResponsesAggregator(100), [{ type: 'response.completed' }]), badResponse)
+  assert.throws(() => collected(createResponsesAggregator(100), [{ delta: 'x' }]), badResponse)
+})
+
+test('a message keeps signatures, citations and unknown blocks, and counts to the last', () => {
+  const at = (index: number, fields: JsonObject) => ({ type: 'content_block_delta', index, delta: fields })
+  const response = collected(createAnthropicAggregator(1000), [
+    {
+      type: 'message_start',
+      message: { id: 'm', role: 'assistant', content: [], usage: { input_tokens: 5, output_tokens: 1 } },
+    },
+    { type: 'ping' },
+    { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '', signature: '' } },
+    at(0, { type: 'thinking_delta', thinking: 'h' }),
+    at(0, { type: 'thinking_delta', thinking: 'm' }),
+    at(0, { type: 'signature_delta', signature: 'seal' }),
+    { type: 'content_block_start', index: 1, content_block: { type: 'redacted_thinking', data: 'sealed' } },
+    { type: 'content_block_start', index: 2, content_block: { type: 'text', text: '', citations: null } },
+    at(2, { type: 'text_delta', text: 'Hi' }),
+    at(2, { type: 'citations_delta', citation: { url: 'a' } }),
+    { type: 'a_newer_event', anything: 1 },
+    {
+      type: 'message_delta',
+      delta: { stop_reason: 'end_turn', stop_sequence: null },
+      usage: { input_tokens: null, output_tokens: 9 },
+    },
+    { type: 'message_stop' },
+  ])
+  assert.deepEqual(response, {
+    id: 'm',
+    role: 'assistant',
+    stop_reason: 'end_turn',
+    usage: { input_tokens: 5, output_tokens: 9 },
+    content: [
+      { type: 'thinking', thinking: 'hm', signature: 'seal' },
+      { type: 'redacted_thinking', data: 'sealed' },
+      { type: 'text', text: 'Hi', citations: [{ url: 'a' }] },
+    ],
+  })
+})
+
+test('the final response is filled up from its items when it comes without them', () => {
+  const item = { type: 'message', content: [{ type: 'output_text', text: 'Hi' }] }
+  const response = collected(createResponsesAggregator(100), [
+    { type: 'response.output_item.done', output_index: 0, item },
+    { type: 'response.completed', response: { id: 'r', output: [] } },
+  ])
+  assert.deepEqual(response, { id: 'r', output: [item] })
+})
+
+test('a failed response is an error of its kind', () => {
+  const response = { status: 'failed', error: { code: 'rate_limit_exceeded', message: 'slow down' } }
+  assert.throws(
+    () => parseResponsesResponse(response),
+    (error) => error instanceof ModelError && error.kind === 'rate-limit',
+  )
+})
+
+test('the number of kept characters is limited for each vendor', () => {
+  const long = 'x'.repeat(60)
+  const block = {
+    type: 'content_block_start',
+    index: 0,
+    content_block: { type: 'tool_use', id: 'a', name: 'f', input: {} },
+  }
+  const json = { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: long } }
+  const call = delta({ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: long } }] })
+  assert.throws(() => collected(createChatAggregator(100), [call, call]), badResponse)
+  assert.throws(() => collected(createAnthropicAggregator(100), [block, json, json]), badResponse)
+  const event = { type: 'response.function_call_arguments.delta', delta: long }
+  assert.throws(() => collected(createResponsesAggregator(100), [event, event]), badResponse)
+})
+
+test('a field named __proto__ does no harm', () => {
+  const evil: unknown = JSON.parse(
+    '{"__proto__":{"polluted":1},"choices":[{"delta":{"__proto__":{"polluted":1},"content":"x"},"finish_reason":"stop"}]}',
+  )
+  assert.ok(isRecord(evil))
+  const response = chat(evil)
+  assert.ok(response !== null)
+  for (const holder of [response, asRecord(asRecord(asArray(response['choices'])[0])['message'])]) {
+    assert.equal(Reflect.get(holder, 'polluted'), undefined)
+  }
+  assert.equal(Reflect.get({}, 'polluted'), undefined)
+})
+
+test('no chunk and no response, however strange, breaks a reader', () => {
+  const keys = fc.constantFrom(
+    'choices',
+    'delta',
+    'content',
+    'tool_calls',
+    'function',
+    'index',
+    'type',
+    'message',
+    'usage',
+    'output',
+    'response',
+    'item',
+    'error',
+    'content_block',
+    'text',
+    'partial_json',
+  )
+  const types = fc.constantFrom(
+    'message_start',
+    'content_block_start',
+    'content_block_delta',
+    'message_delta',
+    'message_stop',
+    'text_delta',
+    'response.completed',
+    'response.output_item.done',
+    'message',
+    'error',
+  )
+  const { any } = fc.letrec((tie) => ({
+    any: fc.oneof(
+      { maxDepth: 4 },
+      fc.constantFrom(null, 0, 1, 'a', true),
+      types,
+      fc.array(tie('any'), { maxLength: 2 }),
+      fc.dictionary(keys, tie('any'), { maxKeys: 4 }),
+    ),
+  }))
+  const readers = [
+    [createChatAggregator, parseChatDelta, parseChatResponse],
+    [createResponsesAggregator, parseResponsesDelta, parseResponsesResponse],
+    [createAnthropicAggregator, parseAnthropicDelta, parseAnthropicResponse],
+  ] as const
+  fc.assert(
+    fc.property(fc.array(fc.dictionary(keys, any, { maxKeys: 5 }), { maxLength: 4 }), (chunks) => {
+      for (const [create, readDelta, readAnswer] of readers) {
+        const attempt = (work: () => unknown) => {
+          try {
+            work()
+          } catch (error) {
+            assert.ok(error instanceof ModelError, String(error))
+          }
+        }
+        for (const chunk of chunks) {
+          failureInChunk(chunk)
+          readDelta(chunk)
+          attempt(() => readAnswer(chunk))
+        }
+        attempt(() => collected(create(1000), chunks))
+      }
+    }),
+    { numRuns: 500, seed: 17 },
+  )
+})

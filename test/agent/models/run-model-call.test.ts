@@ -1,0 +1,266 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { AgentHooks } from '../../../src/agent/agent-hooks.ts'
+import { ModelError, type ModelRequest } from '../../../src/agent/models/provider.ts'
+import { silentLog } from '../../../src/lib/log.ts'
+import { createMiddleware } from '../../../src/middleware/middleware.ts'
+import { call, type ScriptStep } from '../../kit/scripted-provider.ts'
+import { createRecordingHooks } from '../recording-hooks.ts'
+import { runTestAgent, type TestAgentOptions } from '../run-test-agent.ts'
+
+const tools = { look: async () => '"seen"', write: async () => '"written"' }
+const asksForTool: ScriptStep = { chunks: ['Let me look.'], calls: [call('a', 'look')] }
+
+function watchedRun(script: readonly ScriptStep[], answers: Partial<AgentHooks> = {}, setting: TestAgentOptions = {}) {
+  const middleware = createMiddleware({ log: silentLog })
+  const hooks = createRecordingHooks(answers)
+  // The run begins at once; what is registered here is there before its first model call.
+  return { ...runTestAgent(script, tools, { middleware, ...setting, hooks }), middleware, points: hooks }
+}
+
+/** Asks once more, with another model, until it has been told `times` answers. */
+function reissueTo(model: string, times = Number.POSITIVE_INFINITY): AgentHooks['reissue'] {
+  let told = 0
+  return async (_facts, request): Promise<ModelRequest | null> => (told++ < times ? { ...request, model } : null)
+}
+
+test('each attempt is told of with a number of its own: what failed as a failure, what came as an answer', async () => {
+  const { result, points } = watchedRun([
+    new ModelError('overloaded', 'busy', { status: 503 }),
+    new ModelError('network', 'gone'),
+    asksForTool,
+    { chunks: ['done'] },
+  ])
+  await result
+  const numbers = points.requestStarts.map(({ info }) => [info.iteration, info.apiCallCount, info.retryCount])
+  assert.deepEqual(numbers, [
+    [1, 1, 0],
+    [1, 1, 1],
+    [1, 1, 2],
+    [2, 2, 0],
+  ])
+  const ids = points.requestStarts.map(({ info }) => info.apiRequestId)
+  assert.equal(new Set(ids).size, 4)
+  for (const id of ids) assert.match(id, /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/)
+  assert.deepEqual(
+    points.requestFailures.map(({ reason, statusCode, retryable }) => [reason, statusCode, retryable]),
+    [
+      ['overloaded', 503, true],
+      ['network', null, true],
+    ],
+  )
+  assert.deepEqual(
+    points.requestEnds.map(({ info, finishReason }) => [info.apiRequestId, finishReason]),
+    [
+      [ids[2], 'tool_calls'],
+      [ids[3], 'stop'],
+    ],
+  )
+  assert.deepEqual(points.requestEnds[0]?.usage, {
+    input_tokens: 10,
+    output_tokens: 3,
+    cache_read_tokens: 0,
+    cache_write_tokens: 0,
+    total_tokens: 13,
+  })
+})
+
+test('a tool is told which model call asked for it', async () => {
+  const asked: string[] = []
+  const { result, points } = watchedRun([asksForTool, { chunks: ['done'] }], {
+    beforeToolCall: async ({ apiRequestId }, args) => {
+      asked.push(apiRequestId)
+      return { kind: 'run', args }
+    },
+  })
+  await result
+  assert.deepEqual(asked, [points.requestStarts[0]?.info.apiRequestId])
+})
+
+test('the tools of one request can be filtered; the next one offers all of them again', async () => {
+  let first = true
+  const { result, provider } = watchedRun([asksForTool, { chunks: ['done'] }], {
+    filterTools: async (_turn, offered) => {
+      const kept = first ? offered.filter(({ name }) => name === 'look') : offered
+      first = false
+      return kept
+    },
+  })
+  await result
+  const names = provider.sent.map(({ tools }) => (Array.isArray(tools) ? tools.map(({ name }) => name) : tools))
+  assert.deepEqual(names, [['look'], ['look', 'write']])
+})
+
+test('a request that may offer no tool at all says nothing of tools', async () => {
+  const { result, provider } = watchedRun([{ chunks: ['done'] }], { filterTools: async () => [] })
+  await result
+  assert.equal('tools' in (provider.sent[0] ?? {}), false)
+})
+
+test('what goes out, and what observers are told went out, is the request after every rewrite', async () => {
+  const { result, provider, points, middleware } = watchedRun([{ chunks: ['done'] }], {
+    rewriteRequest: async (_facts, request) => ({ ...request, timeout: 5 }),
+  })
+  middleware.registerMiddleware('llm_request', ({ request }) => ({
+    request: { ...request, extra_body: { metadata: { hermes_middleware_demo: true } } },
+    source: 'middleware-demo',
+    reason: 'tagged provider request',
+  }))
+  await result
+  const [sent] = provider.sent
+  assert.deepEqual([sent?.timeout, sent?.extra_body], [5, { metadata: { hermes_middleware_demo: true } }])
+  assert.deepEqual(points.requestStarts[0]?.request, sent)
+  assert.deepEqual(points.requestEnds[0]?.request, sent)
+  const trace = [{ source: 'middleware-demo', reason: 'tagged provider request' }]
+  assert.deepEqual([points.requestStarts[0]?.trace, points.requestEnds[0]?.trace], [trace, trace])
+})
+
+test('a reissue is a second call of the same iteration, at most one; what it answers is what counts', async () => {
+  const { result, provider, points, journal, watcher, middleware } = watchedRun(
+    [{ chunks: ['not sure'], calls: [call('a', 'look')] }, asksForTool, { chunks: ['perhaps'] }, { chunks: ['sure'] }],
+    { reissue: reissueTo('large'), outputMayChange: () => true },
+  )
+  const spans: string[] = []
+  middleware.registerSubscriber('cost', ({ category, scope_category, category_profile }) => {
+    if (category === 'llm' && scope_category === 'end') spans.push(String(category_profile?.['model_name']))
+  })
+  const { text, usage } = await result
+  await middleware.flush()
+  assert.equal(text, 'Let me look.\n\nsure')
+  assert.deepEqual(
+    provider.sent.map(({ model }) => model),
+    ['m', 'large', 'm', 'large'],
+  )
+  assert.deepEqual(
+    points.requestStarts.map(({ info }) => [info.iteration, info.apiCallCount]),
+    [
+      [1, 1],
+      [1, 2],
+      [2, 3],
+      [2, 4],
+    ],
+  )
+  assert.deepEqual(spans, ['m', 'large', 'm', 'large'], 'both calls are recorded')
+  assert.deepEqual(
+    points.requestEnds.map(({ info, request }) => [info.apiCallCount, request.model]),
+    [
+      [2, 'large'],
+      [4, 'large'],
+    ],
+    'observers of answers hear of the second one only',
+  )
+  assert.equal(journal.messages[0]?.content, 'Let me look.')
+  assert.equal(usage.inputTokens, 20, 'both have to be paid')
+  assert.deepEqual(watcher.texts, [], 'nobody has read the first answer')
+})
+
+test('the request of a reissue is the word of the plugin that asks for it: its rewrite does not take it back', async () => {
+  const { result, provider } = watchedRun([{ chunks: ['not sure'] }, { chunks: ['sure'] }], {
+    rewriteRequest: async (_facts, request) => ({ ...request, model: 'small' }),
+    reissue: reissueTo('large', 1),
+  })
+  assert.equal((await result).text, 'sure')
+  assert.deepEqual(
+    provider.sent.map(({ model }) => model),
+    ['small', 'large'],
+  )
+})
+
+test('when a reissue fails, the first answer, which was good, stays; the failure is told', async () => {
+  const { result, points } = watchedRun([{ chunks: ['not sure'] }, new ModelError('auth', 'no such model')], {
+    reissue: reissueTo('large'),
+  })
+  assert.equal((await result).text, 'not sure')
+  assert.deepEqual(
+    points.requestFailures.map(({ reason, info }) => [reason, info.apiCallCount]),
+    [['auth', 2]],
+  )
+  assert.deepEqual(
+    points.requestEnds.map(({ info }) => info.apiCallCount),
+    [1],
+  )
+})
+
+test('while somebody may change the words of the model, nobody reads them before they are decided', async () => {
+  const held = watchedRun([asksForTool, { chunks: ['do', 'ne'] }], { outputMayChange: () => true })
+  await held.result
+  assert.deepEqual(held.watcher.texts, [], 'a transformation has the last word, after the whole turn')
+  const wrapped = watchedRun([asksForTool, { chunks: ['do', 'ne'] }])
+  wrapped.middleware.registerMiddleware('llm_execution', ({ next_call }) => next_call())
+  await wrapped.result
+  assert.deepEqual(wrapped.watcher.texts, ['Let me look.'], 'what a wrapper has let through is decided')
+  const free = watchedRun([asksForTool, { chunks: ['do', 'ne'] }])
+  await free.result
+  assert.deepEqual(free.watcher.texts, ['Let me look.', 'Let me look.\n\ndo', 'Let me look.\n\ndone'])
+})
+
+test('chunks that a plugin changes are what people see and what the answer is made of', async () => {
+  const { result, middleware, watcher, points } = watchedRun([{ chunks: ['my ', 'secret'] }])
+  middleware.registerIntercept('mask', 'model_stream', async function* mask(_call, next) {
+    for await (const chunk of await next()) {
+      const text = typeof chunk === 'object' && chunk !== null && 'text' in chunk ? chunk.text : undefined
+      yield typeof text === 'string' ? { text: text.replace('secret', '***') } : chunk
+    }
+  })
+  assert.equal((await result).text, 'my ***')
+  assert.deepEqual(watcher.texts, ['my ', 'my ***'])
+  assert.equal(points.streamed(), 'my ***|')
+})
+
+test('a plugin may answer in place of the model, in its format; anything else is an error that says a plugin did it', async () => {
+  const answered = watchedRun([])
+  answered.middleware.registerMiddleware('llm_execution', () => ({ text: 'from the cache', calls: [] }))
+  assert.equal((await answered.result).text, 'from the cache')
+  assert.equal(answered.provider.calls(), 0)
+  for (const [value, text] of [
+    ['just a text', /A plugin answered for the model with no JSON object/],
+    [null, /A plugin answered for the model with no JSON object/],
+    [{ choices: [] }, /A plugin may have changed what the model answered.*chat_completions/],
+  ] as const) {
+    const { result, middleware, points } = watchedRun([])
+    middleware.registerMiddleware('llm_execution', () => value)
+    await assert.rejects(
+      result,
+      (error) => error instanceof ModelError && error.kind === 'bad-response' && text.test(error.message),
+    )
+    assert.equal(points.requestFailures[0]?.reason, 'bad-response')
+  }
+})
+
+test('a stop is nobody’s failure: observers of requests hear of none', async () => {
+  const { result, provider, stop, points } = watchedRun([{ chunks: ['half'], hang: true }])
+  await provider.hanging
+  stop.abort(new Error('stop'))
+  await assert.rejects(result, /stop/)
+  assert.deepEqual(points.requestFailures, [])
+  assert.equal(points.streamed(), 'half(stop)|', 'the stream has an end all the same')
+})
+
+test('after a stop a wrapper that never answers is not waited for beyond its time', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { result, stop, middleware } = watchedRun([])
+  const held = Promise.withResolvers<void>()
+  middleware.registerMiddleware('llm_execution', () => {
+    held.resolve()
+    return new Promise(() => undefined)
+  })
+  await held.promise
+  const reason = new Error('stop')
+  stop.abort(reason)
+  const ended = assert.rejects(result, (error) => error === reason)
+  await Promise.resolve()
+  t.mock.timers.tick(5_000)
+  await ended
+})
+
+test('a plugin that throws while it watches chunks costs the call, not the process, and the vendor is let go', async () => {
+  const fault = new Error('cannot read this')
+  const { result, middleware } = watchedRun([{ chunks: ['a', 'b'] }])
+  middleware.registerIntercept('broken', 'model_stream', async function* broken(_call, next) {
+    for await (const chunk of await next()) {
+      yield chunk
+      throw fault
+    }
+  })
+  await assert.rejects(result, (error) => error === fault)
+})

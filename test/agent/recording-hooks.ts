@@ -1,0 +1,110 @@
+/**
+ * The points of an agent with everything that is asked and told written down, in order.
+ */
+
+import type {
+  AgentHooks,
+  RequestEndInfo,
+  RequestFailure,
+  RequestInfo,
+  ToolResult,
+} from '../../src/agent/agent-hooks.ts'
+import type { JsonObject, ModelRequest } from '../../src/agent/models/provider.ts'
+import { noopAgentHooks } from '../../src/agent/noop-agent-hooks.ts'
+import type { RewriteTrace } from '../../src/middleware/contract.ts'
+
+export interface RecordedRequest {
+  readonly info: RequestInfo
+  readonly request: ModelRequest
+  readonly trace: RewriteTrace
+}
+
+export interface RecordingHooks extends AgentHooks {
+  /** The names of the points, in the order in which they were reached. */
+  readonly events: readonly string[]
+  readonly requestStarts: readonly RecordedRequest[]
+  readonly requestEnds: readonly (RecordedRequest & RequestEndInfo)[]
+  readonly requestFailures: readonly (RecordedRequest & RequestFailure)[]
+  readonly toolResults: readonly (ToolResult & { readonly args: JsonObject; readonly trace: RewriteTrace })[]
+  /** What streams have shown, a `|` at the end of each. */
+  readonly streamed: () => string
+}
+
+/** @param answers what plugins say at the points where they have a say */
+export function createRecordingHooks(answers: Partial<AgentHooks> = {}): RecordingHooks {
+  const events: string[] = []
+  const requestStarts: RecordedRequest[] = []
+  const requestEnds: (RecordedRequest & RequestEndInfo)[] = []
+  const requestFailures: (RecordedRequest & RequestFailure)[] = []
+  const toolResults: (ToolResult & { args: JsonObject; trace: RewriteTrace })[] = []
+  let streamed = ''
+  const asked = { ...noopAgentHooks, ...answers }
+  return {
+    events,
+    requestStarts,
+    requestEnds,
+    requestFailures,
+    toolResults,
+    streamed: () => streamed,
+    async onSessionStart(turn) {
+      events.push('session start')
+      await asked.onSessionStart(turn)
+    },
+    async collectContext(turn, about) {
+      events.push('context')
+      return asked.collectContext(turn, about)
+    },
+    async transformOutput(turn, text) {
+      events.push('transform')
+      return asked.transformOutput(turn, text)
+    },
+    async onTurnResponse(turn, about) {
+      events.push('answered')
+      await asked.onTurnResponse(turn, about)
+    },
+    async onTurnEnd(turn, how) {
+      events.push('session end')
+      await asked.onTurnEnd(turn, how)
+    },
+    outputMayChange: () => asked.outputMayChange(),
+    filterTools: (turn, tools) => asked.filterTools(turn, tools),
+    rewriteRequest: (facts, request) => asked.rewriteRequest(facts, request),
+    onRequestStart(info, request, trace) {
+      events.push('request')
+      requestStarts.push({ info, request, trace })
+    },
+    onRequestEnd(info, request, trace, ending) {
+      events.push('response')
+      requestEnds.push({ info, request, trace, ...ending })
+    },
+    onRequestError(info, request, trace, failure) {
+      events.push('failure')
+      requestFailures.push({ info, request, trace, ...failure })
+    },
+    reissue: (facts, request, response) => asked.reissue(facts, request, response),
+    onStreamStart: () => undefined,
+    onStreamDelta(_facts, _kind, delta) {
+      streamed += delta
+    },
+    onStreamEnd(_facts, _text, error) {
+      streamed += error === null ? '|' : `(${error})|`
+    },
+    async beforeToolCall(facts, args, trace) {
+      events.push('before tool')
+      return asked.beforeToolCall(facts, args, trace)
+    },
+    async afterToolCall(_facts, args, trace, ending) {
+      events.push('after tool')
+      toolResults.push({ args, trace, ...ending })
+    },
+    transformToolResult: (facts, args, ending) => asked.transformToolResult(facts, args, ending),
+    onSubagentStart(parent, child) {
+      events.push('child start')
+      asked.onSubagentStart(parent, child)
+    },
+    onSubagentStop(parent, child, ending) {
+      events.push('child stop')
+      asked.onSubagentStop(parent, child, ending)
+    },
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * One run of the agent in memory: a scripted model, tools of plain functions, and whatever plugins would put around it.
+ */
+import { type AgentTurnInput, createAgent } from '../../src/agent/agent.ts'
+import type { AgentHooks, TurnInfo } from '../../src/agent/agent-hooks.ts'
+import { type ApproveTool, denyAll } from '../../src/agent/loop/tool-approval.ts'
+import { noopAgentHooks } from '../../src/agent/noop-agent-hooks.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import type { ChatMessage } from '../../src/message/transcript.ts'
+import type { Middleware } from '../../src/middleware/contract.ts'
+import { GuardrailRejected } from '../../src/middleware/guardrail-rejected.ts'
+import { createMiddleware } from '../../src/middleware/middleware.ts'
+import { createManualClock } from '../kit/manual-clock.ts'
+import { type ScriptStep, scriptedProvider } from '../kit/scripted-provider.ts'
+import {
+  createInMemoryJournal,
+  createRecordingListener,
+  createTestTools,
+  settingsWith,
+  type TestTool,
+  testToolContext,
+} from './in-memory-deps.ts'
+
+export const turnInfo: TurnInfo = {
+  sessionId: 's',
+  sessionKey: 'k',
+  turnId: 't',
+  taskId: 's',
+  platform: 'telegram',
+  route: 'telegram_dm',
+  senderId: 'u',
+  parentSessionId: '',
+  model: 'm',
+  provider: 'scripted',
+  baseUrl: 'http://127.0.0.1',
+  apiMode: 'chat_completions',
+}
+
+export const question: ChatMessage = { role: 'user', content: 'what is in the file?' }
+
+export interface TestAgentOptions extends Partial<AgentTurnInput> {
+  readonly maxIterations?: number
+  readonly middleware?: Middleware
+  readonly hooks?: Partial<AgentHooks>
+  readonly approve?: ApproveTool
+}
+
+/** The parts that are the same in every run of these tests. */
+export function agentDeps() {
+  const clock = createManualClock()
+  return {
+    middleware: createMiddleware({ log: silentLog }),
+    agentHooks: noopAgentHooks,
+    approve: denyAll,
+    rejectionReason: (error: unknown) => (error instanceof GuardrailRejected ? error.reason : null),
+    clock: clock.now,
+    log: silentLog,
+    random: () => 1,
+    sleep: clock.sleep,
+    pauses: clock.pendingSleeps,
+    failpoint: () => undefined,
+  }
+}
+
+export function runTestAgent(
+  script: readonly ScriptStep[],
+  tools: Record<string, TestTool> = {},
+  { maxIterations: budget, middleware, hooks: points, approve, ...given }: TestAgentOptions = {},
+) {
+  const provider = scriptedProvider(script)
+  const journal = createInMemoryJournal()
+  const listener = createRecordingListener()
+  const stop = new AbortController()
+  const { pauses, ...deps } = agentDeps()
+  const agent = createAgent({
+    ...deps,
+    ...(middleware === undefined ? {} : { middleware }),
+    ...(approve === undefined ? {} : { approve }),
+    agentHooks: { ...noopAgentHooks, ...points },
+    settings: () => settingsWith(budget === undefined ? {} : { max_iterations: budget }),
+  })
+  const result = agent.runTurn({
+    turn: turnInfo,
+    provider,
+    tools: createTestTools(tools),
+    system: 'be kind',
+    transcript: [question],
+    turnStart: 0,
+    userMessage: 'what is in the file?',
+    isFirstTurn: true,
+    startsSession: true,
+    journal,
+    listener,
+    signal: stop.signal,
+    toolContextFor: (of) => testToolContext(of, stop.signal),
+    ...given,
+  })
+  return { result, provider, journal, watcher: listener, stop, pauses }
+}

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { formatCommand, formatReason, formatToolCall } from '../../src/approvals/format-tool-call.ts'
+import { createRedactor } from '../../src/lib/redact.ts'
+
+const plain = (text: string) => text
+const redact = createRedactor({ secrets: () => ['swordfish-of-the-bank'] })
+
+test('a lone text is shown as it is, several arguments one to a line', () => {
+  assert.equal(formatToolCall({ command: 'ls -la "my folder"' }, plain), 'ls -la "my folder"')
+  assert.equal(
+    formatToolCall({ path: 'a.txt', limit: 5, deep: { b: [1] } }, plain),
+    'path: a.txt\nlimit: 5\ndeep: {"b":[1]}',
+  )
+  assert.equal(formatToolCall({}, plain), '')
+})
+
+test('no value can look like another argument, end the code block or turn the letters around', () => {
+  assert.equal(
+    formatToolCall({ content: 'a\npath: /harmless', path: '/etc' }, plain),
+    'content: "a\\npath: /harmless"\npath: /etc',
+  )
+  assert.equal(formatToolCall({ command: 'echo ``` done' }, plain), "echo ''' done")
+  assert.equal(formatToolCall({ command: 'rm \u202egpj.x' }, plain), 'rm \\u{202e}gpj.x')
+  assert.equal(formatToolCall({ 'a\nb': 1 }, plain), 'a\\u{a}b: 1')
+})
+
+test('what is long is cut in the middle: its end can be what matters', () => {
+  const shown = formatToolCall({ command: `${'x'.repeat(3_000)}; rm -rf /` }, plain)
+  assert.ok(shown.length < 500)
+  assert.match(shown, /^x+ …\(2610 characters left out\)… x+; rm -rf \/$/)
+  const many = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`a${at}`, at]))
+  assert.match(formatToolCall(many, plain), /a11: 11\n… and 28 more$/)
+})
+
+test('a secret is gone before anything is cut, so that not even half of it is left', () => {
+  const command = `${'x'.repeat(260)}swordfish-of-the-bank${'y'.repeat(600)}`
+  assert.doesNotMatch(formatToolCall({ command }, redact), /sword|fish|bank/)
+  assert.equal(formatReason('uses  swordfish-of-the-bank\nnow', redact), 'uses [redacted] now')
+  assert.equal(formatCommand('terminal', { command: 'login swordfish-of-the-bank' }, redact), 'login [redacted]')
+  assert.equal(formatCommand('write_file', { path: 'a' }, redact), 'write_file {"path":"a"}')
+})

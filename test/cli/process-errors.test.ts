@@ -1,0 +1,144 @@
+/**
+ * What becomes of the process when something throws and nobody catches it.
+ */
+import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
+import { realpathSync, writeFileSync } from 'node:fs'
+import { type TestContext, test } from 'node:test'
+import { installProcessErrorHandlers } from '../../src/cli/process-errors.ts'
+import { createHomeLayout } from '../../src/lib/home.ts'
+import { createRecordingLog, writeFiles } from '../hosts/support.ts'
+import { tempHome } from '../kit/temp-home.ts'
+import { hermes, quietConfig, startDaemon } from './support.ts'
+
+function withErrorHandlers(t: TestContext, { logged = true } = {}) {
+  const folder = realpathSync(tempHome(t))
+  writeFiles(folder, { 'tick/plugin.yaml': 'name: tick\n', 'obs/otel/plugin.yaml': 'name: otel\n' })
+  const source = new EventEmitter()
+  const exits: number[] = []
+  const written: string[] = []
+  const log = createRecordingLog()
+  const faults = installProcessErrorHandlers({
+    source,
+    exit: (code) => exits.push(code),
+    errors: { write: (text) => written.push(text) },
+    pluginDirectories: [folder],
+  })
+  if (logged) faults.logTo(log)
+  const thrown = (error: unknown) => source.emit('uncaughtException', error)
+  return { folder, source, exits, written, log, faults, thrown, said: () => log.records.map(({ text }) => text) }
+}
+
+/** An error as the runtime shows it, the innermost place first. */
+function errorFrom(message: string, ...places: readonly string[]): Error {
+  const stack = [`Error: ${message}`, ...places.map((place) => `    at ${place}`)].join('\n')
+  return Object.assign(new Error(message), { stack })
+}
+
+const timers = 'listOnTimeout (node:internal/timers:605:17)'
+const ours = 'deliver (file:///app/src/outbox/outbox.ts:10:3)'
+
+test('what throws in a timer of a plugin ends nothing, and is told once with its name', (t) => {
+  const { folder, thrown, exits, log } = withErrorHandlers(t)
+  const error = () => errorFrom('boom', `Timeout.tick [as _onTimeout] (file://${folder}/tick/index.js:3:9)`, timers)
+  thrown(error())
+  thrown(error())
+  assert.deepEqual(exits, [])
+  assert.deepEqual(
+    log.records.map(({ level, text, fields }) => [level, text, fields['plugin']]),
+    [
+      ['error', 'a fault that nobody caught in the plugin tick, which goes on: boom', 'tick'],
+      ['debug', 'a fault that nobody caught in the plugin tick, which goes on: boom', 'tick'],
+    ],
+  )
+})
+
+test('also where it called the gateway, or a package, and where it lies in a category', (t) => {
+  const { folder, thrown, exits, said } = withErrorHandlers(t)
+  thrown(errorFrom('closed', ours, `file://${folder}/obs/otel/index.ts:3:9`, timers))
+  thrown(
+    errorFrom('late', `a (${folder}/obs/otel/node_modules/x/i.js:1:1)`, 'b (/app/node_modules/y/i.js:1:1)', timers),
+  )
+  assert.deepEqual(exits, [])
+  for (const text of said()) assert.match(text, /in the plugin obs\/otel, which goes on: /)
+})
+
+test('a socket without anybody’s code in its error belongs to the plugin that opened it', (t) => {
+  const { thrown, exits, said, faults } = withErrorHandlers(t)
+  const refused = errorFrom('ECONNREFUSED', 'TCPConnectWrap.afterConnect [as oncomplete] (node:net:2021:16)')
+  faults.runAsPlugin('tick', () => thrown(refused))
+  faults.runAsPlugin('tick', () => thrown(null))
+  assert.deepEqual(exits, [])
+  assert.deepEqual(said().length, 2)
+  thrown(refused)
+  assert.deepEqual(exits, [1])
+})
+
+test('what throws in the middle of the gateway ends the process, also when a plugin was called or had opened it', (t) => {
+  const { folder, thrown, exits, faults, said } = withErrorHandlers(t)
+  thrown(errorFrom('boom', ours, timers))
+  thrown(errorFrom('boom', `callback (file://${folder}/tick/index.js:3:9)`, ours, timers))
+  faults.runAsPlugin('tick', () => thrown(errorFrom('boom', ours, timers)))
+  thrown(undefined)
+  assert.deepEqual(exits, [1, 1, 1, 1])
+  assert.equal(said()[0], 'a fault that nobody caught; the process ends: boom')
+})
+
+test('a rejection that nobody handles ends nothing, whoever it belongs to', (t) => {
+  const { folder, source, exits, said } = withErrorHandlers(t)
+  source.emit('unhandledRejection', errorFrom('mine', ours))
+  source.emit('unhandledRejection', errorFrom('its', `async register (file://${folder}/tick/index.js:3:9)`))
+  assert.deepEqual(exits, [])
+  assert.deepEqual(said(), [
+    'a fault that nobody handled: mine',
+    'a fault that nobody handled in the plugin tick, which goes on: its',
+  ])
+})
+
+test('what happens before there is a log is told in it afterwards; what ends the process is told at once', (t) => {
+  const { source, thrown, exits, said, faults, log, written } = withErrorHandlers(t, { logged: false })
+  source.emit('unhandledRejection', errorFrom('early', ours))
+  assert.deepEqual(said(), [])
+  faults.logTo(log)
+  assert.deepEqual(said(), ['a fault that nobody handled: early'])
+  const other = withErrorHandlers(t, { logged: false })
+  other.thrown(errorFrom('boom', ours))
+  assert.deepEqual([other.exits, other.written], [[1], ['a fault that nobody caught; the process ends: boom\n']])
+  thrown(errorFrom('late', '/app/x.ts:1:1'))
+  assert.deepEqual([exits, written], [[1], []])
+})
+
+test('uncovered, the process is what it was', (t) => {
+  const { source, faults } = withErrorHandlers(t)
+  faults.uninstall()
+  assert.deepEqual(source.eventNames(), [])
+})
+
+test('a daemon whose plugin throws in timers, sockets and promises goes on, and its log says whose faults they are', async (t) => {
+  const home = createHomeLayout(tempHome(t))
+  writeFileSync(home.configFile, `${quietConfig}plugins: {enabled: [wild]}\n`)
+  writeFiles(home.root, {
+    'plugins/wild/plugin.yaml': 'name: wild\n',
+    'plugins/wild/index.js': `import { connect } from 'node:net'
+      export function register(ctx) {
+        Promise.reject(new Error('floating'))
+        setTimeout(() => { throw new Error('timed') }, 1)
+        setTimeout(() => ctx.registerHook('pre_tool_call'), 1)
+        connect(1, '127.0.0.1')
+        ctx.registerHook('on_session_start', () => { setTimeout(() => { throw 'a word' }, 1) })
+        ctx.registerBackgroundDaemon('d', () => { connect(2, '127.0.0.1') }, () => undefined)
+      }`,
+  })
+  const daemon = await startDaemon(t, home.root)
+  const faults = [
+    'floating',
+    'timed',
+    'A plugin registers something that cannot be used.',
+    'connect ECONNREFUSED 127.0.0.1:1',
+    'connect ECONNREFUSED 127.0.0.1:2',
+  ]
+  for (const fault of faults) await daemon.waitForOutput(`in the plugin wild, which goes on: ${fault}`)
+  const asked = await hermes(t, ['chat', '-q', 'Reply exactly ok'], { home: home.root })
+  assert.equal(asked.stdout, 'ok\n')
+  await daemon.waitForOutput('in the plugin wild, which goes on: a word')
+})

@@ -1,0 +1,123 @@
+/**
+ * A variable that is not set costs the chat account that asks for it, and nothing else.
+ */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { createTestHome, formatAll } from './support.ts'
+
+const unset = (name: string) =>
+  `\${${name}} is not set in the environment or in .env; set it, or write \${${name}:-default}`
+const two = `model: gpt
+platforms:
+  chat:
+    token: main-token
+    accounts:
+      family: {token: "\${FAMILY_TOKEN}"}
+      work: {token: work-token}
+`
+
+describe('a variable that is not set', () => {
+  it('in an account leaves all else as it is written, and stays a problem with its place', (t) => {
+    const { config: write, load } = createTestHome(t)
+    write(two)
+    const { config, messages } = load()
+    const { source, problems, degraded } = config.state()
+    assert.equal(source, 'file')
+    const sentence = `config.yaml:6:23  platforms.chat.accounts.family.token: ${unset('FAMILY_TOKEN')}`
+    assert.deepEqual(formatAll(problems), [sentence])
+    assert.deepEqual(messages(), [sentence])
+    assert.deepEqual(degraded, [])
+    assert.equal(config.current().model, 'gpt')
+    const accounts = { family: {}, work: { token: 'work-token' } }
+    assert.deepEqual(config.current().platforms.chat, { token: 'main-token', accounts })
+    assert.deepEqual(
+      config.unresolvedVariables().map(({ path, reason }) => [path, reason]),
+      [[['platforms', 'chat', 'accounts', 'family', 'token'], `\${FAMILY_TOKEN} is not set (config.yaml:6:23)`]],
+    )
+  })
+
+  it('in one item of a list takes the whole list: half a list of people is another list', (t) => {
+    const { config: write, load } = createTestHome(t)
+    write(`platforms: {chat: {token: main, allow_from: [ann, "\${BOB}"]}}\n`)
+    const { config } = load()
+    assert.deepEqual(config.current().platforms.chat, { token: 'main' })
+    assert.deepEqual(
+      config.unresolvedVariables().map(({ path }) => path),
+      [['platforms', 'chat', 'allow_from']],
+    )
+  })
+
+  it('does not matter where a variable of the environment sets the value', (t) => {
+    const { config: write, load } = createTestHome(t)
+    write(`platforms: {chat: {token: "\${NOPE}"}}\n`)
+    const { config } = load({ CHAT_TOKEN: 'from-outside' })
+    assert.equal(config.current().platforms.chat?.token, 'from-outside')
+    assert.deepEqual(config.unresolvedVariables(), [])
+  })
+
+  for (const [where, text] of [
+    ['elsewhere', `platforms: {chat: {token: main}}\nmodel: "\${NOPE}"\n`],
+    ['in the place of a whole account', `platforms: {chat: {token: main, accounts: {family: "\${NOPE}"}}}\n`],
+    ['in the place of a whole platform', `platforms: {chat: "\${NOPE}"}\n`],
+  ] as const) {
+    it(`${where} makes the file unusable as ever`, (t) => {
+      const { config: write, load } = createTestHome(t)
+      write(text)
+      const { config } = load()
+      assert.equal(config.state().source, 'defaults')
+      assert.match(config.state().degraded[0] ?? '', /^the configuration cannot be used: .*NOPE\} is not set/)
+    })
+  }
+
+  it('is not named as the reason where something else makes the file unusable', (t) => {
+    const { config: write, load } = createTestHome(t)
+    write(`${two}http: {port: abc}\n`)
+    const { config } = load()
+    assert.equal(config.state().problems.length, 2)
+    assert.match(
+      config.state().degraded[0] ?? '',
+      /^the configuration cannot be used: config\.yaml:8:14 {2}http\.port: /,
+    )
+    assert.doesNotMatch(config.state().degraded[0] ?? '', /more\)/)
+  })
+
+  it('is not missed any more as soon as it stands in .env', (t) => {
+    const { config: write, env, load } = createTestHome(t)
+    write(two)
+    const { config } = load()
+    const changes: (readonly string[])[] = []
+    config.onChange((_, changed) => changes.push(changed))
+    env('FAMILY_TOKEN=family-token\n')
+    assert.deepEqual(config.reload().problems, [])
+    assert.deepEqual(config.unresolvedVariables(), [])
+    assert.equal(config.current().platforms.chat?.accounts?.['family']?.token, 'family-token')
+    assert.ok(changes[0]?.some((path) => path.startsWith('platforms.chat.accounts.family')))
+  })
+
+  it('is a change also for a value that was never there', (t) => {
+    const { config: write, load } = createTestHome(t)
+    write('platforms: {chat: {token: main}}\n')
+    const { config } = load()
+    const changes: (readonly string[])[] = []
+    config.onChange((_, changed) => changes.push(changed))
+    write(`platforms: {chat: {token: main, pin: "\${NOPE}"}}\n`)
+    config.reload()
+    assert.deepEqual(changes, [['platforms.chat.pin']])
+    config.reload()
+    assert.equal(changes.length, 1)
+  })
+
+  it('costs its account alone at a start from the last good copy, too', (t) => {
+    const { config: write, load } = createTestHome(t)
+    write(two)
+    load({ FAMILY_TOKEN: 'family-token' })
+    write('http: 1\n')
+    const { config } = load()
+    assert.equal(config.state().source, 'last-good')
+    assert.equal(config.current().platforms.chat?.token, 'main-token')
+    assert.match(
+      config.unresolvedVariables()[0]?.reason ?? '',
+      /^\$\{FAMILY_TOKEN\} is not set \(config\.last-good\.yaml:6:23\)$/,
+    )
+  })
+})

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { createEmbeddedEngine } from '../../src/engine/embedded-engine.ts'
+import { brand } from '../../src/lib/brand.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import type { SessionKey } from '../../src/message/ids.ts'
+import { engineContract, heldWorker } from '../kit/contracts/engine.ts'
+
+const a = brand<SessionKey>('a')
+
+function engineWith(random: () => number) {
+  return createEmbeddedEngine({ log: silentLog, random, concurrency: () => 1 })
+}
+
+engineContract('embedded', (_t, { concurrency }) =>
+  createEmbeddedEngine({ log: silentLog, random: () => 0, concurrency: () => concurrency }),
+)
+
+test('pauses after failures grow to a minute and begin anew after a success', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const engine = engineWith(() => 1)
+  const held = heldWorker()
+  engine.start(held.worker)
+  engine.wake(a, 'turn')
+  let calls = 1
+  const failsThenWaits = async (ms: number) => {
+    const failing = await held.call(calls)
+    failing.fail(new Error('not yet'))
+    await nextTurn()
+    assert.deepEqual(engine.load(), { running: 0, waiting: 1 })
+    t.mock.timers.tick(ms - 1)
+    await nextTurn()
+    assert.equal(held.names().length, calls, `called again before ${ms} ms`)
+    t.mock.timers.tick(1)
+    calls += 1
+    await held.call(calls)
+  }
+  for (const ms of [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]) await failsThenWaits(ms)
+  engine.wake(a, 'turn')
+  const success = await held.call(calls)
+  success.end()
+  calls += 1
+  await held.call(calls)
+  await failsThenWaits(1_000)
+  const last = await held.call(calls)
+  last.end()
+  await engine.idle()
+})
+
+test('new work for a session that waits for its next try is looked at at once', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const engine = engineWith(() => 1)
+  const held = heldWorker()
+  engine.start(held.worker)
+  engine.wake(a, 'turn')
+  const failing = await held.call(1)
+  failing.fail(new Error('not yet'))
+  await nextTurn()
+  engine.wake(a, 'turn')
+  const second = await held.call(2)
+  second.end()
+  await engine.idle()
+  assert.equal(held.names().length, 2)
+})
+
+test('a stop does not wait for a session that only waits for its next try', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const engine = engineWith(() => 1)
+  const held = heldWorker()
+  engine.start(held.worker)
+  engine.wake(a, 'turn')
+  const failing = await held.call(1)
+  failing.fail(new Error('not yet'))
+  await nextTurn()
+  await engine.stop(30_000)
+  assert.equal(held.names().length, 1)
+})
+
+test('a stop gives up on a worker that ignores its signal, five seconds after the abort', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const engine = engineWith(() => 1)
+  const held = heldWorker()
+  engine.start(held.worker)
+  engine.wake(a, 'turn')
+  const deaf = await held.call(1)
+  let stopped = false
+  const stopping = engine.stop(30_000).then(() => {
+    stopped = true
+  })
+  t.mock.timers.tick(29_999)
+  await nextTurn()
+  assert.equal(deaf.signal.aborted, false)
+  t.mock.timers.tick(1)
+  await nextTurn()
+  assert.equal(deaf.signal.aborted, true)
+  t.mock.timers.tick(4_999)
+  await nextTurn()
+  assert.equal(stopped, false)
+  t.mock.timers.tick(1)
+  await stopping
+  deaf.end()
+})
+
+test('work for a session is no part of what woke it, nor of what went before it', async () => {
+  const around = new AsyncLocalStorage<string>()
+  const engine = engineWith(() => 0)
+  const found: unknown[] = []
+  const over = Promise.withResolvers<void>()
+  engine.start(async (key, lane) => {
+    found.push([key, lane, around.getStore()])
+    if (key === a) around.run('the turn of a', () => engine.wake(brand<SessionKey>('b'), 'control'))
+    else over.resolve()
+  })
+  around.run('a plugin', () => engine.wake(a, 'turn'))
+  await over.promise
+  await engine.stop(0)
+  assert.deepEqual(found, [
+    ['a', 'turn', undefined],
+    ['b', 'control', undefined],
+  ])
+})

@@ -1,0 +1,87 @@
+/**
+ * Which files of this machine may go to a chat.
+ */
+import assert from 'node:assert/strict'
+import { linkSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { createAttachmentPolicy } from '../../src/flows/attachment-policy.ts'
+import { createHomeLayout } from '../../src/lib/home.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { tempHome } from '../kit/temp-home.ts'
+
+function rulesFor(t: TestContext) {
+  const userHome = realpathSync(tempHome(t))
+  const home = createHomeLayout(join(userHome, '.hermes'))
+  const rules = createAttachmentPolicy({
+    home,
+    environment: () => ({ values: { HOME: userHome } }),
+    log: silentLog,
+  })
+  const write = (path: string, content = 'content') => {
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, content)
+    return path
+  }
+  return { rules, userHome, home, write }
+}
+
+test('no file that holds secrets leaves the machine', async (t) => {
+  const { rules, userHome, home, write } = rulesFor(t)
+  for (const path of [
+    home.envFile,
+    home.tokenFile,
+    home.databaseFile,
+    `${home.databaseFile}-wal`,
+    home.configFile,
+    join(userHome, '.ssh/id_ed25519'),
+    join(userHome, '.aws/credentials'),
+    join(userHome, '.netrc'),
+    join(userHome, 'project/.env'),
+    join(userHome, 'project/.env.local'),
+  ]) {
+    assert.equal(await rules.denialReason(write(path)), 'it may hold secrets', path)
+  }
+  for (const path of ['/etc/passwd', '/proc/self/environ', '/dev/null']) {
+    assert.equal(await rules.denialReason(path), 'it may hold secrets', path)
+  }
+})
+
+test('copies and other names of secrets, keys, histories and the log stay here', async (t) => {
+  const { rules, userHome, home, write } = rulesFor(t)
+  const linked = join(userHome, 'project/harmless.txt')
+  write(linked)
+  write(home.envFile)
+  mkdirSync(join(userHome, 'links'))
+  linkSync(home.envFile, join(userHome, 'links/harmless.txt'))
+  const key = `-----BEGIN ${'OPENSSH'} PRIVATE KEY-----\nAAAA\n`
+  for (const path of [
+    join(userHome, 'links/harmless.txt'),
+    write(`${home.databaseFile}-journal`),
+    write(`${home.databaseFile}.bak`),
+    write(`${home.configFile}.old`),
+    write(join(home.logs, 'gateway.log')),
+    write(join(userHome, '.bash_history')),
+    write(join(userHome, 'project/production.env')),
+    write(join(userHome, '.config/rclone/rclone.conf')),
+    write(join(userHome, 'project/deploy'), key),
+  ]) {
+    assert.equal(await rules.denialReason(path), 'it may hold secrets', path)
+  }
+  assert.equal(await rules.denialReason(linked), undefined)
+})
+
+test('what the agent has made may go out', async (t) => {
+  const { rules, userHome, home, write } = rulesFor(t)
+  for (const path of [
+    join(userHome, 'chart.png'),
+    join(userHome, 'project/.env.example'),
+    join(home.media, 'voice.ogg'),
+    join(home.root, 'notes.md'),
+    join(userHome, '.cache/pictures/chart.png'),
+    join(userHome, 'project/.hidden/chart.png'),
+  ]) {
+    assert.equal(await rules.denialReason(write(path)), undefined, path)
+  }
+  assert.equal(rules.userHome, userHome)
+})

@@ -1,0 +1,563 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { hashToolCall } from '../../../src/agent/loop/tool-batch.ts'
+import {
+  type AwaitingAttachments,
+  type Claim,
+  createTurnJournal,
+  type Turn,
+  type TurnCompletion,
+} from '../../../src/flows/turn/journal.ts'
+import { acceptEvent, findEventState, findQueueHead, recordEventFailure } from '../../../src/inbox/queries.ts'
+import { brand } from '../../../src/lib/brand.ts'
+import { isHermesError } from '../../../src/lib/errors.ts'
+import type { MessageEvent } from '../../../src/message/event.ts'
+import type { SessionKey } from '../../../src/message/ids.ts'
+import type { AssistantMessage, ToolCall, Usage } from '../../../src/message/transcript.ts'
+import { sessionById } from '../../../src/sessions/session-queries.ts'
+import { findSessionState, startNewSession } from '../../../src/sessions/session-state.ts'
+import { freezePrompt, readTranscript } from '../../../src/sessions/transcript.ts'
+import { requestTurnStop, sessionsWithOpenTurns } from '../../../src/sessions/turns.ts'
+import { query, row, type Transaction } from '../../../src/store/query.ts'
+import { createManualClock } from '../../kit/manual-clock.ts'
+import { openStore } from '../../kit/open-store.ts'
+
+const key = brand<SessionKey>('agent:main:chat:dm:c')
+const cost: Usage = { inputTokens: 100, outputTokens: 7, cachedInputTokens: 0, cacheWriteTokens: 0 }
+
+function* nothing(): Transaction<void> {
+  // A turn without a reply.
+}
+
+function ending(more: Partial<TurnCompletion> = {}): TurnCompletion {
+  return {
+    state: 'done',
+    reason: null,
+    model: 'm',
+    provider: 'p',
+    text: 'yes',
+    ord: 0,
+    usage: cost,
+    writeReply: nothing,
+    ...more,
+  }
+}
+
+function asks(...toolCalls: ToolCall[]): AssistantMessage {
+  return { role: 'assistant', content: '', toolCalls }
+}
+
+const call = (id: string): ToolCall => ({ id, name: 'tool', arguments: `{"of":"${id}"}` })
+
+function journalFor(t: TestContext) {
+  const { store } = openStore(t)
+  const clock = createManualClock()
+  const journal = createTurnJournal({
+    store,
+    clock: clock.now,
+    isShared: () => false,
+    routeOf: (event) => `route ${event.text}`,
+  })
+  let events = 0
+  const accept = async (text: string, more: Partial<MessageEvent> = {}) => {
+    const source = { platform: 'chat', account: 'bot', chatId: 'c', chatType: 'dm', userId: 'u' } as const
+    const event: MessageEvent = { source, text, messageType: 'text', timestamp: 1, ...more }
+    const place = {
+      sessionKey: key,
+      lane: 'turn',
+      kind: 'text',
+      platform: 'chat',
+      account: 'bot',
+      chatId: 'c',
+    } as const
+    return (await store.run(() => acceptEvent({ ...place, payload: JSON.stringify(event) }, [`${events++}`], 1))).seq
+  }
+  const claimRun = async (): Promise<Turn> => {
+    const claim = await journal.claim(key)
+    assert.equal(claim?.kind, 'run')
+    return claim.turn
+  }
+  const transcript = async (turn: Turn) =>
+    (await store.run(() => readTranscript(turn.sessionId))).map(({ message }) => message)
+  return { store, journal, accept, claimRun, transcript }
+}
+
+function kindOf(claim: Claim | AwaitingAttachments | null): string | undefined {
+  return claim?.kind
+}
+
+const toolCall = query((db, p: { turn_id: string; call_id: string }) =>
+  db
+    .selectFrom('tool_calls')
+    .select(['state', 'mode', 'args_hash', 'late_result'])
+    .where('turn_id', '=', p.turn_id)
+    .where('call_id', '=', p.call_id),
+)
+const turnRow = query((db, p: { id: string }) => db.selectFrom('turns').selectAll().where('id', '=', p.id))
+
+test('messages of a session become turns in the order they came, each in the same conversation', async (t) => {
+  const { accept, claimRun, journal } = journalFor(t)
+  await accept('one')
+  await accept('two')
+  const first = await claimRun()
+  assert.equal(first.event.text, 'one')
+  assert.equal(first.firstOfSession, true)
+  assert.deepEqual(
+    first.transcript.map(({ message }) => message),
+    [{ role: 'user', content: 'one' }],
+  )
+  await journal.finish(first, ending({ message: { role: 'assistant', content: 'yes' }, ord: 1 }))
+  const second = await claimRun()
+  assert.equal(second.sessionId, first.sessionId)
+  assert.equal(second.firstOfSession, false)
+  assert.deepEqual(
+    second.transcript.map(({ message }) => message.content),
+    ['one', 'yes', 'two'],
+  )
+  await journal.finish(second, ending())
+  assert.equal(await journal.claim(key), null)
+})
+
+test('a turn remembers where it came from, who began it and where its answer goes', async (t) => {
+  const { accept, claimRun, store } = journalFor(t)
+  await accept('one')
+  const turn = await claimRun()
+  const stored = await store.run(() => row(turnRow, { id: turn.id }))
+  assert.deepEqual(
+    [stored?.state, stored?.authority, stored?.route, stored?.epoch],
+    ['running', 'u', 'route one', turn.fence.epoch],
+  )
+  assert.equal(JSON.parse(stored?.origin ?? '').chatId, 'c')
+  assert.match(turn.sessionId, /^\d{8}_\d{6}_[0-9a-f]{8}$/)
+})
+
+test('the frozen system prompt of a session comes with every later turn', async (t) => {
+  const { accept, claimRun, journal, store } = journalFor(t)
+  await accept('one')
+  const first = await claimRun()
+  assert.equal(first.systemPrompt, undefined)
+  await store.run(() => freezePrompt(first.sessionId, 'be kind'))
+  await journal.finish(first, ending())
+  await accept('two')
+  assert.equal((await claimRun()).systemPrompt, 'be kind')
+})
+
+test('the end of a turn reaches the disk whole: answer, message, usage and reply', async (t) => {
+  const { accept, claimRun, journal, store, transcript } = journalFor(t)
+  const seq = await accept('one')
+  const turn = await claimRun()
+  let told = 0
+  const outcome = await journal.finish(
+    turn,
+    ending({
+      message: { role: 'assistant', content: 'yes' },
+      ord: 1,
+      *writeReply(now) {
+        told = now
+        yield* freezePrompt('reply', 'written with the turn')
+      },
+    }),
+  )
+  assert.deepEqual(outcome, {
+    status: 'done',
+    text: 'yes',
+    sessionId: turn.sessionId,
+    model: 'm',
+    usage: { inputTokens: 100, outputTokens: 7 },
+  })
+  assert.ok(told > 0)
+  const state = await store.run(() => findEventState(seq))
+  assert.equal(state?.state, 'done')
+  assert.deepEqual(JSON.parse(state?.outcome ?? ''), outcome)
+  assert.equal((await transcript(turn)).length, 2)
+  const session = await store.run(() => row(sessionById, { id: turn.sessionId }))
+  assert.deepEqual([session?.input_tokens, session?.output_tokens], [100, 7])
+  assert.deepEqual(await store.run(sessionsWithOpenTurns), [])
+})
+
+test('when the reply cannot be stored, nothing of the end is: the turn is still open', async (t) => {
+  const { accept, claimRun, journal, store, transcript } = journalFor(t)
+  const seq = await accept('one')
+  const turn = await claimRun()
+  await assert.rejects(
+    journal.finish(
+      turn,
+      ending({
+        message: { role: 'assistant', content: 'yes' },
+        ord: 1,
+        // biome-ignore lint/correctness/useYield: it fails before it writes
+        *writeReply() {
+          throw new Error('no room')
+        },
+      }),
+    ),
+    /no room/,
+  )
+  assert.equal((await store.run(() => findEventState(seq)))?.state, 'claimed')
+  assert.equal((await transcript(turn)).length, 1)
+  assert.deepEqual(await store.run(sessionsWithOpenTurns), [key])
+  await journal.finish(turn, ending({ message: { role: 'assistant', content: 'yes' }, ord: 1 }))
+  assert.equal((await store.run(() => findEventState(seq)))?.state, 'done')
+})
+
+test('a turn that was cut off is taken up again before anything newer, and counts its tries', async (t) => {
+  const { accept, claimRun, journal } = journalFor(t)
+  await accept('one')
+  await accept('two')
+  const first = await claimRun()
+  const again = await claimRun()
+  assert.equal(again.id, first.id)
+  assert.ok(again.fence.epoch > first.fence.epoch)
+  assert.equal(again.transcript.length, 1, 'the message is not written a second time')
+  await journal.finish(again, ending())
+  assert.equal((await claimRun()).event.text, 'two')
+})
+
+test('a message that ended the gateway three times is set aside with its reason, and the next one goes on', async (t) => {
+  const { accept, claimRun, journal, store } = journalFor(t)
+  const seq = await accept('poison')
+  await accept('fine')
+  for (let attempt = 0; attempt < 3; attempt++) await claimRun()
+  await store.run(() => recordEventFailure(seq, 'the tool took everything along'))
+  const claim = await journal.claim(key)
+  assert.equal(claim?.kind, 'exhausted')
+  assert.equal(claim.reason, 'the tool took everything along')
+  await journal.finish(claim.turn, ending({ state: 'failed', reason: claim.reason, deadLetter: true }))
+  assert.equal((await store.run(() => findEventState(seq)))?.state, 'parked')
+  assert.equal((await claimRun()).event.text, 'fine')
+})
+
+test('the end of a poison message is reached even when the gateway dies once more while saying so', async (t) => {
+  const { accept, claimRun, journal } = journalFor(t)
+  await accept('poison')
+  for (let attempt = 0; attempt < 3; attempt++) await claimRun()
+  assert.equal(kindOf(await journal.claim(key)), 'exhausted')
+  assert.equal(kindOf(await journal.claim(key)), 'exhausted')
+})
+
+test('results lie behind their answer in the order of the calls, whichever ends first', async (t) => {
+  const { accept, claimRun, journal, transcript } = journalFor(t)
+  await accept('one')
+  const turn = await claimRun()
+  const writes = journal.journalOf(turn)
+  await writes.recordAssistantMessage(asks(call('a'), call('b'), call('c')), cost)
+  for (const id of ['a', 'b', 'c']) assert.equal(await writes.recordToolStart(call(id), 'effect'), 'run')
+  for (const id of ['c', 'a', 'b']) await writes.recordToolResult(call(id), `result ${id}`, 'done')
+  assert.equal(writes.nextOrd(), 5)
+  await writes.recordAssistantMessage(asks(call('d')), cost)
+  await writes.recordToolResult(call('d'), 'result d', 'done')
+  await journal.finish(turn, ending({ message: { role: 'assistant', content: 'yes' }, ord: writes.nextOrd() }))
+  assert.deepEqual(
+    (await transcript(turn)).map((message) => (message.role === 'tool' ? message.toolCallId : message.role)),
+    ['user', 'assistant', 'a', 'b', 'c', 'assistant', 'd', 'assistant'],
+  )
+})
+
+test('after a crash in the middle of several tools the open ones still get their places', async (t) => {
+  const { accept, claimRun, journal, transcript } = journalFor(t)
+  await accept('one')
+  const before = await claimRun()
+  const first = journal.journalOf(before)
+  await first.recordAssistantMessage(asks(call('a'), call('b'), call('c')), cost)
+  await first.recordToolStart(call('c'), 'pure')
+  await first.recordToolResult(call('c'), 'result c', 'done')
+  await first.recordToolStart(call('a'), 'pure')
+
+  const after = await claimRun()
+  const second = journal.journalOf(after)
+  assert.equal(second.nextOrd(), 5)
+  assert.equal(await second.recordToolStart(call('a'), 'pure'), 'run')
+  await second.recordToolResult(call('a'), 'result a', 'done')
+  await second.recordToolStart(call('b'), 'pure')
+  await second.recordToolResult(call('b'), 'result b', 'done')
+  assert.deepEqual(
+    (await transcript(after)).flatMap((message) => (message.role === 'tool' ? [message.content] : [])),
+    ['result a', 'result b', 'result c'],
+  )
+})
+
+test('a tool with an effect that was begun before a crash is never begun again; one without is', async (t) => {
+  const { accept, claimRun, journal, store } = journalFor(t)
+  await accept('one')
+  const before = await claimRun()
+  const first = journal.journalOf(before)
+  await first.recordAssistantMessage(asks(call('a'), call('b'), call('c'), call('d')), cost)
+  await first.recordToolStart(call('a'), 'effect')
+  await first.recordToolStart(call('b'), 'pure')
+  await first.recordToolStart(call('c'), 'idempotent')
+
+  const after = await claimRun()
+  const second = journal.journalOf(after)
+  assert.equal(await second.recordToolStart(call('a'), 'effect'), 'unknown')
+  assert.equal(await second.recordToolStart(call('b'), 'pure'), 'run')
+  assert.equal(await second.recordToolStart(call('c'), 'idempotent'), 'run')
+  assert.equal(await second.recordToolStart(call('d'), 'effect'), 'run')
+  await second.recordToolResult(call('a'), 'unknown', 'interrupted')
+  const kept = await store.run(() => row(toolCall, { turn_id: after.id, call_id: 'a' }))
+  assert.deepEqual([kept?.state, kept?.mode], ['interrupted', 'effect'])
+})
+
+test('whether an effect was begun is known before anybody is asked about the call again', async (t) => {
+  const { accept, claimRun, journal } = journalFor(t)
+  await accept('one')
+  const first = journal.journalOf(await claimRun())
+  await first.recordAssistantMessage(asks(call('a'), call('b'), call('c')), cost)
+  await first.recordToolStart(call('a'), 'effect')
+  await first.recordToolStart(call('b'), 'pure')
+  const second = journal.journalOf(await claimRun())
+  assert.deepEqual(await Promise.all(['a', 'b', 'c'].map((id) => second.wasStarted(call(id)))), [true, false, false])
+})
+
+test('a call that has become one with an effect, because plugins rewrite it in another way now, runs once', async (t) => {
+  const { accept, claimRun, journal, store } = journalFor(t)
+  await accept('one')
+  const turn = await claimRun()
+  const first = journal.journalOf(turn)
+  await first.recordAssistantMessage(asks(call('a')), cost)
+  assert.equal(await first.recordToolStart(call('a'), 'pure'), 'run')
+  const rewritten = { ...call('a'), arguments: '{"rewritten":true}' }
+  const second = journal.journalOf(await claimRun())
+  assert.equal(await second.recordToolStart(rewritten, 'effect'), 'run')
+  const kept = await store.run(() => row(toolCall, { turn_id: turn.id, call_id: 'a' }))
+  assert.deepEqual([kept?.mode, kept?.args_hash], ['effect', hashToolCall(rewritten)])
+  const third = journal.journalOf(await claimRun())
+  assert.equal(await third.recordToolStart(call('a'), 'pure'), 'unknown')
+})
+
+test('a turn that was overtaken can write nothing; what its tool brings late is kept as evidence', async (t) => {
+  const { accept, claimRun, journal, store, transcript } = journalFor(t)
+  await accept('one')
+  const old = await claimRun()
+  const late = journal.journalOf(old)
+  await late.recordAssistantMessage(asks(call('a')), cost)
+  await late.recordToolStart(call('a'), 'effect')
+  const current = await claimRun()
+  const fenced = (error: unknown) => isHermesError(error, 'store/fenced')
+  await assert.rejects(late.recordAssistantMessage(asks(call('b')), cost), fenced)
+  await assert.rejects(late.recordToolStart(call('b'), 'pure'), fenced)
+  await assert.rejects(late.recordToolResult(call('a'), 'it worked', 'done'), fenced)
+  await assert.rejects(journal.finish(old, ending()), fenced)
+  assert.equal((await transcript(current)).length, 2)
+  const kept = await store.run(() => row(toolCall, { turn_id: old.id, call_id: 'a' }))
+  assert.deepEqual([kept?.state, kept?.late_result], ['started', 'it worked'])
+})
+
+test('after a reset the turn of the old session can write nothing, and the new one begins empty', async (t) => {
+  const { accept, claimRun, journal, store } = journalFor(t)
+  await accept('one')
+  const old = await claimRun()
+  const visit = { key, source: '{}', platform: 'chat', userId: 'u', newSessionId: 'fresh start', now: 2 }
+  await store.run(() => startNewSession(visit, ''))
+  await assert.rejects(journal.finish(old, ending()), (error) => isHermesError(error, 'store/fenced'))
+})
+
+test('a stop that was asked for before a crash is not forgotten by it', async (t) => {
+  const { accept, claimRun, journal, store, transcript } = journalFor(t)
+  await accept('one')
+  await accept('two')
+  const turn = await claimRun()
+  await journal.journalOf(turn).recordAssistantMessage(asks(call('a')), cost)
+  assert.equal(await store.run(() => requestTurnStop(key)), turn.id)
+  const claim = await journal.claim(key)
+  assert.equal(claim?.kind, 'stopped')
+  await journal.finish(claim.turn, ending({ state: 'stopped', reason: 'stopped by a person' }))
+  assert.deepEqual(
+    (await transcript(claim.turn)).map(({ role }) => role),
+    ['user', 'assistant', 'tool'],
+    'no call is left without a result, or models would refuse the conversation',
+  )
+  assert.equal((await claimRun()).event.text, 'two')
+})
+
+test('a turn that ends early closes its open calls, and a tool that ends later is kept as evidence', async (t) => {
+  const { accept, claimRun, journal, store, transcript } = journalFor(t)
+  await accept('one')
+  const turn = await claimRun()
+  const writes = journal.journalOf(turn)
+  await writes.recordAssistantMessage(asks(call('a'), call('b')), cost)
+  await writes.recordToolStart(call('a'), 'effect')
+  await writes.recordToolResult(call('a'), 'result a', 'done')
+  await writes.recordToolStart(call('b'), 'effect')
+  const outcome = await journal.finish(turn, ending({ state: 'stopped', reason: 'x', text: '' }))
+  assert.equal(outcome.status, 'stopped')
+  const results = (await transcript(turn)).flatMap((message) => (message.role === 'tool' ? [message.content] : []))
+  assert.equal(results[0], 'result a')
+  assert.match(results[1] ?? '', /turn ended before/)
+  await assert.rejects(writes.recordToolResult(call('b'), 'it worked', 'done'), (error) =>
+    isHermesError(error, 'store/fenced'),
+  )
+  const kept = await store.run(() => row(toolCall, { turn_id: turn.id, call_id: 'b' }))
+  assert.deepEqual([kept?.state, kept?.late_result], ['interrupted', 'it worked'])
+})
+
+test('tokens are counted once, whether a turn is done, fails, is stopped or goes on after a crash', async (t) => {
+  const { accept, claimRun, journal, store } = journalFor(t)
+  const none: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0 }
+  await accept('one')
+  const before = await claimRun()
+  await journal.journalOf(before).recordAssistantMessage(asks(call('a')), cost)
+  const after = await claimRun()
+  const writes = journal.journalOf(after)
+  await writes.recordToolResult(call('a'), 'result', 'done')
+  await writes.recordAssistantMessage(asks(call('b')), cost)
+  await writes.recordToolResult(call('b'), 'result', 'done')
+  const message: AssistantMessage = { role: 'assistant', content: 'yes' }
+  const outcome = await journal.finish(after, ending({ message, ord: writes.nextOrd() }))
+  assert.deepEqual(outcome.usage, { inputTokens: 300, outputTokens: 21 })
+
+  await accept('two')
+  const stopped = await claimRun()
+  await journal.journalOf(stopped).recordAssistantMessage(asks(call('c')), cost)
+  assert.deepEqual((await journal.finish(stopped, ending({ state: 'stopped', usage: none }))).usage, {
+    inputTokens: 100,
+    outputTokens: 7,
+  })
+  const session = await store.run(() => row(sessionById, { id: after.sessionId }))
+  assert.deepEqual([session?.input_tokens, session?.output_tokens], [400, 28])
+})
+
+test('what a message had cost before it was set aside is not counted again with the next one', async (t) => {
+  const { accept, claimRun, journal, store } = journalFor(t)
+  const none: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0 }
+  await accept('poison')
+  const poison = await claimRun()
+  await journal.journalOf(poison).recordAssistantMessage(asks(call('a')), cost)
+  await journal.finish(poison, ending({ state: 'failed', reason: 'it breaks', usage: none, deadLetter: true }))
+
+  await accept('/nonsense')
+  const claim = await journal.claim(key)
+  assert.equal(claim?.kind, 'unknown-command')
+  const { usage } = await journal.finish(claim.turn, ending({ usage: none }))
+  assert.deepEqual(usage, { inputTokens: 0, outputTokens: 0 })
+  const session = await store.run(() => row(sessionById, { id: poison.sessionId }))
+  assert.deepEqual([session?.input_tokens, session?.output_tokens], [100, 7])
+})
+
+test('a slash word that nobody knows reaches no model, and the conversation still begins with the first real message', async (t) => {
+  const { accept, claimRun, journal, transcript } = journalFor(t)
+  await accept('/nonsense now')
+  await accept('hello')
+  const claim = await journal.claim(key)
+  assert.equal(claim?.kind, 'unknown-command')
+  assert.equal(claim.command, 'nonsense')
+  const resumed = await journal.claim(key)
+  assert.equal(resumed?.kind, 'unknown-command', 'also after a crash')
+  await journal.finish(resumed.turn, ending({ text: 'Unknown command' }))
+  assert.deepEqual(await transcript(resumed.turn), [])
+  const first = await claimRun()
+  assert.equal(first.sessionId, resumed.turn.sessionId)
+  assert.equal(first.firstOfSession, true)
+})
+
+test('a path at the start of a message, or a client that knows no commands, is plain text', async (t) => {
+  const { accept, claimRun, journal } = journalFor(t)
+  await accept('/etc/hosts is odd')
+  await journal.finish(await claimRun(), ending())
+  await accept('/new is what I typed', { allowGatewayControl: false })
+  assert.equal((await claimRun()).transcript.at(-1)?.message.content, '/new is what I typed')
+})
+
+test('the conversation a stateless client brings along becomes the beginning of a new session, once', async (t) => {
+  const { accept, claimRun, journal, transcript } = journalFor(t)
+  const seed = {
+    messages: [
+      { role: 'user', content: 'earlier' },
+      { role: 'assistant', content: 'indeed' },
+    ],
+  } as const
+  await accept('now', { seed })
+  const first = await claimRun()
+  assert.deepEqual(
+    first.transcript.map(({ ord, turnId, message }) => [ord, turnId === null, message.content]),
+    [
+      [0, true, 'earlier'],
+      [1, true, 'indeed'],
+      [2, false, 'now'],
+    ],
+  )
+  const resumed = await claimRun()
+  assert.equal(resumed.transcript.length, 3)
+  await journal.finish(resumed, ending({ message: { role: 'assistant', content: 'yes' }, ord: 3 }))
+  await accept('again', { seed })
+  const second = await claimRun()
+  assert.deepEqual(
+    second.transcript.map(({ message }) => message.content),
+    ['earlier', 'indeed', 'now', 'yes', 'again'],
+  )
+  assert.equal((await transcript(second)).length, 5)
+})
+
+test('in a shared session the model reads who spoke', async (t) => {
+  const { store, accept } = journalFor(t)
+  await accept('hello', {
+    source: { platform: 'chat', account: 'bot', chatId: 'c', chatType: 'group', userId: 'u', userName: 'Ada' },
+  })
+  const journal = createTurnJournal({ store, clock: () => 1, isShared: () => true, routeOf: () => '' })
+  const claim = await journal.claim(key)
+  assert.equal(claim?.kind, 'run')
+  assert.equal(claim.turn.transcript[0]?.message.content, '[Ada] hello')
+})
+
+test('a message with files waits for them: nothing is claimed before they are here or given up', async (t) => {
+  const { accept, claimRun, journal, store, transcript } = journalFor(t)
+  const photo = { kind: 'photo', ref: 'f1' } as const
+  const page = { kind: 'document', url: 'https://example.org/a.pdf' } as const
+  const seq = await accept('look', { attachments: [photo, page] })
+  const wanted = await journal.claim(key)
+  assert.deepEqual([wanted?.kind, wanted?.kind === 'files-first' && wanted.seq], ['files-first', seq])
+  assert.equal((await store.run(() => findEventState(seq)))?.state, 'queued')
+  assert.equal(kindOf(await journal.claim(key)), 'files-first')
+
+  await journal.storeAttachments(seq, [{ ...photo, path: '/media/1.jpg' }])
+  assert.equal(kindOf(await journal.claim(key)), 'files-first')
+  await journal.storeAttachments(seq, [{ ...page, problem: 'the server answered 404' }])
+  const turn = await claimRun()
+  assert.deepEqual(
+    turn.event.attachments?.map(({ path, problem }) => path ?? problem),
+    ['/media/1.jpg', 'the server answered 404'],
+  )
+  assert.deepEqual(
+    (await transcript(turn)).map(({ content }) => content),
+    [
+      '[Attached photo: /media/1.jpg]\n' +
+        '[Attached document: https://example.org/a.pdf (could not be fetched: the server answered 404)]\nlook',
+    ],
+  )
+})
+
+test('files that come for a message which does not wait any more, or has others by now, change nothing', async (t) => {
+  const { accept, claimRun, journal } = journalFor(t)
+  const seq = await accept('look', { attachments: [{ kind: 'photo', ref: 'new' }] })
+  await journal.storeAttachments(seq, [{ kind: 'photo', ref: 'old', path: '/media/1.jpg' }])
+  assert.equal(kindOf(await journal.claim(key)), 'files-first')
+  await journal.storeAttachments(seq, [{ kind: 'photo', ref: 'new', path: '/media/2.jpg' }])
+  const turn = await claimRun()
+  await journal.storeAttachments(seq, [{ kind: 'photo', ref: 'new', path: '/media/3.jpg' }])
+  assert.equal((await claimRun()).event.attachments?.[0]?.path, '/media/2.jpg')
+  assert.equal(turn.event.attachments?.[0]?.path, '/media/2.jpg')
+})
+
+test('an unknown command does not wait for the files beside it', async (t) => {
+  const { accept, journal } = journalFor(t)
+  await accept('/dance', { attachments: [{ kind: 'photo', ref: 'f1' }] })
+  assert.equal(kindOf(await journal.claim(key)), 'unknown-command')
+})
+
+test('a claim that is cut short leaves neither a turn nor half a conversation', async (t) => {
+  const { store, accept, journal, claimRun } = journalFor(t)
+  await accept('one')
+  const broken = createTurnJournal({
+    store,
+    clock: () => 1,
+    isShared: () => false,
+    routeOf: () => {
+      throw new Error('cut short')
+    },
+  })
+  await assert.rejects(broken.claim(key), /cut short/)
+  assert.equal(await store.run(() => findSessionState(key)), undefined)
+  assert.deepEqual(await store.run(sessionsWithOpenTurns), [])
+  assert.equal((await store.run(() => findQueueHead(key, 'turn')))?.tries, 0)
+  assert.equal((await claimRun()).event.text, 'one')
+  assert.equal(await journal.claim(brand<SessionKey>('another session')), null)
+})

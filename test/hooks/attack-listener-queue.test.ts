@@ -1,0 +1,88 @@
+/**
+ * The line of one hook under load: bounded by what waits in it, quiet in the log, and indifferent to the clock.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { approximateSizeBytes } from '../../src/hooks/approximate-size.ts'
+import { handlerFailure, type RunHook } from '../../src/hooks/handler-result.ts'
+import { createListener } from '../../src/hooks/listener.ts'
+import { createRecordingLog } from '../hosts/support.ts'
+
+function listenerWith(run: RunHook, clock: () => number = Date.now) {
+  const log = createRecordingLog()
+  const listener = createListener({ id: 'slow', run, deadlineMs: () => 1_000, isEligible: () => true, clock, log })
+  return { listener, log }
+}
+
+test('long events fill a line before it holds a thousand of them, and what is dropped is counted', async () => {
+  const heard: unknown[] = []
+  const gate = Promise.withResolvers<void>()
+  const { listener, log } = listenerWith(async ({ context }) => {
+    heard.push(context)
+    await gate.promise
+    return { ok: true, value: null }
+  })
+  const long = 'x'.repeat(100_000)
+  for (let number = 0; number < 1_000; number++) listener.notify('agent:end', { number, response_full: long })
+  const { waiting, dropped } = listener.counts()
+  assert.ok(waiting > 300 && waiting < 340, `${waiting} events wait`)
+  assert.equal(waiting + dropped, 1_000)
+  // A short one has its place, and a line that has been emptied takes long ones again.
+  listener.notify('agent:end', { number: 'short' })
+  assert.equal(listener.counts().waiting, waiting + 1)
+  gate.resolve()
+  await listener.whenIdle()
+  listener.notify('agent:end', { number: 'huge', response_full: 'x'.repeat(40_000_000) })
+  await listener.whenIdle()
+  assert.equal(heard.length, waiting + 2, 'an event that is too long for the line alone is heard all the same')
+  assert.equal(log.records.filter(({ text }) => text.includes('too slow')).length, 1)
+})
+
+test('a hook that is always a little too slow is named once, not at every place that becomes free', async () => {
+  const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
+  let allowed = 0
+  const { listener, log } = listenerWith(async () => {
+    while (allowed === 0) await turn()
+    allowed -= 1
+    return { ok: true, value: null }
+  })
+  for (let count = 0; count < 1_100; count++) listener.notify('agent:end', {})
+  for (let round = 1; round <= 20; round++) {
+    allowed = 1
+    while (listener.counts().fired < round) await turn()
+    for (let count = 0; count < 5; count++) listener.notify('agent:end', {})
+  }
+  assert.equal(log.records.filter(({ text }) => text.includes('too slow')).length, 1)
+  listener.stop()
+  allowed = 1
+  await listener.whenIdle()
+})
+
+test('what runs a hook is looked for again, also when the clock was set back meanwhile', async () => {
+  let now = 1_000_000_000
+  let calls = 0
+  const { listener } = listenerWith(
+    async () => {
+      calls += 1
+      return handlerFailure('there is no python3', { kind: 'unavailable', countsAgainstHook: false })
+    },
+    () => now,
+  )
+  const hear = async () => {
+    listener.notify('agent:end', {})
+    await listener.whenIdle()
+    return calls
+  }
+  assert.equal(await hear(), 1)
+  assert.equal(await hear(), 1)
+  now -= 86_400_000
+  assert.equal(await hear(), 2)
+})
+
+test('what an event weighs is found in bounded time, whatever it is made of', () => {
+  const circle: Record<string, unknown> = {}
+  circle['self'] = circle
+  assert.ok(approximateSizeBytes(circle) < 100_000)
+  assert.ok(approximateSizeBytes({ tools: [{ result: 'x'.repeat(1_000) }] }) >= 1_000)
+  assert.ok(approximateSizeBytes('x'.repeat(10)) >= 10)
+})

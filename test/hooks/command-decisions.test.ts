@@ -1,0 +1,124 @@
+/**
+ * What the control lane makes of the decisions of hooks, and when it tells of a command.
+ */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { CommandDefinition } from '../../src/commands/command.ts'
+import { createCommandDispatcher } from '../../src/flows/command-dispatcher.ts'
+import type { CommandDecision } from '../../src/hooks/decision.ts'
+import { createEventResults } from '../../src/inbox/event-results.ts'
+import { brand } from '../../src/lib/brand.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import type { SessionKey } from '../../src/message/ids.ts'
+import { inboxFor, keys, message } from '../inbox/support.ts'
+import { openOutbox } from '../outbox/support.ts'
+
+const failIfCalled = () => assert.fail('not needed here')
+
+interface CommandScenario {
+  readonly decision?: CommandDecision
+  mayWrite?(text: string): boolean
+  run?(name: string, args: string): Promise<string>
+}
+
+/** Somebody writes a command; what happened, in order. */
+async function runCommand(t: TestContext, text: string, scene: CommandScenario): Promise<string[]> {
+  const seen: string[] = []
+  const { inbox, store } = inboxFor(t)
+  const bench = openOutbox(t)
+  const command = (name: string): CommandDefinition => ({
+    name,
+    aliases: [],
+    description: '',
+    argsHint: '',
+    queue: 'control',
+    async run({ args }) {
+      seen.push(`ran ${name} ${args}`.trim())
+      return (await scene.run?.(name, args)) ?? `did ${name}`
+    },
+  })
+  const commands = ['one', 'two'].map(command)
+  const tell = (how: string) => (name: string) => void seen.push(`${how} ${name}`)
+  const lane = createCommandDispatcher({
+    store,
+    outbox: {
+      ...bench.outbox,
+      prepare(reply) {
+        seen.push(`says ${reply.text}`)
+        return { ...bench.outbox.prepare(reply), committed: () => void seen.push('on its way') }
+      },
+    },
+    turnResults: createEventResults(store),
+    commands: { resolve: (name) => commands.find((one) => one.name === name) },
+    services: {
+      version: '',
+      answerQuestion: failIfCalled,
+      pendingQuestion: failIfCalled,
+      commands: failIfCalled,
+      gatewayStatus: failIfCalled,
+      accessReason: failIfCalled,
+      stopTurn: failIfCalled,
+      resetSession: failIfCalled,
+      sessionStatus: failIfCalled,
+      compressSession: failIfCalled,
+    },
+    emit: tell('told all:'),
+    notifyListeners: tell('told within:'),
+    commandDecisions: { decide: async () => scene.decision, onEnqueued: failIfCalled },
+    isAllowed: ({ text: words }) => scene.mayWrite?.(words) ?? true,
+    log: silentLog,
+    clock: () => 0,
+    confirm: async () => undefined,
+    emitsEvents: () => true,
+    draining: () => false,
+    failpoint: () => undefined,
+  })
+  await inbox.accept(message(text), keys('m1'))
+  await lane(brand<SessionKey>('key:c'), new AbortController().signal)
+  return seen
+}
+
+test('a command no hook was asked about is told of once what it did is on disk, and before its answer leaves', async (t) => {
+  assert.deepEqual(await runCommand(t, '/one two', {}), [
+    'ran one two',
+    'says did one',
+    'told all: command:one',
+    'on its way',
+  ])
+})
+
+test('a command that fails is told of, too', async (t) => {
+  const run = async () => Promise.reject(new Error('broken'))
+  assert.deepEqual(await runCommand(t, '/one', { run }), [
+    'ran one',
+    'says `/one` failed: broken',
+    'told all: command:one',
+    'on its way',
+  ])
+})
+
+test('hooks that were asked are not told once more', async (t) => {
+  assert.deepEqual(await runCommand(t, '/one', { decision: { kind: 'allow' } }), [
+    'told within: command:one',
+    'ran one',
+    'says did one',
+    'on its way',
+  ])
+  const run = async () => Promise.reject(new Error('broken'))
+  const failing = await runCommand(t, '/one', { decision: { kind: 'allow' }, run })
+  assert.deepEqual(failing, ['told within: command:one', 'ran one', 'says `/one` failed: broken', 'on its way'])
+})
+
+test('a command that a hook rewrote is checked for access again, as it reads then', async (t) => {
+  const asked: string[] = []
+  const mayWrite = (text: string) => {
+    asked.push(text)
+    return !text.startsWith('/two')
+  }
+  const decision = { kind: 'rewrite', command: 'two', args: 'x' } as const
+  const seen = await runCommand(t, '/one', { decision, mayWrite })
+  assert.deepEqual(asked, ['/two x'])
+  assert.deepEqual(seen, ['told within: command:one', 'says You may not use `/two`.', 'on its way'])
+  const allowed = await runCommand(t, '/one y', { decision: { ...decision, args: undefined } })
+  assert.deepEqual(allowed, ['told within: command:one', 'ran two y', 'says did two', 'on its way'])
+})

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
+import { type TestContext, test } from 'node:test'
+import { createEventResults } from '../../src/inbox/event-results.ts'
+import { acceptEvent, finishEvent } from '../../src/inbox/queries.ts'
+import type { TurnResult } from '../../src/platforms/adapter.ts'
+import { openStore } from '../kit/open-store.ts'
+
+const done: TurnResult = {
+  status: 'done',
+  text: 'yes',
+  sessionId: 's',
+  model: 'm',
+  usage: { inputTokens: 1, outputTokens: 2 },
+}
+const event = {
+  sessionKey: 'k',
+  lane: 'turn',
+  kind: 'text',
+  platform: 'chat',
+  account: 'bot',
+  chatId: 'c',
+  payload: '{}',
+} as const
+
+async function withEvent(t: TestContext) {
+  const { store } = openStore(t)
+  const { seq } = await store.run(() => acceptEvent(event, ['k'], 1))
+  return { store, seq, outcomes: createEventResults(store) }
+}
+
+function countListeners({ signal }: AbortController): number {
+  return getEventListeners(signal, 'abort').length
+}
+
+test('everybody who waits for a message hears how it ended, and leaves nothing behind', async (t) => {
+  const { outcomes, seq, store } = await withEvent(t)
+  const counted = new AbortController()
+  const waiting = [outcomes.wait(seq, counted.signal), outcomes.wait(seq, counted.signal)]
+  assert.equal(countListeners(counted), 2)
+  await store.run(() => finishEvent(seq, done))
+  outcomes.publish(seq, done)
+  assert.deepEqual(await Promise.all(waiting), [done, done])
+  assert.equal(countListeners(counted), 0)
+})
+
+test('whoever asks after the end is answered from disk', async (t) => {
+  const { outcomes, seq, store } = await withEvent(t)
+  await store.run(() => finishEvent(seq, done))
+  assert.deepEqual(await outcomes.wait(seq, new AbortController().signal), done)
+  assert.deepEqual(await createEventResults(store).wait(seq, new AbortController().signal), done)
+})
+
+test('a message that ends while somebody begins to wait is not missed', async (t) => {
+  const { outcomes, seq, store } = await withEvent(t)
+  const finishing = store.run(() => finishEvent(seq, done)).then(() => outcomes.publish(seq, done))
+  const waiting = Array.from({ length: 20 }, () => outcomes.wait(seq, new AbortController().signal))
+  await finishing
+  for (const outcome of await Promise.all(waiting)) assert.deepEqual(outcome, done)
+})
+
+test('a number that no message has is an error, not an endless wait', async (t) => {
+  const { outcomes } = await withEvent(t)
+  const counted = new AbortController()
+  await assert.rejects(outcomes.wait(99, counted.signal), /99/)
+  assert.equal(countListeners(counted), 0)
+})
+
+test('whoever gives up before, during or after the look gets his reason, and disturbs nobody else', async (t) => {
+  const { outcomes, seq, store } = await withEvent(t)
+  const reason = new Error('hung up')
+  const before = new AbortController()
+  before.abort(reason)
+  await assert.rejects(outcomes.wait(seq, before.signal), reason)
+
+  const during = new AbortController()
+  const lookedUp = assert.rejects(outcomes.wait(seq, during.signal), reason)
+  during.abort(reason)
+  await lookedUp
+
+  const after = new AbortController()
+  const patient = outcomes.wait(seq, new AbortController().signal)
+  const impatient = assert.rejects(outcomes.wait(seq, after.signal), reason)
+  await store.run(() => finishEvent(99, done))
+  after.abort(reason)
+  await impatient
+
+  assert.deepEqual([before, during, after].map(countListeners), [0, 0, 0])
+  outcomes.publish(seq, done)
+  assert.deepEqual(await patient, done)
+})
+
+test('a hang-up while the message is looked up does not bring the process down', async (t) => {
+  const { outcomes, seq, store } = await withEvent(t)
+  const unhandled: unknown[] = []
+  const note = (reason: unknown) => void unhandled.push(reason)
+  process.on('unhandledRejection', note)
+  t.after(() => process.off('unhandledRejection', note))
+  const controller = new AbortController()
+  const waiting = outcomes.wait(seq, controller.signal)
+  controller.abort(new Error('hung up'))
+  await assert.rejects(waiting, /hung up/)
+  await store.run(() => finishEvent(99, done))
+  assert.deepEqual(unhandled, [])
+})
+
+test('an end that nobody waits for is no error', async (t) => {
+  const { outcomes } = await withEvent(t)
+  outcomes.publish(1, done)
+  outcomes.publish(99, done)
+})

@@ -1,0 +1,43 @@
+/**
+ * Work about the latest state: never two runs at once, never a change that no run has seen.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createCoalescer } from '../../src/lib/coalesce.ts'
+
+function fails(error: unknown): never {
+  throw error
+}
+
+test('what changes during a run is the business of one more run, however often it changed', async () => {
+  let state = 0
+  const seen: number[] = []
+  const first = Promise.withResolvers<void>()
+  const latest = createCoalescer(async () => {
+    seen.push(state)
+    if (seen.length === 1) await first.promise
+  }, fails)
+  for (state = 1; state < 10; state++) latest.schedule()
+  first.resolve()
+  await latest.idle()
+  assert.deepEqual(seen, [1, 10])
+})
+
+test('a run that fails is told of, and the next change tries again', async () => {
+  const failures: unknown[] = []
+  let broken = true
+  let runs = 0
+  const latest = createCoalescer(
+    async () => {
+      runs += 1
+      if (broken) throw new Error('no room')
+    },
+    (error) => failures.push(error),
+  )
+  latest.schedule()
+  await latest.idle()
+  broken = false
+  latest.schedule()
+  await latest.idle()
+  assert.deepEqual([runs, failures.length], [2, 1])
+})

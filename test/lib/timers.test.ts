@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
+import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import fc from 'fast-check'
+import { backoffMs, sleep, withTimeout } from '../../src/lib/timers.ts'
+
+async function isDone(work: Promise<unknown>): Promise<boolean> {
+  let done = false
+  const note = () => {
+    done = true
+  }
+  work.then(note, note)
+  await nextTurn()
+  return done
+}
+
+test('a pause ends when its time is over, not before', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const waiting = sleep(1_000)
+  t.mock.timers.tick(999)
+  assert.equal(await isDone(waiting), false)
+  t.mock.timers.tick(1)
+  assert.equal(await isDone(waiting), true)
+})
+
+test('a pause may be longer than a timer can be, or without end', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const longestTimer = 2 ** 31 - 1
+  const month = 30 * 24 * 3_600_000
+  const waiting = sleep(month)
+  const controller = new AbortController()
+  const endless = sleep(Number.POSITIVE_INFINITY, controller.signal)
+  t.mock.timers.tick(longestTimer)
+  t.mock.timers.tick(month - longestTimer - 1)
+  assert.deepEqual([await isDone(waiting), await isDone(endless)], [false, false])
+  t.mock.timers.tick(1)
+  assert.deepEqual([await isDone(waiting), await isDone(endless)], [true, false])
+  controller.abort()
+  assert.equal(await isDone(endless), true)
+})
+
+test('no timer is asked to wait longer than it can', async (t) => {
+  const asked: unknown[] = []
+  t.mock.method(globalThis, 'setTimeout', (_done: unknown, ms: unknown) => {
+    asked.push(ms)
+  })
+  const controller = new AbortController()
+  const waiting = [sleep(3e9, controller.signal), sleep(Number.POSITIVE_INFINITY, controller.signal)]
+  controller.abort()
+  await Promise.all(waiting)
+  assert.deepEqual(asked, [2 ** 31 - 1, 2 ** 31 - 1])
+})
+
+test('a pause that is called off ends at once, also before it began', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const controller = new AbortController()
+  const waiting = sleep(1_000, controller.signal)
+  controller.abort()
+  assert.equal(await isDone(waiting), true)
+  assert.equal(await isDone(sleep(1_000, controller.signal)), true)
+})
+
+test('many pauses on one signal leave no listener behind', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { signal } = new AbortController()
+  for (let turn = 0; turn < 3; turn++) {
+    const waiting = sleep(1, signal)
+    assert.equal(getEventListeners(signal, 'abort').length, 1)
+    t.mock.timers.tick(1)
+    await waiting
+  }
+  assert.equal(getEventListeners(signal, 'abort').length, 0)
+})
+
+test('work that ends in time hands over its value, slower work does not', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  assert.deepEqual(await withTimeout(Promise.resolve(7), 1_000), { done: true, value: 7 })
+  const slow = withTimeout(new Promise(() => undefined), 1_000)
+  t.mock.timers.tick(1_000)
+  assert.deepEqual(await slow, { done: false })
+})
+
+test('work that fails in time fails for whoever waits; later it disturbs nobody', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  await assert.rejects(withTimeout(Promise.reject(new Error('no')), 1_000), /no/)
+  const late = Promise.withResolvers<never>()
+  const waiting = withTimeout(late.promise, 1_000)
+  t.mock.timers.tick(1_000)
+  assert.deepEqual(await waiting, { done: false })
+  late.reject(new Error('late'))
+  await nextTurn()
+})
+
+test('waiting for work can be cut short', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const hurry = new AbortController()
+  const waiting = withTimeout(new Promise(() => undefined), 1_000, hurry.signal)
+  assert.equal(await isDone(waiting), false)
+  hurry.abort()
+  assert.deepEqual(await waiting, { done: false })
+})
+
+test('pauses between tries grow, stay within their limits and are spread by chance', () => {
+  assert.deepEqual(
+    [1, 2, 3, 4, 5].map((attempt) => backoffMs(attempt, 1_000, 10_000, () => 1)),
+    [1_000, 2_000, 4_000, 8_000, 10_000],
+  )
+  assert.equal(
+    backoffMs(3, 1_000, 10_000, () => 0),
+    0,
+  )
+  assert.equal(
+    backoffMs(3, 1_000, 10_000, () => 0.5),
+    2_000,
+  )
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 1_000_000 }),
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      (attempt, chance) => {
+        const ms = backoffMs(attempt, 1_000, 60_000, () => chance)
+        assert.ok(Number.isInteger(ms) && ms >= 0 && ms <= 60_000)
+      },
+    ),
+    { numRuns: 200 },
+  )
+})

@@ -1,0 +1,117 @@
+/**
+ * Changes of files are seen however they are written. Real files, real watching.
+ */
+import assert from 'node:assert/strict'
+import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { it, type TestContext } from 'node:test'
+import { type Logger, silentLog } from '../../src/lib/log.ts'
+import { watchFiles } from '../../src/lib/watch-files.ts'
+import { tempHome } from '../kit/temp-home.ts'
+
+async function watching(t: TestContext, paths: readonly string[], log: Logger = silentLog) {
+  const bursts: (readonly string[])[] = []
+  let wake: () => void = () => undefined
+  const onChange = (changed: readonly string[]) => {
+    bursts.push(changed)
+    wake()
+  }
+  const watch = watchFiles(paths, onChange, { log, pollIntervalMs: 5 })
+  t.after(() => watch.close())
+  /** The next burst after the action. */
+  const burstOf = async (action: () => void): Promise<readonly string[]> => {
+    const seen = bursts.length
+    const { promise, resolve } = Promise.withResolvers<void>()
+    wake = resolve
+    action()
+    while (bursts.length === seen) await promise
+    return bursts[seen] ?? []
+  }
+  return { watch, bursts, burstOf }
+}
+
+it('a file that comes, changes in place, is replaced again and again, goes and returns is seen each time', async (t) => {
+  const folder = tempHome(t)
+  const path = join(folder, 'config.yaml')
+  const { burstOf } = await watching(t, [path])
+  const replace = (text: string) => {
+    writeFileSync(join(folder, 'new'), text)
+    renameSync(join(folder, 'new'), path)
+  }
+  assert.deepEqual(await burstOf(() => writeFileSync(path, 'a')), [path])
+  assert.deepEqual(await burstOf(() => writeFileSync(path, 'ab')), [path])
+  for (const text of ['abc', 'abcd', 'abcde']) assert.deepEqual(await burstOf(() => replace(text)), [path])
+  assert.deepEqual(await burstOf(() => rmSync(path)), [path])
+  assert.deepEqual(await burstOf(() => replace('back')), [path])
+})
+
+it('a file in a folder that does not exist yet is seen once it comes, and what a link points at is followed', async (t) => {
+  const folder = join(tempHome(t), 'mounted')
+  const path = join(folder, 'config.yaml')
+  const { burstOf } = await watching(t, [path])
+  const come = () => {
+    mkdirSync(folder)
+    for (const name of ['one', 'two']) writeFileSync(join(folder, name), name)
+    symlinkSync('one', path)
+  }
+  assert.deepEqual(await burstOf(come), [path])
+  const turn = () => {
+    symlinkSync('two', join(folder, 'next'))
+    renameSync(join(folder, 'next'), path)
+  }
+  assert.deepEqual(await burstOf(turn), [path])
+})
+
+it('a file that never rests is told of all the same', async (t) => {
+  const path = join(tempHome(t), 'file')
+  const { burstOf } = await watching(t, [path])
+  const writing = setInterval(() => appendFileSync(path, 'x'), 1)
+  t.after(() => clearInterval(writing))
+  assert.deepEqual(await burstOf(() => undefined), [path])
+})
+
+it('many changes at once are told once', async (t) => {
+  const folder = tempHome(t)
+  const paths = ['a', 'b', 'c'].map((name) => join(folder, name))
+  const { burstOf } = await watching(t, paths)
+  const seen = await burstOf(() => {
+    for (const path of paths) writeFileSync(path, 'x')
+  })
+  assert.deepEqual([...seen].sort(), paths)
+})
+
+it('a listener that throws is logged and later changes are still told', async (t) => {
+  const path = join(tempHome(t), 'file')
+  const logged: string[] = []
+  const log: Logger = { ...silentLog, error: (_fields, message) => logged.push(message) }
+  let calls = 0
+  const { promise: second, resolve } = Promise.withResolvers<void>()
+  const { promise: first, resolve: firstDone } = Promise.withResolvers<void>()
+  const watch = watchFiles(
+    [path],
+    () => {
+      calls += 1
+      if (calls === 2) return resolve()
+      queueMicrotask(firstDone)
+      throw new Error('the listener failed')
+    },
+    { log, pollIntervalMs: 5 },
+  )
+  t.after(() => watch.close())
+  writeFileSync(path, 'a')
+  await first
+  writeFileSync(path, 'ab')
+  await second
+  assert.deepEqual(logged, ['a change of watched files could not be handled'])
+})
+
+it('closing twice is fine and nothing is told afterwards', async (t) => {
+  const path = join(tempHome(t), 'file')
+  let calls = 0
+  const watch = watchFiles([path], () => calls++, { log: silentLog, pollIntervalMs: 1 })
+  watch.close()
+  watch.close()
+  const { burstOf } = await watching(t, [path])
+  await burstOf(() => writeFileSync(path, 'ab'))
+  assert.equal(calls, 0)
+})

@@ -1,0 +1,255 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { createLog, silentLog } from '../../src/lib/log.ts'
+import {
+  type AttachmentDownloaderDeps,
+  createAttachmentDownloader,
+  needsDownload,
+} from '../../src/media/attachment-downloader.ts'
+import type { Attachment, MessageEvent } from '../../src/message/event.ts'
+import type { PlatformAdapter } from '../../src/platforms/adapter.ts'
+import { createManualClock } from '../kit/manual-clock.ts'
+import { tempHome } from '../kit/temp-home.ts'
+import { type FileServer, startFileServer } from './file-server.ts'
+
+const png = '\x89PNG\r\n\x1a\n and so on'
+const neverAborted = new AbortController().signal
+
+function message(...attachments: Attachment[]): MessageEvent {
+  const source = { platform: 'chat', account: 'bot', chatId: 'c', chatType: 'dm', userId: 'u' } as const
+  return { source, text: '', messageType: 'photo', timestamp: 1, attachments }
+}
+
+function createTestDownloader(t: TestContext, overrides: Partial<AttachmentDownloaderDeps> = {}) {
+  const folder = join(tempHome(t), 'media')
+  const clock = createManualClock(Date.UTC(2026, 0, 2))
+  let marks = 0
+  const media = createAttachmentDownloader({
+    folder,
+    clock: clock.now,
+    sleep: clock.sleep,
+    log: silentLog,
+    maxBytes: () => 1_000_000,
+    adapter: () => undefined,
+    randomSuffix: () => `m${marks++}`,
+    redact: (text) => text.replaceAll('secret', '[redacted]'),
+    ...overrides,
+  })
+  const fetched = async (...attachments: Attachment[]) =>
+    await media.fetchAttachments(message(...attachments), '12', neverAborted)
+  const files = () => {
+    const all = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()
+    return all.filter((name) => statSync(join(folder, name)).isFile())
+  }
+  return { folder, clock, media, fetched, files }
+}
+
+/** An adapter that finds every file on one server. */
+function createLocator({ origin }: FileServer, more: { refusedType?: string } = {}): Pick<PlatformAdapter, 'locate'> {
+  return { locate: async ({ ref }) => ({ url: `${origin}/${ref}`, trusted: origin, ...more }) }
+}
+
+function startServerWith(t: TestContext, body: string | Buffer, type = 'application/octet-stream') {
+  return startFileServer(t, (response) => {
+    response.setHeader('content-type', type).end(typeof body === 'string' ? Buffer.from(body, 'latin1') : body)
+  })
+}
+
+test('a file comes into the folder of its day, under a name of ours, for the owner alone', async (t) => {
+  const server = await startServerWith(t, png, 'text/plain')
+  const { folder, fetched, files } = createTestDownloader(t, { adapter: () => createLocator(server) })
+  const [photo] = await fetched({ kind: 'photo', ref: 'f1', fileName: '../../../etc/cron.d/evil.sh', mimeType: 'x/y' })
+  assert.deepEqual(files(), ['2026-01-02/12-1-m0.png'])
+  const path = join(folder, '2026-01-02', '12-1-m0.png')
+  assert.deepEqual(photo, {
+    kind: 'photo',
+    ref: 'f1',
+    fileName: '../../../etc/cron.d/evil.sh',
+    path,
+    mimeType: 'image/png',
+    bytes: png.length,
+  })
+  assert.equal(readFileSync(path, 'latin1'), png)
+  assert.equal(statSync(path).mode & 0o777, 0o600)
+  assert.equal(statSync(folder).mode & 0o777, 0o700)
+})
+
+test('no file ever takes the place of another', async (t) => {
+  const server = await startServerWith(t, png)
+  const { fetched, files } = createTestDownloader(t, { adapter: () => createLocator(server) })
+  await fetched({ kind: 'photo', ref: 'f1' }, { kind: 'photo', ref: 'f2' })
+  await fetched({ kind: 'photo', ref: 'f3' })
+  assert.deepEqual(files(), ['2026-01-02/12-1-m0.png', '2026-01-02/12-1-m2.png', '2026-01-02/12-2-m1.png'])
+})
+
+test('only what lies elsewhere and was not tried yet is fetched; everything keeps its place', async (t) => {
+  const server = await startServerWith(t, png)
+  const { fetched } = createTestDownloader(t, { adapter: () => createLocator(server) })
+  const here = { kind: 'photo', ref: 'f1', path: '/media/1.png' } as const
+  const lost = { kind: 'photo', ref: 'f2', problem: 'too large' } as const
+  const nowhere = { kind: 'sticker' } as const
+  assert.deepEqual([here, lost, nowhere].map(needsDownload), [false, false, false])
+  const found = await fetched(here, lost, { kind: 'photo', ref: 'f3' }, nowhere)
+  assert.deepEqual([found[0], found[1], found[3]], [here, lost, nowhere])
+  assert.match(found[2]?.path ?? '', /12-1-m0\.png$/)
+  assert.equal(server.requests.length, 1)
+})
+
+test('at most four files come side by side, and each is fetched once', async (t) => {
+  let open = 0
+  let most = 0
+  const held: (() => void)[] = []
+  const server = await startFileServer(t, (response) => {
+    open += 1
+    most = Math.max(most, open)
+    held.push(() => {
+      open -= 1
+      response.end(png)
+    })
+    // The first four are answered when all of them are there, the others at once.
+    if (held.length >= 4) for (const answer of held.splice(0)) answer()
+    if (server.requests.length > 4) for (const answer of held.splice(0)) answer()
+  })
+  const { fetched } = createTestDownloader(t, { adapter: () => createLocator(server) })
+  const all = await fetched(...Array.from({ length: 9 }, (_, place) => ({ kind: 'photo', ref: `f${place}` }) as const))
+  assert.equal(most, 4)
+  assert.equal(server.requests.length, 9)
+  assert.ok(all.every(({ path }) => path !== undefined))
+})
+
+test('what the file is decides its name and kind: a sound, a document, a picture', async (t) => {
+  const bodies: Readonly<Record<string, string>> = {
+    voice: `OggS\0\x02${'\0'.repeat(22)}OpusHead`,
+    pdf: '%PDF-1.7',
+    text: 'hello',
+    png,
+  }
+  const server = await startFileServer(t, (response, { url = '' }) => {
+    response.end(Buffer.from(bodies[url.slice(1)] ?? '', 'latin1'))
+  })
+  const { fetched } = createTestDownloader(t, { adapter: () => createLocator(server) })
+  const all = await fetched(
+    { kind: 'voice', ref: 'voice' },
+    { kind: 'photo', ref: 'pdf', fileName: 'photo.jpg' },
+    { kind: 'document', ref: 'text', fileName: 'notes.md' },
+    { kind: 'document', ref: 'png' },
+  )
+  assert.deepEqual(
+    all.map(({ kind, mimeType, path = '' }) => `${kind} ${mimeType} ${path.slice(path.lastIndexOf('.'))}`),
+    ['voice audio/ogg .ogg', 'document application/pdf .pdf', 'document text/markdown .md', 'photo image/png .png'],
+  )
+})
+
+test('what cannot be had is said in plain words, leaves nothing behind and costs the others nothing', async (t) => {
+  const server = await startFileServer(t, (response, { url }) => {
+    if (url === '/gone') response.writeHead(404).end()
+    else if (url === '/big') response.end(Buffer.alloc(1_000_001))
+    else response.end(png, 'latin1')
+  })
+  const { fetched, files } = createTestDownloader(t, {
+    adapter: () => ({
+      locate: async ({ ref = '' }) => {
+        if (ref === 'unknown') throw new Error('no such file (token secret)')
+        return { url: ref.startsWith('http') ? ref : `${server.origin}/${ref}`, trusted: server.origin }
+      },
+    }),
+  })
+  const all = await fetched(
+    { kind: 'photo', ref: 'fine' },
+    { kind: 'photo', ref: 'gone' },
+    { kind: 'video', ref: 'big' },
+    { kind: 'video', ref: 'announced', bytes: 2_000_000 },
+    { kind: 'photo', ref: 'unknown' },
+    { kind: 'photo', ref: 'http://169.254.169.254/' },
+    { kind: 'photo', url: 'http://localhost:1/' },
+  )
+  const tooLarge = 'it is larger than 1 MB, the most that is fetched'
+  assert.deepEqual(
+    all.map(({ problem }) => problem),
+    [
+      undefined,
+      'the server answered 404',
+      tooLarge,
+      tooLarge,
+      'no such file (token [redacted])',
+      'its address is not allowed: it does not lead to the open internet',
+      'its address is not allowed: it does not lead to the open internet',
+    ],
+  )
+  assert.deepEqual(files(), ['2026-01-02/12-1-m0.png'])
+})
+
+test('a page to sign in is no file, even where the server calls it one; a page that somebody sent is', async (t) => {
+  const server = await startServerWith(t, '<!DOCTYPE html><title>Sign in</title>', 'application/octet-stream')
+  const { fetched, files } = createTestDownloader(t, {
+    adapter: () => createLocator(server, { refusedType: 'text/html' }),
+  })
+  const [lost, page] = await fetched(
+    { kind: 'document', ref: 'f1', mimeType: 'application/pdf' },
+    { kind: 'document', ref: 'f2', mimeType: 'text/html' },
+  )
+  assert.equal(lost?.problem, 'the platform did not accept our credentials')
+  assert.equal(page?.mimeType, 'text/html')
+  assert.deepEqual(files(), ['2026-01-02/12-2-m1.html'])
+})
+
+test('after a start the platform is waited for, but not for ever', async (t) => {
+  const server = await startServerWith(t, png)
+  let looks = 0
+  const late = createTestDownloader(t, { adapter: () => (++looks < 5 ? undefined : createLocator(server)) })
+  assert.equal((await late.fetched({ kind: 'photo', ref: 'f1' }))[0]?.mimeType, 'image/png')
+  const away = createTestDownloader(t)
+  const [file] = await away.fetched({ kind: 'photo', ref: 'f1' })
+  assert.equal(file?.problem, 'the platform is not connected')
+  assert.equal(
+    away.clock.pendingSleeps.reduce((sum, ms) => sum + ms, 0),
+    10_000,
+  )
+  const mute = createTestDownloader(t, { adapter: () => ({}) })
+  assert.equal((await mute.fetched({ kind: 'photo', ref: 'f1' }))[0]?.problem, 'the platform does not hand out files')
+})
+
+test('a stop ends it, with nothing left behind and nothing given up', async (t) => {
+  const stop = new AbortController()
+  const server = await startFileServer(t, (response) => {
+    response.write('x', () => stop.abort(new Error('stopping')))
+  })
+  const { media, files } = createTestDownloader(t, { adapter: () => createLocator(server) })
+  await assert.rejects(
+    media.fetchAttachments(message({ kind: 'photo', ref: 'f1' }), '12', stop.signal),
+    /^Error: stopping$/,
+  )
+  assert.deepEqual(files(), [])
+})
+
+test('a disk that takes nothing is a problem of the file, not of the message', async (t) => {
+  const server = await startServerWith(t, png)
+  const { folder, fetched } = createTestDownloader(t, { adapter: () => createLocator(server) })
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, '2026-01-02'), 'in the way')
+  const [file] = await fetched({ kind: 'photo', ref: 'f1' })
+  assert.match(file?.problem ?? '', /^it could not be stored \(E[A-Z]+\)$/)
+})
+
+test('the log says once why a file was not fetched, and what else is known of it', async (t) => {
+  const lines: string[] = []
+  const stream = { write: (line: string) => lines.push(line) }
+  const log = createLog({ level: 'warn', pretty: false, stream, redactor: (line) => line })
+  const failing = async (error: Error) => {
+    const { fetched } = createTestDownloader(t, { log, adapter: () => ({ locate: () => Promise.reject(error) }) })
+    const [file] = await fetched({ kind: 'photo', ref: 'f1' })
+    assert.equal(file?.problem, 'the platform has lost [redacted] files')
+    const line = lines.pop() ?? ''
+    assert.equal(lines.length, 0)
+    assert.equal(line.split('the platform has lost').length - 1, 1, line)
+    return line
+  }
+  await failing(new Error('the platform has lost secret files'))
+
+  const server = await startFileServer(t, (response) => response.destroy())
+  const { fetched } = createTestDownloader(t, { log, adapter: () => createLocator(server) })
+  await fetched({ kind: 'photo', ref: 'f1' })
+  assert.match(lines[0] ?? '', /"message":"socket hang up".*a file was not fetched: the server cannot be reached/)
+})

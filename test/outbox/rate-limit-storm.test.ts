@@ -1,0 +1,142 @@
+/**
+ * A platform that limits the rate again and again, for chats and for the account, whatever it is called for.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { SendResult } from '../../src/message/outbound.ts'
+import type { Outbox } from '../../src/outbox/outbox.ts'
+import {
+  createFakeSender,
+  createManualTime,
+  flushEventLoop,
+  limited,
+  type ManualTime,
+  type OutboxFixture,
+  openOutbox,
+} from './support.ts'
+
+type Fate = { readonly limit: 'none' } | { readonly limit: 'chat' | 'account'; readonly ms: number }
+
+/** Notices calls that come too early or too late, and two calls of a chat at a time. */
+function createStrictPlatform(fates: readonly Fate[], time: ManualTime) {
+  const mistakes: string[] = []
+  const arrived: string[] = []
+  const until = new Map<string, number>()
+  const busy = new Set<string>()
+  /** Chats whose answer was refused, which is first in line when the limit ends. */
+  const owed = new Set<string>()
+  let calls = 0
+
+  async function answer(chat: string, text: string, final: boolean): Promise<SendResult> {
+    const now = time.clock()
+    const free = Math.max(until.get(chat) ?? 0, until.get('account') ?? 0)
+    if (now < free) mistakes.push(`${text} came ${free - now} ms too early`)
+    if (owed.delete(chat) && now > free + 100) mistakes.push(`${text} came ${now - free} ms late`)
+    if (busy.has(chat)) mistakes.push(`${text} came beside another call`)
+    busy.add(chat)
+    const fate = fates[calls++] ?? { limit: 'none' }
+    await new Promise((resolve) => setImmediate(resolve))
+    busy.delete(chat)
+    if (fate.limit === 'none') {
+      if (final) arrived.push(text)
+      return { success: true, messageId: `m${calls}` }
+    }
+    const place = fate.limit === 'chat' ? chat : 'account'
+    until.set(place, Math.max(until.get(place) ?? 0, time.clock() + fate.ms))
+    if (final) owed.add(chat)
+    return limited(fate.ms, fate.limit)
+  }
+
+  const sender = createFakeSender({}, time.clock)
+  sender.send = (message) => answer(message.target.chatId, message.text, message.kind === 'reply')
+  sender.edit = (_, message, final) => answer(message.target.chatId, message.text, final)
+  sender.typing = (target) => answer(target.chatId, 'typing', false)
+  return { sender, mistakes, arrived, own: (chat: string) => answer(chat, 'reaction', false) }
+}
+
+/** All that can be done now is done. */
+async function waitUntilIdle(outbox: Outbox): Promise<void> {
+  await outbox.whenIdle()
+  await flushEventLoop()
+  await outbox.whenIdle()
+}
+
+/** Lets time pass, and every timer of it ring at its own moment. */
+async function advanceTime({ time, outbox }: OutboxFixture, ms: number): Promise<void> {
+  for (let left = ms; left > 0; ) {
+    const [next = left] = time.pendingSleeps()
+    const stride = Math.min(left, next)
+    time.advance(stride)
+    left -= stride
+    await waitUntilIdle(outbox)
+  }
+}
+
+const chat = fc.constantFrom('a', 'b', 'c')
+type Step =
+  | { readonly kind: 'say' | 'draft' | 'typing' | 'own'; readonly chat: string }
+  | { readonly kind: 'wait'; readonly ms: number }
+
+const targetOf = (chatId: string) => ({ platform: 'fake', account: 'default', chatId })
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('say' as const), chat }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constantFrom('draft' as const, 'typing' as const, 'own' as const), chat }),
+  },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.integer({ min: 1, max: 3_000 }) }) },
+)
+const fate: fc.Arbitrary<Fate> = fc.oneof(
+  fc.constant({ limit: 'none' as const }),
+  fc.record({ limit: fc.constantFrom('chat' as const, 'account' as const), ms: fc.integer({ min: 50, max: 5_000 }) }),
+)
+
+test('a storm of limits over sends, edits, typing and own calls loses no answer and is never called too early', async (t) => {
+  const scenario = fc.record({
+    steps: fc.array(step, { minLength: 5, maxLength: 30, size: 'max' }),
+    fates: fc.array(fate, { maxLength: 60, size: 'max' }),
+  })
+  await fc.assert(
+    fc.asyncProperty(scenario, async ({ steps, fates }) => {
+      const time = createManualTime()
+      const platform = createStrictPlatform(fates, time)
+      // A limit must cost no try.
+      const bench = openOutbox(t, { time, sender: platform.sender, settings: { outbox: { max_tries: 1 } } })
+      const { outbox } = bench
+      const turn = new AbortController()
+      const own: Promise<unknown>[] = []
+      const said: string[] = []
+      const acts: Record<Exclude<Step['kind'], 'wait'>, (chatId: string, index: number) => unknown> = {
+        say(chatId, index) {
+          said.push(`${chatId} ${index}`)
+          return bench.say(`${chatId} ${index}`, { chatId })
+        },
+        draft: (chatId, index) =>
+          outbox
+            .openDraft({ target: targetOf(chatId), turnId: `turn-${index}` })
+            ?.update(`A draft that is long ${index}`),
+        typing: (chatId) => outbox.showTyping(targetOf(chatId), turn.signal),
+        own: (chatId) => own.push(outbox.rateLimited(targetOf(chatId), turn.signal, () => platform.own(chatId))),
+      }
+      for (const [index, next] of steps.entries()) {
+        if (next.kind === 'wait') await advanceTime(bench, next.ms)
+        else await acts[next.kind](next.chat, index)
+        // Otherwise the next thing happens while calls are in flight.
+        if (index % 3 === 0) await waitUntilIdle(outbox)
+      }
+      await waitUntilIdle(outbox)
+      for (let left = 500; left > 0 && platform.arrived.length < said.length; left -= 1) await advanceTime(bench, 1_000)
+      turn.abort()
+      await Promise.allSettled(own)
+      await outbox.stop(0)
+      assert.deepEqual(platform.mistakes, [])
+      for (const name of ['a', 'b', 'c']) {
+        const of = (texts: readonly string[]) => texts.filter((text) => text.startsWith(name))
+        assert.deepEqual(of(platform.arrived), of(said))
+      }
+      assert.ok((await bench.states()).every((state) => state === 'sent'))
+    }),
+    { numRuns: 30, seed: 20_261_121 },
+  )
+})

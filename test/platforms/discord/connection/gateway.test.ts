@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { HermesError } from '../../../../src/lib/errors.ts'
+import { acceptedTexts, neverAborted, startDiscordTest, until, waitForEvent } from '../support.ts'
+
+/** The pauses of a connection that goes quiet, short enough to wait for. */
+const alert = { quietMs: 60, answerMs: 60 }
+
+// Most of the time they wait for the half second that discord.js takes before it connects anew.
+describe('a connection to Discord', { concurrency: 8 }, () => {
+  test('a cut connection is taken up again, and what was written meanwhile comes with it', async (t) => {
+    const { discord, gateway, ada, dm } = await startDiscordTest(t)
+    discord.gateway.cut()
+    discord.say(ada, dm, 'meanwhile')
+    await waitForEvent(gateway, 'meanwhile')
+    assert.deepEqual(discord.gateway.counts.identified, 1)
+    assert.deepEqual(discord.gateway.counts.resumed, 1)
+  })
+
+  test('a connection that is open but dead is replaced, and the session goes on', async (t) => {
+    const { discord, gateway, ada, dm } = await startDiscordTest(t, { timing: alert })
+    discord.gateway.freeze()
+    discord.say(ada, dm, 'meanwhile')
+    await waitForEvent(gateway, 'meanwhile')
+    assert.deepEqual([discord.gateway.counts.identified, discord.gateway.counts.resumed], [1, 1])
+  })
+
+  test('a quiet connection is asked for a sign of life, and stays when it gives one', async (t) => {
+    const { discord, gateway, ada, dm } = await startDiscordTest(t, { timing: alert })
+    await until(() => discord.gateway.counts.heartbeats >= 3, discord)
+    discord.say(ada, dm, 'still there')
+    await waitForEvent(gateway, 'still there')
+    assert.deepEqual([discord.gateway.counts.identified, discord.gateway.counts.resumed], [1, 0])
+  })
+
+  test('when Discord asks for a new connection the session goes on', async (t) => {
+    const { discord, gateway, ada, dm } = await startDiscordTest(t)
+    discord.gateway.askReconnect()
+    await until(() => discord.gateway.connections() === 0, discord)
+    discord.say(ada, dm, 'meanwhile')
+    await waitForEvent(gateway, 'meanwhile')
+    assert.deepEqual([discord.gateway.counts.identified, discord.gateway.counts.resumed], [1, 1])
+  })
+
+  test('a session that is invalid is followed by a new one, and what was missed is fetched', async (t) => {
+    const { discord, gateway, ada, dm } = await startDiscordTest(t)
+    discord.say(ada, dm, 'before')
+    await waitForEvent(gateway, 'before')
+    discord.gateway.forgetSessions()
+    discord.gateway.invalidate(false)
+    discord.say(ada, dm, 'meanwhile')
+    await waitForEvent(gateway, 'meanwhile')
+    assert.deepEqual([discord.gateway.counts.identified, discord.gateway.counts.resumed], [2, 0])
+    assert.deepEqual(acceptedTexts(gateway), ['before', 'meanwhile'])
+  })
+
+  test('close codes that can be mended are mended', async (t) => {
+    const { discord, gateway, ada, dm } = await startDiscordTest(t)
+    for (const code of [4000, 4009, 4007, 4008, 1001]) {
+      discord.gateway.close(code)
+      discord.say(ada, dm, `after ${code}`)
+      await waitForEvent(gateway, `after ${code}`)
+    }
+  })
+
+  for (const [name, prepare, code, words] of [
+    ['a wrong token', 'token', 'platform/unauthorised', /token/],
+    [
+      'an intent that is not switched on',
+      'intent',
+      'platform/refused',
+      /Message Content Intent.*Privileged Gateway Intents/,
+    ],
+  ] as const) {
+    test(`${name} ends the connecting for good, and says what to do`, async (t) => {
+      const { discord, adapter } = await startDiscordTest(t, {
+        connect: false,
+        server: { messageContent: prepare !== 'intent' },
+      })
+      if (prepare === 'token') discord.bot.token = 'another token'
+      await assert.rejects(adapter.connect(neverAborted), (error) => {
+        assert.ok(error instanceof HermesError)
+        assert.equal(error.code, code)
+        assert.match(error.message, words)
+        return true
+      })
+    })
+  }
+
+  for (const [code, words] of [
+    [4004, /token/],
+    [4010, /shard/],
+    [4011, /servers/],
+    [4012, /version/],
+    [4013, /intents/],
+    [4014, /Message Content Intent/],
+  ] as const) {
+    test(`closed with ${code} in the middle of the work, the account says why, and does not try again`, async (t) => {
+      const { discord, gateway } = await startDiscordTest(t)
+      discord.gateway.close(code)
+      await until(() => gateway.refusals.length > 0, gateway)
+      assert.match(gateway.refusals[0] ?? '', words)
+      assert.equal(discord.gateway.counts.identified, 1)
+    })
+  }
+
+  test('an outage is told, and so is its end', async (t) => {
+    const { discord, gateway, ada, dm } = await startDiscordTest(t)
+    discord.gateway.turnAway(503)
+    discord.gateway.cut()
+    await until(() => gateway.healthReports.length > 0, gateway)
+    assert.deepEqual(gateway.healthReports[0], { state: 'degraded', reason: 'the connection to Discord was lost' })
+    discord.gateway.turnAway(0)
+    discord.say(ada, dm, 'again')
+    await waitForEvent(gateway, 'again')
+    await until(() => gateway.healthReports.length > 1, gateway)
+    assert.deepEqual(gateway.healthReports.at(-1), { state: 'connected', reason: undefined })
+  })
+
+  test('a session is not begun when none is left for today, and the reason says when one will be', async (t) => {
+    const { discord, adapter } = await startDiscordTest(t, { connect: false })
+    Object.assign(discord.gateway.limit, { remaining: 0, reset_after: 7_200_000 })
+    await assert.rejects(adapter.connect(neverAborted), /all 1000 sessions that Discord allows in a day.*120 min/)
+    assert.equal(discord.gateway.counts.identified, 0)
+  })
+
+  test('when the last session is used up by an outage, the account waits and says so', async (t) => {
+    const { discord, gateway } = await startDiscordTest(t)
+    Object.assign(discord.gateway.limit, { remaining: 0, reset_after: 7_200_000 })
+    discord.gateway.invalidate(false)
+    await until(() => gateway.healthReports.some(({ reason = '' }) => reason.includes('all 1000 sessions')), gateway)
+    assert.equal(discord.gateway.counts.identified, 1)
+  })
+
+  test('an address that is no Discord is told as such', async (t) => {
+    const { discord, createAnother } = await startDiscordTest(t, { connect: false })
+    discord.faults.respond('GET /gateway/bot', { status: 200, body: { hello: 'world' } })
+    await assert.rejects(createAnother().connect(neverAborted), /address of the gateway is missing: is api_url right\?/)
+  })
+
+  test('signs of life are passed on', async (t) => {
+    const { discord, gateway } = await startDiscordTest(t, { server: { heartbeatMs: 20 } })
+    const before = gateway.received()
+    await until(() => gateway.received() >= before + 3, gateway)
+    assert.ok(discord.gateway.counts.heartbeats >= 3)
+  })
+
+  test('an address to resume at that cannot be used is not used', async (t) => {
+    const { discord, gateway, ada, dm } = await startDiscordTest(t, { server: { resumeUrl: 'not an address' } })
+    discord.gateway.cut()
+    discord.say(ada, dm, 'meanwhile')
+    await waitForEvent(gateway, 'meanwhile')
+    assert.equal(discord.gateway.counts.resumed, 1)
+  })
+})

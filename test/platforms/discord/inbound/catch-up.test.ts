@@ -1,0 +1,278 @@
+/**
+ * What people write while no session listens: in an outage within one life, and between two lives.
+ */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { HermesError } from '../../../../src/lib/errors.ts'
+import type { Target } from '../../../../src/message/source.ts'
+import {
+  acceptedTexts,
+  type DiscordTest,
+  messageTo,
+  neverAborted,
+  startDiscordTest,
+  until,
+  waitForEvent,
+} from '../support.ts'
+
+/** Ends the session so that nothing can be resumed, lets people write, and brings Discord back. */
+async function simulateOutage({ discord }: DiscordTest, meanwhile: () => void): Promise<void> {
+  discord.gateway.turnAway(503)
+  discord.gateway.forgetSessions()
+  discord.gateway.cut()
+  await until(() => discord.gateway.connections() === 0, discord)
+  meanwhile()
+  discord.gateway.turnAway(0)
+}
+
+// Most of the time they wait for the half second that discord.js takes before it connects anew.
+describe('what was missed', { concurrency: 8 }, () => {
+  test('after an outage everything since the last message is handed in, oldest first and once', async (t) => {
+    const on = await startDiscordTest(t)
+    const { discord, gateway, ada, dm } = on
+    discord.say(ada, dm, 'before')
+    await waitForEvent(gateway, 'before')
+    await simulateOutage(on, () => {
+      for (const text of ['one', 'two', 'three']) discord.say(ada, dm, text)
+    })
+    await waitForEvent(gateway, 'three')
+    discord.say(ada, dm, 'after')
+    await waitForEvent(gateway, 'after')
+    assert.deepEqual(acceptedTexts(gateway), ['before', 'one', 'two', 'three', 'after'])
+  })
+
+  test('after a reconnect the log tells only of messages that were missed', async (t) => {
+    const on = await startDiscordTest(t)
+    const { discord, gateway, adapter, targetFor, ada, dm } = on
+    const told = () =>
+      gateway.logLines.flatMap((line) => {
+        const { msg, messages } = JSON.parse(line)
+        return /missed have been fetched/.test(msg) ? [messages] : []
+      })
+    discord.say(ada, dm, 'before')
+    await waitForEvent(gateway, 'before')
+    await adapter.send(messageTo(targetFor(dm.id), 'the answer'), neverAborted)
+    const reads = () => discord.faults.calls('GET /channels/:id/messages')
+    await simulateOutage(on, () => undefined)
+    await until(() => gateway.ingestedEvents.length === 2, gateway)
+    discord.say(ada, dm, 'between')
+    await waitForEvent(gateway, 'between')
+    assert.deepEqual([reads() > 0, told()], [true, []])
+    await simulateOutage(on, () => {
+      for (const text of ['one', 'two']) discord.say(ada, dm, text)
+    })
+    await waitForEvent(gateway, 'two')
+    discord.say(ada, dm, 'after')
+    await waitForEvent(gateway, 'after')
+    assert.deepEqual(told(), [2])
+  })
+
+  test('what comes in live waits for what was missed in its channel', async (t) => {
+    const on = await startDiscordTest(t)
+    const { discord, gateway, ada, dm } = on
+    discord.say(ada, dm, 'before')
+    await waitForEvent(gateway, 'before')
+    const release = discord.faults.hold('GET /channels/:id/messages')
+    await simulateOutage(on, () => discord.say(ada, dm, 'missed'))
+    await until(() => discord.gateway.connections() === 1, discord)
+    await until(() => discord.faults.calls('GET /channels/:id/messages') === 1, discord)
+    discord.say(ada, dm, 'live')
+    const eve = discord.person('Eve')
+    discord.say(eve, discord.dm(eve), 'elsewhere')
+    await waitForEvent(gateway, 'elsewhere')
+    release()
+    await waitForEvent(gateway, 'live')
+    assert.deepEqual(acceptedTexts(gateway), ['before', 'elsewhere', 'missed', 'live'])
+  })
+
+  test('the next life answers what was written between the two', async (t) => {
+    const { discord, gateway, adapter, ada, dm, mention, createAnother } = await startDiscordTest(t)
+    discord.say(ada, dm, 'before')
+    await waitForEvent(gateway, 'before')
+    await adapter.disconnect()
+    discord.say(ada, dm, 'meanwhile')
+    discord.say(ada, discord.general, 'not for the bot')
+    discord.say(ada, discord.general, `${mention} for the bot, in a channel that was never spoken in`)
+    await createAnother().connect(neverAborted)
+    await waitForEvent(gateway, 'for the bot, in a channel that was never spoken in')
+    await waitForEvent(gateway, 'meanwhile')
+    assert.deepEqual(acceptedTexts(gateway).sort(), [
+      'before',
+      'for the bot, in a channel that was never spoken in',
+      'meanwhile',
+    ])
+  })
+
+  test('what is written in a thread of ours while nobody listens is answered there', async (t) => {
+    const { discord, gateway, adapter, ada, dm, createAnother } = await startDiscordTest(t)
+    const thread = discord.world.thread(discord.general, 'Gears', discord.bot.user)
+    discord.say(ada, dm, 'before')
+    await waitForEvent(gateway, 'before')
+    await adapter.disconnect()
+    discord.say(ada, thread, 'and then?')
+    await createAnother().connect(neverAborted)
+    const { event } = await waitForEvent(gateway, 'and then?')
+    assert.deepEqual([event.source.chatId, event.source.threadId], [discord.general.id, thread.id])
+  })
+
+  test('at the very first start nothing of the past is answered', async (t) => {
+    const { discord, gateway, adapter, ada, dm, mention } = await startDiscordTest(t, { connect: false })
+    discord.say(ada, dm, 'long ago')
+    discord.say(ada, discord.general, `${mention} long ago`)
+    await adapter.connect(neverAborted)
+    discord.say(ada, dm, 'now')
+    await waitForEvent(gateway, 'now')
+    assert.deepEqual(acceptedTexts(gateway), ['now'])
+  })
+
+  test('of each chat the newest fifty are fetched', async (t) => {
+    const { discord, gateway, adapter, ada, dm, createAnother } = await startDiscordTest(t)
+    discord.say(ada, dm, 'before')
+    await waitForEvent(gateway, 'before')
+    await adapter.disconnect()
+    for (let number = 1; number <= 60; number += 1) discord.say(ada, dm, String(number))
+    await createAnother().connect(neverAborted)
+    await waitForEvent(gateway, '60')
+    assert.deepEqual(acceptedTexts(gateway).slice(0, 3), ['before', '11', '12'])
+    assert.equal(acceptedTexts(gateway).length, 51)
+  })
+
+  test('what is older than a day is left', async (t) => {
+    const { discord, gateway, adapter, ada, dm, createAnother } = await startDiscordTest(t, {
+      clock: () => Date.now() + 25 * 3_600_000,
+    })
+    discord.say(ada, dm, 'before')
+    await waitForEvent(gateway, 'before')
+    await adapter.disconnect()
+    discord.say(ada, dm, 'yesterday')
+    await createAnother().connect(neverAborted)
+    await until(() => discord.faults.calls('GET /channels/:id/messages') === 1, discord)
+    discord.say(ada, dm, 'today')
+    await waitForEvent(gateway, 'today')
+    assert.deepEqual(acceptedTexts(gateway), ['before', 'today'])
+  })
+
+  test('a chat that is gone or closed to the bot does not keep the others from being read', async (t) => {
+    const { discord, gateway, adapter, ada, dm, createAnother } = await startDiscordTest(t)
+    const eve = discord.person('Eve')
+    const gone = discord.dm(eve)
+    for (const chat of [gone, dm]) discord.say(chat === dm ? ada : eve, chat, 'before')
+    await until(() => acceptedTexts(gateway).length === 2, gateway)
+    await adapter.disconnect()
+    discord.world.channels.delete(gone.id)
+    discord.say(ada, dm, 'meanwhile')
+    await createAnother().connect(neverAborted)
+    await waitForEvent(gateway, 'meanwhile')
+  })
+
+  test('a history that cannot be read at once is read later, and in no hurry', async (t) => {
+    const { discord, gateway, adapter, ada, dm, createAnother } = await startDiscordTest(t)
+    discord.say(ada, dm, 'before')
+    await waitForEvent(gateway, 'before')
+    await adapter.disconnect()
+    discord.say(ada, dm, 'meanwhile')
+    discord.faults.respond('GET /channels/:id/messages', { status: 502, body: 'bad gateway' })
+    discord.faults.reset('GET /channels/:id/messages')
+    const window = discord.faults.limit({ on: 'GET /channels/:id/messages', ms: 300 })
+    await createAnother().connect(neverAborted)
+    await waitForEvent(gateway, 'meanwhile')
+    assert.equal(discord.faults.earlyCalls(), 0)
+    assert.ok(window.isOver())
+  })
+
+  test('a fetched message tells the roles of its writer where roles let people in', async (t) => {
+    const options = { allowed_roles: ['1180000000000000031'] }
+    const { discord, gateway, adapter, ada, mention, createAnother } = await startDiscordTest(t, { options })
+    const thread = discord.world.thread(discord.general, 'Gears', discord.bot.user)
+    discord.world.memberRoles.set(ada.id, ['1180000000000000031'])
+    discord.say(ada, thread, `${mention} before`)
+    await waitForEvent(gateway, 'before')
+    await adapter.disconnect()
+    discord.say(ada, thread, 'meanwhile')
+    await createAnother().connect(neverAborted)
+    const { event } = await waitForEvent(gateway, 'meanwhile')
+    assert.equal(event.source.roleAuthorized, true)
+  })
+
+  test('what could not be stored waits, and its chat with it, until it can', async (t) => {
+    const { discord, gateway, ada, dm } = await startDiscordTest(t)
+    for (const _ of ['first', 'again']) {
+      gateway.failNextAccept(new HermesError('store/full'))
+      const attempt = gateway.nextAttempt()
+      if (acceptedTexts(gateway).length === 0 && gateway.attempts() === 0) {
+        discord.say(ada, dm, 'one')
+        discord.say(ada, dm, 'two')
+      }
+      await attempt
+    }
+    await waitForEvent(gateway, 'two')
+    assert.deepEqual(acceptedTexts(gateway), ['one', 'two'])
+  })
+
+  test('an event that comes twice is the same, also when fetched', async (t) => {
+    const { discord, gateway, ada, dm } = await startDiscordTest(t)
+    discord.say(ada, dm, 'once')
+    await waitForEvent(gateway, 'once')
+    discord.gateway.repeatLast('MESSAGE_CREATE')
+    await until(() => gateway.ingestedEvents.length === 2, gateway)
+    assert.deepEqual(
+      gateway.ingestedEvents.map(({ accepted }) => accepted.status),
+      ['accepted', 'duplicate'],
+    )
+  })
+
+  test('a message that came in late and was lost in an outage is found, although a newer one was taken in', async (t) => {
+    const on = await startDiscordTest(t)
+    const { discord, gateway, ada, dm } = on
+    const late = discord.world.post(dm, ada, { content: 'late' })
+    discord.say(ada, dm, 'in time')
+    await waitForEvent(gateway, 'in time')
+    await simulateOutage(on, () => discord.gateway.dispatchMessage('MESSAGE_CREATE', late))
+    await waitForEvent(gateway, 'late')
+    assert.deepEqual(acceptedTexts(gateway), ['in time', 'late'])
+  })
+
+  test('events that arrive in another order are all handed in', async (t) => {
+    const { discord, gateway, ada, dm } = await startDiscordTest(t)
+    const early = discord.world.post(dm, ada, { content: 'one' })
+    const late = discord.world.post(dm, ada, { content: 'two' })
+    discord.gateway.dispatchMessage('MESSAGE_CREATE', late)
+    discord.gateway.dispatchMessage('MESSAGE_CREATE', early)
+    await waitForEvent(gateway, 'one')
+    assert.deepEqual(acceptedTexts(gateway), ['two', 'one'])
+  })
+
+  test('who wrote too much is told within the rate budget, and what they write next does not wait for it', async (t) => {
+    const turn = Promise.withResolvers<void>()
+    const asked: Target[] = []
+    const { discord, gateway, ada, dm } = await startDiscordTest(t, {
+      async paced(target, signal, call) {
+        asked.push(target)
+        await turn.promise
+        return await call(signal)
+      },
+    })
+    gateway.failNextAccept(new HermesError('inbox/too-large'))
+    const { id } = discord.say(ada, dm, 'far too much')
+    discord.say(ada, dm, 'small')
+    await waitForEvent(gateway, 'small')
+    assert.deepEqual(
+      asked.map(({ chatId }) => chatId),
+      [dm.id],
+    )
+    assert.equal(discord.sent(dm.id).length, 0)
+    turn.resolve()
+    await discord.until((message) => message.message_reference?.['message_id'] === id)
+  })
+
+  test('an edit that is too large leaves the message as it was, and its chat goes on', async (t) => {
+    const { discord, gateway, ada, dm } = await startDiscordTest(t)
+    const said = discord.say(ada, dm, 'small')
+    await waitForEvent(gateway, 'small')
+    gateway.failNextAccept(new HermesError('inbox/too-large'))
+    discord.edit(said, 'large')
+    discord.say(ada, dm, 'next')
+    await waitForEvent(gateway, 'next')
+    assert.deepEqual(gateway.changes, [])
+  })
+})

@@ -1,0 +1,151 @@
+/**
+ * Slash commands and buttons: registered, taken in, answered in time to the one person who asked.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { toApplicationCommands } from '../../../../platforms/discord/connection/commands.ts'
+import { HermesError } from '../../../../src/lib/errors.ts'
+import { validateCommands } from '../../../kit/servers/discord/validate.ts'
+import { messageTo, neverAborted, startDiscordTest, until, waitForEvent } from '../support.ts'
+
+test('the slash commands are registered once, and again only when they changed', async (t) => {
+  const { discord, gateway, createAnother } = await startDiscordTest(t)
+  await until(() => discord.counts.commandPuts === 1, discord)
+  assert.deepEqual(
+    discord.commandsOf().map(({ name, description }) => [name, description]),
+    [
+      ['new', 'Begins a new conversation.'],
+      ['stop', 'Stops the answer that is being written.'],
+    ],
+  )
+  const reads = () => discord.faults.calls('GET /applications/:id/commands')
+  await createAnother().connect(neverAborted)
+  await until(() => reads() === 2, discord)
+  assert.equal(discord.counts.commandPuts, 1)
+  gateway.commands.push({ name: 'status', description: 'Shows what it does.', argsHint: '' })
+  await createAnother().connect(neverAborted)
+  await until(() => discord.counts.commandPuts === 2, discord)
+  assert.equal(discord.commandsOf().length, 3)
+})
+
+test('commands that cannot be registered do not keep the bot from working', async (t) => {
+  const { discord, gateway, adapter, ada, dm } = await startDiscordTest(t, { connect: false })
+  discord.faults.respond('PUT /applications/:id/commands', {
+    status: 403,
+    body: { message: 'Missing Access', code: 50001 },
+  })
+  await adapter.connect(neverAborted)
+  await until(() => gateway.logLines.some((line) => line.includes('could not be registered')), gateway)
+  discord.say(ada, dm, 'hello')
+  await waitForEvent(gateway, 'hello')
+})
+
+test('whatever the registry holds, Discord takes the list', () => {
+  const entries = [
+    { name: 'reload-mcp', description: 'x'.repeat(300), argsHint: '[name] or nothing' },
+    { name: 'codex_runtime', description: '', argsHint: '' },
+    { name: 'UPPER', description: 'no', argsHint: '' },
+    { name: 'two words', description: 'no', argsHint: '' },
+    { name: '', description: 'no', argsHint: '' },
+    ...Array.from({ length: 200 }, (_, index) => ({ name: `skill-${index}`, description: 'A skill.', argsHint: '' })),
+  ]
+  const commands = toApplicationCommands(entries)
+  assert.equal(commands.length, 100)
+  assert.equal(validateCommands(commands), undefined)
+  assert.deepEqual(
+    commands.slice(0, 2).map(({ name }) => name),
+    ['reload-mcp', 'codex_runtime'],
+  )
+})
+
+test('a chosen command is taken in like a typed one, and only the person who chose it is told', async (t) => {
+  const { discord, gateway, ada } = await startDiscordTest(t)
+  const told = await discord.choose(ada, discord.general, 'queue', 'oil the `gear`')
+  assert.equal(told, "On it: `/queue oil the 'gear'`")
+  const { event, keys } = await waitForEvent(gateway, '/queue oil the `gear`')
+  assert.equal(event.messageType, 'command')
+  assert.deepEqual([event.source.chatId, event.source.userId], [discord.general.id, ada.id])
+  assert.match(keys[0] ?? '', /^dc:\d+$/)
+  assert.deepEqual(discord.sent(), [])
+})
+
+test('a command is not acknowledged before it is on disk', async (t) => {
+  const { discord, gateway, ada, dm } = await startDiscordTest(t)
+  const release = gateway.holdAccepts()
+  const attempt = gateway.nextAttempt()
+  let isTold = false
+  const telling = discord.choose(ada, dm, 'new').then(() => {
+    isTold = true
+  })
+  await attempt
+  assert.equal(isTold, false)
+  release()
+  await telling
+  assert.equal(gateway.ingestedEvents.length, 1)
+})
+
+test('a command that takes long to store is announced in time and answered later', async (t) => {
+  const { discord, gateway, ada, dm } = await startDiscordTest(t, { deferAfterMs: 20 })
+  const release = gateway.holdAccepts()
+  const telling = discord.choose(ada, dm, 'new')
+  await until(() => discord.faults.calls('POST /interactions/:id/:token/callback') === 1, discord)
+  release()
+  assert.equal(await telling, 'On it: `/new`')
+  assert.equal(discord.faults.calls('PATCH /webhooks/:id/:token/messages/@original'), 1)
+})
+
+test('a command that could not be stored is not taken, and the person is asked to try again', async (t) => {
+  const { discord, gateway, ada, dm } = await startDiscordTest(t)
+  gateway.failNextAccept(new HermesError('store/full'))
+  assert.match(await discord.choose(ada, dm, 'new'), /try again/)
+  assert.equal(gateway.ingestedEvents.length, 0)
+})
+
+test('who may not talk to the bot is told so, in private', async (t) => {
+  const { discord, gateway, ada } = await startDiscordTest(t)
+  gateway.refuse('the user is on no allow list')
+  const told = await discord.choose(ada, discord.general, 'new')
+  assert.equal(told, 'You may not talk to this bot: the user is on no allow list.')
+  assert.deepEqual(discord.sent(), [])
+})
+
+test('where the bot does not listen, commands and buttons say so', async (t) => {
+  const { discord, gateway, adapter, ada, targetFor, createAnother } = await startDiscordTest(t)
+  const sent = await adapter.send(
+    messageTo(targetFor(discord.general.id), 'May I?', { buttons: [{ id: 'b', label: 'Yes' }] }),
+    neverAborted,
+  )
+  assert.ok(sent.success)
+  await adapter.disconnect()
+  await createAnother({ ignored_channels: [discord.general.id] }).connect(neverAborted)
+  assert.match(await discord.choose(ada, discord.general, 'new'), /does not listen/)
+  const [message] = discord.sent()
+  assert.ok(message)
+  assert.match(await discord.press(ada, message, 'b'), /does not listen/)
+  assert.deepEqual([gateway.ingestedEvents.length, gateway.presses.length], [0, 0])
+})
+
+test('a press is answered to the one who pressed, in threads too', async (t) => {
+  const { discord, gateway, adapter, ada, targetFor } = await startDiscordTest(t)
+  const thread = discord.world.thread(discord.general, 'Gears', discord.bot.user)
+  const buttons = [{ id: 'appr:1:once', label: 'Once' }]
+  await adapter.send(messageTo(targetFor(discord.general.id, thread.id), 'May I?', { buttons }), neverAborted)
+  const [message] = discord.sent(thread.id)
+  assert.ok(message)
+  assert.equal(await discord.press(ada, message, 'appr:1:once'), 'Noted.')
+  const [press] = gateway.presses
+  assert.deepEqual(
+    [press?.buttonId, press?.messageId, press?.source.userId, press?.source.threadId, press?.source.chatId],
+    ['appr:1:once', message.id, ada.id, thread.id, discord.general.id],
+  )
+})
+
+test('an answer that comes too late, or twice, disturbs nobody', async (t) => {
+  const { discord, gateway, ada, dm } = await startDiscordTest(t)
+  for (const code of [10062, 40060]) {
+    discord.faults.respond('POST /interactions/:id/:token/callback', { status: 404, body: { message: 'late', code } })
+    void discord.choose(ada, dm, 'new')
+  }
+  await until(() => gateway.logLines.filter((line) => line.includes('answered too late')).length === 2, gateway)
+  assert.ok(gateway.logLines.every((line) => !line.includes('"level":"warn"') && !line.includes('"level":40')))
+})

@@ -1,0 +1,274 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { SendResult } from '../../../../src/message/outbound.ts'
+import { targetOf } from '../../../../src/message/source.ts'
+import { messageTo, neverAborted, startDiscordTest, until, waitForEvent } from '../support.ts'
+
+const create = 'POST /channels/:id/messages'
+const change = 'PATCH /channels/:id/messages/:id'
+
+function failed(result: SendResult): Extract<SendResult, { success: false }> {
+  assert.ok(!result.success, 'it has succeeded')
+  return result
+}
+
+test('a message whose answer is lost is sent again without a second post', async (t) => {
+  const { discord, adapter, dm, targetFor } = await startDiscordTest(t)
+  discord.faults.dropResponse(create)
+  const message = messageTo(targetFor(dm.id), 'once')
+  assert.deepEqual(failed(await adapter.send(message, neverAborted)).maybeSent, true)
+  assert.equal((await adapter.send(message, neverAborted)).success, true)
+  assert.equal(discord.sent(dm.id).length, 1)
+  assert.equal(discord.counts.deduplicated, 1)
+})
+
+test('a message whose answer is lost is found by what the gateway told of it', async (t) => {
+  const { discord, adapter, dm, targetFor } = await startDiscordTest(t)
+  discord.faults.dropResponse(create)
+  const message = messageTo(targetFor(dm.id), 'once')
+  await adapter.send(message, neverAborted)
+  const reads = () => discord.faults.calls('GET /channels/:id/messages')
+  await until(() => discord.sent(dm.id).length === 1, discord)
+  const found = await adapter.resolveUnknown?.(message, neverAborted)
+  assert.deepEqual(found, { sent: true, messageId: discord.sent(dm.id)[0]?.id })
+  assert.equal(reads(), 0)
+})
+
+test('in the next life a message whose answer was lost is not told from one that reads the same', async (t) => {
+  const { discord, adapter, dm, targetFor, createAnother } = await startDiscordTest(t)
+  discord.faults.dropResponse(create)
+  const message = messageTo(targetFor(dm.id), 'once')
+  await adapter.send(message, neverAborted)
+  await adapter.disconnect()
+  const next = createAnother()
+  await next.connect(neverAborted)
+  assert.equal(await next.resolveUnknown?.(message, neverAborted), 'unknown')
+  // So it is sent once more, and Discord knows its name.
+  assert.equal(
+    (await next.send({ ...message, text: `♻️ May be a duplicate:\n\n${message.text}` }, neverAborted)).success,
+    true,
+  )
+  assert.deepEqual(
+    discord.sent(dm.id).map(({ content }) => content),
+    ['once'],
+  )
+})
+
+test('in the next life a message that never arrived is known not to have', async (t) => {
+  const { discord, adapter, dm, targetFor, createAnother } = await startDiscordTest(t)
+  discord.faults.reset(create)
+  const message = messageTo(targetFor(dm.id), 'never arrived')
+  assert.equal(failed(await adapter.send(message, neverAborted)).maybeSent, true)
+  await adapter.disconnect()
+  const next = createAnother()
+  await next.connect(neverAborted)
+  assert.deepEqual(await next.resolveUnknown?.(message, neverAborted), { sent: false })
+})
+
+test('in a busy chat a message that never arrived is known not to have, as long as one of ours is in sight', async (t) => {
+  const { discord, adapter, ada, dm, targetFor } = await startDiscordTest(t)
+  await adapter.send(messageTo(targetFor(dm.id), 'an earlier answer'), neverAborted)
+  for (let number = 0; number < 98; number += 1) discord.world.post(dm, ada, { content: String(number) })
+  const missing = messageTo(targetFor(dm.id), 'never arrived')
+  assert.deepEqual(await adapter.resolveUnknown?.(missing, neverAborted), { sent: false })
+  for (let number = 0; number < 2; number += 1) discord.world.post(dm, ada, { content: String(number) })
+  assert.equal(await adapter.resolveUnknown?.(missing, neverAborted), 'unknown')
+})
+
+test('an answer that reads like a much earlier one is not taken for it', async (t) => {
+  const { adapter, dm, targetFor, createAnother } = await startDiscordTest(t)
+  for (const text of ['Done.', 'one', 'two', 'three', 'four', 'five'])
+    await adapter.send(messageTo(targetFor(dm.id), text), neverAborted)
+  await adapter.disconnect()
+  const next = createAnother()
+  await next.connect(neverAborted)
+  assert.deepEqual(await next.resolveUnknown?.(messageTo(targetFor(dm.id), 'Done.'), neverAborted), { sent: false })
+  assert.equal(await next.resolveUnknown?.(messageTo(targetFor(dm.id), 'five'), neverAborted), 'unknown')
+})
+
+test('while Discord cannot be asked whether a message has arrived, that is said in words, without what the program threw', async (t) => {
+  const { discord, adapter, dm, targetFor } = await startDiscordTest(t)
+  discord.faults.startOutage('refuse')
+  await assert.rejects(
+    adapter.resolveUnknown?.(messageTo(targetFor(dm.id), 'x'), neverAborted) ?? Promise.resolve(),
+    ({ message }: Error) => /Discord could not be reached: ECONNREFUSED/.test(message) && !/fetch failed/.test(message),
+  )
+})
+
+test('a message that could not be sent because nobody listened has not arrived', async (t) => {
+  const { discord, adapter, dm, targetFor } = await startDiscordTest(t)
+  discord.faults.startOutage('refuse')
+  const result = failed(await adapter.send(messageTo(targetFor(dm.id), 'x'), neverAborted))
+  assert.deepEqual([result.problem, result.maybeSent], ['temporary', undefined])
+})
+
+test('a server that fails may have taken the message', async (t) => {
+  const { discord, adapter, dm, targetFor } = await startDiscordTest(t)
+  for (const status of [500, 502, 504]) {
+    discord.faults.respond(create, { status, body: 'upstream' })
+    const result = failed(await adapter.send(messageTo(targetFor(dm.id), 'x'), neverAborted))
+    assert.deepEqual([result.problem, result.maybeSent], ['temporary', true])
+    assert.match(result.error, new RegExp(String(status)))
+  }
+})
+
+for (const [code, status, words] of [
+  [10003, 404, /does not exist/],
+  [50001, 403, /View Channel/],
+  [50007, 403, /direct messages/],
+  [50013, 403, /Send Messages/],
+  [50006, 400, /empty/],
+  [50035, 400, /form/],
+  [160005, 400, /locked/],
+  [200000, 400, /AutoMod/],
+] as const) {
+  test(`refusal ${code} is final, and says what people can do`, async (t) => {
+    const { discord, adapter, dm, targetFor } = await startDiscordTest(t)
+    discord.faults.respond(create, { status, body: { message: 'Refused', code } })
+    const result = failed(await adapter.send(messageTo(targetFor(dm.id), 'x'), neverAborted))
+    assert.equal(result.problem, 'rejected')
+    assert.match(result.error, words)
+    assert.match(result.error, new RegExp(`Refused \\(${code}\\)`))
+  })
+}
+
+test('a text that is too long is final, and names the field', async (t) => {
+  const { adapter, dm, targetFor } = await startDiscordTest(t)
+  const result = failed(await adapter.send(messageTo(targetFor(dm.id), 'x'.repeat(2_001)), neverAborted))
+  assert.equal(result.problem, 'rejected')
+  assert.match(result.error, /content\[BASE_TYPE_MAX_LENGTH\]: Must be 2000 or fewer in length/)
+})
+
+test('nothing is asked of Discord for a message without words, or to an address of another kind', async (t) => {
+  const { discord, adapter, dm, targetFor } = await startDiscordTest(t)
+  for (const message of [
+    messageTo(targetFor(dm.id), ' \n'),
+    messageTo(targetFor('C0123'), 'x'),
+    messageTo(targetFor(dm.id, 'x'), 'x'),
+  ]) {
+    assert.equal(failed(await adapter.send(message, neverAborted)).problem, 'rejected')
+  }
+  assert.equal(discord.faults.calls(create), 0)
+})
+
+test('too many calls of one chat concern that chat, too many of all the account, and the wait is exact', async (t) => {
+  const { discord, adapter, dm, targetFor } = await startDiscordTest(t)
+  discord.faults.limit({ on: create, ms: 340 })
+  const chat = failed(await adapter.send(messageTo(targetFor(dm.id), 'x'), neverAborted))
+  assert.deepEqual([chat.problem, chat.scope], ['rate-limited', 'chat'])
+  assert.ok(chat.retryAfterMs !== undefined && chat.retryAfterMs <= 340, String(chat.retryAfterMs))
+  discord.faults.clear()
+  discord.faults.limit({ on: change, ms: 340, scope: 'account' })
+  const account = failed(
+    (await adapter.edit?.('1183000000000000001', messageTo(targetFor(dm.id), 'x'), true, neverAborted)) ?? chat,
+  )
+  assert.deepEqual([account.problem, account.scope], ['rate-limited', 'account'])
+  assert.ok(account.retryAfterMs !== undefined && account.retryAfterMs <= 340, String(account.retryAfterMs))
+})
+
+test('when a chat has no call left Discord is not asked', async (t) => {
+  const { discord, adapter, dm, targetFor } = await startDiscordTest(t)
+  discord.buckets.set(create, { limit: 2, perMs: 400 })
+  for (const text of ['one', 'two'])
+    assert.equal((await adapter.send(messageTo(targetFor(dm.id), text), neverAborted)).success, true)
+  const result = failed(await adapter.send(messageTo(targetFor(dm.id), 'three'), neverAborted))
+  assert.deepEqual([result.problem, result.scope], ['rate-limited', 'chat'])
+  assert.ok(result.retryAfterMs !== undefined && result.retryAfterMs > 0 && result.retryAfterMs <= 400)
+  assert.equal(discord.buckets.refused(), 0)
+  assert.equal(discord.faults.calls(create), 2)
+})
+
+test('a limit in front of Discord that answers no JSON is a limit', async (t) => {
+  const { discord, adapter, dm, targetFor } = await startDiscordTest(t)
+  discord.faults.respond(create, { status: 429, headers: { 'retry-after': '3' }, body: 'error code: 1015' })
+  const result = failed(await adapter.send(messageTo(targetFor(dm.id), 'x'), neverAborted))
+  assert.deepEqual([result.problem, result.retryAfterMs], ['rate-limited', 3_000])
+})
+
+test('a file is uploaded with its name, its type and its words', async (t) => {
+  const { discord, adapter, dm, targetFor } = await startDiscordTest(t)
+  const bytes = Buffer.from('Buy milk. ü\n')
+  const source = { kind: 'file' as const, bytes: bytes.length, open: async () => new Blob([bytes]) }
+  const attachment = { kind: 'document' as const, fileName: 'nötes "1".txt', mimeType: 'text/plain', source }
+  assert.equal((await adapter.send(messageTo(targetFor(dm.id), 'Notes', { attachment }), neverAborted)).success, true)
+  const [sent] = discord.sent(dm.id)
+  assert.equal(sent?.content, 'Notes')
+  const { filename, content_type: type, url } = sent?.attachments[0] ?? {}
+  assert.deepEqual([filename, type], ['nötes "1".txt', 'text/plain'])
+  assert.deepEqual(discord.fileOf(String(url)), bytes)
+})
+
+test('a file that is too large is final, and says how large it is', async (t) => {
+  const { adapter, dm, targetFor } = await startDiscordTest(t)
+  const source = { kind: 'file' as const, bytes: 11e6, open: async () => new Blob([new Uint8Array(11e6)]) }
+  const attachment = { kind: 'document' as const, fileName: 'big.bin', mimeType: 'application/octet-stream', source }
+  const result = failed(await adapter.send(messageTo(targetFor(dm.id), '', { attachment }), neverAborted))
+  assert.equal(result.problem, 'rejected')
+  assert.match(result.error, /big\.bin has 11\.0 MB; Discord usually takes 10 MB/)
+})
+
+test('a recording in Opus is a voice message, with its length; any other is a file', async (t) => {
+  const { discord, adapter, dm, targetFor } = await startDiscordTest(t)
+  await adapter.send(messageTo(targetFor(dm.id), '', { attachment: recording(opus(2.5)) }), neverAborted)
+  await adapter.send(messageTo(targetFor(dm.id), '', { attachment: recording(new Uint8Array(100)) }), neverAborted)
+  const [voice, file] = discord.sent(dm.id)
+  assert.deepEqual([voice?.flags, voice?.attachments[0]?.['duration_secs']], [8192, 2.5])
+  assert.equal(file?.flags, 0)
+})
+
+test('where voice messages are not allowed a recording is a file', async (t) => {
+  const { discord, adapter, dm, targetFor } = await startDiscordTest(t)
+  const message = 'You cannot send voice messages in this channel'
+  discord.faults.respond(create, { status: 403, body: { message, code: 50173 } })
+  const result = await adapter.send(messageTo(targetFor(dm.id), '', { attachment: recording(opus(2.5)) }), neverAborted)
+  assert.equal(result.success, true)
+  assert.deepEqual([discord.sent()[0]?.flags, discord.sent()[0]?.attachments[0]?.['filename']], [0, 'answer.ogg'])
+})
+
+function recording(bytes: Uint8Array<ArrayBuffer>) {
+  const source = { kind: 'file' as const, bytes: bytes.length, open: async () => new Blob([bytes]) }
+  return { kind: 'voice' as const, fileName: 'answer.ogg', mimeType: 'audio/ogg', source }
+}
+
+/** The first and the last page of an Ogg file, with nothing between. */
+function opus(seconds: number): Uint8Array<ArrayBuffer> {
+  const page = (samples: bigint, content: string) => {
+    const head = Buffer.alloc(28)
+    head.write('OggS', 0, 'latin1')
+    head.writeBigUInt64LE(samples, 6)
+    return Buffer.concat([head, Buffer.from(content)])
+  }
+  return new Uint8Array([...page(0n, 'OpusHead'), ...page(BigInt(seconds * 48_000), 'sound')])
+}
+
+test('typing is shown in the chat, and in the channel as long as the thread is not open', async (t) => {
+  const { discord, gateway, adapter, ada, mention, targetFor } = await startDiscordTest(t)
+  discord.say(ada, discord.general, `${mention} hello`)
+  const target = targetOf((await waitForEvent(gateway, 'hello')).event.source)
+  await adapter.typing?.(target, neverAborted)
+  await adapter.send(messageTo(target, 'Hello.'), neverAborted)
+  await adapter.typing?.(target, neverAborted)
+  await adapter.typing?.(targetFor(discord.general.id), neverAborted)
+  assert.deepEqual(discord.typing, [discord.general.id, target.threadId, discord.general.id])
+})
+
+test('a message of ours is taken back', async (t) => {
+  const { discord, adapter, dm, targetFor } = await startDiscordTest(t)
+  const sent = await adapter.send(messageTo(targetFor(dm.id), 'draft'), neverAborted)
+  assert.ok(sent.success && sent.messageId !== undefined)
+  assert.equal((await adapter.remove?.(targetFor(dm.id), sent.messageId, neverAborted))?.success, true)
+  assert.deepEqual(discord.sent(dm.id), [])
+})
+
+test('the address of a file that has ended is renewed, and a local Discord may be in a private network', async (t) => {
+  const { discord, adapter } = await startDiscordTest(t)
+  const old = 'https://cdn.discordapp.com/attachments/1/2/a.png?ex=5f000000&is=1&hm=2'
+  const renewed = await adapter.locate?.({ kind: 'photo', ref: old }, neverAborted)
+  const { origin, pathname, searchParams } = new URL(renewed?.url ?? '')
+  assert.equal(`${origin}${pathname}`, 'https://cdn.discordapp.com/attachments/1/2/a.png')
+  assert.ok(Number.parseInt(searchParams.get('ex') ?? '', 16) * 1_000 > Date.now())
+  assert.equal(renewed?.trusted, new URL(discord.apiUrl).origin)
+  const fresh = 'https://cdn.discordapp.com/attachments/1/2/a.png?ex=7fffffff&is=1&hm=2'
+  assert.equal((await adapter.locate?.({ kind: 'photo', ref: fresh }, neverAborted))?.url, fresh)
+  assert.equal(discord.faults.calls('POST /attachments/refresh-urls'), 1)
+})

@@ -1,0 +1,223 @@
+/**
+ * The small parts of the adapter, each by itself.
+ */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createSessionLimit } from '../../../platforms/discord/connection/session-limit.ts'
+import { createChannelQueue } from '../../../platforms/discord/inbound/channel-queue.ts'
+import { createGuildCache, isThread } from '../../../platforms/discord/inbound/guild-cache.ts'
+import { isNewer, newest, snowflakeToTime, timeToSnowflake } from '../../../platforms/discord/inbound/snowflake.ts'
+import { parseOptions } from '../../../platforms/discord/options.ts'
+import { parseVoice } from '../../../platforms/discord/outbound/voice.ts'
+import { isHermesError } from '../../../src/lib/errors.ts'
+import { silentLog } from '../../../src/lib/log.ts'
+import { neverAborted } from './support.ts'
+
+describe('ids', () => {
+  test('an id tells its time, and a time its first id', () => {
+    // The example of Discord's reference.
+    assert.equal(snowflakeToTime('175928847299117063'), Date.parse('2016-04-30T11:18:25.796Z'))
+    assert.equal(snowflakeToTime(timeToSnowflake(1_700_000_000_123)), 1_700_000_000_123)
+    assert.equal(timeToSnowflake(0), '0')
+  })
+
+  test('the longer id is the newer one, of two as long the larger', () => {
+    assert.equal(isNewer('100', '99'), true)
+    assert.equal(isNewer('99', '100'), false)
+    assert.equal(isNewer('99', '99'), false)
+    assert.equal(newest(['99', '100', '98']), '100')
+    assert.equal(newest([]), undefined)
+  })
+})
+
+describe('settings', () => {
+  test('what is not set is as the manual says', () => {
+    const options = parseOptions({ token: ' t ' })
+    assert.deepEqual(
+      [
+        options.token,
+        options.apiUrl,
+        options.usesOwnApi,
+        options.requireMention,
+        options.autoThread,
+        options.reactions,
+      ],
+      ['t', 'https://discord.com/api', false, true, true, false],
+    )
+    assert.deepEqual(options.allowedMentions, { everyone: false, roles: false, users: true, repliedUser: true })
+    assert.equal(options.allowBots, 'none')
+  })
+
+  test('a token with the word that stands before it in requests is named, and not repeated', () => {
+    assert.throws(
+      () => parseOptions({ token: 'Bot secret-of-the-bot' }),
+      (error) =>
+        isHermesError(error, 'config/invalid') &&
+        /discord\.token: it begins with "Bot "/.test(error.message) &&
+        !/secret-of/.test(error.message),
+    )
+  })
+
+  test('another API is the one that is asked, with or without a stroke at its end', () => {
+    assert.deepEqual(parseOptions({ api_url: 'http://127.0.0.1:9/api/' }).apiUrl, 'http://127.0.0.1:9/api')
+    assert.equal(parseOptions({ api_url: 'http://127.0.0.1:9/api' }).usesOwnApi, true)
+  })
+})
+
+describe('the directory', () => {
+  const guild = {
+    id: '1',
+    roles: [{ id: '5', name: 'Hermes', tags: { bot_id: '9' } }],
+    channels: [{ id: '2', type: 0, name: 'general', last_message_id: '77' }],
+    threads: [{ id: '3', type: 11, name: 'Gears', parent_id: '2', owner_id: '8' }],
+  }
+  const known = () => {
+    const directory = createGuildCache()
+    directory.handleReady({ user: { id: '9', username: 'Hermes' }, application: { id: '10' } })
+    directory.update({ t: 'GUILD_CREATE', s: 1, d: guild })
+    return directory
+  }
+
+  test('it knows the bot, its role, channels and threads', () => {
+    const directory = known()
+    assert.deepEqual(directory.botUser(), { id: '9', name: 'Hermes', applicationId: '10' })
+    assert.equal(directory.isOwnRole('5'), true)
+    assert.equal(directory.channel('2')?.name, 'general')
+    assert.equal(isThread(directory.channel('3')), true)
+    assert.deepEqual([...directory.newestMessages()], [['2', '77']])
+  })
+
+  test('the newest messages count for one session only', () => {
+    const directory = known()
+    directory.handleReady({ user: { id: '9', username: 'Hermes' } })
+    assert.equal(directory.newestMessages().size, 0)
+  })
+
+  test('an update changes what it names and leaves the rest', () => {
+    const directory = known()
+    directory.update({ t: 'THREAD_MEMBERS_UPDATE', s: 2, d: { id: '3', added_members: [{ user_id: '9' }] } })
+    directory.update({ t: 'THREAD_UPDATE', s: 3, d: { id: '3', type: 11, guild_id: '1', name: 'Cogs' } })
+    assert.deepEqual(directory.channel('3'), {
+      id: '3',
+      type: 11,
+      name: 'Cogs',
+      guildId: '1',
+      parentId: '2',
+      ownerId: '8',
+      joined: true,
+    })
+    directory.update({ t: 'THREAD_MEMBERS_UPDATE', s: 4, d: { id: '3', removed_member_ids: ['9'] } })
+    assert.equal(directory.channel('3')?.joined, false)
+  })
+
+  test('what was deleted is forgotten, and an outage of a server is not its end', () => {
+    const directory = known()
+    directory.update({ t: 'GUILD_DELETE', s: 2, d: { id: '1', unavailable: true } })
+    assert.notEqual(directory.channel('2'), undefined)
+    directory.update({ t: 'THREAD_DELETE', s: 3, d: { id: '3' } })
+    directory.update({ t: 'GUILD_ROLE_DELETE', s: 4, d: { role_id: '5', guild_id: '1' } })
+    assert.deepEqual([directory.channel('3'), directory.isOwnRole('5')], [undefined, false])
+    directory.update({ t: 'GUILD_DELETE', s: 5, d: { id: '1' } })
+    assert.equal(directory.channel('2'), undefined)
+  })
+})
+
+describe('the intake', () => {
+  test('one channel waits for its first event, others do not', async () => {
+    const done: string[] = []
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const intake = createChannelQueue({
+      log: silentLog,
+      random: () => 0,
+      signal: neverAborted,
+      onOverflow: () => undefined,
+    })
+    intake.push('a', async () => {
+      await promise
+      done.push('a1')
+    })
+    intake.push('a', async () => void done.push('a2'))
+    intake.push('b', async () => void done.push('b1'))
+    await intake.idle('b')
+    assert.deepEqual(done, ['b1'])
+    resolve()
+    await intake.idle('a')
+    assert.deepEqual(done, ['b1', 'a1', 'a2'])
+  })
+
+  test('more than it holds is left for the history, which is asked once there is room', async () => {
+    const done: number[] = []
+    const asked: string[] = []
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const onOverflow = (channel: string) => void asked.push(channel)
+    const intake = createChannelQueue({ log: silentLog, random: () => 0, signal: neverAborted, onOverflow, maxJobs: 3 })
+    for (const number of [1, 2, 3, 4, 5]) {
+      intake.push('a', async () => {
+        await promise
+        done.push(number)
+      })
+    }
+    resolve()
+    await intake.idle('a')
+    assert.deepEqual([done, asked], [[1, 2, 3], ['a']])
+  })
+
+  test('after the end nothing is begun any more', async () => {
+    const closing = new AbortController()
+    let tries = 0
+    const intake = createChannelQueue({
+      log: silentLog,
+      random: () => 0,
+      signal: closing.signal,
+      onOverflow: () => undefined,
+    })
+    intake.push('a', async () => {
+      tries += 1
+      closing.abort()
+      throw new Error('the disk is full')
+    })
+    await intake.idle('a')
+    intake.push('a', () => Promise.reject(new Error('it was begun')))
+    assert.equal(tries, 1)
+  })
+})
+
+describe('the session limit', () => {
+  const limit = { total: 1_000, remaining: 1, reset_after: 0, max_concurrency: 1 }
+
+  test('the first session uses what is known, the next ones ask anew', async () => {
+    let asked = 0
+    const sessions = createSessionLimit({
+      limit,
+      identifyGapMs: 0,
+      async refresh() {
+        asked += 1
+        return { ...limit, remaining: 5 }
+      },
+      onWait: () => assert.fail('it waited'),
+    })
+    await sessions.waitForIdentify(neverAborted)
+    assert.equal(asked, 0)
+    await sessions.waitForIdentify(neverAborted)
+    assert.equal(asked, 1)
+  })
+
+  test('whoever waits for a session can be called off', async () => {
+    const closing = new AbortController()
+    const sessions = createSessionLimit({
+      limit,
+      identifyGapMs: 0,
+      refresh: async () => ({ ...limit, remaining: 0, reset_after: 3_600_000 }),
+      onWait: () => closing.abort(),
+    })
+    await sessions.waitForIdentify(closing.signal)
+    await assert.rejects(sessions.waitForIdentify(closing.signal))
+  })
+})
+
+test('what is no recording in Opus is no voice message', () => {
+  const text = (value: string) => new TextEncoder().encode(value)
+  for (const bytes of [text(''), text('OggS'), text(`OggS${'\0'.repeat(40)}vorbis`), text('RIFF....WAVE')]) {
+    assert.equal(parseVoice(bytes), undefined)
+  }
+})

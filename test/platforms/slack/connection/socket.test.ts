@@ -1,0 +1,208 @@
+/**
+ * The socket to Slack: overlapping, cut, silent, refused, stopped in the middle.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { LogLevel, SocketModeReceiver } from '@slack/bolt'
+import { createSocketConnection } from '../../../../platforms/slack/connection/socket.ts'
+import { openSocketMode } from '../../../../platforms/slack/connection/socket-mode.ts'
+import { silentLog } from '../../../../src/lib/log.ts'
+import type { SlackServer } from '../../../kit/servers/slack/slack-server.ts'
+import { ada, direct, neverAborted, startSlackTest } from '../support.ts'
+
+test('Slack warns before it leaves a socket: a second one is open before the first is left', async (t) => {
+  const { server, gateway } = await startSlackTest(t)
+  const counts: number[] = []
+  server.workspace.onChange(() => counts.push(server.delivery.sockets()))
+  const most = server.until(() => (server.delivery.sockets() === 2 ? true : undefined))
+  server.delivery.warn('warning')
+  await most
+  await server.socketsOpen(1)
+  assert.equal((await server.say(direct, ada, 'still there?')).acknowledged, true)
+  assert.equal(gateway.ingestedEvents.length, 1)
+  assert.deepEqual(
+    gateway.healthReports.filter(({ state }) => state === 'degraded'),
+    [],
+  )
+})
+
+test('what came over the old socket is acknowledged there, although a new one is open', async (t) => {
+  const { server, gateway } = await startSlackTest(t)
+  const release = gateway.holdAccepts()
+  const arrived = gateway.nextAttempt()
+  const saying = server.say(direct, ada, 'in between')
+  await arrived
+  server.delivery.warn('refresh_requested')
+  await server.socketsOpen(2)
+  release()
+  assert.equal((await saying).acknowledged, true)
+  await server.socketsOpen(1)
+  assert.equal(gateway.attempts(), 1)
+})
+
+test('a socket is replaced before the time is over that Slack gives it', async (t) => {
+  const { server } = await startSlackTest(t, { server: { socketSeconds: 0.2 } })
+  await server.socketsOpen(2)
+  // It goes on doing so; what matters is that there is never none.
+  for (let round = 0; round < 3; round += 1)
+    await server.until(() => (server.delivery.sockets() > 0 ? true : undefined))
+  assert.equal((await server.say(direct, ada, 'hello')).acknowledged, true)
+})
+
+test('a connection that is cut is opened anew, and what was said meanwhile is heard once', async (t) => {
+  const { server, gateway } = await startSlackTest(t)
+  await server.say(direct, ada, 'before')
+  server.delivery.cut()
+  const saying = server.say(direct, ada, 'meanwhile')
+  assert.equal((await saying).acknowledged, true)
+  const accepted = gateway.ingestedEvents.filter(({ accepted: { status } }) => status === 'accepted')
+  assert.deepEqual(
+    accepted.map(({ event }) => event.text),
+    ['before', 'meanwhile'],
+  )
+})
+
+test('a connection that has gone silent is noticed by its unanswered pings', async (t) => {
+  const { server } = await startSlackTest(t, { connect: false })
+  let heard = 0
+  const receiver = new SocketModeReceiver({
+    appToken: server.appToken,
+    autoReconnectEnabled: false,
+    clientPingTimeout: 200,
+    logLevel: LogLevel.ERROR,
+    logger: silentSdk,
+    installerOptions: { clientOptions: { slackApiUrl: server.apiUrl } },
+  })
+  const onActivity = () => {
+    heard += 1
+  }
+  const events = { onEnvelope: async () => undefined, onDisconnectWarning: () => undefined, onActivity }
+  const socket = await openSocketMode(receiver, events, neverAborted)
+  t.after(() => socket.close())
+  // The greeting, then answered pings.
+  await server.until(() => (heard >= 3 ? true : undefined), 20)
+  server.faults.startOutage('silent')
+  await socket.closed
+  await server.faults.endOutage()
+})
+
+test('an API that fails or limits the opening of sockets is asked again, not sooner than it said', async (t) => {
+  const { server, gateway } = await startSlackTest(t)
+  server.faults.respond('apps.connections.open', { status: 500, body: 'oops' }, 2)
+  await cutAll(server)
+  await server.socketsOpen(1)
+  assert.match(gateway.healthReports.find(({ state }) => state === 'degraded')?.reason ?? '', /no connection to Slack/)
+  const window = server.faults.limit({ on: 'apps.connections.open', ms: 1_000 })
+  await cutAll(server)
+  await server.socketsOpen(1)
+  assert.equal(window.earlyCalls(), 0)
+  assert.equal(window.refused(), 1)
+  assert.equal((await server.say(direct, ada, 'hello')).acknowledged, true)
+})
+
+test('sockets that close as soon as they are open do not become a storm', async (t) => {
+  const pauses: number[] = []
+  const opened: ReturnType<typeof openedSocket>[] = []
+  const socket = createSocketConnection({
+    async open() {
+      const one = openedSocket()
+      opened.push(one)
+      return one
+    },
+    events: { onEnvelope: async () => undefined, onActivity: () => undefined },
+    health: () => undefined,
+    onUnauthorised: () => undefined,
+    onReconnected: () => undefined,
+    async sleep(ms, signal) {
+      if (signal !== undefined && ms > 60_000) return await new Promise(() => undefined)
+      pauses.push(ms)
+    },
+    clock: () => 0,
+    log: silentLog,
+  })
+  t.after(() => socket.stop())
+  await socket.connect(neverAborted)
+  for (let round = 0; round < 5; round += 1) {
+    opened.at(-1)?.close()
+    await setImmediate()
+  }
+  assert.equal(opened.length, 6)
+  // The first is mended at once, the others wait longer and longer.
+  assert.deepEqual(pauses, [250, 500, 1_000, 2_000])
+})
+
+test('a stop while a socket is being opened ends it, and leaves no rejection behind', async (t) => {
+  const { server, adapter, gateway } = await startSlackTest(t, { connect: false })
+  const unhandled: unknown[] = []
+  const note = (reason: unknown) => void unhandled.push(reason)
+  process.on('unhandledRejection', note)
+  t.after(() => process.off('unhandledRejection', note))
+  const release = server.faults.hold('apps.connections.open')
+  const connecting = adapter.connect(neverAborted).then(
+    () => 'connected',
+    (error) => error,
+  )
+  await server.until(() => (server.faults.calls('apps.connections.open') > 0 ? true : undefined), 20)
+  await adapter.disconnect()
+  release()
+  assert.ok((await connecting) instanceof Error)
+  assert.equal(server.delivery.sockets(), 0)
+  assert.equal(gateway.attempts(), 0)
+  assert.deepEqual(unhandled, [])
+})
+
+test('a stop in the middle of a reconnect leaves no rejection and no socket behind', async (t) => {
+  const { server, adapter } = await startSlackTest(t)
+  const unhandled: unknown[] = []
+  const note = (reason: unknown) => void unhandled.push(reason)
+  process.on('unhandledRejection', note)
+  t.after(() => process.off('unhandledRejection', note))
+  server.delivery.cut()
+  await server.until(() => (server.faults.calls('apps.connections.open') > 1 ? true : undefined), 5)
+  await adapter.disconnect()
+  await server.until(() => (server.delivery.sockets() === 0 ? true : undefined), 20)
+  assert.deepEqual(unhandled, [])
+})
+
+test('a token that is revoked while it runs ends the account, and says which', async (t) => {
+  const { server, gateway } = await startSlackTest(t)
+  server.refuseTokens()
+  await cutAll(server)
+  const told = await server.until(() => gateway.refusals[0], 10)
+  assert.match(told, /app_token: Slack does not know the token/)
+})
+
+test('frames that cannot be read are survived', async (t) => {
+  const { server } = await startSlackTest(t)
+  const unhandled: unknown[] = []
+  const note = (reason: unknown) => void unhandled.push(reason)
+  process.on('unhandledRejection', note)
+  t.after(() => process.off('unhandledRejection', note))
+  for (const frame of ['not json', '{}', '{"type":"events_api"}', '{"type":"events_api","payload":{}}', 'null', '[]']) {
+    server.delivery.raw(frame)
+  }
+  assert.equal((await server.say(direct, ada, 'hello')).acknowledged, true)
+  assert.deepEqual(unhandled, [])
+})
+
+async function cutAll(server: SlackServer): Promise<void> {
+  server.delivery.cut()
+  await server.socketsOpen(0)
+}
+
+function openedSocket() {
+  const closed = Promise.withResolvers<string>()
+  return { closed: closed.promise, lifetimeMs: undefined, close: () => closed.resolve('left') }
+}
+
+const nothing = () => undefined
+const silentSdk = {
+  debug: nothing,
+  info: nothing,
+  warn: nothing,
+  error: nothing,
+  setLevel: nothing,
+  getLevel: () => LogLevel.ERROR,
+  setName: nothing,
+}

@@ -1,0 +1,206 @@
+/**
+ * Markdown as Slack shows it.
+ */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { splitText, truncate } from '../../../../platforms/slack/outbound/chunk.ts'
+import { escapeMentions, withoutPartialMention } from '../../../../platforms/slack/outbound/escape.ts'
+import { toMrkdwn } from '../../../../platforms/slack/outbound/markup.ts'
+import { renderDraft, renderImage, renderPosts, toBlockPost } from '../../../../platforms/slack/outbound/render.ts'
+import { parseMarkdown } from '../../../../src/lib/markdown.ts'
+import { reply } from '../support.ts'
+
+const render = async (markdown: string) => toMrkdwn(await parseMarkdown(markdown))
+const plainly = { richBlocks: false }
+
+describe('markdown becomes the markup of Slack', () => {
+  const cases: readonly [what: string, markdown: string, mrkdwn: string][] = [
+    ['bold, italic, struck', '**bold** *italic* ~~gone~~', '*bold* _italic_ ~gone~'],
+    ['bold and italic at once', '***both***', '_*both*_'],
+    ['a heading is bold, once', '# The **big** one\nText', '*The big one*\nText'],
+    ['code keeps its signs', 'Use `a < b && c`', 'Use `a &lt; b &amp;&amp; c`'],
+    ['a code block loses its language', '```ts\nconst a = 1 < 2\n```', '```\nconst a = 1 &lt; 2\n```'],
+    ['links', '[the page](https://example.org/?a=1&b=2)', '<https://example.org/?a=1&amp;b=2|the page>'],
+    ['a bare address', 'See https://example.org now', 'See <https://example.org> now'],
+    ['a link that leads nowhere outside', '[run](javascript:alert(1))', 'run (javascript:alert(1))'],
+    [
+      'an address cannot smuggle a call',
+      '[x](<https://a.b|<!channel>)',
+      '[x](&lt;<https://a.b%7C|https://a.b¦>&lt;!channel&gt;)',
+    ],
+    ['a picture is a link', '![a cat](https://example.org/cat.png)', '<https://example.org/cat.png|a cat>'],
+    ['lists', '- one\n- two\n  - three\n', '• one\n• two\n    • three'],
+    ['numbered lists go on from their number', '3. c\n4. d', '3. c\n4. d'],
+    ['tasks', '- [x] done\n- [ ] open', '• ☑ done\n• ☐ open'],
+    ['quotes', '> wise words\n> and more', '> wise words\n> and more'],
+    ['paragraphs', 'one\n\ntwo', 'one\n\ntwo'],
+    ['lines', 'one\ntwo', 'one\ntwo'],
+    ['a rule', 'a\n\n---\n\nb', 'a\n\n──────────\n\nb'],
+    ['bold inside a word needs room that nobody sees', 'foo**bar**baz', 'foo\u200B*bar*\u200Bbaz'],
+    ['bold does not reach over lines', '**one\ntwo**', '*one*\n*two*'],
+    ['html is text', '<b>x</b> <br> y', '&lt;b&gt;x&lt;/b&gt; \n y'],
+    ['entities are signs', 'a &lt; b &amp; c', 'a &lt; b &amp; c'],
+    ['escaped signs', '\\*not bold\\*', '*not bold*'],
+  ]
+  for (const [what, markdown, mrkdwn] of cases) {
+    test(what, async () => assert.equal(await render(markdown), mrkdwn))
+  }
+
+  test('a table is drawn with letters of one width', async () => {
+    const table = '| Name | Größe |\n|:--|--:|\n| 日本 | 1 |\n| `a|b` | **22** |'
+    assert.equal(
+      await render(table.replace('a|b', 'a\\|b')),
+      '```\nName | Größe\n-----|------\n日本 |     1\na|b  |    22\n```',
+    )
+  })
+
+  test('a block inside another ends neither', async () => {
+    const text = await render('````\n```\ninner\n```\n````')
+    assert.equal(text.match(/```/g)?.length, 2)
+  })
+})
+
+test('whatever the model writes, nobody is called by it', async () => {
+  const calls = [
+    '<!channel>',
+    '<!here>',
+    '<!everyone>',
+    '<@U0ADA00001>',
+    '<#C0GENERAL>',
+    '<!subteam^S1>',
+    '<!date^1^{date}|x>',
+  ]
+  const word = fc.constantFrom(
+    ...calls,
+    '**',
+    '`',
+    '\n',
+    '> ',
+    '- ',
+    '[a](',
+    ')',
+    '|',
+    '<',
+    '>',
+    '&lt;',
+    'text ',
+    '```\n',
+  )
+  const property = fc.asyncProperty(fc.array(word, { maxLength: 30 }), async (words) => {
+    const text = words.join('')
+    const rendered = await render(text)
+    assert.doesNotMatch(rendered, /<[!@#]/, text)
+    assert.doesNotMatch(escapeMentions(text), /<[!@#]/, text)
+  })
+  await fc.assert(property, { seed: 20_261_121, numRuns: 300 })
+})
+
+test('the frames of a stream are the beginning of what follows, wherever they are cut', () => {
+  const text = 'a <!channel> b <@U1> c << d <!'
+  let shown = ''
+  for (let end = 0; end <= text.length; end += 1) {
+    const frame = escapeMentions(withoutPartialMention(text.slice(0, end)))
+    assert.ok(frame.startsWith(shown), frame)
+    shown = frame
+  }
+  assert.ok(escapeMentions(text).startsWith(shown))
+})
+
+describe('what does not fit', () => {
+  test('pieces hold all lines, and code blocks are closed and opened again', () => {
+    const lines = Array.from({ length: 50 }, (_, at) => `line ${at}`)
+    const pieces = splitText(`\`\`\`\n${lines.join('\n')}\n\`\`\``, 120)
+    assert.ok(pieces.length > 3)
+    for (const piece of pieces) {
+      assert.ok(piece.length <= 120)
+      assert.equal(piece.split('```').length % 2, 1, piece)
+    }
+    const joined = pieces.join('\n')
+    for (const line of lines) assert.ok(joined.includes(`${line}\n`), line)
+  })
+
+  test('a word longer than a piece is cut between letters', () => {
+    const pieces = splitText('😀'.repeat(100), 31)
+    for (const piece of pieces) assert.ok(piece.isWellFormed() && piece.length <= 31)
+    assert.equal(pieces.join('').replaceAll('\n', ''), '😀'.repeat(100))
+  })
+
+  test('a text that grew beyond a message by its escapes is several messages', async () => {
+    const text = 'if (a < b && c > d) {}\n'.repeat(1_600)
+    const posts = await renderPosts(reply(text), plainly)
+    assert.ok(posts.length > 1)
+    for (const post of posts) assert.ok(post.text.length <= 40_000)
+    const read = posts.map((post) => post.text).join('\n')
+    assert.equal(read.match(/if \(a &lt; b &amp;&amp; c &gt; d\) \{\}/g)?.length, 1_600)
+  })
+
+  test('an edit that is longer than an edit may be becomes blocks, with a short text beside them', async () => {
+    const [post] = await renderPosts(reply('word '.repeat(1_500)), plainly)
+    assert.ok(post)
+    const short = toBlockPost(post)
+    assert.ok(short !== undefined && Buffer.byteLength(short.text) <= 3_900)
+    const blocks = short.blocks ?? []
+    assert.ok(blocks.length > 1)
+    assert.ok(blocks.every((block) => JSON.stringify(block).length < 3_200))
+    assert.equal(toBlockPost({ text: 'x'.repeat(20_000) }), undefined)
+  })
+})
+
+describe('buttons and pictures', () => {
+  test('buttons stand below the text, which is cut into sections', async () => {
+    const buttons = [
+      { id: 'ask:1:allow', label: 'Allow', style: 'primary' as const },
+      { id: 'ask:1:deny', label: 'x'.repeat(200) },
+    ]
+    const [post] = await renderPosts(reply('line\n'.repeat(1_000), undefined, { buttons }), plainly)
+    const blocks = post?.blocks ?? []
+    assert.deepEqual(
+      blocks.map(({ type }) => type),
+      ['section', 'section', 'actions'],
+    )
+    const [allow, deny] = JSON.parse(JSON.stringify(blocks.at(-1)?.['elements']))
+    assert.deepEqual(allow, {
+      type: 'button',
+      action_id: 'ask:1:allow',
+      value: 'ask:1:allow',
+      text: { type: 'plain_text', text: 'Allow', emoji: true },
+      style: 'primary',
+    })
+    assert.ok(deny.text.text.length <= 75)
+  })
+
+  test('many buttons stand in several rows', async () => {
+    const buttons = Array.from({ length: 30 }, (_, at) => ({ id: `b:${at}`, label: String(at) }))
+    const [post] = await renderPosts(reply('choose', undefined, { buttons }), plainly)
+    assert.deepEqual(
+      post?.blocks?.map(({ type }) => type),
+      ['section', 'actions', 'actions'],
+    )
+  })
+
+  test('a picture over https is a picture, any other is a link', () => {
+    assert.equal(renderImage('https://example.org/a.png', 'a.png', 'Look').blocks?.length, 2)
+    assert.deepEqual(renderImage('http://example.org/a.png', 'a.png', ''), {
+      text: '<http://example.org/a.png|a.png>',
+    })
+  })
+
+  test('with rich_blocks a reply is a Markdown block, without calls', async () => {
+    const [post] = await renderPosts(reply('# Title\n\nHi <!channel> **x**'), { richBlocks: true })
+    assert.deepEqual(post?.blocks, [{ type: 'markdown', text: '# Title\n\nHi <\u2060!channel> **x**' }])
+    assert.equal(post.text, '*Title*\nHi &lt;!channel&gt; *x*')
+    const [long] = await renderPosts(reply('x'.repeat(20_000)), { richBlocks: true })
+    assert.equal(long?.blocks, undefined)
+  })
+
+  test('a growing reply has a cursor, inside a code block that is not closed yet, too', async () => {
+    assert.equal((await renderDraft(reply('The ans'))).text, 'The ans ▉')
+    assert.equal((await renderDraft(reply('```js\nconst a'))).text, '```\nconst a ▉\n```')
+  })
+
+  test('a clipped text says that something is missing', () => {
+    assert.equal(truncate('short', 10), 'short')
+    assert.equal(truncate('some longer words stand here', 22), 'some longer …')
+  })
+})

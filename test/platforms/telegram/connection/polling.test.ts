@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { createPolling, type PollingDeps } from '../../../../platforms/telegram/connection/polling.ts'
+import { ApiError } from '../../../../platforms/telegram/errors.ts'
+import { HermesError } from '../../../../src/lib/errors.ts'
+import { silentLog } from '../../../../src/lib/log.ts'
+import { createVirtualTime } from '../../virtual-time.ts'
+import { signal } from '../support.ts'
+
+type PollResponse =
+  | readonly unknown[]
+  | Error
+  | 'hang'
+  | { readonly afterMs: number; readonly updates: readonly unknown[] }
+
+/** A Telegram that answers as told, and then with nothing. */
+function setUp(t: TestContext, answers: PollResponse[], deps: Partial<PollingDeps> = {}) {
+  const time = createVirtualTime()
+  const questions: { offset: number; timeout: number; at: number }[] = []
+  const taken: (readonly unknown[])[] = []
+  const healths: string[] = []
+  const refusals: string[] = []
+  const poll = createPolling({
+    async getUpdates(question, over) {
+      questions.push({ ...question, at: time.clock() })
+      const answer = answers.shift() ?? { afterMs: question.timeout * 1_000, updates: [] }
+      if (answer instanceof Error) throw answer
+      if (answer === 'hang') await time.sleep(Number.MAX_SAFE_INTEGER, over)
+      else if ('afterMs' in answer) await time.sleep(answer.afterMs, over)
+      if (over.aborted) throw new ApiError('called off', { notExecuted: false })
+      if (answer === 'hang') return []
+      return 'afterMs' in answer ? answer.updates : answer
+    },
+    async ingest(updates) {
+      taken.push(updates)
+    },
+    health: (state, reason) => void healths.push(reason === undefined ? state : `${state}: ${reason}`),
+    refused: (reason) => void refusals.push(reason),
+    received: () => undefined,
+    sleep: time.sleep,
+    now: time.clock,
+    random: () => 1,
+    log: silentLog,
+    ...deps,
+  })
+  t.after(() => poll.stop())
+  return { poll, time, questions, taken, healths, refusals }
+}
+
+const update = (id: number, message: Readonly<Record<string, unknown>> = {}) => ({ update_id: id, message })
+const refusal = (code: number, text: string, retryAfterMs?: number) =>
+  new ApiError(`Telegram answered ${code}: ${text}`, {
+    code,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    notExecuted: true,
+  })
+const quiet = { afterMs: 7_000, updates: [] }
+const connectionLost = () => new ApiError('Telegram could not be reached: read ECONNRESET', { notExecuted: false })
+
+test('it begins with a question that is answered at once, then waits for what comes', async (t) => {
+  const { poll, time, questions, taken } = setUp(t, [[update(5)], [update(6), update(7)]])
+  await poll.start(signal)
+  await time.flush()
+  assert.deepEqual(
+    questions.map(({ offset, timeout }) => [offset, timeout]),
+    [
+      [0, 0],
+      [6, 7],
+      [8, 7],
+    ],
+  )
+  assert.deepEqual(taken, [[update(5)], [update(6), update(7)]])
+})
+
+test('what could not be stored is not confirmed: it is asked for again', async (t) => {
+  let full = true
+  const { poll, time, questions, healths } = setUp(t, [[update(5)], [update(5)], [update(5)]], {
+    async ingest() {
+      if (full) throw new HermesError('store/full')
+    },
+  })
+  await poll.start(signal)
+  await time.advance(5_000)
+  assert.deepEqual([...new Set(questions.map(({ offset }) => offset))], [0])
+  assert.equal(healths.length > 0 && healths.every((line) => line.includes('messages cannot be stored')), true)
+  full = false
+  await time.advance(60_000)
+  assert.equal(questions.at(-1)?.offset, 0, 'nothing came, so there is nothing to confirm')
+})
+
+test('once it is stored it is confirmed, and health says so', async (t) => {
+  const failures = [new HermesError('store/full'), new HermesError('store/full')]
+  const { poll, time, questions, healths } = setUp(t, [[update(5)], [update(5)], [update(5)]], {
+    async ingest() {
+      const failure = failures.shift()
+      if (failure !== undefined) throw failure
+    },
+  })
+  await poll.start(signal)
+  await time.advance(20_000)
+  assert.deepEqual(
+    questions.slice(0, 4).map(({ offset }) => offset),
+    [0, 0, 0, 6],
+  )
+  assert.equal(healths.at(-1), 'connected')
+})
+
+test('one lost connection is nothing to tell of, two are, and the pauses stay below ten seconds', async (t) => {
+  const { poll, time, questions, healths } = setUp(t, [
+    [],
+    connectionLost(),
+    quiet,
+    ...Array.from({ length: 9 }, connectionLost),
+    [],
+  ])
+  await poll.start(signal)
+  await time.advance(1_000)
+  assert.deepEqual(healths, [])
+  await time.advance(60_000)
+  assert.match(healths[0] ?? '', /^degraded: .*ECONNRESET/)
+  assert.equal(healths.at(-1), 'connected')
+  const gaps = questions.slice(1).map(({ at }, index) => at - (questions[index]?.at ?? 0))
+  assert.deepEqual(gaps.slice(3, 12), [300, 600, 1_200, 2_400, 4_800, 8_000, 8_000, 8_000, 8_000])
+})
+
+test('a network that is away is told of once, in whatever words each try fails', async (t) => {
+  const unmade = () => new ApiError('Telegram could not be reached: connect ECONNREFUSED', { notExecuted: true })
+  const { poll, time, healths } = setUp(t, [
+    [],
+    connectionLost(),
+    connectionLost(),
+    unmade(),
+    connectionLost(),
+    unmade(),
+    [],
+  ])
+  await poll.start(signal)
+  await time.advance(60_000)
+  assert.deepEqual([...new Set(healths)], ['degraded: Telegram could not be reached: read ECONNRESET', 'connected'])
+})
+
+test('a connection that has died without a word is given up and made anew', async (t) => {
+  const { poll, time, taken, healths } = setUp(t, [[], 'hang', [update(1)]])
+  await poll.start(signal)
+  // The wait, the margin of a fast connection, and the pause.
+  await time.advance(9_799)
+  assert.deepEqual(taken, [])
+  await time.advance(1)
+  assert.deepEqual([taken, healths], [[[update(1)]], []])
+})
+
+test('a slow connection is given the time it needs, and more after each time that was not enough', async (t) => {
+  const slow = (afterMs: number, updates: readonly unknown[] = []) => ({ afterMs, updates })
+  const known = setUp(t, [slow(2_000), slow(11_000), slow(14_000, [update(1)])])
+  const starting = known.poll.start(signal)
+  await known.time.advance(27_000)
+  await starting
+  assert.deepEqual(known.taken, [[update(1)]])
+
+  const late = Array.from({ length: 5 }, () => slow(20_000, [update(2)]))
+  const learning = setUp(t, [[], ...late])
+  await learning.poll.start(signal)
+  await learning.time.advance(100_000)
+  assert.deepEqual(learning.taken[0], [update(2)])
+})
+
+test('another program that asks for the same messages is told of, and waited for', async (t) => {
+  const conflict = () => refusal(409, 'Conflict: terminated by other getUpdates request')
+  const { poll, time, healths, taken } = setUp(t, [conflict(), conflict(), conflict(), conflict(), [update(1)]])
+  await poll.start(signal)
+  await time.advance(30_000)
+  assert.match(healths[0] ?? '', /^degraded: another program asks for the messages of this bot/)
+  assert.equal(healths.at(-1), 'connected')
+  assert.deepEqual(taken, [[update(1)]])
+})
+
+test('a webhook that is in the way is named as such', async (t) => {
+  const { poll, time, healths } = setUp(t, [
+    refusal(409, "Conflict: can't use getUpdates method while webhook is active"),
+    refusal(409, "Conflict: can't use getUpdates method while webhook is active"),
+  ])
+  await poll.start(signal)
+  await time.flush()
+  assert.match(healths[0] ?? '', /a webhook is set for this bot.*mode: webhook/)
+})
+
+test('a token that is refused later ends the questions, and is said in words that help', async (t) => {
+  const { poll, time, questions, refusals } = setUp(t, [[], refusal(401, 'Unauthorized'), refusal(401, 'Unauthorized')])
+  await poll.start(signal)
+  await time.advance(60_000)
+  assert.deepEqual(refusals, ['Telegram refuses the token; check it with @BotFather'])
+  assert.equal(questions.length, 2)
+})
+
+test('too many questions: not one before the time is over', async (t) => {
+  const { poll, time, questions } = setUp(t, [[], refusal(429, 'Too Many Requests: retry after 12', 12_000)])
+  await poll.start(signal)
+  await time.advance(11_999)
+  assert.equal(questions.length, 2)
+  await time.advance(1)
+  assert.equal(questions.length, 3)
+})
+
+test('a first question that fails fails the start', async (t) => {
+  const { poll, time, questions } = setUp(t, [connectionLost()])
+  await assert.rejects(poll.start(signal), /ECONNRESET/)
+  await time.advance(60_000)
+  assert.equal(questions.length, 1)
+})
+
+test('the parts of an album that arrive a little later come in with the first', async (t) => {
+  const part = (id: number) => update(id, { media_group_id: '7', chat: { id: 1 } })
+  const { poll, time, taken } = setUp(t, [[part(1)], [part(1), part(2)]])
+  const starting = poll.start(signal)
+  await time.flush()
+  assert.deepEqual(taken, [])
+  await time.advance(400)
+  await starting
+  assert.deepEqual(taken, [[part(1), part(2)]])
+})
+
+test('an answer that holds no updates is a failure, not an end', async (t) => {
+  const nonsense: PollResponse[] = [[], [{ no: 'number' }], [update(3)]]
+  const { poll, time, taken, questions } = setUp(t, nonsense)
+  await poll.start(signal)
+  await time.advance(1_000)
+  assert.deepEqual(taken.at(-1), [update(3)])
+  assert.equal(questions.at(-1)?.offset, 4)
+})
+
+test('numbers that begin anew after a quiet week are followed', async (t) => {
+  const { poll, time, questions } = setUp(t, [[update(900)], [update(17)]])
+  await poll.start(signal)
+  await time.flush()
+  assert.equal(questions.at(-1)?.offset, 18)
+})
+
+test('it ends at once, whatever it is doing', async (t) => {
+  for (const answers of [['hang'], [connectionLost(), connectionLost()], [refusal(429, 'wait', 3_600_000)]] as const) {
+    const { poll, time, questions } = setUp(t, [[], ...answers])
+    await poll.start(signal)
+    await time.flush()
+    await poll.stop()
+    await poll.stop()
+    const asked = questions.length
+    await time.advance(100_000)
+    assert.equal(questions.length, asked)
+  }
+})

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { createAdapter } from '../../../../platforms/telegram/adapter.ts'
+import { type WebhookWatchdogDeps, watchWebhook } from '../../../../platforms/telegram/connection/watchdog.ts'
+import { httpConfig } from '../../../../src/http/config.ts'
+import { createHttpServer } from '../../../../src/http/server.ts'
+import { HermesError } from '../../../../src/lib/errors.ts'
+import { silentLog } from '../../../../src/lib/log.ts'
+import { createRecordingContext } from '../../../kit/recording-context.ts'
+import { startTelegramServer } from '../../../kit/servers/telegram-server.ts'
+import { createVirtualTime } from '../../virtual-time.ts'
+import { signal } from '../support.ts'
+
+const secret = 'a-secret_of-both-sides'
+
+/** A gateway that Telegram can call, and the adapters it serves. */
+async function serve(t: TestContext) {
+  const telegram = await startTelegramServer()
+  const http = createHttpServer({
+    settings: httpConfig.http.parse({ port: 0 }),
+    token: () => 'test-token-of-sufficient-length',
+    readiness: () => ({ status: 'ready', platforms: {}, degraded: [] }),
+    log: silentLog,
+    limits: { graceMs: 0 },
+  })
+  const { url } = await http.start()
+  const adapters: ReturnType<typeof createAdapter>[] = []
+  t.after(async () => {
+    for (const adapter of adapters) await adapter.disconnect()
+    await telegram.close()
+    await http.stop()
+  })
+  return {
+    telegram,
+    url,
+    async connect(
+      options: Readonly<Record<string, unknown>> = {},
+      account = 'default',
+      health: (state: string, reason?: string) => void = () => undefined,
+    ) {
+      const base = { token: telegram.bot.token, api_root: telegram.url, webhook_url: url, webhook_secret: secret }
+      const gateway = createRecordingContext({ platform: 'telegram', account, options: { ...base, ...options } })
+      const adapter = createAdapter({ ...gateway.context, health, route: (route) => void http.route(route) })
+      adapters.push(adapter)
+      await adapter.connect(signal)
+      return { gateway, adapter }
+    },
+  }
+}
+
+test('Telegram calls the gateway, with a secret, and hears 200 when the message is on disk', async (t) => {
+  const { telegram, connect, url } = await serve(t)
+  const { gateway } = await connect()
+  const release = gateway.holdAccepts()
+  const { confirmed } = telegram.bot.say('Hello')
+  await gateway.nextAttempt()
+  assert.equal(telegram.bot.delivery.pending().length, 1)
+  release()
+  await confirmed
+  assert.equal(gateway.ingestedEvents[0]?.event.text, 'Hello')
+  assert.ok(gateway.received() > 0)
+  const set = telegram.bot.calls.find(({ method }) => method === 'setWebhook')?.fields
+  assert.equal(set?.['url'], `${url}/webhooks/telegram`)
+  assert.equal(set?.['secret_token'], secret)
+  assert.equal(telegram.faults.calls('getUpdates'), 0)
+})
+
+test('a message that cannot be stored is sent again until it can', async (t) => {
+  const { telegram, connect } = await serve(t)
+  const { gateway } = await connect()
+  gateway.failNextAccept(new HermesError('store/full'))
+  await telegram.bot.say('keep me').confirmed
+  assert.equal(gateway.attempts(), 2)
+  assert.equal(gateway.ingestedEvents.length, 1)
+  assert.match(
+    String(telegram.bot.delivery.webhookInfo()['last_error_message']),
+    /^Wrong response from the webhook: 507/,
+  )
+})
+
+test('who does not know the secret is not heard, and learns nothing', async (t) => {
+  const { connect, url, telegram } = await serve(t)
+  const { gateway } = await connect()
+  const update = JSON.stringify({
+    update_id: 1,
+    message: { message_id: 1, chat: { id: 42, type: 'private' }, text: 'x' },
+  })
+  const call = (headers: Readonly<Record<string, string>>, body = update) =>
+    fetch(`${url}/webhooks/telegram`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body,
+    })
+  for (const given of [undefined, '', 'wrong', `${secret}x`, secret.slice(1)]) {
+    const response = await call(given === undefined ? {} : { 'x-telegram-bot-api-secret-token': given })
+    assert.deepEqual([response.status, await response.text()], [401, ''])
+  }
+  assert.equal((await call({ 'x-telegram-bot-api-secret-token': secret }, 'no json')).status, 400)
+  assert.equal((await call({ 'x-telegram-bot-api-secret-token': secret }, '[]')).status, 200)
+  assert.equal(gateway.attempts(), 0)
+  await telegram.bot.say('Hello').confirmed
+  assert.equal(gateway.ingestedEvents.length, 1)
+})
+
+test('each account has a webhook of its own, under one address', async (t) => {
+  const { telegram, connect, url } = await serve(t)
+  const other = telegram.addBot({ id: 777, username: 'OtherBot' })
+  const first = await connect({ webhook_url: `${url}/webhooks/telegram` })
+  const second = await connect({ webhook_url: `${url}/webhooks/telegram`, token: other.token }, 'work')
+  await Promise.all([telegram.bot.say('to the first').confirmed, other.say('to the second').confirmed])
+  assert.deepEqual(
+    [first, second].map(({ gateway }) =>
+      gateway.ingestedEvents.map(({ event, keys }) => [event.source.account, event.text, keys[0]]),
+    ),
+    [[['default', 'to the first', 'tg:123456:1001']], [['work', 'to the second', 'tg:777:1001']]],
+  )
+})
+
+test('a stop leaves the webhook, so that Telegram keeps what comes; back in mode polling it is removed', async (t) => {
+  const { telegram, connect } = await serve(t)
+  const { adapter } = await connect()
+  await adapter.disconnect()
+  assert.equal(telegram.faults.calls('deleteWebhook'), 0)
+  const { gateway } = await connect({ webhook_url: undefined, webhook_secret: undefined })
+  assert.equal(telegram.faults.calls('deleteWebhook'), 1)
+  await telegram.bot.say('Hello').confirmed
+  assert.equal(gateway.ingestedEvents.length, 1)
+})
+
+test('a webhook of somebody else is left alone, and named in the health', async (t) => {
+  const { telegram, connect } = await serve(t)
+  telegram.bot.delivery.setWebhook({ url: 'http://127.0.0.1:9/somebody/else' })
+  const told = Promise.withResolvers<string>()
+  await connect({ mode: 'polling' }, 'default', (state, reason) => told.resolve(`${state}: ${reason}`))
+  assert.match(await told.promise, /^degraded: a webhook is set for this bot/)
+  assert.equal(telegram.faults.calls('deleteWebhook'), 0)
+})
+
+test('in webhook mode Telegram is asked now and then whether its calls arrive', async (t) => {
+  const time = createVirtualTime()
+  const over = new AbortController()
+  t.after(() => over.abort())
+  const url = 'https://gateway.example/webhooks/telegram'
+  const healths: string[] = []
+  let received = 0
+  let answer: () => ReturnType<WebhookWatchdogDeps['fetchInfo']> = async () => ({ url, pending: 0 })
+  void watchWebhook(
+    {
+      url,
+      fetchInfo: () => answer(),
+      health: (state, reason = '') => void healths.push(`${state} ${reason}`.trim()),
+      received() {
+        received += 1
+      },
+      sleep: time.sleep,
+      clock: time.clock,
+    },
+    over.signal,
+  )
+  await time.advance(60_000)
+  assert.deepEqual([received, healths], [2, []])
+  const lastError = { message: 'Wrong response from the webhook: 502 Bad Gateway', at: time.clock() }
+  answer = async () => ({ url, pending: 3, lastError })
+  await time.advance(60_000)
+  assert.deepEqual(healths.splice(0), [`degraded Telegram cannot call the webhook: ${lastError.message}`])
+  answer = async () => ({ url, pending: 0, lastError })
+  await time.advance(60_000)
+  assert.deepEqual(healths.splice(0), ['connected'])
+  answer = async () => ({ pending: 0 })
+  await time.advance(60_000)
+  assert.match(healths.splice(0)[0] ?? '', /another program has changed the webhook/)
+  answer = () => Promise.reject(new Error('Telegram could not be reached'))
+  await time.advance(60_000)
+  assert.deepEqual([healths, received], [['degraded Telegram could not be reached'], 3])
+})

@@ -1,0 +1,90 @@
+/**
+ * The process is killed with SIGKILL between two steps of a message from Telegram; the next life must lose nothing and
+ * double nothing without saying so.
+ */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { startOpenAiServer } from '../../kit/servers/openai-server.ts'
+import { defaultUser, startTelegramServer } from '../../kit/servers/telegram-server.ts'
+import { tempHome } from '../../kit/temp-home.ts'
+
+const repositoryPath = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url))
+
+/** Telegram as a platform of the home, so that this gateway speaks nothing else. */
+function prepare(home: string, config: Readonly<Record<string, unknown>>): void {
+  const platform = join(home, 'platforms', 'telegram')
+  mkdirSync(platform, { recursive: true, mode: 0o700 })
+  cpSync(repositoryPath('platforms/telegram/plugin.yaml'), join(platform, 'plugin.yaml'))
+  const adapter = new URL('../../../platforms/telegram/adapter.ts', import.meta.url).href
+  writeFileSync(join(platform, 'adapter.ts'), `export { default } from '${adapter}'\n`)
+  writeFileSync(join(home, 'config.yaml'), JSON.stringify(config), { mode: 0o600 })
+}
+
+function runGateway(children: Set<ChildProcess>, home: string, killAt?: string): ChildProcess {
+  const settings = { home, ...(killAt === undefined ? {} : { killAt, killHit: 1 }) }
+  const child = spawn(process.execPath, [repositoryPath('test/crash/child.mjs'), JSON.stringify(settings)], {
+    stdio: ['ignore', 'ignore', 'ignore'],
+    env: {
+      PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE: join(tmpdir(), `hermes-crash-cache-${process.getuid?.() ?? 0}`),
+    },
+  })
+  children.add(child)
+  return child
+}
+
+function exitOf(child: ChildProcess): Promise<unknown> {
+  return new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)))
+}
+
+const failpoints = [
+  { at: 'inbox:committed', what: 'after a message was stored, before Telegram heard so' },
+  { at: 'outbox:accepted', what: 'after an answer was sent, before that was stored' },
+]
+
+describe('killed between two steps, the gateway answers once, or says that it may be twice', { concurrency: 2 }, () => {
+  for (const { at, what } of failpoints) {
+    test(`killed ${what}`, { timeout: 60_000 }, async (t) => {
+      const children = new Set<ChildProcess>()
+      // Before the home is made: one that is in use must not be removed.
+      t.after(() => {
+        for (const child of children) child.kill('SIGKILL')
+      })
+      const home = tempHome(t)
+      const server = await startTelegramServer()
+      const model = await startOpenAiServer({
+        defaultReply: ({ lastUserText }) => ({ text: `You said: ${lastUserText}` }),
+      })
+      t.after(async () => {
+        await server.close()
+        await model.stop()
+      })
+      const { bot } = server
+      prepare(home, {
+        model: 'test',
+        provider: 'openai',
+        base_url: model.baseUrl,
+        api_key: 'none',
+        http: { port: 0 },
+        platforms: { telegram: { token: bot.token, api_root: server.url, allow_from: [String(defaultUser.id)] } },
+      })
+      const said = bot.say('Hello')
+      assert.equal(await exitOf(runGateway(children, home, at)), 'SIGKILL')
+      const survivor = runGateway(children, home)
+      await said.confirmed
+      await bot.say('Still there?').confirmed
+      await bot.chats.until(({ text }) => text.includes('Still there?'))
+      const answers = bot.chats.shown.filter(({ text }) => text.includes('You said: Hello'))
+      assert.ok(answers.length > 0, 'it was never answered')
+      assert.ok(answers.filter(({ text }) => !text.includes('May be a duplicate')).length <= 1, JSON.stringify(answers))
+      const stopped = exitOf(survivor)
+      survivor.kill('SIGTERM')
+      assert.equal(await stopped, 0)
+    })
+  }
+})

@@ -1,0 +1,160 @@
+/**
+ * The whole gateway with the real adapter, between a local Bot API and a local model.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { defaultUser, startTelegramServer } from '../../kit/servers/telegram-server.ts'
+import { startTestGateway, type TestGatewayOptions } from '../../kit/start-gateway.ts'
+
+async function gatewayOnTelegram(
+  t: TestContext,
+  telegram: Readonly<Record<string, unknown>> = {},
+  { config = {}, ...options }: TestGatewayOptions = {},
+) {
+  const server = await startTelegramServer()
+  const gateway = await startTestGateway(t, {
+    ...options,
+    config: {
+      ...config,
+      platforms: {
+        fake: { enabled: false },
+        telegram: { token: server.bot.token, api_root: server.url, allow_from: [String(defaultUser.id)], ...telegram },
+      },
+    },
+  })
+  // After the gateway, which says goodbye to it.
+  t.after(server.close)
+  return { server, bot: server.bot, gateway }
+}
+
+test('somebody writes on Telegram and is answered there', async (t) => {
+  const { bot, gateway } = await gatewayOnTelegram(t, {}, { replies: [{ text: 'It is **noon**.' }] })
+  await bot.say('What time is it?').confirmed
+  const reply = await bot.chats.until(({ text }) => text === 'It is noon.')
+  assert.deepEqual(reply.entities, [{ type: 'bold', offset: 6, length: 4 }])
+  assert.equal(reply.replyTo, 1)
+  assert.match(JSON.stringify((await gateway.modelRequest(0)).body), /What time is it\?/)
+  const ready = await (await gateway.http('/readyz')).json()
+  assert.equal(Object(ready).platforms.telegram.state, 'connected')
+})
+
+test('a stranger is not answered', async (t) => {
+  const { bot, server } = await gatewayOnTelegram(t)
+  await bot.say('Let me in', { from: { id: 666, first_name: 'Mallory' } }).confirmed
+  await bot.say('Hello').confirmed
+  await bot.chats.until(({ text }) => text.includes('Hello'))
+  assert.equal(server.faults.calls('sendMessage'), 1)
+})
+
+test('a long answer grows in one message, and ends in place', async (t) => {
+  const words = Array.from({ length: 60 }, (_, index) => `word${index}`).join(' ')
+  const streaming = { enabled: true, edit_interval: 0.05, buffer_threshold: 10 }
+  const { bot } = await gatewayOnTelegram(t, {}, { config: { streaming }, replies: [{ text: words, delayMs: 5 }] })
+  await bot.say('Tell me more').confirmed
+  const reply = await bot.chats.until(({ text }) => text === words)
+  assert.ok(reply.versions.length > 1, 'it did not grow')
+  assert.equal(bot.chats.shown.length, 1)
+})
+
+test('two bots of one gateway keep their conversations apart', async (t) => {
+  const server = await startTelegramServer()
+  const other = server.addBot({ id: 777, username: 'WorkBot' })
+  await startTestGateway(t, {
+    config: {
+      platforms: {
+        fake: { enabled: false },
+        telegram: {
+          token: server.bot.token,
+          api_root: server.url,
+          allow_from: [String(defaultUser.id)],
+          accounts: { work: { token: other.token } },
+        },
+      },
+    },
+  })
+  t.after(server.close)
+  await Promise.all([server.bot.say('at home').confirmed, other.say('at work').confirmed])
+  await server.bot.chats.until(({ text }) => text.includes('at home'))
+  await other.chats.until(({ text }) => text.includes('at work'))
+  assert.ok(server.bot.chats.shown.every(({ text }) => !text.includes('at work')))
+})
+
+test('what was written while Telegram was away is answered when it is back, once', async (t) => {
+  const { server, bot, gateway } = await gatewayOnTelegram(t)
+  await bot.say('before').confirmed
+  await bot.chats.until(({ text }) => text.includes('before'))
+  server.faults.startOutage('cut')
+  const said = bot.say('meanwhile')
+  await gateway.waitForLog('platform works with difficulty')
+  const ready = await (await gateway.http('/readyz')).json()
+  assert.match(Object(ready).platforms.telegram.reason, /Telegram could not be reached/)
+  await server.faults.endOutage()
+  await said.confirmed
+  await bot.chats.until(({ text }) => text.includes('meanwhile'))
+  await gateway.waitForLog('platform works again')
+  assert.equal(bot.chats.shown.filter(({ text }) => text.includes('meanwhile')).length, 1)
+})
+
+test('another program with the same token is told of in the health, and outlived', async (t) => {
+  const { server, bot, gateway } = await gatewayOnTelegram(t)
+  const url = `${server.url}/bot${bot.token}/getUpdates?timeout=50`
+  const over = new AbortController()
+  const rival = async () => {
+    while (!over.signal.aborted) await fetch(url, { signal: over.signal }).catch(() => undefined)
+  }
+  const rivalry = rival()
+  await gateway.waitForLog('another program asks for the messages of this bot')
+  over.abort()
+  await rivalry
+  await bot.say('Who are you?').confirmed
+  await bot.chats.until(({ text }) => text.includes('Who are you?'))
+})
+
+test('a storm of refusals for too many calls loses no answer, and no call comes too early', async (t) => {
+  const { server, bot } = await gatewayOnTelegram(t, { allow_from: ['*'] })
+  const people = [1, 2, 3, 4].map((id) => ({ id, first_name: `Person ${id}` }))
+  for (const { id } of people) bot.chats.add({ id, type: 'private' })
+  const windows = people.map(({ id }) => server.faults.limit({ on: /^(send|edit)/, chat: String(id), ms: 1_000 }))
+  for (const from of people) bot.say(`question ${from.id}`, { chat: from.id, from })
+  for (const { id } of people) await bot.chats.until(({ chat, text }) => chat === id && text.includes(`question ${id}`))
+  assert.ok(windows.every((window) => window.refused() > 0))
+  assert.equal(server.faults.earlyCalls(), 0)
+  assert.equal(bot.chats.shown.length, people.length)
+})
+
+test('an answer of which nobody knows whether it arrived is shown again with a label', async (t) => {
+  const { server, bot } = await gatewayOnTelegram(t)
+  server.faults.dropResponse('sendMessage')
+  await bot.say('Hello').confirmed
+  await bot.chats.until(({ text }) => text.includes('May be a duplicate') && text.includes('Hello'))
+  assert.equal(bot.chats.shown.length, 2)
+})
+
+test('a token that is revoked stops this platform, and only this one', async (t) => {
+  const { server, bot, gateway } = await gatewayOnTelegram(t)
+  const body = { ok: false, error_code: 401, description: 'Unauthorized' }
+  server.faults.respond(/^send/, { status: 401, body }, Number.POSITIVE_INFINITY)
+  await bot.say('Hello').confirmed
+  await gateway.waitForLog('platform failed; it is tried again when its configuration changes')
+  const ready = await (await gateway.http('/readyz')).json()
+  assert.deepEqual([Object(ready).status, Object(ready).platforms.telegram.state], ['ready', 'failed'])
+  assert.ok(!gateway.log.some((line) => line.includes('AAtest')), 'the token stands in the log')
+})
+
+test('a picture that somebody sends lies on the disk when the model is asked', async (t) => {
+  const { bot, gateway } = await gatewayOnTelegram(t)
+  const dot = Buffer.from(
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg==',
+    'base64',
+  )
+  const photo = [
+    { file_id: bot.files.add(dot, '.png'), file_unique_id: 'u', width: 1, height: 1, file_size: dot.length },
+  ]
+  await bot.say('', { fields: { photo, caption: 'what is this?' } }).confirmed
+  const { lastUserText } = await gateway.modelRequest(0)
+  const [, path = ''] = /\[Attached photo: (\S+)/.exec(lastUserText) ?? []
+  assert.ok(path.startsWith(join(gateway.home.root, 'media')), lastUserText)
+  assert.deepEqual(readFileSync(path), dot)
+})

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createIngest } from '../../../../platforms/telegram/inbound/ingest.ts'
+import { normalize } from '../../../../platforms/telegram/inbound/normalize.ts'
+import { parseOptions } from '../../../../platforms/telegram/options.ts'
+import { HermesError } from '../../../../src/lib/errors.ts'
+import { createRecordingContext } from '../../../kit/recording-context.ts'
+import { defaultUser } from '../../../kit/servers/telegram-server.ts'
+import { signal, startTelegramTest, target } from '../support.ts'
+
+const photo = (file_id: string) => ({ photo: [{ file_id, file_unique_id: file_id, width: 8, height: 8 }] })
+
+const { botId, groups } = parseOptions({ token: '1:abc' }, 'default')
+const normalizeContext = { platform: 'telegram', account: 'default', botId, username: 'Bot', groups }
+const chat = { id: 42, type: 'private' }
+
+test('an update has a name of its own, and the message in it a second one, by which edits find it', () => {
+  const message = (message_id: number) => ({
+    message_id,
+    from: defaultUser,
+    chat,
+    date: 1,
+    media_group_id: 'm',
+    ...photo('p'),
+  })
+  const names = (...updates: readonly unknown[]) =>
+    normalize(updates, normalizeContext).map((intake) => (intake.kind === 'press' ? [] : intake.keys))
+  assert.deepEqual(names({ update_id: 5, message: message(9) }), [['tg:1:5', 'tg:1:m:42:9']])
+  assert.deepEqual(names({ update_id: 5, message: message(9) }, { update_id: 6, message: message(10) }), [
+    ['tg:1:5', 'tg:1:m:42:9', 'tg:1:6', 'tg:1:m:42:10'],
+  ])
+  const edit = { message_id: 9, from: defaultUser, chat, date: 1, text: 'x' }
+  assert.deepEqual(names({ update_id: 7, edited_message: edit }), [['tg:1:7']])
+  const reactions = { old_reaction: [], new_reaction: ['👍', '❤'].map((emoji) => ({ type: 'emoji', emoji })) }
+  assert.deepEqual(
+    names({ update_id: 8, message_reaction: { chat, message_id: 9, user: defaultUser, date: 1, ...reactions } }),
+    [['tg:1:8'], ['tg:1:8:2']],
+  )
+})
+
+test('a part of an album that came in before the others is not taken for the whole album', async () => {
+  const { context, ingestedEvents } = createRecordingContext({ platform: 'telegram' })
+  const nothing = async () => ({ success: true as const })
+  const handIn = createIngest({ context, normalizeContext, answerCallbackQuery: nothing, sendNotice: nothing, signal })
+  const part = (id: number) => ({
+    update_id: id,
+    message: { message_id: id, from: defaultUser, chat, date: 1, media_group_id: 'm', ...photo(`file-${id}`) },
+  })
+  await handIn([part(1)])
+  await handIn([part(1), part(2), part(3)])
+  const accepted = ingestedEvents.filter(({ accepted: { status } }) => status === 'accepted')
+  assert.deepEqual(
+    accepted.map(({ event }) => (event.attachments ?? []).map(({ ref }) => ref)),
+    [['file-1'], ['file-2'], ['file-3']],
+  )
+})
+
+test('a part of an album that will never fit holds up nothing when the album comes again', async () => {
+  const { context, ingestedEvents, failNextAccept } = createRecordingContext({ platform: 'telegram' })
+  const nothing = async () => ({ success: true as const })
+  const handIn = createIngest({ context, normalizeContext, answerCallbackQuery: nothing, sendNotice: nothing, signal })
+  const part = (id: number) => ({
+    update_id: id,
+    message: { message_id: id, from: defaultUser, chat, date: 1, media_group_id: 'm', ...photo(`file-${id}`) },
+  })
+  await handIn([part(1)])
+  let calls = 0
+  const accept = context.accept
+  const strict = {
+    ...context,
+    accept: (...given: Parameters<typeof accept>) => {
+      calls += 1
+      // The album itself is known; its second part is too large.
+      if (calls === 3) failNextAccept(new HermesError('inbox/too-large'))
+      return accept(...given)
+    },
+  }
+  await createIngest({ context: strict, normalizeContext, answerCallbackQuery: nothing, sendNotice: nothing, signal })([
+    part(1),
+    part(2),
+    part(3),
+  ])
+  assert.equal(ingestedEvents.at(-1)?.event.attachments?.[0]?.ref, 'file-3')
+})
+
+test('one chat whose message cannot be stored yet does not hold up the others', async (t) => {
+  const { server, gateway } = await startTelegramTest(t)
+  server.bot.chats.add({ id: 77, type: 'private' })
+  gateway.failNextAccept(new HermesError('store/locked'))
+  const bob = { id: 77, first_name: 'Bob' }
+  await Promise.all([
+    server.bot.say('from Ada').confirmed,
+    server.bot.say('from Bob', { chat: 77, from: bob }).confirmed,
+  ])
+  const accepted = gateway.ingestedEvents.filter(({ accepted: { status } }) => status === 'accepted')
+  assert.deepEqual(accepted.map(({ event }) => event.text).sort(), ['from Ada', 'from Bob'])
+})
+
+test('messages of one chat come in in their order', async (t) => {
+  const { server, gateway, adapter, createAnother } = await startTelegramTest(t)
+  await adapter.disconnect()
+  const all = ['one', 'two', 'three'].map((text) => server.bot.say(text).confirmed)
+  await createAnother().connect(signal)
+  await Promise.all(all)
+  assert.deepEqual(
+    gateway.ingestedEvents.map(({ event }) => event.text),
+    ['one', 'two', 'three'],
+  )
+})
+
+test('a press whose choice could not be stored is delivered again, and answered then', async (t) => {
+  const { server, gateway, adapter } = await startTelegramTest(t)
+  const sent = await adapter.send(
+    { deliveryId: 'd', target, text: 'May I?', kind: 'reply', buttons: [{ id: 'appr:1:yes', label: 'Yes' }] },
+    signal,
+  )
+  assert.ok(sent.success)
+  gateway.failNextAccept(new HermesError('store/full'))
+  gateway.answerPresses({ status: 'taken', text: `Noted. ${'x'.repeat(300)}` })
+  const told = await server.bot.press(Number(sent.messageId), 'appr:1:yes')
+  assert.equal(told.length, 200)
+  assert.equal(gateway.presses.length, 1)
+})
+
+test('a press that Telegram takes no answer for any more does no harm', async (t) => {
+  const { server, gateway } = await startTelegramTest(t)
+  const release = gateway.holdAccepts()
+  void server.bot.press(1, 'appr:1:yes')
+  await gateway.nextAttempt()
+  server.bot.forgetPresses()
+  release()
+  await server.bot.say('still there?').confirmed
+  assert.deepEqual(
+    gateway.ingestedEvents.map(({ event }) => event.text),
+    ['still there?'],
+  )
+})
+
+test('a button that is none of ours is answered all the same', async (t) => {
+  const { server } = await startTelegramTest(t)
+  assert.equal(await server.bot.press(1, ''), 'This button is no longer in use.')
+})

@@ -1,0 +1,268 @@
+/**
+ * A stand-in for the gateway around the web platform: keeps a history in memory, records what was accepted, and serves
+ * the adapter's routes over real HTTP as the server does.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { ChatEntry, GatewayInfo, HttpRoute, MessageEvent, PlatformContext, TurnResult } from '#sdk'
+import { createAdapter } from '../../../platforms/web/adapter.ts'
+import { silentLog } from '../../../src/lib/log.ts'
+import { createRecordingContext } from '../../kit/recording-context.ts'
+
+export const token = 'test-token-0123456789'
+export const target = { platform: 'web', account: 'default', chatId: 'main' }
+
+const outcome: TurnResult = {
+  status: 'done',
+  text: '',
+  sessionId: '',
+  model: '',
+  usage: { inputTokens: 0, outputTokens: 0 },
+}
+
+export interface Gateway {
+  readonly context: PlatformContext
+  readonly adapter: ReturnType<typeof createAdapter>
+  readonly accepted: MessageEvent[]
+  readonly stopped: number[]
+  info: GatewayInfo
+  /** Thrown by the next `accept`. */
+  failWith: Error | undefined
+  /** Adds a line to the history without telling anybody. */
+  store(from: ChatEntry['from'], text: string, more?: Partial<ChatEntry>): ChatEntry
+  /** Adds a line in the middle, as a transaction that ends late does. */
+  insert(index: number, text: string): void
+  /** Thrown by the next `history`. */
+  failHistory: Error | undefined
+  /** Stores a reply and sends it, as the outbox does. */
+  reply(text: string, turnId?: string): Promise<void>
+  draft(id: string, text: string, turnId?: string): Promise<void>
+  /** Ends the turn of an accepted message. */
+  finish(seq: number): void
+  /** Resolves when the adapter has learned of it. */
+  ended(seq: number): Promise<void>
+  /** Resolves when the next message has been accepted. */
+  nextAccepted(): Promise<MessageEvent>
+  /** Calls a route as the server would; 401 without the token. */
+  request(path: string, init?: RequestInit): Promise<Response>
+}
+
+export async function startGateway(): Promise<Gateway> {
+  const routes: HttpRoute[] = []
+  const history: ChatEntry[] = []
+  const seqs = new Map<string, number>()
+  const outcomes = new Map<number, Pick<PromiseWithResolvers<TurnResult>, 'promise' | 'resolve'>>()
+  const waiting: ((event: MessageEvent) => void)[] = []
+
+  const context: PlatformContext = {
+    ...createRecordingContext().context,
+    platform: 'web',
+    account: 'default',
+    options: { enabled: true },
+    log: silentLog,
+    home: '/nowhere',
+    clock: Date.now,
+    async accept(event, keys) {
+      if (gateway.failWith !== undefined) {
+        const error = gateway.failWith
+        gateway.failWith = undefined
+        throw error
+      }
+      const known = seqs.get(keys[0])
+      if (known !== undefined) return { status: 'duplicate', seq: known }
+      const seq = seqs.size + 1
+      seqs.set(keys[0], seq)
+      gateway.accepted.push(event)
+      gateway.store('user', event.text, event.messageId === undefined ? {} : { messageId: event.messageId })
+      for (const resolve of waiting.splice(0)) resolve(event)
+      return { status: 'accepted', seq }
+    },
+    waitForResult(seq, signal) {
+      const { promise, resolve, reject } = Promise.withResolvers<TurnResult>()
+      outcomes.set(seq, { promise, resolve })
+      signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true })
+      return promise
+    },
+    async stop(seq) {
+      gateway.stopped.push(seq)
+    },
+    async history(_chat, { after, before, limit }) {
+      if (gateway.failHistory !== undefined) throw gateway.failHistory
+      const end = before === undefined ? history.length : history.findIndex(({ id }) => id === before)
+      if (after === undefined) return history.slice(Math.max(0, end - limit), Math.max(0, end))
+      const start = history.findIndex(({ id }) => id === after) + 1
+      return history.slice(start, start + limit)
+    },
+    route: (route) => void routes.push(route),
+    health: () => undefined,
+    info: () => gateway.info,
+  }
+  const adapter = createAdapter(context)
+  const gateway: Gateway = {
+    context,
+    adapter,
+    accepted: [],
+    stopped: [],
+    failWith: undefined,
+    failHistory: undefined,
+    info: { version: '0.1.0', model: 'gpt-5', provider: 'openai', degraded: [] },
+    store(from, text, more = {}) {
+      const id = String(history.length + 1).padStart(6, '0')
+      const entry: ChatEntry = { id, from, kind: 'message', text, at: Date.now(), ...more }
+      history.push(entry)
+      return entry
+    },
+    insert(index, text) {
+      history.splice(index, 0, { id: `late-${index}`, from: 'user', kind: 'message', text, at: Date.now() })
+    },
+    async reply(text, turnId = 't1') {
+      const entry = gateway.store('agent', text, { turnId })
+      await adapter.send({ deliveryId: entry.id, target, text, kind: 'reply', turnId }, AbortSignal.timeout(1_000))
+    },
+    async draft(id, text, turnId = 't1') {
+      await adapter.send({ deliveryId: id, target, text, kind: 'draft', turnId }, AbortSignal.timeout(1_000))
+    },
+    finish: (seq) => outcomes.get(seq)?.resolve(outcome),
+    async ended(seq) {
+      await outcomes.get(seq)?.promise
+      // The adapter's own steps after the outcome are a few microtasks.
+      await new Promise(setImmediate)
+    },
+    nextAccepted: () => new Promise((resolve) => void waiting.push(resolve)),
+    async request(path, init = {}) {
+      const request = new Request(`http://127.0.0.1${path}`, init)
+      const route = routes.find((known) => known.method === request.method && matchesRoute(known.path, request.url))
+      if (route === undefined) return new Response(null, { status: 404 })
+      if (route.access === 'token' && request.headers.get('authorization') !== `Bearer ${token}`) {
+        const error = { code: 'http/unauthorised', message: 'The request carries no valid bearer token.', hint: '' }
+        return Response.json({ error }, { status: 401 })
+      }
+      return route.handle(request)
+    },
+  }
+  await adapter.connect(AbortSignal.timeout(1_000))
+  return gateway
+}
+
+function matchesRoute(path: string, url: string): boolean {
+  const { pathname } = new URL(url)
+  return path.endsWith('/*') ? pathname.startsWith(path.slice(0, -1)) : pathname === path
+}
+
+export const withToken = { authorization: `Bearer ${token}` }
+
+/** A POST of JSON with the token. */
+export function posting(body: unknown): RequestInit {
+  return {
+    method: 'POST',
+    headers: { ...withToken, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  }
+}
+
+/** The fields of anything that came as JSON. */
+export function fieldsOf(value: unknown): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(Object(value)))
+}
+
+/** Reads a stream of lines as events, one at a time. */
+export interface LineReader {
+  next(): Promise<Record<string, unknown>>
+  /** Reads on to the next event of this type. */
+  until(type: string): Promise<Record<string, unknown>>
+  /** True once the stream has ended, false when a line came instead. */
+  ended(): Promise<boolean>
+  close(): Promise<void>
+}
+
+export function createLineReader(response: Response): LineReader {
+  if (response.body === null) throw new Error('the answer has no body')
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+  const ready: string[] = []
+  let rest = ''
+
+  async function line(): Promise<string | null> {
+    for (;;) {
+      const known = ready.shift()
+      if (known !== undefined) return known
+      const { done, value } = await reader.read()
+      if (done) return null
+      const parts = (rest + value).split('\n')
+      rest = parts.pop() ?? ''
+      ready.push(...parts)
+    }
+  }
+
+  const lines: LineReader = {
+    async next() {
+      const text = await line()
+      if (text === null) throw new Error('the stream ended')
+      return fieldsOf(JSON.parse(text))
+    },
+    async until(type) {
+      for (;;) {
+        const event = await lines.next()
+        if (event['type'] === type) return event
+      }
+    },
+    ended: async () => (await line().catch(() => null)) === null,
+    close: () => reader.cancel(),
+  }
+  return lines
+}
+
+/** The gateway over HTTP on a port of its own. */
+export interface TestServer {
+  readonly address: string
+  /** Another gateway at the same address from now on. */
+  use(gateway: Gateway): void
+  /** Cuts every connection and, until `open`, refuses new ones; as a gateway that restarts does. */
+  refuseConnections(): void
+  open(): void
+  close(): Promise<void>
+}
+
+export async function startTestServer(first: Gateway): Promise<TestServer> {
+  let gateway = first
+  let shut = false
+  const server = createServer((request, response) => {
+    if (shut) request.socket.destroy()
+    else handleNodeRequest(gateway, request, response).catch(() => response.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the server has no port')
+  return {
+    address: `http://127.0.0.1:${address.port}`,
+    use(next) {
+      gateway = next
+    },
+    refuseConnections() {
+      shut = true
+      server.closeAllConnections()
+    },
+    open() {
+      shut = false
+    },
+    async close() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+async function handleNodeRequest(gateway: Gateway, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of incoming) chunks.push(Buffer.from(chunk))
+  const hangup = new AbortController()
+  outgoing.on('close', () => hangup.abort())
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(incoming.headers)) if (typeof value === 'string') headers.set(name, value)
+  const body = chunks.length === 0 ? null : Buffer.concat(chunks).toString()
+  const init = { method: incoming.method ?? 'GET', headers, body, signal: hangup.signal }
+  const response = await gateway.request(incoming.url ?? '/', init)
+  outgoing.writeHead(response.status, Object.fromEntries(response.headers))
+  if (response.body === null) outgoing.end()
+  else await pipeline(Readable.fromWeb(response.body), outgoing)
+}

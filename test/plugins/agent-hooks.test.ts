@@ -1,0 +1,465 @@
+/**
+ * What several plugins say at one point of a turn becomes one answer, by fixed rules.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { AgentHooks, RequestInfo, ToolInfo, TurnInfo } from '../../src/agent/agent-hooks.ts'
+import type { ModelRequest } from '../../src/agent/models/provider.ts'
+import { createAgentHooks } from '../../src/plugins/agent-hooks.ts'
+import { createPluginMemory } from '../../src/plugins/plugin-memory.ts'
+import { createTestHooks, createTurnInfo, type TestHooks } from './support.ts'
+
+interface TestAgentHooks extends TestHooks {
+  readonly points: AgentHooks
+  readonly says: { changesAnswers: boolean; streamReasoning: boolean }
+}
+
+function createTestAgentHooks(): TestAgentHooks {
+  const under = createTestHooks()
+  const { hooks, log, time } = under
+  const says = { changesAnswers: false, streamReasoning: false }
+  const memory = createPluginMemory({
+    log,
+    now: time.clock,
+    sleep: time.sleep,
+    timeoutMs: () => 1_000,
+    configuredProvider: () => undefined,
+  })
+  const points = createAgentHooks({
+    hooks,
+    memory,
+    log,
+    mayChangeOutput: () => says.changesAnswers,
+    streamReasoning: () => says.streamReasoning,
+    redact: (text) => text.replaceAll('sk-1', '[redacted]'),
+  })
+  return { ...under, points, says }
+}
+
+const turn: TurnInfo = createTurnInfo()
+const requestInfo: RequestInfo = { turn, apiRequestId: 'r1', iteration: 2, apiCallCount: 3, retryCount: 1 }
+const toolInfo: ToolInfo = { turn, toolName: 'terminal', toolCallId: 'c1', apiRequestId: 'r1' }
+const request: ModelRequest = { model: 'small', stream: true, messages: [{ role: 'user', content: 'hi' }], top_p: 1 }
+const toolResult = { result: '{"ok":true}', status: 'ok', errorType: null, errorMessage: null, durationMs: 7 } as const
+const envelope = { telemetry_schema_version: 'hermes.observer.v1', route: 'web_dm' } as const
+const turnStart = { userMessage: 'hello', history: () => [{ role: 'user', content: 'hello' }], isFirstTurn: true }
+const turnPart = { session_id: 's1', task_id: 's1', turn_id: 't1', model: 'small', platform: 'web' } as const
+
+test('without plugins everything comes back as it went in, and nothing is built', async () => {
+  const { points } = createTestAgentHooks()
+  const history = () => assert.fail('a history was built for nobody')
+  const tools = [{ name: 'a' }]
+  const args = { command: 'ls' }
+  await points.onSessionStart(turn)
+  assert.equal(await points.collectContext(turn, { ...turnStart, history }), '')
+  assert.equal(await points.transformOutput(turn, 'answer'), 'answer')
+  await points.onTurnResponse(turn, { userMessage: 'hello', response: 'hi', history })
+  await points.onTurnEnd(turn, { completed: true, failed: false, interrupted: false, reason: 'stop' })
+  assert.equal(points.outputMayChange(), false)
+  assert.equal(await points.filterTools(turn, tools), tools)
+  assert.equal(await points.rewriteRequest(requestInfo, request), request)
+  assert.equal(await points.reissue(requestInfo, request, {}), null)
+  const directive = await points.beforeToolCall(toolInfo, args, [])
+  assert.ok(directive.kind === 'run' && directive.args === args)
+  assert.equal(await points.transformToolResult(toolInfo, args, toolResult), toolResult.result)
+})
+
+// — pre_tool_call
+
+test('a block is what counts, whoever else approves or changes, before or after', async () => {
+  const { hooks, points } = createTestAgentHooks()
+  hooks.register('a', 'pre_tool_call', () => ({ action: 'approve' }))
+  hooks.register('b', 'pre_tool_call', () => ({ action: 'modify', args: { command: 'pwd' } }))
+  hooks.register('c', 'pre_tool_call', () => ({ action: 'block', message: 'not today' }))
+  hooks.register('d', 'pre_tool_call', () => ({ action: 'block', message: 'never' }))
+  assert.deepEqual(await points.beforeToolCall(toolInfo, { command: 'ls' }, []), {
+    kind: 'block',
+    message: 'not today',
+  })
+})
+
+test('a block without a message is no block', async () => {
+  const { hooks, points, warnings } = createTestAgentHooks()
+  hooks.registerNamed('a', 'pre_tool_call', () => ({ action: 'block' }))
+  hooks.registerNamed('b', 'pre_tool_call', () => ({ action: 'block', message: '  ' }))
+  assert.deepEqual(await points.beforeToolCall(toolInfo, {}, []), { kind: 'run', args: {} })
+  assert.deepEqual(warnings(), [
+    'the answer of plugin a to pre_tool_call is ignored: a block needs a message that is not empty',
+    'the answer of plugin b to pre_tool_call is ignored: a block needs a message that is not empty',
+  ])
+})
+
+test('changes of the arguments add up key by key, and the later one wins', async () => {
+  const { hooks, points } = createTestAgentHooks()
+  hooks.register('a', 'pre_tool_call', () => ({ action: 'modify', args: { cwd: '/a', env: { A: '1', B: '2' } } }))
+  hooks.register('b', 'pre_tool_call', () => ({ action: 'modify', args: { env: { B: '3' }, timeout: 5 } }))
+  assert.deepEqual(await points.beforeToolCall(toolInfo, { command: 'ls', cwd: '/' }, []), {
+    kind: 'run',
+    args: { command: 'ls', cwd: '/a', env: { B: '3' }, timeout: 5 },
+  })
+})
+
+test('an approval asks about the changed arguments; its rule is the tool, its words are made up where it has none', async () => {
+  const { hooks, points } = createTestAgentHooks()
+  const approval = hooks.register('guard', 'pre_tool_call', () => ({ action: 'approve' }))
+  hooks.register('b', 'pre_tool_call', () => ({ action: 'modify', args: { command: 'pwd' } }))
+  assert.deepEqual(await points.beforeToolCall(toolInfo, { command: 'ls' }, []), {
+    kind: 'approve',
+    message: 'The plugin guard wants a person to decide about terminal.',
+    ruleKey: 'terminal',
+    args: { command: 'pwd' },
+  })
+  approval.remove()
+  hooks.register('c', 'pre_tool_call', () => ({ action: 'approve', message: 'Look first', rule_key: 'shell' }))
+  hooks.register('d', 'pre_tool_call', () => ({ action: 'approve', message: 'Second' }))
+  assert.deepEqual(await points.beforeToolCall(toolInfo, { command: 'ls' }, []), {
+    kind: 'approve',
+    message: 'Look first',
+    ruleKey: 'shell',
+    args: { command: 'pwd' },
+  })
+})
+
+test('answers nobody understands are ignored, and said once', async () => {
+  const { hooks, points, warnings } = createTestAgentHooks()
+  for (const [index, odd] of ['yes', 7, ['block'], { action: 'explode' }, { action: 'modify', args: [] }].entries())
+    hooks.registerNamed(`p${index}`, 'pre_tool_call', () => odd)
+  hooks.registerNamed('watcher', 'pre_tool_call', () => ({ noted: true }))
+  for (let round = 0; round < 3; round += 1)
+    assert.deepEqual(await points.beforeToolCall(toolInfo, { a: 1 }, []), { kind: 'run', args: { a: 1 } })
+  assert.equal(warnings().length, 5)
+  assert.match(warnings()[0] ?? '', /^the answer of plugin p0 to pre_tool_call is ignored: expected \{ action: "block"/)
+})
+
+test('a check of a tool sees who rewrote the arguments, and a failed one that fails closed blocks', async () => {
+  const { hooks, points } = createTestAgentHooks()
+  let seen: unknown
+  hooks.register(
+    'a',
+    'pre_tool_call',
+    (payload) => {
+      seen = { ...payload }
+      throw new Error('broken')
+    },
+    { fails: 'closed' },
+  )
+  const directive = await points.beforeToolCall(toolInfo, { command: 'ls' }, [{ source: 'demo' }])
+  assert.deepEqual(directive, {
+    kind: 'block',
+    message: 'Not run: the plugin a could not check this call (it failed).',
+  })
+  assert.deepEqual(seen, {
+    tool_name: 'terminal',
+    args: { command: 'ls' },
+    task_id: 's1',
+    session_id: 's1',
+    tool_call_id: 'c1',
+    turn_id: 't1',
+    api_request_id: 'r1',
+    middleware_trace: [{ source: 'demo' }],
+    ...envelope,
+  })
+})
+
+// — after a tool
+
+test('everybody hears how a tool ended, with its result as text; nobody waits for that', async () => {
+  const { hooks, points, drained } = createTestAgentHooks()
+  const got: object[] = []
+  hooks.register('a', 'post_tool_call', (payload) => void got.push({ ...payload }))
+  await points.afterToolCall(toolInfo, { command: 'ls' }, [], {
+    result: '{"error":"no"}',
+    status: 'error',
+    errorType: 'Error',
+    errorMessage: 'no',
+    durationMs: 3,
+  })
+  await drained()
+  assert.deepEqual(got, [
+    {
+      tool_name: 'terminal',
+      args: { command: 'ls' },
+      task_id: 's1',
+      session_id: 's1',
+      tool_call_id: 'c1',
+      turn_id: 't1',
+      api_request_id: 'r1',
+      result: '{"error":"no"}',
+      status: 'error',
+      error_type: 'Error',
+      error_message: 'no',
+      duration_ms: 3,
+      middleware_trace: [],
+      ...envelope,
+    },
+  ])
+})
+
+test('the first text takes the place of a result, an empty one too; what is no text does not', async () => {
+  const { hooks, points, warnings } = createTestAgentHooks()
+  hooks.registerNamed('a', 'transform_tool_result', () => ({ result: 'x' }))
+  hooks.register('b', 'transform_tool_result', () => '')
+  hooks.register('c', 'transform_tool_result', () => 'third')
+  assert.equal(await points.transformToolResult(toolInfo, {}, toolResult), '')
+  assert.deepEqual(warnings(), ['the answer of plugin a to transform_tool_result is ignored: expected a text'])
+})
+
+// — a turn
+
+test('contexts are joined by blank lines in the order of the plugins’ folders, whatever the order of loading', async () => {
+  const { hooks, points, warnings } = createTestAgentHooks()
+  hooks.register('zebra', 'pre_llm_call', () => 'last')
+  hooks.register('memory/honcho', 'pre_llm_call', () => ({ context: 'second' }))
+  hooks.register('alpha', 'pre_llm_call', async () => 'first')
+  hooks.register('beta', 'pre_llm_call', () => '')
+  hooks.registerNamed('counter', 'pre_llm_call', () => ({ counted: 3 }))
+  hooks.registerNamed('delta', 'pre_llm_call', () => 7)
+  hooks.registerNamed('epsilon', 'pre_llm_call', () => ({ context: null }))
+  assert.equal(await points.collectContext(turn, turnStart), 'first\n\nsecond\n\nlast')
+  assert.deepEqual(warnings(), [
+    'the answer of plugin delta to pre_llm_call is ignored: expected a text or { context: text }',
+  ])
+})
+
+test('before a turn plugins see the message, the conversation and whose it is', async () => {
+  const { hooks, points } = createTestAgentHooks()
+  let seen: unknown
+  hooks.register('a', 'pre_llm_call', (payload) => {
+    seen = { ...payload }
+    return null
+  })
+  await points.collectContext(turn, turnStart)
+  assert.deepEqual(seen, {
+    ...turnPart,
+    user_message: 'hello',
+    conversation_history: [{ role: 'user', content: 'hello' }],
+    is_first_turn: true,
+    parent_session_id: '',
+    sender_id: 'ada',
+    ...envelope,
+  })
+})
+
+test('the first text that is not empty takes the place of the answer', async () => {
+  const { hooks, points } = createTestAgentHooks()
+  hooks.register('a', 'transform_llm_output', () => '')
+  hooks.register('b', 'transform_llm_output', ({ response_text }) => response_text.toUpperCase())
+  hooks.register('c', 'transform_llm_output', () => 'third')
+  assert.equal(await points.transformOutput(turn, 'answer'), 'ANSWER')
+})
+
+test('a session is begun before its first turn, an answer is told before the end; a slow plugin delays no reply', async () => {
+  const { hooks, points, time } = createTestAgentHooks()
+  const got: unknown[] = []
+  const note = (name: string) => async (payload: object) => {
+    await time.sleep(200)
+    got.push([name, { ...payload }])
+    return null
+  }
+  hooks.register('a', 'on_session_start', note('start'))
+  hooks.register('a', 'pre_llm_call', note('pre'))
+  hooks.register('a', 'post_llm_call', note('post'))
+  hooks.register('a', 'on_session_end', note('end'))
+  await points.onSessionStart(turn)
+  const context = points.collectContext(turn, turnStart)
+  await time.advance(400)
+  await context
+  await points.onTurnResponse(turn, { userMessage: 'hello', response: 'hi', history: () => [] })
+  await points.onTurnEnd(turn, { completed: true, failed: false, interrupted: false, reason: 'stop' })
+  assert.equal(got.length, 2)
+  await time.advance(400)
+  assert.deepEqual(
+    got.map((one) => (Array.isArray(one) ? one[0] : undefined)),
+    ['start', 'pre', 'post', 'end'],
+  )
+  assert.deepEqual(got[0], ['start', { session_id: 's1', model: 'small', platform: 'web', ...envelope }])
+  assert.deepEqual(got.slice(2), [
+    ['post', { ...turnPart, user_message: 'hello', assistant_response: 'hi', conversation_history: [], ...envelope }],
+    [
+      'end',
+      {
+        ...turnPart,
+        completed: true,
+        failed: false,
+        interrupted: false,
+        turn_exit_reason: 'stop',
+        ...envelope,
+      },
+    ],
+  ])
+})
+
+// — a model call
+
+test('changes of a request are merged from left to right; the request of the turn stays as it was', async () => {
+  const { hooks, points } = createTestAgentHooks()
+  hooks.register('a', 'pre_api_request_mutable', () => ({ override: { temperature: 0, top_p: 0.1 } }))
+  hooks.registerNamed('b', 'pre_api_request_mutable', () => ({ override: 'cold' }))
+  hooks.register('c', 'pre_api_request_mutable', () => ({ override: { top_p: 0.9, model: 'large' } }))
+  assert.deepEqual(await points.rewriteRequest(requestInfo, request), {
+    ...request,
+    temperature: 0,
+    top_p: 0.9,
+    model: 'large',
+  })
+  assert.equal(request.model, 'small')
+})
+
+test('no plugin can take the model or the stream out of a request', async () => {
+  const { hooks, points } = createTestAgentHooks()
+  hooks.register('a', 'pre_api_request_mutable', () => ({ override: { model: null, stream: false } }))
+  assert.deepEqual(await points.rewriteRequest(requestInfo, request), request)
+})
+
+test('the first list of tools counts, for this call alone', async () => {
+  const { hooks, points, warnings } = createTestAgentHooks()
+  const tools = [{ name: 'a' }, { name: 'b' }]
+  hooks.register('silent', 'pre_tool_list_finalized', () => null)
+  hooks.registerNamed('odd', 'pre_tool_list_finalized', () => ({ override: ['a'] }))
+  hooks.register('few', 'pre_tool_list_finalized', ({ tools: all }) => ({ override: all.slice(1) }))
+  hooks.register('none', 'pre_tool_list_finalized', () => ({ override: [] }))
+  assert.deepEqual(await points.filterTools(turn, tools), [{ name: 'b' }])
+  assert.equal(tools.length, 2)
+  assert.deepEqual(warnings(), [
+    'the answer of plugin odd to pre_tool_list_finalized is ignored: expected { override: a list of objects }',
+  ])
+})
+
+test('the first plugin that wants an answer once more gets it, with its changes in the request', async () => {
+  const { hooks, points } = createTestAgentHooks()
+  let seen: unknown
+  hooks.register('silent', 'post_llm_call_can_reissue', (payload) => {
+    seen = { ...payload }
+    return null
+  })
+  hooks.register('router', 'post_llm_call_can_reissue', () => ({ override: { model: 'large' } }))
+  hooks.register('late', 'post_llm_call_can_reissue', () => ({ override: { model: 'huge' } }))
+  assert.deepEqual(await points.reissue(requestInfo, request, { id: 'x' }), { ...request, model: 'large' })
+  assert.deepEqual(seen, {
+    session_id: 's1',
+    turn_id: 't1',
+    iteration: 2,
+    model: 'small',
+    provider: 'openai',
+    request,
+    response: { id: 'x' },
+    platform: 'web',
+    ...envelope,
+  })
+})
+
+test('drafts wait while somebody may change the answer', () => {
+  const { hooks, points, says } = createTestAgentHooks()
+  for (const name of ['transform_llm_output', 'post_llm_call_can_reissue'] as const) {
+    const registration = hooks.register('a', name, () => null)
+    assert.equal(points.outputMayChange(), true)
+    registration.remove()
+    assert.equal(points.outputMayChange(), false)
+  }
+  says.changesAnswers = true
+  assert.equal(points.outputMayChange(), true)
+})
+
+test('who watches requests sees them and how they ended, without keys in headers or query', async () => {
+  const { hooks, points, drained } = createTestAgentHooks()
+  const got: object[] = []
+  for (const name of ['pre_api_request', 'post_api_request', 'api_request_error'] as const)
+    hooks.registerNamed('a', name, (payload) => void got.push({ name, ...payload }))
+  const trace = [{ source: 'demo' }]
+  const secret: ModelRequest = {
+    ...request,
+    extra_headers: { 'X-Custom': 'sk-1', Accept: 'text/plain' },
+    extra_query: { 'api-version': '1', 'api-key': 'sk-2' },
+  }
+  points.onRequestStart(requestInfo, secret, trace)
+  points.onRequestEnd(requestInfo, request, trace, {
+    response: { id: 'x' },
+    usage: { total_tokens: 3 },
+    finishReason: 'stop',
+    durationMs: 12,
+  })
+  points.onRequestError(requestInfo, request, trace, {
+    error: new TypeError('bad key sk-1'),
+    statusCode: 429,
+    retryable: true,
+    reason: 'rate-limit',
+    durationMs: 5,
+  })
+  assert.deepEqual(got, [])
+  await drained()
+  const common = {
+    ...turnPart,
+    api_request_id: 'r1',
+    provider: 'openai',
+    base_url: 'http://127.0.0.1',
+    api_mode: 'chat_completions',
+    api_call_count: 3,
+    retry_count: 1,
+    middleware_trace: trace,
+    ...envelope,
+  }
+  assert.deepEqual(got, [
+    {
+      name: 'pre_api_request',
+      ...common,
+      request: {
+        ...request,
+        extra_headers: { 'X-Custom': '[redacted]', Accept: 'text/plain' },
+        extra_query: { 'api-version': '1', 'api-key': '[redacted]' },
+      },
+    },
+    {
+      name: 'post_api_request',
+      ...common,
+      request,
+      response: { id: 'x' },
+      usage: { total_tokens: 3 },
+      finish_reason: 'stop',
+      duration_ms: 12,
+    },
+    {
+      name: 'api_request_error',
+      ...common,
+      request,
+      status_code: 429,
+      retryable: true,
+      reason: 'rate-limit',
+      error: 'bad key [redacted]',
+      error_type: 'TypeError',
+      duration_ms: 5,
+    },
+  ])
+})
+
+test('a stream is heard in its order, thoughts only where the configuration says so', async () => {
+  const { hooks, points, says, drained } = createTestAgentHooks()
+  const got: unknown[] = []
+  hooks.register('a', 'on_stream_start', ({ surface, iteration }) => void got.push(['start', surface, iteration]))
+  hooks.register('a', 'on_stream_delta', ({ kind, delta }) => void got.push([kind, delta]))
+  hooks.register(
+    'a',
+    'on_stream_end',
+    (payload) => void got.push([payload.final_text, payload.finished, payload.error]),
+  )
+  const stream = (where: RequestInfo, error: string | null) => {
+    points.onStreamStart(where)
+    points.onStreamDelta(where, 'reasoning', 'hm')
+    points.onStreamDelta(where, 'text', 'hi')
+    points.onStreamEnd(where, 'hi', error)
+  }
+  stream(requestInfo, null)
+  assert.deepEqual(got, [])
+  await drained()
+  says.streamReasoning = true
+  stream({ ...requestInfo, turn: createTurnInfo({ platform: 'cli', route: '' }) }, 'cut off')
+  await drained()
+  assert.deepEqual(got, [
+    ['start', 'gateway', 2],
+    ['text', 'hi'],
+    ['hi', true, null],
+    ['start', 'cli', 2],
+    ['reasoning', 'hm'],
+    ['text', 'hi'],
+    ['hi', false, 'cut off'],
+  ])
+})

@@ -1,0 +1,262 @@
+/**
+ * What plugins hear and say of messages, commands, questions and the end of sessions.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ApprovalInfo } from '../../src/approvals/after-commit.ts'
+import { brand } from '../../src/lib/brand.ts'
+import type { MessageEvent } from '../../src/message/event.ts'
+import type { EventKey, SessionKey } from '../../src/message/ids.ts'
+import { createGatewayHooks } from '../../src/plugins/gateway-hooks.ts'
+import type { HookName } from '../../src/plugins/hook-map.ts'
+import { createTestHooks } from './support.ts'
+
+function createTestGatewayHooks() {
+  const under = createTestHooks()
+  const points = createGatewayHooks({
+    hooks: under.hooks,
+    log: under.log,
+    routeOf: ({ platform, chatType }) => (platform === 'cli' ? '' : `${platform}_${chatType}`),
+  })
+  const got: unknown[][] = []
+  const watch = (...names: HookName[]) => {
+    for (const name of names)
+      under.hooks.registerNamed('watcher', name, (payload) => void got.push([name, { ...payload }]))
+  }
+  return { ...under, points, got, watch }
+}
+
+const sessionKey = brand<SessionKey>('agent:main:web:dm:1')
+const source = { platform: 'web', account: 'default', chatId: '1', chatType: 'dm', userId: 'ada' } as const
+const event: MessageEvent = { source, text: 'hello', messageType: 'text', messageId: 'm1', timestamp: 0 }
+const envelope = { telemetry_schema_version: 'hermes.observer.v1', route: 'web_dm' } as const
+
+// — pre_gateway_dispatch
+
+test('the first answer that is understood decides about a message', async () => {
+  const { hooks, points, warnings } = createTestGatewayHooks()
+  assert.equal(points.hasPreDispatchHooks(), false)
+  assert.deepEqual(await points.preDispatch(event, sessionKey), { kind: 'pass', event })
+  hooks.registerNamed('odd', 'pre_gateway_dispatch', () => ({ action: 'burn' }))
+  hooks.registerNamed('watcher', 'pre_gateway_dispatch', () => ({ noted: true }))
+  hooks.register('silent', 'pre_gateway_dispatch', () => null)
+  hooks.register('editor', 'pre_gateway_dispatch', () => ({ action: 'rewrite', text: 'good day' }))
+  hooks.register('filter', 'pre_gateway_dispatch', () => ({ action: 'skip' }))
+  assert.equal(points.hasPreDispatchHooks(), true)
+  assert.deepEqual(await points.preDispatch(event, sessionKey), { kind: 'pass', event: { ...event, text: 'good day' } })
+  assert.equal(warnings().length, 1)
+  assert.match(warnings()[0] ?? '', /^the answer of plugin odd to pre_gateway_dispatch is ignored: expected/)
+})
+
+test('a message can be skipped with a reason, or let through before a later one skips it', async () => {
+  const { hooks, points } = createTestGatewayHooks()
+  const skip = hooks.register('filter', 'pre_gateway_dispatch', () => ({ action: 'skip', reason: 'too loud' }))
+  assert.deepEqual(await points.preDispatch(event, sessionKey), { kind: 'skip', reason: 'too loud' })
+  skip.remove()
+  const allow = hooks.register('friend', 'pre_gateway_dispatch', () => ({ action: 'allow' }))
+  hooks.register('filter', 'pre_gateway_dispatch', () => ({ action: 'skip' }))
+  assert.deepEqual(await points.preDispatch(event, sessionKey), { kind: 'pass', event })
+  allow.remove()
+  assert.deepEqual(await points.preDispatch(event, sessionKey), { kind: 'skip', reason: 'skipped by plugin filter' })
+})
+
+test('a plugin that fails or hangs lets the message through', async () => {
+  const { hooks, points, time } = createTestGatewayHooks()
+  hooks.register('broken', 'pre_gateway_dispatch', () => {
+    throw new Error('no list')
+  })
+  hooks.register('hanging', 'pre_gateway_dispatch', () => new Promise(() => undefined))
+  const screened = points.preDispatch(event, sessionKey)
+  await time.advance(30_000)
+  assert.deepEqual(await screened, { kind: 'pass', event })
+})
+
+test('a rewritten text may become a command, a command may become text, a photo stays one', async () => {
+  const { hooks, points } = createTestGatewayHooks()
+  let text = '/new'
+  hooks.register('editor', 'pre_gateway_dispatch', () => ({ action: 'rewrite', text }))
+  const rewritten = async (from: Partial<MessageEvent>) => {
+    const screened = await points.preDispatch({ ...event, ...from }, sessionKey)
+    return screened.kind === 'pass' ? `${screened.event.messageType} ${screened.event.text}` : screened.kind
+  }
+  assert.equal(await rewritten({}), 'command /new')
+  assert.equal(await rewritten({ messageType: 'photo' }), 'photo /new')
+  assert.equal(await rewritten({ allowGatewayControl: false }), 'text /new')
+  text = ''
+  assert.equal(await rewritten({ messageType: 'command', text: '/new' }), 'text ')
+})
+
+test('what the gateway hands in itself is shown to nobody', async () => {
+  const { hooks, points } = createTestGatewayHooks()
+  hooks.register('filter', 'pre_gateway_dispatch', () => assert.fail('asked about an internal event'))
+  assert.deepEqual(await points.preDispatch({ ...event, internal: true }, sessionKey), {
+    kind: 'pass',
+    event: { ...event, internal: true },
+  })
+})
+
+test('a plugin reads a message in the keys of the contract', async () => {
+  const { hooks, points } = createTestGatewayHooks()
+  let seen: unknown
+  hooks.register('reader', 'pre_gateway_dispatch', (payload) => {
+    seen = JSON.parse(JSON.stringify(payload))
+    return null
+  })
+  await points.preDispatch(
+    {
+      ...event,
+      attachments: [{ kind: 'photo', url: 'https://example.org/a.png', mimeType: 'image/png' }],
+      replyTo: { messageId: 'm0', text: 'before', isOwnMessage: true },
+    },
+    sessionKey,
+  )
+  assert.deepEqual(seen, {
+    session_key: sessionKey,
+    ...envelope,
+    event: {
+      text: 'hello',
+      message_type: 'text',
+      message_id: 'm1',
+      timestamp: '1970-01-01T00:00:00.000Z',
+      user_id: 'ada',
+      user_name: null,
+      source: {
+        platform: 'web',
+        account: 'default',
+        chat_id: '1',
+        chat_name: null,
+        chat_type: 'dm',
+        user_id: 'ada',
+        user_name: null,
+        thread_id: null,
+        chat_topic: null,
+        user_id_alt: null,
+        chat_id_alt: null,
+        is_bot: false,
+        scope_id: null,
+        parent_chat_id: null,
+      },
+      media_urls: ['https://example.org/a.png'],
+      media_types: ['image/png'],
+      reply_to_message_id: 'm0',
+      reply_to_text: 'before',
+      reply_to_author_id: null,
+      reply_to_author_name: null,
+      reply_to_is_own_message: true,
+      internal: false,
+      allow_gateway_control: true,
+      metadata: {},
+    },
+  })
+})
+
+// — what is only heard of
+
+test('edits, deletions and reactions are told of as events of their platform', async () => {
+  const { points, got, watch, drained } = createTestGatewayHooks()
+  watch('gateway_platform_event')
+  points.messageChanged({ kind: 'edited', of: brand<EventKey>('k'), event }, sessionKey)
+  points.messageChanged({ kind: 'deleted', of: brand<EventKey>('k'), source, timestamp: 1 }, sessionKey)
+  points.messageChanged(
+    { kind: 'reaction', source, added: true, reaction: '👍', messageId: 'm1', timestamp: 1, raw: { secret: 1 } },
+    sessionKey,
+  )
+  await drained()
+  const seen: unknown = JSON.parse(JSON.stringify(got))
+  assert.ok(Array.isArray(seen))
+  assert.deepEqual(
+    seen.map(([, { platform, event_type, payload, route }]) => [
+      platform,
+      event_type,
+      route,
+      payload.text,
+      payload.reaction,
+    ]),
+    [
+      ['web', 'message_edited', 'web_dm', 'hello', undefined],
+      ['web', 'message_deleted', 'web_dm', undefined, undefined],
+      ['web', 'reaction', 'web_dm', undefined, '👍'],
+    ],
+  )
+  assert.deepEqual(Object.keys(seen[0][1]), ['platform', 'event_type', 'payload', 'route'])
+})
+
+test('a command is told of with the name that was typed, on the command line as such', async () => {
+  const { points, got, watch, drained } = createTestGatewayHooks()
+  watch('pre_command')
+  const called = { sessionKey, source, name: 'new', rawCommand: 'reset', args: 'plans' }
+  points.commandReceived(called)
+  points.commandReceived({ ...called, source: { ...source, platform: 'cli' } })
+  await drained()
+  const common = { command: 'new', alias_used: 'reset', args_raw: 'plans', session_key: sessionKey }
+  assert.deepEqual(got, [
+    ['pre_command', { surface: 'gateway', ...common, platform: 'web', ...envelope }],
+    ['pre_command', { surface: 'cli', ...common, platform: 'cli', ...envelope, route: '' }],
+  ])
+})
+
+test('a question about a tool and its answer are told of with what would be done', async () => {
+  const { points, got, watch, drained } = createTestGatewayHooks()
+  watch('pre_approval_request', 'post_approval_response')
+  const asked: ApprovalInfo = {
+    sessionKey,
+    source,
+    about: {
+      command: 'rm -r build',
+      description: 'removes a folder',
+      patternKeys: ['rm-recursive', 'shell'],
+      turnId: 't1',
+      toolCallId: 'c1',
+    },
+  }
+  points.approvalRequested(asked)
+  points.approvalResolved(asked, 'once', 'ada')
+  await drained()
+  const keys = {
+    command: 'rm -r build',
+    description: 'removes a folder',
+    pattern_key: 'rm-recursive',
+    pattern_keys: ['rm-recursive', 'shell'],
+    session_key: sessionKey,
+    surface: 'gateway',
+    turn_id: 't1',
+    tool_call_id: 'c1',
+  }
+  assert.deepEqual(got, [
+    ['pre_approval_request', { ...keys, ...envelope }],
+    ['post_approval_response', { ...keys, choice: 'once', decided_by: 'ada', ...envelope }],
+  ])
+})
+
+test('the old session is over before the new one is told of', async () => {
+  const { points, got, watch, drained } = createTestGatewayHooks()
+  watch('on_session_reset', 'on_session_finalize')
+  points.sessionReplaced({ sessionKey, source, oldSessionId: 's1', newSessionId: 's2', reason: 'new' })
+  await drained()
+  const ids = { platform: 'web', reason: 'new', old_session_id: 's1', new_session_id: 's2' }
+  assert.deepEqual(got, [
+    ['on_session_finalize', { session_id: 's1', ...ids, ...envelope }],
+    ['on_session_reset', { session_id: 's2', ...ids, ...envelope }],
+  ])
+})
+
+test('when the gateway stops, sessions are over without a name', async () => {
+  const { points, got, watch, drained } = createTestGatewayHooks()
+  watch('on_session_finalize')
+  points.gatewayStopping()
+  await drained()
+  assert.deepEqual(got, [
+    [
+      'on_session_finalize',
+      {
+        session_id: null,
+        platform: '',
+        reason: 'shutdown',
+        old_session_id: null,
+        new_session_id: null,
+        ...envelope,
+        route: '',
+      },
+    ],
+  ])
+})

@@ -1,0 +1,197 @@
+/**
+ * Plugin hooks in a whole gateway: when each fires, in which order, and that nobody waits for who only watches.
+ */
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
+import { conversation, rowsIn } from '../stories/support.ts'
+import { pluginFiles, writeFiles } from './loader-support.ts'
+
+/** A gateway with one plugin, whose lines `note(text)` writes. */
+async function withPlugin(
+  t: TestContext,
+  body: string,
+  options: TestGatewayOptions = {},
+): Promise<TestGateway & { notes(): string[] }> {
+  const files = pluginFiles(
+    'demo',
+    `const { appendFileSync } = await import('node:fs')
+     const note = (text) => appendFileSync(ctx.directory + '/notes', text + '\\n')
+     ${body}`,
+  )
+  const gateway = await startTestGateway(t, {
+    ...options,
+    config: { ...options.config, plugins: { enabled: ['demo'] } },
+    prepare: (home) => writeFiles(home.plugins, files),
+  })
+  const path = join(gateway.home.plugins, 'demo', 'notes')
+  const notes = () => (existsSync(path) ? readFileSync(path, 'utf8').trimEnd().split('\n') : [])
+  return { ...gateway, notes }
+}
+
+const noteAll = (names: readonly string[]) =>
+  names.map((name) => `ctx.registerHook('${name}', () => { note('${name}') })`).join('\n')
+
+test('a first turn begins its session, asks for context, calls the model, answers and ends; a second begins no session', async (t) => {
+  const names = [
+    'pre_gateway_dispatch',
+    'on_session_start',
+    'pre_llm_call',
+    'pre_api_request',
+    'post_api_request',
+    'post_llm_call',
+    'on_session_end',
+    'on_session_finalize',
+  ]
+  const gateway = await withPlugin(t, noteAll(names))
+  await gateway.say('one')
+  await gateway.waitForReply('You said: one')
+  await gateway.say('two')
+  await gateway.waitForReply('You said: two')
+  await gateway.stop()
+  const turn = ['pre_llm_call', 'pre_api_request', 'post_api_request', 'post_llm_call', 'on_session_end']
+  assert.deepEqual(gateway.notes(), [
+    'pre_gateway_dispatch',
+    'on_session_start',
+    ...turn,
+    'pre_gateway_dispatch',
+    ...turn,
+    'on_session_finalize',
+  ])
+})
+
+test('that the gateway stops is told when the end of every turn was heard, however long that took', async (t) => {
+  const body = `
+    ctx.registerHook('on_session_end', async () => {
+      for (let round = 0; round < 500; round++) await new Promise((done) => setImmediate(done))
+      note('end')
+    })
+    ctx.registerHook('on_session_finalize', () => { note('finalize') })`
+  const gateway = await withPlugin(t, body)
+  await gateway.say('one')
+  await gateway.waitForReply('You said: one')
+  await gateway.stop()
+  assert.deepEqual(gateway.notes(), ['end', 'finalize'])
+})
+
+test('/new: the command, the end of the old session, the new one, and its start at the next turn', async (t) => {
+  const gateway = await withPlugin(
+    t,
+    `ctx.registerHook('pre_command', ({ command, alias_used, surface }) => { note('command ' + command + ' as ' + alias_used + ' ' + surface) })
+     let first
+     ctx.registerHook('on_session_start', ({ session_id }) => { first ??= session_id; note('start ' + (session_id === first ? 'first' : 'second')) })
+     ctx.registerHook('on_session_finalize', ({ session_id, reason }) => { note('finalize ' + (session_id === first ? 'first' : session_id) + ' ' + reason) })
+     ctx.registerHook('on_session_reset', async ({ session_id, old_session_id, reason }) => { await null; note('reset from ' + (old_session_id === first ? 'first' : '?') + ' to another: ' + (session_id !== first) + ' ' + reason) })`,
+  )
+  await gateway.say('one')
+  await gateway.waitForReply('You said: one')
+  await gateway.say('/reset')
+  await gateway.waitForReply('New conversation')
+  await gateway.say('two')
+  await gateway.waitForReply('You said: two')
+  await gateway.stop()
+  assert.deepEqual(gateway.notes(), [
+    'start first',
+    'command new as reset gateway',
+    'finalize first new',
+    'reset from first to another: true new',
+    'start second',
+    'finalize null shutdown',
+  ])
+})
+
+test('a message that a plugin skips is not answered, a rewritten one is answered as rewritten', async (t) => {
+  const gateway = await withPlugin(
+    t,
+    `ctx.registerHook('pre_gateway_dispatch', ({ event }) => {
+       if (event.text.includes('spam')) return { action: 'skip', reason: 'spam' }
+       if (event.source.user_id === 'eve') return { action: 'rewrite', text: 'Eve says: ' + event.text }
+     })`,
+  )
+  await gateway.say('buy spam')
+  await gateway.say('hello', { user: 'eve', chat: 'two' })
+  await gateway.waitForReply('You said: Eve says: hello', 'two')
+  await gateway.say('hi')
+  await gateway.waitForReply('You said: hi')
+  assert.deepEqual(gateway.replies(), ['You said: Eve says: hello', 'You said: hi'])
+  await gateway.stop()
+  const rows = rowsIn(gateway.home, 'select payload from inbox')
+  assert.ok(!rows.some(({ payload }) => String(payload).includes('buy')))
+})
+
+test('context of plugins is in the request of its turn, and neither in the prompt nor in what is kept', async (t) => {
+  const gateway = await withPlugin(
+    t,
+    `let turn = 0
+     ctx.registerHook('pre_llm_call', () => ({ context: 'recalled ' + ++turn }))`,
+  )
+  await gateway.say('one')
+  await gateway.waitForReply('You said')
+  await gateway.say('two')
+  await gateway.until(({ text }) => text.includes('recalled 2'))
+  const [first, second] = [conversation(await gateway.modelRequest(0)), conversation(await gateway.modelRequest(1))]
+  assert.deepEqual(first, ['user: one\n\nrecalled 1'])
+  assert.equal(second[0], 'user: one')
+  assert.equal(second.at(-1), 'user: two\n\nrecalled 2')
+  const system = async (number: number) =>
+    JSON.stringify((await gateway.modelRequest(number)).body).match(/"system".*?\}/)?.[0]
+  assert.equal(await system(0), await system(1))
+  await gateway.stop()
+  const kept = JSON.stringify(rowsIn(gateway.home, `select content from messages where role = 'user'`))
+  assert.ok(!kept.includes('recalled'), kept)
+})
+
+test('a plugin that takes long to hear of an answer delays no reply, and hears of it before the end', async (t) => {
+  const gateway = await withPlugin(
+    t,
+    `let release
+     const late = new Promise((resolve) => { release = resolve })
+     ctx.registerHook('post_llm_call', async ({ assistant_response }) => { await late; note('heard ' + assistant_response) })
+     ctx.registerHook('on_session_end', ({ completed }) => { note('end ' + completed) })
+     ctx.registerHook('pre_command', () => release())`,
+  )
+  await gateway.say('one')
+  await gateway.waitForReply('You said: one')
+  assert.deepEqual(gateway.notes(), [])
+  await gateway.say('/status', { chat: 'elsewhere' })
+  await gateway.waitForReply(/./, 'elsewhere')
+  await gateway.stop()
+  assert.deepEqual(gateway.notes(), ['heard You said: one', 'end true'])
+})
+
+test('a section and a memory of plugins are in the prompt of a session from its first request on', async (t) => {
+  const gateway = await withPlugin(
+    t,
+    `ctx.registerSystemPromptSection('house', ({ platform }) => 'Rule of the house on ' + platform)
+     ctx.registerMemoryProvider({
+       name: 'notes',
+       systemPromptBlock: ({ userId }) => 'You know ' + userId,
+       prefetch: (query) => 'remembered about ' + query,
+       syncTurn: (user, assistant) => { note(user + ' -> ' + assistant.slice(0, 13)) },
+     })`,
+    { config: { memory: { provider: 'demo' } } },
+  )
+  await gateway.say('one', { user: 'ada' })
+  await gateway.waitForReply('You said')
+  const text = JSON.stringify((await gateway.modelRequest(0)).body)
+  assert.match(text, /You know ada\\n\\nRule of the house on fake"/)
+  assert.match(text, /one\\n\\nremembered about one"/)
+  await gateway.stop()
+  assert.deepEqual(gateway.notes(), ['one -> You said: one'])
+})
+
+test('a daemon of a plugin begins with the gateway, is in its status, and ends with it', async (t) => {
+  const gateway = await withPlugin(
+    t,
+    `ctx.registerBackgroundDaemon('watch', () => note('up'), () => note('down'), {
+       periodicTask: { name: 'look', intervalMs: 3600000, runAtStart: true, run: () => note('look') } })`,
+  )
+  await gateway.say('one')
+  await gateway.waitForReply('You said: one')
+  const [daemon] = gateway.current().status().daemons
+  assert.deepEqual([daemon?.name, daemon?.owner, daemon?.state], ['watch', 'demo', 'running'])
+  await gateway.stop()
+  assert.deepEqual(gateway.notes(), ['up', 'look', 'down'])
+})

@@ -1,0 +1,45 @@
+/**
+ * The order in which plugins are loaded.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { matchesPluginId } from '../../src/plugins/catalogue.ts'
+import { loadOrder } from '../../src/plugins/load-order.ts'
+
+const plugin = (id: string, ...requires: string[]) => ({ id, requires: requires.map((name) => ({ id: name })) })
+const order = (...plugins: ReturnType<typeof plugin>[]) => {
+  const { order: ordered, cycle } = loadOrder(plugins, matchesPluginId)
+  return [ordered.map(({ id }) => id).join(' '), cycle.join(' ')]
+}
+
+test('what a plugin requires comes first, then the alphabet decides', () => {
+  assert.deepEqual(order(plugin('c'), plugin('b', 'z'), plugin('a'), plugin('z')), ['a c z b', ''])
+  assert.deepEqual(order(plugin('a', 'z'), plugin('x/z', 'c'), plugin('c')), ['c x/z a', ''])
+})
+
+test('what is required and not there is left out of account', () => {
+  assert.deepEqual(order(plugin('b', 'nowhere'), plugin('a', 'b')), ['b a', ''])
+})
+
+test('plugins that require each other are loaded by the alphabet, and named', () => {
+  assert.deepEqual(order(plugin('d'), plugin('c', 'a'), plugin('b', 'c'), plugin('a', 'b')), ['a b c d', 'a b c'])
+  assert.deepEqual(order(plugin('b', 'a'), plugin('a', 'c'), plugin('c', 'a')), ['a b c', 'a c'])
+  assert.deepEqual(order(plugin('a', 'a'), plugin('b')), ['a b', ''])
+})
+
+test('whatever requires whatever, everybody is loaded once, and after what it requires unless there is a circle', () => {
+  const names = ['a', 'b', 'c', 'd', 'e', 'f']
+  const graphs = fc.array(fc.subarray(names), { minLength: 6, maxLength: 6 })
+  fc.assert(
+    fc.property(graphs, (requires) => {
+      const plugins = names.map((id, index) => plugin(id, ...(requires[index] ?? [])))
+      const { order: ordered, cycle } = loadOrder(plugins, matchesPluginId)
+      assert.deepEqual(ordered.map(({ id }) => id).toSorted(), names)
+      if (cycle.length > 0) return
+      const place = new Map(ordered.map(({ id }, index) => [id, index]))
+      for (const { id, requires: needs } of ordered)
+        for (const need of needs) if (need.id !== id) assert.ok((place.get(need.id) ?? 9) < (place.get(id) ?? -1))
+    }),
+  )
+})

@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createCommandRegistry } from '../../src/commands/registry.ts'
+import { createPluginCommands } from '../../src/plugins/plugin-commands.ts'
+
+const command = (name: string) => ({ name, description: '', run: () => null })
+
+test('a command that is taken says who has it, and is free once that one is gone', () => {
+  const commands = createPluginCommands(createCommandRegistry())
+  const register = (owner: string, name: string) => commands.register(owner, command(name), () => null)
+  assert.throws(() => register('dice', 'stop'), /\/stop belongs to the gateway, wanted by dice/)
+  const roll = register('dice', 'roll')
+  assert.throws(() => register('poker', 'roll'), /\/roll belongs to dice, wanted by poker/)
+  roll.remove()
+  assert.equal(register('poker', 'roll').name, 'roll')
+})

@@ -1,0 +1,167 @@
+/**
+ * Tools of plugins, as the agent gets them.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { z } from 'zod'
+import { builtInToolNames } from '../../src/agent/tools/built-in-tool-names.ts'
+import { createToolRegistry } from '../../src/agent/tools/registry.ts'
+import { isHermesError } from '../../src/lib/errors.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import type { PluginTool } from '../../src/plugins/contract.ts'
+import { createPluginTools } from '../../src/plugins/plugin-tools.ts'
+import { createWorkbench, toolsFolder } from '../agent/tools/workbench.ts'
+import { createRecordingLog } from '../hosts/support.ts'
+
+function toolsWith(settings: { readonly builtIn?: readonly string[]; readonly mayOverride?: boolean } = {}) {
+  const { builtIn = [], mayOverride = false } = settings
+  const log = createRecordingLog()
+  const changes: number[] = []
+  const tools = createPluginTools({
+    builtInNames: new Set(builtIn),
+    mayOverride: () => mayOverride,
+    onChange: () => changes.push(tools.list().length),
+    log,
+  })
+  const register = (tool: PluginTool) => tools.register('mine', tool, (args, context) => tool.run(args, context))
+  return { list: tools.list, register, log, changes }
+}
+
+/** Offers the tools of plugins to a model and calls one. */
+async function called(tools: ReturnType<typeof toolsWith>, name: string, args: Readonly<Record<string, unknown>>) {
+  await using bench = await createWorkbench()
+  const registry = createToolRegistry({ deps: bench.deps, log: silentLog })
+  const box = await registry.load()
+  for (const { definition, override } of tools.list()) await registry.register(definition, { override })
+  const parsed = box.parse(name, args)
+  return parsed.ok ? await parsed.call.run(bench.context) : parsed.error
+}
+
+async function isDone(work: Promise<unknown>): Promise<boolean> {
+  return Promise.race([work.then(() => true), nextTurn(false)])
+}
+
+const base = { description: 'A tool', parameters: { type: 'object' } } as const
+
+test('the names of the built-in tools are those of their folder', async () => {
+  await using bench = await createWorkbench()
+  const registry = createToolRegistry({ directory: toolsFolder, deps: bench.deps, log: silentLog })
+  const names = (await registry.load()).schemas().map(({ name }) => name)
+  assert.deepEqual(names, [...builtInToolNames].sort())
+})
+
+test('arguments are checked by a zod schema, and reach the tool as it makes them', async () => {
+  const tools = toolsWith()
+  const parameters = z.object({ of: z.number().describe('what'), more: z.string().default('more') })
+  const half: PluginTool<typeof parameters> = {
+    name: 'half',
+    description: 'Half of it',
+    parameters,
+    run: ({ of, more }, { toolCallId, sessionId }) => ({ half: of / 2, more, toolCallId, sessionId }),
+  }
+  tools.register(half)
+  assert.equal(
+    await called(tools, 'half', { of: 8 }),
+    '{"half":4,"more":"more","toolCallId":"call","sessionId":"session"}',
+  )
+  assert.match(await called(tools, 'half', { of: 'eight' }), /Wrong arguments for half\. of: /)
+  const [offered] = tools.list()
+  assert.deepEqual([offered?.definition.mode, offered?.definition.toolset], ['effect', 'mine'])
+})
+
+test('JSON Schema is checked, too, and shown to the model as it was given', async () => {
+  const tools = toolsWith()
+  const parameters = {
+    type: 'object',
+    properties: { color: { enum: ['red', 'blue'], description: 'Which', examples: ['red'] } },
+    required: ['color'],
+  }
+  tools.register({ name: 'paint', description: 'Paints', parameters, run: ({ color }: { color: string }) => color })
+  assert.equal(await called(tools, 'paint', { color: 'red' }), 'red')
+  assert.match(await called(tools, 'paint', { color: 'green' }), /Wrong arguments for paint/)
+  assert.deepEqual(tools.list()[0]?.definition.jsonSchema, parameters)
+})
+
+test('a JSON Schema that says too much is shown as it is, and its arguments are let through with a warning', async () => {
+  const tools = toolsWith()
+  const parameters = { type: 'object', properties: { a: { type: 'string' } }, if: { required: ['a'] }, else: false }
+  tools.register({ name: 'odd', description: 'Odd', parameters, run: (args: unknown) => args })
+  assert.equal(await called(tools, 'odd', { a: 'x', b: 1 }), '{"a":"x"}')
+  await tools.log.waitForLine(/the arguments of odd are not checked, its schema says too much/)
+})
+
+test('whatever a tool returns becomes a text', async () => {
+  for (const [result, text] of [
+    ['plain', 'plain'],
+    [undefined, 'null'],
+    [null, 'null'],
+    [[1, { a: true }], '[1,{"a":true}]'],
+    [7, '7'],
+  ] as const) {
+    const tools = toolsWith()
+    tools.register({ ...base, name: 'any', run: () => result })
+    assert.equal(await called(tools, 'any', {}), text)
+  }
+})
+
+test('a tool that cannot be used is refused where it is registered', () => {
+  const { register } = toolsWith()
+  const circle: { type: string; itself?: unknown } = { type: 'object' }
+  circle.itself = circle
+  // Plugins may be written without types.
+  const bad: unknown[] = [
+    { ...base, name: 'no spaces', run: () => '' },
+    { ...base, name: '', run: () => '' },
+    { ...base, name: 'x', parameters: { type: 'string' }, run: () => '' },
+    { ...base, name: 'x', parameters: {}, run: () => '' },
+    { ...base, name: 'x', parameters: { type: 'object', default: 5n }, run: () => '' },
+    { ...base, name: 'x', parameters: circle, run: () => '' },
+    Object.assign({ ...base, name: 'x', run: () => '' }, { mode: 'efect' }),
+    Object.assign({ ...base, name: 'x', run: () => '' }, { parameters: null }),
+  ]
+  for (const tool of bad) {
+    assert.throws(
+      () => Reflect.apply(register, undefined, [tool]),
+      (error) => isHermesError(error, 'plugins/invalid-registration'),
+    )
+  }
+})
+
+test('a name that is taken is taken over only with consent; taken away, the one before is there again', async () => {
+  const tools = toolsWith({ builtIn: ['todo'], mayOverride: true })
+  const first = tools.register({ ...base, name: 'same', run: () => 'first' })
+  const taken = (error: unknown) => isHermesError(error, 'plugins/tool-taken')
+  assert.throws(() => tools.register({ ...base, name: 'same', run: () => 'second' }), taken)
+  assert.throws(() => tools.register({ ...base, name: 'todo', run: () => 'mine' }), taken)
+  const second = tools.register({ ...base, name: 'same', override: true, run: () => 'second' })
+  assert.equal(await called(tools, 'same', {}), 'second')
+  assert.equal(second.remove(), true)
+  assert.equal(second.remove(), false)
+  assert.equal(await called(tools, 'same', {}), 'first')
+  assert.equal(first.remove(), true)
+  assert.deepEqual(tools.changes, [1, 2, 1, 0])
+  const forbidden = toolsWith({ builtIn: ['todo'] })
+  assert.throws(() => forbidden.register({ ...base, name: 'todo', override: true, run: () => '' }), taken)
+})
+
+test('a tool whose check never ends is left out, and holds up no turn for longer', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const tools = toolsWith()
+  tools.register({ ...base, name: 'hangs', check: () => new Promise(() => undefined), run: () => '' })
+  tools.register({ ...base, name: 'works', run: () => 'yes' })
+  const answer = called(tools, 'works', {})
+  while (!(await isDone(answer))) t.mock.timers.tick(10_000)
+  assert.equal(await answer, 'yes')
+})
+
+test('a schema is shown as it was when it was registered', () => {
+  const tools = toolsWith()
+  const parameters = { type: 'object', properties: { a: { type: 'string' } } }
+  tools.register({ ...base, name: 'x', parameters, run: () => '' })
+  parameters.properties.a.type = 'number'
+  assert.deepEqual(tools.list()[0]?.definition.jsonSchema, {
+    type: 'object',
+    properties: { a: { type: 'string' } },
+  })
+})
