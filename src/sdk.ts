@@ -3,11 +3,11 @@
  */
 
 export { extractUsage } from './agent/models/extract-usage.ts'
-export { asArray, asNumber, asRecord, asString, isRecord } from './agent/models/json.ts'
 export * from './lib/brand.ts'
 export { type Coalescer, createCoalescer } from './lib/coalesce.ts'
 export { isConnectError } from './lib/connect-error.ts'
 export { assertNever, HermesError, isHermesError, messageOf, systemCode, toError } from './lib/errors.ts'
+export { asArray, asNumber, asRecord, asString, isRecord } from './lib/json.ts'
 export { type LinkedSignal, linkAbortSignal } from './lib/linked-signal.ts'
 export type { Logger } from './lib/log.ts'
 export { createLruCache, type LruCache } from './lib/lru-cache.ts'

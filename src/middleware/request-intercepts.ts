@@ -3,7 +3,7 @@
  * (`contract/middleware.md` §1.5). The caller's own value is not touched: the first one gets a copy of it.
  */
 import { HermesError } from '../lib/errors.ts'
-import { isRecord } from '../lib/is-record.ts'
+import { isRecord } from '../lib/json.ts'
 import type { CallRun } from './call-run.ts'
 import type { Awaitable, Fields, PendingMark, RewrittenRequest } from './contract.ts'
 import { deepCopy, deepEqual } from './copy.ts'

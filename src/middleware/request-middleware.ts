@@ -3,7 +3,7 @@
  * its place; each sees the one before it, where upstream lets the last one win. What it does to its copy changes nothing.
  */
 
-import { isRecord } from '../lib/is-record.ts'
+import { isRecord } from '../lib/json.ts'
 import type { CallRun } from './call-run.ts'
 import type { Awaitable, Fields, RewriteResult, RewriteTraceEntry } from './contract.ts'
 import { deepCopy } from './copy.ts'

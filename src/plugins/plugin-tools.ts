@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import type { ToolDefinition, ToolMode } from '../agent/tools/tool.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
-import { isRecord } from '../lib/is-record.ts'
+import { isRecord } from '../lib/json.ts'
 import type { Logger } from '../lib/log.ts'
 import { withTimeout } from '../lib/timers.ts'
 import type { Fields, Registration } from '../middleware/contract.ts'

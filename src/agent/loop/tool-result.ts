@@ -2,8 +2,8 @@
  * How a tool call ended, and the text the model reads of it.
  */
 import { messageOf } from '../../lib/errors.ts'
+import { asString, isRecord, parseJson } from '../../lib/json.ts'
 import type { ToolResult } from '../agent-hooks.ts'
-import { asString, isRecord, parseJson } from '../models/json.ts'
 
 export interface ExecutedToolResult extends ToolResult {
   /** An earlier life began it, and what came of it is not known. */

@@ -1,8 +1,9 @@
 /**
  * Aggregates the chunks of an answer once more, for when a plugin has changed them on their way.
  */
+
+import { isRecord } from '../../lib/json.ts'
 import type { ChunkCollector } from '../../middleware/contract.ts'
-import { isRecord } from './json.ts'
 import { type JsonObject, ModelError } from './provider.ts'
 import type { ResponseAggregator } from './stream-response.ts'
 

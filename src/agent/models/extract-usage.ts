@@ -2,8 +2,9 @@
  * The tokens that a vendor's JSON tells of, in each of the three wire formats: a finished response, or one chunk of a
  * stream. Providers read their own; this is for who sees the answers of all of them.
  */
+
+import { asArray, asNumber, asRecord, isRecord } from '../../lib/json.ts'
 import type { Usage } from '../../message/transcript.ts'
-import { asArray, asNumber, asRecord, isRecord } from './json.ts'
 
 /**
  * Undefined where nothing is told. Of a stream several chunks may tell of parts; all count from its beginning, so of each

@@ -2,7 +2,7 @@
  * Turns what a vendor or the network reports into one `ModelError`, sorted by what the caller does next.
  */
 import { systemCode } from '../../lib/errors.ts'
-import { asNumber, asRecord, asString, isRecord } from './json.ts'
+import { asNumber, asRecord, asString, isRecord } from '../../lib/json.ts'
 import { ModelError, type ModelErrorKind } from './provider.ts'
 
 /** A vendor's error, whichever of the usual shapes it came in. */

@@ -3,7 +3,7 @@
  * names (a router's reasoning details, a vendor's signatures) must be there in the final JSON too.
  */
 
-import { isRecord } from './json.ts'
+import { isRecord } from '../../lib/json.ts'
 import { type JsonObject, ModelError } from './provider.ts'
 import type { CountChars } from './response-size-limit.ts'
 

@@ -2,8 +2,9 @@
  * Brings a stored conversation into the strict order that every vendor accepts (contract §4.1): user and assistant
  * alternate, each tool call is followed by exactly one result. Pure, so that the same history gives the same bytes.
  */
+
+import { asRecord, isRecord, parseJson } from '../../lib/json.ts'
 import type { AssistantMessage, ChatMessage, ToolMessage } from '../../message/transcript.ts'
-import { asRecord, isRecord, parseJson } from './json.ts'
 import type { ApiMode, JsonObject } from './provider.ts'
 
 export interface NormalizedToolCall {

@@ -4,8 +4,12 @@
  * A provider builds a plain request object, streams the vendor's own chunks, returns the vendor's own final JSON and
  * knows how to read both. The loop, the middleware and the tests see only these plain values.
  */
+
+import type { JsonObject } from '../../lib/json.ts'
 import type { ChatMessage, ToolCall, Usage } from '../../message/transcript.ts'
 import type { ChunkCollector } from '../../middleware/contract.ts'
+
+export type { JsonObject } from '../../lib/json.ts'
 
 export type ApiMode = 'chat_completions' | 'codex_responses' | 'anthropic_messages'
 
@@ -22,9 +26,6 @@ export interface ModelRequest {
   readonly timeout?: number
   readonly [key: string]: unknown
 }
-
-/** A JSON object as the vendor sent it. */
-export type JsonObject = { readonly [key: string]: unknown }
 
 export interface ToolSchema {
   readonly name: string

@@ -3,9 +3,9 @@
  */
 import { messageOf } from '../../lib/errors.ts'
 import { uuid7 } from '../../lib/ids.ts'
+import { isRecord } from '../../lib/json.ts'
 import { addUsage, type Usage } from '../../message/transcript.ts'
 import type { AgentHooks, RequestInfo, TurnInfo } from '../agent-hooks.ts'
-import { isRecord } from './json.ts'
 import {
   type JsonObject,
   ModelError,

@@ -3,9 +3,9 @@
  * with the provider in the middle.
  */
 import { messageOf } from '../../lib/errors.ts'
+import { isRecord } from '../../lib/json.ts'
 import type { Middleware, RewriteTrace } from '../../middleware/contract.ts'
 import type { AgentHooks, RequestFailure, RequestInfo } from '../agent-hooks.ts'
-import { isRecord } from './json.ts'
 import { type JsonObject, ModelError, type ModelOutput, type ModelRequest, type Provider } from './provider.ts'
 
 export interface ModelCallDeps {

@@ -3,8 +3,8 @@
  * aggregated response, and makes one `ModelError` of whatever goes wrong on the way.
  */
 
+import { exceedsDepth, isRecord, parseJson } from '../../lib/json.ts'
 import { type IdleTimeout, startIdleTimeout, toAbortError } from './idle-timeout.ts'
-import { exceedsDepth, isRecord, parseJson } from './json.ts'
 import {
   failureInChunk,
   failureToModelError,

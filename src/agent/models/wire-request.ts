@@ -3,7 +3,7 @@
  * and its sisters literally as fields; plugins rely on them meaning what they mean in Python.
  */
 
-import { isRecord } from './json.ts'
+import { isRecord } from '../../lib/json.ts'
 import { type JsonObject, ModelError, type ModelRequest } from './provider.ts'
 
 export interface WireRequest {

@@ -2,7 +2,7 @@
  * What becomes of a message that nobody has seen: the first `pre_gateway_dispatch` answer that is understood counts.
  */
 
-import { isRecord } from '../../lib/is-record.ts'
+import { isRecord } from '../../lib/json.ts'
 import { type MessageEvent, parseCommand } from '../../message/event.ts'
 import type { HookResult } from '../hooks/plugin-hooks.ts'
 import type { OnInvalidResult } from './hook-results.ts'

@@ -3,7 +3,7 @@
  * handed to `misfit`, with what was expected.
  */
 
-import { isRecord } from '../../lib/is-record.ts'
+import { isRecord } from '../../lib/json.ts'
 import type { HookResult } from '../hooks/plugin-hooks.ts'
 
 type Fields = Readonly<Record<string, unknown>>

@@ -4,7 +4,7 @@
  */
 import type { ToolDirective } from '../../agent/agent-hooks.ts'
 import type { JsonObject } from '../../agent/models/provider.ts'
-import { isRecord } from '../../lib/is-record.ts'
+import { isRecord } from '../../lib/json.ts'
 import type { HookResult } from '../hooks/plugin-hooks.ts'
 import type { OnInvalidResult } from './hook-results.ts'
 

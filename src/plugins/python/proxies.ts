@@ -2,7 +2,7 @@
  * Stand-ins for what a plugin in Python registers, apart from middleware: each calls its callback over there.
  */
 
-import { isRecord } from '../../lib/is-record.ts'
+import { isRecord } from '../../lib/json.ts'
 import type { Registration } from '../../middleware/contract.ts'
 import type { PluginContext } from '../contract.ts'
 import type { AnyCallback } from '../hooks/callback.ts'

@@ -4,7 +4,6 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { createAnthropicAggregator } from '../../../src/agent/models/anthropic/aggregator.ts'
 import { parseAnthropicDelta, parseAnthropicResponse } from '../../../src/agent/models/anthropic/response.ts'
-import { asArray, asRecord, isRecord } from '../../../src/agent/models/json.ts'
 import { failureInChunk } from '../../../src/agent/models/map-provider-error.ts'
 import { createChatAggregator } from '../../../src/agent/models/openai/chat-aggregator.ts'
 import { parseChatDelta, parseChatResponse } from '../../../src/agent/models/openai/chat-response.ts'
@@ -15,6 +14,7 @@ import {
 } from '../../../src/agent/models/openai/responses-response.ts'
 import { type JsonObject, ModelError } from '../../../src/agent/models/provider.ts'
 import type { ResponseAggregator } from '../../../src/agent/models/stream-response.ts'
+import { asArray, asRecord, isRecord } from '../../../src/lib/json.ts'
 
 function collected(aggregate: ResponseAggregator, chunks: readonly JsonObject[]): JsonObject | null {
   for (const chunk of chunks) aggregate.add(chunk)

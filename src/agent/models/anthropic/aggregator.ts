@@ -2,7 +2,7 @@
  * Builds the `message` out of the events of Anthropic's stream.
  */
 
-import { asString, isRecord, parseJson } from '../json.ts'
+import { asString, isRecord, parseJson } from '../../../lib/json.ts'
 import { type MutableJsonObject, mergeDelta } from '../merge-delta.ts'
 import { type JsonObject, ModelError } from '../provider.ts'
 import { type CountChars, createResponseSizeLimit } from '../response-size-limit.ts'

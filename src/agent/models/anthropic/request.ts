@@ -3,7 +3,7 @@
  * prompt and the last three messages. Pure and byte-stable up to the markers, which move with the conversation's end.
  */
 
-import { asRecord, asString, isRecord } from '../json.ts'
+import { asRecord, asString, isRecord } from '../../../lib/json.ts'
 import { type NormalizedMessage, normalizeMessages } from '../normalize-messages.ts'
 import type { JsonObject, ModelRequest, RequestInput } from '../provider.ts'
 import { buildReasoningSettings } from './reasoning.ts'

@@ -1,8 +1,9 @@
 /**
  * Reads the events and the final message of Anthropic's Messages API.
  */
+
+import { asNumber, asRecord, asString, isRecord } from '../../../lib/json.ts'
 import type { ToolCall, Usage } from '../../../message/transcript.ts'
-import { asNumber, asRecord, asString, isRecord } from '../json.ts'
 import { type JsonObject, ModelError, type ModelOutput, type TextDelta } from '../provider.ts'
 
 export function parseAnthropicDelta(chunk: JsonObject): TextDelta | null {

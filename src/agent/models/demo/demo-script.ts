@@ -3,7 +3,7 @@
  * conversation. Pure.
  */
 
-import { asArray, asRecord, asString, isRecord, parseJson } from '../json.ts'
+import { asArray, asRecord, asString, isRecord, parseJson } from '../../../lib/json.ts'
 import type { JsonObject, ModelRequest } from '../provider.ts'
 
 export type DemoReply =

@@ -2,7 +2,7 @@
  * Builds the `chat.completion` out of its `chat.completion.chunk`s.
  */
 
-import { asString, isRecord } from '../json.ts'
+import { asString, isRecord } from '../../../lib/json.ts'
 import { type MutableJsonObject, mergeDelta } from '../merge-delta.ts'
 import { type JsonObject, ModelError } from '../provider.ts'
 import { type CountChars, createResponseSizeLimit } from '../response-size-limit.ts'

@@ -2,7 +2,7 @@
  * Builds the body of a chat completion. Pure and byte-stable: keys in one order, nothing from clock or chance.
  */
 
-import { asArray, asRecord, asString, isRecord } from '../json.ts'
+import { asArray, asRecord, asString, isRecord } from '../../../lib/json.ts'
 import { type NormalizedMessage, type NormalizedToolCall, normalizeMessages } from '../normalize-messages.ts'
 import type { JsonObject, ModelRequest, RequestInput } from '../provider.ts'
 

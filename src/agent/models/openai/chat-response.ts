@@ -1,8 +1,9 @@
 /**
  * Reads chunks and finished chat completions. The demonstration speaks this format too.
  */
+
+import { asArray, asNumber, asRecord, asString, isRecord } from '../../../lib/json.ts'
 import type { ToolCall, Usage } from '../../../message/transcript.ts'
-import { asArray, asNumber, asRecord, asString, isRecord } from '../json.ts'
 import { type JsonObject, ModelError, type ModelOutput, type TextDelta } from '../provider.ts'
 import { extractProviderItems } from './chat-request.ts'
 

@@ -3,7 +3,7 @@
  * reasoning included in encrypted form.
  */
 
-import { asArray, asString, isRecord } from '../json.ts'
+import { asArray, asString, isRecord } from '../../../lib/json.ts'
 import { type NormalizedMessage, normalizeMessages } from '../normalize-messages.ts'
 import type { JsonObject, ModelRequest, RequestInput } from '../provider.ts'
 

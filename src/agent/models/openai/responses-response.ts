@@ -1,8 +1,9 @@
 /**
  * Reads the events and the final response of OpenAI's Responses API.
  */
+
+import { asArray, asNumber, asRecord, asString, isRecord } from '../../../lib/json.ts'
 import type { ToolCall, Usage } from '../../../message/transcript.ts'
-import { asArray, asNumber, asRecord, asString, isRecord } from '../json.ts'
 import { classifyFailure, parseProviderFailure } from '../map-provider-error.ts'
 import { type JsonObject, ModelError, type ModelOutput, type TextDelta } from '../provider.ts'
 import { createResponseSizeLimit } from '../response-size-limit.ts'

@@ -3,7 +3,7 @@
  * Guided by the JSON Schema, so that it works for every tool; what is not obvious is left for the parser to refuse.
  */
 
-import { isRecord } from '../../../lib/is-record.ts'
+import { isRecord } from '../../../lib/json.ts'
 import type { JsonObject } from '../../models/provider.ts'
 
 export interface CoercionResult {

@@ -2,7 +2,7 @@
  * The JSON Schema of a tool's arguments, as short as it can be: every byte of it is sent with every model call.
  */
 import { z } from 'zod'
-import { isRecord } from '../../../lib/is-record.ts'
+import { isRecord } from '../../../lib/json.ts'
 import type { JsonObject } from '../../models/provider.ts'
 
 /** Same type, same bytes. Throws when the type cannot be said in JSON Schema. */

@@ -3,7 +3,7 @@
  */
 import type { z } from 'zod'
 import { messageOf } from '../../../lib/errors.ts'
-import { isRecord } from '../../../lib/is-record.ts'
+import { isRecord } from '../../../lib/json.ts'
 import type { JsonObject } from '../../models/provider.ts'
 import { coerce, typeName } from './coerce.ts'
 

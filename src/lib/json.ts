@@ -1,12 +1,16 @@
 /**
- * Narrow looks at JSON from outside: vendors send what they like, and nothing here throws.
+ * Typed access to JSON from outside the process. None of these functions throws.
  */
-import { isRecord } from '../../lib/is-record.ts'
-import type { JsonObject } from './provider.ts'
 
-export { isRecord }
+/** A JSON object whose fields have not been checked. */
+export type JsonObject = { readonly [key: string]: unknown }
 
-/** The value if it is a record, otherwise an empty one, so that a path of look-ups needs no checks between. */
+/** Whether the value is an object with keys: neither null nor an array. */
+export function isRecord(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The value if it is a record, otherwise an empty one, so that a chain of look-ups needs no checks in between. */
 export function asRecord(value: unknown): JsonObject {
   return isRecord(value) ? value : {}
 }
@@ -21,12 +25,12 @@ export function asNumber(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) ? value : 0
 }
 
-/** The value if it is a list, otherwise an empty one. */
+/** The value if it is an array, otherwise an empty one. */
 export function asArray(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** Parses JSON text; undefined (which no JSON text means) where it is not JSON. */
+/** Parses JSON text. Returns undefined, which is not a JSON value, for anything else. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -35,7 +39,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Whether lists and records are nested more than `limit` deep. Walks without recursion, so depth cannot overflow it. */
+/** Whether arrays and records are nested more than `limit` levels deep. Iterative, so that deep input cannot overflow the stack. */
 export function exceedsDepth(value: unknown, limit: number): boolean {
   let level: unknown[] = [value]
   for (let depth = 0; level.length > 0; depth += 1) {

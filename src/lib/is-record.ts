@@ -1,8 +1,0 @@
-/**
- * The look that comes before any other at data from outside.
- */
-
-/** An object with keys: neither null nor a list. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
