@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { isHermesError } from '../lib/errors.ts'
 import { sleep as systemPause } from '../lib/timers.ts'
-import type { TurnResult } from '../platforms/adapter.ts'
+import type { TurnResult } from '../message/turn-result.ts'
 import { readErrorResponse, toUnreachableError } from './api-errors.ts'
 
 export interface ChatClientOptions {

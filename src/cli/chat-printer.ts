@@ -4,7 +4,7 @@
  * A reply arrives by two roads, as a message and as the outcome of a turn, in either order: the first one prints it.
  * Text of the model never reaches the terminal unfiltered, so that it cannot move the cursor or retitle the window.
  */
-import type { TurnResult } from '../platforms/adapter.ts'
+import type { TurnResult } from '../message/turn-result.ts'
 import type { ChatEvent } from './chat-client.ts'
 
 export interface ChatPrinterOptions {

@@ -4,7 +4,7 @@
 import { createInterface } from 'node:readline'
 import { errorCatalogue } from '../lib/error-catalogue.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
-import type { TurnResult } from '../platforms/adapter.ts'
+import type { TurnResult } from '../message/turn-result.ts'
 import type { ChatClient } from './chat-client.ts'
 import { type ChatInput, createChatInput } from './chat-input.ts'
 import { createChatPrinter, stripControlCharacters } from './chat-printer.ts'

@@ -15,7 +15,7 @@ import type { Logger } from '../lib/log.ts'
 import type { BackgroundTask, MessageEvent } from '../message/event.ts'
 import type { EventKey } from '../message/ids.ts'
 import { backgroundPlatform } from '../message/source.ts'
-import type { TurnResult } from '../platforms/adapter.ts'
+import type { TurnResult } from '../message/turn-result.ts'
 import type { Store } from '../store/store.ts'
 
 export interface BackgroundTasksDeps {

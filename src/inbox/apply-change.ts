@@ -3,7 +3,7 @@
  * between the look and the write.
  */
 import type { Attachment, MessageEvent } from '../message/event.ts'
-import type { TurnResult } from '../platforms/adapter.ts'
+import type { TurnResult } from '../message/turn-result.ts'
 import { exec, query, row, type Transaction } from '../store/query.ts'
 import type { InboxState } from '../store/schema.ts'
 import { addKeys, findSeqByKeys, insertEvent } from './queries.ts'

@@ -3,11 +3,12 @@
  */
 import { brand } from '../lib/brand.ts'
 import { HermesError } from '../lib/errors.ts'
+import type { AcceptResult } from '../message/accept-result.ts'
 import type { MessageChange, ReactionChange } from '../message/change.ts'
 import type { MessageEvent } from '../message/event.ts'
 import type { EventKey, SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
-import type { AcceptResult, TurnResult } from '../platforms/adapter.ts'
+import type { TurnResult } from '../message/turn-result.ts'
 import { applyDeletion, applyEdit, findRowByKey } from './apply-change.ts'
 import type { InboxDeps } from './inbox.ts'
 import type { PreDispatch } from './pre-dispatch.ts'

@@ -1,7 +1,7 @@
 /**
  * How far each account has read each place, so that what came while nobody listened can be fetched.
  */
-import type { ReadCursor } from '../platforms/adapter.ts'
+import type { ReadCursor } from '../message/accept-result.ts'
 import { exec, query, row, rows, type Transaction } from '../store/query.ts'
 
 /** Whose marks they are. */

@@ -2,7 +2,7 @@
  * Lets a caller wait for what becomes of an event: the terminal, the API and the tests ask here.
  * The outcome itself is on disk; here are only those who wait.
  */
-import type { TurnResult } from '../platforms/adapter.ts'
+import type { TurnResult } from '../message/turn-result.ts'
 import type { Store } from '../store/store.ts'
 import { findEventState } from './queries.ts'
 

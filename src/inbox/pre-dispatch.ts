@@ -2,10 +2,11 @@
  * Plugins see a message before anybody has asked whether its writer may write (contract §2.6, `pre_gateway_dispatch`).
  * What they decide holds: a message that is fetched once more is not asked about once more.
  */
+
+import type { AcceptResult, ReadCursor } from '../message/accept-result.ts'
 import type { MessageChange } from '../message/change.ts'
 import type { MessageEvent } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
-import type { AcceptResult, ReadCursor } from '../platforms/adapter.ts'
 import type { Transaction } from '../store/query.ts'
 import { advanceExistingCursor } from './cursors.ts'
 import type { InboxDeps } from './inbox.ts'

@@ -1,7 +1,7 @@
 /**
  * What the inbox keeps on disk: events, their names, and how far the work on them has come.
  */
-import type { TurnResult } from '../platforms/adapter.ts'
+import type { TurnResult } from '../message/turn-result.ts'
 import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { InboxState } from '../store/schema.ts'
 

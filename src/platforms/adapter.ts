@@ -3,11 +3,13 @@
  * Each optional member says what the gateway does without it.
  */
 import type { Logger } from '../lib/log.ts'
+import type { AcceptResult, ReadCursor } from '../message/accept-result.ts'
 import type { ButtonPress, MessageChange } from '../message/change.ts'
 import type { Attachment, MessageEvent } from '../message/event.ts'
 import type { EventKey } from '../message/ids.ts'
 import type { OutboundMessage, SendResult } from '../message/outbound.ts'
 import type { Target } from '../message/source.ts'
+import type { TurnResult, TurnStatus } from '../message/turn-result.ts'
 
 export interface PlatformAdapter {
   /**
@@ -103,35 +105,6 @@ export type TurnActivity =
       /** The message the turn answers. */
       readonly messageId?: string
     }
-
-export type TurnStatus = 'done' | 'failed' | 'stopped'
-
-/** What became of an event once its turn or command has ended. */
-export interface TurnResult {
-  readonly status: TurnStatus
-  /** The reply, or the notice that explains a failure. */
-  readonly text: string
-  readonly sessionId: string
-  readonly model: string
-  readonly usage: { readonly inputTokens: number; readonly outputTokens: number }
-  /** Only with `failed`: the code of the error catalogue. */
-  readonly errorCode?: string
-}
-
-export type AcceptResult =
-  | { readonly status: 'accepted'; readonly seq: number }
-  /** The key is known already: the platform sent the event twice. Acknowledge it. */
-  | { readonly status: 'duplicate'; readonly seq: number }
-  /** The sender may not talk to the agent. Acknowledge it and say nothing, or `reason` where the platform is private. */
-  | { readonly status: 'refused'; readonly reason: string }
-
-/** How far an account has read one place (a chat, or a thread of it), as the platform counts. */
-export interface ReadCursor {
-  /** The adapter's own name of the place. */
-  readonly place: string
-  /** Grows with time: the longer id is the newer one, of two as long the one that sorts later. */
-  readonly id: string
-}
 
 /** A slash command, for platforms that list commands natively. */
 export interface CommandEntry {

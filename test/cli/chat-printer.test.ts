@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { createChatPrinter, stripControlCharacters } from '../../src/cli/chat-printer.ts'
-import type { TurnResult } from '../../src/platforms/adapter.ts'
+import type { TurnResult } from '../../src/message/turn-result.ts'
 
 function screen(showAsides = false) {
   let text = ''

@@ -3,7 +3,7 @@ import { getEventListeners } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { createEventResults } from '../../src/inbox/event-results.ts'
 import { acceptEvent, finishEvent } from '../../src/inbox/queries.ts'
-import type { TurnResult } from '../../src/platforms/adapter.ts'
+import type { TurnResult } from '../../src/message/turn-result.ts'
 import { openStore } from '../kit/open-store.ts'
 
 const done: TurnResult = {

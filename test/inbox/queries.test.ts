@@ -14,7 +14,7 @@ import {
   recordEventFailure,
 } from '../../src/inbox/queries.ts'
 import type { ChatRange } from '../../src/message/chat-range.ts'
-import type { TurnResult } from '../../src/platforms/adapter.ts'
+import type { TurnResult } from '../../src/message/turn-result.ts'
 import { rows } from '../../src/store/query.ts'
 import type { Store } from '../../src/store/store.ts'
 import { openStore } from '../kit/open-store.ts'

@@ -3,19 +3,12 @@
  */
 
 import { createLog } from '../../src/lib/log.ts'
+import type { AcceptResult, ReadCursor } from '../../src/message/accept-result.ts'
 import type { ButtonPress, MessageChange } from '../../src/message/change.ts'
 import type { MessageEvent } from '../../src/message/event.ts'
 import type { EventKey } from '../../src/message/ids.ts'
-import type {
-  AcceptResult,
-  ChatEntry,
-  CommandEntry,
-  HttpRoute,
-  PlatformContext,
-  PressResult,
-  ReadCursor,
-  TurnResult,
-} from '../../src/platforms/adapter.ts'
+import type { TurnResult } from '../../src/message/turn-result.ts'
+import type { ChatEntry, CommandEntry, HttpRoute, PlatformContext, PressResult } from '../../src/platforms/adapter.ts'
 
 export interface IngestedEvent {
   readonly event: MessageEvent

@@ -3,7 +3,7 @@
  */
 import { finishEvent, markEventDead } from '../../inbox/queries.ts'
 import { type AssistantMessage, addUsage, type Usage } from '../../message/transcript.ts'
-import type { TurnResult } from '../../platforms/adapter.ts'
+import type { TurnResult } from '../../message/turn-result.ts'
 import { addSessionUsage, checkFence, revokeEpoch } from '../../sessions/session-state.ts'
 import { appendMessage, supersedeTurn, usageOfTurn } from '../../sessions/transcript.ts'
 import { endTurn, type FinalTurnState } from '../../sessions/turns.ts'

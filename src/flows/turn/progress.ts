@@ -6,8 +6,9 @@ import type { ProgressListener } from '../../agent/loop/journal.ts'
 import { linkAbortSignal } from '../../lib/linked-signal.ts'
 import type { HookEventListener } from '../../message/hook-events.ts'
 import { type Target, targetOf } from '../../message/source.ts'
+import type { TurnStatus } from '../../message/turn-result.ts'
 import type { DraftAddress, Outbox } from '../../outbox/outbox.ts'
-import type { TurnActivity, TurnStatus } from '../../platforms/adapter.ts'
+import type { TurnActivity } from '../../platforms/adapter.ts'
 import type { Turn } from './journal.ts'
 
 export interface TurnProgressDeps {

@@ -1,0 +1,17 @@
+/**
+ * The result of a turn or a command.
+ */
+
+export type TurnStatus = 'done' | 'failed' | 'stopped'
+
+/** The result of an event once its turn or command has ended. */
+export interface TurnResult {
+  readonly status: TurnStatus
+  /** The reply, or the notice that explains a failure. */
+  readonly text: string
+  readonly sessionId: string
+  readonly model: string
+  readonly usage: { readonly inputTokens: number; readonly outputTokens: number }
+  /** Only with `failed`: the code of the error catalogue. */
+  readonly errorCode?: string
+}
