@@ -277,7 +277,7 @@ function completeWithoutModel(claim: ClaimOf<'unknown-command' | 'stopped' | 'ex
     case 'stopped':
       return { ...base, state: 'stopped', text: '', reason: 'stopped by a person' }
     case 'exhausted': {
-      const error = new HermesError('inbox/parked', `(${claim.reason})`)
+      const error = new HermesError('inbox/dead-letter', `(${claim.reason})`)
       const text = `Sorry, I could not answer this message. ${error.meaning} It has the number ${turn.seq}. ${error.hint}`
       return { ...base, state: 'failed', text, reason: claim.reason, errorCode: error.code, deadLetter: true }
     }

@@ -1,6 +1,6 @@
 /**
- * What the inbox and the outbox have in common for a person: things with a number that were set aside, to be tried
- * again or forgotten. Changes go through the running daemon; without one the home is changed directly.
+ * Retries or drops a dead letter of the inbox or the outbox: through the running daemon, or in the database of the home
+ * when none is running.
  */
 import { HermesError, isHermesError } from '../lib/errors.ts'
 import type { Transaction } from '../store/query.ts'
@@ -9,24 +9,24 @@ import { findRunningDaemon, warnVersionMismatch } from './daemon.ts'
 import { readSettings } from './settings.ts'
 
 export interface DeadLetterAction {
-  /** The number from the list. */
+  /** The number in the list. */
   readonly id: number
-  /** Where the daemon does it: `/api/inbox/retry`. */
+  /** The path of the action in the daemon's API: `/api/inbox/retry`. */
   readonly path: string
-  /** What does it without a daemon; false when nothing of this number was set aside. */
+  /** The same action without a daemon; returns false when no dead letter has this number. */
   transaction(): Transaction<boolean>
 }
 
-/** Resolves with who did it. Throws `cli/not-found` when nothing of this number waits. */
+/** Resolves with where the action was applied. Throws `cli/not-found` when no dead letter has this number. */
 export async function applyDeadLetterAction(
   context: CliContext,
-  { id, path, transaction: direct }: DeadLetterAction,
+  { id, path, transaction }: DeadLetterAction,
 ): Promise<'daemon' | 'home'> {
   const settings = await readSettings(context)
   const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
   if (daemon === undefined) {
     const { updateHomeStore } = await import('./home-store.ts')
-    if (!(await updateHomeStore(context.home, direct, false))) throw toNotFoundError(id)
+    if (!(await updateHomeStore(context.home, transaction, false))) throw createNotFoundError(id)
     return 'home'
   }
   warnVersionMismatch(context, daemon)
@@ -34,10 +34,10 @@ export async function applyDeadLetterAction(
     await daemon.post(path, { id })
     return 'daemon'
   } catch (error) {
-    throw isHermesError(error, 'http/not-found') ? toNotFoundError(id, error) : error
+    throw isHermesError(error, 'http/not-found') ? createNotFoundError(id, error) : error
   }
 }
 
-function toNotFoundError(id: number, cause?: unknown): HermesError {
-  return new HermesError('cli/not-found', `Nothing with the number ${id} was set aside.`, { cause })
+function createNotFoundError(id: number, cause?: unknown): HermesError {
+  return new HermesError('cli/not-found', `No dead letter has the number ${id}.`, { cause })
 }

@@ -1,29 +1,28 @@
 /**
- * `hermes inbox`: messages that wait for a person because working on them failed again and again.
+ * `hermes inbox`: dead letters, that is messages whose processing failed too often, and messages not yet processed.
  */
 import { dropDeadEvent, listUnfinishedEvents, retryDeadEvent } from '../inbox/dead-letters.ts'
 import type { Transaction } from '../store/query.ts'
 import type { CliContext } from './context.ts'
 import { applyDeadLetterAction } from './dead-letters.ts'
-import { createDisplay } from './display.ts'
+import { type Cell, createDisplay } from './display.ts'
 import { readHomeStore } from './home-store.ts'
 import { assertHomeUsable } from './settings.ts'
 
 const listLimit = 200
 
-/** Those set aside, and those still under way. */
 export async function inboxList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
   assertHomeUsable(context)
   const found = readHomeStore(context.home, (reader) => reader.rows(listUnfinishedEvents, { limit: listLimit }), [])
   const display = createDisplay(context.output, context.environment)
   if (json) return display.json(found.map(({ payload, ...rest }) => ({ ...rest, text: parseMessageText(payload) })))
-  const waiting = found.length === listLimit ? `; the oldest ${listLimit} are shown` : ''
-  if (found.length === 0) return display.isTerminal ? display.line('Nothing waits in the inbox.') : undefined
+  const limitNote = found.length === listLimit ? ` Only the oldest ${listLimit} messages are listed.` : ''
+  if (found.length === 0) return display.isTerminal ? display.line('The inbox is empty.') : undefined
   display.table(
     ['NUMBER', 'STATE', 'ARRIVED', 'FROM', 'TRIES', 'MESSAGE'],
     found.map(({ seq, state, accepted_at, platform, chat_id, tries, reason, payload }) => [
       String(seq),
-      state === 'parked' ? { text: 'set aside', tone: 'warn' } : state === 'claimed' ? 'at work' : 'waiting',
+      formatState(state),
       display.formatTime(accepted_at),
       `${platform}:${chat_id}`,
       `${tries}`,
@@ -32,22 +31,29 @@ export async function inboxList(context: CliContext, { json }: { readonly json: 
   )
   if (!display.isTerminal) return
   display.line()
-  display.line(`Set aside: hermes inbox retry <number> tries again, hermes inbox drop <number> forgets it${waiting}.`)
+  display.line(
+    `Dead letters: \`hermes inbox retry <number>\` tries again, \`hermes inbox drop <number>\` deletes.${limitNote}`,
+  )
+}
+
+function formatState(state: string): Cell {
+  if (state === 'dead') return { text: 'dead letter', tone: 'warn' }
+  return state === 'claimed' ? 'processing' : 'queued'
 }
 
 export async function inboxRetry(context: CliContext, seq: number): Promise<void> {
-  const by = await applyDeadLetterAction(context, {
+  const appliedIn = await applyDeadLetterAction(context, {
     id: seq,
     path: '/api/inbox/retry',
     transaction: () => retryInTransaction(seq),
   })
-  const when = by === 'daemon' ? 'now' : 'when the gateway starts'
-  context.output.write(`Message ${seq} is tried again ${when}.\n`)
+  const when = appliedIn === 'daemon' ? 'now' : 'when the gateway starts'
+  context.output.write(`Message ${seq} will be processed again ${when}.\n`)
 }
 
 export async function inboxDrop(context: CliContext, seq: number): Promise<void> {
   await applyDeadLetterAction(context, { id: seq, path: '/api/inbox/drop', transaction: () => dropDeadEvent(seq) })
-  context.output.write(`Message ${seq} is forgotten.\n`)
+  context.output.write(`Message ${seq} was dropped.\n`)
 }
 
 function* retryInTransaction(seq: number): Transaction<boolean> {

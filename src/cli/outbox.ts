@@ -1,5 +1,5 @@
 /**
- * `hermes outbox`: replies that could not be delivered and are not tried again by themselves.
+ * `hermes outbox`: dead letters, that is replies that could not be delivered and are not retried automatically.
  */
 import { dropDeadLetter, listDeadLetterRows, retryDeadLetter } from '../outbox/dead-letters.ts'
 import type { Transaction } from '../store/query.ts'
@@ -16,31 +16,31 @@ export async function outboxList(context: CliContext, { json }: { readonly json:
   const found = readHomeStore(context.home, (reader) => reader.rows(listDeadLetterRows, { limit: listLimit }), [])
   const display = createDisplay(context.output, context.environment)
   if (json) return display.json(found)
-  if (found.length === 0) return display.isTerminal ? display.line('Every reply was delivered.') : undefined
+  if (found.length === 0) return display.isTerminal ? display.line('The outbox has no dead letters.') : undefined
   display.table(
-    ['NUMBER', 'GIVEN UP', 'TO', 'TRIES', 'REASON', 'REPLY'],
+    ['NUMBER', 'FAILED AT', 'TO', 'TRIES', 'REASON', 'REPLY'],
     found.map(({ id, updated_at, platform, chat_id, tries, doubt, error, text }) => [
       String(id),
       display.formatTime(updated_at),
       `${platform}:${chat_id}`,
       `${tries}`,
-      { text: `${error ?? 'no reason is known'}${doubt === 1 ? ' (it may have arrived)' : ''}`, tone: 'warn' },
+      { text: `${error ?? 'reason unknown'}${doubt === 1 ? ' (it may have arrived)' : ''}`, tone: 'warn' },
       text,
     ]),
   )
   if (!display.isTerminal) return
   display.line()
-  display.line('hermes outbox retry <number> sends again, hermes outbox drop <number> forgets it.')
+  display.line('`hermes outbox retry <number>` sends a reply again, `hermes outbox drop <number>` deletes it.')
 }
 
 export async function outboxRetry(context: CliContext, id: number): Promise<void> {
-  const by = await applyDeadLetterAction(context, {
+  const appliedIn = await applyDeadLetterAction(context, {
     id,
     path: '/api/outbox/retry',
     transaction: () => retryInTransaction(id),
   })
-  const when = by === 'daemon' ? 'now' : 'when the gateway starts'
-  context.output.write(`Reply ${id} is sent again ${when}.\n`)
+  const when = appliedIn === 'daemon' ? 'now' : 'when the gateway starts'
+  context.output.write(`Reply ${id} will be sent again ${when}.\n`)
 }
 
 export async function outboxDrop(context: CliContext, id: number): Promise<void> {
@@ -49,7 +49,7 @@ export async function outboxDrop(context: CliContext, id: number): Promise<void>
     path: '/api/outbox/drop',
     transaction: () => dropDeadLetter(id, Date.now()),
   })
-  context.output.write(`Reply ${id} is forgotten.\n`)
+  context.output.write(`Reply ${id} was dropped.\n`)
 }
 
 function* retryInTransaction(id: number): Transaction<boolean> {

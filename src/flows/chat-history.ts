@@ -2,7 +2,7 @@
  * A chat as people saw it: what was written and what was answered, from inbox and outbox together.
  * (The transcript is another thing: what the model saw.)
  */
-import { listChatEvents } from '../inbox/dead-letters.ts'
+import { listChatEvents } from '../inbox/chat-history.ts'
 import { parseStoredEvent } from '../inbox/stored-event.ts'
 import type { ChatPosition, ChatRef } from '../message/chat-range.ts'
 import { listChatMessages } from '../outbox/chat-history.ts'

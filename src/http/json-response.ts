@@ -1,7 +1,7 @@
 /**
  * Answers the server gives by itself (errors, health), as plain data, and the headers every response carries.
  */
-import { type ErrorCode, errorCatalogue } from '../lib/error-catalogue.ts'
+import { type CatalogueEntry, type ErrorCode, errorCatalogue } from '../lib/error-catalogue.ts'
 import { HermesError } from '../lib/errors.ts'
 
 export interface JsonResponse {
@@ -43,14 +43,16 @@ export function statusOf(code: ErrorCode): number {
   return statusByCode[code] ?? 500
 }
 
-/** `{"error":{"code","message","hint"}}` with the status that belongs to the code, or the given one. */
+/** `{"error":{"code","former_code"?,"message","hint"}}` with the status that belongs to the code, or the given one. */
 export function createErrorResponse(
   error: HermesError,
   headers: Readonly<Record<string, string>> = {},
   status?: number,
 ): JsonResponse {
   const { code, message, hint } = error
-  return { status: status ?? statusOf(code), headers, body: { error: { code, message, hint } } }
+  const { formerCode }: CatalogueEntry = errorCatalogue[code]
+  const former = formerCode === undefined ? {} : { former_code: formerCode }
+  return { status: status ?? statusOf(code), headers, body: { error: { code, ...former, message, hint } } }
 }
 
 /**

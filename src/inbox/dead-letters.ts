@@ -1,19 +1,18 @@
 /**
- * What people look at: events that need somebody, with what can be done about them, and what was written in a chat.
+ * Dead letters of the inbox: events whose processing failed too often, and what a user can do about them.
  */
-import { type ChatRange, type ChatRangeParams, type ChatRef, chatRangeParams } from '../message/chat-range.ts'
-import { query, row, rows, sql, type Transaction } from '../store/query.ts'
+import { query, row, sql, type Transaction } from '../store/query.ts'
 import { openCondition } from './queries.ts'
 
-// Literal, because SQLite uses a partial index only where a query repeats its condition word for word.
-const deadCondition = sql<boolean>`state = 'parked'`
+// Literal SQL, because SQLite uses a partial index only where a query repeats its condition word for word.
+const deadCondition = sql<boolean>`state = 'dead'`
 
-/** What needs a person: parked events, and those still open. */
+/** Events that are not finished: dead letters, and those that are queued or being processed. */
 export const listUnfinishedEvents = query((db, p: { limit: number }) =>
   db
     .selectFrom('inbox')
     .select(['seq', 'session_key', 'platform', 'chat_id', 'state', 'tries', 'reason', 'payload', 'accepted_at'])
-    // By number, because with an `or` over both SQLite would read the whole table.
+    // Selected by number, because with an `or` of both conditions SQLite would scan the whole table.
     .where('seq', 'in', (inbox) =>
       inbox
         .selectFrom('inbox')
@@ -34,7 +33,7 @@ const requeue = query((db, p: { seq: number; now: number }) =>
     .returning(['session_key', 'lane']),
 )
 
-/** Puts a parked event back to its place in the queue; undefined when there is none of this number. */
+/** Puts a dead letter back to its position in the queue. `undefined` when no dead letter has this number. */
 export function* retryDeadEvent(
   seq: number,
   now: number,
@@ -46,33 +45,7 @@ const markDropped = query((db, p: { seq: number }) =>
   db.updateTable('inbox').set({ state: 'dropped' }).where('seq', '=', p.seq).where(deadCondition).returning('seq'),
 )
 
-/** Forgets a parked event; false when there is none of this number. */
+/** Gives a dead letter up for good. False when no dead letter has this number. */
 export function* dropDeadEvent(seq: number): Transaction<boolean> {
   return (yield* row(markDropped, { seq })) !== undefined
-}
-
-const chatEventsQuery = (direction: 'asc' | 'desc') =>
-  query((db, p: ChatRangeParams) =>
-    db
-      .selectFrom('inbox')
-      .select(['seq', 'payload', 'turn_id', 'accepted_at'])
-      .where('platform', '=', p.platform)
-      .where('account', '=', p.account)
-      .where('chat_id', '=', p.chat_id)
-      .where(sql<boolean>`(accepted_at, seq) > (${p.after_at}, ${p.after_row})`)
-      .where(sql<boolean>`(accepted_at, seq) < (${p.before_at}, ${p.before_row})`)
-      .where('state', '!=', 'dropped')
-      // Nobody wrote it: it stands under another message, or the gateway handed it in itself.
-      .where('kind', 'not in', ['reaction', 'internal', 'skipped'])
-      .orderBy('seq', direction)
-      .limit(p.limit),
-  )
-const chatEventsQueries = { oldest: chatEventsQuery('asc'), newest: chatEventsQuery('desc') }
-
-/** What people wrote in a chat, beginning at the end the span names. */
-export function* listChatEvents(
-  chat: ChatRef,
-  span: ChatRange,
-): Transaction<readonly { seq: number; payload: string; turn_id: string | null; accepted_at: number }[]> {
-  return yield* rows(chatEventsQueries[span.from], chatRangeParams(chat, span))
 }

@@ -148,16 +148,16 @@ export function* finishEvent(seq: number, outcome: TurnResult): Transaction<void
   yield* exec(updateState, { seq, state: 'done', reason: null, outcome: JSON.stringify(outcome) })
 }
 
-/** The event is set aside for a person. */
+/** Makes the event a dead letter: its attempts are used up, and it waits for a user's decision. */
 export function* markEventDead(seq: number, reason: string, outcome: TurnResult): Transaction<void> {
-  yield* exec(updateState, { seq, state: 'parked', reason, outcome: JSON.stringify(outcome) })
+  yield* exec(updateState, { seq, state: 'dead', reason, outcome: JSON.stringify(outcome) })
 }
 
 const updateReason = query((db, p: { seq: number; reason: string }) =>
   db.updateTable('inbox').set({ reason: p.reason }).where('seq', '=', p.seq).where('state', '=', 'claimed'),
 )
 
-/** Remembers why a try failed, for the day it is parked. */
+/** Stores why an attempt failed, for the case that the event becomes a dead letter. */
 export function* recordEventFailure(seq: number, reason: string): Transaction<void> {
   yield* exec(updateReason, { seq, reason })
 }

@@ -9,6 +9,8 @@ export interface CatalogueEntry {
   readonly meaning: string
   /** What the reader can do about it. */
   readonly hint: string
+  /** The code that this error had in the previous minor version. HTTP error bodies carry it as `former_code`. */
+  readonly formerCode?: string
 }
 
 export const errorCatalogue = {
@@ -120,9 +122,10 @@ export const errorCatalogue = {
     meaning: 'The sender is not on an allow list.',
     hint: 'Add the user id to `allow_from` of the platform (or its ..._ALLOWED_USERS variable).',
   },
-  'inbox/parked': {
-    meaning: 'A message was set aside because working on it failed three times.',
-    hint: '`hermes inbox list` shows it; `hermes inbox retry <seq>` tries again, `drop` forgets it.',
+  'inbox/dead-letter': {
+    meaning: 'A message is a dead letter because processing it failed three times.',
+    hint: '`hermes inbox list` shows it; `hermes inbox retry <number>` tries again, `hermes inbox drop <number>` deletes it.',
+    formerCode: 'inbox/parked',
   },
   'platform/unknown': {
     meaning: 'No platform of this name is installed.',
@@ -320,9 +323,10 @@ export const errorCatalogue = {
     meaning: 'A callback around a managed call returned something that cannot be used.',
     hint: 'The message names it and what it should have returned.',
   },
-  'outbox/dead': {
-    meaning: 'A reply could not be delivered and will not be tried again by itself.',
-    hint: '`hermes outbox list` shows it with the reason; `hermes outbox retry <id>` tries again.',
+  'outbox/dead-letter': {
+    meaning: 'A reply is a dead letter: it could not be delivered and is not retried automatically.',
+    hint: '`hermes outbox list` shows it with the reason; `hermes outbox retry <number>` tries again.',
+    formerCode: 'outbox/dead',
   },
   'cli/usage': {
     meaning: 'The command line could not be understood.',

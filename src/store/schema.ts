@@ -192,7 +192,8 @@ export interface Database {
   }
 }
 
-export type InboxState = 'queued' | 'claimed' | 'done' | 'parked' | 'dropped'
+/** `dead`: a dead letter. Its attempts are used up, and it waits for a user's decision. */
+export type InboxState = 'queued' | 'claimed' | 'done' | 'dead' | 'dropped'
 export type TurnState = 'running' | 'waiting' | 'done' | 'failed' | 'stopped'
-/** `unknown`: the platform may have it. `dead`: given up, visible. */
+/** `unknown`: the platform may have received it. `dead`: a dead letter, as in the inbox. */
 export type OutboxState = 'queued' | 'sending' | 'sent' | 'unknown' | 'dead' | 'dropped'

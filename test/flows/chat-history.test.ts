@@ -125,10 +125,10 @@ test('older lines can be read page by page', async (t) => {
   )
 })
 
-test('a message that was dropped is no longer shown, a parked one is', async (t) => {
+test('a dropped message is not shown; a dead letter is', async (t) => {
   const { store, written, read } = bookOf(t)
   const gone = await written('gone', 1_000)
-  const parked = await written('parked', 1_001)
+  const dead = await written('dead letter', 1_001)
   const outcome = {
     status: 'failed',
     text: '',
@@ -136,11 +136,11 @@ test('a message that was dropped is no longer shown, a parked one is', async (t)
     model: '',
     usage: { inputTokens: 0, outputTokens: 0 },
   } as const
-  for (const seq of [gone, parked]) await store.run(() => markEventDead(seq, 'x', outcome))
+  for (const seq of [gone, dead]) await store.run(() => markEventDead(seq, 'x', outcome))
   await store.run(() => dropDeadEvent(gone))
   assert.deepEqual(
     (await read()).map(({ text }) => text),
-    ['parked'],
+    ['dead letter'],
   )
 })
 

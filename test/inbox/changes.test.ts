@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { listChatEvents } from '../../src/inbox/dead-letters.ts'
+import { listChatEvents } from '../../src/inbox/chat-history.ts'
 import { createEventResults } from '../../src/inbox/event-results.ts'
 import type { InboxDeps } from '../../src/inbox/inbox.ts'
 import { claimEvent, findQueueHead, finishEvent } from '../../src/inbox/queries.ts'

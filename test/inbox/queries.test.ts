@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { dropDeadEvent, listChatEvents, listUnfinishedEvents, retryDeadEvent } from '../../src/inbox/dead-letters.ts'
+import { listChatEvents } from '../../src/inbox/chat-history.ts'
+import { dropDeadEvent, listUnfinishedEvents, retryDeadEvent } from '../../src/inbox/dead-letters.ts'
 import {
   acceptEvent,
   claimEvent,
@@ -80,7 +81,7 @@ test('only messages that wait are counted as waiting', async (t) => {
   assert.equal(await store.run(() => countQueuedEvents('k')), 2)
 })
 
-test('a parked message stands aside, stays visible with its reason, and can be put back in its place', async (t) => {
+test('a dead letter leaves the queue, is listed with its reason, and a retry puts it back to its position', async (t) => {
   const store = await withThree(t)
   await claimHead(store)
   await store.run(() => recordEventFailure(1, 'the model exploded'))
@@ -91,7 +92,7 @@ test('a parked message stands aside, stays visible with its reason, and can be p
   assert.deepEqual(
     open.map(({ seq, state, reason }) => [seq, state, reason]),
     [
-      [1, 'parked', 'three tries'],
+      [1, 'dead', 'three tries'],
       [2, 'claimed', null],
       [3, 'queued', null],
     ],
@@ -102,7 +103,7 @@ test('a parked message stands aside, stays visible with its reason, and can be p
   assert.equal((await store.run(() => findEventState(1)))?.outcome, null)
 })
 
-test('only a parked message can be put back or dropped', async (t) => {
+test('only a dead letter can be retried or dropped', async (t) => {
   const store = await withThree(t)
   for (const seq of [1, 99]) {
     assert.equal(await store.run(() => retryDeadEvent(seq, 0)), undefined)
@@ -114,19 +115,19 @@ test('only a parked message can be put back or dropped', async (t) => {
   assert.equal(await store.run(() => retryDeadEvent(1, 0)), undefined)
 })
 
-test('a failure is noted only on a message that is being worked on', async (t) => {
+test('a failure is recorded only for a message that is being processed', async (t) => {
   const store = await withThree(t)
   await store.run(() => finishEvent(1, done))
   await store.run(() => recordEventFailure(1, 'too late'))
-  await store.run(() => markEventDead(2, 'parked', done))
+  await store.run(() => markEventDead(2, 'three tries', done))
   await store.run(() => recordEventFailure(2, 'too late'))
   assert.deepEqual(
     (await store.run(() => rows(listUnfinishedEvents, { limit: 10 }))).map(({ reason }) => reason),
-    ['parked', null],
+    ['three tries', null],
   )
 })
 
-test('old finished messages are forgotten with their names, a few at a time; unfinished ones never', async (t) => {
+test('pruning deletes old finished messages with their keys in batches, and never unfinished ones', async (t) => {
   const { store } = openStore(t)
   for (const key of ['a', 'b', 'c', 'd']) await accept(store, key, { at: 1_000 })
   await accept(store, 'young', { at: 5_000 })
@@ -139,7 +140,7 @@ test('old finished messages are forgotten with their names, a few at a time; unf
   for (const key of ['c', 'd', 'young']) assert.equal((await accept(store, key)).duplicate, true, key)
 })
 
-test('what people wrote in a chat is read from either end of a stretch of time, without what was dropped', async (t) => {
+test('the history of a chat is read from either end of a time range, without dropped messages', async (t) => {
   const store = await withThree(t)
   await accept(store, 'd', { at: 2_000 })
   await store.run(() => markEventDead(2, 'x', done))

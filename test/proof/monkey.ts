@@ -233,7 +233,7 @@ async function lastLife(home: string, people: People): Promise<void> {
 function givenUpTexts(home: string): string[] {
   const db = new DatabaseSync(join(home, 'state.db'), { readOnly: true })
   try {
-    const rows = db.prepare("select json_extract(payload, '$.text') as text from inbox where state = 'parked'").all()
+    const rows = db.prepare("select json_extract(payload, '$.text') as text from inbox where state = 'dead'").all()
     return rows.map(({ text }) => String(text))
   } finally {
     db.close()

@@ -54,6 +54,31 @@ test('a new database gets the newest schema, and opening it again changes nothin
   assert.equal(fingerprint(path), before)
 })
 
+test('the migration to dead letters keeps every parked message of an older database', async (t) => {
+  const path = join(tempHome(t), 'state.db')
+  meddle(path, migrations.slice(0, 6).join(''))
+  meddle(
+    path,
+    `insert into inbox (session_key, lane, kind, platform, account, chat_id, payload, state, available_at, accepted_at)
+     values ('k', 'turn', 'text', 'web', 'main', 'chat', '{}', 'parked', 1, 1), ('k', 'turn', 'text', 'web', 'main', 'chat', '{}', 'done', 1, 1);
+     pragma user_version = 6`,
+  )
+  const store = createSqliteStore({ path })
+  await store.close()
+  const db = new DatabaseSync(path, { readOnly: true })
+  t.after(() => db.close())
+  const states = db.prepare('select state from inbox order by seq').all()
+  assert.deepEqual(
+    states.map(({ state }) => state),
+    ['dead', 'done'],
+  )
+  const indexes = db.prepare("select name from sqlite_schema where name in ('inbox_parked', 'inbox_dead')").all()
+  assert.deepEqual(
+    indexes.map(({ name }) => name),
+    ['inbox_dead'],
+  )
+})
+
 test('a migration that fails leaves the file as it was, so that nothing is half upgraded', (t) => {
   const path = join(tempHome(t), 'state.db')
   meddle(path, "create table trace (old text); insert into trace values ('kept')")

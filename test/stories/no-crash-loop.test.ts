@@ -15,9 +15,9 @@ test('a message that kills the process three times is set aside at the fourth st
   const survivor = lifeOf(t, world)
   const notice = await world.waitForReply('Sorry, I could not answer this message')
   assert.match(notice.text, /set aside/)
-  const [parked] = rowsIn(world.home, 'select state, tries, reason from inbox')
-  assert.deepEqual([parked?.['state'], parked?.['tries']], ['parked', 3])
-  assert.match(String(parked?.['reason']), /the gateway ended while it worked on it/)
+  const [event] = rowsIn(world.home, 'select state, tries, reason from inbox')
+  assert.deepEqual([event?.['state'], event?.['tries']], ['dead', 3])
+  assert.match(String(event?.['reason']), /the gateway ended while it worked on it/)
   survivor.stop()
   assert.equal(await survivor.ended, 0)
 

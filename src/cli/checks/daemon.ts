@@ -58,6 +58,6 @@ export const checkDeadLetters: Check = ({ context: { home } }) => {
   const found = countDeadLetters(home)
   // A database that cannot be read has a check of its own.
   if ('problem' in found) return []
-  const lines = describeDeadLetters(found).map((line) => note('Waiting', line))
-  return lines.length > 0 ? lines : [ok('Waiting', 'nothing waits for you')]
+  const lines = describeDeadLetters(found).map((line) => note('Dead letters', line))
+  return lines.length > 0 ? lines : [ok('Dead letters', 'none')]
 }

@@ -1,6 +1,7 @@
 /**
- * The numbered steps from an empty file to today's tables. Append only: a step that has shipped is never edited.
- * A step's number is its place in the list, counted from 1; the file remembers the last one in `user_version`.
+ * The numbered migrations from an empty database to the current schema. Append only: a migration that was released is never
+ * edited. The number of a migration is its position in the list, counted from 1; `user_version` of the database file holds
+ * the number of the last one applied.
  */
 import { initial } from './001-initial.ts'
 import { platforms } from './002-platforms.ts'
@@ -8,6 +9,7 @@ import { compression } from './003-compression.ts'
 import { deferredSearchIndex } from './004-deferred-search-index.ts'
 import { dropAgeIndexes } from './005-drop-age-indexes.ts'
 import { approvals } from './006-approvals.ts'
+import { deadLetters } from './007-dead-letters.ts'
 
 export const migrations: readonly string[] = [
   initial,
@@ -16,4 +18,5 @@ export const migrations: readonly string[] = [
   deferredSearchIndex,
   dropAgeIndexes,
   approvals,
+  deadLetters,
 ]

@@ -31,8 +31,8 @@ export function errors(): string {
   return Object.entries(areas)
     .map(([area, title]) => {
       const own = all.filter(([code]) => code.startsWith(`${area}/`))
-      const rows = own.map(([code, { meaning, hint }, status]) => [
-        `\`${code}\``,
+      const rows = own.map(([code, { meaning, hint, formerCode }, status]) => [
+        formerCode === undefined ? `\`${code}\`` : `\`${code}\` (formerly \`${formerCode}\`)`,
         meaning,
         hint,
         status === 500 ? '' : String(status),

@@ -223,7 +223,7 @@ test('a message that ended the gateway three times is set aside with its reason,
   assert.equal(claim?.kind, 'exhausted')
   assert.equal(claim.reason, 'the tool took everything along')
   await journal.finish(claim.turn, ending({ state: 'failed', reason: claim.reason, deadLetter: true }))
-  assert.equal((await store.run(() => findEventState(seq)))?.state, 'parked')
+  assert.equal((await store.run(() => findEventState(seq)))?.state, 'dead')
   assert.equal((await claimRun()).event.text, 'fine')
 })
 

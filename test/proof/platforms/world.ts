@@ -137,7 +137,7 @@ export async function createWorld(stages: readonly Stage[]): Promise<World> {
       for (const { id } of deadLetters()) await found.post('/api/outbox/retry', { id })
     },
     setAside: () =>
-      query("select json_extract(payload, '$.text') as text from inbox where state = 'parked'").map(({ text }) =>
+      query("select json_extract(payload, '$.text') as text from inbox where state = 'dead'").map(({ text }) =>
         String(text),
       ),
     async close(keepHome) {

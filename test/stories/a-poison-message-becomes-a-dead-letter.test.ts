@@ -36,7 +36,7 @@ test('a message that breaks the gateway three times is set aside with its reason
   const inbox = await (await gateway.http('/api/inbox')).json()
   assert.deepEqual(
     [at(inbox, 0, 'seq'), at(inbox, 0, 'state'), at(inbox, 0, 'tries'), at(inbox, 0, 'reason')],
-    [1, 'parked', 3, 'cannot read properties of undefined'],
+    [1, 'dead', 3, 'cannot read properties of undefined'],
   )
 
   poisoned = false
