@@ -52,7 +52,7 @@ describe('the documentation', () => {
   test('its TypeScript compiles', async (t) => {
     const blocks = blocksOf('ts')
     assert.ok(blocks.length >= 3)
-    const wrong = { language: 'ts', text: "import { pause } from '#sdk'\nconst ms: string = pause", file: undefined }
+    const wrong = { language: 'ts', text: "import { sleep } from '#sdk'\nconst ms: string = sleep", file: undefined }
     const complaints = await compile(t, [...blocks, ['planted', wrong]])
     assert.equal(complaints.length, 1, complaints.join('\n'))
     assert.match(complaints[0] ?? '', /^planted\(2,7\): error TS2322/)

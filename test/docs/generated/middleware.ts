@@ -11,7 +11,7 @@ const families = [
   ['Guardrails', 'registerGuardrail(name, on, …)', 'closed'],
   ['Intercepts', 'registerIntercept(name, point, …)', 'closed'],
   ['Sanitizers', 'registerSanitizer(name, point, …)', 'the event loses its payload'],
-  ['HermesKinds', 'registerMiddleware(kind, …)', 'open'],
+  ['HermesMiddlewareKinds', 'registerMiddleware(kind, …)', 'open'],
 ] as const
 
 export function middlewarePoints(): string {
@@ -38,7 +38,7 @@ export function middlewareTypes(): string {
     'CallView',
     'ToolCallView',
     'ModelCallView',
-    'Verdict',
+    'GuardrailDecision',
     'RewrittenRequest',
     'PendingMark',
     'Next',
@@ -46,12 +46,12 @@ export function middlewareTypes(): string {
     'LlmRequestPayload',
     'ToolRequestPayload',
     'RewriteResult',
-    'TraceEntry',
+    'RewriteTraceEntry',
     'LlmExecutionPayload',
     'ToolExecutionPayload',
     'Scope',
     'ScopeSpec',
     'ManagedEvent',
-    'EventParts',
+    'EventFields',
   ])
 }

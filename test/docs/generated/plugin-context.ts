@@ -20,12 +20,12 @@ export function pluginTypes(): string {
     'DaemonOptions',
     'PeriodicTask',
     'MemoryProvider',
-    'MemoryAbout',
-    'SectionAbout',
+    'MemoryContext',
+    'PromptSectionContext',
     'PluginConfig',
     'PluginState',
     'PluginLlm',
     'LlmOptions',
-    'LlmAnswer',
+    'LlmResult',
   ])
 }

@@ -34,7 +34,7 @@ const read: Readonly<Record<string, readonly [what: string, without: string]>> =
 /** Throws when the schema has fields that are not explained here, or the other way round. */
 export function pluginManifest(): string {
   const text = textOf(source)
-  const schema = between(text, 'const fileSchema = z.looseObject(', '\n  },\n')
+  const schema = between(text, 'const manifestSchema = z.looseObject(', '\n  },\n')
   const fields = [...schema.matchAll(/^ {4}(\w+):/gm)].map(([, name = '']) => name)
   const explained = Object.keys(read)
   const unknown = [
@@ -43,7 +43,7 @@ export function pluginManifest(): string {
   ]
   if (fields.length < 5 || unknown.length > 0)
     throw new Error(`${source}: what are these fields? ${unknown.join(', ')}`)
-  const others = [...between(text, 'const otherFields = new Set([', '])').matchAll(/'(\w+)'/g)].map(
+  const others = [...between(text, 'const unusedFields = new Set([', '])').matchAll(/'(\w+)'/g)].map(
     ([, name]) => `\`${name}\``,
   )
   const rows = fields.map((name) => [`\`${name}\``, ...(read[name] ?? [])])

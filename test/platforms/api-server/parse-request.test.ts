@@ -23,7 +23,7 @@ describe('a request', () => {
   it('of one message is its input and nothing else', () => {
     assert.deepEqual(parse({ messages: [user('hello')] }), {
       input: 'hello',
-      earlier: [],
+      history: [],
       instructions: '',
       stream: false,
       includeUsage: false,

@@ -41,7 +41,7 @@ export interface DiscordTestOptions {
   readonly timing?: Partial<AdapterTiming>
   readonly clock?: () => number
   /** The rate budget of the gateway; without it everything goes at once. */
-  readonly paced?: PlatformContext['rateLimited']
+  readonly rateLimited?: PlatformContext['rateLimited']
   /** After so long an interaction is announced before it is answered. */
   readonly deferAfterMs?: number
   /** False: the test connects it. */

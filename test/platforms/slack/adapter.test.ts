@@ -160,7 +160,7 @@ describe('beside messages', () => {
   test('a status is taken away within the rate budget, and not that of the next turn', async (t) => {
     const waiting: (() => Promise<unknown>)[] = []
     const { server, adapter } = await startSlackTest(t, {
-      paced(_target, signal, call) {
+      rateLimited(_target, signal, call) {
         const { promise, resolve } = Promise.withResolvers<SendResult>()
         waiting.push(async () => resolve(await call(signal)))
         return promise

@@ -32,7 +32,7 @@ export interface SlackTestOptions {
   /** The clock of the gateway; the real one if left out. */
   readonly clock?: () => number
   /** The rate budget of the gateway; without it everything goes at once. */
-  readonly paced?: PlatformContext['rateLimited']
+  readonly rateLimited?: PlatformContext['rateLimited']
 }
 
 /** A workspace with Ada, Bob, a channel and Ada's direct chat. Everything is taken down when the test ends. */
@@ -49,7 +49,7 @@ export async function startSlackTest(t: TestContext, given: SlackTestOptions = {
   const context: PlatformContext = {
     ...gateway.context,
     clock: given.clock ?? Date.now,
-    rateLimited: given.paced ?? gateway.context.rateLimited,
+    rateLimited: given.rateLimited ?? gateway.context.rateLimited,
     change(what, keys) {
       changeKeys.push(keys[0])
       return change(what, keys)

@@ -246,7 +246,7 @@ describe('what was missed', { concurrency: 8 }, () => {
     const turn = Promise.withResolvers<void>()
     const asked: Target[] = []
     const { discord, gateway, ada, dm } = await startDiscordTest(t, {
-      async paced(target, signal, call) {
+      async rateLimited(target, signal, call) {
         asked.push(target)
         await turn.promise
         return await call(signal)
