@@ -1,6 +1,0 @@
-/**
- * One of the two processes behind `npm test`.
- */
-import { runHalf } from './half.ts'
-
-await runHalf('first')
