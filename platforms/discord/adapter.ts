@@ -2,24 +2,15 @@
  * Discord, spoken through discord.js: a shard for what comes in, its REST client for what goes out. The only file that
  * opens the network.
  */
-import { REST } from '@discordjs/rest'
-import { Encoding, WebSocketShard, WebSocketShardEvents } from '@discordjs/ws'
-import {
-  type Attachment,
-  definePlatform,
-  HermesError,
-  messageOf,
-  type PlatformAdapter,
-  type PlatformContext,
-} from '#sdk'
+import { REST, type RESTOptions } from 'discord.js'
+import { type Attachment, definePlatform, HermesError, type PlatformAdapter, type PlatformContext } from '#sdk'
 import { createApi } from './connection/api.ts'
 import { registerCommands } from './connection/commands.ts'
 import { createGateway, type GatewayTiming, gatewayTiming } from './connection/gateway.ts'
 import { intents } from './connection/intents.ts'
 import { retryAfterRateLimit } from './connection/retry-after.ts'
-import type { Shard, ShardListener, ShardStrategy } from './connection/shard.ts'
 import { diagnose } from './diagnose.ts'
-import { describeError, toConnectError } from './errors.ts'
+import { describeError } from './errors.ts'
 import { isUrlFresh } from './inbound/attachment-url.ts'
 import { createGuildCache } from './inbound/guild-cache.ts'
 import { createIngest } from './inbound/ingest.ts'
@@ -44,7 +35,7 @@ export function createAdapter(context: PlatformContext, timing: Partial<AdapterT
   const { log } = context
   const options = parseOptions(context.options)
   const closing = new AbortController()
-  const rest = createRest(options)
+  const rest = new REST(restOptions(options)).setToken(options.token)
   const api = createApi(rest)
   const guildCache = createGuildCache()
   const botId = () => guildCache.botUser()?.id
@@ -80,22 +71,15 @@ export function createAdapter(context: PlatformContext, timing: Partial<AdapterT
     intents,
     timing: { ...gatewayTiming, ...timing },
     random: Math.random,
+    rest: restOptions(options),
     log,
-    fetchGatewayInfo: async (signal) => {
-      try {
-        return await api.gatewayBot(signal)
-      } catch (error) {
-        throw toConnectError(error)
-      }
-    },
-    createShard,
     onReady: ingest.onReady,
     onDispatch: ingest.onDispatch,
     onActivity: context.received,
     onHealth: context.health,
     onRefused: context.refused,
   })
-  const react = createStatusReactions({ api, paced: context.rateLimited, signal: closing.signal, log })
+  const react = createStatusReactions({ api, rateLimited: context.rateLimited, signal: closing.signal, log })
 
   return {
     limits: { maxChars, unit: 'utf16' },
@@ -146,8 +130,8 @@ export function createAdapter(context: PlatformContext, timing: Partial<AdapterT
 }
 
 /** Nothing is repeated, and nothing waits, behind the back of the outbox. */
-function createRest({ apiUrl, token }: DiscordOptions): REST {
-  return new REST({
+function restOptions({ apiUrl }: DiscordOptions): Partial<RESTOptions> {
+  return {
     api: apiUrl,
     version: '10',
     retries: 0,
@@ -163,7 +147,7 @@ function createRest({ apiUrl, token }: DiscordOptions): REST {
           ...(typeof body === 'string' || body instanceof FormData ? { body } : {}),
         }),
       ),
-  }).setToken(token)
+  }
 }
 
 /** The header rounds the wait up to whole seconds; the body has it exactly. */
@@ -181,32 +165,11 @@ async function withExactRetryAfter(response: Response): Promise<Response> {
   return new Response(text, { status: response.status, statusText: response.statusText, headers })
 }
 
-function createShard(strategy: ShardStrategy, listener: ShardListener): Shard {
-  const shard = new WebSocketShard({ ...strategy, options: { ...strategy.options, encoding: Encoding.JSON } }, 0)
-  shard.on(WebSocketShardEvents.Hello, listener.onHello)
-  shard.on(WebSocketShardEvents.HeartbeatComplete, listener.onHeartbeat)
-  shard.on(WebSocketShardEvents.Ready, ({ data }) => listener.onReady(data))
-  shard.on(WebSocketShardEvents.Resumed, listener.onResumed)
-  shard.on(WebSocketShardEvents.Dispatch, ({ data }) => listener.onDispatch(data))
-  shard.on(WebSocketShardEvents.Closed, ({ code }) => listener.onClosed(code))
-  shard.on(WebSocketShardEvents.Error, ({ error }) => listener.onError(error))
-  return {
-    connect() {
-      // Its promise is about the first try only; what becomes of all tries is told to the listener.
-      shard.connect().catch((error) => listener.onError(error instanceof Error ? error : new Error(messageOf(error))))
-    },
-    sendHeartbeat(sequence) {
-      shard.send({ op: 1, d: sequence }).catch((error) => listener.onError(new Error(messageOf(error))))
-    },
-    destroy: (code) => shard.destroy({ code }),
-  }
-}
-
 export default definePlatform({
   createAdapter: (context) => createAdapter(context),
   async diagnose({ options: given }, signal) {
     const options = parseOptions(given)
-    const rest = createRest(options)
+    const rest = new REST(restOptions(options)).setToken(options.token)
     try {
       return await diagnose(createApi(rest), signal)
     } finally {

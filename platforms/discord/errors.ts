@@ -1,7 +1,7 @@
 /**
  * What Discord's refusals mean: for the sender what to do next, for people what to change.
  */
-import { DiscordAPIError, HTTPError, RateLimitError } from '@discordjs/rest'
+import { DiscordAPIError, DiscordjsErrorCodes, HTTPError, RateLimitError } from 'discord.js'
 import { HermesError, isConnectError, messageOf, type SendResult, systemCode } from '#sdk'
 
 type SendFailure = Extract<SendResult, { success: false }>
@@ -48,8 +48,9 @@ export function retryAfterMs(error: unknown): number | undefined {
 
 export function isUnauthorised(error: unknown): boolean {
   if (error instanceof DiscordAPIError) return error.status === 401
-  // After the first refusal discord.js forgets the token and says so.
-  return error instanceof Error && error.message.startsWith('Expected token to be set')
+  if (!(error instanceof Error)) return false
+  // After the first refusal `REST` removes the token, and then rejects requests itself.
+  return systemCode(error) === DiscordjsErrorCodes.TokenInvalid || error.message.startsWith('Expected token to be set')
 }
 
 /**
@@ -90,6 +91,42 @@ export function describeError(error: unknown): string {
 
 /** For `connect`: an error that says whether trying again can help. */
 export function toConnectError(error: unknown): HermesError {
+  if (error instanceof HermesError) return error
+  // discord.js reads fields of an answer that Discord did not give. (`fetch` also throws a TypeError, with a cause.)
+  if (error instanceof TypeError && error.cause === undefined) {
+    const detail = 'The address of the gateway is missing: is api_url right?'
+    return new HermesError('platform/connect-failed', detail, { cause: error })
+  }
   const code = isUnauthorised(error) ? 'platform/unauthorised' : 'platform/connect-failed'
   return new HermesError(code, `${describeError(error)}.`, { cause: error })
+}
+
+const authenticationFailed = 4004
+
+/** Close codes after which discord.js does not reconnect, and what to do. */
+const fatalCloseCodes: Readonly<Record<number, string>> = {
+  4010: 'Discord does not accept the shard of this connection (4010).',
+  4011: 'The bot is on more servers than one connection may serve (4011); hermes-gateway opens one. Use several bots.',
+  4012: 'Discord no longer supports this version of its gateway (4012). Update hermes-gateway.',
+  4013: 'Discord does not know the intents of this connection (4013). Update hermes-gateway.',
+  4014:
+    'Discord does not let the bot read messages (4014): switch on Message Content Intent in the Developer Portal ' +
+    '(your application → Bot → Privileged Gateway Intents), then restart the gateway.',
+}
+
+/** For a close code after which discord.js does not reconnect. */
+export function toCloseError(code: number): HermesError {
+  if (code === authenticationFailed) {
+    return new HermesError('platform/unauthorised', 'Discord does not accept the token of the bot (4004).')
+  }
+  return new HermesError('platform/refused', fatalCloseCodes[code] ?? `Discord refused the connection (${code}).`)
+}
+
+/** For a close code after which discord.js reconnects. */
+export function describeCloseCode(code: number): string {
+  if (code === 1006) return 'the connection to Discord was lost'
+  if (code === 1000) return 'the session with Discord has ended'
+  // discord.js closes with it when Discord asks it to reconnect, or does not acknowledge a heartbeat.
+  if (code === 4200) return 'the connection to Discord is being renewed'
+  return `Discord closed the connection (${code})`
 }

@@ -16,7 +16,7 @@ async function bundle() {
   const { build } = await import('esbuild')
   await build({
     entryPoints: bundledPackages.map((name) => ({ in: `entry:${name}`, out: name.replace('/', '__') })),
-    plugins: [entryPointPlugin],
+    plugins: [entryPointPlugin, nodeFetchPlugin],
     outdir,
     outExtension: { '.js': '.mjs' },
     bundle: true,
@@ -43,6 +43,29 @@ const entryPointPlugin = {
       const contents = entryPointSource(path, Object.keys(await import(path)))
       return { contents, resolveDir: fileURLToPath(new URL('.', import.meta.url)) }
     })
+  },
+}
+
+/**
+ * discord.js with Node's `fetch` instead of two copies of undici: `@discordjs/rest` is published in a build for that, and
+ * discord.js itself uses no other function of undici.
+ * @type {import('esbuild').Plugin}
+ */
+const nodeFetchPlugin = {
+  name: 'node-fetch',
+  setup(build) {
+    const skip = { isRedirected: true }
+    build.onResolve({ filter: /^@discordjs\/rest$/ }, async ({ path, importer, resolveDir, kind, pluginData }) => {
+      if (pluginData === skip) return undefined
+      const resolved = await build.resolve(path, { importer, resolveDir, kind, pluginData: skip })
+      return { path: resolved.path.replace(/index\.(m?js)$/, 'web.$1') }
+    })
+    build.onResolve({ filter: /^undici$/ }, ({ importer }) =>
+      /[\\/]node_modules[\\/]discord\.js[\\/]/.test(importer) ? { path: 'fetch', namespace: 'node-fetch' } : undefined,
+    )
+    build.onLoad({ filter: /.*/, namespace: 'node-fetch' }, () => ({
+      contents: 'module.exports = { fetch: globalThis.fetch }',
+    }))
   },
 }
 

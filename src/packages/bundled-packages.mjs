@@ -14,8 +14,7 @@ export const bundledPackages = [
   'unbash',
   'openai',
   '@anthropic-ai/sdk',
-  '@discordjs/rest',
-  '@discordjs/ws',
+  'discord.js',
   '@slack/bolt',
 ]
 

@@ -1,43 +1,52 @@
 /**
- * Notices a connection that is open but dead: after a time of silence it asks for a sign of life, and when none comes the
- * connection counts as lost.
+ * Detects a connection that is open but dead: after a silence it sends a ping, and when nothing arrives in response the
+ * connection is replaced.
  */
 export interface WatchdogDeps {
-  /** So long nothing may be heard. */
   readonly quietMs: number
-  /** So long the other side has to answer. */
   readonly answerMs: number
   sendPing(): void
   onTimeout(): void
 }
 
 export interface Watchdog {
-  /** Something was heard, or a new connection begins: the time of silence starts anew. */
+  /** Something arrived, or a new attempt to connect begins. */
   reset(): void
   /** For good. */
   stop(): void
 }
 
-export function createWatchdog({ quietMs, answerMs, sendPing: ask, onTimeout: onSilence }: WatchdogDeps): Watchdog {
+/**
+ * The time for an answer is waited for in steps, each of which lets the event loop read what has arrived. A process that
+ * was itself stopped for longer than that time would otherwise take its own pause for a silence of the other side.
+ */
+const answerSteps = 8
+
+export function createWatchdog({ quietMs, answerMs, sendPing, onTimeout }: WatchdogDeps): Watchdog {
   let timer: NodeJS.Timeout | undefined
-  let isOver = false
+  let isStopped = false
 
   function wait(ms: number, then: () => void): void {
     clearTimeout(timer)
-    if (isOver) return
+    if (isStopped) return
     timer = setTimeout(then, ms)
     timer.unref()
+  }
+
+  function waitForAnswer(steps: number): void {
+    if (steps === 0) onTimeout()
+    else wait(answerMs / answerSteps, () => waitForAnswer(steps - 1))
   }
 
   return {
     reset() {
       wait(quietMs, () => {
-        wait(answerMs, onSilence)
-        ask()
+        waitForAnswer(answerSteps)
+        sendPing()
       })
     },
     stop() {
-      isOver = true
+      isStopped = true
       clearTimeout(timer)
     },
   }

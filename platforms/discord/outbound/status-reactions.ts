@@ -10,7 +10,7 @@ import { channelOfMessage } from './render.ts'
 
 export interface StatusReactionDeps {
   readonly api: Pick<Api, 'react' | 'unreact'>
-  readonly paced: PlatformContext['rateLimited']
+  readonly rateLimited: PlatformContext['rateLimited']
   readonly signal: AbortSignal
   readonly log: Logger
 }
@@ -19,7 +19,7 @@ const workingEmoji = '👀'
 const resultEmojis = { done: '✅', failed: '❌', stopped: undefined } as const
 
 /** Returns at once, and never throws: a mark that cannot be set is no reason to disturb anybody. */
-export function createStatusReactions({ api, paced, signal, log }: StatusReactionDeps) {
+export function createStatusReactions({ api, rateLimited, signal, log }: StatusReactionDeps) {
   /** By message: the end of the calls so far, so that they come in order. */
   const running = new Map<string, Promise<void>>()
 
@@ -48,7 +48,7 @@ export function createStatusReactions({ api, paced, signal, log }: StatusReactio
   /** Never rejects. */
   async function react(target: Target, call: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
     try {
-      await paced(target, signal, async (until): Promise<SendResult> => {
+      await rateLimited(target, signal, async (until): Promise<SendResult> => {
         try {
           await call(until)
           return { success: true }

@@ -40,7 +40,7 @@ export interface DiscordTestOptions {
   readonly options?: Readonly<Record<string, unknown>>
   readonly timing?: Partial<AdapterTiming>
   readonly clock?: () => number
-  /** The rate budget of the gateway; without it everything goes at once. */
+  /** The rate limiter of the gateway; without it every call is made at once. */
   readonly rateLimited?: PlatformContext['rateLimited']
   /** After so long an interaction is announced before it is answered. */
   readonly deferAfterMs?: number

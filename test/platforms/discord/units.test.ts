@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createSessionLimit } from '../../../platforms/discord/connection/session-limit.ts'
+import { createIdentifyThrottler } from '../../../platforms/discord/connection/identify-throttler.ts'
 import { createChannelQueue } from '../../../platforms/discord/inbound/channel-queue.ts'
 import { createGuildCache, isThread } from '../../../platforms/discord/inbound/guild-cache.ts'
 import { isNewer, newest, snowflakeToTime, timeToSnowflake } from '../../../platforms/discord/inbound/snowflake.ts'
@@ -182,36 +182,34 @@ describe('the intake', () => {
   })
 })
 
-describe('the session limit', () => {
-  const limit = { total: 1_000, remaining: 1, reset_after: 0, max_concurrency: 1 }
+describe('the identify throttler', () => {
+  const limit = { total: 1_000, remaining: 1, reset_after: 0 }
 
-  test('the first session uses what is known, the next ones ask anew', async () => {
-    let asked = 0
-    const sessions = createSessionLimit({
-      limit,
-      identifyGapMs: 0,
-      async refresh() {
-        asked += 1
+  test('asks for the daily limit before every session but the first, which the login has checked', async () => {
+    let requests = 0
+    const throttler = createIdentifyThrottler({
+      gapMs: 0,
+      async fetchLimit() {
+        requests += 1
         return { ...limit, remaining: 5 }
       },
-      onWait: () => assert.fail('it waited'),
+      onLimit: () => assert.fail('it waited'),
     })
-    await sessions.waitForIdentify(neverAborted)
-    assert.equal(asked, 0)
-    await sessions.waitForIdentify(neverAborted)
-    assert.equal(asked, 1)
+    await throttler.waitForIdentify(0, neverAborted)
+    assert.equal(requests, 0)
+    await throttler.waitForIdentify(0, neverAborted)
+    assert.equal(requests, 1)
   })
 
-  test('whoever waits for a session can be called off', async () => {
+  test('stops waiting for the reset of the limit when the signal aborts', async () => {
     const closing = new AbortController()
-    const sessions = createSessionLimit({
-      limit,
-      identifyGapMs: 0,
-      refresh: async () => ({ ...limit, remaining: 0, reset_after: 3_600_000 }),
-      onWait: () => closing.abort(),
+    const throttler = createIdentifyThrottler({
+      gapMs: 0,
+      fetchLimit: async () => ({ ...limit, remaining: 0, reset_after: 3_600_000 }),
+      onLimit: () => closing.abort(),
     })
-    await sessions.waitForIdentify(closing.signal)
-    await assert.rejects(sessions.waitForIdentify(closing.signal))
+    await throttler.waitForIdentify(0, closing.signal)
+    await assert.rejects(throttler.waitForIdentify(0, closing.signal))
   })
 })
 

@@ -120,7 +120,7 @@ describe('a connection to Discord', { concurrency: 8 }, () => {
   test('a session is not begun when none is left for today, and the reason says when one will be', async (t) => {
     const { discord, adapter } = await startDiscordTest(t, { connect: false })
     Object.assign(discord.gateway.limit, { remaining: 0, reset_after: 7_200_000 })
-    await assert.rejects(adapter.connect(neverAborted), /all 1000 sessions that Discord allows in a day.*120 min/)
+    await assert.rejects(adapter.connect(neverAborted), /\b1000\b.*\b120 min/)
     assert.equal(discord.gateway.counts.identified, 0)
   })
 
@@ -140,9 +140,8 @@ describe('a connection to Discord', { concurrency: 8 }, () => {
 
   test('signs of life are passed on', async (t) => {
     const { discord, gateway } = await startDiscordTest(t, { server: { heartbeatMs: 20 } })
-    const before = gateway.received()
-    await until(() => gateway.received() >= before + 3, gateway)
-    assert.ok(discord.gateway.counts.heartbeats >= 3)
+    // Other events count as well, so both have to be waited for.
+    await until(() => discord.gateway.counts.heartbeats >= 3 && gateway.received() >= 3, discord, gateway)
   })
 
   test('an address to resume at that cannot be used is not used', async (t) => {

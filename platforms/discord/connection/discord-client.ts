@@ -1,0 +1,114 @@
+/**
+ * discord.js' `Client` as a transport: it owns login, identify, resume, heartbeats and close codes. Payloads are
+ * passed on as Discord sends them; none reaches the caches of the `Client`.
+ */
+import { Client, Events, type IIdentifyThrottler, type RESTOptions } from 'discord.js'
+import type { Logger } from '#sdk'
+import { asRecord, numberAt } from '../inbound/payload.ts'
+import { createIdentifyThrottler } from './identify-throttler.ts'
+import { createReplaceableStrategy, type Manager, type ReplaceableStrategy } from './sharding-strategy.ts'
+
+export interface ClientListener {
+  /** Something arrived, including heartbeat acknowledgements. Called before the other callbacks. */
+  onActivity(): void
+  onReady(data: unknown): void
+  onResumed(): void
+  onDispatch(payload: unknown): void
+  /** The connection closed; discord.js reconnects, unless the call before was `onFatalClose`. */
+  onClosed(code: number): void
+  /** The connection closed with a code after which discord.js does not reconnect. */
+  onFatalClose(code: number): void
+  onError(error: Error): void
+  /** No session can be started before the daily limit is reset. */
+  onSessionLimit(reason: string): void
+}
+
+export interface DiscordClientDeps {
+  readonly token: string
+  readonly intents: number
+  readonly rest: Partial<RESTOptions>
+  readonly handshakeMs: number
+  readonly identifyGapMs: number
+  readonly log: Logger
+  readonly listener: ClientListener
+  /** Delays each attempt to connect. May stay pending for ever, which ends the attempts. */
+  beforeConnect(): Promise<void>
+}
+
+export interface DiscordClient {
+  /** Resolves when the first session is ready. Rejects when the first attempt fails, or when discord.js gives up. */
+  login(): Promise<void>
+  sendHeartbeat(): void
+  /** Abandons the connection without waiting for a closing handshake, and resumes its session on another one. */
+  replaceConnection(): void
+  /** Ends the session. Waits for the closing handshake. */
+  destroy(): Promise<void>
+}
+
+/** The events of a shard that prove a live connection. */
+const arrivalEvents: ReadonlySet<string> = new Set(['hello', 'heartbeat', 'ready', 'resumed', 'dispatch'])
+
+const identifyProperties = { browser: 'hermes-gateway', device: 'hermes-gateway', os: process.platform }
+
+export function createDiscordClient(deps: DiscordClientDeps): DiscordClient {
+  const { listener } = deps
+  let strategy: ReplaceableStrategy | undefined
+  let throttler: IIdentifyThrottler | undefined
+  const client = new Client({
+    intents: deps.intents,
+    // By default discord.js reads SHARDS from the environment.
+    shards: [0],
+    sweepers: { threads: { interval: 0, lifetime: 1 } },
+    rest: deps.rest,
+    ws: {
+      buildStrategy(manager) {
+        // Options that the `Client` has no name for. It also reads SHARD_COUNT from the environment.
+        const options: Partial<Manager['options']> = {
+          shardCount: 1,
+          identifyProperties,
+          initialPresence: null,
+          largeThreshold: null,
+          handshakeTimeout: deps.handshakeMs,
+          helloTimeout: deps.handshakeMs * 2,
+        }
+        Object.assign(manager.options, options)
+        strategy = createReplaceableStrategy(manager, {
+          log: deps.log,
+          beforeConnect: deps.beforeConnect,
+          onEvent: (event, payload) => notify(listener, event, payload),
+        })
+        return strategy
+      },
+      buildIdentifyThrottler(manager) {
+        throttler ??= createIdentifyThrottler({
+          gapMs: deps.identifyGapMs,
+          fetchLimit: async () => (await manager.fetchGatewayInformation(true)).session_start_limit,
+          onLimit: listener.onSessionLimit,
+        })
+        return throttler
+      },
+    },
+  })
+  // An `error` event without a listener would end the process.
+  client.on(Events.Error, listener.onError)
+  client.on(Events.ShardDisconnect, ({ code }) => listener.onFatalClose(code))
+
+  return {
+    async login() {
+      await client.login(deps.token)
+    },
+    sendHeartbeat: () => void strategy?.sendHeartbeat(),
+    replaceConnection: () => void strategy?.replace().catch(listener.onError),
+    destroy: () => client.destroy(),
+  }
+}
+
+function notify(listener: ClientListener, event: string, payload: unknown): void {
+  const data = asRecord(payload)
+  if (arrivalEvents.has(event)) listener.onActivity()
+  if (event === 'ready') listener.onReady(data['data'])
+  else if (event === 'resumed') listener.onResumed()
+  else if (event === 'dispatch') listener.onDispatch(data['data'])
+  else if (event === 'closed') listener.onClosed(numberAt(data, 'code') ?? 0)
+  else if (event === 'error' && data['error'] instanceof Error) listener.onError(data['error'])
+}
