@@ -1,44 +1,42 @@
 /**
- * Who may talk to the agent (contract §3.10). Closed by default: without a rule that lets somebody in, nobody is.
- *
- * Pure: a source, what the event says, and the rules of its account in; a verdict with its reason out.
+ * Decides who may talk to the agent (contract §3.10). Pure. Denies access by default: a rule must allow it.
  */
 import type { SessionSource } from '../message/source.ts'
 
-/** The rules of one account of a platform, with the gateway-wide ones. */
+/** The rules of one account of a platform, and those of the whole gateway. */
 export interface AccessRules {
-  /** `token`: whoever reaches the platform holds the gateway's token, or sits at its terminal. */
+  /** `token`: the platform only accepts users who have the gateway's token or use its terminal. */
   readonly access: 'token' | 'allowlist'
-  /** User ids; `*` is everybody. */
+  /** User ids; `*` allows every user. */
   readonly allowFrom: readonly string[]
-  /** User ids that count in groups only. */
+  /** User ids that are allowed in groups only. */
   readonly groupAllowFrom: readonly string[]
-  /** Chats in which everybody may speak; `*` is every group. A thread counts as its channel. */
+  /** Group chats in which every member is allowed; `*` allows every group. A thread belongs to its channel. */
   readonly groupAllowedChats: readonly string[]
   readonly allowAllUsers: boolean
-  /** `mentions`: the adapter hands in only those messages of bots that mention us. */
+  /** `mentions`: the adapter only delivers messages of bots that mention the gateway's bot. */
   readonly allowBots: 'none' | 'mentions' | 'all'
-  /** `GATEWAY_ALLOWED_USERS`: ids that count on every platform. */
+  /** `GATEWAY_ALLOWED_USERS`: user ids that are allowed on every platform. */
   readonly gatewayAllowedUsers: readonly string[]
   /** `GATEWAY_ALLOW_ALL_USERS`. */
   readonly gatewayAllowAllUsers: boolean
 }
 
-/** What the event itself says about its right to come in. */
+/** Where the event comes from. */
 export interface EventOrigin {
-  /** Made by the gateway (cron, background results). */
+  /** Created by the gateway (cron, background results). */
   readonly internal?: boolean | undefined
 }
 
 export interface AccessDecision {
   readonly allowed: boolean
-  /** For the log, and for the sender where the platform is private. */
+  /** For the log, and for the sender on private platforms. */
   readonly reason: string
 }
 
-/** The first rule that applies decides, in the order of the contract. */
+/** Applies the rules in the order of the contract; the first one that matches decides. */
 export function decideAccess(source: SessionSource, origin: EventOrigin, rules: AccessRules): AccessDecision {
-  if (origin.internal === true) return allow('made by the gateway itself')
+  if (origin.internal === true) return allow('created by the gateway')
   if (rules.access === 'token') return allow('the platform checks the token of the gateway')
 
   const inGroup = source.chatType !== 'dm'
@@ -55,26 +53,26 @@ export function decideAccess(source: SessionSource, origin: EventOrigin, rules: 
   if (inGroup && matchesAny(rules.groupAllowFrom, user)) return allow('the user is on the allow list for groups')
   if (matchesAny(rules.gatewayAllowedUsers, user)) return allow('the user is on the allow list of the gateway')
   if (rules.gatewayAllowAllUsers) return allow('the gateway is open to all users')
-  if (deniesEveryone(rules)) return deny('no allow list is set, so nobody may come in')
+  if (deniesEveryone(rules)) return deny('no allow list is set, so every user is refused')
   return deny(
-    `the user is on no allow list${containsUserNames(source, rules) ? '; it holds names, and only ids count' : ''}`,
+    `the user is on no allow list${containsUserNames(source, rules) ? '; it contains names, but only user ids count' : ''}`,
   )
 }
 
-/** No platform has ids that begin with an @. Tells whoever made the list what is wrong with it; lets nobody in. */
+/** Detects a frequent mistake in allow lists, for the reason of a refusal. No platform has ids that begin with an @. */
 function containsUserNames({ userName }: SessionSource, rules: AccessRules): boolean {
   const listed = [...rules.allowFrom, ...rules.groupAllowFrom, ...rules.gatewayAllowedUsers]
   return listed.some((entry) => entry.startsWith('@') || (entry !== '' && entry === userName))
 }
 
-/** True where the rules refuse everybody but holders of a role: worth a warning when the platform starts. */
+/** Whether the rules refuse every user without an allowed role, which is worth a warning when the platform starts. */
 export function deniesEveryone(rules: AccessRules): boolean {
   const lists = [rules.allowFrom, rules.groupAllowFrom, rules.groupAllowedChats, rules.gatewayAllowedUsers]
   const open = rules.access === 'token' || rules.allowAllUsers || rules.gatewayAllowAllUsers
   return !open && rules.allowBots === 'none' && lists.every((list) => list.length === 0)
 }
 
-/** An empty id never matches, so that an empty entry of a list opens nothing. */
+/** An empty id never matches, so an empty list entry allows no one. */
 function matchesAny(list: readonly string[], ids: readonly (string | undefined)[]): boolean {
   if (list.includes('*')) return true
   return ids.some((id) => id !== undefined && id !== '' && list.includes(id))

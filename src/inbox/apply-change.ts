@@ -1,6 +1,6 @@
 /**
- * What an edit or a deletion does to the rows of the inbox: one transaction each, so that no turn can begin
- * between the look and the write.
+ * Applies edits and deletions to the rows of the inbox. Each is one transaction, so that no turn can begin between the
+ * check and the write.
  */
 import type { Attachment, MessageEvent } from '../message/event.ts'
 import type { TurnResult } from '../message/turn-result.ts'
@@ -17,7 +17,7 @@ const selectBySeq = query((db, p: { seq: number }) =>
     .where('seq', '=', p.seq),
 )
 
-/** An event as it lies on disk. */
+/** A stored event. */
 export interface InboxRow {
   readonly seq: number
   readonly state: InboxState
@@ -30,17 +30,17 @@ export interface InboxRow {
   readonly payload: string
 }
 
-/** The event of this name: of several versions, the newest. */
+/** The event with this key; of several versions, the newest. */
 export function* findRowByKey(key: string): Transaction<InboxRow | undefined> {
   const seq = yield* findSeqByKeys([key])
   return seq === undefined ? undefined : yield* row(selectBySeq, { seq })
 }
 
-/** What became of an edit. `lane`: somebody has to be woken there. */
+/** The effect of an edit. `lane`: the queue that must be woken. */
 export type EditResult =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'duplicate'; readonly seq: number }
-  /** Nothing was to be done beyond a note: it was read already, or edits are ignored, or the words are the same. */
+  /** The event is unchanged: edits are ignored, the text is the same, or the event was claimed and a trace entry added. */
   | { readonly kind: 'ignored' | 'unchanged' | 'noted'; readonly seq: number }
   | { readonly kind: 'amended'; readonly seq: number }
   | {
@@ -48,7 +48,7 @@ export type EditResult =
       readonly seq: number
       readonly sessionKey: string
       readonly lane: 'turn' | 'control'
-      /** The version before, when it had not been read: it has been taken back. */
+      /** The previous version, which was still queued and has been withdrawn. */
       readonly withdrawn?: number
     }
 
@@ -56,16 +56,16 @@ export interface Edit {
   readonly targetKey: string
   readonly keys: readonly string[]
   readonly event: MessageEvent
-  /** Where a message that reads like this belongs. */
+  /** The queue of the edited message. */
   readonly lane: 'turn' | 'control'
   readonly policy: 'ignore' | 'amend' | 'rerun'
-  /** What waiters of a version that was taken back are told. */
+  /** The result of a withdrawn version. */
   readonly withdrawnResult: TurnResult
   /** To JSON. Throws `inbox/too-large`. */
   serialize(event: MessageEvent): string
 }
 
-/** Never touches what an agent has read already: then it is a note, or a message of its own behind the others. */
+/** Never changes an event that was claimed: it adds a trace entry instead, or a new event at the end of the queue. */
 export function* applyEdit(edit: Edit, now: number): Transaction<EditResult> {
   const { targetKey, keys, event, lane, policy } = edit
   const known = yield* findSeqByKeys(keys)
@@ -89,7 +89,7 @@ export function* applyEdit(edit: Edit, now: number): Transaction<EditResult> {
   yield* addTraceEntry(
     found,
     'message:edited',
-    `message ${seq} was edited after it had been taken up: ${event.text}`,
+    `message ${seq} was edited after its processing began: ${event.text}`,
     now,
   )
   return { kind: 'noted', seq }
@@ -103,21 +103,23 @@ const rewrite = query((db, p: { seq: number; kind: string; payload: string }) =>
     .where('state', '=', 'queued'),
 )
 
-/** The same message with other words and files; where it stands and what it answers does not change by an edit. */
-function amendedEvent({ attachments, ...before }: MessageEvent, now: MessageEvent): MessageEvent {
-  const { text, messageType, allowGatewayControl } = now
+/** The event with the edited text and files. An edit changes neither its chat nor the message that it replies to. */
+function amendedEvent({ attachments, ...before }: MessageEvent, edited: MessageEvent): MessageEvent {
+  const { text, messageType, allowGatewayControl } = edited
   return {
     ...before,
     text,
     messageType,
     ...(allowGatewayControl === undefined ? {} : { allowGatewayControl }),
-    ...(now.attachments === undefined ? {} : { attachments: reuseFetchedFiles(now.attachments, attachments ?? []) }),
+    ...(edited.attachments === undefined
+      ? {}
+      : { attachments: reuseFetchedFiles(edited.attachments, attachments ?? []) }),
   }
 }
 
-/** Files that have been fetched, or could not be, are not fetched again because the words beside them changed. */
-function reuseFetchedFiles(wanted: readonly Attachment[], known: readonly Attachment[]): readonly Attachment[] {
-  return wanted.map((file) => known.find((one) => isFetched(one) && isSameFile(one, file)) ?? file)
+/** A file that was downloaded, or could not be, is not downloaded again after an edit of the text. */
+function reuseFetchedFiles(files: readonly Attachment[], known: readonly Attachment[]): readonly Attachment[] {
+  return files.map((file) => known.find((one) => isFetched(one) && isSameFile(one, file)) ?? file)
 }
 
 function isFetched({ path, problem }: Attachment): boolean {
@@ -128,7 +130,7 @@ function isSameFile(one: Attachment, other: Attachment): boolean {
   return one.ref === other.ref && one.url === other.url && (one.ref ?? one.url) !== undefined
 }
 
-/** Files of a message that still waits have been fetched, or could not be; an edit in between may have named others. */
+/** Stores the downloads of a queued message. An edit during the download may have replaced some of the files. */
 export function* attachFiles(seq: number, files: readonly Attachment[]): Transaction<void> {
   const found = yield* row(selectBySeq, { seq })
   if (found?.state !== 'queued') return
@@ -137,9 +139,9 @@ export function* attachFiles(seq: number, files: readonly Attachment[]): Transac
   yield* exec(rewrite, { seq, kind: event.messageType, payload })
 }
 
-/** An edit that turned words into a command, or back: it belongs to another lane, behind what waits there. */
+/** An edit turned a text into a command, or the reverse: the event moves to the end of the other queue. */
 function* replaceRow(found: InboxRow, event: MessageEvent, edit: Edit, now: number): Transaction<EditResult> {
-  yield* withdrawRow(found.seq, 'an edit made another message of it', edit.withdrawnResult)
+  yield* withdrawRow(found.seq, 'an edit moved it to another queue', edit.withdrawnResult)
   return { ...(yield* appendRow(found, event, edit, now)), withdrawn: found.seq }
 }
 
@@ -147,7 +149,7 @@ function* appendRow(found: InboxRow, event: MessageEvent, { keys, lane, serializ
   const { session_key: sessionKey, platform, account, chat_id: chatId } = found
   const payload = serialize(event)
   const seq = yield* insertEvent({ sessionKey, lane, kind: event.messageType, platform, account, chatId, payload }, now)
-  // The next edit, or a deletion, means this version.
+  // A later edit or deletion refers to this version.
   yield* exec(moveKeys, { from: found.seq, to: seq })
   yield* addKeys(keys, seq)
   return { kind: 'appended' as const, seq, sessionKey, lane }
@@ -157,27 +159,27 @@ const moveKeys = query((db, p: { from: number; to: number }) =>
   db.updateTable('inbox_keys').set({ seq: p.to }).where('seq', '=', p.from),
 )
 
-/** What became of a deletion. */
+/** The effect of a deletion. */
 export type DeletionResult =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'duplicate' | 'withdrawn' | 'noted'; readonly seq: number }
 
-/** A message that waits is taken back; of one that has been read, the deletion is noted. */
+/** Withdraws a queued message. For any other message, the deletion is only added to the trace. */
 export function* applyDeletion(
-  { targetKey: of, keys, withdrawnResult: outcome }: Pick<Edit, 'targetKey' | 'keys' | 'withdrawnResult'>,
+  { targetKey, keys, withdrawnResult }: Pick<Edit, 'targetKey' | 'keys' | 'withdrawnResult'>,
   now: number,
 ): Transaction<DeletionResult> {
   const known = yield* findSeqByKeys(keys)
   if (known !== undefined) return { kind: 'duplicate', seq: known }
-  const found = yield* findRowByKey(of)
+  const found = yield* findRowByKey(targetKey)
   if (found === undefined) return { kind: 'unknown' }
   const { seq, state } = found
   yield* addKeys(keys, seq)
-  const waits = state === 'queued'
-  if (waits) yield* withdrawRow(seq, 'it was deleted before it was read', outcome)
-  const when = waits ? 'before it was read; it is not answered' : 'after it had been taken up'
+  const isQueued = state === 'queued'
+  if (isQueued) yield* withdrawRow(seq, 'it was deleted before its processing began', withdrawnResult)
+  const when = isQueued ? 'before its processing began; it is not answered' : 'after its processing began'
   yield* addTraceEntry(found, 'message:deleted', `message ${seq} was deleted ${when}`, now)
-  return { kind: waits ? 'withdrawn' : 'noted', seq }
+  return { kind: isQueued ? 'withdrawn' : 'noted', seq }
 }
 
 const markWithdrawn = query((db, p: { seq: number; reason: string; outcome: string }) =>
@@ -188,6 +190,6 @@ const markWithdrawn = query((db, p: { seq: number; reason: string; outcome: stri
     .where('state', '=', 'queued'),
 )
 
-function* withdrawRow(seq: number, reason: string, outcome: TurnResult): Transaction<void> {
-  yield* exec(markWithdrawn, { seq, reason, outcome: JSON.stringify(outcome) })
+function* withdrawRow(seq: number, reason: string, result: TurnResult): Transaction<void> {
+  yield* exec(markWithdrawn, { seq, reason, outcome: JSON.stringify(result) })
 }

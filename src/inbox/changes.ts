@@ -1,5 +1,5 @@
 /**
- * What happens to messages after they were written: edits, deletions and reactions come in here.
+ * Accepts changes of messages: edits, deletions and reactions.
  */
 import { brand } from '../lib/brand.ts'
 import { HermesError } from '../lib/errors.ts'
@@ -19,14 +19,14 @@ import { parseStoredEvent, serializeEvent } from './stored-event.ts'
 type Keys = readonly [EventKey, ...EventKey[]]
 
 /**
- * Decides access as for messages, and does what the account's setting `edits` says. A change of a message that was never
- * taken in (it was not addressed to the agent, or is too old) is `refused`: nothing of it is kept.
+ * Checks access as for messages, and follows the account's setting `edits`. The change of a message that was never accepted
+ * (it was not addressed to the agent, or is too old) is `refused`, and nothing of it is stored.
  * Throws `http/starting`, `inbox/too-large` or `store/…`, as `accept` does.
  */
 export function createChangeHandler(
   deps: InboxDeps,
-  preDispatch: PreDispatch,
-  /** A message has been taken in. */
+  preDispatch: PreDispatch | undefined,
+  /** Publishes that a message was accepted. */
   emitReceived: (event: MessageEvent, sessionKey: SessionKey) => void,
 ): (change: MessageChange, keys: Keys) => Promise<AcceptResult> {
   const { store, clock, log } = deps
@@ -36,8 +36,17 @@ export function createChangeHandler(
     const decision = deps.checkAccess({ source: await findAuthor(change) })
     if (!decision.allowed) {
       const { platform, chatId, userId } = sourceOf(change)
-      const who = { platform, chat: chatId, user: userId ?? '' }
-      log.debug({ ...who, change: change.kind, reason: decision.reason }, 'change of a message refused')
+      log.debug(
+        {
+          event: 'inbox.change_refused',
+          platform,
+          chat: chatId,
+          user: userId ?? '',
+          change: change.kind,
+          reason: decision.reason,
+        },
+        'change of a message refused',
+      )
       return { status: 'refused', reason: decision.reason }
     }
     const accepted = await applyChange(change, keys)
@@ -57,31 +66,31 @@ export function createChangeHandler(
     }
   }
 
-  /** Platforms seldom say who deleted a message; then it counts as its author's doing. */
+  /** Few platforms say who deleted a message. Otherwise the author of the message is checked. */
   async function findAuthor(change: MessageChange): Promise<SessionSource> {
     if (change.kind !== 'deleted' || change.source.userId !== undefined) return sourceOf(change)
     const found = await store.run(() => findRowByKey(change.of))
     return found === undefined ? change.source : parseStoredEvent(found.payload).source
   }
 
-  async function edited(of: EventKey, now: MessageEvent, keys: Keys): Promise<AcceptResult> {
-    // Whoever keeps words out keeps them out of edits, too.
-    const dispatched = await preDispatch(now, keys)
-    if ('answer' in dispatched) return dispatched.answer
-    const { event } = dispatched
+  async function edited(targetKey: EventKey, received: MessageEvent, keys: Keys): Promise<AcceptResult> {
+    // A plugin that skips or rewrites messages sees their edits, too.
+    const dispatched = await preDispatch?.(received, keys)
+    if (dispatched !== undefined && 'result' in dispatched) return dispatched.result
+    const event = dispatched?.event ?? received
     const edit = {
-      targetKey: of,
+      targetKey,
       keys,
       event,
       lane: deps.queueKindOf(event),
       policy: deps.editPolicyOf(event.source),
       withdrawnResult: notAnsweredResult,
-      serialize: (now: MessageEvent) => serializeEvent(now, deps.maxMessageBytes()),
+      serialize: (amended: MessageEvent) => serializeEvent(amended, deps.maxMessageBytes()),
     }
     const result = await store.run(() => applyEdit(edit, clock()))
     if (result.kind === 'unknown') return unknownMessage
     if (result.kind === 'duplicate') return { status: 'duplicate', seq: result.seq }
-    log.info({ seq: result.seq, how: result.kind }, 'message edited')
+    log.info({ event: 'inbox.edited', seq: result.seq, result: result.kind }, 'message edited')
     if (result.kind === 'appended') {
       if (result.withdrawn !== undefined) deps.onWithdrawn(result.withdrawn, notAnsweredResult)
       const sessionKey = brand<SessionKey>(result.sessionKey)
@@ -97,12 +106,12 @@ export function createChangeHandler(
     )
     if (result.kind === 'unknown') return unknownMessage
     if (result.kind === 'duplicate') return { status: 'duplicate', seq: result.seq }
-    log.info({ seq: result.seq, how: result.kind }, 'message deleted')
+    log.info({ event: 'inbox.deleted', seq: result.seq, result: result.kind }, 'message deleted')
     if (result.kind === 'withdrawn') deps.onWithdrawn(result.seq, notAnsweredResult)
     return { status: 'accepted', seq: result.seq }
   }
 
-  /** Nothing is to be done about a reaction but to tell of it, once. */
+  /** A reaction has no effect beyond its gateway event, which is emitted once. */
   async function reacted(change: ReactionChange, keys: Keys): Promise<AcceptResult> {
     const { source, reaction, messageId, timestamp } = change
     const event: MessageEvent = { source, text: reaction, messageType: 'text', messageId, timestamp }
@@ -132,7 +141,7 @@ function sourceOf(change: MessageChange): SessionSource {
   return change.kind === 'edited' ? change.event.source : change.source
 }
 
-const unknownMessage: AcceptResult = { status: 'refused', reason: 'the message it changes was never taken in' }
+const unknownMessage: AcceptResult = { status: 'refused', reason: 'the changed message was never accepted' }
 
 const notAnsweredResult: TurnResult = {
   status: 'stopped',

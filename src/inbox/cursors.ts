@@ -1,10 +1,10 @@
 /**
- * How far each account has read each place, so that what came while nobody listened can be fetched.
+ * How far each account has read each chat or thread (`place`), so that messages of an outage can be fetched later.
  */
 import type { ReadCursor } from '../message/accept-result.ts'
 import { exec, query, row, rows, type Transaction } from '../store/query.ts'
 
-/** Whose marks they are. */
+/** The account that the cursors belong to. */
 export interface CursorOwner {
   readonly platform: string
   readonly account: string
@@ -29,14 +29,14 @@ const upsertCursor = query(
       ),
 )
 
-/** Moves a mark on, never back: what arrives late must not bring back what came after it. */
-export function* advanceCursor(owner: CursorOwner, mark: ReadCursor, now: number): Transaction<void> {
-  yield* advance(owner, mark, now, true)
+/** Moves a cursor forward, never back: a late message must not cause later ones to be fetched again. */
+export function* advanceCursor(owner: CursorOwner, cursor: ReadCursor, now: number): Transaction<void> {
+  yield* advance(owner, cursor, now, true)
 }
 
-/** Moves a mark that is there already, and begins none. */
-export function* advanceExistingCursor(owner: CursorOwner, mark: ReadCursor, now: number): Transaction<void> {
-  yield* advance(owner, mark, now, false)
+/** As `advanceCursor`, but does not create a cursor. */
+export function* advanceExistingCursor(owner: CursorOwner, cursor: ReadCursor, now: number): Transaction<void> {
+  yield* advance(owner, cursor, now, false)
 }
 
 function* advance(
@@ -50,7 +50,7 @@ function* advance(
   yield* exec(upsertCursor, { platform, account, place, last_id: id, now })
 }
 
-/** Ids are numbers written as text: the longer one is the newer, of two as long the one that sorts later. */
+/** Ids are numbers in text form: the longer one is newer; of two ids of equal length, the one that sorts later. */
 function isNewer(id: string, known: string): boolean {
   return id.length === known.length ? id > known : id.length > known.length
 }
@@ -63,7 +63,7 @@ const selectCursors = query((db, p: { platform: string; account: string }) =>
     .where('account', '=', p.account),
 )
 
-/** By place. */
+/** The last id of each chat or thread, by `place`. */
 export function* listCursors({ platform, account }: CursorOwner): Transaction<ReadonlyMap<string, string>> {
   const found = yield* rows(selectCursors, { platform, account })
   return new Map(found.map(({ place, last_id }) => [place, last_id]))
@@ -88,8 +88,8 @@ const deleteOldCursors = query((db, p: { before: number; limit: number }) =>
 )
 
 /**
- * Forgets the marks of places in which nothing was written since `before`; returns how many went. Reads the whole table,
- * which has one row for each chat.
+ * Deletes the cursors of chats without messages since `before`; returns how many. Scans the whole table, which has one row
+ * per chat.
  */
 export function* pruneCursors(before: number, limit: number): Transaction<number> {
   return (yield* rows(deleteOldCursors, { before, limit })).length

@@ -1,5 +1,5 @@
 /**
- * The door: an event is refused, known already, or on disk. Only after that may its platform be told "got it".
+ * Accepts events: an event is refused, recognised as a duplicate, or stored. The platform is acknowledged only after that.
  */
 import { HermesError } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
@@ -24,23 +24,23 @@ export interface InboxDeps {
   readonly clock: () => number
   readonly log: Logger
   readonly maxMessageBytes: () => number
-  /** False while the daemon starts or stops: nothing is taken in then, and platforms deliver again later. */
+  /** False while the daemon starts or stops: events are rejected, and platforms deliver them again later. */
   isOpen(): boolean
-  /** Whether this person may talk to the agent here (contract §3.10). */
+  /** Whether the user may talk to the agent in this chat (contract §3.10). */
   checkAccess(event: Pick<MessageEvent, 'source' | 'internal'>): { readonly allowed: boolean; readonly reason: string }
-  /** What an edit does on the account of this source. */
+  /** The effect of edits for the account of this source. */
   editPolicyOf(source: SessionSource): 'ignore' | 'amend' | 'rerun'
   sessionKeyOf(source: SessionSource): SessionKey
-  /** `control` for commands that act at once, `turn` for everything that waits its place. */
+  /** `control` for commands that act at once, `turn` for everything that waits in the queue of its session. */
   queueKindOf(event: MessageEvent): QueueKind
-  /** Told after the event is on disk. */
+  /** Called after the event was stored. */
   wake(key: SessionKey, lane: QueueKind, event?: MessageEvent): void
-  /** Told after it is on disk that an event which waited will not be worked on. */
-  onWithdrawn(seq: number, outcome: TurnResult): void
+  /** Called after it was stored that a queued event will not be processed. */
+  onWithdrawn(seq: number, result: TurnResult): void
   readonly emit: HookEventListener
-  /** Whether what happens there is a gateway event. */
+  /** Whether messages of this source cause gateway events. */
   emitsEvents(source: SessionSource): boolean
-  /** Who sees messages before anybody else; undefined where there are no plugins. */
+  /** The plugin hooks that run before the access check; `undefined` without plugins. */
   readonly preDispatchHooks?: PreDispatchHooks
   /** Named points for crash tests; does nothing in production. */
   failpoint(point: string): void
@@ -48,33 +48,38 @@ export interface InboxDeps {
 
 export interface Inbox {
   /**
-   * Never keeps half an event. Throws `inbox/too-large` or `store/…`: then the platform must not be acknowledged.
-   * A mark moves with the event, also where it is known already, refused or too large: it will not be fetched again.
-   * What is refused begins none.
+   * Stores an event completely or not at all. Throws `inbox/too-large` or `store/…`; the platform must then not be
+   * acknowledged. The cursor advances with the event, also for one that is a duplicate, refused or too large, so that it is
+   * not fetched again. A refused event does not create a cursor.
    */
-  accept(event: MessageEvent, keys: readonly [EventKey, ...EventKey[]], mark?: ReadCursor): Promise<AcceptResult>
+  accept(event: MessageEvent, keys: readonly [EventKey, ...EventKey[]], cursor?: ReadCursor): Promise<AcceptResult>
   /**
-   * What happened to an earlier message. Of a message that was never taken in (it was not addressed to the agent, or is
-   * too old) nothing is kept: `refused`. Throws as `accept`.
+   * Applies a change to an earlier message. The change of a message that was never accepted (it was not addressed to the
+   * agent, or is too old) is `refused`, and nothing of it is stored. Throws as `accept`.
    */
   change(change: MessageChange, keys: readonly [EventKey, ...EventKey[]]): Promise<AcceptResult>
 }
 
 export function createInbox(deps: InboxDeps): Inbox {
   const { store, clock, log } = deps
-  const preDispatch = createPreDispatch(deps)
+  const { preDispatchHooks } = deps
+  const preDispatch = preDispatchHooks === undefined ? undefined : createPreDispatch(deps, preDispatchHooks)
 
   return {
     async accept(received, keys, cursor) {
       if (!deps.isOpen()) throw new HermesError('http/starting')
-      const dispatched = await preDispatch(received, keys, cursor)
-      if ('answer' in dispatched) return dispatched.answer
-      const { event } = dispatched
+      const isObserved = received.internal !== true && preDispatchHooks?.hasPreDispatchHooks() === true
+      const dispatched = isObserved ? await preDispatch?.(received, keys, cursor) : undefined
+      if (dispatched !== undefined && 'result' in dispatched) return dispatched.result
+      const event = dispatched?.event ?? received
       const decision = event.internal === true ? { allowed: true, reason: 'internal' } : deps.checkAccess(event)
       const { platform, account, chatId, userId } = event.source
       if (!decision.allowed) {
-        log.info({ platform, chat: chatId, user: userId ?? '', reason: decision.reason }, 'message refused')
-        // A stranger must not decide in which places the agent takes part, nor fill the list of those that are read again.
+        log.info(
+          { event: 'inbox.refused', platform, chat: chatId, user: userId ?? '', reason: decision.reason },
+          'message refused',
+        )
+        // A refused user must not create cursors: they decide which chats are read again after an outage.
         await advancePast(event, cursor, advanceExistingCursor)
         emitRefused(event, decision.reason)
         return { status: 'refused', reason: decision.reason }
@@ -91,7 +96,7 @@ export function createInbox(deps: InboxDeps): Inbox {
       })
       deps.failpoint('inbox:committed')
       if (duplicate) return { status: 'duplicate', seq }
-      log.info({ session: sessionKey, seq, lane }, 'message accepted')
+      log.info({ event: 'inbox.accepted', session: sessionKey, seq, lane }, 'message accepted')
       emitReceived(event, sessionKey)
       deps.wake(sessionKey, lane, event)
       return { status: 'accepted', seq }
@@ -109,20 +114,20 @@ export function createInbox(deps: InboxDeps): Inbox {
     if (deps.emitsEvents(event.source)) deps.emit('message:refused', { ...toMessageContext(event), reason })
   }
 
-  /** For what is not kept: read is read, or it would be fetched after every outage. */
+  /** For events that are not stored: they would otherwise be fetched again after every outage. */
   async function advancePast(
     { source }: MessageEvent,
-    mark: ReadCursor | undefined,
-    move = advanceCursor,
+    cursor: ReadCursor | undefined,
+    advance = advanceCursor,
   ): Promise<void> {
-    if (mark !== undefined) await store.run(() => move(source, mark, clock()))
+    if (cursor !== undefined) await store.run(() => advance(source, cursor, clock()))
   }
 
-  async function serializeOrAdvance(event: MessageEvent, mark: ReadCursor | undefined): Promise<string> {
+  async function serializeOrAdvance(event: MessageEvent, cursor: ReadCursor | undefined): Promise<string> {
     try {
       return serializeEvent(event, deps.maxMessageBytes())
     } catch (error) {
-      await advancePast(event, mark)
+      await advancePast(event, cursor)
       throw error
     }
   }

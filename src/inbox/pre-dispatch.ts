@@ -1,6 +1,6 @@
 /**
- * Plugins see a message before anybody has asked whether its writer may write (contract §2.6, `pre_gateway_dispatch`).
- * What they decide holds: a message that is fetched once more is not asked about once more.
+ * Runs the plugin hooks that see a message before the access check (contract §2.6, `pre_gateway_dispatch`). Their decision to
+ * skip a message is stored, so that they are not called again when the platform delivers it twice.
  */
 
 import type { AcceptResult, ReadCursor } from '../message/accept-result.ts'
@@ -14,31 +14,31 @@ import { acceptEvent, addKeys, findEventKind, findSeqByKeys, finishEvent } from 
 import { serializeEvent } from './stored-event.ts'
 
 export interface PreDispatchHooks {
-  /** Whether anybody wants to see messages. */
+  /** Whether a plugin has registered such a hook. */
   hasPreDispatchHooks(): boolean
-  /** What becomes of a message. Never rejects, takes a bounded time. */
+  /** Decides about a message. Never rejects and takes a bounded time. */
   preDispatch(
     event: MessageEvent,
     sessionKey: SessionKey,
   ): Promise<
     { readonly kind: 'pass'; readonly event: MessageEvent } | { readonly kind: 'skip'; readonly reason: string }
   >
-  /** A change was taken in. Returns at once. */
+  /** Called when a change was accepted. Returns at once. */
   messageChanged(change: MessageChange, sessionKey: SessionKey): void
 }
 
-/** The event as it goes on, or what its platform is told. Rejects `store/…`. */
+/** The event to be processed, or the result for its platform. Rejects `store/…`. */
 export type PreDispatch = (
   event: MessageEvent,
   keys: readonly string[],
-  mark?: ReadCursor,
-) => Promise<{ readonly event: MessageEvent } | { readonly answer: AcceptResult }>
+  cursor?: ReadCursor,
+) => Promise<{ readonly event: MessageEvent } | { readonly result: AcceptResult }>
 
-/** The kind of rows that remember what was skipped; nothing of the message is in them. */
+/** The kind of rows for skipped messages. They contain nothing of the message. */
 const skippedKind = 'skipped'
 
-export function createPreDispatch(deps: InboxDeps): PreDispatch {
-  const { store, clock, log, preDispatchHooks } = deps
+export function createPreDispatch(deps: InboxDeps, hooks: PreDispatchHooks): PreDispatch {
+  const { store, clock, log } = deps
 
   function* findKnown(keys: readonly string[]): Transaction<{ seq: number; isSkipped: boolean } | undefined> {
     const seq = yield* findSeqByKeys(keys)
@@ -48,12 +48,12 @@ export function createPreDispatch(deps: InboxDeps): PreDispatch {
     return { seq, isSkipped }
   }
 
-  /** For the platform it is read; nobody else hears of it. */
+  /** Advances the cursor of the platform, but causes no gateway event. */
   async function storeSkipped(
     { source, messageId, timestamp }: MessageEvent,
     sessionKey: SessionKey,
     keys: readonly string[],
-    mark: ReadCursor | undefined,
+    cursor: ReadCursor | undefined,
   ): Promise<void> {
     const { platform, account, chatId } = source
     const name = messageId === undefined ? {} : { messageId }
@@ -62,27 +62,25 @@ export function createPreDispatch(deps: InboxDeps): PreDispatch {
     const row = { sessionKey, lane: 'control', kind: skippedKind, platform, account, chatId, payload } as const
     const now = clock()
     await store.run(function* () {
-      // A stranger must not decide in which places the agent takes part.
-      if (mark !== undefined) yield* advanceExistingCursor(source, mark, now)
+      // Access was not checked: such a message must not create a cursor.
+      if (cursor !== undefined) yield* advanceExistingCursor(source, cursor, now)
       const { seq, duplicate } = yield* acceptEvent(row, keys, now)
       if (!duplicate) yield* finishEvent(seq, notAnsweredResult)
     })
   }
 
-  return async (event, keys, mark) => {
-    if (preDispatchHooks === undefined || event.internal === true || !preDispatchHooks.hasPreDispatchHooks())
-      return { event }
-    const earlier = await store.run(() => findKnown(keys))
-    // What was taken in is recognised further on, with its mark.
-    if (earlier !== undefined)
-      return earlier.isSkipped ? { answer: { status: 'duplicate', seq: earlier.seq } } : { event }
+  return async (event, keys, cursor) => {
+    if (event.internal === true || !hooks.hasPreDispatchHooks()) return { event }
+    const known = await store.run(() => findKnown(keys))
+    // `accept` handles the duplicate of an accepted message, including its cursor.
+    if (known !== undefined) return known.isSkipped ? { result: { status: 'duplicate', seq: known.seq } } : { event }
     const sessionKey = deps.sessionKeyOf(event.source)
-    const decision = await preDispatchHooks.preDispatch(event, sessionKey)
+    const decision = await hooks.preDispatch(event, sessionKey)
     if (decision.kind === 'pass') return { event: decision.event }
     const { platform, chatId: chat } = event.source
-    log.info({ platform, chat, reason: decision.reason }, 'message skipped by a plugin')
-    await storeSkipped(event, sessionKey, keys, mark)
-    return { answer: { status: 'refused', reason: decision.reason } }
+    log.info({ event: 'inbox.skipped', platform, chat, reason: decision.reason }, 'message skipped by a plugin')
+    await storeSkipped(event, sessionKey, keys, cursor)
+    return { result: { status: 'refused', reason: decision.reason } }
   }
 }
 

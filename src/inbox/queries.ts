@@ -1,11 +1,11 @@
 /**
- * What the inbox keeps on disk: events, their names, and how far the work on them has come.
+ * The rows of the inbox: events, their keys, and the state of their processing.
  */
 import type { TurnResult } from '../message/turn-result.ts'
 import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { InboxState } from '../store/schema.ts'
 
-// Literal, because SQLite uses a partial index only where a query repeats its condition word for word.
+// Literal SQL, because SQLite uses a partial index only where a query repeats its condition word for word.
 export const openCondition = sql<boolean>`state in ('queued', 'claimed')`
 
 const selectSeqByKey = query((db, p: { key: string }) =>
@@ -63,7 +63,7 @@ export interface NewEvent {
   readonly payload: string
 }
 
-/** The event that is known by one of these names. */
+/** The event with one of these keys. */
 export function* findSeqByKeys(keys: readonly string[]): Transaction<number | undefined> {
   for (const key of keys) {
     const known = yield* row(selectSeqByKey, { key })
@@ -72,12 +72,12 @@ export function* findSeqByKeys(keys: readonly string[]): Transaction<number | un
   return undefined
 }
 
-/** From now on the event is known by these names, too. */
+/** Adds keys to an event, by which it is recognised from now on. */
 export function* addKeys(keys: readonly string[], seq: number): Transaction<void> {
   for (const key of keys) yield* exec(insertKey, { key, seq })
 }
 
-/** Puts an event at the end of its lane; returns its number. */
+/** Adds an event to the end of its queue; returns its number. */
 export function* insertEvent(event: NewEvent, now: number): Transaction<number> {
   const inserted = yield* row(insertRow, {
     session_key: event.sessionKey,
@@ -93,7 +93,7 @@ export function* insertEvent(event: NewEvent, now: number): Transaction<number> 
   return inserted.seq
 }
 
-/** Stores an event unless one of its names is known. Afterwards all its names are. */
+/** Stores an event unless one of its keys is known, and adds its other keys in both cases. */
 export function* acceptEvent(
   event: NewEvent,
   keys: readonly string[],
@@ -125,7 +125,7 @@ export interface QueueHead {
   readonly reason: string | null
 }
 
-/** The oldest event of a session that is not finished, or undefined. */
+/** The oldest open event of a queue. */
 export function* findQueueHead(sessionKey: string, lane: 'turn' | 'control'): Transaction<QueueHead | undefined> {
   return yield* row(selectQueueHead, { session_key: sessionKey, lane })
 }
@@ -134,7 +134,7 @@ const markClaimed = query((db, p: { seq: number; turn_id: string | null; tries: 
   db.updateTable('inbox').set({ state: 'claimed', turn_id: p.turn_id, tries: p.tries }).where('seq', '=', p.seq),
 )
 
-/** Counts one more try and binds the event to its turn. */
+/** Counts a try and assigns the event to its turn. */
 export function* claimEvent(head: QueueHead, turnId: string | null): Transaction<void> {
   yield* exec(markClaimed, { seq: head.seq, turn_id: turnId, tries: head.tries + 1 })
 }
@@ -143,14 +143,14 @@ const updateState = query((db, p: { seq: number; state: InboxState; reason: stri
   db.updateTable('inbox').set({ state: p.state, reason: p.reason, outcome: p.outcome }).where('seq', '=', p.seq),
 )
 
-/** The event has been worked on; its outcome stays for whoever asks. */
-export function* finishEvent(seq: number, outcome: TurnResult): Transaction<void> {
-  yield* exec(updateState, { seq, state: 'done', reason: null, outcome: JSON.stringify(outcome) })
+/** Stores the result of an event. */
+export function* finishEvent(seq: number, result: TurnResult): Transaction<void> {
+  yield* exec(updateState, { seq, state: 'done', reason: null, outcome: JSON.stringify(result) })
 }
 
 /** Makes the event a dead letter: its attempts are used up, and it waits for a user's decision. */
-export function* markEventDead(seq: number, reason: string, outcome: TurnResult): Transaction<void> {
-  yield* exec(updateState, { seq, state: 'dead', reason, outcome: JSON.stringify(outcome) })
+export function* markEventDead(seq: number, reason: string, result: TurnResult): Transaction<void> {
+  yield* exec(updateState, { seq, state: 'dead', reason, outcome: JSON.stringify(result) })
 }
 
 const updateReason = query((db, p: { seq: number; reason: string }) =>
@@ -174,7 +174,7 @@ export function* findEventState(
 
 const selectKind = query((db, p: { seq: number }) => db.selectFrom('inbox').select('kind').where('seq', '=', p.seq))
 
-/** The kind under which an event was stored. */
+/** The kind of a stored event. */
 export function* findEventKind(seq: number): Transaction<string | undefined> {
   return (yield* row(selectKind, { seq }))?.kind
 }
@@ -183,7 +183,7 @@ const selectOpenQueues = query((db, _: Record<never, never>) =>
   db.selectFrom('inbox').select(['session_key', 'lane']).distinct().where(openCondition),
 )
 
-/** The lanes with work, for the start after a stop or a crash. */
+/** The queues with open events, for the start after a stop or a crash. */
 export function* listOpenQueues(): Transaction<readonly { session_key: string; lane: 'turn' | 'control' }[]> {
   return yield* rows(selectOpenQueues, {})
 }
@@ -197,7 +197,7 @@ const selectOpenEvents = query((db, p: { platform: string }) =>
     .orderBy('seq'),
 )
 
-/** What waits or is worked on of a platform, the oldest first. */
+/** The open events of a platform, the oldest first. */
 export function* listOpenEventsOfPlatform(platform: string): Transaction<readonly { seq: number; payload: string }[]> {
   return yield* rows(selectOpenEvents, { platform })
 }
@@ -220,7 +220,7 @@ const selectOldestFinished = query((db, p: { limit: number }) =>
   db
     .selectFrom('inbox')
     .select(['seq', 'accepted_at'])
-    // Every number is above 0: a walk from the oldest on that ends at the limit.
+    // True for every row. Makes SQLite walk the primary key from the oldest row and stop at the limit.
     .where('seq', '>', 0)
     .where('state', 'in', ['done', 'dropped'])
     .orderBy('seq')
@@ -239,7 +239,7 @@ const deleteEvents = query((db, p: { seq: number }) =>
   db.deleteFrom('inbox').where('seq', '<=', p.seq).where('state', 'in', ['done', 'dropped']).returning('seq'),
 )
 
-/** Forgets finished events older than `before`, those that came first, at most `limit`; returns how many went. */
+/** Deletes the oldest finished events accepted before `before`, at most `limit`; returns how many. */
 export function* pruneInbox(before: number, limit: number): Transaction<number> {
   const first = yield* rows(selectOldestFinished, { limit })
   const last = first.findLast(({ accepted_at }) => accepted_at < before)

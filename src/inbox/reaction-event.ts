@@ -1,5 +1,5 @@
 /**
- * A reaction in the words of the contract (§1.4), which are those of the first platform that had them.
+ * The payload of the gateway events for reactions (contract §1.4). The contract fixes its keys.
  */
 import type { ReactionChange } from '../message/change.ts'
 import type { HookEvents } from '../message/hook-events.ts'

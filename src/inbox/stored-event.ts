@@ -1,10 +1,10 @@
 /**
- * Writes an event as the inbox stores it, and reads it again.
+ * The stored form of an event: JSON.
  */
 import { HermesError } from '../lib/errors.ts'
 import type { MessageEvent } from '../message/event.ts'
 
-/** @param payload JSON that the inbox wrote itself: its shape is known. */
+/** @param payload JSON that the inbox has written, so its shape is known. */
 export function parseStoredEvent(payload: string): MessageEvent {
   return JSON.parse(payload)
 }
@@ -13,11 +13,11 @@ export function parseStoredEvent(payload: string): MessageEvent {
 export function serializeEvent(event: MessageEvent, maxBytes: number): string {
   const payload = JSON.stringify(event, toWellFormed)
   const bytes = Buffer.byteLength(payload)
-  if (bytes > maxBytes) throw new HermesError('inbox/too-large', `It has ${bytes} bytes, ${maxBytes} are allowed.`)
+  if (bytes > maxBytes) throw new HermesError('inbox/too-large', `It has ${bytes} bytes; the limit is ${maxBytes}.`)
   return payload
 }
 
-/** Half a character cannot be stored or sent: JSON would carry it as an escape to where it breaks something. */
+/** Replaces lone surrogates: JSON would escape them, and they would break whatever reads the text later. */
 function toWellFormed(_key: string, value: unknown): unknown {
   return typeof value === 'string' ? value.toWellFormed() : value
 }

@@ -1,9 +1,9 @@
 /**
- * Notes of what happened to a message beside its way, for the question "what became of it".
+ * The trace of a message: events in its processing that no other table records, such as an edit.
  */
 import { exec, query, rows, type Transaction } from '../store/query.ts'
 
-/** What a note is about. */
+/** The subject of an entry. */
 export interface TraceSubject {
   readonly session_key: string
   readonly turn_id: string | null
@@ -20,7 +20,7 @@ const insertEntry = query(
     }),
 )
 
-/** `detail`: a sentence for people; it may quote what they wrote, and is cut. */
+/** @param detail a sentence for users, which may quote the message; it is truncated. */
 export function* addTraceEntry(
   { session_key, turn_id }: TraceSubject,
   event: string,
@@ -35,7 +35,7 @@ const deleteOldEntries = query((db, p: { before: number; limit: number }) =>
     .deleteFrom('trace')
     .where('id', 'in', (old) =>
       old
-        // Notes are numbered as they come, so that the oldest are enough to look at.
+        // Entries are numbered in the order of time, so only the oldest need to be examined.
         .selectFrom((oldest) =>
           oldest.selectFrom('trace').select(['id', 'at']).orderBy('id').limit(p.limit).as('oldest'),
         )
@@ -45,7 +45,7 @@ const deleteOldEntries = query((db, p: { before: number; limit: number }) =>
     .returning('id'),
 )
 
-/** Forgets notes older than `before`; returns how many went. */
+/** Deletes entries older than `before`, at most `limit`; returns how many. */
 export function* pruneTrace(before: number, limit: number): Transaction<number> {
   return (yield* rows(deleteOldEntries, { before, limit })).length
 }

@@ -1,49 +1,55 @@
 /**
- * One try to deliver one row, and what must be done first where an earlier try may have arrived.
+ * One attempt to deliver a row, and the state of the row that follows from it. Before a repeated attempt it finds out
+ * whether an earlier one has reached the platform.
  */
 import { messageOf } from '../lib/errors.ts'
-import type { OutboundMessage, SendResult } from '../message/outbound.ts'
+import { backoffMs } from '../lib/timers.ts'
+import type { OutboundAttachment, OutboundMessage, SendResult } from '../message/outbound.ts'
+import type { Target } from '../message/source.ts'
 import type { MessageLimits } from '../platforms/adapter.ts'
+import { parseButtons } from './buttons.ts'
+import type { Sender } from './context.ts'
 import { measureOf } from './measure.ts'
+import { callWithTimeout } from './platform-calls.ts'
 import { type AttachmentLimits, prepareAttachment } from './prepare-attachment.ts'
-import type { OutboxRow } from './queries.ts'
-import { type AttachmentPayload, callWithTimeout, type Sender, toOutboundMessage } from './sender.ts'
-import { parseAttachment } from './stored-attachment.ts'
+import type { DeliveryResult, OutboxRow } from './queries.ts'
+import { retryAt } from './rate-limiter.ts'
+import { formatUnsentLine, parseAttachment } from './stored-attachment.ts'
 
-/** Stands in front of a message that may have been delivered before. */
+/** Precedes a message that may have been delivered before. */
 const duplicateLabel = '♻️ May be a duplicate:'
 
 export interface DeliveryAttempt {
   readonly result: SendResult
-  /** Whether the platform may have the message although the result does not say so. */
+  /** Whether the platform may have received the message although the result is a failure. */
   readonly maybeSent: boolean
-  /** Only with `rejected`: why the file of the row does not go out, in a few words for people. */
+  /** Only with `rejected`: why the file of the row cannot be sent, in a few words for users. */
   readonly attachmentFailure?: string
-  /** What the adapter threw instead of a result. */
+  /** What the adapter threw instead of returning a result. */
   readonly thrown?: unknown
 }
 
 interface AttemptContext {
   readonly sender: Sender
   readonly limits: MessageLimits
-  /** Aborts at the hard end of a stop. */
+  /** Aborts when the grace period of a stop is over. */
   readonly abortSignal: AbortSignal
   readonly attachmentLimits: AttachmentLimits
 }
 
-/** Delivers a claimed row. Never throws: what an adapter throws is a temporary failure of unknown effect. */
-export async function attemptDelivery(row: OutboxRow, line: AttemptContext): Promise<DeliveryAttempt> {
-  const { sender, abortSignal } = line
+/** Delivers a claimed row. Never throws: an exception of the adapter is a temporary failure with an unknown effect. */
+export async function attemptDelivery(row: OutboxRow, context: AttemptContext): Promise<DeliveryAttempt> {
+  const { sender, abortSignal } = context
   const isIdempotent = sender.idempotentSends === true
   let file: LoadedAttachment | undefined
   try {
-    file = row.attachment === null ? undefined : await loadAttachment(row.attachment, line)
+    file = row.attachment === null ? undefined : await loadAttachment(row.attachment, context)
     if (file !== undefined && 'reason' in file) return toRejectedAttempt(row, file.reason)
     const message = toOutboundMessage(row, sender, file)
-    if (row.op === 'edit') return { result: await editMessage(row.target, message, line), maybeSent: false }
+    if (row.op === 'edit') return { result: await editMessage(row.target, message, context), maybeSent: false }
     const attempt =
       row.doubt === 1 && !isIdempotent
-        ? await retryUncertain(message, line)
+        ? await retryUncertain(message, context)
         : toAttempt(await callWithTimeout(abortSignal, (signal) => sender.send(message, signal)), false, isIdempotent)
     const reason = attempt.result.success ? undefined : file?.openFailure()
     return reason === undefined ? attempt : toRejectedAttempt(row, reason)
@@ -55,11 +61,16 @@ export async function attemptDelivery(row: OutboxRow, line: AttemptContext): Pro
   }
 }
 
-/** Undefined where the platform takes no files: the row's text stands for it. */
+interface AttachmentPayload {
+  readonly caption: string
+  readonly attachment: OutboundAttachment
+}
+
 type LoadedAttachment =
   | (AttachmentPayload & { readonly openFailure: () => string | undefined })
   | { readonly reason: string }
 
+/** `undefined` for a platform that takes no files; the row's text is sent instead. */
 async function loadAttachment(
   json: string,
   { sender, attachmentLimits }: AttemptContext,
@@ -71,45 +82,63 @@ async function loadAttachment(
   return { caption: stored.caption, attachment: prepared.attachment, openFailure: prepared.openFailure }
 }
 
-/** The platform was not called, or has not got the file. */
+/** The message of a row, with the features that the platform supports. */
+function toOutboundMessage(row: OutboxRow, sender: Sender, file: AttachmentPayload | undefined): OutboundMessage {
+  return {
+    deliveryId: row.key,
+    target: toTarget(row),
+    text: file === undefined ? row.text : file.caption,
+    kind: row.kind,
+    ...(row.reply_to === null ? {} : { replyTo: row.reply_to }),
+    ...(row.turn_id === null ? {} : { turnId: row.turn_id }),
+    ...(file === undefined ? {} : { attachment: file.attachment }),
+    ...(row.buttons === null || sender.showsButtons !== true ? {} : { buttons: parseButtons(row.buttons) }),
+  }
+}
+
+function toTarget({ platform, account, chat_id: chatId, thread_id: threadId }: OutboxRow): Target {
+  return { platform, account, chatId, ...(threadId === '' ? {} : { threadId }) }
+}
+
+/** The platform was not called, or did not receive the file. */
 function toRejectedAttempt(row: OutboxRow, reason: string): DeliveryAttempt {
   const result: SendResult = { success: false, problem: 'rejected', error: `the file is not sent: ${reason}` }
   return { result, maybeSent: row.doubt === 1, attachmentFailure: reason }
 }
 
 async function editMessage(
-  target: string | null,
+  messageId: string | null,
   message: OutboundMessage,
   { sender, abortSignal }: AttemptContext,
 ): Promise<SendResult> {
-  const call = sender.edit?.bind(sender)
-  if (target === null || call === undefined) return editUnsupported
-  return await callWithTimeout(abortSignal, (signal) => call(target, message, true, signal))
+  const edit = sender.edit?.bind(sender)
+  if (messageId === null || edit === undefined) {
+    return { success: false, problem: 'rejected', error: 'the platform cannot edit messages' }
+  }
+  return await callWithTimeout(abortSignal, (signal) => edit(messageId, message, true, signal))
 }
 
-const editUnsupported: SendResult = { success: false, problem: 'rejected', error: 'the platform cannot edit messages' }
-
-/** `maybe`: an earlier try may have arrived. `free`: repeating costs nobody anything. */
+/** A message of an idempotent platform can be repeated without harm, so it is never uncertain. */
 function toAttempt(result: SendResult, maybeSentBefore: boolean, isIdempotent: boolean): DeliveryAttempt {
-  const lost = !result.success && result.maybeSent === true && !isIdempotent
-  return { result, maybeSent: maybeSentBefore || lost }
+  const isResponseLost = !result.success && result.maybeSent === true && !isIdempotent
+  return { result, maybeSent: maybeSentBefore || isResponseLost }
 }
 
-/** Asks the platform whether it has the message; where it cannot say, people are told that they may see it twice. */
-async function retryUncertain(message: OutboundMessage, line: AttemptContext): Promise<DeliveryAttempt> {
-  const { sender, abortSignal } = line
+/** Asks the platform whether it has the message. Where it does not know, the message is sent with a label. */
+async function retryUncertain(message: OutboundMessage, context: AttemptContext): Promise<DeliveryAttempt> {
+  const { sender, abortSignal } = context
   const found = await callWithTimeout(
     abortSignal,
     async (signal) => (await sender.resolveUnknown?.(message, signal)) ?? 'unknown',
   )
-  if (found === 'unknown') return toAttempt(await sendWithDuplicateLabel(message, line), true, false)
+  if (found === 'unknown') return toAttempt(await sendWithDuplicateLabel(message, context), true, false)
   if (!found.sent)
     return toAttempt(await callWithTimeout(abortSignal, (signal) => sender.send(message, signal)), false, false)
   const { messageId } = found
   return { result: { success: true, ...(messageId === undefined ? {} : { messageId }) }, maybeSent: false }
 }
 
-/** The label stands in the message itself, or before it where the message is full. */
+/** Puts the label into the message, or into a message of its own where the limit leaves no space. */
 async function sendWithDuplicateLabel(
   message: OutboundMessage,
   { sender, limits, abortSignal }: AttemptContext,
@@ -123,4 +152,61 @@ async function sendWithDuplicateLabel(
   const announced = await callWithTimeout(abortSignal, (signal) => sender.send(label, signal))
   if (!announced.success) return announced
   return await callWithTimeout(abortSignal, (signal) => sender.send(message, signal))
+}
+
+export interface RetryPolicy {
+  readonly maxTries: number
+  readonly maxBackoffMs: number
+  readonly random: () => number
+}
+
+/** The upper limit of the delay before the second attempt; it doubles with each further one. */
+const baseBackoffMs = 1_000
+
+/** The new state of a row after an attempt. Pure, apart from the jitter of `random`. */
+export function toDeliveryResult(
+  row: OutboxRow,
+  attempt: DeliveryAttempt,
+  now: number,
+  { maxTries, maxBackoffMs, random }: RetryPolicy,
+): DeliveryResult {
+  const { result, maybeSent } = attempt
+  const base = { ...unchangedFields(row), doubt: maybeSent ? 1 : 0 }
+  if (result.success) {
+    return { ...base, state: 'sent', doubt: 0, platform_id: result.messageId ?? row.target, error: null }
+  }
+  const waiting = { ...base, state: maybeSent ? ('unknown' as const) : ('queued' as const), error: result.error }
+  switch (result.problem) {
+    case 'rate-limited':
+      // Does not count as a try: the platform has only asked for a delay.
+      return { ...waiting, due_at: retryAt(result.retryAfterMs, now) }
+    case 'unauthorised':
+      return { ...waiting, due_at: now }
+    case 'temporary': {
+      const tries = row.tries + 1
+      if (tries >= maxTries) return { ...waiting, state: 'dead', tries }
+      return { ...waiting, tries, due_at: now + backoffMs(tries, baseBackoffMs, maxBackoffMs, random) }
+    }
+    case 'rejected':
+      // The file cannot be sent: the same row is sent as a line that says so. The change is stored before that.
+      if (row.attachment !== null) {
+        const replacementText = formatUnsentLine(
+          parseAttachment(row.attachment),
+          attempt.attachmentFailure ?? 'the platform refused it',
+        )
+        return { ...waiting, state: 'sending', due_at: now, replacementText }
+      }
+      // The draft was removed: the same row is sent as a new message. The change is stored before that.
+      if (row.op === 'edit') return { ...waiting, state: 'sending', op: 'send', target: null }
+      return { ...waiting, state: 'dead', tries: row.tries + 1 }
+  }
+}
+
+/** Returns a row to the queue that was claimed but not sent, because the platform disconnected in between. */
+export function toUnclaimedResult(row: OutboxRow): DeliveryResult {
+  return { ...unchangedFields(row), state: row.doubt === 1 ? 'unknown' : 'queued', doubt: row.doubt, error: null }
+}
+
+function unchangedFields({ id, op, target, tries, due_at }: OutboxRow) {
+  return { id, op, target, tries, due_at, platform_id: null }
 }

@@ -1,5 +1,5 @@
 /**
- * What was answered in a chat, for pages that show it again.
+ * The replies of a chat, for pages that show its history.
  */
 import { type ChatRange, type ChatRangeParams, type ChatRef, chatRangeParams } from '../message/chat-range.ts'
 import { query, rows, sql, type Transaction } from '../store/query.ts'
@@ -28,7 +28,7 @@ export interface ChatHistoryRow {
   readonly created_at: number
 }
 
-/** The answers of a chat, beginning at the end the span names. */
-export function* listChatMessages(chat: ChatRef, span: ChatRange): Transaction<readonly ChatHistoryRow[]> {
-  return yield* rows(historyQueries[span.from], chatRangeParams(chat, span))
+/** The replies of a chat within a range, starting at the end that the range names. */
+export function* listChatMessages(chat: ChatRef, range: ChatRange): Transaction<readonly ChatHistoryRow[]> {
+  return yield* rows(historyQueries[range.from], chatRangeParams(chat, range))
 }

@@ -1,22 +1,37 @@
 /**
- * What the parts of the outbox share: its dependencies, which accounts may be called, and since when a stop is on.
+ * The dependencies that the parts of the outbox share, and which accounts may be called.
  */
 import type { Logger } from '../lib/log.ts'
 import type { Target } from '../message/source.ts'
 import type { AccountPolicy } from '../platforms/accounts.ts'
-import type { MessageLimits } from '../platforms/adapter.ts'
+import type { MessageLimits, PlatformAdapter } from '../platforms/adapter.ts'
 import type { Store } from '../store/store.ts'
 import type { OutboxConfig } from './config.ts'
 import type { AttachmentPolicy } from './prepare-attachment.ts'
-import type { Chat, OutboxRow } from './queries.ts'
+import { accountKey, type Chat, type OutboxRow } from './queries.ts'
 import { createRateLimiter, type RateLimiter } from './rate-limiter.ts'
-import { accountKey, defaultLimits, type Sender } from './sender.ts'
+
+/** The sending part of an adapter. */
+export type Sender = Pick<
+  PlatformAdapter,
+  | 'send'
+  | 'edit'
+  | 'remove'
+  | 'typing'
+  | 'resolveUnknown'
+  | 'limits'
+  | 'draftIntervalMs'
+  | 'idempotentSends'
+  | 'drawsCursor'
+  | 'sendsAttachments'
+  | 'showsButtons'
+>
 
 export interface OutboxDeps {
   readonly store: Store
-  /** The connected adapter of a target; undefined while its platform is not connected. */
+  /** The connected adapter of a target; `undefined` while its platform is disconnected. */
   sender(target: Target): Sender | undefined
-  /** What fits into a message as the platform's manifest says, known before it connects. Without it the adapter's own. */
+  /** The message limits of the platform's manifest, known before it connects. Without them, the adapter's own apply. */
   limitsOf?(platform: string, account: string): MessageLimits | undefined
   readonly clock: () => number
   /** Between 0 and 1, for jitter. */
@@ -24,33 +39,33 @@ export interface OutboxDeps {
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   readonly log: Logger
   readonly settings: () => OutboxConfig
-  /** Which files may go out. Without it none. */
+  /** Which files may be sent. Without it none. */
   readonly attachmentPolicy?: AttachmentPolicy
-  /** How an account wants answers to be given. Without it: the first message refers to its question, typing is shown. */
-  replyPolicy?(of: Pick<Target, 'platform' | 'account'>): ReplyPolicy
-  /** A platform has refused the credentials of an account: trying again changes nothing. */
+  /** The reply settings of an account. Default: the first message refers to its question, and typing is shown. */
+  replyPolicy?(account: Pick<Target, 'platform' | 'account'>): ReplyPolicy
+  /** Called when a platform has refused the credentials of an account, so that a retry cannot succeed. */
   onUnauthorised?(platform: string, account: string): void
-  /** A message has reached its platform, or was given up; told once it is on disk. Must neither throw nor wait. */
+  /** Called when a message was delivered or became a dead letter, after this was stored. Must neither throw nor wait. */
   onFinished?(message: FinishedMessage): void
   /** Named points for crash tests; does nothing in production. */
   readonly failpoint: (point: string) => void
 }
 
-/** What became of a message in the end. */
+/** A message that was delivered or became a dead letter. */
 export interface FinishedMessage {
-  /** Begins with the key of the reply that it is a part of. */
+  /** Starts with the key of the reply that the message is a part of. */
   readonly key: string
   readonly target: Target
   readonly sessionKey: string | null
   readonly kind: 'reply' | 'notice'
   readonly text: string
-  /** The platform's id of it. Absent where it was given up. */
+  /** The platform's id of the message. Absent for a dead letter. */
   readonly messageId?: string
-  /** Why it was given up. */
+  /** Why it could not be delivered. */
   readonly error?: string
 }
 
-/** Of a row that a platform has taken. Undefined for an edit of what people have read already. */
+/** For a row that a platform has accepted. `undefined` for the edit of a message that was delivered before. */
 export function toSentMessage(
   row: Pick<
     OutboxRow,
@@ -83,19 +98,25 @@ export type ReplyPolicy = Pick<AccountPolicy, 'replyTo' | 'typing'>
 
 const defaultReplyPolicy: ReplyPolicy = { replyTo: 'first', typing: true }
 
-export interface OutboxContext extends Omit<OutboxDeps, 'manner'> {
+/** Used when neither the adapter nor the manifest names limits. */
+const defaultLimits: MessageLimits = { maxChars: 4_000, unit: 'utf16' }
+
+export interface OutboxContext
+  extends Pick<
+    OutboxDeps,
+    'store' | 'clock' | 'random' | 'sleep' | 'log' | 'settings' | 'attachmentPolicy' | 'onFinished' | 'failpoint'
+  > {
   /** Aborts when a stop begins: no new calls. */
   readonly drainSignal: AbortSignal
-  /** Aborts when a stop has waited long enough: ends calls in flight. */
+  /** Aborts when the grace period of a stop is over: ends calls in flight. */
   readonly abortSignal: AbortSignal
   /** The adapter of a chat that may be called now. */
   availableSender(chat: Chat): Sender | undefined
   limits(chat: Chat): MessageLimits
-  replyPolicy(chat: Chat): ReplyPolicy
-  /** The account was refused: nothing is sent for it until it is connected again. */
+  replyPolicy(chat: Pick<Chat, 'platform' | 'account'>): ReplyPolicy
+  /** Stops sending for an account whose credentials were refused, until it is connected again. */
   block(chat: Chat): void
   unblock(platform: string, account: string): void
-  /** When a chat may be called: sends, edits, typing, deletes and the adapters' own calls share it. */
   readonly rateLimiter: RateLimiter
 }
 
@@ -104,14 +125,23 @@ export function createOutboxContext(
   drainSignal: AbortSignal,
   abortSignal: AbortSignal,
 ): OutboxContext {
+  const { store, clock, random, sleep, log, settings, attachmentPolicy, failpoint } = deps
   const blocked = new Set<string>()
   const senderOf = ({ platform, account, chatId }: Chat) => deps.sender({ platform, account, chatId })
 
   return {
-    ...deps,
+    store,
+    clock,
+    random,
+    sleep,
+    log,
+    settings,
+    failpoint,
+    ...(attachmentPolicy === undefined ? {} : { attachmentPolicy }),
+    onFinished: (message) => deps.onFinished?.(message),
     drainSignal,
     abortSignal,
-    rateLimiter: createRateLimiter(deps),
+    rateLimiter: createRateLimiter({ clock, sleep }),
     availableSender(chat) {
       if (drainSignal.aborted || blocked.has(accountKey(chat.platform, chat.account))) return undefined
       return senderOf(chat)
@@ -122,7 +152,10 @@ export function createOutboxContext(
       const key = accountKey(platform, account)
       if (blocked.has(key)) return
       blocked.add(key)
-      deps.log.warn({ platform, account }, 'credentials refused; replies wait for a new connection')
+      log.warn(
+        { event: 'outbox.account_blocked', platform, account },
+        'credentials refused; replies wait for a new connection',
+      )
       deps.onUnauthorised?.(platform, account)
     },
     unblock: (platform, account) => void blocked.delete(accountKey(platform, account)),

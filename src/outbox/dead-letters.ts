@@ -1,15 +1,15 @@
 /**
- * Replies that could not be delivered: people see them, and decide.
+ * Dead letters of the outbox: replies that could not be delivered, and what a user can do about them.
  */
 
 import { query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { OutboxState } from '../store/schema.ts'
 import type { Chat } from './queries.ts'
 
-// Literal for the sake of the partial index; see queries.ts.
+// Literal SQL because of the partial index; see queries.ts.
 const deadCondition = sql<boolean>`state = 'dead'`
 
-/** The newest dead letters first; also for read-only readers of the database. */
+/** Dead letters, the newest first. Also used by read-only readers of the database. */
 export const listDeadLetterRows = query((db, p: { limit: number }) =>
   db
     .selectFrom('outbox')
@@ -31,10 +31,10 @@ export interface DeadLetter {
   readonly turn_id: string | null
   readonly kind: 'reply' | 'notice'
   readonly text: string
-  /** 1: it may have arrived all the same. */
+  /** 1: the platform may have received it. */
   readonly doubt: number
   readonly tries: number
-  /** What the platform said last. */
+  /** The last error of the platform. */
   readonly error: string | null
   /** ms since 1970. */
   readonly created_at: number
@@ -59,7 +59,7 @@ const requeue = query((db, p: { id: number; now: number }) =>
     .returning(['platform', 'account', 'chat_id']),
 )
 
-/** Puts a dead letter back in its chat's order and returns the chat; undefined when there is none of this id. */
+/** Puts a dead letter back to its position and returns its chat; `undefined` when no dead letter has this id. */
 export function* retryDeadLetter(id: number, now: number): Transaction<Chat | undefined> {
   const found = yield* row(requeue, { id, now })
   return found && { platform: found.platform, account: found.account, chatId: found.chat_id }
@@ -74,7 +74,7 @@ const markDropped = query((db, p: { id: number; now: number }) =>
     .returning('id'),
 )
 
-/** Forgets a dead letter; false when there is none of this id. */
+/** Gives a dead letter up for good; false when no dead letter has this id. */
 export function* dropDeadLetter(id: number, now: number): Transaction<boolean> {
   return (yield* row(markDropped, { id, now })) !== undefined
 }

@@ -1,32 +1,31 @@
 /**
- * One worker per chat that has something to send. A chat without open rows has no worker and costs nothing.
+ * Runs one worker per chat with open rows. A chat without open rows has no worker and costs nothing.
  */
 import { messageOf } from '../lib/errors.ts'
 import { withTimeout } from '../lib/timers.ts'
 import type { OutboxContext } from './context.ts'
-import type { Chat, OutboxRow } from './queries.ts'
-import { chatKey } from './sender.ts'
+import { type Chat, chatKey, type OutboxRow } from './queries.ts'
 import { runWorker, type Worker } from './worker.ts'
 
-/** Timers of Node hold 24 days. Who wakes early looks again. */
+/** Below the limit of Node's timers, 24 days. A worker that wakes early reads its rows again. */
 const maxSleepMs = 86_400_000
 
 export interface Delivery {
-  /** Whether the chat has open rows, as far as is known without asking the disk. */
+  /** Whether the chat has a worker, and so probably open rows. */
   isBusy(chat: Chat): boolean
-  /** A transaction claims this row itself; `start` will follow, or `disown` when the transaction failed. */
+  /** Announces a row that the transaction of a reply claims. `start` follows, or `release` when the transaction failed. */
   reserve(rowId: number): void
   release(rowId: number): void
-  /** Sees that the open rows of a chat are sent. `claimed` is a row announced with `expect`. */
+  /** Delivers the open rows of a chat. `claimed`: a row announced with `reserve`. */
   start(chat: Chat, claimed?: OutboxRow): void
-  /** As `start`, and ends a wait: the order of the chat has changed. */
+  /** As `start`, and ends a wait, because the order of the chat has changed. */
   recheck(chat: Chat): void
-  /** Ends every wait of an account's chats. */
+  /** Ends the waits of all chats of an account. */
   wake(platform: string, account: string): void
-  /** Resolves when no worker has anything to do right now. */
+  /** Resolves when no worker can do anything now. */
   whenIdle(): Promise<void>
-  /** Ends all waits and resolves when all workers have ended, or `withinMs` are over; true when they have. */
-  stop(withinMs: number): Promise<boolean>
+  /** Ends all waits. Resolves when all workers have ended (true), or after `graceMs` (false). */
+  stop(graceMs: number): Promise<boolean>
 }
 
 interface RunningWorker extends Worker {
@@ -36,9 +35,9 @@ interface RunningWorker extends Worker {
 
 export function createDelivery(context: OutboxContext): Delivery {
   const workers = new Map<string, RunningWorker>()
-  /** Rows claimed by transactions whose callers have not come back yet; a worker that is faster takes them over. */
+  /** Rows claimed by transactions whose callers have not called `start` yet. A running worker may take them first. */
   const reserved = new Set<number>()
-  /** Workers that do something instead of waiting. */
+  /** The number of workers that are not waiting. */
   let active = 0
   let listeners: (() => void)[] = []
 
@@ -83,8 +82,11 @@ export function createDelivery(context: OutboxContext): Delivery {
     try {
       await runWorker(context, worker, claimed)
     } catch (error) {
-      // Nothing in there is meant to throw; its rows stay on disk and are found at the next start.
-      context.log.error({ error, ...worker.chat }, `delivery to a chat ended unexpectedly: ${messageOf(error)}`)
+      // A bug: the worker must not throw. Its rows are delivered after the next start.
+      context.log.error(
+        { event: 'outbox.worker_failed', ...worker.chat, error },
+        `delivery to a chat ended unexpectedly: ${messageOf(error)}`,
+      )
     } finally {
       changeActive(-1)
     }
@@ -98,7 +100,7 @@ export function createDelivery(context: OutboxContext): Delivery {
       known.rowsAdded = true
       return
     }
-    // After a stop only a row that is claimed on disk is worth a worker: it gives the claim back.
+    // During a stop a worker is only needed to return a stored claim to the queue.
     if (context.drainSignal.aborted && !isReserved) return
     const worker = createWorker(chat)
     workers.set(key, worker)
@@ -128,15 +130,15 @@ export function createDelivery(context: OutboxContext): Delivery {
     },
     async whenIdle() {
       do {
-        // Whoever has just been woken needs one round of the event loop to be seen at work.
+        // A worker that was just woken becomes active in the next round of the event loop.
         await new Promise((resolve) => setImmediate(resolve))
         await nextIdle()
       } while (active > 0)
     },
-    async stop(withinMs) {
+    async stop(graceMs) {
       for (const { waitController } of workers.values()) waitController?.abort()
       const all = Promise.all([...workers.values()].map(({ done }) => done))
-      return (await withTimeout(all, withinMs)).done
+      return (await withTimeout(all, graceMs)).done
     },
   }
 }

@@ -1,27 +1,66 @@
 /**
- * Opens drafts where they can be shown, and knows the addresses of those that were.
+ * Live drafts: shows a reply while the model writes it, as a message that is edited at a limited rate. A draft never delays
+ * the model.
  */
+import { messageOf } from '../lib/errors.ts'
+import type { OutboundMessage, SendResult } from '../message/outbound.ts'
+import type { Target } from '../message/source.ts'
+import type { MessageLimits } from '../platforms/adapter.ts'
+import type { OutboxContext, Sender } from './context.ts'
+import { visibleDraftText } from './extract-media.ts'
+import { fitEnd, graphemeBoundary, measureOf } from './measure.ts'
+import { callWithTimeout } from './platform-calls.ts'
+import { type Chat, chatOf, storeDraft } from './queries.ts'
+import type { Permit } from './rate-limiter.ts'
 
-import type { OutboxContext } from './context.ts'
-import { createDraft, type Draft, type DraftAddress, type DraftOptions, type DraftRegistry } from './draft.ts'
-import type { Chat } from './queries.ts'
-import { chatOf } from './sender.ts'
+/** The message that shows a draft, for the final reply to replace it. */
+export interface DraftAddress {
+  readonly platformId: string
+  /** The text that the message shows now, including the cursor; '' when it is not known. */
+  readonly shownText: string
+}
+
+export interface Draft {
+  /** Takes the whole text so far; only the newest text is shown. Returns at once and never throws. */
+  update(fullText: string): void
+  /** Ends the draft. Resolves after the last call in flight; `null` when nothing was shown. May be called twice. */
+  close(): Promise<DraftAddress | null>
+}
+
+export interface DraftOptions {
+  readonly target: Target
+  readonly turnId: string
+  /** The platform's id of the message that is being answered. */
+  readonly replyTo?: string
+  /** The turn began before a restart: it may have a draft whose address was not stored. */
+  readonly resumed?: boolean
+}
 
 export interface Drafts {
-  /** Null when there is nothing to show a growing reply on, and no earlier draft of the turn to replace. */
+  /** `null` when drafts cannot be shown and the turn has no earlier draft to replace. */
   open(options: DraftOptions): Draft | null
   addressOf(turnId: string): DraftAddress | null
-  /** Addresses from before a restart. */
+  /** Adds the addresses that were stored before a restart. */
   restore(stored: readonly { turn_id: string; platform_id: string }[]): void
-  /** The final answer has taken the address over. */
+  /** Called when the final reply has taken the address over. */
   forget(turnId: string): void
   /** Ends all drafts; resolves after their last calls. */
   close(): Promise<void>
 }
 
-/** `busy` says whether replies of a chat still wait to be sent: a draft begins after them. */
-export function createDrafts(context: OutboxContext, busy: (chat: Chat) => boolean): Drafts {
-  const registry: DraftRegistry = { addresses: new Map(), active: new Set(), isBusy: busy }
+/** The state that all drafts share. */
+interface DraftRegistry {
+  readonly context: OutboxContext
+  /** By turn id: the platform's id of the draft. */
+  readonly addresses: Map<string, string>
+  /** Drafts that are calling the platform or waiting to do so. */
+  readonly active: Set<Draft>
+  /** Whether replies of the chat are still to be sent. A draft appears after them. */
+  isBusy(chat: Chat): boolean
+}
+
+export function createDrafts(context: OutboxContext, isBusy: (chat: Chat) => boolean): Drafts {
+  const registry: DraftRegistry = { context, addresses: new Map(), active: new Set(), isBusy }
 
   function addressOf(turnId: string): DraftAddress | null {
     const platformId = registry.addresses.get(turnId)
@@ -31,12 +70,11 @@ export function createDrafts(context: OutboxContext, busy: (chat: Chat) => boole
   return {
     addressOf,
     open(options) {
-      const chat = chatOf(options.target)
       const { enabled, mode, transport } = context.settings().streaming
-      const wanted = enabled && mode !== 'off' && transport !== 'off'
-      const canShow = wanted && context.availableSender(chat)?.edit !== undefined
-      if (canShow) return createDraft(context, registry, options)
-      // People have seen a draft of this turn before a restart: its final answer must replace it all the same.
+      const isEnabled = enabled && mode !== 'off' && transport !== 'off'
+      const canShow = isEnabled && context.availableSender(chatOf(options.target))?.edit !== undefined
+      if (canShow) return createDraft(registry, options)
+      // The turn showed a draft before a restart, which the final reply must still replace.
       if (addressOf(options.turnId) === null) return null
       return { update: () => undefined, close: async () => addressOf(options.turnId) }
     },
@@ -48,4 +86,252 @@ export function createDrafts(context: OutboxContext, busy: (chat: Chat) => boole
       await Promise.all([...registry.active].map((draft) => draft.close()))
     },
   }
+}
+
+/** Consecutive failures after which a draft is no longer updated. */
+const maxFailures = 3
+/** The end of a turn waits for the last call of its draft, so the limit is lower than for a reply. */
+const callTimeoutMs = 15_000
+
+interface DraftState {
+  readonly registry: DraftRegistry
+  readonly options: DraftOptions
+  readonly chat: Chat
+  readonly closing: AbortController
+  closed: boolean
+  /** The newest text of the model. */
+  latest: string
+  /** The text that was evaluated last; nothing is done until a different one arrives. */
+  processed: string | undefined
+  /** The text that the platform shows; `undefined` when it is not known. */
+  shown: string | undefined
+  /** The message cannot show more text. */
+  isFull: boolean
+  failures: number
+  /** The first message may have been sent without its address being known. */
+  maybeSent: boolean
+  /** Whether the platform was asked for such a message. */
+  lookedUp: boolean
+  nextUpdateAt: number
+  /** Multiplies the delay between two edits. */
+  backoffFactor: number
+}
+
+function createDraft(registry: DraftRegistry, options: DraftOptions): Draft {
+  const state: DraftState = {
+    registry,
+    options,
+    chat: chatOf(options.target),
+    closing: new AbortController(),
+    closed: false,
+    latest: '',
+    processed: '',
+    shown: undefined,
+    isFull: false,
+    failures: 0,
+    maybeSent: false,
+    lookedUp: options.resumed !== true,
+    nextUpdateAt: 0,
+    backoffFactor: 1,
+  }
+  let isRunning = false
+  let running = Promise.resolve()
+
+  /** Shows new text until there is none left. Never rejects. */
+  async function run(): Promise<void> {
+    registry.active.add(draft)
+    try {
+      while (hasUpdate(state)) await showUpdate(state)
+    } catch (error) {
+      stopUpdates(state, messageOf(error))
+    } finally {
+      registry.active.delete(draft)
+      isRunning = false
+    }
+  }
+
+  const draft: Draft = {
+    update(fullText) {
+      if (state.closed || state.isFull || registry.context.drainSignal.aborted) return
+      state.latest = fullText
+      if (isRunning) return
+      isRunning = true
+      running = run()
+    },
+    async close() {
+      state.closed = true
+      state.closing.abort()
+      await running
+      const platformId = registry.addresses.get(options.turnId)
+      return platformId === undefined ? null : { platformId, shownText: state.shown ?? '' }
+    },
+  }
+  return draft
+}
+
+function hasUpdate({ chat, closed, latest, processed, registry }: DraftState): boolean {
+  return !closed && latest !== processed && registry.context.availableSender(chat) !== undefined
+}
+
+/** Waits until the next edit is due and permitted before it chooses the text, so that the newest one is shown. */
+async function showUpdate(state: DraftState): Promise<void> {
+  const { chat, closing, nextUpdateAt } = state
+  const { context } = state.registry
+  const waitMs = nextUpdateAt - context.clock()
+  if (waitMs > 0) return await context.sleep(waitMs, closing.signal)
+  const permit =
+    context.rateLimiter.tryAcquire(chat, 'draft') ?? (await context.rateLimiter.acquire(chat, 'draft', closing.signal))
+  if (permit === undefined) return
+  try {
+    const sender = state.closed ? undefined : context.availableSender(chat)
+    if (sender === undefined) return
+    state.processed = state.latest
+    const text = selectText(state, sender)
+    if (text !== undefined) await show(state, sender, text, permit)
+  } finally {
+    permit.release()
+  }
+}
+
+/** `undefined` when the visible text has not changed, or is too short for the first message. */
+function selectText(state: DraftState, sender: Sender): string | undefined {
+  const { chat, latest, registry } = state
+  const { context } = registry
+  const { buffer_threshold: threshold, cursor } = context.settings().streaming
+  const text = keepsMediaTags(sender) ? latest : visibleDraftText(latest)
+  if (text === '') return undefined
+  if (!registry.addresses.has(state.options.turnId)) {
+    // A new message must not overtake earlier ones. The next update tries again.
+    if (text.trim().length < threshold || registry.isBusy(chat)) return undefined
+  }
+  const draftText = formatDraftText(text, context.limits(chat), sender.drawsCursor === true ? '' : cursor)
+  state.isFull = draftText.isFull
+  return draftText.text === state.shown ? undefined : draftText.text
+}
+
+/**
+ * A platform that reads the stored history appends the end of a reply to the streamed text, which therefore stays
+ * unchanged. Elsewhere the media tags are removed from drafts as they are from the reply.
+ */
+function keepsMediaTags({ idempotentSends, sendsAttachments }: Sender): boolean {
+  return idempotentSends === true && sendsAttachments !== true
+}
+
+/** Left free below the limit, because rendering a text that was cut anywhere may make it longer. */
+const renderMargin = 100
+const minDraftChars = 500
+
+/** The text with its cursor, cut to what one message can show. */
+function formatDraftText(
+  fullText: string,
+  { maxChars, unit }: MessageLimits,
+  cursor: string,
+): { text: string; isFull: boolean } {
+  const measure = measureOf(unit)
+  const available = maxChars - measure(cursor)
+  const limit = Math.min(available, Math.max(minDraftChars, available - renderMargin))
+  const fitting = fitEnd(fullText, 0, limit, measure)
+  const end = graphemeBoundary(fullText, 0, fitting)
+  return { text: `${fullText.slice(0, end).toWellFormed()}${cursor}`, isFull: fitting < fullText.length }
+}
+
+async function show(state: DraftState, sender: Sender, text: string, permit: Permit): Promise<void> {
+  const { chat, options, registry } = state
+  const { context } = registry
+  const { target, turnId, replyTo } = options
+  const address = registry.addresses.get(turnId)
+  const refersToQuestion = replyTo !== undefined && context.replyPolicy(chat).replyTo !== 'off'
+  const message: OutboundMessage = {
+    deliveryId: `draft:${turnId}`,
+    target,
+    text,
+    kind: 'draft',
+    turnId,
+    ...(refersToQuestion ? { replyTo } : {}),
+  }
+  if (address === undefined && !state.lookedUp) return findLostDraft(state, sender, message)
+  const intervalMs = sender.draftIntervalMs ?? context.settings().streaming.edit_interval * 1_000
+  state.nextUpdateAt = context.clock() + intervalMs * state.backoffFactor
+  const result = await sendOrEdit(context, sender, message, address)
+  permit.record(result, context.clock())
+  if (!result.success) return handleFailure(state, result, address, sender)
+  state.failures = 0
+  state.shown = text
+  if (address !== undefined) return
+  if (result.messageId === undefined) return stopUpdates(state, 'the platform returned no message id')
+  await storeAddress(state, result.messageId)
+}
+
+/** Looks for a first message whose address was lost, so that no second one is sent. */
+async function findLostDraft(state: DraftState, sender: Sender, message: OutboundMessage): Promise<void> {
+  state.lookedUp = true
+  state.processed = undefined
+  const found = await callWithTimeout(
+    state.registry.context.abortSignal,
+    async (signal) => (await sender.resolveUnknown?.(message, signal)) ?? 'unknown',
+    callTimeoutMs,
+  )
+  if (found !== 'unknown' && found.sent && found.messageId !== undefined) await storeAddress(state, found.messageId)
+  else if (state.maybeSent && (found === 'unknown' || found.sent))
+    stopUpdates(state, 'it is unknown whether the draft was sent')
+}
+
+async function sendOrEdit(
+  context: OutboxContext,
+  sender: Sender,
+  message: OutboundMessage,
+  address: string | undefined,
+): Promise<SendResult> {
+  const edit = sender.edit?.bind(sender)
+  if (address !== undefined && edit === undefined) {
+    return { success: false, problem: 'rejected', error: 'the platform cannot edit messages' }
+  }
+  try {
+    const call = (signal: AbortSignal) =>
+      address === undefined || edit === undefined ? sender.send(message, signal) : edit(address, message, false, signal)
+    return await callWithTimeout(context.abortSignal, call, callTimeoutMs)
+  } catch (error) {
+    return { success: false, problem: 'temporary', error: messageOf(error), maybeSent: true }
+  }
+}
+
+function handleFailure(
+  state: DraftState,
+  result: Exclude<SendResult, { success: true }>,
+  address: string | undefined,
+  sender: Sender,
+): void {
+  state.failures += 1
+  state.processed = undefined
+  if (result.problem === 'rate-limited') {
+    // Each limit delays the reply, too, so this draft is updated half as often from now on.
+    state.backoffFactor *= 2
+  } else if (address !== undefined) {
+    state.shown = undefined
+  }
+  if (address === undefined && result.maybeSent === true && sender.idempotentSends !== true) {
+    state.maybeSent = true
+    state.lookedUp = false
+  }
+  if (state.failures >= maxFailures || result.problem === 'unauthorised') stopUpdates(state, result.error)
+}
+
+/** Stores the address, so that a turn that is resumed after a crash continues in the same message. */
+async function storeAddress({ chat, options, registry }: DraftState, messageId: string): Promise<void> {
+  const { context } = registry
+  context.failpoint('draft:sent')
+  registry.addresses.set(options.turnId, messageId)
+  await context.store.run(() => storeDraft(options.turnId, chat, messageId, context.clock()))
+  context.failpoint('draft:stored')
+}
+
+function stopUpdates(state: DraftState, reason: string): void {
+  const { chat, closed, options, registry } = state
+  if (!closed) {
+    registry.context.log.info(
+      { event: 'outbox.draft_stopped', ...chat, turn: options.turnId, reason },
+      'the reply is not shown while it is written',
+    )
+  }
+  state.closed = true
 }

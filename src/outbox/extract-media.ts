@@ -1,8 +1,9 @@
 /**
- * Takes the files that a reply wants sent out of its text (contract §3.8). Pure. What stands in code stays where it is.
+ * Removes the media tags from the text of a reply and returns the files that they name (contract §3.8). Pure. Tags in code
+ * are not touched.
  *
- * Works line by line from the top, and what it has decided no later line changes: so the text of a growing reply only
- * ever grows.
+ * Works line by line from the top, and no later line changes an earlier decision, so the visible text of a streamed reply
+ * never shrinks.
  */
 import { type CodeFence, findCodeFences } from './code-fences.ts'
 import { findInlineCode } from './inline-code.ts'
@@ -11,14 +12,14 @@ import { findMediaTags, type MediaDirective, type MediaItem, type MediaTag, mark
 export interface ExtractedMedia {
   /** The text without the tags. */
   readonly text: string
-  /** In the order of the text, each file once. */
+  /** In the order of the text, without duplicates. */
   readonly items: readonly MediaItem[]
 }
 
-/** More than this in one reply is a listing: what comes after stays in the text. */
+/** More tags are probably a listing: the tags after these stay in the text. */
 const maxItems = 20
 
-/** Whether a text may hold a tag at all. Most hold none. */
+/** A fast test for texts without tags, which most texts are. */
 const tagHint = /MEDIA:|\[\[a|!\[|<img|(?:^|\n)[ \t]*~?\//i
 
 export function extractMedia(text: string): ExtractedMedia {
@@ -36,20 +37,24 @@ export function extractMedia(text: string): ExtractedMedia {
   return { text: kept.trimEnd(), items: [...items.values()] }
 }
 
-/** What of a growing text can be shown: without its tags, and without an end that may become one. */
+/** The visible part of an incomplete text: without its tags, and without an end that may become a tag. */
 export function visibleDraftText(text: string): string {
-  const unix = text.replace(/\r\n?/g, '\n')
-  const lastLine = unix.lastIndexOf('\n') + 1
-  const whole = unix.slice(0, lastLine)
-  const { text: kept, undecided, openFence } = tagHint.test(whole) ? scanText(whole, true) : scanWithoutTags(whole)
+  const normalized = text.replace(/\r\n?/g, '\n')
+  const lastLineStart = normalized.lastIndexOf('\n') + 1
+  const complete = normalized.slice(0, lastLineStart)
+  const {
+    text: kept,
+    undecided,
+    openFence,
+  } = tagHint.test(complete) ? scanText(complete, true) : scanWithoutTags(complete)
   if (undecided) return kept.trimEnd()
-  const end = unix.slice(lastLine)
-  const fenced = openFence !== undefined && (openFence.quotePrefix === '' || /^[ \t]*>/.test(end))
-  return `${kept}${fenced ? end : visibleLinePart(end)}`.trimEnd()
+  const lastLine = normalized.slice(lastLineStart)
+  const isCode = openFence !== undefined && (openFence.quotePrefix === '' || /^[ \t]*>/.test(lastLine))
+  return `${kept}${isCode ? lastLine : visibleLinePart(lastLine)}`.trimEnd()
 }
 
-function isDirective(meaning: MediaTag['value']): meaning is MediaDirective {
-  return typeof meaning === 'string'
+function isDirective(value: MediaTag['value']): value is MediaDirective {
+  return typeof value === 'string'
 }
 
 function applyDirectives(item: MediaItem, directives: ReadonlySet<MediaDirective>): MediaItem {
@@ -57,17 +62,20 @@ function applyDirectives(item: MediaItem, directives: ReadonlySet<MediaDirective
   return directives.has('audio_as_voice') && item.voice === true ? { ...item, kind: 'voice' } : item
 }
 
+const fenceHint = /```|~~~/
+
 interface ScanResult {
   readonly text: string
   readonly tags: readonly MediaTag[]
-  /** The end of the text is held back: whether a tag there is code is not decided yet. */
+  /** The end of the text is withheld, because more text may turn a tag there into code. */
   readonly undecided: boolean
   /** The code fence that is still open at the end. */
   readonly openFence: CodeFence | undefined
 }
 
 function scanWithoutTags(text: string): ScanResult {
-  return { text, tags: [], undecided: false, openFence: findOpenFence(findCodeFences(text), text) }
+  const openFence = fenceHint.test(text) ? findOpenFence(findCodeFences(text), text) : undefined
+  return { text, tags: [], undecided: false, openFence }
 }
 
 function findOpenFence(fences: readonly CodeFence[], text: string): CodeFence | undefined {
@@ -87,7 +95,7 @@ function scanText(text: string, isPartial: boolean): ScanResult {
     }
     const paragraph = text.slice(block.start, block.end)
     const { spans, unclosedStart } = findInlineCode(paragraph)
-    // Backticks that find their like later make code of all between.
+    // A later run of backticks may turn the text after an unclosed one into code.
     const undecidedFrom =
       isPartial && block.end === text.length && !paragraph.endsWith('\n\n') ? unclosedStart : undefined
     let at = 0
@@ -118,7 +126,7 @@ interface Block {
   readonly code: boolean
 }
 
-/** Code fences with their line breaks, and the paragraphs between them. */
+/** Code fences including their line breaks, and the paragraphs between them. */
 function* splitBlocks(text: string, fences: readonly CodeFence[]): Generator<Block> {
   let from = 0
   for (const fence of fences) {
@@ -141,23 +149,23 @@ function* splitParagraphs(text: string, from: number, to: number): Generator<Blo
   }
 }
 
-/** Lines with their line breaks. */
+/** Lines including their line breaks. */
 function splitLines(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? []
 }
 
-/** Puts lines together again, and lets nothing be seen of where a tag stood. */
+/** Joins lines and removes the traces of tags: their blanks, empty markers and double blank lines. */
 function createTextWriter() {
   const parts: string[] = []
   let afterBlank = true
-  /** A line was taken away after a blank one: another blank line would make a hole. */
-  let closing = false
+  /** A line after a blank one was removed, so the next blank line is dropped. */
+  let dropsBlank = false
 
   function put(text: string, blank: boolean): void {
-    if (blank && closing) return
+    if (blank && dropsBlank) return
     parts.push(text)
     afterBlank = blank
-    closing = false
+    dropsBlank = false
   }
 
   return {
@@ -173,18 +181,18 @@ function createTextWriter() {
         if (rest === '' || /[ \t]$/.test(rest)) while (line[at] === ' ' || line[at] === '\t') at++
       }
       rest = `${rest}${line.slice(at)}`.trimEnd()
-      if (isEmptyMarker(rest)) closing ||= afterBlank
+      if (isEmptyMarker(rest)) dropsBlank ||= afterBlank
       else put(line.endsWith('\n') ? `${rest}\n` : rest, false)
     },
   }
 }
 
-/** The mark of a list or a quote whose only content was a tag. */
+/** The marker of a list item or a quote that only contained a tag. */
 function isEmptyMarker(line: string): boolean {
   return markdownPrefix.test(line) && !/^[ \t]*\d+$/.test(line)
 }
 
-/** Words that begin a tag, and what may follow so far. */
+/** The starts of tags, complete or cut off at the end of the text. */
 const tagPrefixes = [
   /(?<!\w)MEDIA:/,
   /\[\[(?:a(?:u(?:d|$)|s(?:_|$)|$)|$)/,
@@ -195,10 +203,10 @@ const tagPrefixes = [
   /!$/,
   /<(?:im?)?$/i,
 ]
-/** May become a mark of a list, a fence, or a path alone on its line. */
+/** May become the marker of a list item, a fence, or a path alone on its line. */
 const ambiguousLine = /^(?:[ \t>*_+`~-]*(?:\d{1,9}(?:[.)][ \t]*)?)?$|[ \t]*~?\/|[ \t>]*(?:```|~~~))/
 
-/** How much of a line that is still being written is surely no tag. */
+/** The part of an incomplete line that cannot belong to a tag. */
 function visibleLinePart(line: string): string {
   if (ambiguousLine.test(line)) return ''
   const positions = tagPrefixes.map((candidate) => line.search(candidate)).filter((at) => at !== -1)

@@ -1,10 +1,10 @@
 /**
- * Finds the inline code around a place, so that a message is not cut between two backticks.
+ * Finds inline code, so that a message is not cut between two backticks and no media tag is read from code.
  */
 
 /**
- * Where the inline code that holds the cut before `at` begins, or undefined when the cut stands in none.
- * Looks at `text` alone: give it a window that starts outside of code and ends well after the cut.
+ * The start of the inline code that contains the cut at `at`; `undefined` when the cut is outside of inline code.
+ * `text` may be a window of a longer text that starts outside of code and ends well after the cut.
  */
 export function findInlineCodeStart(text: string, at: number): number | undefined {
   const before = text.lastIndexOf('\n\n', at - 1)
@@ -31,7 +31,7 @@ export interface TextRange {
   readonly end: number
 }
 
-/** For each run of backticks the index of the next one of the same length. */
+/** For each run of backticks, the index of the next run of the same length. */
 function matchBacktickRuns(runs: readonly TextRange[]): (number | undefined)[] {
   const nextOfLength = new Map<number, number>()
   const partners: (number | undefined)[] = []
@@ -46,13 +46,13 @@ function matchBacktickRuns(runs: readonly TextRange[]): (number | undefined)[] {
 }
 
 export interface CodeSpans {
-  /** Where inline code begins and ends, backticks included, in order. */
+  /** The inline code including its backticks, in order. */
   readonly spans: readonly TextRange[]
-  /** The first run of backticks that is no code yet, and becomes some if its like follows. */
+  /** The start of the first run of backticks without a partner: more text may turn it into code. */
   readonly unclosedStart: number | undefined
 }
 
-/** The inline code of one paragraph, with places as in `text`. */
+/** The inline code of one paragraph. Offsets refer to `text`. */
 export function findInlineCode(text: string): CodeSpans {
   const runs = [...text.matchAll(/`+/g)].map(({ index, 0: run }) => ({ start: index, end: index + run.length }))
   const partners = matchBacktickRuns(runs)
@@ -61,13 +61,13 @@ export function findInlineCode(text: string): CodeSpans {
   for (let index = 0; index < runs.length; index++) {
     const run = runs[index]
     const partner = partners[index]
-    const shut = partner === undefined ? undefined : runs[partner]
+    const closing = partner === undefined ? undefined : runs[partner]
     if (run === undefined) continue
-    if (partner === undefined || shut === undefined) {
+    if (partner === undefined || closing === undefined) {
       unclosedStart ??= run.start
       continue
     }
-    spans.push({ start: run.start, end: shut.end })
+    spans.push({ start: run.start, end: closing.end })
     index = partner
   }
   return { spans, unclosedStart }

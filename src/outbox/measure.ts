@@ -1,9 +1,9 @@
 /**
- * How long a text is in a platform's own unit, and how much of it fits without tearing a character apart.
+ * Measures texts in the unit of a platform, and finds how much of a text fits without cutting a character.
  */
 import type { MessageLimits } from '../platforms/adapter.ts'
 
-/** The length of a text. Must not shrink when the text grows, and at least half a unit per UTF-16 unit. */
+/** The length of a text. Must be monotonic, and at least half a unit per UTF-16 code unit. */
 export type Measure = (text: string) => number
 
 export function measureOf(unit: MessageLimits['unit']): Measure {
@@ -24,8 +24,8 @@ function countCodePoints(text: string): number {
 }
 
 /**
- * The largest `end` such that `text.slice(from, end)` measures at most `room`; never inside a surrogate pair.
- * Looks at no more than twice `room` units, so that walking through a text stays linear.
+ * The largest `end` such that `text.slice(from, end)` measures at most `maxLength`; never inside a surrogate pair.
+ * Reads at most twice `maxLength` code units, so that splitting a text stays linear.
  */
 export function fitEnd(text: string, from: number, maxLength: number, measure: Measure): number {
   let low = from
@@ -38,17 +38,17 @@ export function fitEnd(text: string, from: number, maxLength: number, measure: M
   return isSurrogatePair(text, low) ? low - 1 : low
 }
 
-/** The last place at or before `end` where a cut tears no emoji, flag or accented letter; `end` where there is none. */
+/** The last boundary between graphemes (emoji, flags, accented letters) at or before `end`; `end` when there is none. */
 export function graphemeBoundary(text: string, from: number, end: number): number {
   if (end >= text.length || isAsciiPair(text, end - 1, end)) return end
   const characters = new Intl.Segmenter('en', { granularity: 'grapheme' })
-  // A little beyond the end, so that the character across the cut is seen whole.
+  // A little beyond the end, so that the segmenter sees the whole grapheme at the cut.
   const around = characters.segment(text.slice(from, end + 64)).containing(end - from)
   const start = from + (around?.index ?? 0)
   return start > from ? start : end
 }
 
-/** Two plain ASCII characters side by side never belong together. */
+/** There is always a grapheme boundary between two ASCII characters, except within CR LF, which is no problem here. */
 function isAsciiPair(text: string, left: number, right: number): boolean {
   return text.charCodeAt(left) < 0x80 && text.charCodeAt(right) < 0x80
 }

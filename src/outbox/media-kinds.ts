@@ -1,5 +1,5 @@
 /**
- * What a file is, by its name: the kind it is sent as, and its MIME type.
+ * The kind and the MIME type of a file, by the extension of its name.
  */
 import type { OutboundAttachment } from '../message/outbound.ts'
 
@@ -8,11 +8,11 @@ type AttachmentKind = OutboundAttachment['kind']
 export interface MediaKind {
   readonly kind: AttachmentKind
   readonly mimeType: string
-  /** May be sent as a voice note. */
+  /** Whether it may be sent as a voice message. */
   readonly voice?: boolean
 }
 
-/** What platforms show or play. Pictures that many of them refuse are documents: those arrive everywhere. */
+/** Files that platforms show or play. Image types that many platforms refuse are sent as documents. */
 const mediaKinds: Readonly<Record<string, MediaKind>> = {
   png: { kind: 'image', mimeType: 'image/png' },
   jpg: { kind: 'image', mimeType: 'image/jpeg' },
@@ -41,7 +41,7 @@ const mediaKinds: Readonly<Record<string, MediaKind>> = {
   aac: { kind: 'audio', mimeType: 'audio/aac' },
 }
 
-/** Documents by their names; a line that is only their path is text, not a wish to send them. */
+/** Documents. A line that only contains their path is text, not a request to send them. */
 const documentTypes: Readonly<Record<string, string>> = {
   pdf: 'application/pdf',
   txt: 'text/plain',
@@ -63,16 +63,16 @@ const documentTypes: Readonly<Record<string, string>> = {
 
 export const defaultMediaKind: MediaKind = { kind: 'document', mimeType: 'application/octet-stream' }
 
-/** Undefined for a name that says nothing. */
+/** `undefined` for an unknown extension. */
 export function mediaKindOf(fileName: string): MediaKind | undefined {
-  const ending = extensionOf(fileName)
-  if (Object.hasOwn(mediaKinds, ending)) return mediaKinds[ending]
-  return Object.hasOwn(documentTypes, ending)
-    ? { kind: 'document', mimeType: documentTypes[ending] ?? defaultMediaKind.mimeType }
+  const extension = extensionOf(fileName)
+  if (Object.hasOwn(mediaKinds, extension)) return mediaKinds[extension]
+  return Object.hasOwn(documentTypes, extension)
+    ? { kind: 'document', mimeType: documentTypes[extension] ?? defaultMediaKind.mimeType }
     : undefined
 }
 
-/** Whether a path that stands alone is meant as the file itself. */
+/** Whether a path alone on its line is a request to send the file. */
 export function isMediaFileName(fileName: string): boolean {
   return Object.hasOwn(mediaKinds, extensionOf(fileName))
 }

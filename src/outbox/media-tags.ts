@@ -1,6 +1,6 @@
 /**
- * Finds what in one line of a reply stands for a file to be sent (contract §3.8): `MEDIA:<path>`, pictures of Markdown
- * and HTML, a path of a media file alone on its line, and the words that say how files are sent.
+ * Finds the media tags in a line of a reply (contract §3.8): `MEDIA:<path>`, Markdown and HTML images, the path of a media
+ * file alone on its line, and the directives that say how files are sent.
  */
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,21 +8,21 @@ import { defaultMediaKind, isMediaFileName, type MediaKind, mediaKindOf } from '
 
 export type MediaSource =
   | { readonly kind: 'url'; readonly url: string }
-  /** As the model wrote it: absolute, or below the home of the user (`~/…`). */
+  /** As the model wrote it: absolute, or in the home directory of the user (`~/…`). */
   | { readonly kind: 'file'; readonly path: string }
 
 export interface MediaItem extends MediaKind {
   readonly fileName: string
-  /** What stands beside it; '' when nothing does. */
+  /** '' when there is none. */
   readonly caption: string
   readonly source: MediaSource
 }
 
-/** All audio of the reply is sent as voice notes; all its files are sent as documents. */
+/** Sends all audio files of the reply as voice messages, or all its files as documents. */
 export type MediaDirective = 'audio_as_voice' | 'as_document'
 
 export interface MediaTag {
-  /** Places within the line. */
+  /** Offsets in the line. */
   readonly start: number
   readonly end: number
   readonly value: MediaItem | MediaDirective
@@ -30,12 +30,12 @@ export interface MediaTag {
 
 const maxAddressChars = 2_000
 
-/** Marks of lists, quotes and emphasis, with nothing between them. */
+/** Markers of lists, quotes and emphasis without any text. */
 export const markdownPrefix = /^[ \t>*_+-]*(?:\d{1,9}[.)][ \t]*)?$/
 
 const tagStart = /(?<!\w)MEDIA:|\[\[(?:audio_as_voice|as_document)\]\]|(?<!\\)!\[|<img\b/gi
 
-/** The tags of a line, in order. Takes time in proportion to the line. */
+/** The tags of a line, in order. The run time is linear in the length of the line. */
 export function findMediaTags(line: string): MediaTag[] {
   const alone = parseBarePath(line)
   if (alone !== undefined) return [alone]
@@ -74,10 +74,10 @@ function parseBarePath(line: string): MediaTag | undefined {
   return source && { start, end: start + path.length, value: createMediaItem(source) }
 }
 
-// Bounded by what an address may have: a line of nothing but tags is looked at once for each of them.
+// The lengths are bounded, because each tag of a line that consists of tags starts a new match.
 const quotedPath = /MEDIA:[ \t]{0,100}(?:"([^"]{1,2001})"|'([^']{1,2001})'|`([^`]{1,2001})`)/y
 const unquotedPath = /MEDIA:[ \t]{0,100}([^\s`"'<>]{1,2001})/y
-/** Belongs to the sentence around a path, not to the path. */
+/** Punctuation of the sentence around a path. */
 const trailingPunctuation = /[.,;:!?)\]}*_|]+$/
 
 function parseMediaTag(line: string, start: number): MediaTag | undefined {
@@ -96,7 +96,7 @@ function parseMediaTag(line: string, start: number): MediaTag | undefined {
   return { start, end, value: createMediaItem(source) }
 }
 
-/** A tag that has its line for itself may have a path with blanks. */
+/** The path of a tag that is alone on its line may contain blanks. */
 function parsePathWithSpaces(line: string, start: number): string | undefined {
   if (!markdownPrefix.test(line.slice(0, start))) return undefined
   const rest = line.slice(start + 'MEDIA:'.length).trim()
@@ -110,7 +110,7 @@ function parseMarkdownImage(line: string, start: number): MediaTag | undefined {
   const found = matchAt(markdownImagePattern, line, start)
   if (found === undefined) return undefined
   const end = start + found[0].length
-  // A picture that is a link would leave an empty link behind.
+  // Removing an image from a link would leave an empty link.
   if (line[start - 1] === '[' && line.startsWith('](', end)) return undefined
   return createImageTag(start, end, found[2] ?? found[3] ?? '', found[1] ?? '')
 }
@@ -143,7 +143,7 @@ function createMediaItem(source: MediaSource, fallback = defaultMediaKind): Medi
   return { ...(mediaKindOf(name) ?? fallback), fileName, caption: '', source }
 }
 
-/** Undefined for what is no address of a file. */
+/** `undefined` when the text is not the address of a file. */
 function parseMediaSource(address: string): MediaSource | undefined {
   if (address.length > maxAddressChars) return undefined
   if (/^https?:\/\//i.test(address)) return URL.canParse(address) ? { kind: 'url', url: address } : undefined

@@ -1,84 +1,81 @@
 /**
- * The outbox: replies are on disk before they are sent, go out in the order of their chat, and are neither lost nor
- * repeated silently. Live drafts and typing are its fleeting half.
+ * The outbox: stores replies before they are sent, delivers them in the order of their chat, and neither loses nor silently
+ * repeats one. Live drafts and typing indicators are not stored.
  */
 import { messageOf } from '../lib/errors.ts'
-import { sleep as realPause, withTimeout } from '../lib/timers.ts'
+import { sleep as realSleep, withTimeout } from '../lib/timers.ts'
 import type { SendResult } from '../message/outbound.ts'
 import type { Target } from '../message/source.ts'
 import type { Transaction } from '../store/query.ts'
-import { createOutboxContext, type OutboxDeps, toFinishedMessage } from './context.ts'
+import { createOutboxContext, type OutboxContext, type OutboxDeps, toFinishedMessage } from './context.ts'
 import { type DeadLetter, dropDeadLetter, listDeadLetters, retryDeadLetter } from './dead-letters.ts'
 import { createDelivery } from './delivery.ts'
-import type { Draft, DraftAddress, DraftOptions } from './draft.ts'
-import { listDrafts } from './draft-queries.ts'
-import { createDrafts } from './drafts.ts'
-import { expediteRows, pruneOutbox, recoverRows } from './queries.ts'
-import { callRateLimited, type RateLimitedCall } from './rate-limited-call.ts'
+import { createDrafts, type Draft, type DraftAddress, type DraftOptions } from './drafts.ts'
+import { callRateLimited, type RateLimitedCall, showTyping } from './platform-calls.ts'
+import { expediteRows, listDrafts, pruneOutbox, recoverRows } from './queries.ts'
 import { type PreparedReply, prepareReply, type Reply } from './reply.ts'
-import { showTyping } from './typing.ts'
 
+export type { Sender } from './context.ts'
 export type { DeadLetter } from './dead-letters.ts'
-export type { Draft, DraftAddress, DraftOptions } from './draft.ts'
+export type { Draft, DraftAddress, DraftOptions } from './drafts.ts'
 export type { PreparedReply, Reply } from './reply.ts'
-export type { Sender } from './sender.ts'
 
 export interface Outbox {
   /**
-   * Cuts a reply into messages. The caller yields `write` in the transaction that ends its work, then calls `committed`
-   * at once, or `abandoned` when the transaction failed. Throws nothing.
+   * Splits a reply into messages. The caller yields `write` in the transaction that ends its work, then calls `committed`,
+   * or `rolledBack` when the transaction failed. Never throws.
    */
   prepare(reply: Reply): PreparedReply
   /**
-   * Shows a reply while it grows, once earlier replies of the chat are out. Null when streaming is off, or the platform
-   * is away or cannot edit, unless people have seen a draft of this turn before: then it only tells the address.
+   * Shows a reply while it is written, after earlier replies of the chat were sent. `null` when streaming is off or the
+   * platform is disconnected or cannot edit. If the turn showed a draft before, the result only knows its address.
    */
   openDraft(options: DraftOptions): Draft | null
-  /** Where the draft of a turn stands, also from before a restart; null when there is none. Known after `recover`. */
+  /** The draft of a turn, also from before a restart; `null` when there is none. Complete after `recover`. */
   draftAddressOf(turnId: string): DraftAddress | null
-  /** Shows that the agent is at work until the signal aborts. Failures are ignored. */
+  /** Shows a typing indicator until the signal aborts. Failures are ignored. */
   showTyping(target: Target, signal: AbortSignal): void
   /**
-   * Runs a call of an adapter's own when it is its turn in the budget of the chat and the account. What the platform
-   * says of limits is remembered, nothing is retried. Rejects when the signal aborts or the gateway stops before there
-   * is an answer, after 15 s, and as the call does. Not from within `send` or `edit`: those hold the chat already.
+   * Makes a call of an adapter within the rate limits of the chat and the account. A rate limit in the response is
+   * respected by later calls; nothing is retried. Rejects when the signal aborts or the gateway stops before the response,
+   * after 15 s, and as the call does. Must not be used within `send` or `edit`: those hold the permit of the chat.
    */
   rateLimited(target: Target, signal: AbortSignal, call: RateLimitedCall): Promise<SendResult>
-  /** After a start: settles what a crash left in flight and delivers what waits. Rejects `store/…`. */
+  /** Called once after a start: resolves deliveries that a crash interrupted and delivers open rows. Rejects `store/…`. */
   recover(): Promise<{ openChats: number }>
-  /** An account has connected (again), or works again: what waits for it is sent. */
+  /** Called when an account is connected or works again: delivers its open rows. */
   platformConnected(platform: string, account: string): void
-  /** Replies given up, the newest first. Rejects `store/…`. */
+  /** Dead letters, the newest first. Rejects `store/…`. */
   list(limit?: number): Promise<readonly DeadLetter[]>
-  /** Sends a dead letter after all; false when there is none of this id. Rejects `store/…`. */
+  /** Delivers a dead letter again; false when no dead letter has this id. Rejects `store/…`. */
   retry(id: number): Promise<boolean>
-  /** Forgets a dead letter; false when there is none of this id. Rejects `store/…`. */
+  /** Gives a dead letter up for good; false when no dead letter has this id. Rejects `store/…`. */
   drop(id: number): Promise<boolean>
-  /** Retention, as a use case: forgets finished rows older than a time in ms, `limit` at most; returns how many. */
+  /** Retention: deletes finished rows older than a time in ms, at most `limit`; returns how many. */
   prune(olderThan: number, limit: number): Transaction<number>
-  /** Resolves when nothing can be done right now: all is sent, or waits for a time or for its platform. */
+  /** Resolves when no work is possible now: all rows are sent, or wait for a time or for their platform. */
   whenIdle(): Promise<void>
   /**
-   * Takes no new work and lets calls in flight end, `withinMs` at most; what is left is found at the next start.
+   * Takes no new work and lets calls in flight end, within `graceMs`. Open rows are delivered after the next start.
    * May be called twice.
    */
-  stop(withinMs: number): Promise<void>
+  stop(graceMs: number): Promise<void>
 }
 
-/** A platform that comes and goes must not use up the tries of a reply: waits as short as this stay as they are. */
-const shortWaitMs = 5_000
-/** How long calls may take to end after their signal has been aborted. */
-const graceMs = 1_000
+/** Expediting shorter waits would use up the tries of a reply on a platform that reconnects again and again. */
+const minExpeditedWaitMs = 5_000
+/** How long calls may take to end after their signal was aborted. */
+const abortGraceMs = 1_000
 
 type OutboxOptions = Omit<OutboxDeps, 'failpoint' | 'sleep'> & Partial<Pick<OutboxDeps, 'failpoint' | 'sleep'>>
 
-export function createOutbox(outboxOptions: OutboxOptions): Outbox {
+export function createOutbox(options: OutboxOptions): Outbox {
   const drain = new AbortController()
   const abort = new AbortController()
   const deps = {
-    ...outboxOptions,
-    sleep: outboxOptions.sleep ?? realPause,
-    failpoint: outboxOptions.failpoint ?? (() => undefined),
+    ...options,
+    sleep: options.sleep ?? realSleep,
+    failpoint: options.failpoint ?? (() => undefined),
   }
   const context = createOutboxContext(deps, drain.signal, abort.signal)
   const delivery = createDelivery(context)
@@ -86,50 +83,44 @@ export function createOutbox(outboxOptions: OutboxOptions): Outbox {
   const startedAt = context.clock()
   let stopped: Promise<void> | undefined
 
-  async function waitUntilStopped(withinMs: number): Promise<boolean> {
-    const [closed, ended] = await Promise.all([withTimeout(drafts.close(), withinMs), delivery.stop(withinMs)])
-    return closed.done && ended
+  async function waitUntilStopped(graceMs: number): Promise<boolean> {
+    const [draftsClosed, deliveryStopped] = await Promise.all([
+      withTimeout(drafts.close(), graceMs),
+      delivery.stop(graceMs),
+    ])
+    return draftsClosed.done && deliveryStopped
   }
 
-  async function stopDelivery(withinMs: number): Promise<void> {
-    drain.abort()
-    if (await waitUntilStopped(withinMs)) return
-    abort.abort()
-    if (!(await waitUntilStopped(graceMs))) context.log.warn({}, 'the outbox stops with calls in flight')
-  }
-
-  /** What waited for an outage to end goes now, not when its pause is over. Limits still hold: the budget knows them. */
-  async function expedite(platform: string, account: string): Promise<void> {
-    const now = context.clock()
-    const of = { platform, account, from: now + shortWaitMs, since: startedAt }
-    try {
-      await context.store.run(() => expediteRows(of, now))
-    } catch (error) {
-      context.log.warn({ error, platform, account }, `replies wait longer than they must: ${messageOf(error)}`)
-    }
+  async function stopCalls(graceMs: number): Promise<void> {
+    const reason = new Error('stopped before the platform answered')
+    drain.abort(reason)
+    if (await waitUntilStopped(graceMs)) return
+    abort.abort(reason)
+    if (await waitUntilStopped(abortGraceMs)) return
+    context.log.warn({ event: 'outbox.stop_timed_out' }, 'the outbox stops with calls in flight')
   }
 
   return {
     prepare: (reply) => prepareReply(context, delivery, drafts, reply),
-    openDraft: (options) => drafts.open(options),
+    openDraft: (draftOptions) => drafts.open(draftOptions),
     draftAddressOf: (turnId) => drafts.addressOf(turnId),
     showTyping: (target, signal) => void showTyping(context, target, signal),
     rateLimited: (target, signal, call) => callRateLimited(context, target, signal, call),
     async recover() {
       const now = context.clock()
-      const { chats, givenUp, stored } = await context.store.run(function* () {
+      const { chats, deadLetters, storedDrafts } = await context.store.run(function* () {
         const recovered = yield* recoverRows(context.settings().outbox.max_tries, now)
-        return { ...recovered, stored: yield* listDrafts() }
+        return { ...recovered, storedDrafts: yield* listDrafts() }
       })
       context.failpoint('outbox:recovering')
-      for (const row of givenUp) context.onFinished?.({ ...toFinishedMessage(row), error: row.error ?? '' })
-      drafts.restore(stored)
+      for (const row of deadLetters) context.onFinished?.({ ...toFinishedMessage(row), error: row.error ?? '' })
+      drafts.restore(storedDrafts)
       for (const chat of chats) delivery.start(chat)
       return { openChats: chats.length }
     },
     platformConnected(platform, account) {
       context.unblock(platform, account)
-      void expedite(platform, account).finally(() => delivery.wake(platform, account))
+      void expedite(context, platform, account, startedAt).finally(() => delivery.wake(platform, account))
     },
     list: (limit = 100) => context.store.run(() => listDeadLetters(limit)),
     async retry(id) {
@@ -144,9 +135,23 @@ export function createOutbox(outboxOptions: OutboxOptions): Outbox {
     },
     prune: pruneOutbox,
     whenIdle: () => delivery.whenIdle(),
-    stop(withinMs) {
-      stopped ??= stopDelivery(withinMs)
+    stop(graceMs) {
+      stopped ??= stopCalls(graceMs)
       return stopped
     },
+  }
+}
+
+/** Delivers rows now that wait because of an outage, not at the end of their backoff. The rate limiter still applies. */
+async function expedite(context: OutboxContext, platform: string, account: string, startedAt: number): Promise<void> {
+  const now = context.clock()
+  const selection = { platform, account, from: now + minExpeditedWaitMs, since: startedAt }
+  try {
+    await context.store.run(() => expediteRows(selection, now))
+  } catch (error) {
+    context.log.warn(
+      { event: 'outbox.expedite_failed', platform, account, error },
+      `replies wait longer than necessary: ${messageOf(error)}`,
+    )
   }
 }

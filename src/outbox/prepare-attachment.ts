@@ -1,5 +1,5 @@
 /**
- * The file behind a row, looked at when the row is sent and not before: what it is, how large, and whether it may leave.
+ * Checks the file of a row at the time of sending: its type, its size, and whether it may be sent.
  */
 import { openAsBlob } from 'node:fs'
 import { access, constants, realpath, stat } from 'node:fs/promises'
@@ -9,9 +9,9 @@ import type { OutboundAttachment } from '../message/outbound.ts'
 import type { StoredAttachment } from './stored-attachment.ts'
 
 export interface AttachmentPolicy {
-  /** What `~` means. */
+  /** The directory that `~` stands for. */
   readonly userHome: string
-  /** Why a file must not leave, in a few words for people; undefined when it may. Gets the real path. */
+  /** Why a file must not be sent, in a few words for users; `undefined` when it may. Gets the real path. */
   denialReason(path: string): Promise<string | undefined>
 }
 
@@ -19,10 +19,10 @@ export type PreparedAttachment =
   | {
       readonly ok: true
       readonly attachment: OutboundAttachment
-      /** Why the file could not be opened when the adapter asked for it; undefined while it could. */
+      /** Why the adapter could not open the file; `undefined` when it has not failed. */
       readonly openFailure: () => string | undefined
     }
-  /** `reason` is for people: a few words without a path. */
+  /** `reason`: a few words for users, without a path. */
   | { readonly ok: false; readonly reason: string }
 
 export interface AttachmentLimits {
@@ -30,7 +30,7 @@ export interface AttachmentLimits {
   readonly maxBytes: number
 }
 
-/** What an adapter gets of a stored attachment. Never throws. */
+/** The attachment as an adapter receives it. Never throws. */
 export async function prepareAttachment(
   stored: StoredAttachment,
   limits: AttachmentLimits,
@@ -41,16 +41,16 @@ export async function prepareAttachment(
   }
   const found = await inspectFile(source.path, limits)
   if ('reason' in found) return { ok: false, reason: found.reason }
-  let problem: string | undefined
+  let openFailure: string | undefined
   const open = async () => {
-    // Meanwhile somebody may have put another file, or a link to one, in its place.
+    // The file may have been replaced meanwhile, also by a link to another one.
     const now = await inspectFile(source.path, limits)
     if ('path' in now) return openAsBlob(now.path, { type: mimeType })
-    problem = now.reason
+    openFailure = now.reason
     throw new Error(`${fileName} cannot be sent: ${now.reason}`)
   }
   const file = { kind: 'file' as const, bytes: found.bytes, open }
-  return { ok: true, attachment: { kind, fileName, mimeType, source: file }, openFailure: () => problem }
+  return { ok: true, attachment: { kind, fileName, mimeType, source: file }, openFailure: () => openFailure }
 }
 
 async function inspectFile(

@@ -1,22 +1,37 @@
 /**
- * What the outbox keeps on disk: replies in the order of their chat, and the addresses of drafts.
+ * The rows of the outbox: replies in the order of their chat, and the addresses of live drafts.
  *
- * The condition `open` is written as literal SQL because SQLite uses a partial index only where a query repeats the
- * index's own condition word for word; bound values would turn every look into a scan of the whole table.
+ * `openCondition` is literal SQL, because SQLite uses a partial index only where a query repeats the condition of the index
+ * word for word. With bound values each query would scan the whole table.
  */
+import type { Target } from '../message/source.ts'
 import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { OutboxState } from '../store/schema.ts'
 
 const openCondition = sql<boolean>`state in ('queued', 'sending', 'unknown')`
 
-/** A chat of one account; its threads share it. */
+/** A chat of one account. Its threads belong to it. */
 export interface Chat {
   readonly platform: string
   readonly account: string
   readonly chatId: string
 }
 
-/** One message on its way. */
+export function chatOf({ platform, account, chatId }: Target): Chat {
+  return { platform, account, chatId }
+}
+
+/** The key of an account in maps. */
+export function accountKey(platform: string, account: string): string {
+  return `${platform}\n${account}`
+}
+
+/** The key of a chat in maps. */
+export function chatKey({ platform, account, chatId }: Chat): string {
+  return `${platform}\n${account}\n${chatId}`
+}
+
+/** A message to be delivered. */
 export interface OutboxRow {
   readonly id: number
   readonly key: string
@@ -31,9 +46,9 @@ export interface OutboxRow {
   readonly target: string | null
   readonly text: string
   readonly reply_to: string | null
-  /** A file, as `stored-attachment.ts` writes it; the text stands for it where it cannot be shown. */
+  /** A file in the format of `stored-attachment.ts`. The text replaces it where the platform takes no files. */
   readonly attachment: string | null
-  /** As `stored-buttons.ts` writes them. */
+  /** `Button[]`, JSON. */
   readonly buttons: string | null
   readonly state: OutboxState
   readonly doubt: number
@@ -44,7 +59,7 @@ export interface OutboxRow {
 export type NewOutboxRow = Omit<OutboxRow, 'id' | 'doubt' | 'tries' | 'due_at'> & {
   readonly platform_id: string | null
 }
-/** Files and buttons may be left out where there are none. */
+/** `attachment` and `buttons` are optional. */
 type InsertableRow = Omit<NewOutboxRow, 'attachment' | 'buttons'> &
   Partial<Pick<NewOutboxRow, 'attachment' | 'buttons'>>
 type InsertParams = {
@@ -80,9 +95,9 @@ const insert = query((db, p: InsertParams) =>
     .returning('id'),
 )
 
-/** Stores a row and returns its id, or undefined when one of its key exists already. */
-export function* insertRow(of: InsertableRow, now: number): Transaction<number | undefined> {
-  return (yield* row(insert, { attachment: null, buttons: null, ...of, now }))?.id
+/** Stores a row and returns its id, or `undefined` when a row with its key exists. */
+export function* insertRow(newRow: InsertableRow, now: number): Transaction<number | undefined> {
+  return (yield* row(insert, { attachment: null, buttons: null, ...newRow, now }))?.id
 }
 
 type ChatParams = { platform: string; account: string; chat_id: string }
@@ -100,7 +115,7 @@ const selectHead = query((db, p: ChatParams) =>
     .limit(1),
 )
 
-/** The oldest row of a chat that is not finished. */
+/** The oldest open row of a chat. */
 export function* findHeadOfChat({ platform, account, chatId }: Chat): Transaction<OutboxRow | undefined> {
   return yield* row(selectHead, { platform, account, chat_id: chatId })
 }
@@ -109,12 +124,12 @@ const markSending = query((db, p: { id: number; now: number }) =>
   db.updateTable('outbox').set({ state: 'sending', updated_at: p.now }).where('id', '=', p.id),
 )
 
-/** From here on the platform may have the row, whatever happens to us. */
+/** After this is stored, the platform may receive the row even if the gateway crashes. */
 export function* claimRow(id: number, now: number): Transaction<void> {
   yield* exec(markSending, { id, now })
 }
 
-/** What has become of a row; written over its old values. */
+/** The new values of a row after an attempt. */
 export interface DeliveryResult {
   readonly id: number
   readonly state: OutboxState
@@ -125,7 +140,7 @@ export interface DeliveryResult {
   readonly due_at: number
   readonly platform_id: string | null
   readonly error: string | null
-  /** The row's file does not go out: this is said in its place. */
+  /** Replaces the text of a row whose file cannot be sent. */
   readonly replacementText?: string
 }
 type ResultParams = Omit<DeliveryResult, 'replacementText'> & { now: number }
@@ -151,19 +166,16 @@ const replaceAttachment = query((db, p: { id: number; text: string }) =>
   db.updateTable('outbox').set({ text: p.text, attachment: null }).where('id', '=', p.id),
 )
 
-export function* storeDeliveryResult(
-  { replacementText: instead, ...settlement }: DeliveryResult,
-  now: number,
-): Transaction<void> {
-  yield* exec(updateResult, { ...settlement, now })
-  if (instead !== undefined) yield* exec(replaceAttachment, { id: settlement.id, text: instead })
+export function* storeDeliveryResult({ replacementText, ...columns }: DeliveryResult, now: number): Transaction<void> {
+  yield* exec(updateResult, { ...columns, now })
+  if (replacementText !== undefined) yield* exec(replaceAttachment, { id: columns.id, text: replacementText })
 }
 
 const recoverOrphans = query((db, p: { max_tries: number; now: number }) =>
   db
     .updateTable('outbox')
     .set({
-      // An edit may be repeated; a send may have arrived, and nobody knows.
+      // An edit can be repeated without harm. It is unknown whether a send has reached the platform.
       state: sql<OutboxState>`case when tries + 1 >= ${p.max_tries} then 'dead' when op = 'edit' then 'queued' else 'unknown' end`,
       doubt: sql<number>`case when op = 'edit' then doubt else 1 end`,
       tries: sql<number>`tries + 1`,
@@ -193,26 +205,26 @@ const expedite = query((db, p: { platform: string; account: string; now: number;
 )
 
 /**
- * Rows of an account that would wait beyond `from` (ms) become due now, if their last try was not before `since`: a limit
- * that was told before a restart is known by the row alone.
+ * Makes the rows of an account due now that would be due after `from` (ms). Rows that were last tried before `since` are
+ * left out: their due time may come from a rate limit before a restart, which the rate limiter does not know.
  */
 export function* expediteRows(
-  of: { platform: string; account: string; from: number; since: number },
+  selection: { platform: string; account: string; from: number; since: number },
   now: number,
 ): Transaction<void> {
-  yield* exec(expedite, { ...of, now })
+  yield* exec(expedite, { ...selection, now })
 }
 
 /**
- * After a crash: rows left in flight become `unknown` (a try each) or are given up. Returns every chat with open rows, and
- * what was given up.
+ * Recovers from a crash: rows in flight become `unknown`, which counts as a try, or dead letters. Returns every chat with
+ * open rows, and the new dead letters.
  */
 export function* recoverRows(maxTries: number, now: number) {
   const orphans = yield* rows(recoverOrphans, { max_tries: maxTries, now })
   const openRows = yield* rows(selectOpenChats, {})
   return {
     chats: openRows.map(({ platform, account, chat_id }): Chat => ({ platform, account, chatId: chat_id })),
-    givenUp: orphans.filter(({ state }) => state === 'dead'),
+    deadLetters: orphans.filter(({ state }) => state === 'dead'),
   }
 }
 
@@ -220,7 +232,7 @@ const selectOldestFinished = query((db, p: { limit: number }) =>
   db
     .selectFrom('outbox')
     .select(['id', 'created_at'])
-    // Every number is above 0: a walk from the oldest on that ends at the limit.
+    // True for every row. Makes SQLite walk the primary key from the oldest row and stop at the limit.
     .where('id', '>', 0)
     .where('state', 'in', ['sent', 'dead', 'dropped'])
     .orderBy('id')
@@ -233,10 +245,54 @@ const deleteRows = query((db, p: { id: number }) =>
 
 const deleteDrafts = query((db, p: { before: number }) => db.deleteFrom('drafts').where('created_at', '<', p.before))
 
-/** Forgets finished rows made before `olderThan` (ms), those that came first, at most `limit`; returns how many went. */
+/** Deletes the oldest finished rows created before `olderThan` (ms), at most `limit`; returns how many. */
 export function* pruneOutbox(olderThan: number, limit: number): Transaction<number> {
   yield* exec(deleteDrafts, { before: olderThan })
   const first = yield* rows(selectOldestFinished, { limit })
   const last = first.findLast(({ created_at }) => created_at < olderThan)
   return last === undefined ? 0 : (yield* rows(deleteRows, { id: last.id })).length
+}
+
+const selectDrafts = query((db, _: Record<never, never>) => db.selectFrom('drafts').select(['turn_id', 'platform_id']))
+
+const upsertDraft = query(
+  (db, p: { turn_id: string; platform: string; account: string; chat_id: string; platform_id: string; now: number }) =>
+    db
+      .insertInto('drafts')
+      .values({
+        turn_id: p.turn_id,
+        part: 0,
+        platform: p.platform,
+        account: p.account,
+        chat_id: p.chat_id,
+        platform_id: p.platform_id,
+        created_at: p.now,
+      })
+      .onConflict((conflict) =>
+        conflict.columns(['turn_id', 'part']).doUpdateSet({ platform_id: p.platform_id, created_at: p.now }),
+      ),
+)
+
+const deleteDraftByTurn = query((db, p: { turn_id: string }) =>
+  db.deleteFrom('drafts').where('turn_id', '=', p.turn_id),
+)
+
+/** The addresses of all drafts whose turns have not ended. */
+export function* listDrafts(): Transaction<readonly { turn_id: string; platform_id: string }[]> {
+  return yield* rows(selectDrafts, {})
+}
+
+/** Stores the address of a draft, not its text: the final reply replaces the draft also after a crash. */
+export function* storeDraft(
+  turnId: string,
+  { platform, account, chatId }: Chat,
+  messageId: string,
+  now: number,
+): Transaction<void> {
+  yield* exec(upsertDraft, { turn_id: turnId, platform, account, chat_id: chatId, platform_id: messageId, now })
+}
+
+/** Called when the final reply has taken the address over. */
+export function* deleteDraft(turnId: string): Transaction<void> {
+  yield* exec(deleteDraftByTurn, { turn_id: turnId })
 }

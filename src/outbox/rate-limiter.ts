@@ -1,36 +1,34 @@
 /**
- * When a platform may be called: one budget per chat and per account over everything that is called, learnt from what
- * the platform answers. A chat has one call at a time; of those that wait, the most important goes first.
+ * Decides when a platform may be called. Replies, drafts, typing indicators and the adapters' own calls share one limit per
+ * chat and one per account, both learned from the platform's responses. A chat has at most one call in flight; of the
+ * calls that wait, the one with the highest priority goes first.
  */
 import type { SendResult } from '../message/outbound.ts'
-import type { Chat } from './queries.ts'
-import { retryAt } from './retry-after.ts'
-import { accountKey, chatKey } from './sender.ts'
-import { createWakeTimer, type Throttled } from './wake-timer.ts'
+import { accountKey, type Chat, chatKey } from './queries.ts'
 
-/** From the most important down: answers, growing answers, calls of the adapters' own. Typing is left out, never queued. */
+/** From the highest priority to the lowest. A typing indicator is skipped instead of queued. */
 export type CallPriority = 'final' | 'draft' | 'own' | 'typing'
 
 const priorities: Readonly<Record<CallPriority, number>> = { final: 0, draft: 1, own: 2, typing: 3 }
 
-/** The right to call for one chat. */
+/** The right to call the platform for one chat. */
 export interface Permit {
-  /** Takes note of an answer heard at `now`: a limit holds back the chat, or its whole account. */
+  /** Evaluates a response received at `now`: a rate limit blocks the chat, or its whole account. */
   record(result: SendResult, now: number): void
-  /** Whether the next call may follow in the same slot. */
+  /** Whether another call may follow under the same permit. */
   mayContinue(): boolean
-  /** No call follows. May be called twice. */
+  /** Ends the permit. May be called twice. */
   release(): void
 }
 
 export interface RateLimiter {
-  /** A slot at once; undefined when the call must wait its turn. Costs no timer and no promise. */
-  tryAcquire(chat: Chat, rank: CallPriority): Permit | undefined
-  /** A slot when it is this call's turn; undefined when the signal aborts first. Never rejects. */
-  acquire(chat: Chat, rank: CallPriority, signal: AbortSignal): Promise<Permit | undefined>
-  /** Whether `take` would succeed for an answer. */
+  /** A permit at once, or `undefined` when the call must wait. Needs no timer and no promise. */
+  tryAcquire(chat: Chat, priority: CallPriority): Permit | undefined
+  /** A permit when the call may be made, or `undefined` when the signal aborts first. Never rejects. */
+  acquire(chat: Chat, priority: CallPriority, signal: AbortSignal): Promise<Permit | undefined>
+  /** Whether `tryAcquire` would succeed for a reply. */
   isAvailable(chat: Chat): boolean
-  /** How long the platform still wants this chat to wait, ms; 0 when nothing is known. */
+  /** How long the platform still blocks this chat, ms; 0 when no limit is known. */
   throttledMs(chat: Chat): number
 }
 
@@ -39,12 +37,25 @@ export interface RateLimiterDeps {
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
 }
 
+interface LimiterState extends RateLimiterDeps {
+  readonly accounts: Map<string, AccountState>
+  lastSequence: number
+}
+
+/** A chat or an account that must not be called for a while. */
+interface Throttled {
+  /** ms since 1970; 0 when there was no limit. */
+  throttledUntil: number
+  /** Runs while a call waits for the end of the limit. */
+  timer: AbortController | undefined
+}
+
 interface AccountState extends Throttled {
   readonly queues: Map<string, ChatQueue>
-  /** Calls in flight, and how many there may be. The whole account was limited lately while that is not infinite. */
   inFlight: number
+  /** Infinite, unless the whole account was limited recently. */
   maxInFlight: number
-  /** How often the account as a whole was limited; a call begun before the last time says nothing about the time after. */
+  /** How often the whole account was limited. The result of a call that began before the last limit proves nothing. */
   limitCount: number
   waitingCount: number
 }
@@ -59,188 +70,203 @@ interface ChatQueue extends Throttled {
 
 interface Waiter {
   readonly priority: number
-  /** Grows: of two of one rank, the one that came first goes first. */
+  /** Increases: of two waiters with the same priority, the earlier one goes first. */
   readonly sequence: number
-  readonly grant: (slot: Permit) => void
+  readonly grant: (permit: Permit) => void
 }
 
-/** With so many calls side by side that went well an account counts as recovered. */
+/** An account counts as recovered after this many successful concurrent calls. */
 const maxConcurrency = 32
+/** Limits the error when the system clock is changed. */
+const maxSleepMs = 3_600_000
 
-export function createRateLimiter({ clock, sleep: pause }: RateLimiterDeps): RateLimiter {
-  const accounts = new Map<string, AccountState>()
-  const wakeTimer = createWakeTimer({ clock, sleep: pause })
-  let lastSequence = 0
-
-  function queueOf(chat: Chat): ChatQueue {
-    const name = accountKey(chat.platform, chat.account)
-    let account = accounts.get(name)
-    if (account === undefined) {
-      account = {
-        throttledUntil: 0,
-        timer: undefined,
-        queues: new Map(),
-        inFlight: 0,
-        maxInFlight: Number.POSITIVE_INFINITY,
-        limitCount: 0,
-        waitingCount: 0,
-      }
-      accounts.set(name, account)
-    }
-    const key = chatKey(chat)
-    let line = account.queues.get(key)
-    if (line === undefined) {
-      line = { account, key, throttledUntil: 0, timer: undefined, inUse: false, waiters: [] }
-      account.queues.set(key, line)
-    }
-    return line
-  }
-
-  const isThrottled = ({ throttledUntil }: Throttled) => throttledUntil !== 0 && throttledUntil > clock()
-  const isRecovering = ({ maxInFlight }: AccountState) => maxInFlight !== Number.POSITIVE_INFINITY
-  const canCall = (line: ChatQueue) =>
-    !line.inUse && !isThrottled(line) && line.account.inFlight < line.account.maxInFlight && !isThrottled(line.account)
-
-  /** Nobody needs it: it is made anew for the next call. */
-  function removeIfIdle(line: ChatQueue): void {
-    if (!line.inUse && line.waiters.length === 0 && !isThrottled(line)) line.account.queues.delete(line.key)
-  }
-
-  function grantPermit(line: ChatQueue): Permit {
-    const { account } = line
-    let limits = account.limitCount
-    let free = false
-    line.inUse = true
-    account.inFlight += 1
-    return {
-      record(result, now) {
-        if (result.success || result.problem !== 'rate-limited') {
-          if (isRecovering(account) && limits === account.limitCount) increaseLimit(account)
-          return
-        }
-        const until = retryAt(result.retryAfterMs, now)
-        if (result.scope !== 'account') {
-          for (const other of account.queues.values()) removeIfIdle(other)
-          line.throttledUntil = Math.max(line.throttledUntil, until)
-          return
-        }
-        account.throttledUntil = Math.max(account.throttledUntil, until)
-        account.maxInFlight = 1
-        account.limitCount += 1
-      },
-      mayContinue() {
-        if (free || isThrottled(line) || isThrottled(account) || account.inFlight > account.maxInFlight) return false
-        limits = account.limitCount
-        return true
-      },
-      release() {
-        if (free) return
-        free = true
-        line.inUse = false
-        account.inFlight -= 1
-        dispatch(line)
-        removeIfIdle(line)
-      },
-    }
-  }
-
-  /** A call after the limit has passed: now twice as many may go side by side, no crowd at the moment it ends. */
-  function increaseLimit(account: AccountState): void {
-    account.maxInFlight = account.maxInFlight < maxConcurrency ? account.maxInFlight * 2 : Number.POSITIVE_INFINITY
-    dispatchAccount(account)
-  }
-
-  /** Starts what may start now, after something has changed for a chat. */
-  function dispatch(line: ChatQueue): void {
-    if (isRecovering(line.account)) dispatchAccount(line.account)
-    else dispatchQueue(line)
-  }
-
-  /** The most important call of all chats first. */
-  function dispatchAccount(account: AccountState): void {
-    if (account.waitingCount === 0 || account.inFlight >= account.maxInFlight) return
-    if (isThrottled(account)) {
-      wakeTimer.set(account, () => dispatchAccount(account))
-      return
-    }
-    const lines = [...account.queues.values()].filter(({ waiters }) => waiters.length > 0)
-    for (const line of lines.sort(byFirstWaiter)) dispatchQueue(line)
-  }
-
-  function dispatchQueue(line: ChatQueue): void {
-    const [first] = line.waiters
-    if (first === undefined || line.inUse) return
-    const { account } = line
-    if (isThrottled(line)) wakeTimer.set(line, () => dispatch(line))
-    else if (isThrottled(account)) wakeTimer.set(account, () => dispatchAccount(account))
-    else if (account.inFlight < account.maxInFlight) {
-      removeWaiter(line, first)
-      first.grant(grantPermit(line))
-    }
-  }
-
-  function removeWaiter(line: ChatQueue, waiter: Waiter): void {
-    const at = line.waiters.indexOf(waiter)
-    if (at === -1) return
-    line.waiters.splice(at, 1)
-    line.account.waitingCount -= 1
-    if (line.waiters.length === 0) wakeTimer.cancel(line)
-    if (line.account.waitingCount === 0) wakeTimer.cancel(line.account)
-  }
-
-  /** Those who wait although they need not any more go first: a timer may be a little late. */
-  function dispatchOverdue(line: ChatQueue): void {
-    if (line.account.waitingCount > 0) dispatch(line)
-  }
-
+export function createRateLimiter({ clock, sleep }: RateLimiterDeps): RateLimiter {
+  const limiter: LimiterState = { clock, sleep, accounts: new Map(), lastSequence: 0 }
   return {
-    tryAcquire(chat, rank) {
-      const line = queueOf(chat)
-      dispatchOverdue(line)
-      const overtakes = (line.waiters[0]?.priority ?? Number.POSITIVE_INFINITY) > priorities[rank]
-      // After a limit of the account the few calls it allows are for what people wait for.
-      const wanted = rank !== 'typing' || !isRecovering(line.account)
-      if (wanted && overtakes && canCall(line)) return grantPermit(line)
-      removeIfIdle(line)
-      return undefined
-    },
-    acquire(chat, rank, signal) {
-      if (signal.aborted) return Promise.resolve(undefined)
-      return new Promise((resolve) => {
-        const line = queueOf(chat)
-        const onAbort = () => {
-          removeWaiter(line, waiter)
-          removeIfIdle(line)
-          resolve(undefined)
-        }
-        const waiter: Waiter = {
-          priority: priorities[rank],
-          sequence: ++lastSequence,
-          grant(slot) {
-            signal.removeEventListener('abort', onAbort)
-            resolve(slot)
-          },
-        }
-        signal.addEventListener('abort', onAbort, { once: true })
-        line.waiters.push(waiter)
-        line.waiters.sort(byPriority)
-        line.account.waitingCount += 1
-        dispatch(line)
-      })
-    },
+    tryAcquire: (chat, priority) => tryAcquire(limiter, chat, priority),
+    acquire: (chat, priority, signal) => acquire(limiter, chat, priority, signal),
     isAvailable(chat) {
-      const account = accounts.get(accountKey(chat.platform, chat.account))
+      const account = limiter.accounts.get(accountKey(chat.platform, chat.account))
       if (account === undefined) return true
-      const line = account.queues.get(chatKey(chat))
-      if (line !== undefined) return line.waiters.length === 0 && canCall(line)
-      return account.inFlight < account.maxInFlight && !isThrottled(account)
+      const queue = account.queues.get(chatKey(chat))
+      if (queue !== undefined) return queue.waiters.length === 0 && canCall(limiter, queue)
+      return account.inFlight < account.maxInFlight && !isThrottled(limiter, account)
     },
     throttledMs(chat) {
-      const account = accounts.get(accountKey(chat.platform, chat.account))
-      const line = account?.queues.get(chatKey(chat))
-      return Math.max(0, Math.max(account?.throttledUntil ?? 0, line?.throttledUntil ?? 0) - clock())
+      const account = limiter.accounts.get(accountKey(chat.platform, chat.account))
+      const queue = account?.queues.get(chatKey(chat))
+      return Math.max(0, Math.max(account?.throttledUntil ?? 0, queue?.throttledUntil ?? 0) - clock())
     },
   }
+}
+
+function tryAcquire(limiter: LimiterState, chat: Chat, priority: CallPriority): Permit | undefined {
+  const queue = queueOf(limiter, chat)
+  // A timer may be late: waiters that may call by now go first.
+  if (queue.account.waitingCount > 0) dispatch(limiter, queue)
+  const overtakes = (queue.waiters[0]?.priority ?? Number.POSITIVE_INFINITY) > priorities[priority]
+  // After a limit of the account, its few calls are for what users wait for.
+  const isUseful = priority !== 'typing' || !isRecovering(queue.account)
+  if (isUseful && overtakes && canCall(limiter, queue)) return grantPermit(limiter, queue)
+  removeIfIdle(limiter, queue)
+  return undefined
+}
+
+function acquire(
+  limiter: LimiterState,
+  chat: Chat,
+  priority: CallPriority,
+  signal: AbortSignal,
+): Promise<Permit | undefined> {
+  if (signal.aborted) return Promise.resolve(undefined)
+  return new Promise((resolve) => {
+    const queue = queueOf(limiter, chat)
+    const onAbort = () => {
+      removeWaiter(queue, waiter)
+      removeIfIdle(limiter, queue)
+      resolve(undefined)
+    }
+    const waiter: Waiter = {
+      priority: priorities[priority],
+      sequence: ++limiter.lastSequence,
+      grant(permit) {
+        signal.removeEventListener('abort', onAbort)
+        resolve(permit)
+      },
+    }
+    signal.addEventListener('abort', onAbort, { once: true })
+    queue.waiters.push(waiter)
+    queue.waiters.sort(byPriority)
+    queue.account.waitingCount += 1
+    dispatch(limiter, queue)
+  })
+}
+
+function queueOf({ accounts }: LimiterState, chat: Chat): ChatQueue {
+  const name = accountKey(chat.platform, chat.account)
+  let account = accounts.get(name)
+  if (account === undefined) {
+    account = {
+      throttledUntil: 0,
+      timer: undefined,
+      queues: new Map(),
+      inFlight: 0,
+      maxInFlight: Number.POSITIVE_INFINITY,
+      limitCount: 0,
+      waitingCount: 0,
+    }
+    accounts.set(name, account)
+  }
+  const key = chatKey(chat)
+  let queue = account.queues.get(key)
+  if (queue === undefined) {
+    queue = { account, key, throttledUntil: 0, timer: undefined, inUse: false, waiters: [] }
+    account.queues.set(key, queue)
+  }
+  return queue
+}
+
+function isThrottled({ clock }: LimiterState, { throttledUntil }: Throttled): boolean {
+  return throttledUntil !== 0 && throttledUntil > clock()
+}
+
+function isRecovering({ maxInFlight }: AccountState): boolean {
+  return maxInFlight !== Number.POSITIVE_INFINITY
+}
+
+function canCall(limiter: LimiterState, queue: ChatQueue): boolean {
+  const { account } = queue
+  if (queue.inUse || isThrottled(limiter, queue)) return false
+  return account.inFlight < account.maxInFlight && !isThrottled(limiter, account)
+}
+
+/** An idle queue holds no information; the next call creates it again. */
+function removeIfIdle(limiter: LimiterState, queue: ChatQueue): void {
+  if (queue.inUse || queue.waiters.length > 0 || isThrottled(limiter, queue)) return
+  queue.account.queues.delete(queue.key)
+}
+
+function grantPermit(limiter: LimiterState, queue: ChatQueue): Permit {
+  const { account } = queue
+  let limitCount = account.limitCount
+  let released = false
+  queue.inUse = true
+  account.inFlight += 1
+  return {
+    record(result, now) {
+      if (result.success || result.problem !== 'rate-limited') {
+        if (isRecovering(account) && limitCount === account.limitCount) increaseConcurrency(limiter, account)
+        return
+      }
+      const until = retryAt(result.retryAfterMs, now)
+      if (result.scope !== 'account') {
+        for (const other of account.queues.values()) removeIfIdle(limiter, other)
+        queue.throttledUntil = Math.max(queue.throttledUntil, until)
+        return
+      }
+      account.throttledUntil = Math.max(account.throttledUntil, until)
+      account.maxInFlight = 1
+      account.limitCount += 1
+    },
+    mayContinue() {
+      if (released || isThrottled(limiter, queue) || isThrottled(limiter, account)) return false
+      if (account.inFlight > account.maxInFlight) return false
+      limitCount = account.limitCount
+      return true
+    },
+    release() {
+      if (released) return
+      released = true
+      queue.inUse = false
+      account.inFlight -= 1
+      dispatch(limiter, queue)
+      removeIfIdle(limiter, queue)
+    },
+  }
+}
+
+/** Doubles the concurrency after a successful call, so that the end of a limit causes no burst. */
+function increaseConcurrency(limiter: LimiterState, account: AccountState): void {
+  account.maxInFlight = account.maxInFlight < maxConcurrency ? account.maxInFlight * 2 : Number.POSITIVE_INFINITY
+  dispatchAccount(limiter, account)
+}
+
+/** Starts the calls that may start after the state of a chat has changed. */
+function dispatch(limiter: LimiterState, queue: ChatQueue): void {
+  if (isRecovering(queue.account)) dispatchAccount(limiter, queue.account)
+  else dispatchQueue(limiter, queue)
+}
+
+/** Starts calls of all chats of an account, the highest priority first. */
+function dispatchAccount(limiter: LimiterState, account: AccountState): void {
+  if (account.waitingCount === 0 || account.inFlight >= account.maxInFlight) return
+  if (isThrottled(limiter, account)) {
+    startTimer(limiter, account, () => dispatchAccount(limiter, account))
+    return
+  }
+  const queues = [...account.queues.values()].filter(({ waiters }) => waiters.length > 0)
+  for (const queue of queues.sort(byFirstWaiter)) dispatchQueue(limiter, queue)
+}
+
+function dispatchQueue(limiter: LimiterState, queue: ChatQueue): void {
+  const [first] = queue.waiters
+  if (first === undefined || queue.inUse) return
+  const { account } = queue
+  if (isThrottled(limiter, queue)) startTimer(limiter, queue, () => dispatch(limiter, queue))
+  else if (isThrottled(limiter, account)) startTimer(limiter, account, () => dispatchAccount(limiter, account))
+  else if (account.inFlight < account.maxInFlight) {
+    removeWaiter(queue, first)
+    first.grant(grantPermit(limiter, queue))
+  }
+}
+
+function removeWaiter(queue: ChatQueue, waiter: Waiter): void {
+  const index = queue.waiters.indexOf(waiter)
+  if (index === -1) return
+  queue.waiters.splice(index, 1)
+  queue.account.waitingCount -= 1
+  if (queue.waiters.length === 0) cancelTimer(queue)
+  if (queue.account.waitingCount === 0) cancelTimer(queue.account)
 }
 
 function byPriority(one: Waiter, other: Waiter): number {
@@ -251,4 +277,50 @@ function byFirstWaiter(one: ChatQueue, other: ChatQueue): number {
   const [first] = one.waiters
   const [second] = other.waiters
   return first === undefined || second === undefined ? 0 : byPriority(first, second)
+}
+
+/** Calls `onEnd` when the limit has ended, also when it was extended meanwhile. There is one timer per chat and account. */
+function startTimer(limiter: LimiterState, throttled: Throttled, onEnd: () => void): void {
+  if (throttled.timer !== undefined) return
+  const timer = new AbortController()
+  throttled.timer = timer
+  void runTimer(limiter, throttled, timer.signal, onEnd)
+}
+
+async function runTimer(
+  { clock, sleep }: LimiterState,
+  throttled: Throttled,
+  signal: AbortSignal,
+  onEnd: () => void,
+): Promise<void> {
+  for (
+    let ms = throttled.throttledUntil - clock();
+    ms > 0 && !signal.aborted;
+    ms = throttled.throttledUntil - clock()
+  ) {
+    await sleep(Math.min(ms, maxSleepMs), signal)
+  }
+  if (signal.aborted) return
+  throttled.timer = undefined
+  onEnd()
+}
+
+function cancelTimer(throttled: Throttled): void {
+  throttled.timer?.abort('no call is waiting')
+  throttled.timer = undefined
+}
+
+/** Used when the platform names no delay. */
+const defaultDelayMs = 5_000
+/** A platform that repeats "retry at once" must not be called in a busy loop. */
+const minDelayMs = 50
+/** A longer delay is a mistake of the platform; rows are not kept longer either. */
+const maxDelayMs = 30 * 86_400_000
+/** The clock counts whole milliseconds, so that its current value may be almost one behind. */
+const clockStepMs = 1
+
+/** The time (ms since 1970) from which a platform may be called again that returned a rate limit at `now`. */
+export function retryAt(retryAfterMs: number | undefined, now: number): number {
+  const requestedMs = retryAfterMs === undefined || !Number.isFinite(retryAfterMs) ? defaultDelayMs : retryAfterMs
+  return now + Math.ceil(Math.min(maxDelayMs, Math.max(minDelayMs, requestedMs))) + clockStepMs
 }

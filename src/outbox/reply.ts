@@ -1,46 +1,45 @@
 /**
- * Turns a reply into rows that are stored with the turn they end.
+ * Splits a reply into messages and stores them as rows, in the transaction that ends the turn.
  */
 import { messageOf } from '../lib/errors.ts'
 import type { Button } from '../message/outbound.ts'
 import type { Target } from '../message/source.ts'
+import type { MessageLimits } from '../platforms/adapter.ts'
 import type { Transaction } from '../store/query.ts'
 import { type OutboxContext, toSentMessage } from './context.ts'
 import type { Delivery } from './delivery.ts'
-import type { DraftAddress } from './draft.ts'
-import { deleteDraft } from './draft-queries.ts'
-import type { Drafts } from './drafts.ts'
+import type { DraftAddress, Drafts } from './drafts.ts'
 import { extractMedia } from './extract-media.ts'
-import { findHeadOfChat, insertRow, type NewOutboxRow, type OutboxRow } from './queries.ts'
-import { callWithTimeout, chatOf } from './sender.ts'
+import { measureOf } from './measure.ts'
+import { callWithTimeout } from './platform-calls.ts'
+import { chatOf, deleteDraft, findHeadOfChat, insertRow, type NewOutboxRow, type OutboxRow } from './queries.ts'
 import { splitMessage } from './split-message.ts'
 import { formatAttachmentLine, serializeAttachment } from './stored-attachment.ts'
-import { serializeButtons } from './stored-buttons.ts'
 
 export interface Reply {
-  /** Unique for ever: a second reply of the same key is ignored. Its messages are `<key>:1`, `<key>:2` … */
+  /** Never used twice: a second reply with the same key is ignored. Its messages are `<key>:1`, `<key>:2` … */
   readonly key: string
   readonly target: Target
   readonly sessionKey?: string
   readonly turnId?: string
   readonly kind: 'reply' | 'notice'
-  /** Markdown; the files that a `reply` names (contract §3.8) are sent after it. Blank: nothing is sent. */
+  /** Markdown. The files that a `reply` names (contract §3.8) are sent after it. A blank text sends nothing. */
   readonly text: string
-  /** Choices under the last message of the text, where the platform shows buttons. */
+  /** Buttons below the last message of the text, on platforms that support them. */
   readonly buttons?: readonly Button[]
-  /** The platform's id of the message this answers; how many messages refer to it is up to the account. */
+  /** The platform's id of the message that is answered. The account's settings decide which messages refer to it. */
   readonly replyTo?: string
-  /** The draft people have watched; the first message replaces it. */
+  /** The live draft of the turn; the first message replaces it. */
   readonly draft?: DraftAddress
 }
 
-/** A reply cut into messages. Its functions may be passed around without it. */
+/** A reply split into messages. Its functions do not depend on `this`. */
 export interface PreparedReply {
-  /** Stores the messages within the caller's transaction, which may be tried again. */
+  /** Stores the messages within the caller's transaction. May be called again when the transaction is repeated. */
   readonly write: (now: number) => Transaction<void>
-  /** The transaction is on disk: delivery begins. */
+  /** Called when the transaction is stored: delivery begins. */
   readonly committed: () => void
-  /** The transaction has failed for good. */
+  /** Called when the transaction has failed for good. */
   readonly rolledBack: () => void
 }
 
@@ -48,10 +47,10 @@ export function prepareReply(context: OutboxContext, delivery: Delivery, drafts:
   const chat = chatOf(reply.target)
   const rows = toRows(context, reply)
   const replacesDraft = rows[0]?.op === 'edit'
-  /** The row that this reply's own transaction claims, so that no other lies before the call. */
+  /** The row that the transaction of this reply claims, which saves a second transaction before the call. */
   let claimed: OutboxRow | undefined
-  /** Stood there word for word before it was finished. */
-  let shown: NewOutboxRow | undefined
+  /** The row whose text the draft shows already. */
+  let alreadyShown: NewOutboxRow | undefined
 
   return {
     *write(now) {
@@ -63,7 +62,7 @@ export function prepareReply(context: OutboxContext, delivery: Delivery, drafts:
       for (const row of rows) {
         if (row.op === 'edit' && isAlreadyShown(context, reply, row)) {
           yield* insertRow({ ...row, state: 'sent', platform_id: row.target }, now)
-          shown = row
+          alreadyShown = row
           continue
         }
         const id = yield* insertRow(mayClaim ? { ...row, state: 'sending' } : row, now)
@@ -76,7 +75,7 @@ export function prepareReply(context: OutboxContext, delivery: Delivery, drafts:
     },
     committed() {
       if (reply.draft !== undefined && reply.turnId !== undefined) drafts.forget(reply.turnId)
-      const message = shown === undefined ? undefined : toSentMessage(shown, shown.target)
+      const message = alreadyShown === undefined ? undefined : toSentMessage(alreadyShown, alreadyShown.target)
       if (message !== undefined) context.onFinished?.(message)
       if (rows.length > 0) delivery.start(chat, claimed)
       if (reply.draft !== undefined && !replacesDraft) void removeDraft(context, reply.target, reply.draft)
@@ -90,13 +89,13 @@ export function prepareReply(context: OutboxContext, delivery: Delivery, drafts:
   }
 }
 
-/** The text first, then the files it names. What the gateway itself says names none. */
+/** The messages of the text, then the files that it names. Only replies of the model name files. */
 function toRows(context: OutboxContext, reply: Reply): NewOutboxRow[] {
   const chat = chatOf(reply.target)
-  const whole = reply.text.toWellFormed()
-  const { text, items } = reply.kind === 'reply' ? extractMedia(whole) : { text: whole, items: [] }
-  const parts = text.trim() === '' ? [] : splitMessage(text, context.limits(chat))
-  const buttons = serializeButtons(reply.buttons)
+  const fullText = reply.text.toWellFormed()
+  const { text, items } = reply.kind === 'reply' ? extractMedia(fullText) : { text: fullText, items: [] }
+  const parts = toParts(text, context.limits(chat))
+  const buttons = reply.buttons === undefined || reply.buttons.length === 0 ? null : JSON.stringify(reply.buttons)
   const contents = [
     ...parts.map((part, index) => ({
       text: part,
@@ -111,10 +110,15 @@ function toRows(context: OutboxContext, reply: Reply): NewOutboxRow[] {
   ]
   const { replyTo } = context.replyPolicy(chat)
   return contents.map((content, index) => {
-    const refers = replyTo === 'all' || (replyTo === 'first' && index === 0)
+    const refersToQuestion = replyTo === 'all' || (replyTo === 'first' && index === 0)
     const draft = index === 0 && content.attachment === null ? reply.draft : undefined
-    return toRow(reply, index, { ...content, draft, replyTo: refers ? reply.replyTo : undefined })
+    return toRow(reply, index, { ...content, draft, replyTo: refersToQuestion ? reply.replyTo : undefined })
   })
+}
+
+function toParts(text: string, limits: MessageLimits): string[] {
+  if (text.trim() === '') return []
+  return measureOf(limits.unit)(text) <= limits.maxChars ? [text] : splitMessage(text, limits)
 }
 
 interface RowContent extends Pick<NewOutboxRow, 'text' | 'attachment' | 'buttons'> {
@@ -142,15 +146,15 @@ function toRow(reply: Reply, index: number, { draft, replyTo, ...content }: RowC
   }
 }
 
-/** Adapters that mark a growing reply themselves must hear of the last edit even when no letter changes. */
+/** An adapter that draws the cursor itself needs the final edit even when the text does not change. */
 function isAlreadyShown(context: OutboxContext, { target, draft }: Reply, { text, buttons }: NewOutboxRow): boolean {
   return draft?.shownText === text && buttons === null && context.availableSender(chatOf(target))?.drawsCursor !== true
 }
 
-/** How often a platform that limits the rate is asked to take a draft away. */
+/** How often the removal of a draft is tried on a platform that limits the rate. */
 const maxRemovalAttempts = 3
 
-/** A turn without a text takes its draft back, where the platform can; otherwise it stays as it is. Never rejects. */
+/** Removes the draft of a turn that ended without a text, on platforms that can. Never rejects. */
 async function removeDraft(context: OutboxContext, target: Target, { platformId }: DraftAddress): Promise<void> {
   const chat = chatOf(target)
   try {
@@ -167,13 +171,19 @@ async function removeDraft(context: OutboxContext, target: Target, { platformId 
         permit.record(result, context.clock())
         if (result.success) return
         if (result.problem === 'rate-limited' && attempt < maxRemovalAttempts) continue
-        context.log.debug({ ...target, error: result.error }, 'an abandoned draft could not be removed')
+        context.log.debug(
+          { event: 'outbox.draft_removal_failed', ...target, error: result.error },
+          'an abandoned draft could not be removed',
+        )
         return
       } finally {
         permit.release()
       }
     }
   } catch (error) {
-    context.log.debug({ ...target, error }, `an abandoned draft could not be removed: ${messageOf(error)}`)
+    context.log.debug(
+      { event: 'outbox.draft_removal_failed', ...target, error },
+      `an abandoned draft could not be removed: ${messageOf(error)}`,
+    )
   }
 }

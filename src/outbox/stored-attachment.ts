@@ -1,5 +1,5 @@
 /**
- * A file as its row of the outbox keeps it, and the words that stand for it where it cannot be shown.
+ * The stored form of an attachment, and the text that replaces it where it cannot be sent.
  */
 import { z } from 'zod'
 import type { OutboundAttachment } from '../message/outbound.ts'
@@ -18,13 +18,13 @@ const attachmentSchema = z.object({
 
 export type StoredAttachment = z.output<typeof attachmentSchema>
 
-/** The row's `attachment`. */
+/** The column `attachment` of a row. */
 export function serializeAttachment({ kind, fileName, mimeType, caption, source }: MediaItem): string {
   const stored: StoredAttachment = { kind, fileName, mimeType, caption, source }
   return JSON.stringify(stored)
 }
 
-/** Throws for what `storeAttachment` did not write. */
+/** Throws when the column is damaged. */
 export function parseAttachment(json: string): StoredAttachment {
   return attachmentSchema.parse(JSON.parse(json))
 }
@@ -38,13 +38,13 @@ const labels: Readonly<Record<OutboundAttachment['kind'], string>> = {
   document: '📎 File',
 }
 
-/** The row's `text`: what people read where the platform takes no files, and in the history (contract §3.2). */
+/** The column `text` of the row: shown by platforms that take no files, and in the history (contract §3.2). */
 export function formatAttachmentLine({ kind, fileName, caption, source }: MediaItem): string {
   const line = `${labels[kind]}: ${source.kind === 'url' ? source.url : fileName}`
   return caption === '' ? line : `${caption}\n${line}`
 }
 
-/** What people read instead of a file that does not come. `reason` is a few words. */
+/** The line that replaces a file that could not be sent. `reason`: a few words. */
 export function formatUnsentLine({ fileName, caption }: StoredAttachment, reason: string): string {
   const line = `📎 File not sent: ${fileName} (${reason})`
   return caption === '' ? line : `${caption}\n${line}`

@@ -1,12 +1,11 @@
 /**
- * Works through the open rows of one chat, strictly in their order: a row that must wait holds back those behind it.
+ * Delivers the open rows of one chat, strictly in their order: a row that must wait delays the rows behind it.
  */
 import { messageOf } from '../lib/errors.ts'
 import { backoffMs } from '../lib/timers.ts'
 import type { Transaction } from '../store/query.ts'
-import { attemptDelivery } from './attempt-delivery.ts'
+import { attemptDelivery, toDeliveryResult, toUnclaimedResult } from './attempt-delivery.ts'
 import { type OutboxContext, toFinishedMessage, toSentMessage } from './context.ts'
-import { toDeliveryResult, toUnclaimedResult } from './delivery-result.ts'
 import { bytesPerMb } from './prepare-attachment.ts'
 import {
   type Chat,
@@ -20,15 +19,15 @@ import type { Permit } from './rate-limiter.ts'
 
 export interface Worker {
   readonly chat: Chat
-  /** Set when rows may have been added since the worker looked last. */
+  /** Set when rows may have been added since the worker last read its rows. */
   rowsAdded: boolean
-  /** The worker has come upon a row that was claimed by the transaction that stored it. */
+  /** Called when the worker takes a row that the transaction of its reply has claimed. */
   onClaimed(rowId: number): void
-  /** Waits `ms`, or without them until woken. Resolves early when woken or stopped. */
+  /** Waits for `ms`, or until woken when it is omitted. Resolves early when woken or stopped. */
   wait(ms?: number): Promise<void>
-  /** Waits until the chat may be called. Undefined when woken or stopped before. */
+  /** Waits until the chat may be called. `undefined` when woken or stopped before. */
   acquirePermit(): Promise<Permit | undefined>
-  /** The chat has no worker from here on, so that a draft may begin. */
+  /** Called at the end, before the permit is released: the chat has no worker any more, so a draft may begin. */
   onStopped(): void
 }
 
@@ -39,19 +38,19 @@ interface CompletedAttempt {
   readonly thrown?: unknown
 }
 
-/** Where the work on a chat stands. */
+/** The progress of the work on a chat. */
 interface WorkerState {
-  /** Kept from one row to the next, so that nothing less important comes between. */
+  /** Kept from one row to the next, so that no call with a lower priority comes between. */
   permit: Permit | undefined
-  /** What is not on disk yet. */
+  /** The attempt whose result is not stored yet. */
   unstored: CompletedAttempt | undefined
-  /** How often in a row the store did not answer. */
+  /** Consecutive failures of the store. */
   storeFailures: number
-  /** The row whose failure was told, and what it became: an outage of an hour is one line of the log, not hundreds. */
+  /** The last failure that was logged as a warning, so that an outage produces one warning instead of hundreds. */
   lastReported: { readonly id: number; readonly state: DeliveryResult['state'] } | undefined
 }
 
-/** Resolves when the chat has no open row left, or when a stop is on. `handed` is a row that is claimed already. */
+/** Resolves when the chat has no open row left, or at a stop. `claimed`: a row that was claimed before. */
 export async function runWorker(context: OutboxContext, worker: Worker, claimed: OutboxRow | undefined): Promise<void> {
   const { chat } = worker
   const state: WorkerState = {
@@ -62,7 +61,7 @@ export async function runWorker(context: OutboxContext, worker: Worker, claimed:
   }
   try {
     if (claimed !== undefined) state.unstored = await deliver(context, chat, claimed, state.permit)
-    // Someone may have called for more after the last look.
+    // Rows may have been added after the last query.
     while ((await runStep(context, worker, state)) || (worker.rowsAdded && !context.drainSignal.aborted));
   } finally {
     worker.onStopped()
@@ -70,13 +69,13 @@ export async function runWorker(context: OutboxContext, worker: Worker, claimed:
   }
 }
 
-/** The chat is free for others. */
+/** Lets other calls of the chat go first. */
 function releasePermit(state: WorkerState): void {
   state.permit?.release()
   state.permit = undefined
 }
 
-/** False when there is nothing left to do. */
+/** Returns false when there is nothing left to do. */
 async function runStep(context: OutboxContext, worker: Worker, state: WorkerState): Promise<boolean> {
   const { chat } = worker
   if (state.unstored === undefined && context.availableSender(chat) === undefined) {
@@ -114,7 +113,7 @@ async function handleNext(
   if (next === 'done') return worker.rowsAdded
   if ('waitMs' in next) {
     releasePermit(state)
-    // What waits for the end of a limit waits in line: at that moment answers go before anything else.
+    // A row that waits for the end of a rate limit queues for a permit, because replies have the highest priority there.
     if (!worker.rowsAdded && next.waitMs > context.rateLimiter.throttledMs(worker.chat)) await worker.wait(next.waitMs)
     return true
   }
@@ -123,7 +122,7 @@ async function handleNext(
   return true
 }
 
-/** Calls the platform for a claimed row. Never throws. */
+/** Makes one attempt for a claimed row. Never throws. */
 async function deliver(
   context: OutboxContext,
   chat: Chat,
@@ -131,7 +130,7 @@ async function deliver(
   permit: Permit | undefined,
 ): Promise<CompletedAttempt> {
   const sender = context.availableSender(chat)
-  // The platform may have limited the account while the claim went to the disk.
+  // The platform may have limited the account while the claim was being stored.
   if (sender === undefined || permit?.mayContinue() !== true) {
     return { row, result: { ...toUnclaimedResult(row), due_at: context.clock() } }
   }
@@ -152,12 +151,12 @@ async function deliver(
   return { row, result: toDeliveryResult(row, attempt, now, rules), thrown: attempt.thrown }
 }
 
-/** `failed`: the store did not answer. */
+/** `failed`: the store has failed. */
 type NextStep = 'done' | 'failed' | { readonly waitMs: number } | OutboxRow
 
 /**
- * Stores what became of the last row and claims the next, in one transaction. After `failed` it must be asked again
- * until it answers: the platform has the message already, so forgetting the receipt would send it twice.
+ * Stores the result of the last attempt and claims the next row, in one transaction. After `failed` it must be repeated
+ * until it succeeds: the platform has the message, so losing the result would send it twice.
  */
 async function storeAndClaimNext(context: OutboxContext, { chat }: Worker, state: WorkerState): Promise<NextStep> {
   const { unstored, permit } = state
@@ -171,7 +170,10 @@ async function storeAndClaimNext(context: OutboxContext, { chat }: Worker, state
     }
     return next
   } catch (error) {
-    context.log.error({ error, ...chat }, `the outbox waits for its database: ${messageOf(error)}`)
+    context.log.error(
+      { event: 'outbox.store_failed', ...chat, error },
+      `the outbox waits for its database: ${messageOf(error)}`,
+    )
     return 'failed'
   }
 }
@@ -185,7 +187,7 @@ function* storeAndClaim(
   if (result !== undefined) yield* storeDeliveryResult(result, now)
   const head = yield* findHeadOfChat(chat)
   if (head === undefined) return 'done'
-  // Stored as claimed by the reply's own transaction, or by the settlement of an edit that became a send.
+  // Claimed by the transaction of the reply, or by the result of an edit that became a send.
   if (head.state === 'sending') return head
   const waitMs = Math.max(0, head.due_at - now)
   if (waitMs > 0 || !mayClaim) return { waitMs }
@@ -193,33 +195,42 @@ function* storeAndClaim(
   return head
 }
 
-/** One line per try: a warning where it changed how the row stands, else for those who look closely. */
+/** Logs one line per attempt: a warning when the state of the row has changed, otherwise at level debug. */
 function logResult(
   context: OutboxContext,
-  work: WorkerState,
+  worker: WorkerState,
   { row, result, thrown }: CompletedAttempt,
   now: number,
 ): void {
   const { id, state, tries, error, due_at, replacementText } = result
   const fields = { outbox: row.id, key: row.key, session: row.session_key, turn: row.turn_id }
   if (state === 'sent') {
-    context.log.info(fields, 'reply delivered')
+    context.log.info({ event: 'outbox.delivered', ...fields }, 'reply delivered')
     const message = toSentMessage(row, result.platform_id)
     if (message !== undefined) context.onFinished?.(message)
   } else if (state === 'dead') {
-    context.log.error({ ...fields, tries, error }, 'reply given up; `hermes outbox list` shows it')
+    context.log.error(
+      { event: 'outbox.dead_letter', ...fields, tries, error },
+      'reply is a dead letter; `hermes outbox list` shows it',
+    )
     context.onFinished?.({ ...toFinishedMessage(row), error: error ?? '' })
-  } else if (replacementText !== undefined)
-    context.log.warn({ ...fields, error }, 'a file is not sent; a line says so in its place')
-  else if (state === 'sending') context.log.info(fields, 'the draft is gone; the reply is sent as a new message')
-  else {
-    // Without an error it was not tried.
-    const isNews = error !== null && (work.lastReported?.id !== id || work.lastReported.state !== state)
-    if (isNews) work.lastReported = { id, state }
-    const cause = thrown ?? error
-    context.log[isNews ? 'warn' : 'debug'](
-      { ...fields, state, tries, error: cause, waitMs: due_at - now },
-      'reply waits to be sent again',
+  } else if (replacementText !== undefined) {
+    context.log.warn(
+      { event: 'outbox.attachment_rejected', ...fields, error },
+      'file not sent; the chat gets a line that says so',
+    )
+  } else if (state === 'sending') {
+    context.log.info(
+      { event: 'outbox.draft_missing', ...fields },
+      'the draft was removed; the reply is sent as a new message',
+    )
+  } else {
+    // A row without an error was not tried.
+    const isNew = error !== null && (worker.lastReported?.id !== id || worker.lastReported.state !== state)
+    if (isNew) worker.lastReported = { id, state }
+    context.log[isNew ? 'warn' : 'debug'](
+      { event: 'outbox.retry_scheduled', ...fields, state, tries, error: thrown ?? error, waitMs: due_at - now },
+      'reply will be sent again',
     )
   }
 }

@@ -126,7 +126,7 @@ test('a name on the list lets nobody in, and the reason says that it is the id t
   for (const entry of ['Ann', '@ann_of_telegram']) {
     const verdict = decideAccess(ann, {}, { ...closed, allowFrom: [entry] })
     assert.equal(verdict.allowed, false)
-    assert.match(verdict.reason, /only ids count/)
+    assert.match(verdict.reason, /only user ids count/)
   }
   assert.doesNotMatch(decideAccess(ann, {}, { ...closed, allowFrom: ['bob'] }).reason, /ids count/)
 })

@@ -104,7 +104,7 @@ test('a file that cannot be sent leaves a line that says why, once in the log, a
     'next',
   ])
   assert.ok(bench.sender.calls.every(({ attachment }) => attachment === undefined))
-  assert.equal(lines.filter((line) => line.includes('a file is not sent')).length, names.length)
+  assert.equal(lines.filter((line) => line.includes('"event":"outbox.attachment_rejected"')).length, names.length)
   assert.deepEqual(new Set(await bench.states()), new Set(['sent']))
 })
 

@@ -83,7 +83,7 @@ test('an outage is one warning for each reply that it stops, however often it is
     warnings(lines),
     Array.from({ length: 3 }, () => ['warn', 'queued']),
   )
-  const tries = lines.filter(({ message }) => message === 'reply waits to be sent again')
+  const tries = lines.filter(({ event }) => event === 'outbox.retry_scheduled')
   assert.equal(tries.length, 15, 'the further tries are there for those who look closely')
 })
 

@@ -3,14 +3,16 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
 import { dropDeadLetter, listDeadLetters, retryDeadLetter } from '../../src/outbox/dead-letters.ts'
-import { deleteDraft, storeDraft } from '../../src/outbox/draft-queries.ts'
+
 import {
   claimRow,
+  deleteDraft,
   findHeadOfChat,
   insertRow,
   pruneOutbox,
   recoverRows,
   storeDeliveryResult,
+  storeDraft,
 } from '../../src/outbox/queries.ts'
 import type { Transaction } from '../../src/store/query.ts'
 import type { Database } from '../../src/store/schema.ts'

@@ -31,7 +31,7 @@ import { brand } from '../../src/lib/brand.ts'
 import type { SessionKey } from '../../src/message/ids.ts'
 import type { SessionSource } from '../../src/message/source.ts'
 import { noUsage } from '../../src/message/transcript.ts'
-import { findButtonsMessageId } from '../../src/outbox/buttons-message.ts'
+import { findButtonsMessageId } from '../../src/outbox/buttons.ts'
 import {
   countMessages,
   messagesOfSession,

@@ -1,7 +1,18 @@
 /**
- * Finds the message under which the buttons of a reply stand.
+ * The buttons of a reply: how a row of the outbox stores them, and the message that shows them.
  */
+import { z } from 'zod'
+import type { Button } from '../message/outbound.ts'
 import { query, row, type Transaction } from '../store/query.ts'
+
+const buttonsSchema = z.array(
+  z.object({ id: z.string(), label: z.string(), style: z.enum(['primary', 'danger']).exactOptional() }),
+)
+
+/** Throws when the column `buttons` of a row is damaged. */
+export function parseButtons(json: string): readonly Button[] {
+  return buttonsSchema.parse(JSON.parse(json))
+}
 
 const selectPlatformId = query((db, p: { from: string; to: string }) =>
   db
@@ -14,7 +25,7 @@ const selectPlatformId = query((db, p: { from: string; to: string }) =>
     .limit(1),
 )
 
-/** The platform's id of that message; undefined until it is sent. `replyKey` as in `Reply.key`. */
+/** The platform's id of the message that shows the buttons of a reply (`Reply.key`); `undefined` until it is sent. */
 export function* findButtonsMessageId(replyKey: string): Transaction<string | undefined> {
   // The keys of its messages are `<key>:1`, `<key>:2` …; the character after the colon ends the range.
   const found = yield* row(selectPlatformId, { from: `${replyKey}:`, to: `${replyKey};` })
