@@ -1,32 +1,138 @@
 /**
- * The public door (`#sdk`): everything that hooks, plugins and platforms may import of the gateway.
+ * The public API (`#sdk`): everything that hooks, plugins and platforms may import of the gateway.
+ *
+ * Each export is deliberate. `docs/reference/sdk.md` is generated from this file and its declarations, and a test compares
+ * the two, so that a change of the API shows in a review. An export that is renamed keeps its old name in
+ * `sdk-deprecated.ts` for one minor version.
  */
 
-export { extractUsage } from './agent/models/extract-usage.ts'
-export * from './lib/brand.ts'
-export { type Coalescer, createCoalescer } from './lib/coalesce.ts'
+// Messages
+
+export { type Brand, brand } from './lib/brand.ts'
+export type { AcceptResult, ReadCursor } from './message/accept-result.ts'
+export type { ButtonPress, MessageChange, ReactionChange } from './message/change.ts'
+export type { Attachment, BackgroundTask, MessageEvent, MessageType, ParsedCommand } from './message/event.ts'
+export { parseCommand } from './message/event.ts'
+export type { EventKey, SessionId, SessionKey, TurnId } from './message/ids.ts'
+export type { Button, OutboundAttachment, OutboundMessage, SendFailureKind, SendResult } from './message/outbound.ts'
+export { type ChatType, type SessionSource, type Target, targetOf } from './message/source.ts'
+export type { AssistantMessage, ChatMessage, ToolCall, ToolMessage, Usage, UserMessage } from './message/transcript.ts'
+export type { TurnResult, TurnStatus } from './message/turn-result.ts'
+
+// Platforms
+
+export type {
+  AttachmentAddress,
+  ChatEntry,
+  CommandEntry,
+  DiagnosticContext,
+  DiagnosticResult,
+  GatewayInfo,
+  HistoryQuery,
+  HttpRoute,
+  MessageLimits,
+  PlatformAdapter,
+  PlatformContext,
+  PlatformModule,
+  PressResult,
+  TurnActivity,
+} from './platforms/adapter.ts'
+export { definePlatform } from './platforms/adapter.ts'
+
+// Hooks
+
+export type { HookContext, HookEventName, HookEvents, HookServices } from './message/hook-events.ts'
+
+// Plugins
+
+export type {
+  DaemonOptions,
+  LlmOptions,
+  LlmResult,
+  MemoryContext,
+  MemoryProvider,
+  PeriodicTask,
+  PluginCommand,
+  PluginCommandContext,
+  PluginConfig,
+  PluginContext,
+  PluginLlm,
+  PluginModule,
+  PluginState,
+  PluginTool,
+  PluginToolContext,
+  PromptSectionContext,
+  Register,
+} from './plugins/contract.ts'
+export type {
+  HistoryMessage,
+  HookCallback,
+  HookEnvelope,
+  HookName,
+  HookPayload,
+  HookPayloads,
+  HookReturn,
+  HookReturns,
+} from './plugins/hook-map.ts'
+
+// Middleware
+
+export type {
+  Awaitable,
+  ChunkCollector,
+  EventFields,
+  FailureMode,
+  Fields,
+  GuardrailDecision,
+  Guardrails,
+  HermesMiddlewareKinds,
+  InterceptOptions,
+  Intercepts,
+  LlmExecutionPayload,
+  LlmRequestPayload,
+  ManagedEvent,
+  ManagedModelCall,
+  ManagedToolCall,
+  Middleware,
+  MiddlewareRegistrar,
+  ModelCallView,
+  Next,
+  PendingMark,
+  Registration,
+  RegistrationOptions,
+  RewriteResult,
+  RewriteTrace,
+  RewriteTraceEntry,
+  RewrittenRequest,
+  Sanitizers,
+  Scope,
+  ScopeSpec,
+  ScopeType,
+  ToolCallView,
+  ToolExecutionPayload,
+  ToolRequestPayload,
+} from './middleware/contract.ts'
+export { GuardrailRejected } from './middleware/guardrail-rejected.ts'
+export { createMiddleware, type MiddlewareDeps } from './middleware/middleware.ts'
+
+// Errors and logs
+
 export { isConnectError } from './lib/connect-error.ts'
 export { assertNever, HermesError, isHermesError, messageOf, systemCode, toError } from './lib/errors.ts'
+export type { Logger } from './lib/log.ts'
+
+// Helpers for adapters and plugins
+
+export { extractUsage } from './agent/models/extract-usage.ts'
+export { type Coalescer, createCoalescer } from './lib/coalesce.ts'
 export { asArray, asNumber, asRecord, asString, isRecord } from './lib/json.ts'
 export { type LinkedSignal, linkAbortSignal } from './lib/linked-signal.ts'
-export type { Logger } from './lib/log.ts'
 export { createLruCache, type LruCache } from './lib/lru-cache.ts'
 export { type MarkedToken, parseMarkdown } from './lib/markdown.ts'
 export { findSecretRanges, type TextRange } from './lib/redact-patterns.ts'
 export { formatTable, type TableStyle, tableWidth } from './lib/text-table.ts'
 export { backoffMs, sleep, withTimeout } from './lib/timers.ts'
-export * from './message/accept-result.ts'
-export * from './message/change.ts'
-export * from './message/event.ts'
-export * from './message/hook-events.ts'
-export * from './message/ids.ts'
-export * from './message/outbound.ts'
-export * from './message/source.ts'
-export * from './message/transcript.ts'
-export * from './message/turn-result.ts'
-export * from './middleware/contract.ts'
-export { GuardrailRejected } from './middleware/guardrail-rejected.ts'
-export { createMiddleware, type MiddlewareDeps } from './middleware/middleware.ts'
-export * from './platforms/adapter.ts'
-export type * from './plugins/contract.ts'
-export type * from './plugins/hook-map.ts'
+
+// Deprecated names
+
+export * from './sdk-deprecated.ts'

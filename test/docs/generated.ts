@@ -11,6 +11,7 @@ import { middlewarePoints, middlewareTypes } from './generated/middleware.ts'
 import { pluginContext, pluginTypes } from './generated/plugin-context.ts'
 import { pluginHooks } from './generated/plugin-hooks.ts'
 import { pluginManifest } from './generated/plugin-manifest.ts'
+import { sdkApi, sdkDeprecated } from './generated/sdk-api.ts'
 import { sessionKeys } from './generated/session-keys.ts'
 import { slashCommands } from './generated/slash-commands.ts'
 import { commandVerdicts } from './generated/verdicts.ts'
@@ -38,6 +39,8 @@ export async function generatedPages(): Promise<readonly GeneratedPage[]> {
     'plugin-hooks': pluginHooks(),
     'plugin-manifest': pluginManifest(),
     'plugin-types': pluginTypes(),
+    'sdk-api': sdkApi(),
+    'sdk-deprecated': sdkDeprecated(),
     'session-keys': sessionKeys(),
     'slash-commands': slashCommands(),
     variables: config.variables,

@@ -1,0 +1,121 @@
+/**
+ * The public API as declarations: what `tsc` emits for `src/sdk.ts`, by the groups of that file, without comments. A change
+ * of the API is a change of this page.
+ */
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, posix } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { root, textOf } from '../repository.ts'
+
+const entry = 'src/sdk.ts'
+
+interface ExportedName {
+  readonly name: string
+  /** In the file that declares it. */
+  readonly declaredAs: string
+  /** From the root. */
+  readonly file: string
+}
+
+interface Group {
+  readonly title: string
+  readonly names: readonly ExportedName[]
+}
+
+/** Throws when the declarations cannot be emitted, or one of an exported name is not found. */
+export function sdkApi(): string {
+  const declarations = emitDeclarations()
+  return groupsIn(textOf(entry))
+    .map(({ title, names }) => {
+      const texts = names.map(({ declaredAs, file }) => declarationOf(declaredAs, declarations(file), file))
+      return `## ${title}\n\n\`\`\`typescript\n${texts.join('\n\n')}\n\`\`\``
+    })
+    .join('\n\n')
+}
+
+/** Old name → new name, as a table. */
+export function sdkDeprecated(): string {
+  const rows = exportedNames(textOf('src/sdk-deprecated.ts'))
+    .sort((a, b) => a.name.localeCompare(b.name))
+    .map(({ name, declaredAs }) => `| \`${name}\` | \`${declaredAs}\` |`)
+  return ['| Deprecated | Use |', '|---|---|', ...rows].join('\n')
+}
+
+/** `// Title` begins a group; what is re-exported whole belongs to none. */
+function groupsIn(source: string): readonly Group[] {
+  return source
+    .split(/^\/\/ /m)
+    .slice(1)
+    .map((text) => {
+      const [title = '', ...rest] = text.split('\n')
+      return { title, names: exportedNames(rest.join('\n')).sort((a, b) => a.name.localeCompare(b.name)) }
+    })
+    .filter(({ names }) => names.length > 0)
+}
+
+function exportedNames(source: string): ExportedName[] {
+  const statements = source.matchAll(/^export (?:type )?\{(?<names>[^}]*)\} from '(?<from>[^']+)'/gm)
+  return [...statements].flatMap(({ groups = {} }) => {
+    const file = posix.join('src', groups['from'] ?? '')
+    return (groups['names'] ?? '')
+      .replace(/\/\*\*[\s\S]*?\*\//g, '')
+      .split(',')
+      .map((part) => part.trim().replace(/^type /, ''))
+      .filter((part) => part !== '')
+      .map((part) => {
+        const [declaredAs = '', name = declaredAs] = part.split(' as ')
+        return { name, declaredAs, file }
+      })
+  })
+}
+
+/** Emits the declarations of the API into a temporary folder; the function reads one of them. */
+function emitDeclarations(): (file: string) => string {
+  const folder = mkdtempSync(join(tmpdir(), 'hermes-api-'))
+  try {
+    const project = join(folder, 'tsconfig.json')
+    const compilerOptions = {
+      noEmit: false,
+      declaration: true,
+      emitDeclarationOnly: true,
+      removeComments: true,
+      outDir: join(folder, 'out'),
+      rootDir: root,
+      typeRoots: [join(root, 'node_modules/@types')],
+    }
+    writeFileSync(
+      project,
+      JSON.stringify({
+        extends: join(root, 'tsconfig.json'),
+        compilerOptions,
+        include: [],
+        files: [join(root, entry)],
+      }),
+    )
+    const tsc = fileURLToPath(new URL('../../../node_modules/.bin/tsc', import.meta.url))
+    execFileSync(tsc, ['-p', project], { stdio: 'pipe' })
+    const texts = new Map<string, string>()
+    for (const { file } of exportedNames(textOf(entry)))
+      texts.set(file, readFileSync(join(folder, 'out', file.replace(/\.ts$/, '.d.ts')), 'utf8'))
+    return (file) => texts.get(file) ?? ''
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** From the line that declares the name to the line before the next statement. Overloads follow each other. */
+function declarationOf(name: string, text: string, file: string): string {
+  const statements = text.split(/^(?=export |import |declare |interface |type |\/\*\*)/m)
+  const wanted = new RegExp(`^export (?:declare )?(?:abstract )?(?:interface|type|const|function|class) ${name}\\b`)
+  const found = statements.filter((statement) => wanted.test(statement)).map((statement) => statement.trim())
+  if (found.length > 0) return found.join('\n')
+  const listed = new RegExp(
+    `^export (?:type )?\\{[^}]*?(?<part>(?:\\w+ as )?\\b${name})\\b[^}]*\\} from (?<from>'[^']+')`,
+    'm',
+  )
+  const groups = listed.exec(text)?.groups
+  if (groups === undefined) throw new Error(`${file} declares no ${name}`)
+  return `export type { ${groups['part']} } from ${groups['from']};`
+}
