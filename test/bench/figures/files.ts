@@ -52,7 +52,8 @@ function measured({ name, bar, replies }: Case): Promise<Row> {
 }
 
 async function filesOfOneMessage(gateway: BenchGateway, vendor: BenchVendor): Promise<string[]> {
-  await vendor.load({ chats: 1, turns: warmTurns, pauseMs: 50 })
+  // The measured message belongs to the same session: the first message of a session also builds its system prompt.
+  await vendor.load({ chats: 1, turns: warmTurns, pauseMs: 50, isContinued: true })
   await gateway.ask('coverage:begin', {}, z.unknown())
   // The pause lets the receipt of the reply arrive.
   await vendor.load({ chats: 1, turns: 1, pauseMs: 500 })

@@ -19,6 +19,8 @@ export interface VendorLoad {
   readonly turns: number
   /** Between an answer and the next message. */
   readonly pauseMs: number
+  /** The next load continues the conversation of these people instead of starting new ones. */
+  readonly isContinued?: boolean
 }
 
 export interface Loaded {
@@ -62,9 +64,9 @@ export function platformsConfig(vendors: readonly BenchVendor[]): string {
 
 function loading(child: Child): BenchVendor['load'] {
   let first = 1
-  return async (load) => {
+  return async ({ isContinued = false, ...load }) => {
     const { next, calls, ...times } = await child.ask('load', { ...load, first, perSession }, loadedSchema)
-    first = next
+    if (!isContinued) first = next
     return { ...times, callsPerTurn: calls / load.turns }
   }
 }
