@@ -1,5 +1,5 @@
 /**
- * Keeps the house clear: who may import whom (docs/explanation/architecture.md). Runs on the files themselves.
+ * Checks the layout of the source: which file may import which (docs/explanation/architecture.md). Type imports count.
  */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
@@ -13,9 +13,10 @@ interface Import {
   readonly from: string
   /** A path from the root for our own files, else the bare name of the package. */
   readonly to: string
+  /** Not loaded at run time; the layers and the cycle checks count it all the same. */
   readonly typeOnly: boolean
   /** Loaded when it is needed. */
-  readonly later: boolean
+  readonly isDynamic: boolean
 }
 
 type SourceFiles = ReadonlyMap<string, string>
@@ -39,7 +40,12 @@ function importsOf(files: SourceFiles): Import[] {
     [...withoutComments(text).matchAll(statement)].map(({ groups = {} }) => {
       const name = groups['name'] ?? groups['bare'] ?? groups['dynamic'] ?? ''
       const to = name.startsWith('.') ? posix.normalize(posix.join(posix.dirname(from), name)) : name
-      return { from, to, typeOnly: /^\s*type\b/.test(groups['clause'] ?? ''), later: groups['dynamic'] !== undefined }
+      return {
+        from,
+        to,
+        typeOnly: /^\s*type\b/.test(groups['clause'] ?? ''),
+        isDynamic: groups['dynamic'] !== undefined,
+      }
     }),
   )
 }
@@ -48,56 +54,63 @@ function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
 }
 
-const ground = new Set(['lib', 'message', 'config', 'store'])
+/** From the bottom to the top. A file imports its own layer and the layers below it; `modules` are all other folders. */
+const layers: readonly (readonly string[])[] = [
+  ['lib'],
+  ['message', 'config', 'store'],
+  ['modules'],
+  ['flows', 'turn.ts'],
+  ['app', 'gateway.ts'],
+  ['cli', 'main.mjs'],
+]
 
-/** What joins modules: `gateway.ts` with `app/`, `turn.ts` with `flows/`. */
-const wiring = /^src\/(app\/|flows\/|gateway\.ts$|turn\.ts$)/
+/** The public API and the programs that set it up re-export or register files of several layers. */
+const outsideLayers = new Set(['sdk.ts', 'packages'])
 
-function roomOf(path: string): string | undefined {
-  return wiring.test(path) ? undefined : /^src\/([^/]+)\//.exec(path)?.[1]
+/** The folder of `src` that a file belongs to, or the file itself at the top of `src`. */
+function moduleOf(path: string): string | undefined {
+  return /^src\/([^/]+)/.exec(path)?.[1]
 }
 
-/** What stands in the way of an import, or undefined. */
+function layerOf(name: string): number {
+  const layer = layers.findIndex((names) => names.includes(name))
+  return layer === -1 ? layers.findIndex((names) => names.includes('modules')) : layer
+}
+
+function isModule(name: string): boolean {
+  return layers[layerOf(name)]?.includes('modules') === true
+}
+
+/** Why an import is not allowed, or undefined. */
 function violation({ from, to, typeOnly }: Import): string | undefined {
-  const room = roomOf(from)
-  const other = roomOf(to)
   if (/^(platforms|hooks|plugins)\//.test(from)) return outsiderViolation(from, to)
-  if (wiring.test(from)) return wiringViolation(from, to, typeOnly)
-  if (room === undefined || to === from) return doorViolation(from, to)
-  if (wiring.test(to) && room !== 'cli') return typeOnly ? undefined : 'rooms do not know the wiring'
-  if (other === undefined || other === room) return doorViolation(from, to)
-  const order = ['lib', 'message', 'config', 'store']
-  if (ground.has(room)) {
-    const allowed =
-      room === 'config' || room === 'store'
-        ? other === 'lib' || other === 'message'
-        : order.indexOf(other) < order.indexOf(room)
-    return allowed || typeOnly ? undefined : `${room} lies below ${other}`
-  }
-  if (other === 'cli') return 'nothing imports cli'
-  // The entry of a host is a program of its own: it sets the names up as main.mjs does.
-  if (from.startsWith('src/hosts/node/') && other === 'packages') return undefined
-  if (room === 'cli' || ground.has(other) || typeOnly) return undefined
-  return `room ${room} imports a value of room ${other}`
+  const own = moduleOf(from)
+  const other = moduleOf(to)
+  if (own === undefined || other === undefined || own === other) return packageViolation(from, to)
+  if (outsideLayers.has(own) || outsideLayers.has(other)) return undefined
+  if (layerOf(other) > layerOf(own)) return `${other} is in a layer above ${own}`
+  if (layerOf(own) === layerOf('message') && other !== 'lib' && !isSharedNoun(own, other))
+    return `${own} and ${other} are independent of each other`
+  // `turn.ts` is built of the turn steps in flows; no flow knows it.
+  if (own === 'flows' && other === 'turn.ts') return 'flows do not import turn.ts'
+  if (isModule(own) && isModule(other) && !typeOnly) return `module ${own} imports a value of module ${other}`
+  return undefined
 }
 
-/** The wiring may use every room; its own order is `flows` ← `turn.ts` ← `app`, `gateway.ts` ← `cli`. */
-function wiringViolation(from: string, to: string, typeOnly: boolean): string | undefined {
-  if (to.startsWith('src/cli/')) return 'nothing imports cli'
-  const isFlow = /^src\/(flows\/|turn\.ts$)/.test(from)
-  if (isFlow && /^src\/(app\/|gateway\.ts$)/.test(to) && !typeOnly) return 'flows lie below app'
-  return doorViolation(from, to)
+/** `config` and `store` may use the shared nouns. */
+function isSharedNoun(own: string, other: string): boolean {
+  return other === 'message' && own !== 'message'
 }
 
 function outsiderViolation(from: string, to: string): string | undefined {
   const folder = from.split('/').slice(0, 2).join('/')
   if (to === '#sdk' || to === '#sdk/testing' || to.startsWith(`${folder}/`) || to.startsWith('node:')) return undefined
-  if (to.startsWith('src/') || to.startsWith('platforms/')) return 'an outsider reaches into the engine: import #sdk'
-  return doorViolation(from, to)
+  if (to.startsWith('src/') || to.startsWith('platforms/')) return 'an extension imports #sdk only'
+  return packageViolation(from, to)
 }
 
-/** One door per package. */
-const doors: Readonly<Record<string, RegExp>> = {
+/** Where each package may be imported. */
+const packageSites: Readonly<Record<string, RegExp>> = {
   yaml: /^src\/lib\/yaml/,
   pino: /^src\/lib\/log/,
   marked: /^src\/lib\/markdown|^platforms\/web\//,
@@ -120,10 +133,10 @@ const doors: Readonly<Record<string, RegExp>> = {
   '@opentelemetry/sdk-trace-node': /^plugins\/otel\//,
 }
 
-function doorViolation(from: string, to: string): string | undefined {
+function packageViolation(from: string, to: string): string | undefined {
   const name = to.startsWith('@') ? to.split('/').slice(0, 2).join('/') : (to.split('/')[0] ?? to)
-  const door = doors[to] ?? doors[name]
-  return door === undefined || door.test(from) ? undefined : `${to} has one door, and this is not it`
+  const sites = packageSites[to] ?? packageSites[name]
+  return sites === undefined || sites.test(from) ? undefined : `${to} may not be imported here`
 }
 
 function violations(files: SourceFiles): string[] {
@@ -133,37 +146,58 @@ function violations(files: SourceFiles): string[] {
   })
 }
 
-/** A cycle of value imports, as the list of files it goes through; empty when there is none. */
-function cycleIn(files: SourceFiles): string[] {
-  const graph = new Map<string, string[]>()
-  for (const { from, to, typeOnly } of importsOf(files)) {
-    if (!typeOnly && files.has(to)) graph.set(from, [...(graph.get(from) ?? []), to])
+/** Imports of one file by another, or of one module by another, type imports included. */
+function importGraph(files: SourceFiles, nodeOf: (path: string) => string | undefined): Map<string, Set<string>> {
+  const graph = new Map<string, Set<string>>()
+  for (const { from, to } of importsOf(files)) {
+    const [own, other] = [nodeOf(from), nodeOf(to)]
+    if (own === undefined || other === undefined || own === other) continue
+    graph.set(own, (graph.get(own) ?? new Set()).add(other))
   }
+  return graph
+}
+
+/** The nodes of a cycle, the first one repeated at the end; empty when there is none. */
+function cycleIn(graph: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   const done = new Set<string>()
-  const walk = (file: string, path: readonly string[]): string[] => {
-    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file]
-    if (done.has(file)) return []
-    for (const next of graph.get(file) ?? []) {
-      const found = walk(next, [...path, file])
+  const walk = (node: string, path: readonly string[]): string[] => {
+    if (path.includes(node)) return [...path.slice(path.indexOf(node)), node]
+    if (done.has(node)) return []
+    for (const next of graph.get(node) ?? []) {
+      const found = walk(next, [...path, node])
       if (found.length > 0) return found
     }
-    done.add(file)
+    done.add(node)
     return []
   }
-  for (const file of files.keys()) {
-    const found = walk(file, [])
+  for (const node of graph.keys()) {
+    const found = walk(node, [])
     if (found.length > 0) return found
   }
   return []
+}
+
+function fileCycle(files: SourceFiles): string[] {
+  return cycleIn(importGraph(files, (path) => (files.has(path) ? path : undefined)))
+}
+
+/** `sdk.ts` and `packages` collect files of all modules. */
+function moduleCycle(files: SourceFiles): string[] {
+  return cycleIn(
+    importGraph(files, (path) => {
+      const name = moduleOf(path)
+      return name === undefined || outsideLayers.has(name) ? undefined : name
+    }),
+  )
 }
 
 /** Everything that is loaded together with a file, itself included. */
 function loadedWith(files: SourceFiles, entry: string): Set<string> {
   const imports = Map.groupBy(importsOf(files), ({ from }) => from)
   const loaded = new Set([entry])
-  // A set that grows while it is gone through hands out what was added, too.
+  // Iteration over a set also visits elements that are added meanwhile.
   for (const file of loaded) {
-    for (const { to, typeOnly, later } of imports.get(file) ?? []) if (!typeOnly && !later) loaded.add(to)
+    for (const { to, typeOnly, isDynamic } of imports.get(file) ?? []) if (!typeOnly && !isDynamic) loaded.add(to)
   }
   return loaded
 }
@@ -175,26 +209,45 @@ test('the rules are checked on the real files', () => {
   assert.ok(importsOf(source).length > 200)
 })
 
-test('every import keeps to the house', () => {
+test('every import keeps to the layers, the modules and the places of packages', () => {
   assert.deepEqual(violations(source), [])
 })
 
-test('the top of src is the route: what joins rooms stands in a folder', () => {
+test('the top of src holds only the entries: gateway, turn, sdk and main', () => {
   const top = [...source.keys()].filter((path) => /^src\/[^/]+$/.test(path))
   assert.deepEqual(top, ['src/gateway.ts', 'src/main.mjs', 'src/sdk-deprecated.ts', 'src/sdk.ts', 'src/turn.ts'])
 })
 
-test('no value imports go in a circle', () => {
-  assert.deepEqual(cycleIn(source), [])
+test('no imports form a cycle, neither between files nor between modules', () => {
+  assert.deepEqual(fileCycle(source), [])
+  assert.deepEqual(moduleCycle(source), [])
 })
 
-test('each command of the command line brings along its own file and no other command', () => {
+test('all chat adapters share one shape', () => {
+  const shape = [
+    'README.md',
+    'adapter.ts',
+    'connection',
+    'diagnose.ts',
+    'errors.ts',
+    'inbound',
+    'options.ts',
+    'outbound',
+    'plugin.yaml',
+  ]
+  for (const name of ['telegram', 'discord', 'slack'])
+    assert.deepEqual(readdirSync(join(root, 'platforms', name)).sort(), shape, name)
+})
+
+test('each command of the command line loads its own file and no other command', () => {
   const program = 'src/cli/program.ts'
-  const commands = new Set(importsOf(source).flatMap(({ from, to, later }) => (from === program && later ? [to] : [])))
+  const commands = new Set(
+    importsOf(source).flatMap(({ from, to, isDynamic }) => (from === program && isDynamic ? [to] : [])),
+  )
   assert.ok(commands.size > 8, `only ${commands.size} commands were found`)
   for (const entry of ['src/cli/main.ts', program, ...commands]) {
-    const brought = [...loadedWith(source, entry)].filter((file) => commands.has(file))
-    assert.deepEqual(brought, commands.has(entry) ? [entry] : [], entry)
+    const loadedCommands = [...loadedWith(source, entry)].filter((file) => commands.has(file))
+    assert.deepEqual(loadedCommands, commands.has(entry) ? [entry] : [], entry)
   }
   assert.deepEqual([...loadedWith(source, 'src/cli/main.ts')], ['src/cli/main.ts', 'node:fs'])
 })
@@ -221,7 +274,7 @@ test('the environment is read in config alone', () => {
   )
 })
 
-test('no platform is named in the machine', () => {
+test('no platform is named in src', () => {
   const names = /['"`](telegram|discord|slack|api_server)['"`]/
   const naming = [...source].filter(([path, text]) => path.startsWith('src/') && names.test(withoutComments(text)))
   assert.deepEqual(
@@ -230,30 +283,28 @@ test('no platform is named in the machine', () => {
   )
 })
 
-test('every file says what it is for before anything else', () => {
-  const silent = [...source].filter(([, text]) => !/^(#!.*\n)?\/\*\*/.test(text))
+test('every file starts with a header comment', () => {
+  const withoutHeader = [...source].filter(([, text]) => !/^(#!.*\n)?\/\*\*/.test(text))
   assert.deepEqual(
-    silent.map(([path]) => path),
+    withoutHeader.map(([path]) => path),
     [],
   )
 })
 
-test('a planted violation of each kind is found', () => {
+test('the check finds a planted violation of each kind', () => {
   const planted = new Map([
-    ['src/lib/planted.ts', "import { createStore } from '../store/store.ts'\n"],
+    ['src/lib/planted.ts', "import type { Store } from '../store/store.ts'\n"],
+    ['src/config/planted.ts', "import type { Store } from '../store/store.ts'\n"],
     [
       'src/inbox/planted.ts',
       "import { prepare } from '../outbox/outbox.ts'\nimport type { Outbox } from '../outbox/outbox.ts'\n",
     ],
     ['src/agent/planted.ts', "import Fastify from 'fastify'\n"],
-    ['src/http/planted.ts', "import { createGateway } from '../gateway.ts'\n"],
-    [
-      'src/sessions/planted.ts',
-      "import { createAccountDirectory } from '../flows/account-directory.ts'\nimport type { Turn } from '../flows/turn/journal.ts'\nimport { finishTurn } from '../flows/turn/finish.ts'\n",
-    ],
+    ['src/http/planted.ts', "import type { Gateway } from '../gateway.ts'\n"],
+    ['src/sessions/planted.ts', "import type { Turn } from '../flows/turn/claim.ts'\n"],
     [
       'src/flows/planted.ts',
-      "import { composeCore } from '../app/compose-core.ts'\nimport type { Core } from '../app/compose-core.ts'\n",
+      "import type { Core } from '../app/compose-core.ts'\nimport { createTurnRunner } from '../turn.ts'\n",
     ],
     ['src/app/planted.ts', "import { run } from '../cli/main.ts'\nimport Fastify from 'fastify'\n"],
     ['platforms/web/planted.ts', "import { HermesError } from '../../src/lib/errors.ts'\n"],
@@ -264,12 +315,13 @@ test('a planted violation of each kind is found', () => {
     violations(planted).map((line) => line.split(':')[0]),
     [
       'src/lib/planted.ts → src/store/store.ts',
+      'src/config/planted.ts → src/store/store.ts',
       'src/inbox/planted.ts → src/outbox/outbox.ts',
       'src/agent/planted.ts → fastify',
       'src/http/planted.ts → src/gateway.ts',
-      'src/sessions/planted.ts → src/flows/account-directory.ts',
-      'src/sessions/planted.ts → src/flows/turn/finish.ts',
+      'src/sessions/planted.ts → src/flows/turn/claim.ts',
       'src/flows/planted.ts → src/app/compose-core.ts',
+      'src/flows/planted.ts → src/turn.ts',
       'src/app/planted.ts → src/cli/main.ts',
       'src/app/planted.ts → fastify',
       'platforms/web/planted.ts → src/lib/errors.ts',
@@ -279,11 +331,16 @@ test('a planted violation of each kind is found', () => {
   )
 })
 
-test('a planted circle is found', () => {
-  const planted = new Map([
+test('the check finds a planted cycle, also one of type imports', () => {
+  const files = new Map([
     ['src/lib/a.ts', "import { b } from './b.ts'\n"],
-    ['src/lib/b.ts', "import { c } from './c.ts'\n"],
+    ['src/lib/b.ts', "import type { C } from './c.ts'\n"],
     ['src/lib/c.ts', "import { a } from './a.ts'\n"],
   ])
-  assert.deepEqual(cycleIn(planted), ['src/lib/a.ts', 'src/lib/b.ts', 'src/lib/c.ts', 'src/lib/a.ts'])
+  assert.deepEqual(fileCycle(files), ['src/lib/a.ts', 'src/lib/b.ts', 'src/lib/c.ts', 'src/lib/a.ts'])
+  const modules = new Map([
+    ['src/inbox/a.ts', "import type { B } from '../outbox/b.ts'\n"],
+    ['src/outbox/c.ts', "import type { D } from '../inbox/d.ts'\n"],
+  ])
+  assert.deepEqual(moduleCycle(modules), ['inbox', 'outbox', 'inbox'])
 })
