@@ -1,40 +1,39 @@
 /**
- * The wiring diagram: builds every room once, joins them, starts and stops them in order. Decides nothing itself.
+ * The composition root: builds every module once, connects them, starts and stops them in order. Decides nothing itself.
  */
 
-import { composeAgent } from './app/compose-agent.ts'
+import { type AgentRuntime, composeAgent } from './app/compose-agent.ts'
 import { composeCommandDispatcher } from './app/compose-commands.ts'
 import { type Core, composeCore } from './app/compose-core.ts'
-import type { AppContext, GatewayPhase } from './app/context.ts'
-import { composeEndpoints } from './app/endpoints.ts'
+import type { AppContext } from './app/context.ts'
+import { composeEndpoints, type Endpoints } from './app/endpoints.ts'
 import { type Infrastructure, openInfrastructure } from './app/infrastructure.ts'
 import type { Gateway, GatewayOptions } from './app/options.ts'
 import { removePidFile, writePidFile } from './app/pid-file.ts'
 import { createAccountDirectory } from './flows/account-directory.ts'
+import { recover } from './flows/recovery.ts'
 import { runRetention } from './flows/retention.ts'
-import { listOpenQueues } from './inbox/queries.ts'
-import { brand } from './lib/brand.ts'
-import { messageOf } from './lib/errors.ts'
+import { connectedPlatforms, type GatewayPhase } from './flows/status.ts'
 import { prepareHome } from './lib/home.ts'
 import { sleep } from './lib/timers.ts'
-import type { SessionKey } from './message/ids.ts'
-import { platformOf } from './sessions/session-key.ts'
-import { sessionsWithOpenTurns } from './sessions/turns.ts'
 import { type HomeLock, lockHome } from './store/sqlite/lock.ts'
 
 export type { Gateway, GatewayOptions } from './app/options.ts'
 
-/** What hooks are given at the end, ms, also when turns have used up the time of the drain. */
+/** Time for hooks at the end, ms, also when turns have used up the time of the drain. */
 const shutdownHooksTimeoutMs = 1_000
+const maxOutboxDrainMs = 5_000
 
-/** Starts a gateway. Rejects `home/…`, `store/…`, `http/…` or `config/…`, with everything it had opened closed again. */
+/** Starts a gateway. Rejects `home/…`, `store/…`, `http/…` or `config/…`, and closes what it had opened. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   prepareHome(options.home)
   const lock = lockHome(options.home.lockFile)
   let infrastructure: Infrastructure | undefined
   try {
     infrastructure = await openInfrastructure(options)
-    return await startWithInfrastructure(options, lock, infrastructure)
+    const parts = build(options, lock, infrastructure)
+    await start(parts)
+    return run(parts)
   } catch (error) {
     await infrastructure?.close()
     lock.release()
@@ -42,155 +41,183 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-async function startWithInfrastructure(
-  options: GatewayOptions,
-  lock: HomeLock,
-  infrastructure: Infrastructure,
-): Promise<Gateway> {
-  const { home, onlyPlatforms, failpoint = () => undefined } = options
-  const { clock, log, config, catalogue, store } = infrastructure
-  const settings = config.current
-  const startedAt = clock()
-  let phase: GatewayPhase = 'starting'
-  let initialConnectPending = true
-  let url = ''
-  const stopping = new AbortController()
-  const accountDirectory = createAccountDirectory({ catalogue, config, log, onlyPlatforms })
+/** What changes while a gateway lives. */
+interface GatewayState {
+  phase: GatewayPhase
+  initialConnectPending: boolean
+  url: string
+}
 
-  // — Build: the rooms of the route, what works through their lanes, the doors to the outside
+interface Parts {
+  readonly lock: HomeLock
+  readonly state: GatewayState
+  readonly stopping: AbortController
+  readonly context: AppContext
+  readonly core: Core
+  readonly agentRuntime: AgentRuntime
+  readonly runCommand: ReturnType<typeof composeCommandDispatcher>
+  readonly endpoints: Endpoints
+}
+
+// — Build: the modules on the route of a message, what runs their queues, the endpoints
+
+function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastructure): Parts {
+  const { clock, log, secrets, redact, config, catalogue, store, degraded } = infrastructure
+  const state: GatewayState = { phase: 'starting', initialConnectPending: true, url: '' }
+  const stopping = new AbortController()
   const context: AppContext = {
-    ...infrastructure,
     options,
-    settings,
-    accountDirectory,
+    config,
+    settings: config.current,
+    secrets,
+    redact,
+    catalogue,
+    accountDirectory: createAccountDirectory({
+      catalogue,
+      settings: config.current,
+      unresolvedVariables: config.unresolvedVariables,
+      usesDefaultsAfterFailure: () => config.state().source === 'defaults' && config.state().problems.length > 0,
+      log,
+      onlyPlatforms: options.onlyPlatforms,
+    }),
     platforms: {
-      adapter: ({ platform, account }) => supervisor.adapter(platform, account),
-      failAccount: (platform, account, reason) => supervisor.failAccount(platform, account, reason),
-      health: () => supervisor.health(),
+      adapter: ({ platform, account }) => endpoints.supervisor.adapter(platform, account),
+      failAccount: (platform, account, reason) => endpoints.supervisor.failAccount(platform, account, reason),
+      health: () => endpoints.supervisor.health(),
     },
-    phase: () => phase,
-    startedAt,
+    store,
+    degraded,
+    phase: () => state.phase,
+    isOpen: () => state.phase === 'ready',
+    isDraining: () => state.phase === 'draining',
+    startedAt: clock(),
     stopping: stopping.signal,
+    clock,
     random: Math.random,
-    failpoint,
+    log,
+    failpoint: options.failpoint ?? (() => undefined),
   }
   const core = composeCore(context)
-  const { engine, hooks, outbox, questions, pluginRegistries, emit } = core
   const agentRuntime = composeAgent(context, core)
-  const { agentServices, plugins, runTurn } = agentRuntime
+  const { agentServices, plugins } = agentRuntime
   const runCommand = composeCommandDispatcher(context, core, agentRuntime)
   const endpoints = composeEndpoints(context, core, {
     agentServices,
     plugins,
-    url: () => url,
-    initialConnectPending: () => initialConnectPending,
+    url: () => state.url,
+    initialConnectPending: () => state.initialConnectPending,
   })
-  const { http, supervisor } = endpoints
+  return { lock, state, stopping, context, core, agentRuntime, runCommand, endpoints }
+}
 
-  // — Start: recovery, then HTTP, then the platforms
+// — Start: plugins and hooks, recovery, HTTP; the platforms connect last
+
+async function start({ state, context, core, agentRuntime, runCommand, endpoints }: Parts): Promise<void> {
+  const { options, store, clock, log, startedAt, failpoint } = context
+  const { engine, hooks, outbox, backgroundTasks } = core
+  const { plugins, runTurn } = agentRuntime
+  const { home, onlyPlatforms } = options
   try {
-    // Before hooks: these ask which commands there are.
+    // Before hooks: their discovery reads the list of commands.
     await plugins.sync()
-    // Recovery has things to tell.
+    // Before recovery, which emits events.
     hooks?.discoverAndLoad()
-    await recover(context, core)
-    url = (await http.start()).url
-    if (onlyPlatforms === undefined) writePidFile(home, { pid: process.pid, url })
+    await recover({ store, outbox, engine, backgroundTasks, onlyPlatforms, failpoint })
+    state.url = (await endpoints.http.start()).url
+    if (onlyPlatforms === undefined) writePidFile(home, { pid: process.pid, url: state.url })
   } catch (error) {
-    await Promise.allSettled([http.stop(), outbox.stop(0), hooks?.stop(0), plugins.stop(0)])
+    await Promise.allSettled([endpoints.http.stop(), outbox.stop(0), hooks?.stop(0), plugins.stop(0)])
     throw error
   }
-  engine.start((key, lane, signal) => (lane === 'turn' ? runTurn(key, signal) : runCommand(key, signal)))
-  phase = 'ready'
-  log.info({ url, ms: clock() - startedAt, home: home.root }, 'ready')
+  engine.start((key, queue, signal) => (queue === 'turn' ? runTurn(key, signal) : runCommand(key, signal)))
+  state.phase = 'ready'
+  log.info({ event: 'gateway.ready', url: state.url, ms: clock() - startedAt, home: home.root }, 'ready')
+}
+
+function run(parts: Parts): Gateway {
+  const { state, context, core, agentRuntime, endpoints } = parts
+  const { options, config, settings, store, clock, log, stopping } = context
+  const { outbox, hooks, events, approvals, pluginRegistries } = core
+  const { supervisor } = endpoints
+  const isDaemon = options.onlyPlatforms === undefined
 
   supervisor.start()
   const initialConnectsDone = supervisor.initialConnectsDone().then(() => {
-    initialConnectPending = false
-    if (phase === 'draining' || onlyPlatforms !== undefined) return
-    emit('gateway:startup', { platforms: connectedNames() })
+    state.initialConnectPending = false
+    if (state.phase === 'draining' || !isDaemon) return
+    events.emit('gateway:startup', { platforms: connectedPlatforms(supervisor.health()) })
   })
-  void questions.run(stopping.signal)
-  void runRetention(
-    { store, outbox, mediaDirectory: home.media, clock, log, settings: () => settings().retention, sleep },
-    stopping.signal,
-  )
-  config.onChange((value, changed) => {
-    if (options.log.level === undefined) log.setLevel(value.log.level)
-    agentServices.reconfigured()
-    hooks?.applyConfig()
-    plugins.reconfigured(changed)
-    supervisor
-      .apply(accountDirectory.refresh())
-      .catch((error) => log.error({ error }, `platforms could not follow the configuration: ${messageOf(error)}`))
-  })
-  if (onlyPlatforms === undefined) {
+  void approvals.questions.run(stopping)
+  const retention = () => settings().retention
+  const mediaDirectory = options.home.media
+  void runRetention({ store, outbox, mediaDirectory, clock, log, settings: retention, sleep }, stopping)
+  followConfiguration(parts)
+  if (isDaemon) {
     void pluginRegistries.daemons.start()
     void initialConnectsDone.then(() => config.watch())
-    void initialConnectsDone.then(() => phase === 'ready' && hooks?.watch())
+    void initialConnectsDone.then(() => state.phase === 'ready' && hooks?.watch())
   }
 
-  function connectedNames(): string[] {
-    const all = Object.entries(supervisor.health()).filter(([, { state }]) => state === 'connected')
-    return all.map(([name]) => name)
-  }
-
-  // — Stop: the same in reverse, each step bounded
-  async function stop(force?: AbortSignal): Promise<void> {
-    phase = 'draining'
-    log.info({ turns: engine.load().running }, 'stopping')
-    failpoint('drain:begun')
-    stopping.abort()
-    const platforms = connectedNames()
-    const graceMs = settings().agent.drain_timeout * 1_000
-    const until = clock() + graceMs
-    await engine.stop(graceMs, force)
-    if (onlyPlatforms === undefined) emit('gateway:shutdown', { platforms })
-    // Before the outbox stops: what hooks send in farewell still goes out.
-    await hooks?.waitUntilIdle(Math.max(until - clock(), shutdownHooksTimeoutMs), force)
-    // Also in a hurry: a turn that was cut off just now has its end told (seed 001), which takes no longer than this.
-    await plugins.stop(shutdownHooksTimeoutMs)
-    await outbox.stop(Math.min(graceMs, 5_000))
-    await hooks?.waitUntilIdle(shutdownHooksTimeoutMs, force)
-    await hooks?.stop(0)
-    await supervisor.stop()
-    await Promise.all([http.stop(), config.stop(), agentServices.close()])
-    await store.close()
-    if (onlyPlatforms === undefined) removePidFile(home, process.pid)
-    lock.release()
-    log.info({}, 'stopped')
-    log.close()
-  }
   let stopped: Promise<void> | undefined
-
   return {
-    url,
+    url: state.url,
     token: endpoints.token,
     config,
     log,
     status: endpoints.status,
     initialConnectsDone: () => initialConnectsDone,
-    plugins: plugins.list,
-    stop(hurry) {
-      stopped ??= stop(hurry)
+    plugins: agentRuntime.plugins.list,
+    stop(force) {
+      stopped ??= stop(parts, force)
       return stopped
     },
   }
 }
 
-/** Takes up what the last process left: replies, turns, messages that wait, background tasks. Rejects `store/…`. */
-async function recover(
-  { options: { onlyPlatforms }, store, failpoint }: AppContext,
-  { outbox, engine, backgroundTasks }: Core,
-) {
-  failpoint('recovery:begun')
-  await outbox.recover()
-  const open = await store.run(listOpenQueues)
-  const interrupted = await store.run(sessionsWithOpenTurns)
-  // A terminal with a gateway of its own leaves the work of other platforms to the daemon.
-  const isOwn = (key: string) => onlyPlatforms === undefined || onlyPlatforms.includes(platformOf(key))
-  for (const { session_key, lane } of open) if (isOwn(session_key)) engine.wake(brand<SessionKey>(session_key), lane)
-  for (const key of interrupted) if (isOwn(key)) engine.wake(brand<SessionKey>(key), 'turn')
-  if (onlyPlatforms === undefined) await backgroundTasks.recover()
-  failpoint('recovery:done')
+function followConfiguration({ context, core, agentRuntime, endpoints }: Parts): void {
+  const { options, config, accountDirectory, log } = context
+  config.onChange((value, changed) => {
+    if (options.log.level === undefined) log.setLevel(value.log.level)
+    agentRuntime.agentServices.reconfigured()
+    core.hooks?.applyConfig()
+    agentRuntime.plugins.reconfigured(changed)
+    endpoints.supervisor
+      .apply(accountDirectory.refresh())
+      .catch((error) => log.error({ event: 'platform.reconfigure_failed', error }, 'platforms were not reconfigured'))
+  })
+}
+
+// — Stop: the reverse order, each step bounded
+
+async function stop(parts: Parts, force?: AbortSignal): Promise<void> {
+  const { lock, state, stopping, context, core, agentRuntime, endpoints } = parts
+  const { options, config, settings, store, clock, log, failpoint } = context
+  const { engine, outbox, hooks, events } = core
+  const { agentServices, plugins } = agentRuntime
+  const { supervisor, http } = endpoints
+  const isDaemon = options.onlyPlatforms === undefined
+
+  state.phase = 'draining'
+  log.info({ event: 'gateway.stopping', turns: engine.load().running }, 'stopping')
+  failpoint('drain:begun')
+  stopping.abort()
+  const platforms = connectedPlatforms(supervisor.health())
+  const graceMs = settings().agent.drain_timeout * 1_000
+  const until = clock() + graceMs
+  await engine.stop(graceMs, force)
+  if (isDaemon) events.emit('gateway:shutdown', { platforms })
+  // Before the outbox stops, so that messages of shutdown hooks are sent.
+  await hooks?.waitUntilIdle(Math.max(until - clock(), shutdownHooksTimeoutMs), force)
+  // Not shortened by `force`: plugins are notified of the end of interrupted turns (seed 001).
+  await plugins.stop(shutdownHooksTimeoutMs)
+  await outbox.stop(Math.min(graceMs, maxOutboxDrainMs))
+  await hooks?.waitUntilIdle(shutdownHooksTimeoutMs, force)
+  await hooks?.stop(0)
+  await supervisor.stop()
+  await Promise.all([http.stop(), config.stop(), agentServices.close()])
+  await store.close()
+  if (isDaemon) removePidFile(options.home, process.pid)
+  lock.release()
+  log.info({ event: 'gateway.stopped' }, 'stopped')
+  log.close()
 }

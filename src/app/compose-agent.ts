@@ -1,104 +1,144 @@
 /**
- * Joins what takes part in a conversation: the model and its tools, prompts, files, summaries, plugins. Out of them comes
- * what works through the turns of a session.
+ * Composes what runs the turns of a session: the model and its tools, prompts, attachments, compression and plugins.
  */
 import { createAgent } from '../agent/agent.ts'
-import { toOpenAiHistory } from '../agent/loop/openai-history.ts'
 import { type AgentServices, createAgentServices } from '../flows/agent-services.ts'
+import type { PluginManager } from '../flows/plugin-manager.ts'
 import { createSessionCompression, type SessionCompression } from '../flows/session-compression.ts'
 import { createPromptFreezer } from '../flows/session-prompt.ts'
-import { createTurnJournal, type Turn } from '../flows/turn/journal.ts'
+import { createAttachmentPreparation, type PrepareMessage } from '../flows/turn/attachments.ts'
+import { createTurnJournal, type TurnJournal } from '../flows/turn/journal.ts'
+import { createWithoutModel } from '../flows/turn/without-model.ts'
 import { recordEventFailure } from '../inbox/queries.ts'
-import { messageOf } from '../lib/errors.ts'
 import { systemRandom } from '../lib/ids.ts'
 import { createRedactor } from '../lib/redact.ts'
 import { sleep } from '../lib/timers.ts'
 import { createAttachmentDownloader } from '../media/attachment-downloader.ts'
 import type { SessionKey } from '../message/ids.ts'
-import { GuardrailRejected } from '../middleware/guardrail-rejected.ts'
-import { findSessionSource } from '../sessions/session-source.ts'
+import { rejectionReasonOf } from '../middleware/guardrail-rejected.ts'
 import { createTurnRunner } from '../turn.ts'
 import type { Core } from './compose-core.ts'
-import { createPluginManager, type PluginManager } from './compose-plugins.ts'
+import { composePluginManager } from './compose-plugins.ts'
 import type { AppContext } from './context.ts'
 
 export interface AgentRuntime extends Pick<SessionCompression, 'compressSession'> {
-  /** Works through the turns of one session. */
+  /** Runs the turns of one session. */
   runTurn(key: SessionKey, signal: AbortSignal): Promise<void>
   readonly agentServices: AgentServices
   readonly plugins: PluginManager
 }
 
 export function composeAgent(context: AppContext, core: Core): AgentRuntime {
-  const {
-    options,
-    config,
-    settings,
-    accountDirectory,
-    platforms,
-    store,
-    phase,
-    redact,
-    stopping,
+  const { options, settings, accountDirectory, platforms, store, clock, random, log, failpoint } = context
+  const { outbox, turnResults, runningTurns, events, pluginRegistries, turnInfoOf } = core
+  const { middleware, agentHooks, memory, sections } = pluginRegistries
+
+  const agentServices = composeAgentServices(context, () => plugins.tools())
+  const compression = composeCompression(context, core)
+  const agent = createAgent({
+    middleware,
+    agentHooks,
+    approve: core.approvals.approveTool,
+    rejectionReason: rejectionReasonOf,
     clock,
-    random,
     log,
+    random,
+    sleep,
+    settings,
     failpoint,
-  } = context
-  const { home } = options
-  const {
-    engine,
+  })
+  const plugins = composePluginManager(context, core, { agentServices, currentTurn: agent.currentTurn })
+  const { isShared, routeOf } = accountDirectory
+  const journal = createTurnJournal({ store, clock, isShared, routeOf })
+  const runTurn = createTurnRunner({
+    journal,
+    agent,
     outbox,
     turnResults,
-    runningTurns,
-    inbox,
-    sessionServices,
-    questions,
-    approveTool,
-    pluginRegistries,
+    running: runningTurns,
+    emit: events.emit,
+    emitsEvents: accountDirectory.emitsEvents,
+    adapter: platforms.adapter,
+    prepareMessage: composeAttachmentPreparation(context, core, journal),
+    completeWithoutModel: createWithoutModel({
+      compressOnRequest: compression.compressOnRequest,
+      model: agentServices.model,
+    }),
+    model: agentServices.model,
+    tools: agentServices.tools,
+    toolContext: agentServices.toolContext,
+    openSubagentWorkspace: agentServices.openSubagentWorkspace,
+    freezePrompt: createPromptFreezer({
+      home: options.home,
+      store,
+      settings,
+      accountDirectory,
+      agentServices,
+      log,
+      clock,
+      adapter: platforms.adapter,
+      memory,
+      sections,
+    }),
+    compression,
+    describeErrorOrigin: middleware.errorOrigin,
     turnInfoOf,
-    emit,
-  } = core
-  const { middleware } = pluginRegistries
-  const emitsEvents = (turn: Turn) => accountDirectory.emitsEvents(turn.event.source)
+    turnEndListeners: core.approvals.questions.turnEndListeners,
+    recordFailure: (seq, reason) => store.run(() => recordEventFailure(seq, reason)),
+    isDraining: context.isDraining,
+    log,
+    random,
+    sleep,
+    failpoint,
+  })
 
-  const agentServices = createAgentServices({
-    home,
+  return { runTurn, compressSession: compression.compressSession, agentServices, plugins }
+}
+
+/** Short secrets are also words of everyday text, and a file that the agent edits must stay intact. */
+const minRedactedSecretChars = 12
+
+function composeAgentServices(context: AppContext, pluginTools: PluginManager['tools']): AgentServices {
+  const { options, settings, config, secrets, catalogue, log } = context
+  return createAgentServices({
+    home: options.home,
     log,
     settings,
     environment: config.environment,
     commandLine: options.commandLine,
-    pluginTools: () => plugins.tools(),
-    // Short ones are words of everyday text too, and a file somebody edits must come through as it is.
+    pluginTools,
     redact: createRedactor({
-      secrets: () => context.secrets.all().filter((secret) => secret.length >= 12),
+      secrets: () => secrets.all().filter((secret) => secret.length >= minRedactedSecretChars),
       knownOnly: true,
     }),
-    withheld: context.catalogue.platforms.flatMap((platform) => platform.environment.map(({ variable }) => variable)),
+    withheld: catalogue.platforms.flatMap((platform) => platform.environment.map(({ variable }) => variable)),
   })
-  const compression = createSessionCompression({
+}
+
+function composeCompression(context: AppContext, core: Core): SessionCompression {
+  const { settings, accountDirectory, store, clock, random, log, failpoint } = context
+  const { middleware, memory } = core.pluginRegistries
+  return createSessionCompression({
     store,
-    engine,
+    engine: core.engine,
     middleware,
-    turnInfoOf,
+    memory,
+    turnInfoOf: core.turnInfoOf,
+    emit: core.events.emit,
+    emitsEvents: accountDirectory.emitsEvents,
+    settings,
     clock,
     random,
     sleep,
     log,
-    emit,
-    settings,
-    emitsEvents,
-    async insights({ sessionId, event: { source, task } }, messages) {
-      const { platform, userId = '' } = source
-      // As everywhere: what runs in the background is nobody's memory.
-      return task === undefined
-        ? await pluginRegistries.memory.beforeCompression(toOpenAiHistory(messages), { sessionId, platform, userId })
-        : ''
-    },
     failpoint,
   })
+}
+
+function composeAttachmentPreparation(context: AppContext, core: Core, journal: TurnJournal): PrepareMessage {
+  const { options, settings, platforms, redact, stopping, isDraining, clock, log, failpoint } = context
   const media = createAttachmentDownloader({
-    folder: home.media,
+    folder: options.home.media,
     clock,
     sleep,
     log,
@@ -107,88 +147,12 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     randomSuffix: () => Buffer.from(systemRandom(4)).toString('hex'),
     redact,
   })
-  /** What every managed call goes through, in a turn or asked for by a plugin. */
-  const managed = {
-    middleware,
-    agentHooks: pluginRegistries.agentHooks,
-    approve: approveTool,
-    rejectionReason: (error: unknown) => (error instanceof GuardrailRejected ? error.reason : null),
-    clock,
-    log,
-    random,
-    sleep,
-    settings,
+  return createAttachmentPreparation({
+    journal,
+    running: core.runningTurns,
+    download: (event, name, signal) => media.fetchAttachments(event, name, AbortSignal.any([signal, stopping])),
+    withdraw: core.sessionServices.stopEvent,
+    isDraining,
     failpoint,
-  }
-  const agent = createAgent(managed)
-  const runTurn = createTurnRunner({
-    journal: createTurnJournal({
-      store,
-      clock,
-      isShared: ({ source }) => accountDirectory.isShared(source),
-      routeOf: core.routeOf,
-    }),
-    agent,
-    turnInfoOf,
-    describeErrorOrigin: middleware.errorOrigin,
-    outbox,
-    turnResults,
-    running: runningTurns,
-    emit,
-    log,
-    random,
-    sleep,
-    failpoint,
-    isDraining: () => phase() === 'draining',
-    model: agentServices.model,
-    tools: agentServices.tools,
-    compression,
-    toolContext: agentServices.toolContext,
-    openSubagentWorkspace: agentServices.openSubagentWorkspace,
-    emitsEvents,
-    publishActivity(target, activity) {
-      try {
-        platforms.adapter(target)?.activity?.(target, activity)
-      } catch (error) {
-        log.warn({ platform: target.platform, error }, `an adapter could not show what happens: ${messageOf(error)}`)
-      }
-    },
-    fetchAttachments: (event, name, signal) => media.fetchAttachments(event, name, AbortSignal.any([signal, stopping])),
-    withdraw: sessionServices.stopEvent,
-    onTurnEnded: (key) => void questions.turnEnded(key),
-    recordFailure: (seq, reason) => store.run(() => recordEventFailure(seq, reason)),
-    freezePrompt: createPromptFreezer({
-      home,
-      store,
-      config,
-      accountDirectory,
-      agentServices,
-      log,
-      clock,
-      sendsFiles: (target) => platforms.adapter(target)?.sendsAttachments === true,
-      plugins: pluginRegistries,
-    }),
   })
-  const plugins = createPluginManager({
-    ...managed,
-    ...pluginRegistries,
-    home,
-    config,
-    commands: core.commands,
-    agents: agentServices,
-    inbox,
-    maxRetries: () => settings().agent.max_retries,
-    async lastAuthorizedSource(key) {
-      const source = await store.run(() => findSessionSource(key))
-      return source !== undefined && accountDirectory.access({ source }).allowed ? source : undefined
-    },
-    embeddedSessionKey: core.embeddedSessionKey,
-    currentTurn: agent.currentTurn,
-    toolsChanged: agentServices.toolsChanged,
-    onPluginCall: options.onPluginCall,
-    runAsPlugin: options.runAsPlugin,
-    stopping,
-  })
-
-  return { runTurn, compressSession: compression.compressSession, agentServices, plugins }
 }

@@ -1,6 +1,5 @@
 /**
- * Joins slash commands with what they may ask of a running gateway. Out of it comes what works through the commands of a
- * session.
+ * Composes what runs the slash commands of a session.
  */
 import type { CommandServices } from '../commands/command.ts'
 import { createCommandDispatcher } from '../flows/command-dispatcher.ts'
@@ -14,19 +13,47 @@ type RunCommand = (key: SessionKey, signal: AbortSignal) => Promise<void>
 export function composeCommandDispatcher(
   context: AppContext,
   core: Core,
-  { agentServices: agents, compressSession }: Pick<AgentRuntime, 'agentServices' | 'compressSession'>,
+  agentRuntime: Pick<AgentRuntime, 'agentServices' | 'compressSession'>,
 ): RunCommand {
-  const { options, accountDirectory, platforms, store, degraded, phase, startedAt, clock, log, failpoint } = context
-  const { commands, questions, runningTurns, backgroundTasks } = core
-  const services: CommandServices = {
-    ...core.sessionServices,
+  const { accountDirectory, store, isDraining, clock, log, failpoint } = context
+  return createCommandDispatcher({
+    store,
+    outbox: core.outbox,
+    turnResults: core.turnResults,
+    commands: core.commands,
+    services: composeCommandServices(context, core, agentRuntime),
+    confirm: core.approvals.confirmCommand,
+    emit: core.events.emit,
+    notifyListeners: core.events.notifyListeners,
+    commandDecisions: core.commandDecisions,
+    isRunning: core.runningTurns.isRunning,
+    onCommand: core.pluginRegistries.gatewayHooks.commandReceived,
+    isAllowed: ({ source }) => accountDirectory.access({ source }).allowed,
+    log,
+    clock,
+    failpoint,
+    isDraining,
+    emitsEvents: accountDirectory.emitsEvents,
+  })
+}
+
+function composeCommandServices(
+  { options, accountDirectory, platforms, degraded, startedAt, clock }: AppContext,
+  { sessionServices, approvals, commands, backgroundTasks }: Core,
+  { agentServices, compressSession }: Pick<AgentRuntime, 'agentServices' | 'compressSession'>,
+): CommandServices {
+  const { stopTurn, resetSession, sessionStatus } = sessionServices
+  return {
+    stopTurn,
+    resetSession,
+    sessionStatus,
     compressSession,
-    answerQuestion: questions.answerTyped,
-    pendingQuestion: questions.oldestWaiting,
+    answerQuestion: approvals.questions.answerTyped,
+    pendingQuestion: approvals.questions.oldestWaiting,
     version: options.version,
     commands: commands.list,
     gatewayStatus: () => ({
-      ...agents.describe(),
+      ...agentServices.describe(),
       uptimeMs: clock() - startedAt,
       platforms: platforms.health(),
       degraded: degraded(),
@@ -34,24 +61,4 @@ export function composeCommandDispatcher(
     }),
     accessReason: (source) => accountDirectory.access({ source }).reason,
   }
-  return createCommandDispatcher({
-    store,
-    outbox: core.outbox,
-    turnResults: core.turnResults,
-    commands,
-    services,
-    confirm: core.confirmCommand,
-    emit: core.emit,
-    notifyListeners: core.notifyListeners,
-    commandDecisions: core.commandDecisions,
-    onCommand(command) {
-      if (!runningTurns.isRunning(command.sessionKey)) core.pluginRegistries.gatewayHooks.commandReceived(command)
-    },
-    isAllowed: ({ source }) => accountDirectory.access({ source }).allowed,
-    log,
-    clock,
-    failpoint,
-    draining: () => phase() === 'draining',
-    emitsEvents: (event) => accountDirectory.emitsEvents(event.source),
-  })
 }

@@ -1,8 +1,9 @@
 /**
- * Builds the rooms of the route and joins them: inbox, sessions, outbox, with the hooks, the questions and the plugins
- * around them. What works through the lanes is built of these (src/app/compose-agent.ts, src/app/compose-commands.ts).
+ * Composes the modules on the route of a message (inbox, sessions, outbox) with hooks, approvals and the registries of
+ * plugins. What runs the queues is composed of these in compose-agent.ts and compose-commands.ts.
  */
 
+import type { AgentHooks } from '../agent/agent-hooks.ts'
 import { type CommandRegistry, createCommandRegistry } from '../commands/registry.ts'
 import { createEmbeddedEngine } from '../engine/embedded-engine.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -11,195 +12,126 @@ import { createAttachmentPolicy } from '../flows/attachment-policy.ts'
 import { type BackgroundTasks, createBackgroundTasks } from '../flows/background-tasks.ts'
 import { type CommandDecisions, createCommandDecisions } from '../flows/command-decision.ts'
 import { createGatewayEvents, type GatewayEvents } from '../flows/gateway-events.ts'
+import { createHookServices, type HookServicesDeps } from '../flows/hook-host-api.ts'
 import { createSessionServices, type SessionServices } from '../flows/session-services.ts'
-import { createTurnInfoFactory, type TurnInfoFactory } from '../flows/turn/turn-info.ts'
+import { createTurnInfoFactory, type TurnInfoFactory } from '../flows/turn/claim.ts'
 import type { HookRegistry } from '../hooks/registry.ts'
 import { createEventResults, type EventResults } from '../inbox/event-results.ts'
-import { createInbox, type Inbox } from '../inbox/inbox.ts'
+import { createInbox, type Inbox, type InboxDeps } from '../inbox/inbox.ts'
 import { sleep } from '../lib/timers.ts'
-import { type MessageEvent, parseCommand } from '../message/event.ts'
+import { parseCommand } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
+import type { Middleware } from '../middleware/contract.ts'
 import { createMiddleware } from '../middleware/middleware.ts'
 import { createOutbox, type Outbox } from '../outbox/outbox.ts'
+import { createAgentHooks } from '../plugins/agent-hooks.ts'
+import { createDaemons, type Daemons } from '../plugins/daemons/daemons.ts'
+import { createGatewayHooks, type GatewayHooks } from '../plugins/gateway-hooks.ts'
+import { createPluginHooks, type PluginHooks } from '../plugins/hooks/plugin-hooks.ts'
+import { createPluginMemory, type PluginMemory } from '../plugins/plugin-memory.ts'
+import { createPromptSections, type PromptSections } from '../plugins/prompt-sections.ts'
 import { createRunningTurns, type RunningTurns } from '../sessions/running-turns.ts'
-import { composeHooks, createHookServices, emitDeliveryEvent } from './compose-hooks.ts'
-import { createPluginRegistries, type PluginRegistries } from './compose-plugins.ts'
+import { composeHooks } from './compose-hooks.ts'
 import type { AppContext } from './context.ts'
 
-export interface Core extends GatewayEvents, Approvals {
+/** What plugins register with. The registries exist with or without plugins. */
+export interface PluginRegistries {
+  readonly middleware: Middleware
+  readonly hooks: PluginHooks
+  readonly memory: PluginMemory
+  readonly sections: PromptSections
+  readonly daemons: Daemons
+  /** The hooks that the agent calls. */
+  readonly agentHooks: AgentHooks
+  /** The hooks that the gateway calls outside of turns. */
+  readonly gatewayHooks: GatewayHooks
+}
+
+export interface Core {
+  readonly events: GatewayEvents
   readonly engine: Engine
   readonly commands: CommandRegistry
   readonly turnResults: EventResults
   readonly runningTurns: RunningTurns
   readonly outbox: Outbox
-  /** Undefined in a terminal with a gateway of its own. */
+  /** Undefined in an embedded gateway. */
   readonly hooks: HookRegistry | undefined
   readonly commandDecisions: CommandDecisions
   readonly pluginRegistries: PluginRegistries
+  readonly approvals: Approvals
   readonly sessionServices: SessionServices
   readonly inbox: Inbox
   readonly backgroundTasks: BackgroundTasks
-  /** `<platform>_<chat_type>`, or how a background task is marked. */
-  routeOf(event: Pick<MessageEvent, 'source' | 'task'>): string
-  /** What plugins are told of a turn. */
+  /** What plugins learn about a turn. */
   readonly turnInfoOf: TurnInfoFactory
-  /** What a terminal with a gateway of its own talks in. */
+  /** The session of a terminal with an embedded gateway. */
   embeddedSessionKey(): SessionKey | undefined
 }
 
 export function composeCore(context: AppContext): Core {
-  const {
-    options,
-    config,
-    settings,
-    accountDirectory,
-    platforms,
-    store,
-    phase,
-    redact,
-    stopping,
-    clock,
-    random,
-    log,
-    failpoint,
-  } = context
-  const { home, onlyPlatforms } = options
-  const isOpen = () => phase() === 'ready'
-  let ownSession: SessionKey | undefined
+  const { options, settings, accountDirectory, store, clock, random, log } = context
+  const { emitsEvents } = accountDirectory
+  let lastSession: SessionKey | undefined
 
-  const events = createGatewayEvents({ listeners: options.listeners ?? [], hooks: () => hooks, log })
-  const { emit } = events
+  const events = createGatewayEvents({ listeners: options.listeners ?? [], hooks: () => hooks, emitsEvents, log })
   const engine = createEmbeddedEngine({ log, random, concurrency: () => settings().agent.max_concurrent_turns })
   const commands = createCommandRegistry()
   const turnResults = createEventResults(store)
   const runningTurns = createRunningTurns()
-
-  const outbox = createOutbox({
+  const outbox = composeOutbox(context, events)
+  const hooks = composeHookRegistry(context, commands, {
+    accountDirectory,
     store,
-    sender: platforms.adapter,
-    limitsOf: (platform) => accountDirectory.platform(platform)?.limits,
-    replyPolicy: accountDirectory.policyOf,
-    attachmentPolicy: createAttachmentPolicy({ home, environment: config.environment, log }),
-    onUnauthorised: (platform, account) =>
-      platforms.failAccount(platform, account, 'the platform refused the credentials'),
-    onFinished: (message) => {
-      if (accountDirectory.emitsEvents(message.target)) emitDeliveryEvent(message, emit)
-    },
+    outbox,
+    startTask: (task) => backgroundTasks.start(task),
+    openTasks: () => backgroundTasks.open(),
     clock,
-    random,
     log,
-    settings,
-    failpoint,
   })
-
-  // A terminal with a gateway of its own loads no hooks (contract §1.2).
-  const hooks =
-    onlyPlatforms === undefined
-      ? composeHooks({
-          home,
-          config,
-          commands,
-          acceptAll: options.acceptHooks === true,
-          services: createHookServices({
-            accountDirectory,
-            store,
-            outbox,
-            startTask: (order) => backgroundTasks.start(order),
-            openTasks: () => backgroundTasks.open(),
-            clock,
-            log,
-          }),
-          clock,
-          log,
-        })
-      : undefined
   const commandDecisions = createCommandDecisions({
     hooks,
     commands,
     isRunning: runningTurns.isRunning,
     timeoutMs: () => settings().hooks.command_timeout * 1_000,
   })
-
-  const routeOf = ({ source, task }: Pick<MessageEvent, 'source' | 'task'>) =>
-    task?.route ?? `${source.platform}_${source.chatType}`
-  // The command line is the platform without gateway events, and the one without a route (seed 003).
-  const routeForPlugins = (event: Pick<MessageEvent, 'source' | 'task'>) =>
-    accountDirectory.platform(event.source.platform)?.gatewayEvents === false ? '' : routeOf(event)
-  const pluginRegistries = createPluginRegistries({
-    config,
-    middleware: createMiddleware({ log }),
-    routeOf: (source) => routeForPlugins({ source }),
-    redact,
-    clock,
-    random,
-    sleep,
-    log,
-  })
+  const pluginRegistries = composePluginRegistries(context)
   const { gatewayHooks } = pluginRegistries
-
+  const approvals = composeApprovals(context, { outbox, engine, events, gatewayHooks, runningTurns })
   const sessionServices = createSessionServices({
     store,
     engine,
     runningTurns,
     turnResults,
-    emit,
+    emit: events.emit,
     clock,
-    emitsEvents: accountDirectory.emitsEvents,
+    emitsEvents,
     onSessionReplaced(replaced) {
       gatewayHooks.sessionReplaced(replaced)
       void approvals.questions.turnEnded(replaced.sessionKey)
     },
   })
-  const inbox = createInbox({
-    store,
-    clock,
-    log,
-    failpoint,
-    checkAccess: accountDirectory.access,
-    editPolicyOf: (source) => accountDirectory.policyOf(source).edits,
-    emitsEvents: accountDirectory.emitsEvents,
+  const inbox = composeInbox(context, {
+    emit: events.emit,
     preDispatchHooks: gatewayHooks,
-    emit,
-    onWithdrawn(seq, outcome) {
-      // Its files may be on their way.
-      runningTurns.stopEvent(seq)
-      turnResults.publish(seq, outcome)
-    },
-    isOpen,
-    maxMessageBytes: () => settings().inbox.max_message_kb * 1024,
-    sessionKeyOf: accountDirectory.sessionKey,
     queueKindOf(event) {
       const command = parseCommand(event)
       return command === null ? 'turn' : (commands.resolve(command.name)?.queue ?? 'turn')
     },
-    wake(key, lane, event) {
-      if (event !== undefined) commandDecisions.onEnqueued(key, event)
-      if (onlyPlatforms !== undefined) ownSession = key
-      engine.wake(key, lane)
+    onWithdrawn(seq, result) {
+      // Its attachments may be downloading.
+      runningTurns.stopEvent(seq)
+      turnResults.publish(seq, result)
+    },
+    onControlEvent: commandDecisions.onEnqueued,
+    wake(key, queue) {
+      lastSession = key
+      engine.wake(key, queue)
     },
   })
   const backgroundTasks = createBackgroundTasks({ store, inbox, turnResults, clock, log })
-  const approvals = createApprovals({
-    store,
-    outbox,
-    engine,
-    accountDirectory,
-    clock,
-    log,
-    settings,
-    emit,
-    adapter: platforms.adapter,
-    isOpen,
-    plugins: gatewayHooks,
-    redact,
-    stopping,
-    abortTurn: runningTurns.abort,
-    failpoint,
-  })
 
   return {
-    ...events,
-    ...approvals,
+    events,
     engine,
     commands,
     turnResults,
@@ -208,11 +140,141 @@ export function composeCore(context: AppContext): Core {
     hooks,
     commandDecisions,
     pluginRegistries,
+    approvals,
     sessionServices,
     inbox,
     backgroundTasks,
-    routeOf,
-    turnInfoOf: createTurnInfoFactory(routeForPlugins),
-    embeddedSessionKey: () => ownSession,
+    turnInfoOf: createTurnInfoFactory(accountDirectory.pluginRouteOf),
+    embeddedSessionKey: () => (options.onlyPlatforms === undefined ? undefined : lastSession),
   }
+}
+
+function composeOutbox(context: AppContext, events: GatewayEvents): Outbox {
+  const { options, config, settings, accountDirectory, platforms, store, clock, random, log, failpoint } = context
+  return createOutbox({
+    store,
+    sender: platforms.adapter,
+    limitsOf: accountDirectory.limitsOf,
+    replyPolicy: accountDirectory.policyOf,
+    attachmentPolicy: createAttachmentPolicy({ home: options.home, environment: config.environment, log }),
+    onUnauthorised: (platform, account) =>
+      platforms.failAccount(platform, account, 'the platform rejected the credentials'),
+    onFinished: events.messageFinished,
+    clock,
+    random,
+    sleep,
+    log,
+    settings,
+    failpoint,
+  })
+}
+
+/** An embedded gateway loads no hooks (contract §1.2). */
+function composeHookRegistry(
+  { options, config, clock, log }: AppContext,
+  commands: CommandRegistry,
+  services: HookServicesDeps,
+): HookRegistry | undefined {
+  if (options.onlyPlatforms !== undefined) return undefined
+  return composeHooks({
+    home: options.home,
+    config,
+    commands,
+    acceptAll: options.acceptHooks === true,
+    services: createHookServices(services),
+    clock,
+    log,
+  })
+}
+
+function composePluginRegistries(context: AppContext): PluginRegistries {
+  const { settings, accountDirectory, redact, clock, random, log } = context
+  const timeoutMs = () => settings().plugins.hook_callback_timeout * 1_000
+  const middleware = createMiddleware({ log })
+  const hooks = createPluginHooks({
+    log,
+    now: clock,
+    sleep,
+    timeoutMs,
+    toolErrors: () => settings().plugins.pre_tool_call_errors,
+  })
+  const memory = createPluginMemory({
+    log,
+    now: clock,
+    sleep,
+    timeoutMs,
+    configuredProvider: () => settings().memory.provider,
+  })
+  return {
+    middleware,
+    hooks,
+    memory,
+    sections: createPromptSections({ log, now: clock, sleep, timeoutMs }),
+    daemons: createDaemons({ log, clock, sleep, random }),
+    agentHooks: createAgentHooks({
+      hooks,
+      memory,
+      mayChangeOutput: middleware.canChangeModelOutput,
+      streamReasoning: () => settings().plugins.stream_reasoning_deltas,
+      redact,
+      log,
+    }),
+    gatewayHooks: createGatewayHooks({
+      hooks,
+      routeOf: (source) => accountDirectory.pluginRouteOf({ source }),
+      log,
+    }),
+  }
+}
+
+interface ApprovalParts extends Pick<Core, 'outbox' | 'engine' | 'events' | 'runningTurns'> {
+  readonly gatewayHooks: GatewayHooks
+}
+
+function composeApprovals(context: AppContext, parts: ApprovalParts): Approvals {
+  const { accountDirectory, platforms, settings, store, redact, stopping, isOpen, clock, log, failpoint } = context
+  return createApprovals({
+    store,
+    outbox: parts.outbox,
+    engine: parts.engine,
+    accountDirectory,
+    clock,
+    log,
+    settings,
+    emit: parts.events.emit,
+    adapter: platforms.adapter,
+    isOpen,
+    plugins: parts.gatewayHooks,
+    redact,
+    stopping,
+    abortTurn: parts.runningTurns.abort,
+    failpoint,
+  })
+}
+
+type InboxParts = Required<
+  Pick<InboxDeps, 'emit' | 'preDispatchHooks' | 'queueKindOf' | 'onWithdrawn' | 'onControlEvent' | 'wake'>
+>
+
+function composeInbox(context: AppContext, parts: InboxParts): Inbox {
+  const { accountDirectory, settings, store, isOpen, clock, log, failpoint } = context
+  const { emit, preDispatchHooks, queueKindOf, onWithdrawn, onControlEvent, wake } = parts
+  return createInbox({
+    store,
+    clock,
+    log,
+    failpoint,
+    checkAccess: accountDirectory.access,
+    editPolicyOf: accountDirectory.editPolicyOf,
+    emitsEvents: accountDirectory.emitsEvents,
+    sessionKeyOf: accountDirectory.sessionKey,
+    isOpen,
+    maxMessageBytes: () => settings().inbox.max_message_kb * 1024,
+    preDispatchHooks,
+    emit,
+    queueKindOf,
+    onWithdrawn,
+    onControlEvent,
+    wake,
+  })
 }

@@ -1,5 +1,5 @@
 /**
- * The configuration of the whole gateway: the sections of all rooms, and what of it counts at the next start only.
+ * The configuration of the whole gateway: the sections of all modules, and the keys that take effect at the next start.
  */
 import { agentConfig } from '../agent/config.ts'
 import { approvalsConfig } from '../approvals/config.ts'
@@ -15,7 +15,7 @@ import type { PlatformManifest } from '../platforms/manifest.ts'
 import { pluginsConfig } from '../plugins/config.ts'
 import { sessionsConfig } from '../sessions/config.ts'
 
-/** The sections, for the platforms that were found. */
+/** The sections of all modules and of the installed platforms. */
 export function gatewayShapes(platforms: readonly PlatformManifest[]) {
   return {
     ...agentConfig,
@@ -34,7 +34,7 @@ export function gatewayShapes(platforms: readonly PlatformManifest[]) {
 
 export type GatewayShapes = ReturnType<typeof gatewayShapes>
 
-/** The variables of the contract that set values of the configuration. */
+/** Environment variables that set values of the configuration (contract). */
 export function gatewayVariables(platforms: readonly PlatformManifest[]): EnvironmentBinding[] {
   return [
     { variable: 'HERMES_HTTP_HOST', path: ['http', 'host'] },
@@ -48,7 +48,7 @@ export function gatewayVariables(platforms: readonly PlatformManifest[]): Enviro
 
 export const restartPaths = ['http.host', 'http.port', 'http.token', 'http.max_body_mb', 'http.allowed_hosts'] as const
 
-/** Keys of the seeds that no room reads yet: accepted in silence, so that a file written for Hermes loads here. */
+/** Keys of the seeds that no module reads yet. They are accepted without a warning, so that a file for Hermes loads here. */
 export const acceptedKeys = [
   'auxiliary.*',
   'browser',

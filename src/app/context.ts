@@ -1,33 +1,50 @@
 /**
- * What the parts of the wiring share, from the start of a gateway to its stop.
+ * What all parts of the composition share, from the start of a gateway to its stop.
  */
+import type { Config } from '../config/load.ts'
+import type { SecretRegistry } from '../config/secrets.ts'
 import type { ConfigOf } from '../config/section.ts'
 import type { AccountDirectory } from '../flows/account-directory.ts'
+import type { GatewayPhase } from '../flows/status.ts'
+import type { Log } from '../lib/log.ts'
+import type { Redactor } from '../lib/redact.ts'
 import type { Target } from '../message/source.ts'
+import type { PlatformCatalogue } from '../platforms/registry.ts'
 import type { Supervisor } from '../platforms/supervisor.ts'
+import type { Store } from '../store/store.ts'
 import type { GatewayShapes } from './config.ts'
-import type { Infrastructure } from './infrastructure.ts'
-import type { GatewayOptions, GatewayStatusReport } from './options.ts'
+import type { GatewayOptions } from './options.ts'
 
-export type GatewayPhase = GatewayStatusReport['status']
-
-/** The supervisor as the rooms reach it. It is built of them, after them: while they are built, nobody may call this. */
+/** The supervisor for the modules that are built before it. No member may be called before it exists. */
 export interface ConnectedPlatforms extends Pick<Supervisor, 'health' | 'failAccount'> {
   /** Undefined while the account is not connected. */
   adapter(target: Pick<Target, 'platform' | 'account'>): ReturnType<Supervisor['adapter']>
 }
 
-export interface AppContext extends Infrastructure {
+export interface AppContext {
   readonly options: GatewayOptions
+  readonly config: Config<GatewayShapes>
   readonly settings: () => ConfigOf<GatewayShapes>
+  readonly secrets: SecretRegistry
+  /** Takes known secrets, and what looks like one, out of a text. */
+  readonly redact: Redactor
+  readonly catalogue: PlatformCatalogue
   readonly accountDirectory: AccountDirectory
   readonly platforms: ConnectedPlatforms
+  readonly store: Store
+  /** Why the daemon runs degraded; empty when all is well. */
+  readonly degraded: () => string[]
   readonly phase: () => GatewayPhase
+  /** Messages are accepted. */
+  readonly isOpen: () => boolean
+  readonly isDraining: () => boolean
   /** When the start began. */
   readonly startedAt: number
   /** Aborts when the stop begins. */
   readonly stopping: AbortSignal
+  readonly clock: () => number
   readonly random: () => number
+  readonly log: Log
   /** Named points for crash tests; does nothing in production. */
   readonly failpoint: (point: string) => void
 }

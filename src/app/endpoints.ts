@@ -1,13 +1,13 @@
 /**
- * The doors to the outside: the token, what the status shows, the HTTP server, and the platforms with what each adapter
- * is given. Nothing listens and nothing connects before `start` of each is called.
+ * Composes the endpoints: the token, the status, the HTTP server and the platforms with their contexts. Nothing listens
+ * and nothing connects before `start` of each is called.
  */
 
 import { adminRoutes } from '../flows/admin-routes.ts'
 import { hookRoutes } from '../flows/hook-routes.ts'
 import { createPlatformContext, type PlatformContextDeps } from '../flows/platform-context.ts'
 import { pluginRoutes } from '../flows/plugin-routes.ts'
-import { unhealthyHooks } from '../hooks/hook-status.ts'
+import { createStatus, enabledPlatforms, type GatewayStatusReport } from '../flows/status.ts'
 import { openGatewayToken } from '../http/gateway-token.ts'
 import { createHttpServer, type HttpServer } from '../http/server.ts'
 import { sleep } from '../lib/timers.ts'
@@ -16,7 +16,6 @@ import { createSupervisor, type Supervisor } from '../platforms/supervisor.ts'
 import type { AgentRuntime } from './compose-agent.ts'
 import type { Core } from './compose-core.ts'
 import type { AppContext } from './context.ts'
-import type { GatewayStatusReport } from './options.ts'
 
 export interface EndpointsDeps extends Pick<AgentRuntime, 'agentServices' | 'plugins'> {
   /** Where HTTP listens; '' before it does. */
@@ -34,47 +33,79 @@ export interface Endpoints {
 
 /** Throws `http/token-unusable`. */
 export function composeEndpoints(context: AppContext, core: Core, deps: EndpointsDeps): Endpoints {
-  const { options, config, settings, accountDirectory, store, phase, degraded, redact, clock, random, log } = context
-  const { home, version, onlyPlatforms } = options
-  const { agentServices, plugins } = deps
-  const { engine, outbox, hooks, backgroundTasks, questions } = core
-
-  const token = openGatewayToken({ home: home.root, configured: settings().http.token, log })
+  const { options, settings, accountDirectory, clock, random, log } = context
+  const token = openGatewayToken({ home: options.home.root, configured: settings().http.token, log })
   context.secrets.set('token', [token()])
 
-  const status = (): GatewayStatusReport => ({
-    version,
-    pid: process.pid,
-    home: home.root,
-    url: deps.url(),
-    status: phase(),
-    uptimeMs: clock() - context.startedAt,
-    ...agentServices.describe(),
-    platforms: supervisor.health(),
-    degraded: [...degraded(), ...droppedEventsWarnings(core.pluginRegistries.middleware.eventCounts().dropped)],
-    pendingRestart: config.state().pendingRestart,
-    turns: engine.load(),
-    background: backgroundTasks.open(),
-    hooks: unhealthyHooks(hooks?.list() ?? []).map((one) => ({ ...one, reason: redact(one.reason) })),
-    plugins: plugins.failures().map((one) => ({ ...one, reason: redact(one.reason) })),
-    daemons: core.pluginRegistries.daemons.status().map(({ name, owner, state, restarts, lastError }) => ({
-      name,
-      owner,
-      state,
-      restarts,
-      reason: redact(lastError?.text ?? ''),
-    })),
+  const status = composeStatus(context, core, deps, () => supervisor.health())
+  const http = composeHttp(context, core, deps, { token, status, health: () => supervisor.health() })
+  const platformContextDeps = platformContextDepsOf(context, core, deps, http)
+  const supervisor = createSupervisor({
+    accounts: accountDirectory.list(),
+    load: (platform) => loadPlatform(platform, log.child({ platform: platform.name })),
+    createContext: (account, lifecycle) => createPlatformContext(platformContextDeps, account, lifecycle),
+    clock,
+    random,
+    sleep,
+    log,
+    onConnected: (account) => core.outbox.platformConnected(account.platform.name, account.account),
   })
+  return { token, status, http, supervisor }
+}
 
-  const http = createHttpServer({
-    settings: { ...settings().http, ...(onlyPlatforms === undefined ? {} : { host: '127.0.0.1', port: 0 }) },
+function composeStatus(
+  context: AppContext,
+  core: Core,
+  { url, agentServices, plugins }: EndpointsDeps,
+  health: Supervisor['health'],
+): () => GatewayStatusReport {
+  const { options, config, phase, startedAt, degraded, redact, clock } = context
+  const { middleware, daemons } = core.pluginRegistries
+  return createStatus({
+    version: options.version,
+    home: options.home.root,
+    url,
+    phase,
+    clock,
+    startedAt,
+    agentServices,
+    supervisor: { health },
+    degraded,
+    middleware,
+    pendingRestart: () => config.state().pendingRestart,
+    engine: core.engine,
+    backgroundTasks: core.backgroundTasks,
+    hooks: core.hooks,
+    plugins,
+    daemons,
+    redact,
+  })
+}
+
+interface HttpParts {
+  readonly token: () => string
+  readonly status: () => GatewayStatusReport
+  readonly health: Supervisor['health']
+}
+
+function composeHttp(
+  context: AppContext,
+  core: Core,
+  { plugins, initialConnectPending }: EndpointsDeps,
+  { token, status, health }: HttpParts,
+): HttpServer {
+  const { options, config, settings, store, phase, degraded, redact, clock, log } = context
+  const { engine, outbox, hooks } = core
+  const isEmbedded = options.onlyPlatforms !== undefined
+  return createHttpServer({
+    settings: { ...settings().http, ...(isEmbedded ? { host: '127.0.0.1', port: 0 } : {}) },
     token,
     log,
     readiness: () => ({
       status: phase(),
-      platforms: visibleHealth(supervisor.health()),
+      platforms: enabledPlatforms(health()),
       degraded: degraded(),
-      connecting: deps.initialConnectPending(),
+      connecting: initialConnectPending(),
     }),
     adminRoutes: [
       ...adminRoutes({ store, engine, outbox, clock, status, shutdown: () => options.onShutdownRequest?.() }),
@@ -82,42 +113,27 @@ export function composeEndpoints(context: AppContext, core: Core, deps: Endpoint
       ...pluginRoutes(plugins, config.reload, redact),
     ],
   })
+}
 
-  const platformContextDeps: PlatformContextDeps = {
+function platformContextDepsOf(
+  { options, store, degraded, clock, log }: AppContext,
+  core: Core,
+  { agentServices }: EndpointsDeps,
+  http: HttpServer,
+): PlatformContextDeps {
+  const { home, version } = options
+  return {
     home: home.root,
     store,
     inbox: core.inbox,
     turnResults: core.turnResults,
-    outbox,
+    outbox: core.outbox,
     sessions: core.sessionServices,
     log,
     clock,
     route: http.route,
     info: () => ({ version, ...agentServices.describe(), degraded: degraded() }),
-    press: questions.press,
+    press: core.approvals.questions.press,
     commands: core.commands.list,
   }
-  const supervisor = createSupervisor({
-    accounts: accountDirectory.list(),
-    load: (platform) => loadPlatform(platform, log.child({ platform: platform.name })),
-    createContext: (account, life) => createPlatformContext(platformContextDeps, account, life),
-    clock,
-    random,
-    sleep,
-    log,
-    onConnected: (account) => outbox.platformConnected(account.platform.name, account.account),
-  })
-
-  return { token, status, http, supervisor }
-}
-
-function visibleHealth(health: ReturnType<Supervisor['health']>) {
-  return Object.fromEntries(Object.entries(health).filter(([, { state }]) => state !== 'disabled'))
-}
-
-/** Observers of plugins that are too slow for what happens are told of, not waited for. */
-function droppedEventsWarnings(dropped: number): readonly string[] {
-  return dropped === 0
-    ? []
-    : [`${dropped} events of model and tool calls were dropped: an observer of a plugin is too slow`]
 }

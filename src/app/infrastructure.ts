@@ -1,15 +1,16 @@
 /**
- * What every room stands on: the log, the configuration, the platforms that are installed, the database.
+ * Opens what all modules need: the log, the configuration, the installed platforms and the database.
  */
 import { readEnvironment } from '../config/environment.ts'
 import { formatIssues } from '../config/issue.ts'
 import { type Config, createConfig } from '../config/load.ts'
 import { createSecretRegistry, findEnvironmentSecrets, type SecretRegistry } from '../config/secrets.ts'
+import { createDegradedReasons } from '../flows/status.ts'
 import { HermesError } from '../lib/errors.ts'
 import { createLog, type Log } from '../lib/log.ts'
 import { createRedactor, type Redactor } from '../lib/redact.ts'
 import { discoverPlatforms, type PlatformCatalogue } from '../platforms/registry.ts'
-import { createSlowCommits, slowCommitThresholdMs } from '../store/slow-commits.ts'
+import { createSlowCommits } from '../store/slow-commits.ts'
 import { detectReplacedFiles } from '../store/sqlite/detect-replaced-files.ts'
 import { createSqliteStore } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
@@ -20,14 +21,14 @@ export interface Infrastructure {
   readonly clock: () => number
   readonly log: Log
   readonly secrets: SecretRegistry
-  /** Takes the secrets that are known, and what looks like one, out of a text. */
+  /** Takes known secrets, and what looks like one, out of a text. */
   readonly redact: Redactor
   readonly config: Config<GatewayShapes>
   readonly catalogue: PlatformCatalogue
   readonly store: Store
-  /** Why the daemon does not run as it should, in plain words; empty when all is well. */
-  degraded(): string[]
-  /** Closes the database and the log, for a start that fails on the way. */
+  /** Why the daemon runs degraded; empty when all is well. */
+  readonly degraded: () => string[]
+  /** Closes the database and the log after a failed start. */
   close(): Promise<void>
 }
 
@@ -63,21 +64,13 @@ export async function openInfrastructure(options: GatewayOptions): Promise<Infra
     onCommit: slowCommits.record,
   })
 
-  const replacedFile = detectReplacedFiles([home.databaseFile, home.lockFile])
-
-  function degraded(): string[] {
-    const reasons = [...config.state().degraded]
-    const replacedPath = replacedFile()
-    if (replacedPath !== undefined)
-      reasons.push(`${replacedPath} was removed or replaced: nothing is taken in; restart the daemon`)
-    for (const { directory, reason } of catalogue.invalid) reasons.push(`platform folder ${directory}: ${reason}`)
-    const { backend } = config.current().terminal
-    if (backend !== 'local') {
-      reasons.push(`terminal.backend: ${backend} is not available yet; the model has no terminal and no file tools`)
-    }
-    if (slowCommits.hasRecent()) reasons.push(`disk: commits take longer than ${slowCommitThresholdMs} ms`)
-    return reasons
-  }
+  const degraded = createDegradedReasons({
+    configuration: () => config.state().degraded,
+    replacedFile: detectReplacedFiles([home.databaseFile, home.lockFile]),
+    invalidPlatforms: catalogue.invalid,
+    terminalBackend: () => config.current().terminal.backend,
+    slowCommits,
+  })
 
   async function close(): Promise<void> {
     await store.close()

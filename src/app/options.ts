@@ -1,17 +1,18 @@
 /**
- * What a gateway is built from, and what its owner can do with it.
+ * The options of a gateway, and its interface for the owner of the process.
  */
 
 import type { ProcessEnvironment } from '../config/environment.ts'
 import type { Config } from '../config/load.ts'
-import type { OpenTask } from '../flows/background-tasks.ts'
-import type { UnhealthyHook } from '../hooks/hook-status.ts'
+import type { GatewayStatusReport } from '../flows/status.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Log, LogLevel, LogStream } from '../lib/log.ts'
 import type { HookEventListener } from '../message/hook-events.ts'
 import type { CallbackTrace, RunAsPlugin } from '../plugins/callback-trace.ts'
-import type { PluginFailure, PluginReport } from '../plugins/plugin-report.ts'
+import type { PluginReport } from '../plugins/plugin-report.ts'
 import type { GatewayShapes } from './config.ts'
+
+export type { GatewayStatusReport } from '../flows/status.ts'
 
 export interface GatewayOptions {
   readonly home: HomeLayout
@@ -27,21 +28,21 @@ export interface GatewayOptions {
     readonly pretty: boolean
     readonly level?: LogLevel
   }
-  /** A configuration that cannot be used ends the start (`config/invalid`) instead of degrading it. */
+  /** An invalid configuration fails the start (`config/invalid`) instead of degrading the gateway. */
   readonly strict?: boolean
-  /** Runs the programs that `hooks` of the configuration names, although nobody has accepted them. */
+  /** Runs the programs that `hooks` of the configuration names without consent. */
   readonly acceptHooks?: boolean
-  /** Only these platforms, and any free port: a terminal that talks to a gateway of its own. */
+  /** Only these platforms, and any free port: for a terminal with an embedded gateway. */
   readonly onlyPlatforms?: readonly string[]
-  /** Told of every gateway event. */
+  /** Receive every gateway event. */
   readonly listeners?: readonly HookEventListener[]
-  /** Told of each call of a callback of a plugin: for trying one out. */
+  /** Receives each call of a plugin callback: for testing a plugin. */
   readonly onPluginCall?: (firing: CallbackTrace) => void
-  /** Runs everything of plugins, so that the owner of the process can tell their faults from ours. */
+  /** Runs all code of plugins, so that the owner of the process can distinguish their errors from the gateway's. */
   readonly runAsPlugin?: RunAsPlugin
   /** Named points for crash tests; does nothing in production. */
   readonly failpoint?: (point: string) => void
-  /** Asked for by an admin request; the owner of the process decides. */
+  /** An admin request asks for a shutdown; the owner of the process decides. */
   readonly onShutdownRequest?: () => void
 }
 
@@ -51,49 +52,15 @@ export interface Gateway {
   readonly token: () => string
   readonly config: Config<GatewayShapes>
   readonly log: Log
-  /** What `hermes status` shows. */
+  /** The report of `hermes status`. */
   status(): GatewayStatusReport
-  /** All plugins there are, also those that nobody asked for. */
+  /** All installed plugins, including disabled ones. */
   plugins(): Promise<readonly PluginReport[]>
-  /** Resolves when every first connect has settled. */
+  /** Resolves when every first connection attempt has ended. */
   initialConnectsDone(): Promise<void>
   /**
-   * Takes nothing new in, gives running turns `agent.drain_timeout` to end, leaves the rest for the next start.
-   * Aborting the signal ends the wait for turns. May be called twice.
+   * Accepts no new message, gives running turns `agent.drain_timeout` to end, leaves the rest for the next start.
+   * Aborting `force` ends the wait for turns. May be called twice.
    */
-  stop(hurry?: AbortSignal): Promise<void>
-}
-
-export interface DaemonReport {
-  readonly name: string
-  /** The plugin's id. */
-  readonly owner: string
-  readonly state: string
-  readonly restarts: number
-  /** Why it failed last; '' when it never did. */
-  readonly reason: string
-}
-
-export interface GatewayStatusReport {
-  readonly version: string
-  readonly pid: number
-  readonly home: string
-  readonly url: string
-  readonly status: 'starting' | 'ready' | 'draining'
-  readonly uptimeMs: number
-  readonly model: string
-  readonly provider: string
-  readonly platforms: Readonly<
-    Record<string, { readonly state: string; readonly reason?: string; readonly receiving?: boolean }>
-  >
-  readonly degraded: readonly string[]
-  readonly pendingRestart: readonly string[]
-  readonly turns: { readonly running: number; readonly waiting: number }
-  readonly background: readonly OpenTask[]
-  /** Those that do not do what they should. */
-  readonly hooks: readonly UnhealthyHook[]
-  /** Those that do not do what they should. */
-  readonly plugins: readonly PluginFailure[]
-  /** Background work of plugins. */
-  readonly daemons: readonly DaemonReport[]
+  stop(force?: AbortSignal): Promise<void>
 }

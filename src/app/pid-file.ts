@@ -1,5 +1,5 @@
 /**
- * The files by which a running daemon is found: `gateway.pid`, and where it listens.
+ * The files by which commands find the running daemon: `gateway.pid`, and `gateway.json` with its address.
  */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,21 +11,21 @@ export interface DaemonAddress {
   readonly url: string
 }
 
-/** Leaves a note for other processes; `withdrawDaemon` takes it away. */
+/** `removePidFile` removes what this writes. */
 export function writePidFile(home: HomeLayout, address: DaemonAddress): void {
   ensureDirectory(home.cache)
   writeFileAtomic(home.pidFile, `${address.pid}\n`, 0o600)
   writeFileAtomic(addressFileOf(home), JSON.stringify(address), 0o600)
 }
 
-/** Takes the note away, unless it is by now another process's. May be called twice. */
+/** Removes the files unless they belong to another process by now. May be called twice. */
 export function removePidFile(home: HomeLayout, pid: number): void {
   if (readTextIfExists(home.pidFile, 64)?.trim() !== String(pid)) return
   rmSync(home.pidFile, { force: true })
   rmSync(addressFileOf(home), { force: true })
 }
 
-/** Where the daemon of this home listens, or undefined when none left a note. It may have died without taking it along. */
+/** The address of the daemon of this home; undefined without a file. The daemon may have crashed without removing it. */
 export function readDaemonAddress(home: HomeLayout): DaemonAddress | undefined {
   const text = readTextIfExists(addressFileOf(home), 4_096)
   if (text === undefined) return undefined

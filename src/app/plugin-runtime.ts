@@ -1,22 +1,21 @@
 /**
- * Everything that only a gateway with plugins needs: the loader, and what it joins plugins with. Loaded with the first one.
+ * Composes the plugin loader with the services that plugins use. Imported with the first plugin.
  */
 import { builtInToolNames } from '../agent/tools/built-in-tool-names.ts'
 import type { CommandRegistry } from '../commands/registry.ts'
 import type { Config } from '../config/load.ts'
 import { createPluginHostApi, type PluginHostApiDeps } from '../flows/plugin-host-api.ts'
+import type { PluginRuntime } from '../flows/plugin-manager.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
 import { type CallbackTrace, createCallbackObserver } from '../plugins/callback-trace.ts'
 import { configEntryOf } from '../plugins/config.ts'
 import type { PluginServices } from '../plugins/context.ts'
-import { createPluginLoader, type PluginLoader, type PluginLoaderDeps } from '../plugins/loader.ts'
+import { createPluginLoader, type PluginLoaderDeps } from '../plugins/loader.ts'
 import { createPluginCommands } from '../plugins/plugin-commands.ts'
 import { createPluginStates } from '../plugins/plugin-state.ts'
-import { createPluginTools, type PluginTools } from '../plugins/plugin-tools.ts'
+import { createPluginTools } from '../plugins/plugin-tools.ts'
 import type { GatewayShapes } from './config.ts'
-
-export type { PluginToolEntry } from '../plugins/plugin-tools.ts'
 
 export interface PluginRuntimeDeps
   extends Pick<PluginLoaderDeps, 'roots' | 'loadPython' | 'runAsPlugin'>,
@@ -25,16 +24,11 @@ export interface PluginRuntimeDeps
   readonly home: HomeLayout
   readonly config: Config<GatewayShapes>
   readonly commands: Pick<CommandRegistry, 'resolve' | 'register'>
-  /** The tools that plugins offer are others now. */
+  /** Called when plugins have registered or removed a tool. */
   toolsChanged(): void
-  /** Told of each call of a callback of a plugin. */
+  /** Receives each call of a plugin callback. */
   readonly onPluginCall?: ((firing: CallbackTrace) => void) | undefined
   readonly log: Logger
-}
-
-export interface PluginRuntime {
-  readonly loader: PluginLoader
-  readonly tools: Pick<PluginTools, 'list'>
 }
 
 export function openPluginRuntime(deps: PluginRuntimeDeps): PluginRuntime {

@@ -1,5 +1,5 @@
 /**
- * Joins plugins in Python with what runs them. Nothing of it is loaded before the first one.
+ * Composes the loader of Python plugins with the host processes that run them. Their code is imported with the first one.
  */
 import type { Config } from '../config/load.ts'
 import type { HomeLayout } from '../lib/home.ts'

@@ -1,8 +1,6 @@
 /**
- * Questions whose turn has ended: a stop, a reset or a crash took away what waited for them, so nobody shall be able to
- * answer them any more.
+ * Cancels questions whose turn has ended by a stop, a reset or a crash, so that nobody can answer them.
  */
-import { messageOf } from '../lib/errors.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { Transaction } from '../store/query.ts'
 import { type AfterCommit, createAfterCommit, type QuestionsDeps } from './after-commit.ts'
@@ -10,16 +8,18 @@ import { type StoredQuestion, waitingApprovals, waitingQuestions } from './queri
 import { cancelQuestion } from './resolve-question.ts'
 
 export interface StaleApprovals {
-  /** A tool waits for an answer there. */
+  /** Sessions in which a tool waits for an answer; call the listener when their turn has ended. */
+  readonly turnEndListeners: ReadonlyMap<SessionKey, () => void>
+  /** A tool waits for an answer in this session. */
   approvalAsked(sessionKey: SessionKey): void
-  /** A turn has ended there. Costs nothing where no tool has asked. Never rejects. */
+  /** A turn of this session has ended. Never rejects. */
   turnEnded(sessionKey: SessionKey): Promise<void>
-  /** Looks at what the last process left. Never rejects. */
+  /** Cancels what the last process left. Never rejects. */
   cancelLeftovers(): Promise<void>
 }
 
 export function createStaleApprovals(deps: QuestionsDeps): StaleApprovals {
-  const sessionsWithApprovals = new Set<SessionKey>()
+  const turnEndListeners = new Map<SessionKey, () => void>()
 
   async function cancelStaleOf(candidates: () => Transaction<StoredQuestion[]>): Promise<readonly StoredQuestion[]> {
     const after = createAfterCommit(deps)
@@ -33,20 +33,27 @@ export function createStaleApprovals(deps: QuestionsDeps): StaleApprovals {
       return left
     } catch (error) {
       after.abandoned()
-      deps.log.error({ error }, `questions of turns that have ended could not be closed: ${messageOf(error)}`)
+      deps.log.error({ event: 'approval.cancel_failed', error }, 'questions of ended turns could not be cancelled')
       return []
     }
   }
 
+  function approvalAsked(sessionKey: SessionKey): void {
+    turnEndListeners.set(sessionKey, () => void turnEnded(sessionKey))
+  }
+
+  async function turnEnded(sessionKey: SessionKey): Promise<void> {
+    if (!turnEndListeners.delete(sessionKey)) return
+    const left = await cancelStaleOf(() => waitingApprovalsOf(sessionKey))
+    if (left.length > 0) approvalAsked(sessionKey)
+  }
+
   return {
-    approvalAsked: (sessionKey) => void sessionsWithApprovals.add(sessionKey),
-    async turnEnded(sessionKey) {
-      if (!sessionsWithApprovals.delete(sessionKey)) return
-      const left = await cancelStaleOf(() => waitingApprovalsOf(sessionKey))
-      if (left.length > 0) sessionsWithApprovals.add(sessionKey)
-    },
+    turnEndListeners,
+    approvalAsked,
+    turnEnded,
     async cancelLeftovers() {
-      for (const { sessionKey } of await cancelStaleOf(waitingApprovals)) sessionsWithApprovals.add(sessionKey)
+      for (const { sessionKey } of await cancelStaleOf(waitingApprovals)) approvalAsked(sessionKey)
     },
   }
 }
@@ -55,7 +62,7 @@ function* waitingApprovalsOf(sessionKey: SessionKey): Transaction<StoredQuestion
   return (yield* waitingQuestions(sessionKey)).filter(({ kind }) => kind === 'approval')
 }
 
-/** Returns those that still make sense. */
+/** Returns the questions whose turn is still open. */
 function* cancelStale(
   deps: QuestionsDeps,
   questions: readonly StoredQuestion[],

@@ -51,8 +51,10 @@ export interface Questions {
   oldestWaiting(sessionKey: SessionKey): Promise<{ readonly text: string; readonly expiresAt: number } | undefined>
   /** Ends the questions whose time or whose turn is over, now and whenever it comes to that. Resolves when the signal aborts. */
   run(signal: AbortSignal): Promise<void>
-  /** A turn of this session has ended: what it still asks is void. Never rejects. */
+  /** A turn of this session has ended: its open questions are cancelled. Never rejects. */
   turnEnded(sessionKey: SessionKey): Promise<void>
+  /** Sessions with a question whose turn is open, and what to call when that turn has ended. Empty for most sessions. */
+  readonly turnEndListeners: ReadonlyMap<SessionKey, () => void>
 }
 
 const staleResult: PressResult = { status: 'stale', text: 'Nothing asks for this any more.' }
@@ -194,6 +196,7 @@ export function createQuestions(deps: QuestionsDeps): Questions {
       await Promise.all([expiryClock.run(signal), staleApprovals.cancelLeftovers()])
     },
     turnEnded: staleApprovals.turnEnded,
+    turnEndListeners: staleApprovals.turnEndListeners,
   }
 }
 

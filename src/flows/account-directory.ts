@@ -1,74 +1,77 @@
 /**
- * Who is who: which accounts there are, who may write to them, and which conversation a message belongs to.
+ * The accounts of all platforms: who may write to them, how they behave, and which session a message belongs to.
  */
 
-import type { GatewayShapes } from '../app/config.ts'
-import type { Config } from '../config/load.ts'
 import { decideAccess, deniesEveryone } from '../inbox/access.ts'
 import type { Logger } from '../lib/log.ts'
 import type { MessageEvent } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
-import { type AccountPolicy, type PlatformAccount, platformAccounts } from '../platforms/accounts.ts'
+import {
+  type AccountPolicy,
+  type AccountsConfig,
+  type PlatformAccount,
+  platformAccounts,
+} from '../platforms/accounts.ts'
 import type { InstalledPlatform, PlatformCatalogue } from '../platforms/registry.ts'
+import type { SessionsConfig } from '../sessions/config.ts'
 import { isSharedSession, type SessionKeyRules, sessionKeyOf } from '../sessions/session-key.ts'
 
 export interface AccountDirectory {
   list(): readonly PlatformAccount[]
-  /** Reads the accounts anew after the configuration has changed, and warns of those that let nobody in. */
+  /** Reads the accounts again after the configuration has changed, and warns about those that admit nobody. */
   refresh(): readonly PlatformAccount[]
   platform(name: string): InstalledPlatform | undefined
+  /** What fits into one message of this platform. */
+  limitsOf(platform: string): InstalledPlatform['limits'] | undefined
   access(event: Pick<MessageEvent, 'source' | 'internal'>): { readonly allowed: boolean; readonly reason: string }
-  /** How the gateway behaves on an account; the defaults for one that is not configured (any more). */
+  /** How the gateway behaves on an account; the defaults for an account that is not configured. */
   policyOf(of: Pick<SessionSource, 'platform' | 'account'>): AccountPolicy
+  editPolicyOf(source: SessionSource): AccountPolicy['edits']
   sessionKey(source: SessionSource): SessionKey
-  /** Several people talk in the session of this source. */
+  /** Several people write in the session of this source. */
   isShared(source: SessionSource): boolean
-  /** Whether what happens there is a gateway event. What happens in the background is none. */
+  /** Whether the platform has its gateway events emitted. False for background tasks. */
   emitsEvents(source: Pick<SessionSource, 'platform'>): boolean
+  /** `<platform>_<chat_type>`, or the route of a background task. */
+  routeOf(event: Routed): string
+  /** As `routeOf`; '' on the command line, the platform without gateway events (seed 003). */
+  pluginRouteOf(event: Routed): string
 }
+
+type Routed = Pick<MessageEvent, 'source' | 'task'>
 
 export interface AccountDirectoryDeps {
   readonly catalogue: PlatformCatalogue
-  readonly config: Config<GatewayShapes>
+  readonly settings: () => Pick<SessionsConfig, 'group_sessions_per_user' | 'thread_sessions_per_user'> &
+    Pick<AccountsConfig, 'platforms' | 'gateway'>
+  /** Settings that are missing because a variable is not set. */
+  readonly unresolvedVariables: () => NonNullable<AccountsConfig['unresolved']>
+  /** The configuration is invalid and the defaults are in use. */
+  readonly usesDefaultsAfterFailure: () => boolean
   readonly log: Logger
   /** Only these platforms. */
   readonly onlyPlatforms: readonly string[] | undefined
 }
 
-export function createAccountDirectory({
-  catalogue,
-  config,
-  log,
-  onlyPlatforms: only,
-}: AccountDirectoryDeps): AccountDirectory {
+const defaultPolicy: AccountPolicy = { edits: 'amend', replyTo: 'first', typing: false }
+
+export function createAccountDirectory(deps: AccountDirectoryDeps): AccountDirectory {
+  const { catalogue, settings } = deps
   const installed = new Map(catalogue.platforms.map((platform) => [platform.name, platform]))
-  let accounts = read()
-  warnOfEmptyAllowLists()
-
-  function read(): PlatformAccount[] {
-    const { platforms, gateway } = config.current()
-    const chosen = catalogue.platforms.filter(({ name }) => only === undefined || only.includes(name))
-    const all = platformAccounts(chosen, { platforms, gateway, unresolved: config.unresolvedVariables() })
-    // A configuration that cannot be used opens no door to the outside; the page and the terminal stay, to mend it.
-    const unusable = config.state().source === 'defaults' && config.state().problems.length > 0
-    return unusable ? all.filter(({ platform }) => platform.access === 'token') : all
-  }
-
-  function warnOfEmptyAllowLists(): void {
-    for (const { platform, account, blocked, access: rules } of accounts) {
-      if (blocked !== undefined || !deniesEveryone(rules)) continue
-      const advice = `nobody may write here yet: set platforms.${platform.name}.allow_from`
-      log.warn({ platform: platform.name, account }, advice)
-    }
-  }
+  let accounts = readAccounts(deps)
+  warnAboutEmptyAllowLists(accounts, deps.log)
 
   function accountOf({ platform, account }: Pick<SessionSource, 'platform' | 'account'>): PlatformAccount | undefined {
     return accounts.find((one) => one.platform.name === platform && one.account === account)
   }
 
+  function policyOf(of: Pick<SessionSource, 'platform' | 'account'>): AccountPolicy {
+    return accountOf(of)?.policy ?? defaultPolicy
+  }
+
   function keyRules(source: SessionSource): SessionKeyRules {
-    const { group_sessions_per_user, thread_sessions_per_user } = config.current()
+    const { group_sessions_per_user, thread_sessions_per_user } = settings()
     return {
       groupSessionsPerUser: group_sessions_per_user,
       threadSessionsPerUser: thread_sessions_per_user,
@@ -79,19 +82,44 @@ export function createAccountDirectory({
   return {
     list: () => accounts,
     refresh() {
-      accounts = read()
-      warnOfEmptyAllowLists()
+      accounts = readAccounts(deps)
+      warnAboutEmptyAllowLists(accounts, deps.log)
       return accounts
     },
     platform: (name) => installed.get(name),
+    limitsOf: (platform) => installed.get(platform)?.limits,
     access({ source, internal }) {
-      const known = accountOf(source)
-      if (known === undefined) return { allowed: false, reason: 'the account is not configured' }
-      return decideAccess(source, { internal }, known.access)
+      const account = accountOf(source)
+      if (account === undefined) return { allowed: false, reason: 'the account is not configured' }
+      return decideAccess(source, { internal }, account.access)
     },
-    policyOf: (of) => accountOf(of)?.policy ?? { edits: 'amend', replyTo: 'first', typing: false },
+    policyOf,
+    editPolicyOf: (source) => policyOf(source).edits,
     sessionKey: (source) => sessionKeyOf(source, keyRules(source)),
     isShared: (source) => isSharedSession(source, keyRules(source)),
-    emitsEvents: (source) => installed.get(source.platform)?.gatewayEvents === true,
+    emitsEvents: ({ platform }) => installed.get(platform)?.gatewayEvents === true,
+    routeOf,
+    pluginRouteOf: (event) => (installed.get(event.source.platform)?.gatewayEvents === false ? '' : routeOf(event)),
+  }
+}
+
+function routeOf({ source, task }: Routed): string {
+  return task?.route ?? `${source.platform}_${source.chatType}`
+}
+
+/** With an unusable configuration only the web page and the terminal stay, so that the owner can repair it. */
+function readAccounts(deps: AccountDirectoryDeps): PlatformAccount[] {
+  const { catalogue, onlyPlatforms } = deps
+  const { platforms, gateway } = deps.settings()
+  const chosen = catalogue.platforms.filter(({ name }) => onlyPlatforms === undefined || onlyPlatforms.includes(name))
+  const all = platformAccounts(chosen, { platforms, gateway, unresolved: deps.unresolvedVariables() })
+  return deps.usesDefaultsAfterFailure() ? all.filter(({ platform }) => platform.access === 'token') : all
+}
+
+function warnAboutEmptyAllowLists(accounts: readonly PlatformAccount[], log: Logger): void {
+  for (const { platform, account, blocked, access } of accounts) {
+    if (blocked !== undefined || !deniesEveryone(access)) continue
+    const fields = { platform: platform.name, account, setting: `platforms.${platform.name}.allow_from` }
+    log.warn({ event: 'account.allow_list_empty', ...fields }, 'no user may write to this account yet; set allow_from')
   }
 }

@@ -1,98 +1,71 @@
 /**
- * What a turn needs of the agent room: the configured model, the tools, the place where they work. Loaded when the first
- * turn asks for it, so that an idle daemon does not pay for it.
+ * What a turn needs of the agent: the configured model, the tools and the environment of a session. Loaded with the first
+ * turn, so that an idle daemon does not pay for it.
  */
 import { resolve } from 'node:path'
 import type { SubagentWorkspace } from '../agent/agent.ts'
-import type { AgentConfig } from '../agent/config.ts'
 import { createSessionResourcePool } from '../agent/environments/session-resources.ts'
 import { createSessionToolSnapshots } from '../agent/loop/session-tool-snapshot.ts'
 import type { AgentTools } from '../agent/loop/tool-batch.ts'
-import type { Provider } from '../agent/models/provider.ts'
+import type { Provider, ToolSchema } from '../agent/models/provider.ts'
 import { resolveProviderName } from '../agent/models/resolve-provider-name.ts'
+import { planBatch } from '../agent/tools/parallel.ts'
+import type { LoadedTools } from '../agent/tools/registry.ts'
+import { truncateMiddle } from '../agent/tools/support/result-json.ts'
 import type { ToolContext } from '../agent/tools/tool.ts'
-import type { Environment } from '../config/environment.ts'
-import type { HomeLayout } from '../lib/home.ts'
-import type { Logger } from '../lib/log.ts'
 import { sleep } from '../lib/timers.ts'
 import type { ChatMessage, ToolCall } from '../message/transcript.ts'
-import type { PluginToolEntry } from '../plugins/plugin-tools.ts'
-import type { ToolRuntime } from './tool-runtime.ts'
-import type { Turn } from './turn/journal.ts'
+import type { ToolRuntime, ToolRuntimeDeps } from './tool-runtime.ts'
+import type { Turn } from './turn/claim.ts'
 
-export interface AgentServicesDeps {
-  readonly home: HomeLayout
-  readonly log: Logger
-  readonly settings: () => AgentConfig
-  readonly environment: () => Environment
-  /** The command line that runs this program, for the `hermes` that commands of the agent find. */
-  readonly commandLine: readonly string[]
-  /** Variables that no command may see, whatever the configuration says. */
-  readonly withheld: readonly string[]
-  /** Tools of plugins, in the order in which they were registered. */
-  pluginTools(): readonly PluginToolEntry[]
-  /** Takes the gateway's own secrets out of what tools bring back. */
+export interface AgentServicesDeps extends Omit<ToolRuntimeDeps, 'cwd'> {
+  /** Takes the gateway's own secrets out of the results of tools. */
   redact(text: string): string
 }
 
 export interface AgentServices {
   model(): Promise<{ readonly provider: Provider; readonly model: string }>
-  /** A session keeps being offered the tools with which it began; which of them there are is looked up at each call. */
+  /** A session keeps the tool list with which it started; each call checks whether the tool still exists. */
   tools(sessionId: string): Promise<AgentTools>
   toolContext(turn: Pick<Turn, 'sessionId' | 'id' | 'transcript'>, call: ToolCall, signal: AbortSignal): ToolContext
-  /** Where the tools of a sub-agent work: a terminal and a list of steps of its own. */
+  /** A separate terminal and todo list for the tools of a sub-agent. */
   openSubagentWorkspace(sessionId: string, turnId: string): SubagentWorkspace
   cwd(): string
-  /** What is configured, without loading anything. */
+  /** The configured names. Loads nothing. */
   describe(): { readonly model: string; readonly provider: string }
   /** The configuration has changed: the next turn reads it. */
   reconfigured(): void
-  /** Plugins offer other tools: sessions that begin from now on get them. */
+  /** Plugins registered other tools: new sessions get them. */
   toolsChanged(): void
   close(): Promise<void>
 }
 
+type ConfiguredModel = Awaited<ReturnType<AgentServices['model']>>
+
 export function createAgentServices(deps: AgentServicesDeps): AgentServices {
-  const { home, log, settings, environment } = deps
-  let configuredModel: Promise<{ readonly provider: Provider; readonly model: string }> | undefined
-  let toolRuntime: Promise<ToolRuntime> | undefined
-  let current: ToolRuntime | undefined
+  const { log, settings } = deps
+  let configuredModel: Promise<ConfiguredModel> | undefined
+  let agentTools: Promise<AgentTools> | undefined
+  let runtime: ToolRuntime | undefined
   const snapshotTools = createSessionToolSnapshots()
   const resources = createSessionResourcePool({
-    createEnvironment: () => requireToolRuntime().createEnvironment(),
-    createProcessTable: () => requireToolRuntime().createProcessTable(),
-    readTodos: (argumentsJson) => requireToolRuntime().readTodos(argumentsJson),
+    createEnvironment: () => requireRuntime().createEnvironment(),
+    createProcessTable: () => requireRuntime().createProcessTable(),
+    readTodos: (argumentsJson) => requireRuntime().readTodos(argumentsJson),
   })
+  const cwd = () => workingDirectory(deps)
 
-  const cwd = () => {
-    const userHome = environment().values['HOME'] || home.root
-    const wanted = settings().terminal.cwd
-    return resolve(userHome, wanted.replace(/^~(?=$|\/)\/?/, ''))
-  }
-  const providerSettings = () => {
-    const { provider, model, base_url, api_key, agent } = settings()
-    const { OPENAI_API_KEY = '', ANTHROPIC_API_KEY = '' } = environment().values
-    const keys = { apiKey: api_key, openaiApiKey: OPENAI_API_KEY, anthropicApiKey: ANTHROPIC_API_KEY }
-    return { provider, model, baseUrl: base_url, ...keys, idleTimeoutMs: agent.model_timeout * 1_000 }
-  }
-
-  async function createConfiguredProvider() {
-    const { createProvider } = await import('../agent/models/create-provider.ts')
-    const choice = createProvider(providerSettings(), { sleep })
-    if ('problem' in choice) throw choice.problem
-    return choice
-  }
-
-  async function openTools(): Promise<ToolRuntime> {
+  async function openTools(): Promise<AgentTools> {
     const { openToolRuntime } = await import('./tool-runtime.ts')
-    current = await openToolRuntime({ ...deps, cwd })
-    return current
+    const { home, environment, commandLine, withheld, pluginTools } = deps
+    runtime = await openToolRuntime({ home, log, settings, environment, commandLine, withheld, pluginTools, cwd })
+    return createAgentTools(runtime.tools, deps, cwd)
   }
 
-  /** The workshop of this moment; sessions that are open keep what they were given. */
-  function requireToolRuntime(): ToolRuntime {
-    if (current === undefined) throw new Error('the tools have not been opened')
-    return current
+  /** The current runtime. Sessions keep the environment they already have. */
+  function requireRuntime(): ToolRuntime {
+    if (runtime === undefined) throw new Error('the tools have not been opened')
+    return runtime
   }
 
   const toolContextFor = (
@@ -112,29 +85,71 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
 
   return {
     model() {
-      configuredModel ??= createConfiguredProvider()
+      configuredModel ??= createConfiguredModel(deps)
       return configuredModel
     },
     async tools(sessionId) {
-      toolRuntime ??= openTools()
-      return snapshotTools(sessionId, (await toolRuntime).tools)
+      agentTools ??= openTools()
+      return snapshotTools(sessionId, await agentTools)
     },
     toolContext({ sessionId, id: turnId, transcript }, call, signal) {
-      return toolContextFor({ sessionId, turnId }, () => transcript.map((line) => line.message), call, signal)
+      return toolContextFor({ sessionId, turnId }, () => transcript.map(({ message }) => message), call, signal)
     },
     openSubagentWorkspace: (sessionId, turnId) => ({
       toolContextFor: (call, signal) => toolContextFor({ sessionId, turnId }, () => [], call, signal),
       close: () => resources.dispose(sessionId),
     }),
     cwd,
-    describe: () => ({ model: settings().model, provider: resolveProviderName(providerSettings()) }),
+    describe: () => ({ model: settings().model, provider: resolveProviderName(providerSettings(deps)) }),
     reconfigured() {
       configuredModel = undefined
-      toolRuntime = undefined
+      agentTools = undefined
     },
     toolsChanged() {
-      toolRuntime = undefined
+      agentTools = undefined
     },
     close: resources.close,
   }
+}
+
+type ProviderDeps = Pick<AgentServicesDeps, 'settings' | 'environment'>
+
+async function createConfiguredModel(deps: ProviderDeps): Promise<ConfiguredModel> {
+  const { createProvider } = await import('../agent/models/create-provider.ts')
+  const choice = createProvider(providerSettings(deps), { sleep })
+  if ('problem' in choice) throw choice.problem
+  return choice
+}
+
+function providerSettings({ settings, environment }: ProviderDeps) {
+  const { provider, model, base_url, api_key, agent } = settings()
+  const { OPENAI_API_KEY = '', ANTHROPIC_API_KEY = '' } = environment().values
+  const keys = { apiKey: api_key, openaiApiKey: OPENAI_API_KEY, anthropicApiKey: ANTHROPIC_API_KEY }
+  return { provider, model, baseUrl: base_url, ...keys, idleTimeoutMs: agent.model_timeout * 1_000 }
+}
+
+function workingDirectory({ home, settings, environment }: AgentServicesDeps): string {
+  const userHome = environment().values['HOME'] || home.root
+  return resolve(userHome, settings().terminal.cwd.replace(/^~(?=$|\/)\/?/, ''))
+}
+
+/** The loaded tools as the agent loop uses them. */
+function createAgentTools(loaded: LoadedTools, { redact, settings }: AgentServicesDeps, cwd: () => string): AgentTools {
+  return {
+    schemas: () => withoutLoneDelegation(loaded.schemas()),
+    canRunInParallel: (calls) => planBatch(calls, cwd()) === 'parallel',
+    prepare(call) {
+      const parsed = loaded.parse(call.name, call.arguments)
+      if (!parsed.ok) return { kind: 'invalid', error: parsed.error }
+      const { call: ready } = parsed
+      // A key in the output of a command or in a file must not travel to the model's vendor.
+      return { ...ready, kind: 'ready', run: async (context) => redact(await ready.run(context)) }
+    },
+    sanitizeForModel: (result) => truncateMiddle(redact(result), settings().agent.max_tool_result_chars),
+  }
+}
+
+/** With every other tool disabled, sub-agents could do nothing. */
+function withoutLoneDelegation(schemas: readonly ToolSchema[]): readonly ToolSchema[] {
+  return schemas.every(({ name }) => name === 'delegate_task') ? [] : schemas
 }

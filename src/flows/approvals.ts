@@ -1,14 +1,13 @@
 /**
- * Joins the room that asks people with the rooms it needs.
+ * Connects the approvals with the inbox, the outbox, the accounts and the turns.
  */
 import type { ApproveTool } from '../agent/loop/tool-approval.ts'
-import type { GatewayShapes } from '../app/config.ts'
 import type { ApprovalListener } from '../approvals/after-commit.ts'
 import { createCompletionSignals } from '../approvals/completion-signals.ts'
+import type { ApprovalsConfig } from '../approvals/config.ts'
 import { createQuestions, type Questions } from '../approvals/questions.ts'
 import { createSlashConfirm, type SlashConfirm } from '../approvals/slash-confirm.ts'
 import { createToolApproval } from '../approvals/tool-approval.ts'
-import type { ConfigOf } from '../config/section.ts'
 import type { Engine } from '../engine/engine.ts'
 import { acceptEvent } from '../inbox/queries.ts'
 import { parseStoredEvent, serializeEvent } from '../inbox/stored-event.ts'
@@ -35,16 +34,16 @@ export interface ApprovalsDeps {
   readonly accountDirectory: AccountDirectory
   readonly clock: () => number
   readonly log: Logger
-  readonly settings: () => ConfigOf<GatewayShapes>
+  readonly settings: () => ApprovalsConfig
   adapter(target: Target): PlatformAdapter | undefined
   readonly emit: HookEventListener
   isOpen(): boolean
   readonly plugins: ApprovalListener
-  /** Takes secrets out of what people are shown. */
+  /** Takes secrets out of what users are shown. */
   redact(text: string): string
   /** Aborts when the gateway stops. */
   readonly stopping: AbortSignal
-  /** Cuts the turn of a session off; the next start takes it up again. */
+  /** Interrupts the turn of a session; the next start resumes it. */
   abortTurn(sessionKey: SessionKey): void
   failpoint(point: string): void
 }

@@ -12,7 +12,7 @@ import type { Logger } from '../lib/log.ts'
 import { type MessageEvent, parseCommand } from '../message/event.ts'
 import type { HookEventListener } from '../message/hook-events.ts'
 import type { SessionKey } from '../message/ids.ts'
-import { targetOf } from '../message/source.ts'
+import { type SessionSource, targetOf } from '../message/source.ts'
 import type { TurnResult } from '../message/turn-result.ts'
 import type { Outbox, PreparedReply, Reply } from '../outbox/outbox.ts'
 import type { Store } from '../store/store.ts'
@@ -28,18 +28,20 @@ export interface CommandDispatcherDeps {
   /** As `emit`, for those within the process alone: hooks that were asked have heard of it. */
   readonly notifyListeners: HookEventListener
   readonly commandDecisions: CommandDecisions
-  /** Plugins hear of a command before hooks decide about it. Returns at once. */
+  /** Notifies plugins of a command before hooks decide about it, where no turn of the session runs. Returns at once. */
   readonly onCommand?: (command: CommandContext) => void
-  /** Whether this person may talk to the agent here. */
+  /** Whether a turn of this session runs. */
+  isRunning?(key: SessionKey): boolean
+  /** Whether the sender may talk to the agent here. */
   isAllowed(event: MessageEvent): boolean
   readonly log: Logger
   readonly clock: () => number
   /** The question that comes before a command which ends something. */
   readonly confirm: SlashConfirm
   /** Whether this platform has its gateway events emitted. */
-  emitsEvents(event: MessageEvent): boolean
+  emitsEvents(source: SessionSource): boolean
   /** The daemon is stopping: what runs may end, what waits goes on at the next start. */
-  draining(): boolean
+  isDraining(): boolean
   /** Named points for crash tests; does nothing in production. */
   failpoint(point: string): void
 }
@@ -52,7 +54,7 @@ export function createCommandDispatcher(
   deps: CommandDispatcherDeps,
 ): (key: SessionKey, signal: AbortSignal) => Promise<void> {
   return async (key, signal) => {
-    while (!signal.aborted && !deps.draining()) {
+    while (!signal.aborted && !deps.isDraining()) {
       const head = await deps.store.run(() => claimCommand(key))
       if (head === undefined) return
       deps.failpoint('command:claimed')
@@ -124,7 +126,7 @@ async function runCommand(
   let hooksNotified = false
   deps.log.info({ session: key, command: name }, 'command')
   try {
-    if (!isConfirmed(event)) deps.onCommand?.(typedCommand.context)
+    if (!isConfirmed(event) && deps.isRunning?.(key) !== true) deps.onCommand?.(typedCommand.context)
     const decision = wereHooksNotified(event)
       ? { command: typedCommand, hooksNotified: true }
       : await askHooks(deps, key, typedCommand, signal)
@@ -161,7 +163,7 @@ async function askHooks(
   signal: AbortSignal,
 ): Promise<HookDecision> {
   const { definition, event, context } = typed
-  const eventContext = deps.emitsEvents(event) ? commandEventContext(event, context) : undefined
+  const eventContext = deps.emitsEvents(event.source) ? commandEventContext(event, context) : undefined
   const decision = await deps.commandDecisions.decide(definition, key, eventContext)
   if (decision === undefined) return { command: typed, hooksNotified: false }
   emitCommandEvent(deps.notifyListeners, deps, event, context)
@@ -215,7 +217,7 @@ function emitCommandEvent(
   event: MessageEvent,
   context: CommandContext,
 ): void {
-  if (deps.emitsEvents(event)) tell(`command:${context.name}`, commandEventContext(event, context))
+  if (deps.emitsEvents(event.source)) tell(`command:${context.name}`, commandEventContext(event, context))
 }
 
 function commandEventContext({ source }: MessageEvent, { name, args, rawCommand }: CommandContext) {

@@ -1,41 +1,73 @@
 /**
- * Gateway events on their way to those who watch: hooks, and listeners within the process.
+ * Gateway events on their way to hooks and to listeners within the process.
  */
 import type { HookRegistry } from '../hooks/registry.ts'
-import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
-import type { HookEventListener } from '../message/hook-events.ts'
+import { type HookEventListener, truncateForHooks } from '../message/hook-events.ts'
+import { backgroundPlatform, type SessionSource } from '../message/source.ts'
+import type { FinishedMessage } from '../outbox/context.ts'
+import { platformOf } from '../sessions/session-key.ts'
+import { hookMessagePrefix } from './hook-host-api.ts'
 
 export interface GatewayEventsDeps {
   readonly listeners: readonly HookEventListener[]
-  /** Undefined where none are loaded. Asked at each event: hooks send messages, and messages are events. */
+  /** Undefined where none are loaded. Called for each event: hooks send messages, and messages are events. */
   hooks(): Pick<HookRegistry, 'emit'> | undefined
+  /** Whether the platform has its gateway events emitted. */
+  emitsEvents(source: Pick<SessionSource, 'platform'>): boolean
   readonly log: Logger
 }
 
 export interface GatewayEvents {
-  /** Tells hooks and listeners. */
+  /** Notifies hooks and listeners. */
   readonly emit: HookEventListener
-  /** Tells listeners within the process, without the hooks. */
+  /** Notifies listeners within the process, without the hooks. */
   readonly notifyListeners: HookEventListener
+  /** Emits `message:sent` or `message:failed`. */
+  messageFinished(message: FinishedMessage): void
 }
 
-export function createGatewayEvents({ listeners, hooks, log }: GatewayEventsDeps): GatewayEvents {
+export function createGatewayEvents({ listeners, hooks, emitsEvents, log }: GatewayEventsDeps): GatewayEvents {
   const notifyListeners: HookEventListener = (name, context) => {
     for (const listener of listeners) {
       try {
         listener(name, context)
       } catch (error) {
-        // Who only watches must never cost a reply: a throw from here would end the turn that was telling of itself.
-        log.error({ event: name, error }, `a listener of gateway events failed: ${messageOf(error)}`)
+        // A listener only watches: its failure must not end the turn that emitted the event.
+        log.error({ event: 'event.listener_failed', name, error }, 'a listener of gateway events failed')
       }
     }
   }
-  return {
-    emit(name, context) {
-      hooks()?.emit(name, context)
-      notifyListeners(name, context)
-    },
-    notifyListeners,
+  const emit: HookEventListener = (name, context) => {
+    hooks()?.emit(name, context)
+    notifyListeners(name, context)
   }
+  return {
+    emit,
+    notifyListeners,
+    messageFinished(message) {
+      if (emitsEvents(message.target)) emitDeliveryEvent(message, emit)
+    },
+  }
+}
+
+/**
+ * Messages of hooks emit no event: two hooks that answer each other would never end. Replies of background tasks emit none
+ * either (src/flows/background-tasks.ts).
+ */
+function emitDeliveryEvent(message: FinishedMessage, emit: HookEventListener): void {
+  const { key, target, sessionKey, kind, text, messageId, error } = message
+  if (key.startsWith(hookMessagePrefix)) return
+  if (sessionKey !== null && platformOf(sessionKey) === backgroundPlatform) return
+  const context = {
+    platform: target.platform,
+    chat_id: target.chatId,
+    thread_id: target.threadId ?? '',
+    session_key: sessionKey ?? '',
+    kind,
+    message: truncateForHooks(text),
+    message_full: text,
+  }
+  if (error === undefined) emit('message:sent', { ...context, message_id: messageId ?? '' })
+  else emit('message:failed', { ...context, error })
 }

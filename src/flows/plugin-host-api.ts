@@ -13,6 +13,7 @@ import type { Inbox } from '../inbox/inbox.ts'
 import { brand } from '../lib/brand.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import { uuid7 } from '../lib/ids.ts'
+import type { MessageEvent } from '../message/event.ts'
 import type { EventKey, SessionId, TurnId } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 import type { ChatMessage } from '../message/transcript.ts'
@@ -20,8 +21,10 @@ import type { Fields } from '../middleware/contract.ts'
 import type { PluginConfigEntry } from '../plugins/config.ts'
 import type { PluginServices } from '../plugins/context.ts'
 import { createRecursionGuard } from '../plugins/recursion-guard.ts'
+import { findSessionSource } from '../sessions/session-source.ts'
+import type { Store } from '../store/store.ts'
 import type { AgentServices } from './agent-services.ts'
-import type { ChosenModel } from './turn/turn-info.ts'
+import type { ChosenModel } from './turn/claim.ts'
 
 export interface PluginHostApiDeps
   extends Pick<ToolCallDeps, 'agentHooks' | 'approve' | 'rejectionReason'>,
@@ -29,8 +32,9 @@ export interface PluginHostApiDeps
   readonly agents: Pick<AgentServices, 'model' | 'tools' | 'toolContext'>
   readonly inbox: Pick<Inbox, 'accept'>
   maxRetries(): number
-  /** Who wrote last in a conversation, and may still write there; undefined where there is nobody. */
-  lastAuthorizedSource(sessionKey: string): Promise<SessionSource | undefined>
+  readonly store: Store
+  /** Whether a user may talk to the agent. */
+  access(event: Pick<MessageEvent, 'source'>): { readonly allowed: boolean }
   /** The conversation of a terminal with a gateway of its own; undefined elsewhere. */
   embeddedSessionKey(): string | undefined
   /** The turn in which the caller is called; undefined outside of turns. */
@@ -116,7 +120,7 @@ export function createPluginHostApi(deps: PluginHostApiDeps): PluginHostApi {
         return false
       }
       if (sessionKey === undefined) return false
-      const source = await deps.lastAuthorizedSource(sessionKey)
+      const source = await lastAuthorizedSource(deps, sessionKey)
       if (source === undefined) return false
       const now = clock()
       const event = {
@@ -138,7 +142,16 @@ export function createPluginHostApi(deps: PluginHostApiDeps): PluginHostApi {
   }
 }
 
-/** A plugin that asks for something outside of turns is a conversation of its own. */
+/** The source of the last message of a session, if its sender still has access. */
+async function lastAuthorizedSource(
+  { store, access }: PluginHostApiDeps,
+  sessionKey: string,
+): Promise<SessionSource | undefined> {
+  const source = await store.run(() => findSessionSource(sessionKey))
+  return source !== undefined && access({ source }).allowed ? source : undefined
+}
+
+/** Outside of turns each plugin has a session of its own. */
 function turnInfoOf(owner: string, turnId: string, chosen: ChosenModel | undefined): TurnInfo {
   const sessionId = `plugin:${owner}`
   return {

@@ -1,15 +1,15 @@
 /**
- * The gateway's HTTP addresses for `hermes plugins`: what plugins there are and how they do, and following config.yaml now.
+ * The gateway's HTTP addresses for `hermes plugins`: the plugins and their state, and a reload of config.yaml.
  */
 
-import type { PluginManager } from '../app/compose-plugins.ts'
 import type { Redactor } from '../lib/redact.ts'
 import type { HttpRoute } from '../platforms/adapter.ts'
+import type { PluginManager } from './plugin-manager.ts'
 
 type PluginAdmin = Pick<PluginManager, 'list' | 'sync'>
 
 /**
- * @param reload reads the configuration anew
+ * @param reload reads the configuration again
  * @param redact takes secrets out of what plugins threw
  */
 export function pluginRoutes(plugins: PluginAdmin, reload: () => void, redact: Redactor): HttpRoute[] {

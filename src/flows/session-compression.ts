@@ -1,6 +1,6 @@
 /**
- * Keeps conversations within what the model can read: looks at their length before each turn and when the model refuses
- * one, has the agent room sum them up, and puts the result on disk under the fence of the turn.
+ * Keeps conversations within the context window of the model. Checks their length before each turn and after a context
+ * overflow, has the agent summarise them, and stores the result under the fence of the turn.
  */
 
 import type { CompressionResult, RequestSummary } from '../agent/compression/compress-transcript.ts'
@@ -8,6 +8,7 @@ import { compressionThreshold } from '../agent/compression/config.ts'
 import { createSummaryCooldown } from '../agent/compression/cooldown.ts'
 import { charsPerToken, estimateTokens } from '../agent/compression/estimate-tokens.ts'
 import type { AgentConfig } from '../agent/config.ts'
+import { toOpenAiHistory } from '../agent/loop/openai-history.ts'
 import { type CompletionDeps, complete } from '../agent/models/completion.ts'
 import type { CommandServices } from '../commands/command.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -16,50 +17,51 @@ import { serializeEvent } from '../inbox/stored-event.ts'
 import { HermesError, isHermesError, messageOf } from '../lib/errors.ts'
 import { uuid7 } from '../lib/ids.ts'
 import type { HookEventListener } from '../message/hook-events.ts'
+import type { SessionSource } from '../message/source.ts'
 import type { ChatMessage } from '../message/transcript.ts'
+import type { PluginMemory } from '../plugins/plugin-memory.ts'
 import { readTranscript, type TranscriptEntry } from '../sessions/transcript.ts'
 import { applyCompression } from '../sessions/transcript-compression.ts'
 import type { Store } from '../store/store.ts'
-import type { Turn } from './turn/journal.ts'
-import type { ChosenModel, TurnInfoFactory } from './turn/turn-info.ts'
+import { type ChosenModel, type Turn, type TurnInfoFactory, turnStartIndex } from './turn/claim.ts'
 
 export interface SessionCompressionDeps extends Omit<CompletionDeps, 'maxRetries'> {
   readonly store: Store
   readonly engine: Pick<Engine, 'wake'>
-  /** On whose behalf a summary is asked for. */
+  /** What plugins learn about the request for a summary. */
   readonly turnInfoOf: TurnInfoFactory
   readonly emit: HookEventListener
   readonly settings: () => AgentConfig
-  /** Whether the platform of this turn has its gateway events emitted. */
-  emitsEvents(turn: Turn): boolean
-  /** What the memory of plugins wants kept of these messages; '' for nothing. Never rejects. */
-  insights(turn: Turn, messages: readonly ChatMessage[]): Promise<string>
+  /** Whether the platform has its gateway events emitted. */
+  emitsEvents(source: SessionSource): boolean
+  /** The memory of plugins adds what it wants to keep. */
+  readonly memory: Pick<PluginMemory, 'beforeCompression'>
 }
 
-/** All reject with the signal's reason, with `store/fenced` and as the store does. A summary that fails changes nothing. */
+/** All reject with the signal's reason, with `store/fenced` and as the store does. A failed summary changes nothing. */
 export interface SessionCompression extends Pick<CommandServices, 'compressSession'> {
-  /** Resolves with the lines the turn works on: its own, byte for byte, unless the conversation is too long. */
+  /** Resolves with the transcript that the turn uses: unchanged unless the conversation is too long. */
   beforeTurn(turn: Turn, chosen: ChosenModel, system: string, signal: AbortSignal): Promise<readonly TranscriptEntry[]>
-  /** The model found the conversation too long. Resolves with a shorter one; null: there is none. */
+  /** The model rejected the conversation as too long. Resolves with a shorter one, or null when it cannot be shortened. */
   afterContextOverflow(turn: Turn, chosen: ChosenModel, signal: AbortSignal): Promise<readonly ChatMessage[] | null>
-  /** A person asks for it. Resolves with what he is told. */
+  /** Requested by the user. Resolves with the reply. */
   compressOnRequest(turn: Turn, focus: string, choose: () => Promise<ChosenModel>, signal: AbortSignal): Promise<string>
 }
 
 interface CompressionRequest {
   readonly turn: Turn
-  readonly lines: readonly TranscriptEntry[]
+  readonly entries: readonly TranscriptEntry[]
   readonly chosen: ChosenModel
-  readonly trigger: 'long' | 'refused' | 'asked'
+  readonly trigger: 'long' | 'overflow' | 'requested'
   readonly focus: string
 }
 
 type SessionCompressionResult =
-  | { readonly kind: 'done'; readonly lines: readonly TranscriptEntry[]; readonly compressed: CompressionResult }
+  | { readonly kind: 'done'; readonly entries: readonly TranscriptEntry[]; readonly compressed: CompressionResult }
   | { readonly kind: 'nothing' }
   | { readonly kind: 'failed'; readonly error: unknown }
 
-/** Of a long conversation at least this share must go, or it would be summed up anew at each turn. */
+/** A long conversation must shrink by at least this share, or each turn would compress it again. */
 const minSavingsRatio = 0.1
 
 export function createSessionCompression(deps: SessionCompressionDeps): SessionCompression {
@@ -67,40 +69,36 @@ export function createSessionCompression(deps: SessionCompressionDeps): SessionC
   const cooldown = createSummaryCooldown()
 
   async function compressAndStore(order: CompressionRequest, signal: AbortSignal): Promise<SessionCompressionResult> {
-    const { turn, lines } = order
+    const { turn, entries } = order
     const { sessionId } = turn
     try {
       const compressed = await summarizeConversation(deps, order, signal)
       if (compressed === undefined) return { kind: 'nothing' }
       deps.failpoint('compression:summarised')
-      const stored = await store.run(() => applyCompression(turn.fence, sessionId, lines, compressed, clock()))
+      const stored = await store.run(() => applyCompression(turn.fence, sessionId, entries, compressed, clock()))
       deps.failpoint('compression:stored')
       cooldown.recordSuccess(sessionId)
       reportCompressed(turn, order.trigger, compressed, stored.count)
-      return { kind: 'done', lines: stored.lines, compressed }
+      return { kind: 'done', entries: stored.lines, compressed }
     } catch (error) {
       signal.throwIfAborted()
       if (isHermesError(error) && error.code.startsWith('store/')) throw error
       const waitMs = cooldown.recordFailure(sessionId, clock())
-      log.warn(
-        { session: turn.sessionKey, turn: turn.id, waitMs, error },
-        `the conversation could not be compressed and stays as it is: ${messageOf(error)}`,
-      )
+      const fields = { session: turn.sessionKey, turn: turn.id, waitMs, error }
+      log.warn({ event: 'session.compression_failed', ...fields }, 'the conversation could not be compressed')
       return { kind: 'failed', error }
     }
   }
 
   function reportCompressed(
     turn: Turn,
-    why: string,
+    trigger: string,
     { tokensBefore, tokensAfter }: CompressionResult,
     count: number,
   ): void {
-    log.info(
-      { session: turn.sessionKey, turn: turn.id, why, tokensBefore, tokensAfter, count },
-      'conversation compressed',
-    )
-    if (!deps.emitsEvents(turn)) return
+    const fields = { session: turn.sessionKey, turn: turn.id, trigger, tokensBefore, tokensAfter, count }
+    log.info({ event: 'session.compressed', ...fields }, 'conversation compressed')
+    if (!deps.emitsEvents(turn.event.source)) return
     deps.emit('session:compress', {
       platform: turn.event.source.platform,
       session_id: turn.sessionId,
@@ -120,28 +118,31 @@ export function createSessionCompression(deps: SessionCompressionDeps): SessionC
       const most = settings().context_length * compressionThreshold(settings())
       const tokens = estimateTokens(transcript.map(({ message }) => message)) + system.length / charsPerToken
       if (tokens <= most || !mayTry(turn)) return transcript
-      const outcome = await compressAndStore({ turn, lines: transcript, chosen, trigger: 'long', focus: '' }, signal)
-      return outcome.kind === 'done' ? outcome.lines : transcript
+      const result = await compressAndStore({ turn, entries: transcript, chosen, trigger: 'long', focus: '' }, signal)
+      return result.kind === 'done' ? result.entries : transcript
     },
 
     async afterContextOverflow(turn, chosen, signal) {
       if (!mayTry(turn)) return null
-      const lines = await store.run(() => readTranscript(turn.sessionId))
-      const outcome = await compressAndStore({ turn, lines, chosen, trigger: 'refused', focus: '' }, signal)
-      return outcome.kind === 'done' ? outcome.lines.map(({ message }) => message) : null
+      const entries = await store.run(() => readTranscript(turn.sessionId))
+      const result = await compressAndStore({ turn, entries, chosen, trigger: 'overflow', focus: '' }, signal)
+      return result.kind === 'done' ? result.entries.map(({ message }) => message) : null
     },
 
     async compressOnRequest(turn, focus, choose, signal) {
       const chosen = await choose().catch((error: unknown) => ({ error }))
       if ('error' in chosen) return failureText(chosen.error)
-      const outcome = await compressAndStore({ turn, lines: turn.transcript, chosen, trigger: 'asked', focus }, signal)
-      switch (outcome.kind) {
+      const result = await compressAndStore(
+        { turn, entries: turn.transcript, chosen, trigger: 'requested', focus },
+        signal,
+      )
+      switch (result.kind) {
         case 'nothing':
           return 'There is nothing to compress: this conversation is still short.'
         case 'failed':
-          return failureText(outcome.error)
+          return failureText(result.error)
         case 'done': {
-          const { tokensBefore, tokensAfter } = outcome.compressed
+          const { tokensBefore, tokensAfter } = result.compressed
           return `Compressed: this conversation had about ${formatTokens(tokensBefore)} tokens, now it has ${formatTokens(tokensAfter)}. What was said stays in the history.`
         }
       }
@@ -171,37 +172,36 @@ export function createSessionCompression(deps: SessionCompressionDeps): SessionC
   }
 }
 
-/** Loaded with the first long conversation. */
+/** Imports its code with the first long conversation. */
 async function summarizeConversation(
   deps: SessionCompressionDeps,
   order: CompressionRequest,
   signal: AbortSignal,
 ): Promise<CompressionResult | undefined> {
   const { compressTranscript } = await import('../agent/compression/compress-transcript.ts')
-  const { turn, lines, trigger, focus } = order
+  const { turn, entries, trigger, focus } = order
   const settings = deps.settings()
   const { protect_first_n, protect_last_n, target_ratio } = settings.compression
-  const tokens = estimateTokens(lines.map(({ message }) => message))
-  const own = lines.findIndex(({ turnId }) => turnId === turn.id)
+  const tokens = estimateTokens(entries.map(({ message }) => message))
   const rules = {
-    // What was refused is longer than the window, whatever the configuration says.
-    contextLength: trigger === 'refused' ? Math.min(settings.context_length, tokens) : settings.context_length,
+    // The rejected request was longer than the window, whatever the configuration says.
+    contextLength: trigger === 'overflow' ? Math.min(settings.context_length, tokens) : settings.context_length,
     threshold: compressionThreshold(settings),
     targetRatio: target_ratio,
     protectFirstMessages: protect_first_n,
     protectLastMessages: protect_last_n,
-    turnStart: own === -1 ? lines.length : own,
+    turnStart: turnStartIndex(turn, entries),
     minTokensSaved: trigger === 'long' ? tokens * minSavingsRatio : 1,
   }
   return compressTranscript(
-    lines,
+    entries,
     rules,
-    { focus, insights: (messages) => deps.insights(turn, messages) },
+    { focus, insights: (messages) => memoryInsights(deps, turn, messages) },
     createSummaryRequest(deps, order, signal),
   )
 }
 
-/** A managed model call as any other; nobody watches its text grow. */
+/** A managed model call without a progress listener. */
 function createSummaryRequest(
   deps: SessionCompressionDeps,
   { turn, chosen }: CompressionRequest,
@@ -219,9 +219,20 @@ function createSummaryRequest(
   }
 }
 
+/** Background tasks are not part of any user's memory. */
+async function memoryInsights(
+  { memory }: SessionCompressionDeps,
+  { sessionId, event: { source, task } }: Turn,
+  messages: readonly ChatMessage[],
+): Promise<string> {
+  if (task !== undefined) return ''
+  const { platform, userId = '' } = source
+  return await memory.beforeCompression(toOpenAiHistory(messages), { sessionId, platform, userId })
+}
+
 function failureText(error: unknown): string {
   const hint = error instanceof HermesError ? ` ${error.hint}` : ''
-  return `The conversation could not be compressed and stays as it is.${hint}\n\n> ${messageOf(error).slice(0, 500).toWellFormed()}`
+  return `The conversation could not be compressed and remains unchanged.${hint}\n\n> ${messageOf(error).slice(0, 500).toWellFormed()}`
 }
 
 function formatTokens(tokens: number): string {

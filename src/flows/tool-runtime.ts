@@ -1,32 +1,44 @@
 /**
- * Opens the tools and the place where they work, as the configuration wants them. A file of its own because all of it is
- * loaded only when the first turn needs it.
+ * Loads the configured tools and creates their environments. Imported when the first turn needs it, so that an idle daemon
+ * does not pay for it.
  */
 import { join } from 'node:path'
 import { z } from 'zod'
 import { createFileGuard } from '../agent/command-policy/file-guard.ts'
 import { createCommandPolicy } from '../agent/command-policy/policy.ts'
+import type { AgentConfig } from '../agent/config.ts'
 import { installCliShim } from '../agent/environments/cli-shim.ts'
 import { createProcessTable } from '../agent/environments/create-process-table.ts'
 import { createLocalEnvironment } from '../agent/environments/local-environment.ts'
 import type { SessionResourcesDeps } from '../agent/environments/session-resources.ts'
-import type { AgentTools } from '../agent/loop/tool-batch.ts'
-import type { ToolSchema } from '../agent/models/provider.ts'
-import { planBatch } from '../agent/tools/parallel.ts'
 import { createToolRegistry, type LoadedTools, type ToolRegistry } from '../agent/tools/registry.ts'
-import { truncateMiddle } from '../agent/tools/support/result-json.ts'
 import type { TodoItem } from '../agent/tools/tool.ts'
-import { messageOf } from '../lib/errors.ts'
+import type { Environment } from '../config/environment.ts'
+import type { HomeLayout } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
 import type { PluginToolEntry } from '../plugins/plugin-tools.ts'
-import type { AgentServicesDeps } from './agent-services.ts'
+
+export interface ToolRuntimeDeps {
+  readonly home: HomeLayout
+  readonly log: Logger
+  readonly settings: () => AgentConfig
+  readonly environment: () => Environment
+  /** The command line that runs this program, for the `hermes` that commands of the agent find. */
+  readonly commandLine: readonly string[]
+  /** Variables that no command may see, whatever the configuration says. */
+  readonly withheld: readonly string[]
+  /** Tools of plugins, in the order in which they were registered. */
+  pluginTools(): readonly PluginToolEntry[]
+  /** The directory in which commands start. */
+  cwd(): string
+}
 
 export interface ToolRuntime extends SessionResourcesDeps {
-  readonly tools: AgentTools
+  readonly tools: LoadedTools
 }
 
 /** Rejects with a system error when the home cannot be written. */
-export async function openToolRuntime(deps: AgentServicesDeps & { cwd(): string }): Promise<ToolRuntime> {
+export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntime> {
   const { home, log, environment } = deps
   const { agent, delegation, terminal } = deps.settings()
   const { values, process } = environment()
@@ -48,11 +60,11 @@ export async function openToolRuntime(deps: AgentServicesDeps & { cwd(): string 
       },
     },
   })
-  const toolbox = await registry.load()
+  const tools = await registry.load()
   for (const tool of deps.pluginTools()) await registerPluginTool(registry, tool, log)
   const binDir = await installCliShim(join(home.cache, 'bin'), deps.commandLine)
   return {
-    tools: createToolBox(toolbox, deps),
+    tools,
     createEnvironment: () =>
       createLocalEnvironment({
         cwd: deps.cwd(),
@@ -66,7 +78,7 @@ export async function openToolRuntime(deps: AgentServicesDeps & { cwd(): string 
   }
 }
 
-/** One that the model cannot be told of is left out, and the others are not. */
+/** A tool whose schema is invalid is left out; the others stay. */
 async function registerPluginTool(
   registry: ToolRegistry,
   { definition, override }: PluginToolEntry,
@@ -75,36 +87,13 @@ async function registerPluginTool(
   try {
     await registry.register(definition, { override })
   } catch (error) {
-    const { name } = definition
-    log.error({ tool: name, error }, `the tool ${name} of a plugin cannot be offered: ${messageOf(error)}`)
+    log.error({ event: 'tool.registration_failed', tool: definition.name, error }, 'a tool of a plugin is invalid')
   }
 }
 
-/** Who asked for a sandbox must not get this machine instead. */
+/** A configured sandbox must not be replaced by this machine. */
 function toolsetsWithoutSandbox(backend: string): readonly string[] {
   return backend === 'local' ? [] : ['terminal', 'file']
-}
-
-type ToolBoxDeps = Pick<AgentServicesDeps, 'redact' | 'settings'> & { cwd(): string }
-
-function createToolBox(toolbox: LoadedTools, { cwd, redact, settings }: ToolBoxDeps): AgentTools {
-  return {
-    schemas: () => withoutLoneDelegation(toolbox.schemas()),
-    canRunInParallel: (calls) => planBatch(calls, cwd()) === 'parallel',
-    prepare(call) {
-      const parsed = toolbox.parse(call.name, call.arguments)
-      if (!parsed.ok) return { kind: 'invalid', error: parsed.error }
-      const { call: ready } = parsed
-      // A key that a command or a file shows must not travel to the model's vendor.
-      return { ...ready, kind: 'ready', run: async (context) => redact(await ready.run(context)) }
-    },
-    sanitizeForModel: (result) => truncateMiddle(redact(result), settings().agent.max_tool_result_chars),
-  }
-}
-
-/** Whoever switched every tool off has a model that takes none: sub-agents could do nothing there. */
-function withoutLoneDelegation(schemas: readonly ToolSchema[]): readonly ToolSchema[] {
-  return schemas.every(({ name }) => name === 'delegate_task') ? [] : schemas
 }
 
 const todoCall = z.object({
@@ -117,12 +106,12 @@ const todoCall = z.object({
   ),
 })
 
-/** The list that a `todo` call wrote; null for a call that only read, or that was malformed. */
+/** The list that a `todo` call wrote; null for a call that only reads, or that is malformed. */
 function readTodos(argumentsJson: string): readonly TodoItem[] | null {
   try {
     return todoCall.parse(JSON.parse(argumentsJson)).todos
   } catch {
-    // The tool has told the model already what was wrong with it.
+    // The result of the call has told the model what is wrong.
     return null
   }
 }

@@ -34,7 +34,9 @@ export interface InboxDeps {
   /** `control` for commands that act at once, `turn` for everything that waits in the queue of its session. */
   queueKindOf(event: MessageEvent): QueueKind
   /** Called after the event was stored. */
-  wake(key: SessionKey, lane: QueueKind, event?: MessageEvent): void
+  wake(key: SessionKey, lane: QueueKind): void
+  /** Called after an event of the control queue was stored, before `wake`. */
+  onControlEvent?(key: SessionKey, event: MessageEvent): void
   /** Called after it was stored that a queued event will not be processed. */
   onWithdrawn(seq: number, result: TurnResult): void
   readonly emit: HookEventListener
@@ -98,7 +100,8 @@ export function createInbox(deps: InboxDeps): Inbox {
       if (duplicate) return { status: 'duplicate', seq }
       log.info({ event: 'inbox.accepted', session: sessionKey, seq, lane }, 'message accepted')
       emitReceived(event, sessionKey)
-      deps.wake(sessionKey, lane, event)
+      if (lane === 'control') deps.onControlEvent?.(sessionKey, event)
+      deps.wake(sessionKey, lane)
       return { status: 'accepted', seq }
     },
 

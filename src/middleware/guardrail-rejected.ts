@@ -14,3 +14,8 @@ export class GuardrailRejected extends Error {
     this.reason = reason
   }
 }
+
+/** Why a guardrail rejected a call; null for any other error. */
+export function rejectionReasonOf(error: unknown): string | null {
+  return error instanceof GuardrailRejected ? error.reason : null
+}

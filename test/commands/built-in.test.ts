@@ -129,7 +129,7 @@ async function realSession(t: TestContext) {
     )
   await accept('hello')
   const claim = await journal.claim(key)
-  assert.equal(claim?.kind, 'run')
+  assert.equal(claim?.kind, 'model')
   return { given: services(sessions), running: runningTurns, turn: claim.turn, journal, emitted, accept }
 }
 
@@ -316,7 +316,7 @@ test('/new stops the turn, ends the session and begins another; what waits is an
   assert.equal(turnRun.signal.aborted, true)
   assert.deepEqual(emitted, ['session:end', 'agent:end', 'session:reset'])
   const claim = await journal.claim(key)
-  assert.equal(claim?.kind, 'run')
+  assert.equal(claim?.kind, 'model')
   assert.notEqual(claim.turn.sessionId, turn.sessionId)
   assert.equal(claim.turn.firstOfSession, true)
   assert.deepEqual(

@@ -3,8 +3,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createHookServices } from '../../src/app/compose-hooks.ts'
 import type { OpenTask } from '../../src/flows/background-tasks.ts'
+import { createHookServices } from '../../src/flows/hook-host-api.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { openStore } from '../kit/open-store.ts'
 
@@ -27,7 +27,7 @@ test('one hook has fifty tasks at a time, those that are just being begun includ
   const start = (hook: string) => services.startAgent(hook, 'again', {})
   const begun = await Promise.allSettled(Array.from({ length: 80 }, () => start('loop')))
   assert.equal(begun.filter(({ status }) => status === 'fulfilled').length, 50)
-  await assert.rejects(start('loop'), /50 tasks of this hook have not ended/)
+  await assert.rejects(start('loop'), /50 open tasks/)
   assert.equal(await start('other'), 'bg_50')
   open.splice(0, 1)
   assert.equal(await start('loop'), 'bg_50')

@@ -70,7 +70,7 @@ async function runCommand(t: TestContext, text: string, scene: CommandScenario):
     clock: () => 0,
     confirm: async () => undefined,
     emitsEvents: () => true,
-    draining: () => false,
+    isDraining: () => false,
     failpoint: () => undefined,
   })
   await inbox.accept(message(text), keys('m1'))

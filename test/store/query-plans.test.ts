@@ -111,18 +111,18 @@ async function liveThrough(t: TestContext): Promise<{ queries: Set<AnyQuery>; pa
   await accept('one')
   await accept('two')
   const claim = await journal.claim(key)
-  assert.ok(claim?.kind === 'run')
+  assert.ok(claim?.kind === 'model')
   const writes = journal.journalOf(claim.turn)
   const call = { id: 'a', name: 'tool', arguments: '{}' }
   await writes.recordAssistantMessage({ role: 'assistant', content: 'x'.repeat(70_000), toolCalls: [call] }, noUsage)
   await writes.recordToolStart(call, 'effect')
   await watched.run(() => requestTurnStop(key))
   const again = await journal.claim(key)
-  assert.ok(again !== null && again.kind !== 'files-first')
+  assert.ok(again !== null && again.kind !== 'unprepared')
   await assert.rejects(writes.recordToolResult(call, 'late', 'done'))
   await journal.finish(again.turn, { ...end, state: 'failed', writeReply, deadLetter: true })
   const second = await journal.claim(key)
-  assert.ok(second?.kind === 'run')
+  assert.ok(second?.kind === 'model')
   const { fence, sessionId, transcript } = second.turn
   const summary = { from: 0, to: 1, message: { role: 'user', content: 'x' } } as const
   await watched.run(() =>

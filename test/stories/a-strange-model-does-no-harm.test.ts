@@ -83,5 +83,5 @@ test('a model that asks for tools without end comes to one at its budget', async
 test('an empty answer is said to be one', async (t) => {
   const gateway = await startTestGateway(t, { replies: [{ text: '' }] })
   await gateway.say('hello')
-  await gateway.waitForReply('The model answered with nothing.')
+  await gateway.waitForReply('The model returned an empty reply.')
 })

@@ -125,15 +125,15 @@ test('a person who is answered [SILENT] reads it', async (t) => {
 test('a task that fails is told of, with its name', async (t) => {
   const error = { status: 401, body: { error: { message: 'no such key' } } }
   const gateway = await withHook(t, { body: `await start('look after it')`, model: () => ({ error }) })
-  const { text } = await gateway.waitForReply('did not come to its end', 'home')
+  const { text } = await gateway.waitForReply('was not completed', 'home')
   assert.match(text, /^⚠️ A background task \(hook starter, bg_\d{6}_[0-9a-f]{8}\)/)
   assert.match(text, /provider\/auth/)
 })
 
 test('a task that ends with an empty answer is told of', async (t) => {
   const gateway = await withHook(t, { body: `await start('look after it')`, model: () => ({ text: '' }) })
-  const { text } = await gateway.waitForReply('did not come to its end', 'home')
-  assert.match(text, /The model answered with nothing\.$/)
+  const { text } = await gateway.waitForReply('was not completed', 'home')
+  assert.match(text, /The model returned an empty reply\.$/)
 })
 
 test('the hook says where the answer goes', async (t) => {

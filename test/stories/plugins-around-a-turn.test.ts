@@ -104,7 +104,7 @@ test('a guardrail that refuses to ask the model gives people its reason, and no 
   assert.equal(gateway.model.requests.length, 0)
   await gateway.waitForLog('heard on_session_end false false')
   const [turn] = rowsIn(gateway.home, 'select state, reason from turns')
-  assert.deepEqual([turn?.['state'], turn?.['reason']], ['failed', 'refused by the guardrail hours'])
+  assert.deepEqual([turn?.['state'], turn?.['reason']], ['failed', 'rejected by the guardrail hours'])
 })
 
 test('a plugin that fails around the call of the model ends the turn at once, and people read which one it was', async (t) => {

@@ -1,12 +1,16 @@
 /**
- * Which turn of a session comes next, and everything it begins with: one transaction from the queue to the transcript.
+ * Claims the next turn of a session: one transaction from the queue of the inbox to the transcript. Defines what a turn is
+ * and what plugins learn about it.
  */
+import type { TurnInfo } from '../../agent/agent-hooks.ts'
+import type { Provider } from '../../agent/models/provider.ts'
 import { claimEvent, findQueueHead } from '../../inbox/queries.ts'
 import { parseStoredEvent } from '../../inbox/stored-event.ts'
 import { brand } from '../../lib/brand.ts'
 import { needsDownload } from '../../media/attachment-downloader.ts'
 import { type MessageEvent, parseCommand } from '../../message/event.ts'
 import type { SessionId, SessionKey, TurnId } from '../../message/ids.ts'
+import type { SessionSource } from '../../message/source.ts'
 import type { ChatMessage } from '../../message/transcript.ts'
 import { formatUserText } from '../../message/user-text.ts'
 import { beginEpoch, type Fence, type SessionState } from '../../sessions/session-state.ts'
@@ -20,7 +24,7 @@ import {
 import { beginTurn, findOpenTurn, type OpenTurn, resumeTurn } from '../../sessions/turns.ts'
 import type { Transaction } from '../../store/query.ts'
 
-/** Claims of one event before it is set aside. */
+/** Claims of one event before it becomes a dead letter. */
 const maxAttempts = 3
 
 /** A turn that has been claimed and may run. */
@@ -33,44 +37,51 @@ export interface Turn {
   readonly event: MessageEvent
   /** The first turn of its session. */
   readonly firstOfSession: boolean
-  /** A stop or a crash had cut it off. */
+  /** An earlier attempt was interrupted by a stop or a crash. */
   readonly resumed: boolean
   /** The frozen system prompt; undefined in a new session. */
   readonly systemPrompt: string | undefined
-  /** The conversation so far, this turn's own lines last. */
+  /** The conversation so far. The messages of this turn come last. */
   readonly transcript: readonly TranscriptEntry[]
 }
 
-export type Claim =
-  | { readonly kind: 'run'; readonly turn: Turn }
-  /** A slash word nobody knows: a notice answers it, the model never sees it. */
-  | { readonly kind: 'unknown-command'; readonly turn: Turn; readonly command: string }
-  /** A person wants the conversation to be compressed. */
-  | { readonly kind: 'compress'; readonly turn: Turn; readonly focus: string }
-  /** A stop was asked for before a crash. */
-  | { readonly kind: 'stopped'; readonly turn: Turn }
-  /** Three tries have failed. */
-  | { readonly kind: 'exhausted'; readonly turn: Turn; readonly reason: string }
+/** The model sees the message. */
+export interface ModelTurn {
+  readonly kind: 'model'
+  readonly turn: Turn
+}
 
-/** The next message came with files that have not been fetched: nothing has been claimed, it waits for them. */
-export interface AwaitingAttachments {
-  readonly kind: 'files-first'
+/** The gateway itself replies; flows/turn/without-model.ts says what. */
+export type TurnWithoutModel =
+  | { readonly kind: 'unknown-command'; readonly turn: Turn; readonly command: string }
+  | { readonly kind: 'compress'; readonly turn: Turn; readonly focus: string }
+  /** A stop was requested before a crash. */
+  | { readonly kind: 'stopped'; readonly turn: Turn }
+  /** All attempts have failed. */
+  | { readonly kind: 'attempts-exhausted'; readonly turn: Turn; readonly reason: string }
+
+/** The next message has attachments that are not downloaded yet. Nothing has been claimed. */
+export interface UnpreparedMessage {
+  readonly kind: 'unprepared'
   readonly seq: number
   readonly event: MessageEvent
 }
 
+export type Claim = ModelTurn | TurnWithoutModel | UnpreparedMessage
+
 export interface ClaimRules {
-  isShared(event: MessageEvent): boolean
+  /** Several people write in the session of this source. */
+  isShared(source: SessionSource): boolean
   routeOf(event: MessageEvent): string
 }
 
-/** The turn that was cut off, else the oldest message of the lane; null when there is none. `ids` are for a new one. */
+/** Claims the interrupted turn, or else the oldest message of the queue; null when there is none. `ids` are for a new turn. */
 export function* claimNextTurn(
   rules: ClaimRules,
   key: SessionKey,
   ids: { turn: string; session: string },
   now: number,
-): Transaction<Claim | AwaitingAttachments | null> {
+): Transaction<Claim | null> {
   const interrupted = yield* findOpenTurn(key)
   if (interrupted !== undefined) return yield* claimInterruptedTurn(key, interrupted, now)
   const head = yield* findQueueHead(key, 'turn')
@@ -80,7 +91,7 @@ export function* claimNextTurn(
   const { source } = event
   const nonModelTask = nonModelTaskOf(event)
   if (nonModelTask === null && event.attachments?.some(needsDownload) === true)
-    return { kind: 'files-first', seq: head.seq, event }
+    return { kind: 'unprepared', seq: head.seq, event }
   const session = yield* beginEpoch({
     key,
     source: JSON.stringify(source),
@@ -107,17 +118,17 @@ export function* claimNextTurn(
   const earlier = yield* readTranscript(session.session_id)
   if (earlier.length === 0 && event.seed !== undefined)
     earlier.push(...(yield* seedTranscript(session.session_id, event.seed.messages, now)))
-  const opened = { key, lane: session, id: ids.turn, seq: head.seq, event, lines: earlier, resumed: false }
+  const opened = { key, state: session, id: ids.turn, seq: head.seq, event, entries: earlier, resumed: false }
   if (nonModelTask !== null) return { ...nonModelTask, turn: yield* buildTurn(opened) }
 
-  const message = { role: 'user' as const, content: formatUserText(event, rules.isShared(event)) }
+  const message = { role: 'user' as const, content: formatUserText(event, rules.isShared(source)) }
   const ord = yield* nextOrdinal(session.session_id)
   yield* appendMessage({ sessionId: session.session_id, turnId: ids.turn, ord, message }, now)
   earlier.push({ ord, turnId: ids.turn, message })
-  return { kind: 'run', turn: yield* buildTurn(opened) }
+  return { kind: 'model', turn: yield* buildTurn(opened) }
 }
 
-/** A turn that a crash or a stop of the daemon cut off comes first: the fence moves, its tries count. */
+/** A turn that a crash or a stop of the daemon interrupted comes first. It gets a new epoch, and its attempts are counted. */
 function* claimInterruptedTurn(key: SessionKey, found: OpenTurn, now: number): Transaction<Claim> {
   const event = parseStoredEvent(found.payload)
   const nonModelTask = nonModelTaskOf(event)
@@ -131,18 +142,18 @@ function* claimInterruptedTurn(key: SessionKey, found: OpenTurn, now: number): T
     now,
   })
   yield* resumeTurn(found.id, entered.epoch)
-  const lines = yield* readTranscript(found.session_id)
+  const entries = yield* readTranscript(found.session_id)
   const session = { ...entered, session_id: found.session_id }
-  const turn = yield* buildTurn({ key, lane: session, id: found.id, seq: found.seq, event, lines, resumed: true })
+  const turn = yield* buildTurn({ key, state: session, id: found.id, seq: found.seq, event, entries, resumed: true })
   if (found.stop_requested === 1) return { kind: 'stopped', turn }
   if (found.tries >= maxAttempts)
-    return { kind: 'exhausted', turn, reason: found.reason ?? 'the gateway ended while it worked on it' }
+    return { kind: 'attempts-exhausted', turn, reason: found.reason ?? 'the gateway ended during the turn' }
   yield* claimEvent({ ...found, turn_id: found.id, state: 'claimed' }, found.id)
   if (nonModelTask !== null) return { ...nonModelTask, turn }
-  return { kind: 'run', turn }
+  return { kind: 'model', turn }
 }
 
-/** What is not for the model; null where it is. */
+/** Null for a message that the model answers. */
 function nonModelTaskOf(event: MessageEvent) {
   if (event.compress !== undefined) return { kind: 'compress' as const, focus: event.compress.focus }
   const command = parseCommand(event)
@@ -151,37 +162,74 @@ function nonModelTaskOf(event: MessageEvent) {
 
 interface TurnParts {
   readonly key: SessionKey
-  readonly lane: SessionState
+  readonly state: SessionState
   readonly id: string
   readonly seq: number
   readonly event: MessageEvent
-  readonly lines: readonly TranscriptEntry[]
+  readonly entries: readonly TranscriptEntry[]
   readonly resumed: boolean
 }
 
-function* buildTurn({ key, lane, id, seq, event, lines: transcript, resumed }: TurnParts): Transaction<Turn> {
+function* buildTurn({ key, state, id, seq, event, entries: transcript, resumed }: TurnParts): Transaction<Turn> {
   return {
     id: brand<TurnId>(id),
     seq,
     sessionKey: key,
-    sessionId: brand<SessionId>(lane.session_id),
-    fence: { sessionKey: key, epoch: lane.epoch },
+    sessionId: brand<SessionId>(state.session_id),
+    fence: { sessionKey: key, epoch: state.epoch },
     event,
-    firstOfSession: lane.fresh === 1,
+    firstOfSession: state.fresh === 1,
     resumed,
-    systemPrompt: yield* readFrozenPrompt(lane.session_id),
+    systemPrompt: yield* readFrozenPrompt(state.session_id),
     transcript,
   }
 }
 
-/** A stateless client brings its conversation along; it becomes the beginning of the new session. */
+/** A stateless client sends its conversation with the request. It becomes the start of the new session. */
 function* seedTranscript(
   sessionId: string,
   messages: readonly ChatMessage[],
   now: number,
 ): Transaction<TranscriptEntry[]> {
   const from = yield* nextOrdinal(sessionId)
-  const lines = messages.map((message, index) => ({ ord: from + index, turnId: null, message }))
-  for (const { ord, message } of lines) yield* appendMessage({ sessionId, turnId: null, ord, message }, now)
-  return lines
+  const entries = messages.map((message, index) => ({ ord: from + index, turnId: null, message }))
+  for (const { ord, message } of entries) yield* appendMessage({ sessionId, turnId: null, ord, message }, now)
+  return entries
+}
+
+/** The model that answers in a turn. */
+export interface ChosenModel {
+  readonly provider: Provider
+  readonly model: string
+}
+
+export type TurnInfoFactory = (turn: Turn, chosen: ChosenModel) => TurnInfo
+
+/** @param routeOf `<platform>_<chat_type>`, or the route of a background task; '' on the command line. */
+export function createTurnInfoFactory(routeOf: (event: MessageEvent) => string): TurnInfoFactory {
+  return ({ id, sessionId, sessionKey, event }, { provider, model }) => ({
+    sessionId,
+    sessionKey,
+    turnId: id,
+    taskId: event.task?.id ?? sessionId,
+    platform: event.source.platform,
+    route: routeOf(event),
+    senderId: event.source.userId ?? '',
+    parentSessionId: '',
+    model,
+    provider: provider.name,
+    baseUrl: provider.baseUrl,
+    apiMode: provider.apiMode,
+  })
+}
+
+/** Also true for an interrupted turn: the messages of its earlier attempt are its own. */
+export function isFirstTurn({ firstOfSession, resumed, transcript, id }: Turn): boolean {
+  return firstOfSession || (resumed && transcript.every(({ turnId }) => turnId === null || turnId === id))
+}
+
+/** Index of the first message of this turn. */
+export function turnStartIndex(turn: Turn, entries: readonly TranscriptEntry[]): number {
+  const own = entries.findIndex(({ turnId }) => turnId === turn.id)
+  return own === -1 ? entries.length : own
 }

@@ -1,29 +1,37 @@
 /**
- * The durable side of a turn: what is on disk at each of its moments (design, "Durability").
- * Each function here is one transaction, composed from the queries of the rooms it touches.
+ * The durable side of a turn: what is on disk at each of its steps (design, "Durability"). Each method is one transaction,
+ * composed of the queries of the modules that own the tables.
  */
 
 import type { Journal } from '../../agent/loop/journal.ts'
 import { hashToolCall } from '../../agent/loop/tool-batch.ts'
 import { attachFiles } from '../../inbox/apply-change.ts'
+import { finishEvent, markEventDead } from '../../inbox/queries.ts'
 import { isHermesError } from '../../lib/errors.ts'
 import { sessionIdAt, uuid7 } from '../../lib/ids.ts'
 import type { Attachment } from '../../message/event.ts'
 import type { SessionKey } from '../../message/ids.ts'
-import type { AssistantMessage, ToolCall, Usage } from '../../message/transcript.ts'
+import { type AssistantMessage, addUsage, type ToolCall, type Usage } from '../../message/transcript.ts'
 import type { TurnResult } from '../../message/turn-result.ts'
-import { checkFence } from '../../sessions/session-state.ts'
-import { appendMessage } from '../../sessions/transcript.ts'
-import { startToolCall, storeLateResult, wasEffectStarted } from '../../sessions/turns.ts'
+import { addSessionUsage, checkFence, revokeEpoch } from '../../sessions/session-state.ts'
+import {
+  appendMessage,
+  readTranscript,
+  supersedeTurn,
+  type TranscriptEntry,
+  usageOfTurn,
+} from '../../sessions/transcript.ts'
+import {
+  endToolCall,
+  endTurn,
+  type FinalTurnState,
+  startToolCall,
+  storeLateResult,
+  wasEffectStarted,
+} from '../../sessions/turns.ts'
 import type { Transaction } from '../../store/query.ts'
 import type { Store } from '../../store/store.ts'
-import { type AwaitingAttachments, type Claim, type ClaimRules, claimNextTurn, type Turn } from './claim.ts'
-import { finishTurn, type TurnCompletion } from './finish.ts'
-import { createMessageOrdinals } from './message-ordinals.ts'
-import { storeToolResult } from './tool-results.ts'
-
-export type { AwaitingAttachments, Claim, Turn } from './claim.ts'
-export type { TurnCompletion } from './finish.ts'
+import { type Claim, type ClaimRules, claimNextTurn, type Turn } from './claim.ts'
 
 export interface TurnJournalDeps extends ClaimRules {
   readonly store: Store
@@ -31,14 +39,28 @@ export interface TurnJournalDeps extends ClaimRules {
 }
 
 export interface TurnJournal {
-  /** Takes the turn that was cut off, else the oldest message of the lane; null when there is none. */
-  claim(key: SessionKey): Promise<Claim | AwaitingAttachments | null>
-  /** Keeps where the files of a message lie, or why there are none; for one that does not wait any more, nothing. */
+  /** Claims the interrupted turn, or else the oldest message of the queue; null when there is none. */
+  claim(key: SessionKey): Promise<Claim | null>
+  /** Stores the paths or the failures of downloaded attachments. A message that no longer waits is left unchanged. */
   storeAttachments(seq: number, files: readonly Attachment[]): Promise<void>
   /** What the agent loop writes while it works. */
   journalOf(turn: Turn): Journal & { readonly nextOrd: () => number }
-  /** Ends the turn: transcript, outbox rows and inbox in one transaction. Rejects `store/fenced` when overtaken. */
-  finish(turn: Turn, end: TurnCompletion): Promise<TurnResult>
+  /** Ends the turn: transcript, outbox rows and inbox in one transaction. Rejects `store/fenced` when superseded. */
+  finish(turn: Turn, completion: TurnCompletion): Promise<TurnResult>
+}
+
+export interface TurnCompletion extends FinalTurnState {
+  readonly text: string
+  /** The last message of the model; absent when there was none. */
+  readonly message?: AssistantMessage
+  readonly ord: number
+  /** Usage of the last message only: earlier messages of the turn are in the transcript with theirs. */
+  readonly usage: Usage
+  readonly errorCode?: string
+  /** The event becomes a dead letter instead of being done. */
+  readonly deadLetter?: boolean
+  /** Writes the rows of the reply into the same transaction. */
+  writeReply(now: number): Transaction<void>
 }
 
 export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
@@ -57,7 +79,7 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
       return {
         nextOrd: ordinals.next,
         recordAssistantMessage: (message, usage) =>
-          store.run(() => appendAssistantMessage(turn, ordinals.answer(message), message, usage, clock())),
+          store.run(() => appendAssistantMessage(turn, ordinals.reserve(message), message, usage, clock())),
         wasStarted: (call) => store.run(() => wasEffectStarted(turn.id, call.id)),
         recordToolStart(call, mode) {
           const started = { turnId: turn.id, callId: call.id, name: call.name, argsHash: hashToolCall(call), mode }
@@ -79,7 +101,7 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
       }
     },
 
-    finish: (turn, end) => store.run(() => finishTurn(turn, end, clock())),
+    finish: (turn, completion) => store.run(() => finishTurn(turn, completion, clock())),
   }
 }
 
@@ -104,4 +126,109 @@ function* appendToolResult(
 ): Transaction<void> {
   yield* checkFence(turn.fence)
   yield* storeToolResult(turn, ord, call, result, how, now)
+}
+
+/** Stores the state of a tool call together with the result that the model reads. */
+function* storeToolResult(
+  turn: Turn,
+  ord: number,
+  call: ToolCall,
+  content: string,
+  how: 'done' | 'interrupted',
+  now: number,
+): Transaction<void> {
+  const message = { role: 'tool' as const, toolCallId: call.id, name: call.name, content }
+  yield* endToolCall(turn.id, call.id, how, now)
+  yield* appendMessage({ sessionId: turn.sessionId, turnId: turn.id, ord, message }, now)
+}
+
+function* finishTurn(turn: Turn, completion: TurnCompletion, now: number): Transaction<TurnResult> {
+  const { state, reason, model, provider, message } = completion
+  yield* checkFence(turn.fence)
+  if (state !== 'done') {
+    yield* closeOpenToolCalls(turn, now)
+    yield* revokeEpoch(turn.fence)
+  }
+  const usage = addUsage(yield* usageOfTurn(turn.sessionId, turn.id, firstOrdinal(turn)), completion.usage)
+  const result = turnResultOf(turn, completion, usage)
+  if (message !== undefined) {
+    const entry = { sessionId: turn.sessionId, turnId: turn.id, ord: completion.ord, message, usage: completion.usage }
+    yield* appendMessage(entry, now)
+  }
+  yield* endTurn(turn.id, { state, reason, model, provider }, now)
+  if (completion.deadLetter === true) {
+    yield* markEventDead(turn.seq, reason ?? '', result)
+    yield* supersedeTurn(turn.sessionId, turn.id)
+  } else yield* finishEvent(turn.seq, result)
+  yield* addSessionUsage(turn.sessionId, usage.inputTokens, usage.outputTokens, now)
+  yield* completion.writeReply(now)
+  return result
+}
+
+function turnResultOf(turn: Turn, completion: TurnCompletion, { inputTokens, outputTokens }: Usage): TurnResult {
+  return {
+    status: completion.state,
+    text: completion.text,
+    sessionId: turn.sessionId,
+    model: completion.model,
+    usage: { inputTokens, outputTokens },
+    ...(completion.errorCode === undefined ? {} : { errorCode: completion.errorCode }),
+  }
+}
+
+/** A turn that ends early leaves no tool call without a result: models reject such a conversation. */
+function* closeOpenToolCalls(turn: Turn, now: number): Transaction<void> {
+  const entries = yield* readTranscript(turn.sessionId)
+  const own = entries.filter((entry) => entry.turnId === turn.id)
+  const answered = new Set(own.flatMap(({ message }) => (message.role === 'tool' ? [message.toolCallId] : [])))
+  for (const { ord, message } of own) {
+    if (message.role !== 'assistant') continue
+    for (const [index, call] of (message.toolCalls ?? []).entries()) {
+      if (answered.has(call.id)) continue
+      yield* storeToolResult(turn, ord + 1 + index, call, interruptedToolResult, 'interrupted', now)
+    }
+  }
+}
+
+const interruptedToolResult = JSON.stringify({
+  error: 'The turn ended before this tool gave a result; whether it had an effect is not known.',
+})
+
+/**
+ * Assigns the transcript ordinals of a running turn. The results of one assistant message follow it in the order of its
+ * tool calls, whichever call ends first. After a crash an open call keeps the ordinal that was reserved for it.
+ */
+function createMessageOrdinals(turn: Turn) {
+  const ordinals = new Map<string, number>()
+  let next = ordinalAfter(turn.transcript)
+  const reserveAt = (ord: number, { toolCalls = [] }: AssistantMessage) => {
+    for (const [index, call] of toolCalls.entries()) ordinals.set(call.id, ord + 1 + index)
+    next = Math.max(next, ord + 1 + toolCalls.length)
+  }
+  for (const { turnId, ord, message } of turn.transcript) {
+    if (turnId === turn.id && message.role === 'assistant') reserveAt(ord, message)
+  }
+  return {
+    next: () => next,
+    /** Reserves the ordinals of a message and of the results of its calls; returns the ordinal of the message. */
+    reserve(message: AssistantMessage): number {
+      const ord = next
+      reserveAt(ord, message)
+      return ord
+    },
+    of(call: ToolCall): number {
+      const ordinal = ordinals.get(call.id)
+      if (ordinal === undefined) throw new Error(`the tool call ${call.id} has no ordinal in the transcript`)
+      return ordinal
+    },
+  }
+}
+
+/** Ordinal of the first message of this turn. */
+function firstOrdinal(turn: Turn): number {
+  return turn.transcript.find(({ turnId }) => turnId === turn.id)?.ord ?? ordinalAfter(turn.transcript)
+}
+
+function ordinalAfter(entries: readonly TranscriptEntry[]): number {
+  return (entries.at(-1)?.ord ?? -1) + 1
 }

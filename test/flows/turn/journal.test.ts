@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { hashToolCall } from '../../../src/agent/loop/tool-batch.ts'
-import {
-  type AwaitingAttachments,
-  type Claim,
-  createTurnJournal,
-  type Turn,
-  type TurnCompletion,
-} from '../../../src/flows/turn/journal.ts'
+import type { Claim, Turn } from '../../../src/flows/turn/claim.ts'
+import { createTurnJournal, type TurnCompletion } from '../../../src/flows/turn/journal.ts'
 import { acceptEvent, findEventState, findQueueHead, recordEventFailure } from '../../../src/inbox/queries.ts'
 import { brand } from '../../../src/lib/brand.ts'
 import { isHermesError } from '../../../src/lib/errors.ts'
@@ -74,7 +69,7 @@ function journalFor(t: TestContext) {
   }
   const claimRun = async (): Promise<Turn> => {
     const claim = await journal.claim(key)
-    assert.equal(claim?.kind, 'run')
+    assert.equal(claim?.kind, 'model')
     return claim.turn
   }
   const transcript = async (turn: Turn) =>
@@ -82,7 +77,7 @@ function journalFor(t: TestContext) {
   return { store, journal, accept, claimRun, transcript }
 }
 
-function kindOf(claim: Claim | AwaitingAttachments | null): string | undefined {
+function kindOf(claim: Claim | null): string | undefined {
   return claim?.kind
 }
 
@@ -220,7 +215,7 @@ test('a message that ended the gateway three times is set aside with its reason,
   for (let attempt = 0; attempt < 3; attempt++) await claimRun()
   await store.run(() => recordEventFailure(seq, 'the tool took everything along'))
   const claim = await journal.claim(key)
-  assert.equal(claim?.kind, 'exhausted')
+  assert.equal(claim?.kind, 'attempts-exhausted')
   assert.equal(claim.reason, 'the tool took everything along')
   await journal.finish(claim.turn, ending({ state: 'failed', reason: claim.reason, deadLetter: true }))
   assert.equal((await store.run(() => findEventState(seq)))?.state, 'dead')
@@ -231,8 +226,8 @@ test('the end of a poison message is reached even when the gateway dies once mor
   const { accept, claimRun, journal } = journalFor(t)
   await accept('poison')
   for (let attempt = 0; attempt < 3; attempt++) await claimRun()
-  assert.equal(kindOf(await journal.claim(key)), 'exhausted')
-  assert.equal(kindOf(await journal.claim(key)), 'exhausted')
+  assert.equal(kindOf(await journal.claim(key)), 'attempts-exhausted')
+  assert.equal(kindOf(await journal.claim(key)), 'attempts-exhausted')
 })
 
 test('results lie behind their answer in the order of the calls, whichever ends first', async (t) => {
@@ -494,7 +489,7 @@ test('in a shared session the model reads who spoke', async (t) => {
   })
   const journal = createTurnJournal({ store, clock: () => 1, isShared: () => true, routeOf: () => '' })
   const claim = await journal.claim(key)
-  assert.equal(claim?.kind, 'run')
+  assert.equal(claim?.kind, 'model')
   assert.equal(claim.turn.transcript[0]?.message.content, '[Ada] hello')
 })
 
@@ -504,12 +499,12 @@ test('a message with files waits for them: nothing is claimed before they are he
   const page = { kind: 'document', url: 'https://example.org/a.pdf' } as const
   const seq = await accept('look', { attachments: [photo, page] })
   const wanted = await journal.claim(key)
-  assert.deepEqual([wanted?.kind, wanted?.kind === 'files-first' && wanted.seq], ['files-first', seq])
+  assert.deepEqual([wanted?.kind, wanted?.kind === 'unprepared' && wanted.seq], ['unprepared', seq])
   assert.equal((await store.run(() => findEventState(seq)))?.state, 'queued')
-  assert.equal(kindOf(await journal.claim(key)), 'files-first')
+  assert.equal(kindOf(await journal.claim(key)), 'unprepared')
 
   await journal.storeAttachments(seq, [{ ...photo, path: '/media/1.jpg' }])
-  assert.equal(kindOf(await journal.claim(key)), 'files-first')
+  assert.equal(kindOf(await journal.claim(key)), 'unprepared')
   await journal.storeAttachments(seq, [{ ...page, problem: 'the server answered 404' }])
   const turn = await claimRun()
   assert.deepEqual(
@@ -529,7 +524,7 @@ test('files that come for a message which does not wait any more, or has others 
   const { accept, claimRun, journal } = journalFor(t)
   const seq = await accept('look', { attachments: [{ kind: 'photo', ref: 'new' }] })
   await journal.storeAttachments(seq, [{ kind: 'photo', ref: 'old', path: '/media/1.jpg' }])
-  assert.equal(kindOf(await journal.claim(key)), 'files-first')
+  assert.equal(kindOf(await journal.claim(key)), 'unprepared')
   await journal.storeAttachments(seq, [{ kind: 'photo', ref: 'new', path: '/media/2.jpg' }])
   const turn = await claimRun()
   await journal.storeAttachments(seq, [{ kind: 'photo', ref: 'new', path: '/media/3.jpg' }])

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Turn } from '../../../src/flows/turn/journal.ts'
-import { startTurnProgress } from '../../../src/flows/turn/progress.ts'
+import type { Turn } from '../../../src/flows/turn/claim.ts'
+import { startTurnProgress } from '../../../src/flows/turn/output.ts'
 import { brand } from '../../../src/lib/brand.ts'
+import { silentLog } from '../../../src/lib/log.ts'
 import type { SessionId, SessionKey, TurnId } from '../../../src/message/ids.ts'
+import type { Target } from '../../../src/message/source.ts'
 import type { TurnActivity } from '../../../src/platforms/adapter.ts'
 import { openOutbox } from '../../outbox/support.ts'
 
@@ -28,25 +30,27 @@ function turnFor(messageId?: string): Turn {
 function activitiesOf(t: TestContext, turn: Turn): TurnActivity[] {
   const seen: TurnActivity[] = []
   const { outbox } = openOutbox(t)
-  const deps = { outbox, emit: () => undefined, emitsEvents: () => true }
-  const view = startTurnProgress(
-    { ...deps, publishActivity: (_, activity) => seen.push(activity) },
-    turn,
-    new AbortController().signal,
-  )
-  view.publishEnd('done')
-  view.close()
+  const deps = {
+    outbox,
+    emit: () => undefined,
+    emitsEvents: () => true,
+    adapter: () => ({ activity: (_: Target, activity: TurnActivity) => void seen.push(activity) }),
+    log: silentLog,
+  }
+  const progress = startTurnProgress(deps, turn, new AbortController().signal)
+  progress.publishEnd('done')
+  progress.close()
   return seen
 }
 
-test('a platform hears which message a turn answers, when it begins and when it ends', (t) => {
+test('the platform is notified of the start and the end of a turn, with the message that the turn answers', (t) => {
   assert.deepEqual(activitiesOf(t, turnFor('m1')), [
     { kind: 'turn-started', turnId: 'turn', messageId: 'm1' },
     { kind: 'turn-ended', turnId: 'turn', status: 'done', messageId: 'm1' },
   ])
 })
 
-test('a turn that answers no message of the platform names none', (t) => {
+test('the notifications of a turn without a platform message name none', (t) => {
   assert.deepEqual(activitiesOf(t, turnFor()), [
     { kind: 'turn-started', turnId: 'turn' },
     { kind: 'turn-ended', turnId: 'turn', status: 'done' },

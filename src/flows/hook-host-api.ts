@@ -1,0 +1,70 @@
+/**
+ * What hook handlers may request of a running gateway: send a message, start a background task.
+ */
+import type { HookGatewayServices } from '../hooks/services.ts'
+import { HermesError } from '../lib/errors.ts'
+import { uuid7 } from '../lib/ids.ts'
+import type { Logger } from '../lib/log.ts'
+import type { Outbox } from '../outbox/outbox.ts'
+import type { Store } from '../store/store.ts'
+import type { AccountDirectory } from './account-directory.ts'
+import type { BackgroundTasks } from './background-tasks.ts'
+import { parseDelivery, parseTarget } from './parse-target.ts'
+
+export interface HookServicesDeps {
+  readonly accountDirectory: Pick<AccountDirectory, 'list'>
+  readonly store: Store
+  readonly outbox: Pick<Outbox, 'prepare'>
+  readonly startTask: BackgroundTasks['start']
+  /** Tasks that have not ended. */
+  readonly openTasks: BackgroundTasks['open']
+  readonly clock: () => number
+  readonly log: Logger
+}
+
+/** Prefix of the outbox keys of messages that hooks send. */
+export const hookMessagePrefix = 'hook:'
+
+/** Per hook: a loop in a handler must not become a bill. */
+const maxOpenTasksPerHook = 50
+
+export function createHookServices(deps: HookServicesDeps): HookGatewayServices {
+  /** Names of hooks whose tasks are not on disk yet, one entry per task. */
+  const starting: string[] = []
+  const openTaskCount = (name: string) =>
+    deps.openTasks().filter(({ by }) => by === name).length + starting.filter((one) => one === name).length
+  return {
+    send: (hook, to, text) => sendMessage(deps, hook, to, text),
+    async startAgent(hook, prompt, { deliver, maxIterations, route }) {
+      const found = parseDelivery(deliver, deps.accountDirectory.list())
+      if ('problem' in found) throw new HermesError('hooks/no-target', `(${found.problem})`)
+      const requester = { id: `hook:${hook}`, name: `hook ${hook}` }
+      if (openTaskCount(requester.name) >= maxOpenTasksPerHook)
+        throw new Error(`startAgent: this hook has ${maxOpenTasksPerHook} open tasks, the maximum`)
+      starting.push(requester.name)
+      try {
+        return await deps.startTask({ prompt, requester, deliver: found.target, maxIterations, route })
+      } finally {
+        starting.splice(starting.indexOf(requester.name), 1)
+      }
+    },
+  }
+}
+
+async function sendMessage(deps: HookServicesDeps, hook: string, to: string, text: string): Promise<void> {
+  const found = parseTarget(to, deps.accountDirectory.list())
+  if ('problem' in found) throw new HermesError('hooks/no-target', `(${found.problem})`)
+  const { target } = found
+  const now = deps.clock()
+  // A notice attaches no files: the text may come from strangers.
+  const message = deps.outbox.prepare({ key: `${hookMessagePrefix}${uuid7(now)}`, target, kind: 'notice', text })
+  try {
+    await deps.store.run(() => message.write(now))
+  } catch (error) {
+    message.rolledBack()
+    throw error
+  }
+  message.committed()
+  const fields = { hook, platform: target.platform, chat: target.chatId }
+  deps.log.info({ event: 'hook.message_sent', ...fields }, 'a hook sends a message')
+}

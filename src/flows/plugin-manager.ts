@@ -1,0 +1,119 @@
+/**
+ * Loads, reconfigures and stops plugins. While the configuration names no plugin, no plugin code is loaded and no
+ * directory is read.
+ */
+import type { Environment } from '../config/environment.ts'
+import { withTimeout } from '../lib/timers.ts'
+import type { Middleware } from '../middleware/contract.ts'
+import type { PluginsConfig } from '../plugins/config.ts'
+import type { Daemons } from '../plugins/daemons/daemons.ts'
+import { hasEnabledPlugins } from '../plugins/desired-state.ts'
+import type { PluginRoot } from '../plugins/discovery.ts'
+import type { GatewayHooks } from '../plugins/gateway-hooks.ts'
+import type { PluginHooks } from '../plugins/hooks/plugin-hooks.ts'
+import type { PluginLoader } from '../plugins/loader.ts'
+import type { PluginMemory } from '../plugins/plugin-memory.ts'
+import type { PluginFailure, PluginReport } from '../plugins/plugin-report.ts'
+import type { PluginToolEntry, PluginTools } from '../plugins/plugin-tools.ts'
+
+/** What exists only in a gateway with plugins. */
+export interface PluginRuntime {
+  readonly loader: PluginLoader
+  readonly tools: Pick<PluginTools, 'list'>
+}
+
+export interface PluginManagerDeps {
+  readonly roots: readonly PluginRoot[]
+  readonly settings: () => PluginsConfig
+  readonly environment: () => Environment
+  /** Imports the code that loads plugins. Called at most once. */
+  openRuntime(): Promise<PluginRuntime>
+  readonly hooks: Pick<PluginHooks, 'drain'>
+  readonly memory: Pick<PluginMemory, 'drain' | 'stop'>
+  readonly daemons: Pick<Daemons, 'stop'>
+  readonly middleware: Pick<Middleware, 'flush'>
+  readonly gatewayHooks: Pick<GatewayHooks, 'gatewayStopping'>
+}
+
+export interface PluginManager {
+  /** Loads and unloads plugins until they match the configuration. Never rejects. */
+  sync(): Promise<void>
+  /** The configuration or the environment has changed. @param changed dotted paths */
+  reconfigured(changed: readonly string[]): void
+  /** All installed plugins, including disabled ones. */
+  list(): Promise<readonly PluginReport[]>
+  failures(): readonly PluginFailure[]
+  /** In the order of registration. */
+  tools(): readonly PluginToolEntry[]
+  /** Delivers pending notifications for at most `drainMs`, then the stop, then unloads in reverse order. Never rejects. */
+  stop(drainMs: number, force?: AbortSignal): Promise<void>
+}
+
+export function createPluginManager(deps: PluginManagerDeps): PluginManager {
+  const { roots, settings, environment } = deps
+  let runtime: PluginRuntime | undefined
+  let opening: Promise<PluginRuntime> | undefined
+  let stopped = false
+
+  const isSafeMode = () => isEnabledFlag(environment().values['HERMES_SAFE_MODE'])
+
+  async function sync(): Promise<void> {
+    const isNeeded = runtime !== undefined || (!isSafeMode() && hasEnabledPlugins(settings()))
+    if (stopped || !isNeeded) return
+    opening ??= deps.openRuntime()
+    runtime = await opening
+    await runtime.loader.sync()
+  }
+
+  return {
+    sync,
+    reconfigured(changed) {
+      // The other keys of an entry are read when they are needed.
+      const isRelevant = changed.some((path) =>
+        /^(plugins\.(enabled|disabled)|memory\.provider|environment)\b/.test(path),
+      )
+      if (isRelevant) void sync()
+    },
+    async list() {
+      return runtime === undefined
+        ? await listUnloadedPlugins(roots, settings(), environment().values)
+        : runtime.loader.list()
+    },
+    failures() {
+      if (isSafeMode() && hasEnabledPlugins(settings())) {
+        return [{ id: 'all plugins', state: 'off', reason: 'HERMES_SAFE_MODE is set: none is loaded' }]
+      }
+      return runtime?.loader.failures() ?? []
+    },
+    tools: () => runtime?.tools.list() ?? [],
+    async stop(drainMs, force) {
+      stopped = true
+      if (opening === undefined) return
+      const { hooks, memory, daemons, middleware, gatewayHooks } = deps
+      await Promise.all([hooks.drain(drainMs, force), memory.drain(drainMs, force)])
+      // By now, plugins that keep data per session have been notified of the end of their turns.
+      gatewayHooks.gatewayStopping()
+      await hooks.drain(drainMs, force)
+      await daemons.stop()
+      await memory.stop()
+      await withTimeout(middleware.flush(), drainMs, force)
+      await (await opening).loader.stop()
+    },
+  }
+}
+
+async function listUnloadedPlugins(
+  roots: readonly PluginRoot[],
+  settings: PluginsConfig,
+  values: Environment['values'],
+): Promise<readonly PluginReport[]> {
+  const [{ cataloguePlugins }, { emptyRuntimeState, createPluginReports }] = await Promise.all([
+    import('../plugins/catalogue.ts'),
+    import('../plugins/plugin-report.ts'),
+  ])
+  return createPluginReports(await cataloguePlugins({ roots, settings, environment: values }), emptyRuntimeState)
+}
+
+function isEnabledFlag(value = ''): boolean {
+  return /^(1|true|yes|on)$/i.test(value)
+}

@@ -1,0 +1,144 @@
+/**
+ * What `hermes status` and `/readyz` show of a running gateway.
+ */
+import type { Engine } from '../engine/engine.ts'
+import { type UnhealthyHook, unhealthyHooks } from '../hooks/hook-status.ts'
+import type { HookRegistry } from '../hooks/registry.ts'
+import type { Middleware } from '../middleware/contract.ts'
+import type { PlatformCatalogue } from '../platforms/registry.ts'
+import type { Supervisor } from '../platforms/supervisor.ts'
+import type { Daemons } from '../plugins/daemons/daemons.ts'
+import type { PluginFailure } from '../plugins/plugin-report.ts'
+import { type SlowCommits, slowCommitThresholdMs } from '../store/slow-commits.ts'
+import type { AgentServices } from './agent-services.ts'
+import type { BackgroundTasks, OpenTask } from './background-tasks.ts'
+import type { PluginManager } from './plugin-manager.ts'
+
+export type GatewayPhase = 'starting' | 'ready' | 'draining'
+
+export interface DaemonReport {
+  readonly name: string
+  /** The plugin's id. */
+  readonly owner: string
+  readonly state: string
+  readonly restarts: number
+  /** Why it failed last; '' when it never did. */
+  readonly reason: string
+}
+
+export interface GatewayStatusReport {
+  readonly version: string
+  readonly pid: number
+  readonly home: string
+  readonly url: string
+  readonly status: GatewayPhase
+  readonly uptimeMs: number
+  readonly model: string
+  readonly provider: string
+  readonly platforms: Readonly<
+    Record<string, { readonly state: string; readonly reason?: string; readonly receiving?: boolean }>
+  >
+  readonly degraded: readonly string[]
+  readonly pendingRestart: readonly string[]
+  readonly turns: { readonly running: number; readonly waiting: number }
+  readonly background: readonly OpenTask[]
+  /** Only those that are unhealthy. */
+  readonly hooks: readonly UnhealthyHook[]
+  /** Only those that failed. */
+  readonly plugins: readonly PluginFailure[]
+  /** Background work of plugins. */
+  readonly daemons: readonly DaemonReport[]
+}
+
+export interface StatusDeps {
+  readonly version: string
+  readonly home: string
+  url(): string
+  phase(): GatewayPhase
+  readonly clock: () => number
+  /** When the start began. */
+  readonly startedAt: number
+  readonly agentServices: Pick<AgentServices, 'describe'>
+  readonly supervisor: Pick<Supervisor, 'health'>
+  degraded(): readonly string[]
+  readonly middleware: Pick<Middleware, 'eventCounts'>
+  pendingRestart(): readonly string[]
+  readonly engine: Pick<Engine, 'load'>
+  readonly backgroundTasks: Pick<BackgroundTasks, 'open'>
+  /** Undefined where none are loaded. */
+  readonly hooks: Pick<HookRegistry, 'list'> | undefined
+  readonly plugins: Pick<PluginManager, 'failures'>
+  readonly daemons: Pick<Daemons, 'status'>
+  /** Takes secrets out of a text. */
+  redact(text: string): string
+}
+
+export function createStatus(deps: StatusDeps): () => GatewayStatusReport {
+  const { redact } = deps
+  return () => ({
+    version: deps.version,
+    pid: process.pid,
+    home: deps.home,
+    url: deps.url(),
+    status: deps.phase(),
+    uptimeMs: deps.clock() - deps.startedAt,
+    ...deps.agentServices.describe(),
+    platforms: deps.supervisor.health(),
+    degraded: [...deps.degraded(), ...droppedEventsWarnings(deps.middleware.eventCounts().dropped)],
+    pendingRestart: deps.pendingRestart(),
+    turns: deps.engine.load(),
+    background: deps.backgroundTasks.open(),
+    hooks: unhealthyHooks(deps.hooks?.list() ?? []).map((one) => ({ ...one, reason: redact(one.reason) })),
+    plugins: deps.plugins.failures().map((one) => ({ ...one, reason: redact(one.reason) })),
+    daemons: deps.daemons.status().map(({ name, owner, state, restarts, lastError }) => ({
+      name,
+      owner,
+      state,
+      restarts,
+      reason: redact(lastError?.text ?? ''),
+    })),
+  })
+}
+
+/** Slow observers of plugins lose events, because the gateway does not wait for them. */
+function droppedEventsWarnings(dropped: number): readonly string[] {
+  return dropped === 0
+    ? []
+    : [`${dropped} events of model and tool calls were dropped: an observer of a plugin is too slow`]
+}
+
+/** The platforms that `/readyz` lists: disabled ones are left out. */
+export function enabledPlatforms(health: ReturnType<Supervisor['health']>): ReturnType<Supervisor['health']> {
+  return Object.fromEntries(Object.entries(health).filter(([, { state }]) => state !== 'disabled'))
+}
+
+export function connectedPlatforms(health: ReturnType<Supervisor['health']>): string[] {
+  return Object.entries(health).flatMap(([name, { state }]) => (state === 'connected' ? [name] : []))
+}
+
+export interface DegradedReasonsDeps {
+  /** Reasons of the configuration itself. */
+  configuration(): readonly string[]
+  /** The path of a file that was removed or replaced while the daemon had it open. */
+  replacedFile(): string | undefined
+  readonly invalidPlatforms: PlatformCatalogue['invalid']
+  terminalBackend(): string
+  readonly slowCommits: Pick<SlowCommits, 'hasRecent'>
+}
+
+/** Why the daemon runs degraded, in words for its owner; empty when all is well. */
+export function createDegradedReasons(deps: DegradedReasonsDeps): () => string[] {
+  return () => {
+    const reasons = [...deps.configuration()]
+    const replacedPath = deps.replacedFile()
+    if (replacedPath !== undefined)
+      reasons.push(`${replacedPath} was removed or replaced: no message is accepted; restart the daemon`)
+    for (const { directory, reason } of deps.invalidPlatforms) reasons.push(`platform folder ${directory}: ${reason}`)
+    const backend = deps.terminalBackend()
+    if (backend !== 'local') {
+      reasons.push(`terminal.backend: ${backend} is not available yet; the model has no terminal and no file tools`)
+    }
+    if (deps.slowCommits.hasRecent()) reasons.push(`disk: commits take longer than ${slowCommitThresholdMs} ms`)
+    return reasons
+  }
+}

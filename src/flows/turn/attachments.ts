@@ -1,0 +1,39 @@
+/**
+ * Downloads attachments before the turn starts, so that the model request can include them.
+ */
+import type { Attachment, MessageEvent } from '../../message/event.ts'
+import type { SessionKey } from '../../message/ids.ts'
+import { type RunningTurns, StopRequested } from '../../sessions/running-turns.ts'
+import type { UnpreparedMessage } from './claim.ts'
+import type { TurnJournal } from './journal.ts'
+
+export interface AttachmentsDeps {
+  readonly journal: Pick<TurnJournal, 'storeAttachments'>
+  readonly running: Pick<RunningTurns, 'start'>
+  /** Resolves with each attachment and its path or its failure. Rejects with the signal's reason. */
+  download(event: MessageEvent, name: string, signal: AbortSignal): Promise<readonly Attachment[]>
+  /** Takes a waiting message out of the queue. */
+  withdraw(seq: number): Promise<void>
+  isDraining(): boolean
+  failpoint(point: string): void
+}
+
+export type PrepareMessage = (key: SessionKey, message: UnpreparedMessage, stopSignal: AbortSignal) => Promise<void>
+
+/** Nothing is claimed meanwhile: after a stop of the gateway the message is still queued. */
+export function createAttachmentPreparation(deps: AttachmentsDeps): PrepareMessage {
+  const { journal, running, failpoint } = deps
+  return async (key, { seq, event }, stopSignal) => {
+    const download = running.start(key, seq, stopSignal)
+    try {
+      await journal.storeAttachments(seq, await deps.download(event, `${seq}`, download.signal))
+      failpoint('media:fetched')
+    } catch (error) {
+      if (stopSignal.aborted || deps.isDraining()) return
+      if (!(download.signal.reason instanceof StopRequested)) throw error
+      await deps.withdraw(seq)
+    } finally {
+      download.finish()
+    }
+  }
+}

@@ -1,0 +1,185 @@
+/**
+ * What the user sees of a turn: typing, the growing draft and tool activity while it runs, and the reply that ends it.
+ * Progress is not stored, and it must not delay or break the turn.
+ */
+import type { AgentResult } from '../../agent/agent.ts'
+import type { ProgressListener } from '../../agent/loop/journal.ts'
+import { ModelError } from '../../agent/models/provider.ts'
+import { HermesError, isHermesError, messageOf } from '../../lib/errors.ts'
+import { linkAbortSignal } from '../../lib/linked-signal.ts'
+import type { Logger } from '../../lib/log.ts'
+import type { BackgroundTask, MessageEvent } from '../../message/event.ts'
+import type { HookEventListener } from '../../message/hook-events.ts'
+import { isSilence } from '../../message/silence.ts'
+import { type SessionSource, type Target, targetOf } from '../../message/source.ts'
+import type { TurnStatus } from '../../message/turn-result.ts'
+import { GuardrailRejected } from '../../middleware/guardrail-rejected.ts'
+import type { DraftAddress, Outbox, Reply } from '../../outbox/outbox.ts'
+import type { PlatformAdapter, TurnActivity } from '../../platforms/adapter.ts'
+import type { Turn } from './claim.ts'
+import type { TurnCompletion } from './journal.ts'
+
+export interface TurnProgressDeps {
+  readonly outbox: Outbox
+  readonly emit: HookEventListener
+  /** Whether the platform has its gateway events emitted. */
+  emitsEvents(source: SessionSource): boolean
+  /** The adapter of a connected account. A platform without `activity` shows no tools. */
+  adapter(target: Target): Pick<PlatformAdapter, 'activity'> | undefined
+  readonly log: Logger
+}
+
+export interface TurnProgress {
+  readonly listener: ProgressListener
+  /** The text of the reply that the user has seen so far. */
+  visibleText(): string
+  /** Ends the draft; the final reply replaces it at this address. Null when there is none. */
+  closeDraft(): Promise<DraftAddress | null>
+  publishEnd(status: TurnStatus): void
+  /** Ends typing. May be called twice. */
+  close(): void
+}
+
+export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: AbortSignal): TurnProgress {
+  const { outbox } = deps
+  const { source, messageId } = turn.event
+  const target = targetOf(source)
+  const turnId = turn.id
+  const typing = linkAbortSignal(signal)
+  const replyTo = messageId === undefined ? {} : { replyTo: messageId }
+  const draft = outbox.openDraft({ target, turnId, resumed: turn.resumed, ...replyTo })
+  const answered = messageId === undefined ? {} : { messageId }
+  const publish = (activity: TurnActivity) => publishActivity(deps, target, activity)
+  let text = ''
+
+  outbox.showTyping(target, typing.signal)
+  publish({ kind: 'turn-started', turnId, ...answered })
+
+  return {
+    listener: {
+      onText(fullText) {
+        text = fullText
+        draft?.update(fullText)
+      },
+      onToolStart: (call, label) => publish({ kind: 'tool-started', turnId, callId: call.id, tool: call.name, label }),
+      onToolEnd: (call, ok, summary) =>
+        publish({ kind: 'tool-ended', turnId, callId: call.id, tool: call.name, ok, summary }),
+      onIteration(iteration, tools) {
+        if (!deps.emitsEvents(source)) return
+        deps.emit('agent:step', {
+          platform: source.platform,
+          user_id: source.userId ?? '',
+          session_id: turn.sessionId,
+          iteration,
+          tool_names: tools.map((tool) => tool.name),
+          tools: [...tools],
+        })
+      },
+    },
+    visibleText: () => text,
+    closeDraft: async () => (draft === null ? null : await draft.close()),
+    publishEnd: (status) => publish({ kind: 'turn-ended', turnId, status, ...answered }),
+    close() {
+      typing.release()
+      // Without a reason, abort() would create an error with a stack for each turn.
+      typing.abort('the turn has ended')
+    },
+  }
+}
+
+function publishActivity({ adapter, log }: TurnProgressDeps, target: Target, activity: TurnActivity): void {
+  try {
+    adapter(target)?.activity?.(target, activity)
+  } catch (error) {
+    const { platform } = target
+    log.warn({ event: 'turn.activity_failed', platform, error }, 'an adapter failed to show the activity of a turn')
+  }
+}
+
+export interface ReplyContent extends Pick<TurnCompletion, 'state' | 'text' | 'message'> {
+  /** The text is the gateway's, not the model's. */
+  readonly notice: boolean
+}
+
+/** How a turn ends. */
+export type TurnRunResult = Omit<TurnCompletion, 'writeReply'> &
+  ReplyContent & {
+    readonly iterations: number
+    /** `agent:start` was emitted, so `agent:end` is due. */
+    readonly announced: boolean
+  }
+
+export function completedResult(result: AgentResult) {
+  const { text, message, usage, iterations } = result
+  if (text !== '') return { state: 'done' as const, reason: null, text, message, usage, iterations, notice: false }
+  return { state: 'done' as const, reason: 'empty reply', text: emptyReplyText, usage, iterations, notice: true }
+}
+
+const emptyReplyText = 'The model returned an empty reply. Send the message again, or start a new session with /new.'
+
+export function stoppedResult(visibleText: string) {
+  const text = visibleText === '' ? '' : `${visibleText}\n\n*(stopped)*`
+  return { state: 'stopped' as const, reason: 'stopped by a user', text, notice: false }
+}
+
+/** The result of a turn that would fail again; undefined for an error after which the turn is retried. */
+export function failedResult(error: unknown, describeErrorOrigin: (error: unknown) => string | null) {
+  if (error instanceof GuardrailRejected) return rejectedResult(error)
+  const reported = nonRetryableError(error, describeErrorOrigin)
+  if (reported === undefined) return undefined
+  const known = reported instanceof ModelError ? new HermesError(`provider/${reported.kind}`) : reported
+  // Our own error explains itself. Of an error of the model's vendor, the vendor's message follows.
+  const quote = reported instanceof ModelError ? `\n\n> ${reported.message.slice(0, 500).toWellFormed()}` : ''
+  const text = `Sorry, I encountered an error (${known.code}). ${known.message} ${known.hint}${quote}`
+  return { state: 'failed' as const, reason: reported.message, text, errorCode: known.code, notice: true }
+}
+
+/** The plugin's own text gives the reason. */
+function rejectedResult({ guardrail, reason }: GuardrailRejected) {
+  return { state: 'failed' as const, reason: `rejected by the guardrail ${guardrail}`, text: reason, notice: true }
+}
+
+/** Errors of the model (after its own retries), of the configuration and of plugins: a retry would not change them. */
+function nonRetryableError(
+  error: unknown,
+  describeErrorOrigin: (error: unknown) => string | null,
+): ModelError | HermesError | undefined {
+  if (error instanceof ModelError) return error
+  if (isHermesError(error) && /^(config|middleware)\//.test(error.code)) return error
+  const origin = describeErrorOrigin(error)
+  if (origin === null) return undefined
+  const text = messageOf(error).slice(0, 500).toWellFormed()
+  return new HermesError('middleware/failed', `It was ${origin}, with “${text}”.`, { cause: error })
+}
+
+/** The reply that ends a turn. A blank text sends nothing. */
+export function buildReply(turn: Turn, content: ReplyContent, draft: DraftAddress | null): Reply {
+  const { event } = turn
+  const { task, messageId } = event
+  return {
+    key: `turn:${turn.id}`,
+    target: task?.deliver ?? targetOf(event.source),
+    sessionKey: turn.sessionKey,
+    turnId: turn.id,
+    kind: content.notice ? 'notice' : 'reply',
+    text: task === undefined ? content.text : taskReplyText(task, event, content),
+    ...(messageId === undefined ? {} : { replyTo: messageId }),
+    ...(draft === null ? {} : { draft }),
+  }
+}
+
+/** The last message only: no user followed the task, so earlier text stays in the session. A failure names the task. */
+function taskReplyText(
+  task: BackgroundTask,
+  { source }: MessageEvent,
+  { state, text, message, notice }: ReplyContent,
+): string {
+  if (task.deliver === null || text === '') return ''
+  if (notice || state !== 'done') {
+    const reason = state === 'done' ? 'The model returned an empty reply.' : text
+    return `⚠️ A background task (${source.userName ?? 'unnamed'}, ${task.id}) was not completed.\n\n${reason}`
+  }
+  const last = message?.content ?? ''
+  const reply = last.trim() === '' ? text : last
+  return isSilence(reply) ? '' : reply
+}
