@@ -11,6 +11,7 @@ import { type Infrastructure, openInfrastructure } from './app/infrastructure.ts
 import type { Gateway, GatewayOptions } from './app/options.ts'
 import { removePidFile, writePidFile } from './app/pid-file.ts'
 import { createAccountDirectory } from './flows/account-directory.ts'
+import { createExtensionWatcher, type ExtensionWatcher } from './flows/extension-watcher.ts'
 import { recover } from './flows/recovery.ts'
 import { runRetention } from './flows/retention.ts'
 import { connectedPlatforms, type GatewayPhase } from './flows/status.ts'
@@ -57,6 +58,7 @@ interface Parts {
   readonly agentRuntime: AgentRuntime
   readonly runCommand: ReturnType<typeof composeCommandDispatcher>
   readonly endpoints: Endpoints
+  readonly extensionWatcher: ExtensionWatcher
 }
 
 // — Build: the modules on the route of a message, what runs their queues, the endpoints
@@ -101,13 +103,15 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
   const agentRuntime = composeAgent(context, core)
   const { agentServices, plugins } = agentRuntime
   const runCommand = composeCommandDispatcher(context, core, agentRuntime)
+  const extensionWatcher = createExtensionWatcher({ home: options.home, syncPlugins: plugins.sync, log })
   const endpoints = composeEndpoints(context, core, {
     agentServices,
     plugins,
     url: () => state.url,
     initialConnectPending: () => state.initialConnectPending,
+    changedPlatforms: extensionWatcher.changedPlatforms,
   })
-  return { lock, state, stopping, context, core, agentRuntime, runCommand, endpoints }
+  return { lock, state, stopping, context, core, agentRuntime, runCommand, endpoints, extensionWatcher }
 }
 
 // — Start: plugins and hooks, recovery, HTTP; the platforms connect last
@@ -135,7 +139,7 @@ async function start({ state, context, core, agentRuntime, runCommand, endpoints
 }
 
 function run(parts: Parts): Gateway {
-  const { state, context, core, agentRuntime, endpoints } = parts
+  const { state, context, core, agentRuntime, endpoints, extensionWatcher } = parts
   const { options, config, settings, store, clock, log, stopping } = context
   const { outbox, hooks, events, approvals, pluginRegistries } = core
   const { supervisor } = endpoints
@@ -156,6 +160,7 @@ function run(parts: Parts): Gateway {
     void pluginRegistries.daemons.start()
     void initialConnectsDone.then(() => config.watch())
     void initialConnectsDone.then(() => state.phase === 'ready' && hooks?.watch())
+    void initialConnectsDone.then(() => state.phase === 'ready' && extensionWatcher.start())
   }
 
   let stopped: Promise<void> | undefined
@@ -198,6 +203,7 @@ async function stop(parts: Parts, force?: AbortSignal): Promise<void> {
   const isDaemon = options.onlyPlatforms === undefined
 
   state.phase = 'draining'
+  parts.extensionWatcher.stop()
   log.info({ event: 'gateway.stopping', turns: engine.load().running }, 'stopping')
   failpoint('drain:begun')
   stopping.abort()

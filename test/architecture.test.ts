@@ -112,6 +112,8 @@ function outsiderViolation(from: string, to: string): string | undefined {
 /** Where each package may be imported. */
 const packageSites: Readonly<Record<string, RegExp>> = {
   yaml: /^src\/lib\/yaml/,
+  chokidar: /^src\/lib\/watch-files\.ts$/,
+  'file-type': /^src\/media\/detect-file-type\.ts$/,
   pino: /^src\/lib\/log/,
   marked: /^src\/lib\/markdown|^platforms\/web\//,
   fastify: /^src\/http\//,

@@ -22,6 +22,8 @@ export interface EndpointsDeps extends Pick<AgentRuntime, 'agentServices' | 'plu
   url(): string
   /** Platforms are connecting for the first time. */
   initialConnectPending(): boolean
+  /** Folders of platforms that were changed since the start. */
+  changedPlatforms(): readonly string[]
 }
 
 export interface Endpoints {
@@ -56,7 +58,7 @@ export function composeEndpoints(context: AppContext, core: Core, deps: Endpoint
 function composeStatus(
   context: AppContext,
   core: Core,
-  { url, agentServices, plugins }: EndpointsDeps,
+  { url, agentServices, plugins, changedPlatforms }: EndpointsDeps,
   health: Supervisor['health'],
 ): () => GatewayStatusReport {
   const { options, config, phase, startedAt, degraded, redact, clock } = context
@@ -72,7 +74,7 @@ function composeStatus(
     supervisor: { health },
     degraded,
     middleware,
-    pendingRestart: () => config.state().pendingRestart,
+    pendingRestart: () => [...config.state().pendingRestart, ...changedPlatforms()],
     engine: core.engine,
     backgroundTasks: core.backgroundTasks,
     hooks: core.hooks,

@@ -36,8 +36,11 @@ export interface PluginManagerDeps {
 }
 
 export interface PluginManager {
-  /** Loads and unloads plugins until they match the configuration. Never rejects. */
-  sync(): Promise<void>
+  /**
+   * Loads and unloads plugins until they match the configuration. Never rejects.
+   * @param changedFiles absolute paths of edited files: the plugins that have them are reloaded
+   */
+  sync(changedFiles?: readonly string[]): Promise<void>
   /** The configuration or the environment has changed. @param changed dotted paths */
   reconfigured(changed: readonly string[]): void
   /** All installed plugins, including disabled ones. */
@@ -57,12 +60,12 @@ export function createPluginManager(deps: PluginManagerDeps): PluginManager {
 
   const isSafeMode = () => isEnabledFlag(environment().values['HERMES_SAFE_MODE'])
 
-  async function sync(): Promise<void> {
+  async function sync(changedFiles?: readonly string[]): Promise<void> {
     const isNeeded = runtime !== undefined || (!isSafeMode() && hasEnabledPlugins(settings()))
     if (stopped || !isNeeded) return
     opening ??= deps.openRuntime()
     runtime = await opening
-    await runtime.loader.sync()
+    await runtime.loader.sync(changedFiles)
   }
 
   return {

@@ -2,22 +2,24 @@
  * The hooks that lie in folders: found at the start, followed while the gateway runs, loaded anew when their files change.
  */
 import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { Host, HostOptions } from '../hosts/contract.ts'
 import { messageOf } from '../lib/errors.ts'
+import { type FileFingerprints, fingerprintsOf, hasChanged } from '../lib/file-fingerprint.ts'
+import { ensureDirectory } from '../lib/files.ts'
 import type { Logger } from '../lib/log.ts'
+import { type DirectoryWatcher, watchDirectories } from '../lib/watch-files.ts'
 import type { HooksConfig } from './config.ts'
 import { type DiscoveredHook, type DiscoveryResult, discoverHooks, type HookRoot } from './discovery.ts'
 import type { Subscription } from './event-matcher.ts'
-import { type FileFingerprints, fingerprintsOf, hasChanged } from './file-fingerprint.ts'
 import { folderHookStatus, invalidHookStatus } from './folder-hook-status.ts'
+import { isHandlerFileName } from './handler-file.ts'
 import type { HookStatus } from './hook-status.ts'
 import { groupKeyOf, hookEnvironment } from './host-groups.ts'
 import { type AssignmentResult, createHostPool, type HostGroup, type HostProcessOptions } from './host-pool.ts'
 import { createListener, type Listener } from './listener.ts'
 import { createManifestReader } from './manifest-cache.ts'
 import { createHookRequestHandler, type HookGatewayServices } from './services.ts'
-import { watchHooks } from './watch-hooks.ts'
 
 export interface FolderHooksDeps {
   readonly roots: readonly HookRoot[]
@@ -92,10 +94,10 @@ export function createFolderHooks(deps: FolderHooksDeps): FolderHooks {
   const manifests = createManifestReader(deps.manifestCache, log)
   let entries = new Map<string, Entry>()
   let invalid: DiscoveryResult['invalid'] = []
-  let folders: readonly string[] = []
   let reportedWarnings = new Set<string>()
   let lastChange: Promise<void> = Promise.resolve()
-  let watcher: ReturnType<typeof watchHooks> | undefined
+  let watcher: DirectoryWatcher | undefined
+  let recheckTimer: NodeJS.Timeout | undefined
   let stopped = false
 
   function processOptionsOf(hook: DiscoveredHook): HostProcessOptions {
@@ -116,7 +118,6 @@ export function createFolderHooks(deps: FolderHooksDeps): FolderHooks {
   function discover(): DiscoveryResult {
     const discovery = discoverHooks({ roots, eventIssue: deps.eventIssue, parseManifest: manifests.read })
     invalid = discovery.invalid
-    folders = discovery.folders
     const sentences = [...discovery.warnings, ...invalid.map(({ reason }) => `a hook cannot be used: ${reason}`)]
     for (const sentence of sentences) if (!reportedWarnings.has(sentence)) log.warn({}, sentence)
     reportedWarnings = new Set(sentences)
@@ -157,7 +158,7 @@ export function createFolderHooks(deps: FolderHooksDeps): FolderHooks {
     const unknown = found.filter((file) => !entry.fingerprints.has(file))
     if (unknown.length === 0) return
     entries.set(id, { ...entry, fingerprints: new Map([...entry.fingerprints, ...fingerprintsOf(unknown)]) })
-    updateWatcher()
+    watcher?.addFiles(unknown)
   }
 
   function isolate(id: string): void {
@@ -222,7 +223,9 @@ export function createFolderHooks(deps: FolderHooksDeps): FolderHooks {
     } else if (!isRenamed && !missing.has(id)) {
       missing.add(id)
       next.set(id, entry)
-      watcher?.scheduleCheck(missingGraceMs)
+      if (watcher === undefined) return
+      clearTimeout(recheckTimer)
+      recheckTimer = setTimeout(() => void reloadChanged(), missingGraceMs)
     }
   }
 
@@ -259,11 +262,21 @@ export function createFolderHooks(deps: FolderHooksDeps): FolderHooks {
     log.info({ hook: id }, `hook ${id} is gone`)
   }
 
-  function updateWatcher(): void {
-    const ownFolders = folders.filter((folder) =>
-      roots.some(({ origin, path }) => origin === 'home' && dirname(folder) === path),
-    )
-    watcher?.watch(ownFolders, new Set([...files.values()].flat()))
+  /** Never rejects. */
+  async function reloadChanged(): Promise<void> {
+    await enqueue(reload)
+    manifests.save()
+  }
+
+  function startWatching(root: string): DirectoryWatcher {
+    try {
+      ensureDirectory(root)
+    } catch (error) {
+      log.warn({ event: 'hook.directory_not_created', root, err: error }, 'the directory of hooks cannot be created')
+    }
+    const opened = watchDirectories([root], reloadChanged, { log, depth: 1, includes: isHookFile })
+    opened.addFiles([...files.values()].flat())
+    return opened
   }
 
   return {
@@ -290,25 +303,23 @@ export function createFolderHooks(deps: FolderHooksDeps): FolderHooks {
     watch() {
       const own = roots.find(({ origin }) => origin === 'home')
       if (watcher !== undefined || own === undefined) return
-      watcher = watchHooks({
-        root: own.path,
-        log,
-        async onChange() {
-          await enqueue(reload)
-          manifests.save()
-          updateWatcher()
-        },
-      })
+      watcher = startWatching(own.path)
       manifests.save()
-      updateWatcher()
     },
     applyConfig: () => void enqueue(async () => hostPool.assign(enabled())),
     async stop(drainMs) {
       stopped = true
       watcher?.close()
+      clearTimeout(recheckTimer)
       for (const { listener } of entries.values()) listener.stop()
       await hostPool.stop(drainMs)
       await lastChange
     },
   }
+}
+
+/** A file that decides what a hook does. Files that handlers import are added one by one. */
+function isHookFile(path: string): boolean {
+  const name = basename(path)
+  return name === 'HOOK.yaml' || isHandlerFileName(name)
 }

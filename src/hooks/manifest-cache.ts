@@ -5,10 +5,10 @@
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { messageOf } from '../lib/errors.ts'
+import { fingerprintsOf } from '../lib/file-fingerprint.ts'
 import { ensureDirectory, readTextIfExists, writeFileAtomic } from '../lib/files.ts'
 import { isRecord } from '../lib/json.ts'
 import type { Logger } from '../lib/log.ts'
-import { fingerprintsOf } from './file-fingerprint.ts'
 import { type HookManifest, parseHookManifest } from './manifest.ts'
 
 export interface ManifestReader {

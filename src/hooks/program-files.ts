@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
-import { type FileFingerprints, fingerprintsOf, hasChanged } from './file-fingerprint.ts'
+import { type FileFingerprints, fingerprintsOf, hasChanged } from '../lib/file-fingerprint.ts'
 import { splitShellWords } from './shell-words.ts'
 
 /** Programs whose first argument is the program in truth. */

@@ -1,73 +1,219 @@
 /**
- * Follows a few files by looking at them. Not by the system's notes of changes: those tell of a file that is replaced, or
- * that comes, only to who watches its folder, and beside the database each write of a turn would wake the process. A look
- * costs 10 µs a file, needs no package, and sees links, mounts and network folders, too.
+ * Watches files and directories for changes, with chokidar. Both kinds of watcher wait until what changed is at rest, and
+ * then report it once: saving and copying take several steps.
  */
-import { statSync } from 'node:fs'
-import { messageOf } from './errors.ts'
+import { basename, relative, sep } from 'node:path'
+import type { ChokidarOptions, FSWatcher } from 'chokidar'
+import { fingerprintOf, fingerprintsOf } from './file-fingerprint.ts'
 import type { Logger } from './log.ts'
 
-export interface WatchOptions {
+/** Receives the paths that were created, changed or removed. A promise is awaited. What it throws or rejects with is logged. */
+export type ChangeListener = (paths: readonly string[]) => unknown
+
+export interface WatchFilesOptions {
   readonly log: Logger
-  /** Time between two looks, ms. */
+  /** Time between two checks, ms. */
   readonly pollIntervalMs?: number
 }
 
 export interface FileWatcher {
-  /** Ends watching; no call follows. May be called twice. */
+  /** Stops watching. The listener is not called again. May be called twice. */
   close(): void
 }
 
-/** A file that never rests is reported all the same, so many looks after its first change. */
-const maxUnstablePolls = 5
+export interface WatchDirectoriesOptions {
+  readonly log: Logger
+  /** Levels of subdirectories that are watched, too. */
+  readonly depth: number
+  /** Whether the content of this file matters. Other files are not watched, so that writing to them costs little. */
+  includes(path: string): boolean
+}
+
+export interface DirectoryWatcher extends FileWatcher {
+  /** Also watches these files, wherever they are. Repeated paths have no effect. */
+  addFiles(paths: Iterable<string>): void
+}
+
+/** Changed files must be the same for this long before they are reported. */
+const settleMs = 60
+/** A file that is written all the time is reported after this many checks. */
+const maxUnstableChecks = 5
+/** Directories that hold no code of the user. */
+const ignoredDirectoryPattern = /^(?:\..*|node_modules|__pycache__|venv|site-packages)$/
 
 /**
- * Calls `onChange` with the paths that came, changed or went, once a look finds them at rest. What it throws is logged.
- * Changes are seen from now on. Never throws.
+ * Watches a few files by polling. The files of the home are beside the database: the system's notifications for their
+ * directory would wake the process at every write of a turn. Polling also sees links, mounts and network directories.
+ * Changes after the call are seen. Never throws.
  */
 export function watchFiles(
   paths: readonly string[],
-  onChange: (changed: readonly string[]) => void,
-  { log, pollIntervalMs: everyMs = 250 }: WatchOptions,
+  onChange: ChangeListener,
+  { log, pollIntervalMs = 250 }: WatchFilesOptions,
 ): FileWatcher {
-  const fingerprints = new Map(paths.map((path) => [path, fingerprintOf(path)]))
-  const pending = new Set<string>()
-  let polls = 0
+  const reported = new Map(fingerprintsOf(paths))
+  const queue = createChangeQueue(reportChanged, { log, settleMs: pollIntervalMs })
+  const watcher = openWatcher(paths, queue.push, {
+    options: { usePolling: true, interval: pollIntervalMs, binaryInterval: pollIntervalMs },
+    // Changes between the call and the first check of chokidar.
+    onReady: () => queue.push(...paths),
+    log,
+  })
 
-  const poll = () => {
-    let atRest = true
-    for (const [path, before] of fingerprints) {
-      const now = fingerprintOf(path)
-      if (now === before) continue
-      fingerprints.set(path, now)
-      pending.add(path)
-      atRest = false
+  function reportChanged(): unknown {
+    const changed = paths.filter((path) => fingerprintOf(path) !== reported.get(path))
+    for (const path of changed) reported.set(path, fingerprintOf(path))
+    return changed.length === 0 ? undefined : onChange(changed)
+  }
+
+  return {
+    close() {
+      queue.close()
+      watcher.close()
+    },
+  }
+}
+
+/**
+ * Watches directories and what is in them by the notifications of the system. Once everything is watched, the listener is
+ * called with no paths, because earlier changes were not seen. Never throws.
+ */
+export function watchDirectories(
+  directories: readonly string[],
+  onChange: ChangeListener,
+  { log, depth, includes }: WatchDirectoriesOptions,
+): DirectoryWatcher {
+  const files = new Set<string>()
+  const queue = createChangeQueue(onChange, { log, settleMs })
+  const watcher = openWatcher(directories, queue.push, {
+    options: {
+      persistent: false,
+      ignorePermissionErrors: true,
+      ignored: (path, stats) => !files.has(path) && isIgnored(path, stats?.isFile() === true),
+    },
+    onReady: () => queue.push(),
+    log,
+  })
+
+  /** The option `depth` of chokidar is not used: it counts one level too many below a directory that was recreated. */
+  function isIgnored(path: string, isFile: boolean): boolean {
+    const directory = directories.find((one) => path.startsWith(`${one}${sep}`))
+    if (directory === undefined) return false
+    if (ignoredDirectoryPattern.test(basename(path)) || (isFile && !includes(path))) return true
+    return relative(directory, path).split(sep).length > depth + 1
+  }
+
+  return {
+    addFiles(paths) {
+      const added = [...paths].filter((path) => !files.has(path))
+      for (const path of added) files.add(path)
+      if (added.length > 0) watcher.add(added)
+    },
+    close() {
+      queue.close()
+      watcher.close()
+    },
+  }
+}
+
+interface ChangeQueue {
+  push(...paths: readonly string[]): void
+  close(): void
+}
+
+/** Collects paths until they are at rest. The listener is not called again before its last call has ended. */
+function createChangeQueue(onChange: ChangeListener, options: { log: Logger; settleMs: number }): ChangeQueue {
+  const pending = new Map<string, string>()
+  let timer: NodeJS.Timeout | undefined
+  let checks = 0
+  let isRunning = false
+  let closed = false
+
+  function push(...paths: readonly string[]): void {
+    if (closed) return
+    for (const path of paths) if (!pending.has(path)) pending.set(path, fingerprintOf(path))
+    timer ??= setTimeout(check, options.settleMs)
+  }
+
+  function check(): void {
+    timer = undefined
+    const unstable = [...pending].filter(([path, fingerprint]) => fingerprintOf(path) !== fingerprint)
+    checks += 1
+    if (isRunning || (unstable.length > 0 && checks < maxUnstableChecks)) {
+      for (const [path] of unstable) pending.set(path, fingerprintOf(path))
+      timer = setTimeout(check, options.settleMs)
+      return
     }
-    if (pending.size === 0) return
-    polls += 1
-    if (!atRest && polls <= maxUnstablePolls) return
-    const changed = [...pending]
+    void report()
+  }
+
+  async function report(): Promise<void> {
+    const paths = [...pending.keys()]
     pending.clear()
-    polls = 0
+    checks = 0
+    isRunning = true
     try {
-      onChange(changed)
+      await onChange(paths)
     } catch (error) {
-      log.error({ err: error, paths: changed }, 'a change of watched files could not be handled')
+      options.log.error({ event: 'watch.listener_failed', err: error, paths }, 'changed files could not be handled')
+    } finally {
+      isRunning = false
     }
   }
 
-  const timer = setInterval(poll, everyMs)
-  return { close: () => clearInterval(timer) }
+  return {
+    push,
+    close() {
+      closed = true
+      clearTimeout(timer)
+    },
+  }
 }
 
-/** Differs whenever the file was written, replaced, or came or went. */
-function fingerprintOf(path: string): string {
-  try {
-    const found = statSync(path, { bigint: true, throwIfNoEntry: false })
-    if (found === undefined) return 'none'
-    return `${found.dev}:${found.ino}:${found.size}:${found.mtimeNs}:${found.ctimeNs}`
-  } catch (error) {
-    // Whoever reads it will say why it cannot be.
-    return messageOf(error)
+interface OpenWatcherOptions {
+  readonly options: ChokidarOptions
+  onReady(): void
+  readonly log: Logger
+}
+
+/** Imports chokidar when it is first needed: a command that watches nothing does not pay for it. */
+function openWatcher(
+  paths: readonly string[],
+  onPath: (path: string) => void,
+  { options, onReady, log }: OpenWatcherOptions,
+): { add(paths: readonly string[]): void; close(): void } {
+  const wanted = new Set(paths)
+  let watcher: FSWatcher | undefined
+  let closed = false
+
+  async function open(): Promise<void> {
+    const chokidar = await import('chokidar')
+    if (closed) return
+    watcher = chokidar.watch([...wanted], { ...options, ignoreInitial: true, atomic: false })
+    watcher.on('all', (_event, path) => onPath(path))
+    watcher.on('ready', onReady)
+    watcher.on('error', (error) => {
+      log.warn(
+        { event: 'watch.failed', err: error },
+        'a file or directory cannot be watched; changes in it need a restart',
+      )
+    })
+  }
+
+  open().catch((error: unknown) => {
+    log.error({ event: 'watch.failed', err: error }, 'files cannot be watched; changes need a restart')
+  })
+
+  return {
+    add(more) {
+      for (const path of more) wanted.add(path)
+      watcher?.add([...more])
+    },
+    close() {
+      closed = true
+      watcher?.close().catch((error: unknown) => {
+        log.debug({ event: 'watch.close_failed', err: error }, 'a file watcher could not be closed')
+      })
+    },
   }
 }

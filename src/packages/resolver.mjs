@@ -22,6 +22,19 @@ export function createResolver({ source: sourceDirectory, packed: bundledPackage
     if (sdkEntryPoint !== undefined) return { url: sdkEntryPoint, format: 'module-typescript', shortCircuit: true }
     const file = bundledPackages.get(specifier)
     if (file !== undefined) return { url: file, format: 'module', shortCircuit: true }
-    return nextResolve(specifier, context)
+    return withVersionOfParent(nextResolve(specifier, context), specifier, context.parentURL)
   }
+}
+
+/**
+ * A plugin whose files were edited is imported under a URL with another `?attempt=`, because Node imports a URL only once.
+ * What it imports by relative paths gets the same query, so that these files are read again, too.
+ * @param {import('node:module').ResolveFnOutput} resolved
+ * @param {string} specifier
+ * @param {string | undefined} parentUrl
+ */
+function withVersionOfParent(resolved, specifier, parentUrl) {
+  const query = parentUrl?.match(/\?attempt=\d+$/)?.[0]
+  if (query === undefined || !specifier.startsWith('.') || resolved.url.includes('?')) return resolved
+  return { ...resolved, url: `${resolved.url}${query}` }
 }

@@ -1,82 +1,65 @@
 /**
  * The code of a plugin in JavaScript or TypeScript: imports its entry and finds `register`.
  */
-import { statSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { HermesError, messageOf } from '../lib/errors.ts'
+import { fingerprintOf } from '../lib/file-fingerprint.ts'
 import type { Register } from './contract.ts'
 import type { DiscoveredPlugin } from './discovery.ts'
 
-export interface ImportedPlugin {
-  readonly register: Register
-  /** Its file is another one than the one that runs: the runtime imports a file once. */
-  readonly isOutdated: boolean
-}
-
 export interface EntryImporter {
-  /** Throws `plugins/unloadable` when the file cannot be imported or has no `register`. A failed import may be tried again. */
-  importEntry(plugin: Pick<DiscoveredPlugin, 'entryFile'>): Promise<ImportedPlugin>
-  /** Its `register` failed: once its file has changed it is imported anew. */
-  markFailed(plugin: Pick<DiscoveredPlugin, 'entryFile'>): void
+  /**
+   * Resolves with `register` of the plugin. A file that was edited since it was imported is imported again.
+   * Rejects with `plugins/unloadable` when the file cannot be imported or has no `register`; a failed import may be retried.
+   */
+  importEntry(plugin: Pick<DiscoveredPlugin, 'entryFile'>): Promise<Register>
+  /** A file that the entry imports was edited: the entry is imported again the next time. */
+  invalidate(plugin: Pick<DiscoveredPlugin, 'entryFile'>): void
 }
 
-/** What the runtime has imported under its latest address. */
+/** The latest import of a file. */
 interface ImportRecord {
   readonly attempt: number
+  /** Of the version that was imported. */
   readonly fingerprint: string
-  readonly isUsable: boolean
 }
 
 export function createEntryImporter(): EntryImporter {
   const imported = new Map<string, ImportRecord>()
 
-  /** The runtime never imports the same address twice, whatever came of it. */
-  function nextAttempt(file: string, fingerprint: string): ImportRecord {
-    const last = imported.get(file)
-    if (last === undefined) return { attempt: 1, fingerprint, isUsable: true }
-    if (last.isUsable || last.fingerprint === fingerprint) return last
-    return { attempt: last.attempt + 1, fingerprint, isUsable: true }
-  }
-
-  async function importModule(file: string, { attempt, fingerprint }: ImportRecord): Promise<unknown> {
-    const address = pathToFileURL(file)
-    if (attempt > 1) address.searchParams.set('attempt', String(attempt))
-    try {
-      const exports: unknown = await import(address.href)
-      return exports
-    } catch (error) {
-      // What it imports may be mended without it.
-      imported.set(file, { attempt, fingerprint: `${fingerprint} failed`, isUsable: false })
-      throw new HermesError('plugins/unloadable', messageOf(error), { cause: error })
-    }
-  }
-
-  function markFailed({ entryFile }: Pick<DiscoveredPlugin, 'entryFile'>): void {
-    const last = imported.get(entryFile)
-    if (last !== undefined) imported.set(entryFile, { ...last, isUsable: false })
+  /** Node imports a URL only once, even if the import failed. */
+  async function importAttempt(file: string, attempt: number): Promise<unknown> {
+    const url = pathToFileURL(file)
+    // The resolver hands this query on to the files that the entry imports.
+    if (attempt > 1) url.searchParams.set('attempt', String(attempt))
+    const exports: unknown = await import(url.href)
+    return exports
   }
 
   return {
-    markFailed,
     async importEntry({ entryFile }) {
-      const stamp = fingerprintOf(entryFile)
-      const attempt = nextAttempt(entryFile, stamp)
-      const exports = await importModule(entryFile, attempt)
-      imported.set(entryFile, { ...attempt, isUsable: true })
-      const register = findRegister(exports)
-      if (register === undefined) {
-        markFailed({ entryFile })
-        throw new HermesError('plugins/unloadable', 'expected a function register, found none')
+      const fingerprint = fingerprintOf(entryFile)
+      const last = imported.get(entryFile) ?? { attempt: 0, fingerprint: 'never imported' }
+      const attempt = last.fingerprint === fingerprint ? last.attempt : last.attempt + 1
+      let exports: unknown
+      try {
+        exports = await importAttempt(entryFile, attempt)
+      } catch (error) {
+        // The cause may be a file that the entry imports, so that the entry itself need not change.
+        imported.set(entryFile, { attempt, fingerprint: 'import failed' })
+        throw new HermesError('plugins/unloadable', messageOf(error), { cause: error })
       }
-      return { register, isOutdated: attempt.fingerprint !== stamp }
+      imported.set(entryFile, { attempt, fingerprint })
+      const register = findRegister(exports)
+      if (register === undefined)
+        throw new HermesError('plugins/unloadable', 'expected a function register, found none')
+      return register
+    },
+    invalidate({ entryFile }) {
+      const last = imported.get(entryFile)
+      if (last !== undefined) imported.set(entryFile, { attempt: last.attempt, fingerprint: 'invalidated' })
     },
   }
-}
-
-/** Another one when the file has changed. */
-export function fingerprintOf(file: string): string {
-  const found = statSync(file, { throwIfNoEntry: false })
-  return found === undefined ? '' : `${found.mtimeMs} ${found.size}`
 }
 
 /** `export function register`, `export default function`, or `export default { register }`. */

@@ -2,7 +2,9 @@
  * Loads the plugins that the configuration names, and unloads those that it names no more (contract §2.1, §2.2). A plugin
  * that cannot be loaded leaves nothing behind and harms no other.
  */
+import { sep } from 'node:path'
 import { isHermesError, messageOf } from '../lib/errors.ts'
+import { type FileFingerprints, fingerprintOf, fingerprintsOf, hasChanged } from '../lib/file-fingerprint.ts'
 import type { Logger } from '../lib/log.ts'
 import { withTimeout } from '../lib/timers.ts'
 import { type ObserveCallback, observeAsPlugin, type RunAsPlugin } from './callback-trace.ts'
@@ -11,7 +13,7 @@ import { configEntryOf, type PluginsConfig } from './config.ts'
 import { createPluginContext, type PluginServices } from './context.ts'
 import type { PluginContext } from './contract.ts'
 import type { DiscoveredPlugin, PluginRoot } from './discovery.ts'
-import { createEntryImporter, fingerprintOf } from './entry-importer.ts'
+import { createEntryImporter } from './entry-importer.ts'
 import { locateError } from './error-location.ts'
 import { createPluginConfig, settingIssues } from './plugin-config.ts'
 import { createPluginReports, type PluginFailure, type PluginReport, pluginFailures } from './plugin-report.ts'
@@ -47,8 +49,12 @@ export interface PluginProcess {
 }
 
 export interface PluginLoader {
-  /** Makes what is loaded equal to what is wanted; one after the other when called again meanwhile. Never rejects. */
-  sync(): Promise<void>
+  /**
+   * Loads and unloads plugins until the loaded ones are the enabled ones. Calls run one after the other. Never rejects.
+   * @param changedFiles absolute paths of edited files: a loaded plugin that has one of them, or whose manifest or entry was
+   *   edited since it was loaded, is reloaded. Left out: loaded plugins stay as they are.
+   */
+  sync(changedFiles?: readonly string[]): Promise<void>
   /** As of the last `sync`. */
   list(): readonly PluginReport[]
   failures(): readonly PluginFailure[]
@@ -58,6 +64,8 @@ export interface PluginLoader {
 
 interface LoadedPlugin {
   readonly found: DiscoveredPlugin
+  /** Of its manifest and its entry when it was loaded. */
+  readonly fingerprints: FileFingerprints
   readonly registrations: Registrations
   readonly warnings: readonly string[]
   readonly loadMs: number
@@ -86,7 +94,7 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
     return [...loaded.keys()].some((other) => matchesPluginId(id, other))
   }
 
-  async function sync(): Promise<void> {
+  async function sync(changedFiles?: readonly string[]): Promise<void> {
     if (stopping.signal.aborted) return
     const settings = deps.settings()
     catalogue = await cataloguePlugins({ roots: deps.roots, settings, environment: deps.environment() })
@@ -99,8 +107,42 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
     for (const id of slowFailures.keys()) if (!enabled.some(({ found }) => found.id === id)) slowFailures.delete(id)
     for (const id of failures.keys()) if (!slowFailures.has(id)) failures.delete(id)
     for (const one of [...loaded.values()].reverse()) if (!isStillWanted(one)) await unload(one)
+    for (const one of editedPlugins(changedFiles)) await unloadForReload(one)
     for (const { found } of enabled) if (!loaded.has(found.id) && !failsSlowly(found)) await load(found)
     logWarnings()
+  }
+
+  /** In the order in which they are unloaded. */
+  function editedPlugins(changedFiles: readonly string[] | undefined): LoadedPlugin[] {
+    if (changedFiles === undefined) return []
+    return [...loaded.values()]
+      .reverse()
+      .filter(
+        ({ found: { directory }, fingerprints }) =>
+          changedFiles.some((file) => file.startsWith(`${directory}${sep}`)) || hasChanged(fingerprints),
+      )
+  }
+
+  /** A version that cannot be imported does not replace the one that works. */
+  async function unloadForReload(one: LoadedPlugin): Promise<void> {
+    const { found } = one
+    if (found.language !== 'python') {
+      importer.invalidate(found)
+      try {
+        await importer.importEntry(found)
+      } catch (error) {
+        const reason = await failureReasonOf(error, found)
+        log.error(
+          { event: 'plugin.reload_failed', plugin: found.id, err: error },
+          'the edited plugin cannot be imported',
+        )
+        const warning = `its newest version cannot be imported, so the previous one stays loaded: ${reason}`
+        const fingerprints = fingerprintsOf(one.fingerprints.keys())
+        loaded.set(found.id, { ...one, fingerprints, warnings: [warning] })
+        return
+      }
+    }
+    await unload(one)
   }
 
   function failsSlowly({ id, entryFile }: DiscoveredPlugin): boolean {
@@ -110,7 +152,7 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
   async function load(found: DiscoveredPlugin): Promise<void> {
     const { id, entryFile } = found
     const begun = clock()
-    const fingerprint = fingerprintOf(entryFile)
+    const fingerprints = fingerprintsOf([found.manifestFile, entryFile])
     failures.delete(id)
     slowFailures.delete(id)
     const pluginLog = log.child({ plugin: id })
@@ -136,37 +178,31 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
           stopping.signal.aborted ? 'the gateway stops' : `register did not end within ${registerTimeoutMs} ms`,
         )
       }
-      process = done.value.process
-      if (done.value.isOutdated)
-        warnings.push('its file has changed since it was imported; the new one counts after a restart')
+      process = done.value
     } catch (error) {
       await disposeRegistrations(registrations, id)
       const reason = await failureReasonOf(error, found)
-      importer.markFailed(found)
       failures.set(id, reason)
-      if (clock() - begun >= slowFailureMs) slowFailures.set(id, fingerprint)
+      if (clock() - begun >= slowFailureMs) slowFailures.set(id, fingerprints.get(entryFile) ?? '')
       pluginLog.error({ error }, `plugin ${id} cannot be loaded: ${reason}`)
       return
     }
     const loadMs = clock() - begun
-    loaded.set(id, { found, registrations, warnings, loadMs, process })
+    loaded.set(id, { found, fingerprints, registrations, warnings, loadMs, process })
     pluginLog.info(
       { version: found.manifest.version, ms: loadMs, registered: registrations.list().length },
       `plugin ${id} loaded`,
     )
   }
 
-  async function runRegister(
-    found: DiscoveredPlugin,
-    context: PluginContext,
-  ): Promise<{ readonly isOutdated: boolean; readonly process?: PluginProcess | undefined }> {
+  async function runRegister(found: DiscoveredPlugin, context: PluginContext): Promise<PluginProcess | undefined> {
     if (found.language === 'python') {
       if (deps.loadPython === undefined) throw new Error(pythonUnavailable)
-      return { isOutdated: false, process: (await deps.loadPython(found, context)) ?? undefined }
+      return (await deps.loadPython(found, context)) ?? undefined
     }
-    const { register, isOutdated } = await importer.importEntry(found)
+    const register = await importer.importEntry(found)
     await register(context)
-    return { isOutdated }
+    return undefined
   }
 
   async function unload({ found: { id }, registrations, process }: LoadedPlugin): Promise<void> {
@@ -221,7 +257,7 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
   }
 
   return {
-    sync: () => enqueue(sync),
+    sync: (changedFiles) => enqueue(() => sync(changedFiles)),
     list,
     failures: listFailures,
     stop() {

@@ -302,7 +302,7 @@ test('what took long to fail holds nobody up again before its file has changed o
   assert.equal(loading.report('slow').state, 'loaded')
 })
 
-test('code that was changed after it was imported is said to count after a restart', async (t) => {
+test('a plugin that was edited while it was off has its new code when it is enabled again', async (t) => {
   const loading = createTestLoader(t, { files: pluginFiles('old', hook) })
   await loading.loader.sync()
   loading.configure({})
@@ -310,8 +310,38 @@ test('code that was changed after it was imported is said to count after a resta
   loading.write(pluginFiles('old', `${hook}; ${hook}`))
   loading.configure({ enabled: ['old'] })
   await loading.loader.sync()
-  assert.match(loading.report('old').warnings.join(), /the new one counts after a restart/)
-  assert.equal(loading.report('old').registered.length, 1)
+  assert.deepEqual(loading.report('old').warnings, [])
+  assert.equal(loading.report('old').registered.length, 2)
+})
+
+test('an edited plugin is reloaded when its change is reported, and stays as it is until then', async (t) => {
+  const loading = createTestLoader(t, { files: { ...pluginFiles('one', hook), ...pluginFiles('two', hook) } })
+  await loading.loader.sync()
+  loading.write(pluginFiles('one', `${hook}; ${hook}`))
+  await loading.loader.sync()
+  assert.equal(loading.report('one').registered.length, 1)
+  loading.registrationLog.length = 0
+  await loading.loader.sync([])
+  assert.equal(loading.report('one').registered.length, 2)
+  assert.equal(
+    loading.registrationLog.some((entry) => entry.endsWith('of two')),
+    false,
+  )
+})
+
+test('an edited plugin that cannot be imported leaves the loaded version at work until it is repaired', async (t) => {
+  const loading = createTestLoader(t, { files: pluginFiles('guard', hook) })
+  await loading.loader.sync()
+  const [file = ''] = Object.keys(pluginFiles('guard', hook)).filter((name) => /index/.test(name))
+  loading.write({ [file]: 'export function register( {' })
+  await loading.loader.sync([])
+  assert.equal(loading.report('guard').state, 'loaded')
+  assert.equal(loading.report('guard').registered.length, 1)
+  assert.equal(loading.report('guard').warnings.length, 1)
+  loading.write(pluginFiles('guard', `${hook}; ${hook}`))
+  await loading.loader.sync([])
+  assert.deepEqual(loading.report('guard').warnings, [])
+  assert.equal(loading.report('guard').registered.length, 2)
 })
 
 test('a plugin in Python is handed to whoever can run it, with the same context', async (t) => {

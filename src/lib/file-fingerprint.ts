@@ -1,0 +1,44 @@
+/**
+ * Identifies files and versions of files by their metadata, without reading them.
+ */
+import { type BigIntStats, statSync } from 'node:fs'
+import { messageOf } from './errors.ts'
+
+/** By path. */
+export type FileFingerprints = ReadonlyMap<string, string>
+
+/**
+ * Differs whenever the file was written, replaced, created or removed; '' for a missing file. Links are followed.
+ * Never throws: the caller that reads the file reports why it cannot be read.
+ */
+export function fingerprintOf(path: string): string {
+  try {
+    const found = statOf(path)
+    return found === undefined ? '' : `${found.dev}:${found.ino}:${found.size}:${found.mtimeNs}:${found.ctimeNs}`
+  } catch (error) {
+    return messageOf(error)
+  }
+}
+
+/** Never throws. */
+export function fingerprintsOf(paths: Iterable<string>): FileFingerprints {
+  return new Map([...paths].map((path) => [path, fingerprintOf(path)]))
+}
+
+/** Whether one of the files was written, replaced, created or removed since. Never throws. */
+export function hasChanged(fingerprints: FileFingerprints): boolean {
+  return [...fingerprints].some(([path, fingerprint]) => fingerprintOf(path) !== fingerprint)
+}
+
+/**
+ * The same for as long as the path leads to the same file or directory, whatever is written to it. `undefined` for a
+ * missing file. Throws other errors of the file system.
+ */
+export function fileIdOf(path: string): string | undefined {
+  const found = statOf(path)
+  return found === undefined ? undefined : `${found.dev}:${found.ino}`
+}
+
+function statOf(path: string): BigIntStats | undefined {
+  return statSync(path, { bigint: true, throwIfNoEntry: false })
+}
