@@ -5,11 +5,12 @@
  */
 import { enableCompileCache, registerHooks } from 'node:module'
 import process from 'node:process'
+import { fileURLToPath } from 'node:url'
 import { runtimeSetup } from './config/runtime-setup.mjs'
-import { bundledPackageUrls } from './packages/bundled-packages.mjs'
+import { bundledPackageUrls, compileCacheDirectory } from './packages/bundled-packages.mjs'
 import { createResolver } from './packages/resolver.mjs'
 
-const setup = runtimeSetup(process)
+const setup = runtimeSetup(process, fileURLToPath(compileCacheDirectory))
 if (setup.problem !== undefined) {
   process.stderr.write(`${setup.problem}\n`)
   process.exit(1)

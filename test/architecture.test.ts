@@ -220,6 +220,17 @@ test('the top of src holds only the entries: gateway, turn, sdk and main', () =>
   assert.deepEqual(top, ['src/gateway.ts', 'src/main.mjs', 'src/sdk-deprecated.ts', 'src/sdk.ts', 'src/turn.ts'])
 })
 
+test('every package that runs is bundled: an image has no other', () => {
+  const bundled = [...filesUnder('src/packages/bundled-packages.mjs').values()].join()
+  const missing = importsOf(source).filter(({ from, to, typeOnly }) => {
+    if (typeOnly || /^(src|platforms|hooks|plugins)\/|^node:|^#/.test(to)) return false
+    // A page loads marked by itself, esbuild runs at installation, and OpenTelemetry is installed by those who want it.
+    if (to === 'marked' || to === 'esbuild' || to.startsWith('@opentelemetry/')) return false
+    return from.endsWith('.ts') && !bundled.includes(`'${to}'`)
+  })
+  assert.deepEqual(missing, [])
+})
+
 test('no imports form a cycle, neither between files nor between modules', () => {
   assert.deepEqual(fileCycle(source), [])
   assert.deepEqual(moduleCycle(source), [])
@@ -258,7 +269,7 @@ test('what an idle gateway does not need is not loaded with it', () => {
   const loaded = loadedWith(source, 'src/gateway.ts')
   assert.ok(loaded.size > 80, `only ${loaded.size} files were followed`)
   const heavy =
-    /^(openai|@anthropic-ai\/sdk|ipaddr\.js|marked|unbash|semver\/.*|platforms\/.*|plugins\/.*|src\/agent\/tools\/[^/]+|src\/cli\/.*|src\/app\/plugin-runtime\.ts|src\/plugins\/(loader|context|discovery|manifest|plugin-tools|plugin-state|version-range)\.ts)$/
+    /^(openai|@anthropic-ai\/sdk|ipaddr\.js|marked|unbash|semver|platforms\/.*|plugins\/.*|src\/agent\/tools\/[^/]+|src\/cli\/.*|src\/app\/plugin-runtime\.ts|src\/plugins\/(loader|context|discovery|manifest|plugin-tools|plugin-state|version-range)\.ts)$/
   assert.deepEqual(
     [...loaded].filter((name) => heavy.test(name) && name !== 'src/agent/tools/parallel.ts'),
     [],

@@ -1,8 +1,8 @@
 /**
- * What has to be settled before any other file is loaded: the version of Node, the V8 flags, the compile cache.
- * Reads the environment, as everything in `config/` may. Plain JavaScript for the sake of an old Node.
+ * Decides what must be known before any other file is loaded: the version of Node, the V8 flags and the compile cache.
+ * Plain JavaScript, so that an old Node can run it and report that it is too old.
  */
-import { existsSync, mkdirSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
@@ -17,14 +17,15 @@ const daemonFlags = ['--max-semi-space-size=4', '--max-old-space-size=512']
  * @property {string} [problem] why this Node cannot run the program, and what to do
  * @property {string[]} [restartWith] arguments (the program first) to start again with, in the same process
  * @property {Record<string, string>} environment for that start
- * @property {string} [compileCache] the folder of the compile cache
+ * @property {string} [compileCache] the directory of the compile cache
  */
 
 /**
  * @param {Pick<NodeJS.Process, 'versions' | 'argv' | 'execArgv' | 'execPath' | 'env'>} process
+ * @param {string} installationCache the compile cache that the installation filled
  * @returns {RuntimeSetup}
  */
-export function runtimeSetup({ versions, argv, execArgv, execPath, env }) {
+export function runtimeSetup({ versions, argv, execArgv, execPath, env }, installationCache) {
   const environment = Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   )
@@ -33,8 +34,10 @@ export function runtimeSetup({ versions, argv, execArgv, execPath, env }) {
   const daemon = argv[2] === 'gateway' && argv[3] === 'run'
   const flagged = execArgv.some((flag) => flag.startsWith('--max-semi-space-size'))
   if (daemon && !flagged) return { environment, restartWith: [execPath, ...daemonFlags, ...execArgv, ...argv.slice(1)] }
-  const cache = compileCacheFolder(env, daemon)
-  return cache === undefined ? { environment } : { environment, compileCache: cache }
+  // Node enables the cache of this variable by itself. An image ships a filled one.
+  if (env['NODE_COMPILE_CACHE'] !== undefined) return { environment }
+  const compileCache = isUsableCache(installationCache) ? installationCache : compileCacheInHome(env, daemon)
+  return compileCache === undefined ? { environment } : { environment, compileCache }
 }
 
 /** @param {string} version */
@@ -42,24 +45,39 @@ function tooOld(version) {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   if (major > 24 || (major === 24 && minor >= 15)) return undefined
   return `hermes needs Node 24.15 or newer; this is ${version}.
-In a checkout, \`npm ci\` brings the right one along: run \`npm start\`, or \`npm run -s hermes -- <command>\`.`
+In a checkout, \`npm ci\` installs a suitable one: run \`npm start\`, or \`npm run -s hermes -- <command>\`.`
+}
+
+/**
+ * Whether this user can read compiled code from the directory or write it there. Node keeps a subdirectory for each version
+ * and user, and its name ends with the id of the user.
+ * @param {string} directory
+ */
+function isUsableCache(directory) {
+  try {
+    const suffix = `-${process.getuid?.() ?? ''}`
+    if (readdirSync(directory).some((name) => name.startsWith(process.version) && name.endsWith(suffix))) return true
+    accessSync(directory, constants.W_OK)
+    return true
+  } catch {
+    // It does not exist, or belongs to another user: the home has a cache, too.
+    return false
+  }
 }
 
 /**
  * @param {NodeJS.ProcessEnv} env
  * @param {boolean} daemon
  */
-function compileCacheFolder(env, daemon) {
-  // An image ships its own, filled; Node turns that one on by itself.
-  if (env['NODE_COMPILE_CACHE'] !== undefined) return undefined
+function compileCacheInHome(env, daemon) {
   const home = env['HERMES_HOME'] || join(homedir(), '.hermes')
-  // Only the daemon makes the home; looking at a version must leave no trace.
+  // Only the daemon creates the home: printing a version must leave no trace.
   if (!existsSync(home)) {
     if (!daemon) return undefined
     try {
       mkdirSync(home, { recursive: true, mode: 0o700 })
     } catch {
-      // The daemon itself reports a home it cannot make, with advice.
+      // The daemon reports a home that cannot be created, with advice.
       return undefined
     }
   }

@@ -1,9 +1,12 @@
 /**
- * Which packages are packed into one file at installation, and where those files lie.
+ * Lists the packages that are bundled into one file each at installation, and where the results are.
  */
 import { existsSync } from 'node:fs'
 
-/** The packages that cost time or memory when they are read file by file. (`marked` is one file already, and pages get it as it is.) */
+/**
+ * Packages that the gateway imports at runtime. Read file by file they cost time and memory, and an image contains only the
+ * bundles. `marked` is left out: it is one file already, and pages load it unchanged.
+ */
 export const bundledPackages = [
   'fastify',
   'kysely',
@@ -16,12 +19,20 @@ export const bundledPackages = [
   '@anthropic-ai/sdk',
   'discord.js',
   '@slack/bolt',
+  'telegraf',
+  'chokidar',
+  'file-type',
+  'ipaddr.js',
+  'semver',
 ]
 
 export const bundleDirectory = new URL('../../node_modules/.hermes/', import.meta.url)
 
+/** The compile cache of the installation, filled when packages are installed. */
+export const compileCacheDirectory = new URL('compile/', bundleDirectory)
+
 /**
- * The packed file of each package; empty when nothing was packed.
+ * The bundle of each package; empty if bundling failed.
  * @returns {ReadonlyMap<string, string>} package name → file URL
  */
 export function bundledPackageUrls() {

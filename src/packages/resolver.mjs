@@ -1,11 +1,11 @@
 /**
- * Where names lead to. `#sdk` must reach hooks, plugins and platforms that live outside this repository, and packages
- * that were packed into one file are taken from there.
+ * Resolves module names: `#sdk` for hooks, plugins and platforms outside this repository, bundled packages to their
+ * bundle, and files of an edited plugin to their new version.
  */
 
 /**
  * @param {object} options
- * @param {URL} options.source the folder of `sdk.ts`
+ * @param {URL} options.source the directory of `sdk.ts`
  * @param {ReadonlyMap<string, string>} options.packed package name → file URL
  * @returns {import('node:module').ResolveHookSync}
  */
@@ -16,7 +16,7 @@ export function createResolver({ source: sourceDirectory, packed: bundledPackage
     ['#sdk/testing', new URL('../test/kit/testing.ts', sourceDirectory).href],
   ])
   return (specifier, context, nextResolve) => {
-    // A package may have a private name that looks like ours, and its own version of a package.
+    // A package may have a private import of the same name, and its own version of a package.
     if (context.parentURL?.includes('/node_modules/') === true) return nextResolve(specifier, context)
     const sdkEntryPoint = sdkEntryPoints.get(specifier)
     if (sdkEntryPoint !== undefined) return { url: sdkEntryPoint, format: 'module-typescript', shortCircuit: true }

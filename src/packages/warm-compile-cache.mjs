@@ -1,10 +1,11 @@
 /**
- * Fills the compile cache of an image while it is built: runs the daemon in throw-away homes, lets it answer, stops it.
- * Code that is compiled here need not be compiled at any start; what is not used here still works, only slower.
+ * Fills a compile cache: runs the daemon in temporary homes, sends it a request and stops it. Code that is compiled here is
+ * not compiled at a later start. Code that does not run here still works and is compiled at its first use.
  *
- *     node src/packages/warm-compile-cache.mjs <folder of the cache>
+ *     node src/packages/warm-compile-cache.mjs <directory of the cache> [--quick]
  *
- * Ends with 1 when the daemon did not start, answer and stop as it should: such an image must not be built.
+ * `--quick` leaves out the packages of model vendors. The exit code is 1 if the daemon did not start, respond and stop as
+ * expected: an image with such a daemon must not be built.
  */
 import { spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -16,22 +17,24 @@ import { fileURLToPath } from 'node:url'
 const main = fileURLToPath(new URL('../main.mjs', import.meta.url))
 const daemonArgs = ['--max-semi-space-size=4', '--max-old-space-size=512', main, 'gateway', 'run']
 const cacheDirectory = resolve(process.argv[2] ?? '.cache')
+const isQuick = process.argv.includes('--quick')
 const timeoutMs = 60_000
 
-/** Nobody listens there: the call fails, and by then the package that made it is loaded and compiled. */
+/** No server listens there. The request fails after the package that sends it was loaded and compiled. */
 const unreachableProvider = 'base_url: http://127.0.0.1:9/v1\napi_key: none\nmodel: none\nagent: { max_retries: 0 }\n'
 
-/** One life each: the demonstration with a tool, then each vendor's package. */
-const scenarios = [
+/** One daemon each: the demonstration provider with a tool, then the package of each vendor. */
+const allScenarios = [
   { config: 'provider: demo\n', status: 200 },
   { config: `provider: openai\n${unreachableProvider}`, status: 502 },
   { config: `provider: anthropic\n${unreachableProvider}`, status: 502 },
 ]
+const scenarios = isQuick ? allScenarios.slice(0, 1) : allScenarios
 
 /**
  * @param {string} home
  * @param {string} config
- * @param {number} status what the one request of this life is answered with
+ * @param {number} status expected status of the response
  */
 async function runScenario(home, config, status) {
   await writeFile(join(home, 'config.yaml'), config, { mode: 0o600 })
@@ -45,10 +48,10 @@ async function runScenario(home, config, status) {
     const url = await readDaemonUrl(child.stdout)
     const token = (await readFile(join(home, 'gateway.token'), 'utf8')).trim()
     const responseStatus = await requestCompletion(url, token)
-    if (responseStatus !== status) throw new Error(`the daemon answered ${responseStatus} where ${status} was expected`)
+    if (responseStatus !== status) throw new Error(`the daemon responded with ${responseStatus}, expected ${status}`)
     child.kill('SIGTERM')
     const code = await ended
-    if (code !== 0) throw new Error(`the daemon ended with ${code}`)
+    if (code !== 0) throw new Error(`the daemon exited with ${code}`)
   } finally {
     clearTimeout(killTimer)
     child.kill('SIGKILL')
@@ -56,7 +59,7 @@ async function runScenario(home, config, status) {
   }
 }
 
-/** Nothing of the machine that builds. @param {string} home */
+/** Variables of the machine that builds are left out. @param {string} home */
 function createEnvironment(home) {
   const path = `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`
   return { PATH: path, HOME: home, HERMES_HOME: home, NODE_COMPILE_CACHE: cacheDirectory }
@@ -77,11 +80,11 @@ async function readDaemonUrl(stdout) {
       return url
     }
   }
-  throw new Error(`the daemon ended before it was ready: ${printed}`)
+  throw new Error(`the daemon exited before it was ready: ${printed}`)
 }
 
 /**
- * Fetches the page and has a message answered. Routes of platforms appear shortly after the daemon is ready.
+ * Fetches the page and sends a message. Routes of platforms appear shortly after the daemon is ready.
  * @param {string} url
  * @param {string} token
  */
@@ -98,7 +101,7 @@ async function requestCompletion(url, token) {
   }
 }
 
-/** Commands that people run in a container. @param {string} home */
+/** Commands that users run often. @param {string} home */
 async function runCliCommands(home) {
   for (const words of [['--version'], ['status'], ['config', 'check']]) {
     const child = spawn(process.execPath, [main, ...words], {
