@@ -7,8 +7,8 @@ import type { PendingCall, PendingOperation } from './pending-calls.ts'
 /** Why a process ended, or is made to. */
 export type ExitCause =
   /** It was killed because this one did not end when it was asked to. */
-  | { readonly kind: 'cut-off'; readonly by: PendingOperation }
-  | { readonly kind: 'garbled'; readonly detail: string }
+  | { readonly kind: 'unresponsive'; readonly by: PendingOperation }
+  | { readonly kind: 'protocolError'; readonly detail: string }
   | { readonly kind: 'stopped' }
   /** It ended by itself; `call` is the one that did it, if that is known. */
   | { readonly kind: 'exit'; readonly how: string; readonly call: number | undefined }
@@ -23,7 +23,7 @@ export function failureAtExit(one: PendingOperation, cause: ExitCause, isOnlyCal
         ...details,
         attribution: 'other',
       })
-    case 'garbled': {
+    case 'protocolError': {
       const attribution = isOnlyCall ? 'own' : 'shared'
       return createHostFailure('garbled', `${one.title}: ${cause.detail}`, { ...details, attribution, killed: true })
     }
@@ -34,7 +34,7 @@ export function failureAtExit(one: PendingOperation, cause: ExitCause, isOnlyCal
         attribution: fault,
       })
     }
-    case 'cut-off':
+    case 'unresponsive':
       return killedFailure(one, cause.by, isOnlyCall, details)
   }
 }

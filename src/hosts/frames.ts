@@ -63,7 +63,7 @@ export function resolveArguments({ args, refs = [] }: RequestFrame, { references
 /** `value`: what a request came to; `one`: the call that asked, if it was one. Throws where it is no JSON. */
 export function resultFrame(id: number, value: unknown, one: PendingCall | undefined): string {
   const ref = one?.references?.referenceOf(value)
-  return serializeFrame({ t: 'answer', id, value: value ?? null, ...(ref === undefined ? {} : { ref }) })
+  return serializeFrame({ t: 'result', id, value: value ?? null, ...(ref === undefined ? {} : { ref }) })
 }
 
 /** Why a request failed, as its handler is told. `one`: the call that asked; undefined when there is none. */
@@ -77,7 +77,7 @@ export function errorFrame(id: number, thrown: unknown, one: PendingCall | undef
     ...(cancelled ? { cancelled } : {}),
     ...(ref === undefined ? {} : { ref }),
   }
-  return serializeFrame({ t: 'refusal', id, error })
+  return serializeFrame({ t: 'error', id, error })
 }
 
 export function cancelFrame(id: number): string {
@@ -88,12 +88,12 @@ function serializeFrame(frame: FrameToHost): string {
   return JSON.stringify(frame)
 }
 
-export type HostResponse = Extract<FrameFromHost, { t: 'loaded' | 'unloadable' | 'done' | 'failed' }>
+export type HostResponse = Extract<FrameFromHost, { t: 'loadResult' | 'loadError' | 'callResult' | 'callError' }>
 
 /** Undefined: no answer to a load. */
 export function toLoadResult(one: PendingLoad, frame: HostResponse): HostResult<LoadedModule> | undefined {
-  if (frame.t === 'loaded') return { ok: true, value: { files: frame.files } }
-  if (frame.t !== 'unloadable') return undefined
+  if (frame.t === 'loadResult') return { ok: true, value: { files: frame.files } }
+  if (frame.t !== 'loadError') return undefined
   const { message, stack, files } = frame
   return {
     ok: false,
@@ -103,11 +103,12 @@ export function toLoadResult(one: PendingLoad, frame: HostResponse): HostResult<
 
 /** Undefined: no answer to a call, or one with a reference that was never given out. */
 export function toCallResult(one: PendingCall, frame: HostResponse): HostResult<unknown> | undefined {
-  if (frame.t !== 'done' && frame.t !== 'failed') return undefined
+  if (frame.t !== 'callResult' && frame.t !== 'callError') return undefined
   if (one.cancelled !== undefined) return { ok: false, failure: endedAfterCancel(one, one.cancelled) }
   const original = frame.ref === undefined ? undefined : one.references?.resolve(frame.ref)
   if (frame.ref !== undefined && original?.known !== true) return undefined
-  if (frame.t === 'done') return { ok: true, value: original === undefined ? (frame.value ?? null) : original.value }
+  if (frame.t === 'callResult')
+    return { ok: true, value: original === undefined ? (frame.value ?? null) : original.value }
   const { kind, message, stack, error } = frame
   const details = { stack, started: kind !== 'unloadable', ...(error === undefined ? {} : { raised: error }) }
   const thrown = original === undefined ? {} : { thrown: original.value, cause: original.value }

@@ -33,10 +33,10 @@ export type FrameToHost =
       readonly discard?: true
       readonly refs?: readonly ArgumentReference[]
     }
-  /** Please end. A host whose threads are not stuck acknowledges it (`where`). */
+  /** Please end. A host whose threads are not stuck acknowledges it (`cancelAck`). */
   | { readonly t: 'cancel'; readonly id: number }
-  | { readonly t: 'answer'; readonly id: number; readonly value: unknown; readonly ref?: number }
-  | { readonly t: 'refusal'; readonly id: number; readonly error: RequestError }
+  | { readonly t: 'result'; readonly id: number; readonly value: unknown; readonly ref?: number }
+  | { readonly t: 'error'; readonly id: number; readonly error: RequestError }
 
 /** Why a request failed. `cancelled`: because its call is over. */
 export interface RequestError {
@@ -58,15 +58,15 @@ const files = z.array(z.string()).transform((paths) => paths.slice(0, 1_000))
 
 const frameFromHostSchema = z.discriminatedUnion('t', [
   /** The first word. */
-  z.object({ t: z.literal('hello'), runtime: name }),
+  z.object({ t: z.literal('ready'), runtime: name }),
   /** The only word of a runtime that is too old. */
-  z.object({ t: z.literal('refused'), reason: boundedText }),
-  z.object({ t: z.literal('loaded'), id, files }),
-  z.object({ t: z.literal('unloadable'), id, message: boundedText, stack: boundedText, files }),
+  z.object({ t: z.literal('startupError'), reason: boundedText }),
+  z.object({ t: z.literal('loadResult'), id, files }),
+  z.object({ t: z.literal('loadError'), id, message: boundedText, stack: boundedText, files }),
   /** A call ended well. `ref` takes the place of a value. */
-  z.object({ t: z.literal('done'), id, value: z.unknown().optional(), ref: id.optional() }),
+  z.object({ t: z.literal('callResult'), id, value: z.unknown().optional(), ref: id.optional() }),
   z.object({
-    t: z.literal('failed'),
+    t: z.literal('callError'),
     id,
     kind: z.enum(['threw', 'unserialisable', 'unloadable']),
     message: boundedText,
@@ -76,7 +76,7 @@ const frameFromHostSchema = z.discriminatedUnion('t', [
     error: z.object({ name, message: boundedText }).optional(),
   }),
   /** A cancel arrived; `stack` says where the handler is. */
-  z.object({ t: z.literal('where'), id, stack: boundedText }),
+  z.object({ t: z.literal('cancelAck'), id, stack: boundedText }),
   z.object({
     t: z.literal('request'),
     id,
@@ -95,7 +95,7 @@ const frameFromHostSchema = z.discriminatedUnion('t', [
     fields: z.record(z.string(), z.unknown()).optional(),
   }),
   /** Last words of a process that ends itself; `call` is the one that made it do so. */
-  z.object({ t: z.literal('bye'), call: id.optional() }),
+  z.object({ t: z.literal('exit'), call: id.optional() }),
 ])
 
 export type FrameFromHost = z.infer<typeof frameFromHostSchema>

@@ -211,7 +211,7 @@ export function createRpcSession({
         case 'request':
           void serveRequest(frame)
           return true
-        case 'where': {
+        case 'cancelAck': {
           const one = pendingCalls.get(frame.id)
           if (one !== undefined) Object.assign(one, { acknowledged: true, stack: frame.stack })
           return true

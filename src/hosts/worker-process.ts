@@ -68,11 +68,11 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
     await sleep(limits.exitTimeoutMs, exitController.signal)
     if (exitController.signal.aborted) return
     log.warn({}, 'the host lives on without its pipes; it is killed')
-    killFor({ kind: 'garbled', detail: 'it closed that pipe' })
+    killFor({ kind: 'protocolError', detail: 'it closed that pipe' })
   }
   const failProtocol = (what: string, sample: string) => {
     log.warn({ sample: sample.slice(0, 200) }, `the host broke the protocol: ${what}`)
-    killFor({ kind: 'garbled', detail: `${what} came instead of an answer: ${sample.slice(0, 80)}` })
+    killFor({ kind: 'protocolError', detail: `${what} came instead of an answer: ${sample.slice(0, 80)}` })
   }
 
   const session = createRpcSession({
@@ -81,11 +81,11 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
     bufferedBytes: child.bufferedBytes,
     onBackpressure() {
       log.warn({}, 'the host asks on and on and reads no answer; it is killed')
-      killFor({ kind: 'garbled', detail: 'it asked on and on and read no answer' })
+      killFor({ kind: 'protocolError', detail: 'it asked on and on and read no answer' })
     },
     onUnresponsive(one) {
       log.warn({ ...moduleField(one.module), stack: one.stack }, `${one.title} does not end; the host is killed`)
-      killFor({ kind: 'cut-off', by: one })
+      killFor({ kind: 'unresponsive', by: one })
     },
   })
   const readLine = (line: string) => {
@@ -98,14 +98,14 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
   /** False when it makes no sense. */
   const handleFrame = (frame: FrameFromHost): boolean => {
     switch (frame.t) {
-      case 'hello':
+      case 'ready':
         runtime = frame.runtime
         hello.resolve(undefined)
         return true
-      case 'refused':
+      case 'startupError':
         startupError = frame.reason
         return true
-      case 'bye':
+      case 'exit':
         exitingCall = frame.call
         return true
       case 'log':
@@ -141,7 +141,7 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
     hello.resolve(found.kind === 'stopped' ? hostStoppedFailure(name) : unavailable)
     options.onExit?.({ expected: found.kind === 'stopped', reason })
     session.close(found)
-    return { killed: found.kind === 'cut-off' || found.kind === 'garbled' }
+    return { killed: found.kind === 'unresponsive' || found.kind === 'protocolError' }
   })
 
   const notStartedFailure = (title: string): HostFailure =>

@@ -27,8 +27,8 @@ export const forgesLog = () => {
   say('{"t":"log","level":"info","message":"long","fields":{"a":{"b":"' + 'x'.repeat(90_000) + '"}}}')
   return 'forged'
 }
-export const forgesStack = () => { for (let id = 1; id < 20; id++) say('{"t":"where","id":' + id + ',"stack":"' + 's'.repeat(90_000) + '"}'); return forever() }
-export const forgesFailure = () => { for (let id = 1; id < 20; id++) say('{"t":"failed","kind":"threw","id":' + id + ',"message":"' + 'm'.repeat(90_000) + '","stack":""}'); return forever() }
+export const forgesStack = () => { for (let id = 1; id < 20; id++) say('{"t":"cancelAck","id":' + id + ',"stack":"' + 's'.repeat(90_000) + '"}'); return forever() }
+export const forgesFailure = () => { for (let id = 1; id < 20; id++) say('{"t":"callError","kind":"threw","id":' + id + ',"message":"' + 'm'.repeat(90_000) + '","stack":""}'); return forever() }
 export const nests = () => { say('{"t":"log","level":"info","message":"deep","fields":{"a":' + '['.repeat(40_000) + ']'.repeat(40_000) + '}}'); return forever() }
 export const closesOut = () => { closeSync(4); return forever() }
 export const closesIn = () => { closeSync(3); return forever() }
@@ -72,11 +72,11 @@ def forgesLog():
     return "forged"
 def forgesStack():
     for number in range(1, 20):
-        say('{"t":"where","id":%d,"stack":"%s"}' % (number, "s" * 90_000))
+        say('{"t":"cancelAck","id":%d,"stack":"%s"}' % (number, "s" * 90_000))
     forever()
 def forgesFailure():
     for number in range(1, 20):
-        say('{"t":"failed","kind":"threw","id":%d,"message":"%s","stack":""}' % (number, "m" * 90_000))
+        say('{"t":"callError","kind":"threw","id":%d,"message":"%s","stack":""}' % (number, "m" * 90_000))
     forever()
 def nests():
     say('{"t":"log","level":"info","message":"deep","fields":{"a":' + "[" * 40_000 + "]" * 40_000 + "}}")

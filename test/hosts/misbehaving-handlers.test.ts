@@ -38,7 +38,7 @@ export const logs = (services) => { for (let n = 0; n < 1_000; n++) services.log
 export const unsendable = () => { const ring = {}; ring.ring = ring; return ring }
 export const endless = () => 'z'.repeat(200_000)
 export const garbage = () => { writeSync(4, 'what is this?\\n'); return new Promise(() => {}) }
-export const forged = () => { writeSync(4, '{"t":"done","id":"one"}\\n'); return new Promise(() => {}) }
+export const forged = () => { writeSync(4, '{"t":"callResult","id":"one"}\\n'); return new Promise(() => {}) }
 export const flood = () => { for (;;) writeSync(4, 'x'.repeat(65_536)) }
 export const grandchild = () => spawn('sleep', ['1000'], { stdio: 'ignore' }).pid
 export const buffers = () => { const kept = []; for (;;) kept.push(Buffer.alloc(16 << 20, 1)) }
@@ -100,7 +100,7 @@ def garbage():
     os.write(4, b"what is this?\\n")
     signal.sigwait([signal.SIGUSR1])
 def forged():
-    os.write(4, b'{"t":"done","id":"one"}\\n')
+    os.write(4, b'{"t":"callResult","id":"one"}\\n')
     signal.sigwait([signal.SIGUSR1])
 def flood():
     while True:

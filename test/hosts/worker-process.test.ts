@@ -235,7 +235,7 @@ describe('a host that cannot start', { timeout }, () => {
   })
 
   it('because its Python is too old says which one it needs', async (t) => {
-    const refused = { t: 'refused', reason: 'it is Python 3.8.18, handlers need 3.9 or newer' }
+    const refused = { t: 'startupError', reason: 'it is Python 3.8.18, handlers need 3.9 or newer' }
     const { host } = startingScript(t, `echo '${JSON.stringify(refused)}' >&4; exit 1`)
     assert.match(expectFailure(await host.load('a')).error.message, /hooks: it is Python 3\.8\.18, handlers need 3\.9/)
   })

@@ -69,7 +69,7 @@ suite('a plugin in Python that cannot be loaded', options, () => {
     const old = join(folder, 'python-old')
     writeFileSync(
       old,
-      `#!/bin/sh\necho '{"t":"refused","reason":"it is Python 3.8.1, handlers need 3.9 or newer"}' >&4\nexit 1\n`,
+      `#!/bin/sh\necho '{"t":"startupError","reason":"it is Python 3.8.1, handlers need 3.9 or newer"}' >&4\nexit 1\n`,
     )
     chmodSync(old, 0o755)
     const at = (command: string) => ({ launchOptionsOf: () => ({ env: environment, command }) })

@@ -36,19 +36,19 @@ export function createCall(frame, channel) {
   const request = async (method, args) => {
     if (ended) throw new Error(`${method}: the call it belongs to is over`)
     const refs = args.flatMap((arg, index) => {
-      const ref = references.unchanged(arg)
+      const ref = references.referenceOf(arg)
       return ref === undefined ? [] : [[index, ref]]
     })
     const kept = new Set(refs.map(([index]) => index))
     const sent = args.map((arg, index) => (kept.has(index) ? null : arg))
-    const answer = await channel.request({ t: 'request', call: id, method, args: sent, refs }, channel.sendValue)
-    if (answer.t === 'refusal') throw references.error(answer.error)
-    return references.note(answer.value, answer.ref)
+    const response = await channel.request({ t: 'request', call: id, method, args: sent, refs }, channel.sendValue)
+    if (response.t === 'error') throw references.createError(response.error)
+    return references.track(response.value, response.ref)
   }
   const log = Object.fromEntries(
     ['debug', 'info', 'warn', 'error'].map((level) => [
       level,
-      (...said) => channel.log(module, level, ...parseLogArguments(said)),
+      (...args) => channel.log(module, level, ...parseLogArguments(args)),
     ]),
   )
 
@@ -73,7 +73,7 @@ export function createCall(frame, channel) {
           return sendFailure(channel, id, 'unloadable', new Error(`it exports no function ${frame.fn}`))
         value = await fn(...argumentsOf(frame, call, references))
       } catch (error) {
-        const ref = references.thrown(error)
+        const ref = references.errorReference(error)
         return sendFailure(channel, id, 'threw', error, ref)
       } finally {
         ended = true
@@ -87,25 +87,25 @@ export function createCall(frame, channel) {
   }
 
   const sendResult = (value) => {
-    if (frame.discard) return channel.send({ t: 'done', id })
-    const ref = references.unchanged(value)
-    if (ref !== undefined) return channel.send({ t: 'done', id, ref })
+    if (frame.discard) return channel.send({ t: 'callResult', id })
+    const ref = references.referenceOf(value)
+    if (ref !== undefined) return channel.send({ t: 'callResult', id, ref })
     if (typeof value === 'function' || typeof value === 'symbol') throw new TypeError(`it is a ${typeof value}`)
-    channel.sendValue({ t: 'done', id, value })
+    channel.sendValue({ t: 'callResult', id, value })
   }
   return call
 }
 
-function argumentsOf(frame, call, copies) {
+function argumentsOf(frame, call, references) {
   const { args, keywords, callbacks = [], refs = [] } = frame
-  for (const [place, ref] of refs) copies.note(typeof place === 'number' ? args[place] : keywords[place], ref)
-  const given = [...args]
+  for (const [key, ref] of refs) references.track(typeof key === 'number' ? args[key] : keywords[key], ref)
+  const callArguments = [...args]
   if (keywords !== undefined || callbacks.length > 0) {
     const functions = callbacks.map((name) => [name, (...values) => call.request(name, values)])
-    given.push({ ...keywords, ...Object.fromEntries(functions) })
+    callArguments.push({ ...keywords, ...Object.fromEntries(functions) })
   }
-  if (frame.services) given.push(new Services(call))
-  return given
+  if (frame.services) callArguments.push(new Services(call))
+  return callArguments
 }
 
 /** The copies of one call, and what they stand for. */
@@ -113,28 +113,28 @@ function createReferenceTable() {
   const tracked = new Map()
   return {
     /** Remembers a copy as it is now. */
-    note(copy, ref) {
+    track(copy, ref) {
       if (ref !== undefined) tracked.set(copy, { ref, text: JSON.stringify(copy) })
       return copy
     },
     /** The reference of a copy that nobody has changed. */
-    unchanged(value) {
+    referenceOf(value) {
       const found = tracked.get(value)
       return found !== undefined && JSON.stringify(value) === found.text ? found.ref : undefined
     },
-    error({ name, message, code, cancelled, ref }) {
-      const createError = new Error(message)
-      createError.name = cancelled ? 'AbortError' : name
-      if (code !== undefined) createError.code = code
-      if (ref !== undefined) tracked.set(createError, { ref })
-      return createError
+    createError({ name, message, code, cancelled, ref }) {
+      const error = new Error(message)
+      error.name = cancelled ? 'AbortError' : name
+      if (code !== undefined) error.code = code
+      if (ref !== undefined) tracked.set(error, { ref })
+      return error
     },
-    thrown: (error) => tracked.get(error)?.ref,
+    errorReference: (error) => tracked.get(error)?.ref,
   }
 }
 
-function sendFailure(wire, id, kind, thrown, ref) {
-  wire.send({ t: 'failed', id, kind, message: messageOf(thrown), stack: stackOf(thrown), ref })
+function sendFailure(channel, id, kind, thrown, ref) {
+  channel.send({ t: 'callError', id, kind, message: messageOf(thrown), stack: stackOf(thrown), ref })
 }
 
 /** `log.info('text')`, `log.info('text', fields)` or `log.info(fields, 'text')`. */

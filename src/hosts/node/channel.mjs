@@ -48,14 +48,14 @@ export function createChannel(maxFrameBytes) {
         }
       })
     },
-    answered(frame) {
+    resolve(frame) {
       waiting.get(frame.id)?.resolve(frame)
       waiting.delete(frame.id)
     },
     /** Wakes those who wait for an answer in a call that should end. */
     cancel(call) {
       const error = { name: 'AbortError', message: 'the call should end', cancelled: true }
-      for (const [id, one] of waiting) if (one.call === call) this.answered({ t: 'refusal', id, error })
+      for (const [id, one] of waiting) if (one.call === call) this.resolve({ t: 'error', id, error })
     },
 
     /** A line for the log of the gateway; too many in a second are dropped here, where it costs the gateway nothing. */

@@ -25,7 +25,7 @@ const calls = new Map()
 const frameHandlers = {
   async load({ id, ...module }) {
     const { problem, files } = await loader.load(module)
-    channel.send(problem === undefined ? { t: 'loaded', id, files } : { t: 'unloadable', id, ...problem, files })
+    channel.send(problem === undefined ? { t: 'loadResult', id, files } : { t: 'loadError', id, ...problem, files })
   },
   async call(frame) {
     const call = createCall(frame, channel)
@@ -35,12 +35,12 @@ const frameHandlers = {
     calls.delete(frame.id)
   },
   cancel({ id }) {
-    channel.send({ t: 'where', id, stack: '' })
+    channel.send({ t: 'cancelAck', id, stack: '' })
     calls.get(id)?.cancel()
     channel.cancel(id)
   },
-  answer: (frame) => channel.answered(frame),
-  refusal: (frame) => channel.answered(frame),
+  result: (frame) => channel.resolve(frame),
+  error: (frame) => channel.resolve(frame),
 }
 
 let partialLine = ''
@@ -65,6 +65,6 @@ const logUncaught = (what) => (error) => {
 }
 process.on('unhandledRejection', logUncaught('a rejection that nobody handled'))
 process.on('uncaughtException', logUncaught('an error that nobody caught'))
-process.on('exit', () => channel.send({ t: 'bye', call: currentCall.getStore()?.id }))
+process.on('exit', () => channel.send({ t: 'exit', call: currentCall.getStore()?.id }))
 
-channel.send({ t: 'hello', runtime: process.version })
+channel.send({ t: 'ready', runtime: process.version })

@@ -1,4 +1,4 @@
-"""The process in which handlers in Python run; the protocol is that of ``../wire.ts``.
+"""The process in which handlers in Python run; the protocol is that of ``../protocol.ts``.
 
 Standard library only, Python 3.9 or newer. This file is also read by older ones, which it tells what is missing.
 """
@@ -8,7 +8,7 @@ import sys
 if sys.version_info < (3, 9):
     VERSION = ".".join(str(part) for part in sys.version_info[:3])
     REASON = "it is Python " + VERSION + ", handlers need 3.9 or newer"
-    os.write(4, ('{"t":"refused","reason":"' + REASON + '"}\n').encode())
+    os.write(4, ('{"t":"startupError","reason":"' + REASON + '"}\n').encode())
     sys.exit(1)
 
 # Not for a process that `multiprocessing` starts: it reads this file, too.

@@ -23,10 +23,15 @@ export interface Started {
 }
 
 /** The daemon on a home. `platforms` are those whose connection is waited for; idle counts from then on. */
-export function startDaemon(home: string, platforms: readonly string[], idleMs: number): Promise<Started> {
+export function startDaemon(
+  home: string,
+  platforms: readonly string[],
+  idleMs: number,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Started> {
   const args = [...daemonFlags(), main, 'gateway', 'run']
   const connected = platforms.map((name) => new RegExp(`"platform":"${name}".*"msg":"platform connected"`))
-  return started(args, { HERMES_HOME: home, HOME: home }, '"msg":"ready"', connected, idleMs)
+  return started(args, { HERMES_HOME: home, HOME: home, ...env }, '"msg":"ready"', connected, idleMs)
 }
 
 /** Starts node, waits for lines on standard error and for `idleMs`, and ends it the way a service manager does. */

@@ -2,8 +2,8 @@
 import os
 import sys
 
-OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-LIMIT = 10_000
+HOST_DIRECTORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+MAX_CHARS = 10_000
 
 
 def message_of(error):
@@ -11,10 +11,10 @@ def message_of(error):
     if isinstance(error, SystemExit):
         return _text_of(error)
     name, text = type(error).__name__, _text_of(error)
-    return (f"{name}: {text}" if text else name)[:LIMIT]
+    return (f"{name}: {text}" if text else name)[:MAX_CHARS]
 
 
-def parts_of(error):
+def error_info(error):
     """The class of an error and its text. Never raises."""
     return {"name": type(error).__name__[:100], "message": _text_of(error)}
 
@@ -22,8 +22,8 @@ def parts_of(error):
 def _text_of(error):
     try:
         if isinstance(error, SystemExit):
-            return f"sys.exit({error.code!r}) was called"[:LIMIT]
-        return str(error)[:LIMIT]
+            return f"sys.exit({error.code!r}) was called"[:MAX_CHARS]
+        return str(error)[:MAX_CHARS]
     except BaseException:  # whatever its message is made of
         return "(its message cannot be read)"
 
@@ -33,26 +33,26 @@ def stack_of(error):
     import traceback
 
     trace = error.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(OURS):
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(HOST_DIRECTORY):
         trace = trace.tb_next
     try:
-        return "".join(traceback.format_exception(type(error), error, trace))[-LIMIT:]
+        return "".join(traceback.format_exception(type(error), error, trace))[-MAX_CHARS:]
     except BaseException:
         return ""
 
 
-def place_of(error, path):
+def location_of(error, path):
     """`<file>:<line>` of a mistake that keeps a module from loading."""
-    places = _places(error, os.path.dirname(path))
+    places = _locations(error, os.path.dirname(path))
     return f"{places[-1][0]}:{places[-1][1]}" if places else path
 
 
 def files_in(error, folder):
     """The files of a folder that an error came through; one that failed to load is not among the loaded modules."""
-    return [file for file, _ in _places(error, folder)]
+    return [file for file, _ in _locations(error, folder)]
 
 
-def _places(error, folder):
+def _locations(error, folder):
     places = []
     trace = error.__traceback__
     while trace is not None:
@@ -63,7 +63,7 @@ def _places(error, folder):
     return [(file, line) for file, line in places if file.startswith(folder + os.sep)]
 
 
-def where_is(thread, coroutine):
+def current_stack(thread, coroutine):
     """Where a handler is right now: the stack of a coroutine that waits, or of a thread. Never raises."""
     try:
         import traceback
@@ -74,8 +74,8 @@ def where_is(thread, coroutine):
             coroutine = coroutine.cr_await
         if not frames:
             frames = traceback.extract_stack(sys._current_frames().get(thread.ident))
-            ours = [index for index, frame in enumerate(frames) if frame.filename.startswith(OURS)]
+            ours = [index for index, frame in enumerate(frames) if frame.filename.startswith(HOST_DIRECTORY)]
             frames = frames[ours[-1] + 1:] if ours else []
-        return "".join(traceback.format_list(frames))[-LIMIT:]
+        return "".join(traceback.format_list(frames))[-MAX_CHARS:]
     except Exception:
         return ""

@@ -21,22 +21,22 @@ class Worker:
     def __init__(self, name):
         self.loop = None
         self._jobs = SimpleQueue()
-        self._aside = []
+        self._jobs_outside_loop = []
         self._lock = threading.Lock()
         self.thread = threading.Thread(target=self._run, name=name, daemon=True)
         self.thread.start()
 
-    def post(self, job, is_async):
+    def submit(self, job, is_async):
         """Runs a job on this thread. One that is plain runs beside the loop: it may use a loop of its own."""
         with self._lock:
             if self.loop is None:
                 self._jobs.put(job)
             else:
-                self.loop.call_soon_threadsafe(job if is_async else self._step_aside(job), self)
+                self.loop.call_soon_threadsafe(job if is_async else self._run_outside_loop(job), self)
 
-    def _step_aside(self, job):
+    def _run_outside_loop(self, job):
         def stop(worker):
-            worker._aside.append(job)
+            worker._jobs_outside_loop.append(job)
             worker.loop.stop()
 
         return stop
@@ -51,14 +51,14 @@ class Worker:
             with self._lock:
                 self.loop = loop
                 while not self._jobs.empty():
-                    self._aside.append(self._jobs.get())
+                    self._jobs_outside_loop.append(self._jobs.get())
         return self.loop
 
     def _run(self):
         while True:
             try:
-                if self._aside:
-                    self._aside.pop(0)(self)
+                if self._jobs_outside_loop:
+                    self._jobs_outside_loop.pop(0)(self)
                 elif self.loop is None:
                     self._jobs.get()(self)
                 else:
@@ -67,43 +67,43 @@ class Worker:
                 sys.excepthook(*sys.exc_info())
 
 
-class Place:
+class ModuleExecutor:
     """Where the calls of one module run."""
 
-    _spare = []
+    _idle_workers = []
     _lock = threading.Lock()
 
     def __init__(self, name):
         self._name = name
-        self.home = self.new_worker(name)
+        self.home_worker = self.new_worker(name)
         self._in_flight = 0
         self._blocked = False
 
-    def take(self, is_async):
+    def acquire(self, is_async):
         """The worker for one more call. `is_async`: it is known to give way while it waits."""
-        with Place._lock:
-            if self._in_flight == 0 or (is_async and self.home.loop is not None and not self._blocked):
+        with ModuleExecutor._lock:
+            if self._in_flight == 0 or (is_async and self.home_worker.loop is not None and not self._blocked):
                 self._in_flight += 1
                 self._blocked = not is_async
-                return self.home
-            if Place._spare:
-                return Place._spare.pop()
+                return self.home_worker
+            if ModuleExecutor._idle_workers:
+                return ModuleExecutor._idle_workers.pop()
         return self.new_worker(self._name)
 
     def new_worker(self, name):
         return Worker(name)
 
-    def runner_for(self, worker):
+    def worker_for_awaitable(self, worker):
         """What looked like a plain function turned out to be a coroutine: the worker on which it runs on."""
-        if worker is self.home:
+        if worker is self.home_worker:
             self._blocked = False
         return worker
 
-    def give_back(self, worker):
-        """The call that `take` was for is over."""
-        with Place._lock:
-            if worker is self.home:
+    def release(self, worker):
+        """The call that `acquire` was for is over."""
+        with ModuleExecutor._lock:
+            if worker is self.home_worker:
                 self._in_flight -= 1
                 self._blocked = False
             else:
-                Place._spare.append(worker)
+                ModuleExecutor._idle_workers.append(worker)

@@ -6,28 +6,28 @@ import sys
 import traceback
 
 from .call import Call
-from .errors import files_in, message_of, place_of, stack_of, where_is
+from .errors import files_in, message_of, location_of, stack_of, current_stack
 from .loader import Module
-from .requests import Requests
-from .channel import IN, Wire
+from .requests import PendingRequests
+from .channel import FD_IN, Channel
 
 
 class Host:
     def __init__(self, settings):
-        self._wire = Wire(settings["maxFrameBytes"])
-        self._requests = Requests(self._wire)
+        self._channel = Channel(settings["maxFrameBytes"])
+        self._requests = PendingRequests(self._channel)
         self._modules = {}
         self._calls = {}
         self._loads = {}
 
-    def hello(self):
-        self._wire.send({"t": "hello", "runtime": sys.version.split()[0]})
+    def send_ready(self):
+        self._channel.send({"t": "ready", "runtime": sys.version.split()[0]})
 
     def load(self, frame):
         module = self._module(frame, frame["module"], frame["path"], frame["entry"], frame["importAs"])
         self._modules[module.name] = module
         self._loads[frame["id"]] = module
-        module.place.home.post(lambda worker: self._load(frame["id"], module, worker), False)
+        module.executor.home_worker.submit(lambda worker: self._load(frame["id"], module, worker), False)
 
     def _module(self, frame, *about):
         if "plugin" not in frame:
@@ -35,42 +35,42 @@ class Host:
         # Hosts for hooks do without it.
         from .plugins.plugin_module import PluginModule
 
-        return PluginModule(*about, frame["plugin"], self._wire, self._requests)
+        return PluginModule(*about, frame["plugin"], self._channel, self._requests)
 
     def _load(self, number, module, worker):
         try:
             module.load()
-            module.settle(worker)
-            self._wire.send({"t": "loaded", "id": number, "files": module.files()})
+            module.prepare(worker)
+            self._channel.send({"t": "loadResult", "id": number, "files": module.files()})
         except BaseException as error:
-            message = f"{place_of(error, module.path)}: {message_of(error)}"
+            message = f"{location_of(error, module.path)}: {message_of(error)}"
             files = sorted({*module.files(), *files_in(error, module.folder)})
-            self._wire.send({"t": "unloadable", "id": number, "message": message, "stack": stack_of(error), "files": files})
+            self._channel.send({"t": "loadError", "id": number, "message": message, "stack": stack_of(error), "files": files})
         finally:
             del self._loads[number]
 
     def call(self, frame):
-        call = Call(frame, self._modules[frame["module"]], self._wire, self._requests, self._forget)
+        call = Call(frame, self._modules[frame["module"]], self._channel, self._requests, self._remove_call)
         self._calls[call.id] = call
         call.start()
 
-    def _forget(self, call):
+    def _remove_call(self, call):
         self._calls.pop(call.id, None)
 
     def cancel(self, frame):
         number = frame["id"]
         loading = self._loads.get(number)
         if loading is not None:
-            stack = where_is(loading.place.home.thread, None)
-            self._wire.send({"t": "where", "id": number, "stack": stack})
+            stack = current_stack(loading.executor.home_worker.thread, None)
+            self._channel.send({"t": "cancelAck", "id": number, "stack": stack})
         call = self._calls.get(number)
         if call is not None:
             call.cancel()
 
-    def answer(self, frame):
-        self._requests.answered(frame)
+    def result(self, frame):
+        self._requests.resolve(frame)
 
-    refusal = answer
+    error = result
 
 
 def run():
@@ -79,9 +79,9 @@ def run():
     # What handlers see as the arguments of the program is not theirs.
     del sys.argv[1:]
     host = Host(settings)
-    host.hello()
+    host.send_ready()
     try:
-        with os.fdopen(IN, "rb", closefd=False) as lines:
+        with os.fdopen(FD_IN, "rb", closefd=False) as lines:
             for line in lines:
                 frame = json.loads(line)
                 getattr(host, frame["t"])(frame)

@@ -5,9 +5,9 @@ import threading
 import types
 from importlib.machinery import ModuleSpec, SourceFileLoader
 
-from .executor import Place
+from .executor import ModuleExecutor
 
-OURS = os.path.dirname(os.path.abspath(__file__))
+HOST_DIRECTORY = os.path.dirname(os.path.abspath(__file__))
 
 
 class Handler:
@@ -22,11 +22,11 @@ class Handler:
     def takes(self, count):
         """Whether it names that many positional parameters."""
         if self._takes is None:
-            self._takes = _positional(self.function)
+            self._takes = _count_positional(self.function)
         return self._takes >= count
 
 
-def _positional(function):
+def _count_positional(function):
     if type(function) is types.FunctionType and not hasattr(function, "__wrapped__"):
         return function.__code__.co_argcount
     import inspect
@@ -45,10 +45,10 @@ class Module:
     # One at a time: the search path is the same for all.
     _loading = threading.Lock()
 
-    def __init__(self, name, path, entry, import_as, place=None):
+    def __init__(self, name, path, entry, import_as, executor=None):
         self.name, self.path, self.entry, self.import_as = name, path, entry, import_as
         self.folder = os.path.dirname(path)
-        self.place = place or Place(name)
+        self.executor = executor or ModuleExecutor(name)
         self._module = None
         self._handlers = {}
 
@@ -67,8 +67,8 @@ class Module:
     def _load(self):
         with open(self.path, "rb") as file:
             source = file.read()
-        self._make_room()
-        module = self._blank()
+        self._evict_conflicting_modules()
+        module = self._new_module()
         sys.modules[self.import_as] = module
         sys.path.insert(0, self.folder)
         try:
@@ -85,7 +85,7 @@ class Module:
             sys.path.append(self.folder)
         self._module = module
 
-    def _blank(self):
+    def _new_module(self):
         loader = SourceFileLoader(self.import_as, self.path)
         spec = ModuleSpec(self.import_as, loader, origin=self.path)
         spec.has_location = True
@@ -96,36 +96,36 @@ class Module:
         module.__package__ = spec.parent
         return module
 
-    def _make_room(self):
+    def _evict_conflicting_modules(self):
         """Two handlers may each have a `helpers.py`: the one loaded first keeps its own, the next finds the name free."""
         for entry in os.scandir(self.folder):
             name, dot, suffix = entry.name.partition(".")
             found = sys.modules.get(name)
             file = getattr(found, "__file__", None)
-            if (not dot or suffix == "py") and file in _handler_files() and not _within(file, self.folder):
+            if (not dot or suffix == "py") and file in _handler_files() and not _is_within(file, self.folder):
                 for known in [known for known in sys.modules if known == name or known.startswith(name + ".")]:
                     del sys.modules[known]
 
-    def settle(self, worker):
+    def prepare(self, worker):
         """It was loaded: what is to be made before the first call, so that all of its coroutines share one loop."""
         if self.handler(self.entry).is_async:
             worker.ensure_loop()
 
     def files(self):
         """The files it consists of: itself and what it imported from its own folder."""
-        return [self.path, *(file for file in _handler_files() if file != self.path and _within(file, self.folder))]
+        return [self.path, *(file for file in _handler_files() if file != self.path and _is_within(file, self.folder))]
 
 
 def _handler_files():
     """Files of loaded modules that belong to handlers rather than to Python, to packages or to the host."""
     files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-    foreign = (sys.prefix, sys.base_prefix, OURS)
+    foreign = (sys.prefix, sys.base_prefix, HOST_DIRECTORY)
     return [
         file
         for file in files
-        if file and "site-packages" not in file and not any(_within(file, root) for root in foreign)
+        if file and "site-packages" not in file and not any(_is_within(file, root) for root in foreign)
     ]
 
 
-def _within(file, folder):
+def _is_within(file, folder):
     return file.startswith(folder + os.sep)

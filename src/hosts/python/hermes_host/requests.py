@@ -16,31 +16,31 @@ class Cancelled(BaseException):
     """The call is over: its time is up, or its caller gave up. No ``except Exception`` swallows it."""
 
 
-class Requests:
-    """Requests that wait for an answer, of all calls."""
+class PendingRequests:
+    """PendingRequests that wait for an answer, of all calls."""
 
-    def __init__(self, wire):
-        self._wire = wire
+    def __init__(self, channel):
+        self._channel = channel
         self._lock = threading.Lock()
         self._waiting = {}
         self._next = 1
 
-    def ask(self, call, method, args, refs, block=False):
+    def send_request(self, call, method, args, refs, block=False):
         """Sends a request. In a coroutine returns an awaitable, elsewhere (or with `block`) waits for the answer."""
         loop = None if block else _running_loop()
-        waiter = _Later(call, loop) if loop else _Blocked(call)
+        waiter = _AsyncWaiter(call, loop) if loop else _BlockingWaiter(call)
         with self._lock:
             number = self._next
             self._next += 1
             self._waiting[number] = waiter
         try:
-            self._wire.send({"t": "request", "id": number, **call.address, "method": method, "args": args, "refs": refs})
+            self._channel.send({"t": "request", "id": number, **call.request_target, "method": method, "args": args, "refs": refs})
         except BaseException:
             self._waiting.pop(number, None)
             raise
         return waiter.wait()
 
-    def answered(self, frame):
+    def resolve(self, frame):
         """An answer or a refusal came. On the thread that reads."""
         waiter = self._waiting.pop(frame["id"], None)
         if waiter is not None:
@@ -56,18 +56,18 @@ class Requests:
             waiter.settle(None)
 
 
-def _result(call, frame):
+def _read_response(call, frame):
     if frame is None:
         raise Cancelled()
-    if frame["t"] == "answer":
-        return call.copies.note(frame["value"], frame.get("ref"))
+    if frame["t"] == "result":
+        return call.references.track(frame["value"], frame.get("ref"))
     error = frame["error"]
     if error.get("cancelled"):
         raise Cancelled()
-    raise call.copies.error(error)
+    raise call.references.create_error(error)
 
 
-class _Blocked:
+class _BlockingWaiter:
     def __init__(self, call):
         self.call = call
         self._frame = None
@@ -80,10 +80,10 @@ class _Blocked:
 
     def wait(self):
         self._ready.acquire()
-        return _result(self.call, self._frame)
+        return _read_response(self.call, self._frame)
 
 
-class _Later:
+class _AsyncWaiter:
     def __init__(self, call, loop):
         self.call = call
         self._loop = loop
@@ -96,7 +96,7 @@ class _Later:
         if self._future.done():
             return
         try:
-            self._future.set_result(_result(self.call, frame))
+            self._future.set_result(_read_response(self.call, frame))
         except Cancelled:
             self._future.cancel()
         except Exception as error:

@@ -20,25 +20,25 @@ class Signal:
         self._event.set()
 
 
-class Log:
+class HandlerLog:
     """Lines for the log of the gateway: ``log.info("sent", count=3)``."""
 
-    def __init__(self, wire, module):
-        self._wire, self._module = wire, module
+    def __init__(self, channel, module):
+        self._channel, self._module = channel, module
 
     def debug(self, message, **fields):
-        self._wire.log(self._module, "debug", message, fields)
+        self._channel.log(self._module, "debug", message, fields)
 
     def info(self, message, **fields):
-        self._wire.log(self._module, "info", message, fields)
+        self._channel.log(self._module, "info", message, fields)
 
     def warning(self, message, **fields):
-        self._wire.log(self._module, "warn", message, fields)
+        self._channel.log(self._module, "warn", message, fields)
 
     warn = warning
 
     def error(self, message, **fields):
-        self._wire.log(self._module, "error", message, fields)
+        self._channel.log(self._module, "error", message, fields)
 
 
 class Gateway:

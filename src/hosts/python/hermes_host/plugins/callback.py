@@ -11,21 +11,21 @@ class Callback(Handler):
     def __init__(self, function):
         super().__init__(function)
         self.is_async = _is_async(function)
-        positional, keywords, takes_all = _signature(function)
+        positional, keywords, takes_all = _read_signature(function)
         self._positional, self._keywords, self._takes_all = positional, keywords, takes_all
         # The names it wants to be sent; None for all.
-        self.wanted = None if takes_all else [*positional, *keywords]
-        self._called = function
+        self.argument_names = None if takes_all else [*positional, *keywords]
+        self._function = function
         self.function = self._call
 
     def _call(self, *args, **keywords):
         if self._takes_all and not args:
-            return self._called(**keywords)
+            return self._function(**keywords)
         if self._takes_all:
             taken = set(self._positional[: len(args)])
-            return self._called(*args, **{name: value for name, value in keywords.items() if name not in taken})
+            return self._function(*args, **{name: value for name, value in keywords.items() if name not in taken})
         names = {*self._positional[len(args):], *self._keywords}
-        return self._called(*args, **{name: value for name, value in keywords.items() if name in names})
+        return self._function(*args, **{name: value for name, value in keywords.items() if name in names})
 
 
 def _is_async(function):
@@ -34,7 +34,7 @@ def _is_async(function):
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))
 
 
-def _signature(function):
+def _read_signature(function):
     """The names it takes by their place (and by name), those by name alone, and whether it takes all others, too."""
     try:
         parameters = inspect.signature(function).parameters.values()

@@ -24,7 +24,7 @@ class Registration:
 
     def remove(self):
         """Says whether there was anything to take back."""
-        return self._module.ask("remove", [self._key], block=True)
+        return self._module.send_request("remove", [self._key], block=True)
 
 
 class State:
@@ -34,20 +34,20 @@ class State:
         self._module = module
 
     def get(self, key, default=None):
-        found, value = self._module.ask("state.get", [key], block=True)
+        found, value = self._module.send_request("state.get", [key], block=True)
         return value if found else default
 
     def set(self, key, value):
-        self._module.ask("state.set", [key, value], block=True)
+        self._module.send_request("state.set", [key, value], block=True)
 
     def delete(self, key):
-        self._module.ask("state.delete", [key], block=True)
+        self._module.send_request("state.delete", [key], block=True)
 
     def keys(self):
-        return self._module.ask("state.keys", [], block=True)
+        return self._module.send_request("state.keys", [], block=True)
 
 
-class Answer:
+class CompletionResult:
     """What a model answered: `text`, `model`, `usage`."""
 
     def __init__(self, answer):
@@ -67,12 +67,12 @@ class Llm:
         """One answer without tools, to a text or to messages in the OpenAI format. Await it in a coroutine."""
         options = {"system": system, "model": model, "maxOutputTokens": max_output_tokens}
         given = {name: value for name, value in options.items() if value is not None}
-        answer = self._module.ask("complete", [prompt, given])
-        return _later(answer) if hasattr(type(answer), "__await__") else Answer(answer)
+        answer = self._module.send_request("complete", [prompt, given])
+        return _await_completion(answer) if hasattr(type(answer), "__await__") else CompletionResult(answer)
 
 
-async def _later(answer):
-    return Answer(await answer)
+async def _await_completion(answer):
+    return CompletionResult(await answer)
 
 
 class PluginContext:
@@ -98,14 +98,14 @@ class PluginContext:
     @property
     def config(self):
         """The settings of the plugin, as they are now."""
-        return self._module.ask("config", [], block=True)
+        return self._module.send_request("config", [], block=True)
 
     def get_config(self, key, default=None):
         value = self.config.get(key)
         return default if value is None else value
 
     def has_plugin(self, plugin_id):
-        return self._module.ask("hasPlugin", [plugin_id], block=True)
+        return self._module.send_request("hasPlugin", [plugin_id], block=True)
 
     # What it registers
 
@@ -152,7 +152,7 @@ class PluginContext:
         return self._register("command", name, {"description": description, "args_hint": args_hint}, {"call": handler})
 
     def register_background_daemon(self, name, startup, shutdown, *, periodic_task=None, shutdown_timeout=5.0):
-        task = None if periodic_task is None else _task(periodic_task)
+        task = None if periodic_task is None else _parse_periodic_task(periodic_task)
         details = {
             "shutdown_ms": shutdown_timeout * 1000,
             "task": None if task is None else {"name": task.name, "interval_ms": task.interval_seconds * 1000, "at_start": task.run_at_start},
@@ -174,11 +174,11 @@ class PluginContext:
 
     def inject_message(self, content, role="user", session_key=None):
         """Hands in a message as if somebody had written it; False where that is not allowed."""
-        return self._module.ask("inject", [content, role, session_key])
+        return self._module.send_request("inject", [content, role, session_key])
 
     def dispatch_tool(self, name, args=None):
         """Runs a tool as the agent would, and returns what the model would read."""
-        return self._module.ask("dispatchTool", [name, args or {}])
+        return self._module.send_request("dispatchTool", [name, args or {}])
 
     def _register(self, kind, name, details, callbacks):
         if not isinstance(name, str):
@@ -186,7 +186,7 @@ class PluginContext:
         return Registration(self._module, self._module.register(kind, name, details, callbacks), name)
 
 
-def _task(given):
+def _parse_periodic_task(given):
     """A PeriodicTaskSpec, or something that looks like one: an object or a dict with its fields under usual names."""
     read = given.get if isinstance(given, dict) else lambda field: getattr(given, field, None)
 

@@ -4,16 +4,16 @@ from being called; coroutines together on one loop, so that what they share belo
 """
 import threading
 
-from ..executor import Place, Worker
+from ..executor import ModuleExecutor, Worker
 
 # Many may wait at once, and each stack counts towards the limit of the process.
 STACK_BYTES = 2 * 1024 * 1024
 
 
-class PluginPlace(Place):
+class PluginExecutor(ModuleExecutor):
     def __init__(self, name):
-        self._looping = None
-        self._looping_lock = threading.Lock()
+        self._async_worker = None
+        self._async_worker_lock = threading.Lock()
         super().__init__(name)
 
     def new_worker(self, name):
@@ -23,32 +23,32 @@ class PluginPlace(Place):
         finally:
             threading.stack_size(before)
 
-    def take(self, is_async):
-        return self._loop_worker() if is_async else super().take(False)
+    def acquire(self, is_async):
+        return self._get_async_worker() if is_async else super().acquire(False)
 
-    def runner_for(self, worker):
-        looping = self._loop_worker()
+    def worker_for_awaitable(self, worker):
+        looping = self._get_async_worker()
         if worker is not looping:
-            self.give_back(worker)
+            self.release(worker)
         return looping
 
-    def give_back(self, worker):
-        if worker is not self._looping:
-            super().give_back(worker)
+    def release(self, worker):
+        if worker is not self._async_worker:
+            super().release(worker)
 
-    def finish(self, awaitable):
+    def run_on_loop(self, awaitable):
         """Runs something on the loop and waits for it, elsewhere than on the loop. Raises what it raises."""
         import asyncio
 
         async def whole():
             return await awaitable
 
-        loop = self._loop_worker().loop
+        loop = self._get_async_worker().loop
         return asyncio.run_coroutine_threadsafe(whole(), loop).result()
 
-    def _loop_worker(self):
-        with self._looping_lock:
-            if self._looping is None:
+    def _get_async_worker(self):
+        with self._async_worker_lock:
+            if self._async_worker is None:
                 worker = self.new_worker(f"{self._name} (asyncio)")
                 ready = threading.Event()
 
@@ -56,7 +56,7 @@ class PluginPlace(Place):
                     worker.ensure_loop()
                     ready.set()
 
-                worker.post(begin, False)
+                worker.submit(begin, False)
                 ready.wait()
-                self._looping = worker
-            return self._looping
+                self._async_worker = worker
+            return self._async_worker

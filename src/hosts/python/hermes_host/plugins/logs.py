@@ -6,26 +6,26 @@ import sys
 LEVELS = ((logging.ERROR, "error"), (logging.WARNING, "warn"), (logging.INFO, "info"))
 
 
-class GatewayHandler(logging.Handler):
-    def __init__(self, wire, module):
+class GatewayLogHandler(logging.Handler):
+    def __init__(self, channel, module):
         super().__init__()
-        self._wire, self._module = wire, module
-        self._process = os.getpid()
+        self._channel, self._module = channel, module
+        self._pid = os.getpid()
 
     def emit(self, record):
         try:
             text = self.format(record)
-            if os.getpid() != self._process:  # a process that the plugin has forked has no gateway
+            if os.getpid() != self._pid:  # a process that the plugin has forked has no gateway
                 sys.stderr.write(f"{text}\n")
                 return
             level = next((name for least, name in LEVELS if record.levelno >= least), "debug")
-            self._wire.log(self._module, level, text, {"logger": record.name})
+            self._channel.log(self._module, level, text, {"logger": record.name})
         except Exception:
             self.handleError(record)
 
 
-def follow_logging(wire, module):
+def forward_logging(channel, module):
     """From info on, as the gateway's own log; a plugin may ask its loggers for more."""
     root = logging.getLogger()
-    root.addHandler(GatewayHandler(wire, module))
+    root.addHandler(GatewayLogHandler(channel, module))
     root.setLevel(logging.INFO)

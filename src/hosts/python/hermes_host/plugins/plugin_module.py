@@ -1,59 +1,59 @@
 """A plugin: a package whose ``register(ctx)`` says what it wants to be called for."""
 import inspect
 
-from ..call import CURRENT
-from ..references import Copies
+from ..call import CURRENT_CALL
+from ..references import ReferenceTable
 from ..loader import Module
 from .callback import Callback
 from .context import PluginContext
-from .logs import follow_logging
-from .executor import PluginPlace
+from .logs import forward_logging
+from .executor import PluginExecutor
 
 
-class Outside:
+class BackgroundCaller:
     """Asks the gateway when no call runs: while the plugin is loaded, or from a thread of its own."""
 
     def __init__(self, name, requests):
-        self.address = {"module": name}
-        self.copies = Copies()
+        self.request_target = {"module": name}
+        self.references = ReferenceTable()
         self._requests = requests
 
     def request(self, method, args, block=False):
-        return self._requests.ask(self, method, args, [], block)
+        return self._requests.send_request(self, method, args, [], block)
 
 
 class PluginModule(Module):
-    def __init__(self, name, path, entry, import_as, about, wire, requests):
-        super().__init__(name, path, entry, import_as, PluginPlace(name))
-        self._about = about
-        self._outside = Outside(name, requests)
+    def __init__(self, name, path, entry, import_as, about, channel, requests):
+        super().__init__(name, path, entry, import_as, PluginExecutor(name))
+        self._info = about
+        self._background = BackgroundCaller(name, requests)
         self._callbacks = {}
         self._keys = []
         self._counts = {}
         self._loaded = False
-        follow_logging(wire, name)
+        forward_logging(channel, name)
 
     def load(self):
         """Imports the package and calls `register`. Raises what they raise."""
         super().load()
         register = getattr(self._module, self.entry)
-        made = register(PluginContext(self, self._about))
+        made = register(PluginContext(self, self._info))
         if inspect.isawaitable(made):
-            self.place.finish(made)
+            self.executor.run_on_loop(made)
         self._loaded = True
-        self.ask("registered", [self._keys], block=True)
+        self.send_request("registered", [self._keys], block=True)
 
-    def settle(self, worker):
+    def prepare(self, worker):
         """Coroutines have a loop of their own."""
 
     def handler(self, name):
         """A callback by the name it was registered under, or None."""
         return self._callbacks.get(name)
 
-    def ask(self, method, args, block=False):
+    def send_request(self, method, args, block=False):
         """Asks on behalf of the call that runs here; without one, on behalf of the plugin."""
-        call = CURRENT.get()
-        asker = self._outside if call is None or call.over else call
+        call = CURRENT_CALL.get()
+        asker = self._background if call is None or call.has_ended else call
         return asker.request(method, args, block)
 
     def register(self, kind, name, details, callbacks):
@@ -70,19 +70,19 @@ class PluginModule(Module):
             if not callable(function):
                 raise TypeError(f"register_{kind} {name}: expected a function, found {type(function).__name__}")
             callback = self._callbacks[f"{key} {part}"] = Callback(function)
-            parts[part] = callback.wanted
+            parts[part] = callback.argument_names
         spec = {"key": key, "kind": kind, "name": name, "parts": parts, "late": self._loaded, **details}
         try:
-            taken = self.ask("register", [spec], block=True)
+            taken = self.send_request("register", [spec], block=True)
         except BaseException:
-            self._forget(key, parts)
+            self._remove_callbacks(key, parts)
             raise
         if taken:
             self._keys.append(key)
         else:
-            self._forget(key, parts)
+            self._remove_callbacks(key, parts)
         return key
 
-    def _forget(self, key, parts):
+    def _remove_callbacks(self, key, parts):
         for part in parts:
             del self._callbacks[f"{key} {part}"]
