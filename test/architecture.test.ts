@@ -296,6 +296,14 @@ test('no platform is named in src', () => {
   )
 })
 
+test('the command policy imports only src/lib and its parser, so that it can become a package', () => {
+  const folder = 'src/agent/command-policy/'
+  const imports = importsOf(source).filter(({ from }) => from.startsWith(folder))
+  assert.ok(imports.length > 20, `only ${imports.length} imports were found`)
+  const foreign = imports.filter(({ to }) => !to.startsWith(folder) && !/^(?:node:|src\/lib\/|unbash$)/.test(to))
+  assert.deepEqual(foreign, [])
+})
+
 test('every file starts with a header comment', () => {
   const withoutHeader = [...source].filter(([, text]) => !/^(#!.*\n)?\/\*\*/.test(text))
   assert.deepEqual(

@@ -1,35 +1,45 @@
 /**
- * Walks the syntax tree of a command and judges every simple command in it, wherever it hides: in substitutions,
- * here-documents, arithmetic, functions, behind `sudo` or in the text given to `bash -c`.
+ * Walks the syntax tree of a command and applies the rules to every simple command in it: in substitutions,
+ * here-documents, functions, behind `sudo`, and in the text passed to `bash -c`.
  */
 import { type Command, type CommandNode, forEachChild, parse, type Redirected, type SyntaxNode } from 'unbash'
-import { type ExpandContext, expandWord } from './expand-word.ts'
+import { findEmbeddedScripts } from './embedded-scripts.ts'
+import {
+  createVariableLookup,
+  type ExpandContext,
+  expandQuoted,
+  expandWord,
+  type VariableLookup,
+} from './expand-word.ts'
 import { type Field, literalText, sourceText, startsUnknown, textPiece } from './field.ts'
-import { findEmbeddedScripts } from './find-embedded-scripts.ts'
-import { isForkBomb } from './fork-bomb.ts'
-import { knownPipeText } from './piped-text.ts'
 import type { ProtectedPaths } from './protected-paths.ts'
-import { inputOf, redirectionsOf } from './redirections.ts'
-import { forbid, type RuleMatch, requireApproval } from './rule-match.ts'
-import { checkRedirection, checkSimpleCommand } from './rules/index.ts'
-import type { CommandInput, SimpleCommand } from './simple-command.ts'
-import { createVariableLookup, type VariableLookup } from './variables.ts'
+import {
+  type CommandInput,
+  type CommandRule,
+  forbid,
+  type Redirection,
+  type RuleMatch,
+  requireApproval,
+} from './rule.ts'
+import { checkRedirection, devices, removal, sensitiveFiles } from './rules/files.ts'
+import { containers, databases, isForkBomb, permissions, power, processes } from './rules/system.ts'
+import { echoOutput, printfOutput } from './substitution.ts'
 import { wrappedCommands } from './wrappers.ts'
 
-/** What surrounds the part of the tree that is being looked at. */
+/** The context in which a part of the tree runs. */
 interface ExecutionContext {
-  /** Changes as `cd` is met; parts that run in a process of their own get a copy. */
+  /** Updated by `cd`. A part that runs in its own process gets a copy. */
   readonly directory: { cwd: string | undefined }
   readonly input: CommandInput
   readonly background: boolean
   readonly lookupVariable: VariableLookup
-  /** How many texts deep: `bash -c "bash -c …"`. */
+  /** How many scripts enclose this one: `bash -c "bash -c …"`. */
   readonly depth: number
 }
 
 export interface CommandAnalysis {
   readonly matches: readonly RuleMatch[]
-  /** Each simple command as plain words, for the deny list. */
+  /** Each simple command as plain text, with and without the directory of its name, for the deny list. */
   readonly commands: readonly string[]
 }
 
@@ -40,167 +50,265 @@ export interface AnalyzeCommandOptions {
   readonly input: CommandInput
 }
 
-const tooDeep = requireApproval('too-deep', 'hides commands in commands too deeply to be judged')
-const tooLarge = requireApproval('too-large', 'has too many parts to be judged')
-const maxDepth = 8
-/** Words that one first word may become. */
-const maxNames = 64
-const maxSteps = 20_000
-
-/** Throws a RangeError for a text nested so deeply that the stack does not hold it; nothing else. */
-export function analyzeCommand(
-  text: string,
-  { protectedPaths: places, lookupVariable: variable, cwd, input }: AnalyzeCommandOptions,
-): CommandAnalysis {
-  const matches: RuleMatch[] = []
-  const commands: string[] = []
-  const budget = { steps: maxSteps }
-  const addMatch = (finding: RuleMatch | undefined) => {
-    if (finding !== undefined) matches.push(finding)
-  }
-
-  const contextOf = ({ directory, lookupVariable: lookup }: ExecutionContext): ExpandContext => ({
-    lookupVariable: lookup,
-    userHome: places.userHome,
-    cwd: directory.cwd,
-    budget,
-    depth: 0,
-  })
-
-  const visitText = (script: string, execution: ExecutionContext) => {
-    if (execution.depth > maxDepth) {
-      addMatch(tooDeep)
-      return
-    }
-    const tree = parse(script)
-    visit(tree, { ...execution, lookupVariable: createVariableLookup(tree, execution.lookupVariable) })
-  }
-
-  const visitChildren = (node: SyntaxNode, around: ExecutionContext) => {
-    forEachChild(node, (child) => visit(child, around))
-  }
-
-  const visit = (node: SyntaxNode, around: ExecutionContext) => {
-    switch (node.type) {
-      case 'Script':
-        if ((node.errors?.length ?? 0) > 0) addMatch(requireApproval('unreadable', 'is not valid shell syntax'))
-        visitChildren(node, around)
-        break
-      case 'Statement':
-        visitChildren(node, node.background === true ? { ...forkContext(around), background: true } : around)
-        break
-      case 'Pipeline':
-        visitPipeline(node.commands, around)
-        break
-      case 'Subshell':
-      case 'CommandExpansion':
-      case 'ProcessSubstitution':
-      case 'Coproc':
-        visitChildren(node, forkContext(around))
-        break
-      case 'Function':
-        if (isForkBomb(node)) addMatch(forbid('fork-bomb', 'starts itself over and over until the machine stops'))
-        visitChildren(node, forkContext(around))
-        break
-      case 'Redirected':
-        visitRedirected(node, around)
-        break
-      case 'Command':
-        visitChildren(node, around)
-        visitCommand(node, around)
-        break
-      default:
-        visitChildren(node, around)
-    }
-  }
-
-  const visitRedirected = (node: Redirected, around: ExecutionContext) => {
-    const context = contextOf(around)
-    for (const one of redirectionsOf(node.redirects, context)) addMatch(checkRedirection(one, context.cwd, places))
-    for (const redirect of node.redirects) visit(redirect, around)
-    visit(node.command, { ...around, input: inputOf(node.redirects, context, around.input) })
-  }
-
-  const visitPipeline = (stages: readonly CommandNode[], around: ExecutionContext) => {
-    for (const [index, stage] of stages.entries()) {
-      if (stages.length === 1) visit(stage, around)
-      else {
-        const before = stages[index - 1]
-        const text = knownPipeText(before, contextOf(around))
-        visit(stage, { ...forkContext(around), input: before === undefined ? around.input : { kind: 'pipe', text } })
-      }
-    }
-  }
-
-  const visitCommand = (node: Command, around: ExecutionContext) => {
-    const context = contextOf(around)
-    for (const one of redirectionsOf(node.redirects, context))
-      addMatch(checkRedirection(one, around.directory.cwd, places))
-    if (node.name === undefined) return
-    const names = expandWord(node.name, context)
-    const args = node.args.flatMap((word) =>
-      word.type === 'Word' ? expandWord(word, context) : expandAssignment(word.name, word.value, context),
-    )
-    const inner = { ...around, input: inputOf(node.redirects, context, around.input) }
-    // A first word of several values, or of several words: each may be the name.
-    if (names.length === 0) visitSimpleCommand(args, inner, [])
-    if (names.length > maxNames) addMatch(tooLarge)
-    for (const index of names.slice(0, maxNames).keys()) visitSimpleCommand([...names.slice(index), ...args], inner, [])
-    if (budget.steps <= 0) addMatch(tooLarge)
-  }
-
-  const visitSimpleCommand = (words: readonly Field[], around: ExecutionContext, wrappers: readonly string[]): void => {
-    const [first, ...args] = words
-    if (first === undefined) return
-    const path = literalText(first)
-    if (path === undefined) {
-      addMatch(requireApproval('unknown-command', 'runs a command whose name is known only when it runs'))
-      // An empty variable leaves the next word as the name.
-      if (startsUnknown(first) && first.length === 1) visitSimpleCommand(args, around, wrappers)
-      return
-    }
-    if (wrappers.length > maxDepth) {
-      addMatch(tooDeep)
-      return
-    }
-    const name = path.slice(path.lastIndexOf('/') + 1)
-    commands.push([path, ...args.map(sourceText)].join(' '), [name, ...args.map(sourceText)].join(' '))
-    const call: SimpleCommand = {
-      name,
-      args,
-      input: around.input,
-      cwd: around.directory.cwd,
-      background: around.background,
-      wrappers,
-    }
-    for (const finding of checkSimpleCommand(call, places)) addMatch(finding)
-    for (const inner of wrappedCommands(name, args)) visitSimpleCommand(inner, around, [...wrappers, name])
-    for (const { shell, match } of findEmbeddedScripts(call)) {
-      addMatch(match)
-      if (shell !== undefined) visitText(shell, { ...around, depth: around.depth + 1 })
-    }
-    if (/^(?:cd|pushd|popd)$/.test(name)) around.directory.cwd = directoryAfter(name, args, around.directory.cwd)
-  }
-
-  const directoryAfter = (name: string, args: readonly Field[], now: string | undefined): string | undefined => {
-    const [target] = args.filter((field) => !/^-[LPe@]+$|^--$/.test(literalText(field) ?? ''))
-    if (target === undefined) return name === 'cd' ? places.userHome : undefined
-    if (literalText(target) === '-') return undefined
-    const path = places.toPattern(target, now)
-    const parts = path?.map(literalText)
-    return parts === undefined || parts.includes(undefined) ? undefined : `/${parts.join('/')}`
-  }
-
-  visitText(text, { directory: { cwd }, input, background: false, lookupVariable: variable, depth: 0 })
-  return { matches, commands }
+/** The state of one analysis. */
+interface Analysis {
+  readonly paths: ProtectedPaths
+  readonly matches: RuleMatch[]
+  readonly commands: string[]
+  /** Bounds the work that variables and braces can cause. */
+  readonly budget: { steps: number }
 }
 
-/** A process of its own: its `cd` does not move the others. */
-function forkContext(around: ExecutionContext): ExecutionContext {
-  return { ...around, directory: { ...around.directory } }
+/** In the order of precedence: of several matches with the same decision the first is reported. */
+const rules: readonly CommandRule[] = [
+  removal,
+  devices,
+  power,
+  processes,
+  permissions,
+  databases,
+  containers,
+  sensitiveFiles,
+]
+
+const tooDeep = requireApproval('too-deep', 'nests commands in commands too deeply to be checked')
+const tooLarge = requireApproval('too-large', 'has too many parts to be checked')
+const maxDepth = 8
+/** Fields that the first word of a command may expand to. */
+const maxNames = 64
+const maxSteps = 20_000
+/** Characters of an embedded script that cost one step. */
+const charsPerStep = 64
+/** Words of a simple command that cost one step when it is checked again under another possible name. */
+const wordsPerStep = 16
+
+/** Throws only a RangeError, for a text whose nesting exhausts the stack. */
+export function analyzeCommand(
+  text: string,
+  { protectedPaths: paths, lookupVariable, cwd, input }: AnalyzeCommandOptions,
+): CommandAnalysis {
+  const analysis: Analysis = { paths, matches: [], commands: [], budget: { steps: maxSteps } }
+  visitScript(analysis, text, { directory: { cwd }, input, background: false, lookupVariable, depth: 0 })
+  return { matches: analysis.matches, commands: analysis.commands }
+}
+
+function addMatch({ matches }: Analysis, match: RuleMatch | undefined): void {
+  if (match !== undefined) matches.push(match)
+}
+
+/** Charges the budget; false, with a match, when it is exhausted. */
+function spend(analysis: Analysis, steps: number): boolean {
+  analysis.budget.steps -= steps
+  if (analysis.budget.steps > 0) return true
+  addMatch(analysis, tooLarge)
+  return false
+}
+
+function expandContextOf({ paths, budget }: Analysis, { directory, lookupVariable }: ExecutionContext): ExpandContext {
+  return { lookupVariable, userHome: paths.userHome, cwd: directory.cwd, budget, depth: 0 }
+}
+
+/** The context of a separate process: its `cd` does not change the directory of the others. */
+function forkContext(execution: ExecutionContext): ExecutionContext {
+  return { ...execution, directory: { ...execution.directory } }
+}
+
+function visitScript(analysis: Analysis, script: string, execution: ExecutionContext): void {
+  if (execution.depth > maxDepth) {
+    addMatch(analysis, tooDeep)
+    return
+  }
+  // A script in a variable can be evaluated many times, so each parsed text is charged by its length.
+  if (execution.depth > 0 && !spend(analysis, 1 + script.length / charsPerStep)) return
+  const tree = parse(script)
+  visit(analysis, tree, { ...execution, lookupVariable: createVariableLookup(tree, execution.lookupVariable) })
+}
+
+function visit(analysis: Analysis, node: SyntaxNode, execution: ExecutionContext): void {
+  switch (node.type) {
+    case 'Script':
+      if ((node.errors?.length ?? 0) > 0) addMatch(analysis, requireApproval('unreadable', 'is not valid shell syntax'))
+      visitChildren(analysis, node, execution)
+      break
+    case 'Statement':
+      visitChildren(
+        analysis,
+        node,
+        node.background === true ? { ...forkContext(execution), background: true } : execution,
+      )
+      break
+    case 'Pipeline':
+      visitPipeline(analysis, node.commands, execution)
+      break
+    case 'Subshell':
+    case 'CommandExpansion':
+    case 'ProcessSubstitution':
+    case 'Coproc':
+      visitChildren(analysis, node, forkContext(execution))
+      break
+    case 'Function':
+      if (isForkBomb(node)) addMatch(analysis, forbid('fork-bomb', 'starts itself repeatedly until the machine stops'))
+      visitChildren(analysis, node, forkContext(execution))
+      break
+    case 'Redirected':
+      visitRedirected(analysis, node, execution)
+      break
+    case 'Command':
+      visitChildren(analysis, node, execution)
+      visitCommand(analysis, node, execution)
+      break
+    default:
+      visitChildren(analysis, node, execution)
+  }
+}
+
+function visitChildren(analysis: Analysis, node: SyntaxNode, execution: ExecutionContext): void {
+  forEachChild(node, (child) => visit(analysis, child, execution))
+}
+
+function visitRedirected(analysis: Analysis, node: Redirected, execution: ExecutionContext): void {
+  const context = expandContextOf(analysis, execution)
+  checkRedirections(analysis, node.redirects, context)
+  for (const redirect of node.redirects) visit(analysis, redirect, execution)
+  visit(analysis, node.command, { ...execution, input: inputOf(node.redirects, context, execution.input) })
+}
+
+function visitPipeline(analysis: Analysis, stages: readonly CommandNode[], execution: ExecutionContext): void {
+  for (const [index, stage] of stages.entries()) {
+    if (stages.length === 1) visit(analysis, stage, execution)
+    else {
+      const previous = stages[index - 1]
+      const text = knownPipeText(previous, expandContextOf(analysis, execution))
+      const input: CommandInput = previous === undefined ? execution.input : { kind: 'pipe', text }
+      visit(analysis, stage, { ...forkContext(execution), input })
+    }
+  }
+}
+
+function visitCommand(analysis: Analysis, node: Command, execution: ExecutionContext): void {
+  const context = expandContextOf(analysis, execution)
+  checkRedirections(analysis, node.redirects, context)
+  if (node.name === undefined) return
+  const names = expandWord(node.name, context)
+  const args = node.args.flatMap((word) =>
+    word.type === 'Word' ? expandWord(word, context) : expandAssignment(word.name, word.value, context),
+  )
+  const inner = { ...execution, input: inputOf(node.redirects, context, execution.input) }
+  if (names.length === 0) visitSimpleCommand(analysis, args, inner, [])
+  if (names.length > maxNames) addMatch(analysis, tooLarge)
+  // The first word may have several values or expand to several words: each of them may be the command name.
+  for (const index of names.slice(0, maxNames).keys()) {
+    // The first possible name is always checked, so that a large command cannot hide a forbidden one.
+    if (index > 0 && !spend(analysis, (names.length + args.length) / wordsPerStep)) break
+    visitSimpleCommand(analysis, [...names.slice(index), ...args], inner, [])
+  }
+  spend(analysis, 0)
+}
+
+function visitSimpleCommand(
+  analysis: Analysis,
+  words: readonly Field[],
+  execution: ExecutionContext,
+  wrappers: readonly string[],
+): void {
+  const [first, ...args] = words
+  if (first === undefined) return
+  const path = literalText(first)
+  if (path === undefined) {
+    addMatch(analysis, requireApproval('unknown-command', 'runs a command whose name is known only at run time'))
+    // When the variables at the beginning are empty, the next word is the name.
+    const next = words.findIndex((field) => field.length > 1 || !startsUnknown(field))
+    if (next > 0) visitSimpleCommand(analysis, words.slice(next), execution, wrappers)
+    return
+  }
+  if (wrappers.length > maxDepth) {
+    addMatch(analysis, tooDeep)
+    return
+  }
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  analysis.commands.push([path, ...args.map(sourceText)].join(' '), [name, ...args.map(sourceText)].join(' '))
+  const { input, background, directory } = execution
+  const command = { name, args, input, cwd: directory.cwd, background, wrappers }
+  for (const rule of rules) addMatch(analysis, rule(command, analysis.paths))
+  for (const inner of wrappedCommands(name, args)) visitSimpleCommand(analysis, inner, execution, [...wrappers, name])
+  for (const { shell, match } of findEmbeddedScripts(command)) {
+    addMatch(analysis, match)
+    if (shell !== undefined) visitScript(analysis, shell, { ...execution, depth: execution.depth + 1 })
+  }
+  if (/^(?:cd|pushd|popd)$/.test(name)) directory.cwd = directoryAfter(name, args, directory.cwd, analysis.paths)
+}
+
+function directoryAfter(
+  name: string,
+  args: readonly Field[],
+  cwd: string | undefined,
+  paths: ProtectedPaths,
+): string | undefined {
+  const [target] = args.filter((field) => !/^-[LPe@]+$|^--$/.test(literalText(field) ?? ''))
+  if (target === undefined) return name === 'cd' ? paths.userHome : undefined
+  if (literalText(target) === '-') return undefined
+  const components = paths.toPattern(target, cwd)?.map(literalText)
+  return components === undefined || components.includes(undefined) ? undefined : `/${components.join('/')}`
 }
 
 function expandAssignment(name: string, value: SyntaxNode, context: ExpandContext): Field[] {
   if (value.type !== 'Word') return [[textPiece(`${name}=`)]]
   return expandWord(value, context).map((field) => [textPiece(`${name}=`), ...field])
+}
+
+type Redirects = Command['redirects']
+type HereDoc = Extract<Redirects[number], { type: 'HereDoc' }>
+
+function checkRedirections(analysis: Analysis, redirects: Redirects, context: ExpandContext): void {
+  for (const redirection of fileRedirections(redirects, context))
+    addMatch(analysis, checkRedirection(redirection, context.cwd, analysis.paths))
+}
+
+/** The redirections that name a file; a here-document does not. */
+function fileRedirections(redirects: Redirects, context: ExpandContext): Redirection[] {
+  return redirects.flatMap((redirect) => {
+    if (redirect.type !== 'Redirect' || redirect.target === undefined) return []
+    const { operator } = redirect
+    return expandWord(redirect.target, context).map((target) => ({ operator, target }))
+  })
+}
+
+/** The input of a command. The last input redirection wins; `inherited` applies when there is none. */
+function inputOf(redirects: Redirects, context: ExpandContext, inherited: CommandInput): CommandInput {
+  let input = inherited
+  for (const redirect of redirects) input = inputOfRedirection(redirect, context) ?? input
+  return input
+}
+
+function inputOfRedirection(redirect: Redirects[number], context: ExpandContext): CommandInput | undefined {
+  if (redirect.type === 'HereDoc') return { kind: 'text', text: hereDocText(redirect, context) }
+  const [field] = redirect.target === undefined ? [] : expandWord(redirect.target, context)
+  if (redirect.type === 'HereString') return { kind: 'text', text: literalText(field) }
+  const reads = redirect.operator === '<' || redirect.operator === '<>'
+  return reads && field !== undefined ? { kind: 'file', field } : undefined
+}
+
+/** The text of a here-document; undefined when a part of it is known only at run time. */
+function hereDocText({ delimiter, body }: HereDoc, context: ExpandContext): string | undefined {
+  if (delimiter?.quoted === true || body.parts === undefined) return body.text
+  return literalText(expandQuoted(body.parts, context))
+}
+
+/** What a pipeline stage prints into the pipe: `echo …`, `printf …`, `cat` of a here-document; otherwise undefined. */
+function knownPipeText(node: CommandNode | undefined, context: ExpandContext): string | undefined {
+  if (node?.type !== 'Command') return undefined
+  const args = node.suffix.flatMap((word) => (word.type === 'Word' ? expandWord(word, context) : []))
+  switch (node.name?.value) {
+    case 'echo':
+      return echoOutput(args)
+    case 'printf':
+      return printfOutput(args)
+    case 'cat': {
+      const document = node.redirects.find((redirect) => redirect.type === 'HereDoc')
+      if (document === undefined || args.length > 0) return undefined
+      return hereDocText(document, context)
+    }
+    default:
+      return undefined
+  }
 }

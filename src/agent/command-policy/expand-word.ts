@@ -1,36 +1,39 @@
 /**
- * Expands a word of the syntax tree into the fields it may become: quotes go, known variables are put in, braces are
- * spelled out. Several possible values of a variable give several fields, so the answer errs on the side of too many.
+ * Expands a word of the syntax tree into the fields it may become: removes quotes, inserts known variables and spells
+ * out braces. Several possible values of a variable give several fields, so the result may contain too many.
  */
-import { parse, type Word, type WordPart } from 'unbash'
-import { type Field, type FieldPart, textPiece, unknownPiece } from './field.ts'
-import { splitBraces } from './split-braces.ts'
+import { forEachChild, parse, type SyntaxNode, type Word, type WordPart } from 'unbash'
+import { type Field, type FieldPart, sourceText, textPiece, unknownPiece } from './field.ts'
 import { evaluateSubstitution } from './substitution.ts'
 
+/** Returns the values that a variable may have; undefined when they are not known. */
+export type VariableLookup = (name: string, context: ExpandContext) => readonly Field[] | undefined
+
 export interface ExpandContext {
-  /** The values a variable may have; undefined when they are not known. */
-  lookupVariable(name: string, context: ExpandContext): readonly Field[] | undefined
+  readonly lookupVariable: VariableLookup
   readonly userHome: string
-  /** Where the command stands, if that is known. */
+  /** The working directory of the command; undefined when it is not known. */
   readonly cwd: string | undefined
-  /** Counts down; at 0 everything else is unknown. Stops words that multiply without end. */
+  /** Counts down; at 0 everything that remains is unknown. Bounds words that multiply. */
   readonly budget: { steps: number }
-  /** How many variables deep this expansion is. */
+  /** How many variables enclose this expansion. */
   readonly depth: number
 }
 
-/** `break` is a space that separates fields: it comes from an unquoted variable. */
+/** `break` is a space of an unquoted variable, which separates fields. */
 type ExpandedPart = FieldPart | { readonly kind: 'break' }
 type Alternatives = readonly (readonly ExpandedPart[])[]
 
 const maxAlternatives = 64
+/** Characters of a variable that cost one step. */
+const charsPerStep = 64
 
-/** The fields of a word; none when it expands to nothing. */
+/** Returns the fields of a word; none when it expands to nothing. */
 export function expandWord(word: Word, context: ExpandContext): Field[] {
   return expandParts(word.parts ?? [literalPart(word)], false, context).flatMap(toFields)
 }
 
-/** The one field a quoted text (a here-document) becomes; several alternatives make it unknown. */
+/** Expands quoted text, such as a here-document, to one field. The field is unknown when there are several alternatives. */
 export function expandQuoted(parts: readonly WordPart[], context: ExpandContext): Field {
   const [only, ...more] = expandParts(parts, true, context)
   if (only === undefined || more.length > 0) return [unknownPiece('…')]
@@ -46,13 +49,16 @@ const literalPart = (word: Word): WordPart => ({
 })
 
 function expandParts(parts: readonly WordPart[], quoted: boolean, context: ExpandContext): Alternatives {
-  let all: Alternatives = [[]]
+  let all: ExpandedPart[][] = [[]]
   for (const [index, part] of parts.entries()) {
     context.budget.steps -= 1
     if (context.budget.steps <= 0) return [[unknownPiece('…')]]
     const next = expandPart(part, index === 0 && !quoted, quoted, context)
     if (all.length * next.length > maxAlternatives) return [[unknownPiece('…')]]
-    all = all.flatMap((before) => next.map((after) => [...before, ...after]))
+    const [only, ...others] = next
+    // Copying the beginning for every part of a long word would take quadratic time.
+    if (only !== undefined && others.length === 0) for (const alternative of all) alternative.push(...only)
+    else all = all.flatMap((beginning) => next.map((end) => [...beginning, ...end]))
   }
   return all
 }
@@ -105,10 +111,12 @@ function expandParameter(
 function expandVariable(name: string, text: string, quoted: boolean, context: ExpandContext): Alternatives {
   const values = context.depth > 8 ? undefined : context.lookupVariable(name, { ...context, depth: context.depth + 1 })
   if (values === undefined) return [[unknownPiece(text)]]
+  // A long value can be inserted many times, so it is charged by its length.
+  for (const value of values) context.budget.steps -= sourceText(value).length / charsPerStep
   return values.map((value) => splitUnquoted(value, quoted))
 }
 
-/** Unquoted, the spaces of a value separate words and its stars match files. */
+/** In an unquoted value, spaces separate words and stars match file names. */
 function splitUnquoted(value: Field, quoted: boolean): readonly ExpandedPart[] {
   if (quoted) return value.length === 0 ? [textPiece('')] : value
   return value.flatMap((piece): ExpandedPart[] => {
@@ -138,7 +146,7 @@ function globPiece(text: string): FieldPart {
   if (text === '*') return { kind: 'glob', text, pattern: '[^/]*' }
   if (text === '?') return { kind: 'glob', text, pattern: '[^/]' }
   const inner = text.slice(1, -1)
-  // Classes such as [:alpha:] are taken for any character: too much rather than too little.
+  // A class such as [:alpha:] counts as any character, which matches too much rather than too little.
   if (inner === '' || inner.includes('[:')) return { kind: 'glob', text, pattern: '[^/]' }
   const body = inner.replace(/^[!^]/, '').replace(/[\\\]^]/g, '\\$&')
   return { kind: 'glob', text, pattern: /^[!^]/.test(inner) ? `[^/${body}]` : `[${body}]` }
@@ -169,4 +177,108 @@ function mergeTexts(field: Field): Field {
     else merged.push(piece)
   }
   return merged
+}
+
+/**
+ * Splits `{a,b{c,d}}` at its own commas into source text. Undefined for sequences such as `{1..9}` and for text that is
+ * not a brace expansion.
+ */
+function splitBraces(text: string): string[] | undefined {
+  if (!text.startsWith('{') || !text.endsWith('}')) return undefined
+  const choices: string[] = []
+  let current = ''
+  let depth = 0
+  let quote = ''
+  const body = text.slice(1, -1)
+  for (let at = 0; at < body.length; at++) {
+    const character = body.charAt(at)
+    if (character === '\\') {
+      current += character + body.charAt(++at)
+      continue
+    }
+    if (quote !== '') {
+      if (character === quote) quote = ''
+    } else if (character === '"' || character === "'") quote = character
+    else if (character === '{' || character === '(') depth += 1
+    else if (character === '}' || character === ')') depth -= 1
+    else if (character === ',' && depth === 0) {
+      choices.push(current)
+      current = ''
+      continue
+    }
+    current += character
+  }
+  return choices.length === 0 ? undefined : [...choices, current]
+}
+
+interface KnownVariable {
+  readonly words: Word[]
+  /** Whether a value is assigned that the text does not show. */
+  unknown: boolean
+}
+
+/** Commands that assign to the variables named in their arguments. */
+const assigningCommands = new Set(['read', 'mapfile', 'readarray', 'getopts', 'printf', 'let', 'wait'])
+
+/**
+ * Collects the values that the assignments of a script give to its variables. The order of execution is ignored: a
+ * variable has every value that is assigned to it anywhere. `outer` supplies the values from outside the script.
+ */
+export function createVariableLookup(script: SyntaxNode, outer: VariableLookup): VariableLookup {
+  const known = new Map<string, KnownVariable>()
+  collectAssignments(script, (name) => {
+    const entry = known.get(name) ?? { words: [], unknown: false }
+    known.set(name, entry)
+    return entry
+  })
+  return (name, context) => {
+    const entry = known.get(name)
+    const inherited = outer(name, context)
+    if (entry === undefined) return inherited
+    if (entry.unknown) return undefined
+    const values = entry.words.flatMap((word) => valuesOf(word, context))
+    return [...(inherited ?? []), ...values]
+  }
+}
+
+/** The variables that every command receives from its environment. */
+export function predefinedVariables(home: string, userHome: string): VariableLookup {
+  return (name, { cwd }) => {
+    switch (name) {
+      case 'HOME':
+        return [[textPiece(userHome)]]
+      case 'HERMES_HOME':
+        return [[textPiece(home)]]
+      case 'PWD':
+        return cwd === undefined ? undefined : [[textPiece(cwd)]]
+      case 'IFS':
+        return [[textPiece(' ')]]
+      default:
+        return undefined
+    }
+  }
+}
+
+/** An assigned value stays one field even when it is empty; an empty argument disappears. */
+function valuesOf(word: Word, context: ExpandContext): Field[] {
+  const fields = expandWord(word, context)
+  return fields.length === 0 ? [[]] : fields
+}
+
+function collectAssignments(node: SyntaxNode, entryOf: (name: string) => KnownVariable): void {
+  if (node.type === 'Assignment') {
+    const entry = entryOf(node.name)
+    if (node.value.type === 'Word') entry.words.push(node.value)
+    else entry.words.push(...node.value.elements)
+    if (node.append === true || node.index !== undefined) entry.unknown = true
+  } else if (node.type === 'For' || node.type === 'Select') {
+    const entry = entryOf(node.name.value)
+    if (node.wordlist === undefined) entry.unknown = true
+    else entry.words.push(...node.wordlist)
+  } else if (node.type === 'Command' && assigningCommands.has(node.name?.value ?? '')) {
+    for (const word of node.suffix) if (word.type === 'Word') entryOf(word.value).unknown = true
+  } else if (node.type === 'ParameterExpansion' && node.operation?.type === 'Default') {
+    if (node.operation.operator.endsWith('=')) entryOf(node.parameter).words.push(node.operation.operand)
+  }
+  forEachChild(node, (child) => collectAssignments(child, entryOf))
 }

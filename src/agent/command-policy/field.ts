@@ -1,13 +1,14 @@
 /**
- * A word of a command after expansion, as far as it can be known without running anything.
+ * A word of a command after expansion, as far as it can be known without running anything, and helpers that read the
+ * arguments of a command as getopt does.
  */
 
 export type FieldPart =
-  /** These very characters. */
+  /** Exactly these characters. */
   | { readonly kind: 'text'; readonly text: string }
-  /** A file name pattern; `pattern` is the same as the source of a regular expression. */
+  /** A file name pattern; `pattern` is its source as a regular expression. */
   | { readonly kind: 'glob'; readonly text: string; readonly pattern: string }
-  /** Known only when the command runs; `text` is what stands there. It may be nothing at all. */
+  /** Known only at run time; `text` is the source text. The value may be empty. */
   | { readonly kind: 'unknown'; readonly text: string }
 
 export type Field = readonly FieldPart[]
@@ -21,7 +22,7 @@ export function literalText(field: Field | undefined): string | undefined {
   return field.every((piece) => piece.kind === 'text') ? sourceText(field) : undefined
 }
 
-/** The field as a person would write it. */
+/** The source text of the field. */
 export function sourceText(field: Field): string {
   return field.map((piece) => piece.text).join('')
 }
@@ -30,7 +31,7 @@ export function hasUnknown(field: Field): boolean {
   return field.some((piece) => piece.kind === 'unknown')
 }
 
-/** Nothing of it is known, not even how it begins. */
+/** Not even the beginning of the field is known. */
 export function startsUnknown(field: Field): boolean {
   return field[0]?.kind === 'unknown'
 }
@@ -42,7 +43,7 @@ export function withoutPrefix(field: Field, prefix: string): Field | undefined {
   return [textPiece(first.text.slice(prefix.length)), ...rest]
 }
 
-/** The words of several fields as one text; undefined when a part is not known. */
+/** Joins the literal texts with spaces; undefined when a part of a field is unknown. */
 export function joinLiterals(fields: readonly Field[]): string | undefined {
   const words: string[] = []
   for (const field of fields) {
@@ -51,4 +52,38 @@ export function joinLiterals(fields: readonly Field[]): string | undefined {
     words.push(word)
   }
   return words.join(' ')
+}
+
+/** Whether one of the short options (`-rf` has r and f) or long options (`--recursive`, also abbreviated) is present. */
+export function hasOption(args: readonly Field[], letters: string, names: readonly string[] = []): boolean {
+  for (const field of args) {
+    const text = literalText(field)
+    if (text === '--') return false
+    if (text === undefined || !text.startsWith('-')) continue
+    if (text.startsWith('--')) {
+      const name = text.slice(2).split('=')[0] ?? ''
+      if (name.length > 2 && names.some((known) => known.startsWith(name))) return true
+    } else if ([...text.slice(1)].some((letter) => letters.includes(letter))) return true
+  }
+  return false
+}
+
+/**
+ * Returns the arguments that are not options. Which options take a value is not known here, so the value of an option
+ * counts as an operand.
+ */
+export function operands(args: readonly Field[]): Field[] {
+  const found: Field[] = []
+  let only = false
+  for (const field of args) {
+    const text = literalText(field)
+    if (!only && text === '--') only = true
+    else if (only || text === undefined || text === '-' || !text.startsWith('-')) found.push(field)
+  }
+  return found
+}
+
+/** Returns the arguments whose text is known. */
+export function literalArguments(args: readonly Field[]): string[] {
+  return args.map(literalText).filter((text) => text !== undefined)
 }

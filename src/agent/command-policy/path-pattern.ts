@@ -1,16 +1,15 @@
 /**
- * A path of a command, normalised without looking at the disk, whose components may be patterns or unknown.
+ * A path in a command, normalized without access to the disk. Its components may be patterns or unknown.
  */
-import { escapeRegExp } from './escape-regexp.ts'
-import { type Field, type FieldPart, hasUnknown, textPiece } from './field.ts'
+import { type Field, type FieldPart, hasUnknown, literalText, textPiece } from './field.ts'
 
-/** The components from the root; none is empty, `.` or `..`. */
+/** The components from the root; no component is empty, `.` or `..`. */
 export type PathPattern = readonly Field[]
 
-/** `/usr/bin` as components; for paths known in advance. */
+/** Splits an absolute path such as `/usr/bin`. */
 export const pathComponents = (path: string): string[] => path.split('/').filter((part) => part !== '')
 
-/** Undefined when it is not known where the path begins. `cwd` is where relative ones start. */
+/** Resolves a relative path against `cwd`. Undefined when the beginning of the path, or `cwd`, is not known. */
 export function toPathPattern(field: Field, cwd: string | undefined): PathPattern | undefined {
   const first = field[0]
   if (first === undefined || first.kind === 'unknown') return undefined
@@ -18,7 +17,7 @@ export function toPathPattern(field: Field, cwd: string | undefined): PathPatter
   if (!absolute && cwd === undefined) return undefined
   const pattern: Field[] = absolute ? [] : pathComponents(cwd ?? '').map((part) => [textPiece(part)])
   for (const part of splitAtSlashes(field)) {
-    const text = part.every((piece) => piece.kind === 'text') ? part.map((piece) => piece.text).join('') : undefined
+    const text = literalText(part)
     if (text === '' || text === '.') continue
     if (text === '..') pattern.pop()
     else pattern.push(part)
@@ -31,7 +30,7 @@ export function toPathPattern(field: Field, cwd: string | undefined): PathPatter
   return pattern
 }
 
-/** `/proc/self/root` is `/` once more, and `/proc/self/cwd` the folder the command stands in. */
+/** `/proc/self/root` is a link to `/`, and `/proc/self/cwd` a link to the working directory. */
 function isProcessLink(pattern: PathPattern, name: string): boolean {
   const process = pattern.length === 5 && componentMatches(pattern[2], 'task') ? 4 : 2
   return pattern.length === process + 1 && isWithin(pattern, ['proc']) && componentMatches(pattern[process], name)
@@ -52,29 +51,31 @@ function splitAtSlashes(field: Field): Field[] {
   return parts
 }
 
-/** Whether a component is certain to be, or to match, this name. Unknown ones match nothing. */
+/** Whether a component equals or matches a name. An unknown component matches nothing. */
 export function componentMatches(component: Field | undefined, name: string): boolean {
   if (component === undefined || hasUnknown(component)) return false
-  const source = component.map((piece) => (piece.kind === 'glob' ? piece.pattern : escapeRegExp(piece.text))).join('')
+  const literal = literalText(component)
+  if (literal !== undefined) return literal === name
+  const source = component.map((piece) => (piece.kind === 'glob' ? piece.pattern : RegExp.escape(piece.text))).join('')
   try {
     return new RegExp(`^${source}$`, 'su').test(name)
   } catch {
-    // A range that is no range, such as [z-a]: bash matches nothing with it either.
+    // An invalid range such as [z-a] matches nothing in bash either.
     return false
   }
 }
 
-/** The pattern is, or matches, exactly this path. */
+/** The pattern equals or matches exactly this path. */
 export function matchesPath(pattern: PathPattern, path: readonly string[]): boolean {
   return pattern.length === path.length && isWithin(pattern, path)
 }
 
-/** The pattern is this path or lies below it. */
+/** The pattern is this path or is below it. */
 export function isWithin(pattern: PathPattern, path: readonly string[]): boolean {
   return pattern.length >= path.length && path.every((name, index) => componentMatches(pattern[index], name))
 }
 
-/** The last component takes everything in its folder: `*`, `.*`, `?*`. */
+/** The last component matches everything in its directory: `*`, `.*`, `?*`. */
 export function matchesAll(pattern: PathPattern): boolean {
   const last = pattern.at(-1)
   return componentMatches(last, 'x7q') || componentMatches(last, '.x7q')
@@ -82,7 +83,7 @@ export function matchesAll(pattern: PathPattern): boolean {
     : false
 }
 
-/** The text a path begins with, up to the first part that is not known. */
+/** The text at the beginning of a path, up to the first part that is not literal. */
 export function knownPrefix(pattern: PathPattern): string {
   let start = ''
   for (const component of pattern) {

@@ -1,5 +1,5 @@
 /**
- * The places of a machine and of the gateway that commands are judged by, and the questions asked about a path.
+ * The paths of the system and of the gateway that the rules protect.
  */
 import { dirname } from 'node:path'
 import type { Field } from './field.ts'
@@ -14,14 +14,14 @@ import {
   toPathPattern,
 } from './path-pattern.ts'
 
-/** Folders without which a machine is lost. */
+/** Directories whose loss makes the machine unusable. */
 const systemDirectories = [
   ...['bin', 'boot', 'dev', 'etc', 'home', 'lib', 'lib32', 'lib64', 'libx32', 'opt', 'proc', 'root', 'run', 'sbin'],
   ...['srv', 'sys', 'usr', 'var', 'usr/bin', 'usr/lib', 'usr/lib64', 'usr/local', 'usr/sbin', 'usr/share', 'var/lib'],
   ...['System', 'Library', 'Applications', 'Users'],
 ].map(pathComponents)
 
-/** Where single files belong to the system too. */
+/** Directories in which every single file belongs to the system. */
 const systemTrees = [
   'bin',
   'boot',
@@ -38,7 +38,7 @@ const systemTrees = [
   'usr/sbin',
 ].map(pathComponents)
 
-/** Files of the home that hold secrets. */
+/** Files in `HERMES_HOME` that contain secrets. */
 export const secretFiles = [
   '.env',
   'gateway.token',
@@ -48,9 +48,9 @@ export const secretFiles = [
   'state.db-shm',
   'cache/config.last-good.yaml',
 ] as const
-/** Files of the home that decide how the gateway works. */
+/** Files in `HERMES_HOME` that configure the gateway. */
 export const settingsFiles = ['config.yaml', 'gateway.pid', 'shell-hooks-allowlist.json'] as const
-/** Folders of the home with code that the gateway runs by itself, with its own rights and secrets. */
+/** Directories in `HERMES_HOME` with code that the gateway runs with its own rights and secrets. */
 export const codeDirectories = ['hooks', 'platforms', 'plugins', 'cache'] as const
 
 const blockDevice =
@@ -72,20 +72,20 @@ const deviceSamples = [
 const harmlessDevice = /^(?:null|zero|full|stdout|stderr|stdin|tty|fd|shm|pts|random|urandom)$/
 
 export interface ProtectedPaths {
-  /** The folder of the gateway (`HERMES_HOME`). */
+  /** The directory of the gateway (`HERMES_HOME`). */
   readonly home: string
   readonly userHome: string
-  /** Undefined when it is not known where the path begins. */
+  /** Undefined when the beginning of the path is not known. */
   toPattern(field: Field, cwd: string | undefined): PathPattern | undefined
-  /** Removing this, with all it holds, loses the machine or everything its user has. */
+  /** Removing this recursively destroys the machine or all files of its user. */
   isCritical(path: PathPattern): boolean
-  /** Directly below the root, or a file of the system. */
+  /** Directly below the root, or a system file. */
   isSystem(path: PathPattern): boolean
-  /** Changing this changes who may enter, or what the gateway does. */
+  /** Changing this changes who has access, or what the gateway does. */
   isProtected(path: PathPattern): boolean
-  /** Reading this tells a secret of the gateway. */
+  /** Reading this discloses a secret of the gateway. */
   isSecret(path: PathPattern): boolean
-  /** The folder the secrets lie in: copying or searching it whole tells them too. */
+  /** The directory that contains the secrets. Copying or searching it discloses them too. */
   containsSecrets(path: PathPattern): boolean
 }
 
@@ -101,26 +101,27 @@ export function createProtectedPaths(home: string, userHome: string): ProtectedP
     userHome,
     toPattern: toPathPattern,
     isCritical: (path) =>
-      critical.some((place) => matchesPath(path, place)) ||
-      (matchesAll(path) && critical.some((place) => matchesPath(path.slice(0, -1), place))),
-    isSystem: (path) => path.length <= 1 || systemTrees.some((place) => isWithin(path, place)),
+      critical.some((protectedPath) => matchesPath(path, protectedPath)) ||
+      (matchesAll(path) && critical.some((protectedPath) => matchesPath(path.slice(0, -1), protectedPath))),
+    isSystem: (path) => path.length <= 1 || systemTrees.some((protectedPath) => isWithin(path, protectedPath)),
     isProtected: (path) =>
-      protectedTrees.some((place) => isWithin(path, place)) || protectedFiles.some((place) => matchesPath(path, place)),
-    isSecret: (path) => secrets.some((place) => matchesPath(path, place)) || isProcessSecret(path),
+      protectedTrees.some((protectedPath) => isWithin(path, protectedPath)) ||
+      protectedFiles.some((protectedPath) => matchesPath(path, protectedPath)),
+    isSecret: (path) => secrets.some((protectedPath) => matchesPath(path, protectedPath)) || isProcessSecret(path),
     containsSecrets: (path) => matchesPath(path, homePath),
   }
 }
 
-/** Another process's environment and memory: the gateway's own holds its keys. */
+/** The environment and the memory of a process. Those of the gateway contain its keys. */
 function isProcessSecret(path: PathPattern): boolean {
   if (!isWithin(path, ['proc'])) return false
   const [, process, folder] = path
-  // Its open files, too; a command's own are what it was given.
+  // The open files of another process count too; those of the command itself are its own redirections.
   if (componentMatches(folder, 'fd') && path.length > 3) return !componentMatches(process, 'self')
   return ['environ', 'mem'].some((name) => componentMatches(path.at(-1), name))
 }
 
-/** A disk, a partition or the memory itself. */
+/** A disk, a partition or memory. */
 export function isBlockDevice(path: PathPattern): boolean {
   if (!isWithin(path, ['dev'])) return false
   return (
@@ -129,7 +130,7 @@ export function isBlockDevice(path: PathPattern): boolean {
   )
 }
 
-/** Anything below `/dev` but the well-known harmless ones. */
+/** Everything below `/dev` except harmless devices such as `/dev/null`. */
 export function isDevice(path: PathPattern): boolean {
   if (!isWithin(path, ['dev']) || path.length < 2) return false
   return !harmlessDevice.test(knownPrefix(path.slice(1, 2)).slice(1))

@@ -1,5 +1,5 @@
 /**
- * The value of `$(…)` where it can be told from its text: `$(echo rm)`, `$(pwd)`, `$(mktemp)`.
+ * Evaluates `$(…)` where its text determines the output: `$(echo rm)`, `$(pwd)`, `$(mktemp)`.
  */
 import type { ParsedScript, Word } from 'unbash'
 import type { ExpandContext } from './expand-word.ts'
@@ -7,7 +7,7 @@ import { type Field, joinLiterals, literalText, textPiece, unknownPiece } from '
 
 type Expand = (word: Word, context: ExpandContext) => Field[]
 
-/** Undefined when only running it would tell. */
+/** Undefined when the output is known only at run time. `expand` is a parameter because word expansion imports this file. */
 export function evaluateSubstitution(
   script: ParsedScript | undefined,
   context: ExpandContext,
@@ -24,13 +24,13 @@ export function evaluateSubstitution(
 function knownOutput(name: string, args: readonly Field[], { cwd }: ExpandContext): Field | undefined {
   switch (name) {
     case 'echo':
-      return asField(joinLiterals(args.filter((field) => !/^-[neE]+$/.test(literalText(field) ?? ''))))
+      return asField(echoOutput(args))
     case 'printf':
       return asField(printfOutput(args))
     case 'pwd':
       return asField(cwd)
     case 'mktemp':
-      // A fresh file below the folder for such files: what is done to it harms nothing else.
+      // A new file in the temporary directory: changing it is harmless.
       return [textPiece('/tmp/'), unknownPiece('$(mktemp)')]
     case 'which':
     case 'command':
@@ -42,7 +42,12 @@ function knownOutput(name: string, args: readonly Field[], { cwd }: ExpandContex
 
 const asField = (text: string | undefined): Field | undefined => (text === undefined ? undefined : [textPiece(text)])
 
-/** What `printf` prints for a format of plain text and `%s`. */
+/** What `echo` prints; undefined when an argument is unknown. */
+export function echoOutput(args: readonly Field[]): string | undefined {
+  return joinLiterals(args.filter((field) => !/^-[neE]+$/.test(literalText(field) ?? '')))
+}
+
+/** What `printf` prints for a format of plain text and `%s`; undefined for other formats and unknown arguments. */
 export function printfOutput(args: readonly Field[]): string | undefined {
   const [format, ...values] = args.map((field) => literalText(field))
   if (format === undefined || values.includes(undefined)) return undefined

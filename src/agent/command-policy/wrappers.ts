@@ -1,16 +1,16 @@
 /**
- * Commands that run another command given as their arguments: `sudo`, `env`, `xargs`, `find -exec`.
+ * Commands that run another command from their arguments: `sudo`, `env`, `xargs`, `find -exec`.
  */
 import { type Field, literalText, unknownPiece } from './field.ts'
 
 interface WrapperSyntax {
-  /** Short options with a value of their own. */
+  /** Short options that take a value. */
   readonly shortValueOptions?: string
   /** Long options whose value is the next word. */
   readonly longValueOptions?: readonly string[]
-  /** Words before the command: the seconds of `timeout`. */
+  /** Operands before the command, such as the duration of `timeout`. */
   readonly leadingOperands?: number
-  /** `NAME=value` may come first. */
+  /** Whether `NAME=value` may precede the command. */
   readonly assignments?: boolean
 }
 
@@ -101,14 +101,14 @@ const wrapperSyntaxes: Readonly<Record<string, WrapperSyntax>> = {
   coproc: {},
 }
 
-/** The commands that a command runs, each with its name first. None when it runs none. */
+/** Returns the commands that a command runs, each as its words. */
 export function wrappedCommands(name: string, args: readonly Field[]): Field[][] {
   if (name === 'find' || name === 'fd') return commandsOfFind(args)
-  const shape = Object.hasOwn(wrapperSyntaxes, name) ? wrapperSyntaxes[name] : undefined
-  if (shape === undefined) return []
-  // These only tell where a command is.
+  const syntax = Object.hasOwn(wrapperSyntaxes, name) ? wrapperSyntaxes[name] : undefined
+  if (syntax === undefined) return []
+  // `command -v` only prints the location of a command.
   if (name === 'command' && /^-[pvV]*[vV]/.test(literalText(args[0]) ?? '')) return []
-  const inner = args.slice(indexOfCommand(shape, args))
+  const inner = args.slice(indexOfCommand(syntax, args))
   if (inner.length === 0) return []
   return [name === 'xargs' ? [...inner, [unknownPiece('{}')]] : inner]
 }
@@ -117,25 +117,25 @@ function indexOfCommand(
   { shortValueOptions = '', longValueOptions = [], leadingOperands = 0, assignments = false }: WrapperSyntax,
   args: readonly Field[],
 ): number {
-  let at = 0
-  while (at < args.length) {
-    const text = literalText(args[at])
+  let index = 0
+  while (index < args.length) {
+    const text = literalText(args[index])
     if (text === undefined) break
-    if (assignments && /^\w+=/.test(text)) at += 1
+    if (assignments && /^\w+=/.test(text)) index += 1
     else if (text === '--') {
-      at += 1
+      index += 1
       break
-    } else if (text.startsWith('--')) at += longValueOptions.includes(text.slice(2)) ? 2 : 1
-    else if (/^-./.test(text)) at += endsWithValueOption(text, shortValueOptions) ? 2 : 1
+    } else if (text.startsWith('--')) index += longValueOptions.includes(text.slice(2)) ? 2 : 1
+    else if (/^-./.test(text)) index += endsWithValueOption(text, shortValueOptions) ? 2 : 1
     else break
   }
-  return at + leadingOperands
+  return index + leadingOperands
 }
 
-/** `-u` and `-nu` take the next word as their value, `-uroot` brings its own. */
-function endsWithValueOption(text: string, short: string): boolean {
+/** `-u` and `-nu` take the next word as their value; `-uroot` contains it. */
+function endsWithValueOption(text: string, valueOptions: string): boolean {
   const letters = [...text.slice(1)]
-  const first = letters.findIndex((letter) => short.includes(letter))
+  const first = letters.findIndex((letter) => valueOptions.includes(letter))
   return first >= 0 && first === letters.length - 1
 }
 

@@ -1,6 +1,6 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are for the shell
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are shell commands
 /**
- * Commands and what must become of them, by rule.
+ * Commands by the rule that must match them.
  */
 
 export const forbidden: Readonly<Record<string, readonly string[]>> = {

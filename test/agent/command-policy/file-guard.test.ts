@@ -14,7 +14,7 @@ before(async () => {
   userHome = join(root, 'me')
   home = join(userHome, '.hermes')
   work = join(root, 'work')
-  for (const folder of [home, work, join(userHome, '.ssh')]) await mkdir(folder, { recursive: true })
+  for (const directory of [home, work, join(userHome, '.ssh')]) await mkdir(directory, { recursive: true })
   for (const file of ['.env', 'gateway.token', 'auth.json', 'state.db', 'config.yaml']) {
     await writeFile(join(home, file), 'secret')
   }
@@ -25,7 +25,7 @@ const guard = () => createFileGuard({ home, userHome })
 const writable = async (path: string) => (await guard().checkWrite(path)).ok
 const readable = async (path: string) => (await guard().checkRead(path)).ok
 
-test('ordinary files may be written, also in folders that do not exist yet', async () => {
+test('ordinary files may be written, also in directories that do not exist yet', async () => {
   assert.deepEqual(await guard().checkWrite(join(work, 'a.txt')), { ok: true, path: join(work, 'a.txt') })
   assert.ok(await writable(join(work, 'new', 'deep', 'b.txt')))
   assert.ok(await writable(join(userHome, 'notes.md')))
@@ -33,7 +33,7 @@ test('ordinary files may be written, also in folders that do not exist yet', asy
   assert.ok(await writable(join(home, 'skills', 'x.md')))
 })
 
-test('keys, credentials, system files and the files of the gateway are never written', async () => {
+test('keys, credentials, system files and files of the gateway are not writable', async () => {
   for (const path of [
     join(userHome, '.ssh', 'id_ed25519'),
     join(userHome, '.ssh', 'authorized_keys'),
@@ -68,7 +68,7 @@ test('keys, credentials, system files and the files of the gateway are never wri
   }
 })
 
-test('a link leads to what it points at, existing or not', async () => {
+test('a link is resolved before the decision, also when its target does not exist', async () => {
   await symlink(join(userHome, '.ssh'), join(work, 'keys'))
   await symlink(join(userHome, '.ssh', 'not-there'), join(work, 'dangling'))
   await symlink(join(work, 'dangling'), join(work, 'twice'))
@@ -83,13 +83,13 @@ test('a link leads to what it points at, existing or not', async () => {
   assert.deepEqual(await guard().checkWrite(join(userHome, 'project', 'a')), { ok: true, path: join(work, 'a') })
 })
 
-test('links in a circle are an error, not an endless search', async () => {
+test('a cycle of links is an error, not an endless search', async () => {
   await symlink(join(work, 'b'), join(work, 'a-loop'))
   await symlink(join(work, 'a-loop'), join(work, 'b'))
   await assert.rejects(guard().checkWrite(join(work, 'a-loop')))
 })
 
-test('a home that is reached through a link is still guarded', async () => {
+test('a home directory that is reached through a link is still protected', async () => {
   await symlink(home, join(root, 'elsewhere'))
   const linked = createFileGuard({ home: join(root, 'elsewhere'), userHome })
   assert.equal((await linked.checkRead(join(home, '.env'))).ok, false)
@@ -98,7 +98,7 @@ test('a home that is reached through a link is still guarded', async () => {
   assert.equal((await guard().checkRead(join(root, 'elsewhere', 'auth.json'))).ok, false)
 })
 
-test('secrets of the gateway and of its process are never read, other files are', async () => {
+test('secrets of the gateway and of processes are not readable, other files are', async () => {
   const mayRead = await guard().createReadFilter()
   for (const file of ['.env', 'gateway.token', 'auth.json', 'state.db', 'state.db-wal']) {
     assert.equal(await readable(join(home, file)), false, file)
@@ -112,22 +112,21 @@ test('secrets of the gateway and of its process are never read, other files are'
   assert.ok(await readable('/proc/cpuinfo'))
 })
 
-test('with a safe root nothing outside of it is written, whatever the path looks like', async () => {
+test('with a safe root no file outside it is written, whatever the form of the path', async () => {
   const inside = join(root, 'inside')
   await mkdir(inside)
-  await symlink(work, join(inside, 'way-out'))
+  await symlink(work, join(inside, 'link-to-work'))
   const strict = createFileGuard({ home, userHome, writeSafeRoot: inside })
-  const verdict = await strict.checkWrite(join(work, 'a.txt'))
-  assert.equal(verdict.ok, false)
-  assert.match(verdict.ok ? '' : verdict.reason, /HERMES_WRITE_SAFE_ROOT/)
+  const result = await strict.checkWrite(join(work, 'a.txt'))
+  assert.equal(result.ok, false)
+  assert.match(result.ok ? '' : result.reason, /HERMES_WRITE_SAFE_ROOT/)
   assert.equal((await strict.checkWrite(join(inside, '..', 'work', 'a.txt'))).ok, false)
-  assert.equal((await strict.checkWrite(join(inside, 'way-out', 'a.txt'))).ok, false)
+  assert.equal((await strict.checkWrite(join(inside, 'link-to-work', 'a.txt'))).ok, false)
   assert.equal((await strict.checkWrite(`${inside}-other/a.txt`)).ok, false)
   assert.equal((await strict.checkWrite(join(inside, 'deep', 'a.txt'))).ok, true)
   assert.equal((await strict.checkWrite(join(inside, '.env'))).ok, false)
 })
 
-test('a folder is not written as a file', async () => {
-  const verdict = await guard().checkWrite(work)
-  assert.match(verdict.ok ? '' : verdict.reason, /is a folder/)
+test('a directory is not written as a file', async () => {
+  assert.equal(await writable(work), false)
 })

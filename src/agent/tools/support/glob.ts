@@ -2,7 +2,6 @@
  * Globs as ripgrep has them: without a slash they are compared with the name, with one with the path from the root.
  * Hidden names match like others.
  */
-import { escapeRegExp } from '../../command-policy/escape-regexp.ts'
 
 /** Never throws: a bracket that is never closed stands for itself. */
 export function createGlobMatcher(glob: string): (relativePath: string) => boolean {
@@ -32,7 +31,7 @@ function toRegExpSource(glob: string): string {
         }
         if (token === ',' && braces > 0) return '|'
         if (token.startsWith('[') && token.length > 2) return bracketSource(token)
-        return escapeRegExp(token.startsWith('\\') ? token.slice(1) : token)
+        return RegExp.escape(token.startsWith('\\') ? token.slice(1) : token)
       })
       .join('') + ')'.repeat(braces)
   )
@@ -48,6 +47,6 @@ function bracketSource(token: string): string {
     return source
   } catch {
     // A range such as [z-a] is no range: the characters stand for themselves.
-    return escapeRegExp(token)
+    return RegExp.escape(token)
   }
 }
