@@ -11,7 +11,7 @@ import { isHermesError } from '../../src/lib/errors.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { PluginTool } from '../../src/plugins/contract.ts'
 import { createPluginTools } from '../../src/plugins/plugin-tools.ts'
-import { createWorkbench, toolsFolder } from '../agent/tools/workbench.ts'
+import { createWorkbench, toolsDirectory } from '../agent/tools/workbench.ts'
 import { createRecordingLog } from '../hosts/support.ts'
 
 function toolsWith(settings: { readonly builtIn?: readonly string[]; readonly mayOverride?: boolean } = {}) {
@@ -46,7 +46,7 @@ const base = { description: 'A tool', parameters: { type: 'object' } } as const
 
 test('the names of the built-in tools are those of their folder', async () => {
   await using bench = await createWorkbench()
-  const registry = createToolRegistry({ directory: toolsFolder, deps: bench.deps, log: silentLog })
+  const registry = createToolRegistry({ directory: toolsDirectory, deps: bench.deps, log: silentLog })
   const names = (await registry.load()).schemas().map(({ name }) => name)
   assert.deepEqual(names, [...builtInToolNames].sort())
 })

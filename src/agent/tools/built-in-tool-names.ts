@@ -1,5 +1,5 @@
 /**
- * What the tools of this folder are called, for whoever must know it before they are loaded. A test compares it with them.
+ * The names of the tools in this folder, for code that needs them before the tools are loaded. A test compares them.
  */
 export const builtInToolNames: ReadonlySet<string> = new Set([
   'delegate_task',

@@ -1,5 +1,5 @@
 /**
- * Gives parts of a task to sub-agents and returns their summaries (contract §4.9).
+ * Delegates parts of a task to sub-agents and returns their summaries (contract §4.9).
  */
 import { z } from 'zod'
 import type { BuiltInToolDeps } from './deps.ts'
@@ -25,23 +25,23 @@ export default ({ maxChildren }: Pick<BuiltInToolDeps, 'maxChildren'>) =>
     label: (args) => childTasksOf(args).map(firstLine).join(' · '),
 
     async run(args, { delegate, signal, limits }) {
-      if (delegate === undefined) return toErrorJson('Sub-agents work only within a turn.')
+      if (delegate === undefined) return toErrorJson('Sub-agents are available only within a turn.')
       const tasks = childTasksOf(args)
       if (tasks.length === 0) return toErrorJson('Give a goal, or tasks that each have one.')
       if (args.goal !== undefined && args.tasks !== undefined)
         return toErrorJson('Give either goal or tasks, not both.')
       if (tasks.length > maxChildren)
-        return toErrorJson(`At most ${maxChildren} tasks run at once, these are ${tasks.length}; none was begun.`)
+        return toErrorJson(`At most ${maxChildren} tasks run at once, not ${tasks.length}; none was started.`)
       const empty = tasks.findIndex(({ goal }) => goal.trim() === '')
-      if (empty !== -1) return toErrorJson(`The goal of task ${empty} is empty; none was begun.`)
+      if (empty !== -1) return toErrorJson(`The goal of task ${empty} is empty; none was started.`)
       const reports = await delegate(tasks, signal)
       // Quotes and line breaks take two characters in JSON.
-      const room = Math.floor(limits.maxResultChars / (reports.length * 2)) - 100
+      const summaryChars = Math.floor(limits.maxResultChars / (reports.length * 2)) - 100
       return JSON.stringify({
         results: reports.map(({ status, summary }, index) => ({
           task: index,
           status,
-          summary: truncateMiddle(summary, Math.max(room, 200)),
+          summary: truncateMiddle(summary, Math.max(summaryChars, 200)),
         })),
       })
     },

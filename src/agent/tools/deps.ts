@@ -1,6 +1,6 @@
 /**
- * What the tools of this folder need beyond the context of a call. A file whose tool needs it exports a function of it
- * as `default`; a file whose tool does not exports the definition itself.
+ * The dependencies of the built-in tools beyond the context of a call. A tool file exports a function of them as `default`,
+ * or the definition itself when it needs none.
  */
 
 import type { FileGuard } from '../command-policy/file-guard.ts'
@@ -9,17 +9,17 @@ import type { CommandPolicy } from '../command-policy/policy.ts'
 export interface BuiltInToolDeps {
   readonly commandPolicy: CommandPolicy
   readonly fileGuard: FileGuard
-  /** What `~` means in the paths of file tools. */
+  /** The meaning of `~` in the paths of file tools. */
   readonly userHome: string
-  /** The PATH that helper programs such as `rg` are looked for on. */
+  /** The PATH for helper programs such as `rg`. */
   readonly searchPath: string
   readonly terminal: TerminalLimits
-  /** Sub-agents of a turn at the same time. */
+  /** Maximum number of concurrent sub-agents of a turn. */
   readonly maxChildren: number
 }
 
 export interface TerminalLimits {
-  /** For a command that asks for no other. */
+  /** The default for a command without a timeout. */
   readonly timeoutMs: number
   readonly maxTimeoutMs: number
   readonly maxOutputBytes: number

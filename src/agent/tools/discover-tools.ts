@@ -1,5 +1,5 @@
 /**
- * Finds tools in a folder: every file whose default export is a tool definition, or a function that makes one.
+ * Discovers tools in a directory: every file whose default export is a tool definition or a function that returns one.
  */
 import { readdir } from 'node:fs/promises'
 import { z } from 'zod'
@@ -8,23 +8,23 @@ import type { Logger } from '../../lib/log.ts'
 import type { BuiltInToolDeps } from './deps.ts'
 import type { ToolDefinition } from './tool.ts'
 
-/** In the order of their file names. A file that is broken is logged and left out. Rejects when there is no folder. */
+/** Returns tools in the order of their file names. Logs and skips a broken file. Rejects when the directory is missing. */
 export async function discoverTools(directory: URL, deps: BuiltInToolDeps, log: Logger): Promise<ToolDefinition[]> {
-  const folder = directory.href.endsWith('/') ? directory : new URL(`${directory.href}/`)
-  const entries = await readdir(folder, { withFileTypes: true })
+  const base = directory.href.endsWith('/') ? directory : new URL(`${directory.href}/`)
+  const entries = await readdir(base, { withFileTypes: true })
   const names = entries.filter((entry) => entry.isFile() && isModuleFile(entry.name)).map((entry) => entry.name)
   const found: ToolDefinition[] = []
   for (const name of names.sort()) {
     try {
-      const module: unknown = await import(new URL(name, folder).href)
+      const module: unknown = await import(new URL(name, base).href)
       const exported = defaultExportOf(module)
-      // Files without a default export only help the others.
+      // A file without a default export is a helper module.
       if (exported === undefined) continue
       const definition: unknown = typeof exported === 'function' ? exported(deps) : exported
       if (!isToolDefinition(definition)) throw new Error('its default export is not a tool definition')
       found.push(definition)
     } catch (error) {
-      log.error({ file: name, err: error }, `a tool could not be loaded: ${messageOf(error)}`)
+      log.error({ event: 'tool.load_failed', file: name, err: error }, `tool could not be loaded: ${messageOf(error)}`)
     }
   }
   return found

@@ -1,15 +1,14 @@
 /**
- * Which tool calls of one answer may run at the same time.
- *
- * The rule is all or nothing: one call that must not overlap with others makes the whole batch run in order.
+ * Decides whether the tool calls of one model response may run in parallel. One call that must not overlap with the others
+ * makes the whole batch sequential.
  */
 import { isAbsolute, resolve } from 'node:path'
 import { decodeArguments } from './support/parse-arguments.ts'
 
-/** Asks a person: two questions at once confuse. */
+/** Tools that ask the user; two questions at the same time would be confusing. */
 const neverParallel: ReadonlySet<string> = new Set(['clarify'])
 
-/** Reads only. */
+/** Tools that only read. */
 const parallelSafe: ReadonlySet<string> = new Set([
   'ha_get_state',
   'ha_list_entities',
@@ -24,7 +23,7 @@ const parallelSafe: ReadonlySet<string> = new Set([
   'web_search',
 ])
 
-/** Safe as long as no writer touches a path of another call. */
+/** Tools that are safe unless a writer uses the path of another call. */
 const pathScoped: ReadonlySet<string> = new Set(['read_file', 'write_file', 'patch', 'search_files'])
 const writers: ReadonlySet<string> = new Set(['write_file', 'patch'])
 
@@ -34,7 +33,7 @@ export interface BatchCall {
   readonly arguments: string
 }
 
-/** `cwd`: where relative paths start. A batch of one is `sequential`: it runs directly. */
+/** `cwd` is the base of relative paths. A batch of one call is `sequential`. */
 export function planBatch(calls: readonly BatchCall[], cwd: string): 'parallel' | 'sequential' {
   if (calls.length <= 1) return 'sequential'
   const claims: { path: readonly string[]; writes: boolean }[] = []
@@ -54,15 +53,15 @@ export function planBatch(calls: readonly BatchCall[], cwd: string): 'parallel' 
 }
 
 function pathComponentsOf(name: string, path: unknown, cwd: string): readonly string[] | undefined {
-  // A search without a path looks at everything below.
-  const given = path === undefined && name === 'search_files' ? '.' : path
-  if (typeof given !== 'string' || given === '') return undefined
-  // The home of the user is not known here, so such a path may overlap with any.
-  if (given.startsWith('~')) return []
-  return (isAbsolute(given) ? resolve(given) : resolve(cwd, given)).split('/').filter((part) => part !== '')
+  // A search without a path covers the working directory.
+  const effective = path === undefined && name === 'search_files' ? '.' : path
+  if (typeof effective !== 'string' || effective === '') return undefined
+  // The home directory of the user is not known here, so the path may overlap with any other.
+  if (effective.startsWith('~')) return []
+  return (isAbsolute(effective) ? resolve(effective) : resolve(cwd, effective)).split('/').filter((part) => part !== '')
 }
 
-/** One is the other, or lies below it. Compared by name: links are not followed. */
+/** Whether one path equals the other or is below it. Links are not resolved. */
 function overlaps(a: readonly string[], b: readonly string[]): boolean {
   const shorter = a.length <= b.length ? a : b
   return shorter.every((part, index) => a[index] === part && b[index] === part)
@@ -70,7 +69,7 @@ function overlaps(a: readonly string[], b: readonly string[]): boolean {
 
 /**
  * Runs `work` for every item, at most `limit` at a time, and returns the results in the order of the items. After a
- * failure nothing more is begun; what runs is awaited, then the first failure is thrown.
+ * failure it starts no further item, waits for the running ones and throws the first failure.
  */
 export async function mapWithConcurrency<Item, Result>(
   items: readonly Item[],
@@ -79,7 +78,7 @@ export async function mapWithConcurrency<Item, Result>(
 ): Promise<Result[]> {
   const results: { readonly index: number; readonly result: Result }[] = []
   const failures: { readonly error: unknown }[] = []
-  // One iterator for all workers: each takes the next item.
+  // The workers share one iterator, so that each takes the next item.
   const queue = items.entries()
   const worker = async () => {
     for (const [index, item] of queue) {

@@ -1,12 +1,11 @@
 /**
- * Changes a piece of a text file.
+ * Replaces a part of a text file.
  */
 import { z } from 'zod'
 import type { BuiltInToolDeps } from './deps.ts'
-import { absolutePath } from './support/absolute-path.ts'
+import { absolutePath, readTextFile, writeFileAtomic } from './support/files.ts'
 import { replaceText } from './support/replace-text.ts'
 import { toErrorJson, toResultJson } from './support/result-json.ts'
-import { readTextFile, writeFileAtomic } from './support/text-file.ts'
 import { defineTool } from './tool.ts'
 
 const maxFileBytes = 16 * 1024 * 1024
@@ -34,7 +33,7 @@ export default ({ fileGuard, userHome }: BuiltInToolDeps) =>
       if (!readable.ok) return toErrorJson(readable.reason)
       const file = await readTextFile(allowed.path, path, maxFileBytes)
       if (!file.ok)
-        return toErrorJson(file.missing === true ? `${file.reason} write_file makes new files.` : file.reason)
+        return toErrorJson(file.missing === true ? `${file.reason} write_file creates new files.` : file.reason)
       if (!file.lossless) return toErrorJson(`${path} is not valid UTF-8; changing it would damage it.`)
       const replaced = replaceText(file.text, old_string, new_string, replace_all)
       if (!replaced.ok) return toErrorJson(replaced.reason)

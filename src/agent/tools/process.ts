@@ -1,5 +1,5 @@
 /**
- * Looks after the background commands that `terminal` started.
+ * Manages the background commands that `terminal` started.
  */
 import { stripVTControlCharacters } from 'node:util'
 import { z } from 'zod'
@@ -12,13 +12,13 @@ import { defineTool, type ToolContext } from './tool.ts'
 const parameters = z.object({
   action: z.enum(['list', 'poll', 'log', 'wait', 'kill', 'write']),
   id: z.string().optional(),
-  data: z.string().optional().describe('for write; sent as it is, end a line with \\n'),
+  data: z.string().optional().describe('for write; sent unchanged, end a line with \\n'),
   timeout: z.number().positive().optional().describe('seconds, for wait'),
 })
 
 type Arguments = z.output<typeof parameters>
 
-/** How long `wait` waits when it is not told. */
+/** How long `wait` waits without a timeout argument. */
 const defaultWaitMs = 60_000
 
 export default ({ commandPolicy, terminal }: BuiltInToolDeps) =>
@@ -50,11 +50,13 @@ export default ({ commandPolicy, terminal }: BuiltInToolDeps) =>
           await waitForExit(entry, 2_000, context.signal)
           return formatProcessResult(entry, entry.takeOutput(), context)
         case 'write': {
-          const verdict = commandPolicy.evaluate(args.data ?? '')
-          if (verdict.decision === 'forbidden')
-            return toErrorJson(`Refused: this ${verdict.reason}.`, { rule: verdict.rule })
+          const result = commandPolicy.evaluate(args.data ?? '')
+          if (result.decision === 'forbidden')
+            return toErrorJson(`Refused: this ${result.reason}.`, { rule: result.rule })
           const written = entry.process.write(args.data ?? '')
-          return written ? formatProcessResult(entry, '', context) : toErrorJson(`${entry.id} takes no input any more.`)
+          return written
+            ? formatProcessResult(entry, '', context)
+            : toErrorJson(`${entry.id} does not accept input any more.`)
         }
       }
     },
@@ -64,7 +66,7 @@ function waitTimeoutMs({ timeout }: Arguments): number {
   return timeout === undefined ? defaultWaitMs : timeout * 1_000
 }
 
-/** Resolves when the command has ended, the time is over or the signal aborts. */
+/** Resolves when the command has exited, the time is over or the signal aborts. */
 async function waitForExit(entry: ProcessEntry, timeoutMs: number, signal: AbortSignal): Promise<void> {
   const timer = new AbortController()
   try {
@@ -77,7 +79,7 @@ async function waitForExit(entry: ProcessEntry, timeoutMs: number, signal: Abort
 function unknownProcessMessage({ id }: Arguments, { processes }: ToolContext): string {
   const ids = processes.list().map((entry) => entry.id)
   const known = ids.length === 0 ? 'there are none' : `there are ${ids.join(', ')}`
-  return id === undefined ? `Which one? Give its id; ${known}.` : `There is no process ${id}; ${known}.`
+  return id === undefined ? `id is missing; ${known}.` : `There is no process ${id}; ${known}.`
 }
 
 function summarizeProcess(entry: ProcessEntry) {

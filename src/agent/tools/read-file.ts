@@ -1,11 +1,10 @@
 /**
- * Reads a window of a text file, with line numbers to speak about.
+ * Reads a range of lines of a text file, with line numbers.
  */
 import { z } from 'zod'
 import type { BuiltInToolDeps } from './deps.ts'
-import { absolutePath } from './support/absolute-path.ts'
+import { absolutePath, readTextFile } from './support/files.ts'
 import { toErrorJson, toResultJson } from './support/result-json.ts'
-import { readTextFile } from './support/text-file.ts'
 import { defineTool } from './tool.ts'
 
 const maxFileBytes = 16 * 1024 * 1024
@@ -32,7 +31,7 @@ export default ({ fileGuard, userHome }: BuiltInToolDeps) =>
       const file = await readTextFile(allowed.path, path, maxFileBytes)
       if (!file.ok) return toErrorJson(file.reason)
       const lines = file.text.split('\n')
-      // A line break at the end closes the last line, it does not begin another.
+      // A line break at the end does not start another line.
       if (lines.at(-1) === '') lines.pop()
       if (offset > Math.max(1, lines.length)) return toErrorJson(`${path} has only ${lines.length} lines.`)
       const window = numberLines(lines, offset, limit, limits.maxResultChars - 200)
@@ -46,14 +45,15 @@ export default ({ fileGuard, userHome }: BuiltInToolDeps) =>
     },
   })
 
-/** Numbered lines from `offset`, as many as fit into `maxChars` of JSON, but at least one. */
+/** Numbers the lines from `offset`, as many as fit into `maxChars` of JSON, but at least one. */
 function numberLines(lines: readonly string[], offset: number, limit: number, maxChars: number) {
   const taken: string[] = []
   let chars = 0
   for (const [index, line] of lines.slice(offset - 1, offset - 1 + limit).entries()) {
-    const whole = line.endsWith('\r') ? line.slice(0, -1) : line
-    const cut = whole.length > maxLineChars ? `${whole.slice(0, maxLineChars)}… (${whole.length} characters)` : whole
-    const text = `${offset + index}|${cut}`
+    const content = line.endsWith('\r') ? line.slice(0, -1) : line
+    const shown =
+      content.length > maxLineChars ? `${content.slice(0, maxLineChars)}… (${content.length} characters)` : content
+    const text = `${offset + index}|${shown}`
     chars += JSON.stringify(text).length
     if (chars > maxChars && taken.length > 0) break
     taken.push(text)

@@ -1,19 +1,20 @@
 /**
- * The tools a model may call: found in a folder, checked, described, and looked up by name.
+ * The tools that a model may call: discovers them in a directory, binds each to its schema, and finds them by name.
  */
-
 import type { z } from 'zod'
+import { messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
-import type { ToolSchema } from '../models/provider.ts'
-import { bindTool, type ParsedToolCall, type RegisteredTool } from './bind-tool.ts'
+import type { JsonObject, ToolSchema } from '../models/provider.ts'
 import type { BuiltInToolDeps } from './deps.ts'
 import { discoverTools } from './discover-tools.ts'
-import type { ToolDefinition } from './tool.ts'
+import { decodeArguments, type ParsedArguments, parseArguments, toJsonSchema } from './support/parse-arguments.ts'
+import { truncateMiddle } from './support/result-json.ts'
+import type { ToolContext, ToolDefinition, ToolMode } from './tool.ts'
 
 export interface ToolRegistryOptions {
-  /** The folder whose files export tools. */
+  /** The directory whose files export tools. */
   readonly directory?: URL
-  /** Tools given directly, for example by tests. */
+  /** Additional tools, for example of tests. */
   readonly definitions?: readonly ToolDefinition[]
   readonly deps: BuiltInToolDeps
   /** `agent.disabled_toolsets`. */
@@ -23,24 +24,24 @@ export interface ToolRegistryOptions {
 
 type ToolCallParseResult =
   | { readonly ok: true; readonly call: ParsedToolCall }
-  /** `error` tells the model what was expected and what was found. */
+  /** `error` tells the model which arguments were expected. */
   | { readonly ok: false; readonly error: string }
 
-/** The tools once they are loaded. Later registrations show here too. */
+/** The loaded tools, including later registrations. */
 export interface LoadedTools {
-  /** Sorted by name: the same tools give the same bytes, so that prompt caches hold. */
+  /** Sorted by name: equal tools give equal bytes, so that prompt caches stay valid. */
   schemas(): readonly ToolSchema[]
   resolve(name: string): RegisteredTool | undefined
-  /** `args` is the JSON text of the model, or an object that something has rewritten. Never throws. */
+  /** `args` is the JSON text of the model, or an object that a plugin has rewritten. Never throws. */
   parse(name: string, args: string | Readonly<Record<string, unknown>>): ToolCallParseResult
 }
 
 export interface ToolRegistry {
-  /** Loads the tools when first called; afterwards the same toolbox. Rejects when the folder cannot be read. */
+  /** Loads the tools on the first call. Later calls return the same object. Rejects when the directory cannot be read. */
   load(): Promise<LoadedTools>
   /**
-   * Adds a tool, now or before loading. A name that is taken is refused (throws) unless `override` is set; the function
-   * returned takes the tool away again and brings back what it had replaced. It may be called twice.
+   * Adds a tool, before or after loading. Throws when the name exists, unless `override` is set. The returned function
+   * removes the tool and restores the one that it replaced; it may be called twice.
    */
   register<Schema extends z.ZodType>(
     definition: ToolDefinition<Schema>,
@@ -51,7 +52,7 @@ export interface ToolRegistry {
 export function createToolRegistry(options: ToolRegistryOptions): ToolRegistry {
   const { deps, log } = options
   const disabled = new Set(options.disabledToolsets ?? [])
-  /** The last one of each list is in force. */
+  /** Tools by name; the last one of each stack is active. */
   const stacks = new Map<string, readonly RegistryEntry[]>()
   let sorted: readonly ToolSchema[] | undefined
   let loading: Promise<LoadedTools> | undefined
@@ -65,17 +66,20 @@ export function createToolRegistry(options: ToolRegistryOptions): ToolRegistry {
     else stacks.set(name, stack)
   }
 
-  const isWanted = async (tool: RegisteredTool): Promise<boolean> => {
+  const isEnabled = async (tool: RegisteredTool): Promise<boolean> => {
     if (disabled.has(tool.toolset)) return false
     try {
       return await tool.isAvailable()
     } catch (error) {
-      log.error({ tool: tool.name, err: error }, 'the check of a tool failed; it is left out')
+      log.error(
+        { event: 'tool.check_failed', tool: tool.name, err: error },
+        'availability check of a tool failed; skipping it',
+      )
       return false
     }
   }
 
-  const toolbox: LoadedTools = {
+  const loaded: LoadedTools = {
     schemas() {
       sorted ??= [...stacks.keys()].sort().flatMap((name) => current(name)?.schema ?? [])
       return sorted
@@ -84,11 +88,12 @@ export function createToolRegistry(options: ToolRegistryOptions): ToolRegistry {
     parse(name, args) {
       const tool = current(name)
       if (tool === undefined) {
-        const names = toolbox.schemas().map((schema) => schema.name)
+        const names = loaded.schemas().map((schema) => schema.name)
         return { ok: false, error: `There is no tool ${JSON.stringify(name)}. There are: ${names.join(', ')}.` }
       }
       const parsed = tool.parse(args)
-      if (parsed.ok) for (const warning of parsed.call.warnings) log.warn({ tool: name }, warning)
+      if (parsed.ok)
+        for (const warning of parsed.call.warnings) log.warn({ event: 'tool.argument_ignored', tool: name }, warning)
       return parsed
     },
   }
@@ -97,19 +102,22 @@ export function createToolRegistry(options: ToolRegistryOptions): ToolRegistry {
     try {
       return bindTool(definition)
     } catch (error) {
-      log.error({ tool: definition.name, err: error }, 'a tool cannot be described to the model; it is left out')
+      log.error(
+        { event: 'tool.schema_invalid', tool: definition.name, err: error },
+        'tool has no valid schema; skipping it',
+      )
       return undefined
     }
   }
 
   const load = async (): Promise<LoadedTools> => {
-    const found = options.directory === undefined ? [] : await discoverTools(options.directory, deps, log)
-    for (const definition of [...found, ...(options.definitions ?? [])]) {
+    const discovered = options.directory === undefined ? [] : await discoverTools(options.directory, deps, log)
+    for (const definition of [...discovered, ...(options.definitions ?? [])]) {
       const tool = bindOrSkip(definition)
-      if (tool !== undefined && (await isWanted(tool)))
+      if (tool !== undefined && (await isEnabled(tool)))
         updateStack(tool.name, (stack) => insertBuiltIn(tool, stack, log))
     }
-    return toolbox
+    return loaded
   }
 
   return {
@@ -120,9 +128,9 @@ export function createToolRegistry(options: ToolRegistryOptions): ToolRegistry {
     async register(definition, { override = false } = {}) {
       const tool = bindTool(definition)
       if (!override && current(tool.name) !== undefined) {
-        throw new Error(`the tool ${tool.name} exists already; set override to replace it`)
+        throw new Error(`the tool ${tool.name} already exists; set override to replace it`)
       }
-      if (!(await isWanted(tool))) return () => undefined
+      if (!(await isEnabled(tool))) return () => undefined
       const entry: RegistryEntry = { tool, override }
       updateStack(tool.name, (stack) => [...stack, entry])
       return () => updateStack(tool.name, (stack) => stack.filter((other) => other !== entry))
@@ -135,9 +143,75 @@ interface RegistryEntry {
   readonly override: boolean
 }
 
-/** A tool of the folder lies below those that may replace it, and above those that came first but may not. */
+/** Inserts a built-in tool below the tools that may override it, and above earlier registrations that may not. */
 function insertBuiltIn(tool: RegisteredTool, stack: readonly RegistryEntry[], log: Logger): readonly RegistryEntry[] {
   const hidden = stack.filter((entry) => !entry.override)
-  if (hidden.length > 0) log.warn({ tool: tool.name }, 'a registered tool is hidden by the built-in one of its name')
+  if (hidden.length > 0)
+    log.warn({ event: 'tool.hidden', tool: tool.name }, 'built-in tool hides a registered tool of the same name')
   return [...hidden, { tool, override: false }, ...stack.filter((entry) => entry.override)]
+}
+
+/** A tool call with typed arguments, ready to run. */
+export interface ParsedToolCall {
+  readonly name: string
+  readonly toolset: string
+  /** The arguments as JSON, for plugins; they can be parsed again. */
+  readonly jsonArguments: JsonObject
+  readonly mode: ToolMode
+  /** One short line shown to the user; '' when the name is enough. */
+  readonly label: string
+  /** Messages about arguments that were ignored. */
+  readonly warnings: readonly string[]
+  /** Truncates a result longer than `context.limits.maxResultChars`. Rejects as the tool does. */
+  run(context: ToolContext): Promise<string>
+}
+
+export interface RegisteredTool {
+  readonly name: string
+  readonly toolset: string
+  readonly schema: ToolSchema
+  isAvailable(): Promise<boolean>
+  /** Never throws. */
+  parse(
+    args: string | Readonly<Record<string, unknown>>,
+  ): { readonly ok: true; readonly call: ParsedToolCall } | { readonly ok: false; readonly error: string }
+}
+
+/** Joins a definition with its schema. Throws when the arguments have no JSON Schema. */
+export function bindTool<Schema extends z.ZodType>(definition: ToolDefinition<Schema>): RegisteredTool {
+  const { name, toolset, description, parameters: type, jsonSchema } = definition
+  const parameters = jsonSchema ?? toJsonSchema(type)
+  return {
+    name,
+    toolset,
+    schema: { name, description, parameters },
+    isAvailable: async () => (await definition.check?.()) ?? true,
+    parse(input) {
+      const decoded = typeof input === 'string' ? decodeArguments(name, input) : ({ ok: true, value: input } as const)
+      if (!decoded.ok) return decoded
+      try {
+        const parsed = parseArguments(name, decoded.value, type, parameters)
+        return parsed.ok ? { ok: true, call: bindCall(definition, parsed) } : parsed
+      } catch (error) {
+        return { ok: false, error: `The arguments of ${name} could not be validated: ${messageOf(error)}` }
+      }
+    },
+  }
+}
+
+function bindCall<Schema extends z.ZodType>(
+  definition: ToolDefinition<Schema>,
+  { args, jsonArguments, warnings }: Extract<ParsedArguments<z.output<Schema>>, { ok: true }>,
+): ParsedToolCall {
+  return {
+    name: definition.name,
+    toolset: definition.toolset,
+    jsonArguments,
+    mode: typeof definition.mode === 'function' ? definition.mode(args) : definition.mode,
+    label: definition.label?.(args) ?? '',
+    warnings,
+    async run(context) {
+      return truncateMiddle(await definition.run(args, context), context.limits.maxResultChars)
+    },
+  }
 }

@@ -1,12 +1,12 @@
 /**
- * Finds files by their name, or lines by what they hold.
+ * Finds files by name, or lines by content.
  */
 import { stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { z } from 'zod'
 import { systemCode } from '../../lib/errors.ts'
 import type { BuiltInToolDeps } from './deps.ts'
-import { absolutePath } from './support/absolute-path.ts'
+import { absolutePath } from './support/files.ts'
 import { searchWithNode } from './support/node-search.ts'
 import { toErrorJson, toResultJson } from './support/result-json.ts'
 import { findRipgrep, searchWithRipgrep } from './support/ripgrep.ts'
@@ -19,16 +19,16 @@ const maxHits = 1_000
 const parameters = z.object({
   pattern: z.string().min(1).describe('regular expression; with target files: glob'),
   target: z.enum(['content', 'files']).optional().describe('content by default'),
-  path: z.string().optional().describe('file or folder'),
+  path: z.string().optional().describe('file or directory'),
   file_glob: z.string().optional().describe('*.ts'),
   limit: z.int().min(1).optional().describe('hits, 100 by default'),
 })
 
 export default ({ fileGuard, userHome, searchPath }: BuiltInToolDeps) => {
-  let looked: Promise<string | undefined> | undefined
+  let ripgrep: Promise<string | undefined> | undefined
   const search = async (request: SearchRequest): Promise<SearchResult> => {
-    looked ??= findRipgrep(searchPath)
-    const program = await looked
+    ripgrep ??= findRipgrep(searchPath)
+    const program = await ripgrep
     return program === undefined ? searchWithNode(request) : searchWithRipgrep(program, request)
   }
 
@@ -48,7 +48,12 @@ export default ({ fileGuard, userHome, searchPath }: BuiltInToolDeps) => {
       if (!(await exists(root))) return toErrorJson(`${path} does not exist.`)
       const mayRead = await fileGuard.createReadFilter()
       const result = await search({
-        ...{ root, target, pattern, fileGlob, timeoutMs, mayRead },
+        root,
+        target,
+        pattern,
+        fileGlob,
+        timeoutMs,
+        mayRead,
         limit: Math.min(limit, maxHits),
         signal: context.signal,
       })
@@ -69,9 +74,9 @@ const incompleteReasons = {
   abort: 'the turn was stopped',
 } as const
 
-/** Paths begin as the model wrote them. */
-function formatHit({ path, line, text }: SearchHit, root: string, asked: string): string {
-  const name = join(asked, relative(root, path))
+/** Paths start as the model wrote them. */
+function formatHit({ path, line, text }: SearchHit, root: string, requestedPath: string): string {
+  const name = join(requestedPath, relative(root, path))
   return line === 0 ? name : `${name}:${line}:${text}`
 }
 

@@ -1,10 +1,10 @@
 /**
- * Runs shell commands, after the policy has judged them.
+ * Runs shell commands that the command policy allows.
  */
 import { stripVTControlCharacters } from 'node:util'
 import { z } from 'zod'
 import type { BuiltInToolDeps, TerminalLimits } from './deps.ts'
-import { absolutePath } from './support/absolute-path.ts'
+import { absolutePath } from './support/files.ts'
 import { toErrorJson, toResultJson } from './support/result-json.ts'
 import { defineTool, type ToolContext } from './tool.ts'
 
@@ -29,10 +29,11 @@ export default (deps: BuiltInToolDeps) =>
     async run(args, context) {
       const { command, background = false } = args
       const cwd = workingDirectoryOf(args, context, deps)
-      const verdict = deps.commandPolicy.evaluate(command, { cwd, interactive: background })
-      if (verdict.decision !== 'allow') {
-        context.log.warn({ rule: verdict.rule, verdict: verdict.decision }, 'a command was refused')
-        return toErrorJson(refusalMessage(verdict.decision, verdict.reason), { rule: verdict.rule })
+      const policyResult = deps.commandPolicy.evaluate(command, { cwd, interactive: background })
+      if (policyResult.decision !== 'allow') {
+        const { decision, rule, reason } = policyResult
+        context.log.warn({ event: 'command.refused', rule, decision }, 'command policy refused a command')
+        return toErrorJson(refusalMessage(decision, reason), { rule })
       }
       return background ? startInBackground(command, cwd, context) : runInForeground(args, cwd, context, deps.terminal)
     },
@@ -46,9 +47,9 @@ function workingDirectoryOf(
   return workdir === undefined ? environment.cwd : absolutePath(workdir, environment.cwd, userHome)
 }
 
-function refusalMessage(verdict: 'forbidden' | 'needs-approval', reason: string): string {
-  if (verdict === 'forbidden') return `Refused: this command ${reason}. It never runs; do not try another way.`
-  return `Refused: this command ${reason}. That needs a person's approval, which cannot be given here yet. Find a way without it, or tell the person what to run.`
+function refusalMessage(decision: 'forbidden' | 'needs-approval', reason: string): string {
+  if (decision === 'forbidden') return `Refused: this command ${reason}. It never runs; do not try another way.`
+  return `Refused: this command ${reason}. It needs a user's approval, which the terminal cannot request yet. Find another way, or tell the user what to run.`
 }
 
 async function runInForeground(
@@ -58,8 +59,8 @@ async function runInForeground(
   limits: TerminalLimits,
 ): Promise<string> {
   const { environment, signal } = context
-  const asked = args.timeout === undefined ? limits.timeoutMs : args.timeout * 1_000
-  const timeoutMs = Math.min(asked, limits.maxTimeoutMs)
+  const requestedMs = args.timeout === undefined ? limits.timeoutMs : args.timeout * 1_000
+  const timeoutMs = Math.min(requestedMs, limits.maxTimeoutMs)
   const result = await environment.execute(args.command, {
     cwd,
     timeoutMs,
@@ -69,7 +70,7 @@ async function runInForeground(
   const value = {
     output: stripVTControlCharacters(result.output),
     exit_code: result.exitCode,
-    ...(result.timedOut && { timed_out: `ended after ${timeoutMs / 1_000} s` }),
+    ...(result.timedOut && { timed_out: `killed after ${timeoutMs / 1_000} s` }),
     ...(result.aborted && { aborted: true }),
   }
   return toResultJson(value, context.limits.maxResultChars, 'output')
@@ -77,7 +78,8 @@ async function runInForeground(
 
 async function startInBackground(command: string, cwd: string, context: ToolContext): Promise<string> {
   const { environment, processes } = context
-  if (environment.spawn === undefined) return toErrorJson(`There are no background commands in ${environment.kind}.`)
+  if (environment.spawn === undefined)
+    return toErrorJson(`Background commands are not available in ${environment.kind}.`)
   const entry = processes.add(command, environment.spawn(command, { cwd }))
   return toResultJson({ id: entry.id, pid: entry.process.pid, status: 'running' }, context.limits.maxResultChars)
 }

@@ -1,5 +1,5 @@
 /**
- * The agent's own list of steps, kept for the length of a session.
+ * The agent's list of steps, kept for the duration of a session.
  */
 import { z } from 'zod'
 import { toErrorJson, toResultJson } from './support/result-json.ts'
@@ -25,9 +25,9 @@ export default defineTool({
 
   async run({ todos }, { todos: store, limits }) {
     if (todos !== undefined) {
-      const twice = todos.find((item, index) => todos.findIndex((other) => other.id === item.id) !== index)
-      if (twice !== undefined)
-        return toErrorJson(`The id ${JSON.stringify(twice.id)} is used twice; nothing was changed.`)
+      const duplicate = todos.find((item, index) => todos.findIndex((other) => other.id === item.id) !== index)
+      if (duplicate !== undefined)
+        return toErrorJson(`The id ${JSON.stringify(duplicate.id)} is used twice; nothing was changed.`)
       store.write(todos)
     }
     const items = store.read()

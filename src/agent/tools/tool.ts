@@ -8,8 +8,8 @@ import type { ProcessTable } from '../environments/process-table.ts'
 import type { JsonObject } from '../models/provider.ts'
 
 /**
- * `pure`: reads only; run again after a crash. `idempotent`: running twice equals running once.
- * `effect`: never run twice; after a crash its outcome is reported as unknown.
+ * `pure`: only reads; runs again after a crash. `idempotent`: running twice equals running once.
+ * `effect`: never runs twice; after a crash its result is reported as unknown.
  */
 export type ToolMode = 'pure' | 'idempotent' | 'effect'
 
@@ -19,19 +19,19 @@ export interface ToolContext {
   readonly callId: string
   readonly signal: AbortSignal
   readonly log: Logger
-  /** Where commands run and relative paths start. */
+  /** Runs commands; its directory is the base of relative paths. */
   readonly environment: Environment
   readonly processes: ProcessTable
-  /** The agent's own list of steps; the tool that owns it replaces it whole. */
+  /** The agent's list of steps. The `todo` tool replaces it as a whole. */
   readonly todos: TodoStore
   readonly limits: ToolLimits
-  /** Lets sub-agents work; absent where there can be none. */
+  /** Runs sub-agents; absent where they are not available. */
   readonly delegate?: Delegate
 }
 
 /**
- * Runs all of them at the same time; the reports come in the order of the tasks. Rejects with the signal's reason when it
- * aborts, which ends every one of them.
+ * Runs all tasks in parallel and returns their results in the order of the tasks. When the signal aborts, it aborts all
+ * sub-agents and rejects with the signal's reason.
  */
 export type Delegate = (tasks: readonly SubagentTask[], signal: AbortSignal) => Promise<readonly SubagentResult[]>
 
@@ -41,14 +41,14 @@ export interface SubagentTask {
   readonly context: string
 }
 
-/** `failed`: it came to no end of its own, or said nothing. `error`: it broke off, and the summary says why. */
+/** `failed`: it did not finish or returned no text. `error`: it threw; the summary contains the reason. */
 export interface SubagentResult {
   readonly status: 'completed' | 'failed' | 'interrupted' | 'error'
   readonly summary: string
 }
 
 export interface ToolLimits {
-  /** A longer result is cut in the middle, with a line that says so. */
+  /** A longer result is truncated in the middle, with a note. */
   readonly maxResultChars: number
 }
 
@@ -65,21 +65,21 @@ export interface TodoStore {
 
 export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
   readonly name: string
-  /** The set it is switched on and off with: `terminal`, `file`, `todo` … */
+  /** The toolset by which configuration disables it: `terminal`, `file`, `todo` … */
   readonly toolset: string
   readonly description: string
-  /** Parsed arguments reach `run` typed. Unknown keys are dropped with a warning, never refused. */
+  /** `run` receives the parsed, typed arguments. Unknown keys are dropped with a warning. */
   readonly parameters: Schema
-  /** What the model is shown of the arguments; made from `parameters` if left out. */
+  /** The JSON Schema that the model receives; derived from `parameters` by default. */
   readonly jsonSchema?: JsonObject
   readonly mode: ToolMode | ((args: z.output<Schema>) => ToolMode)
-  /** Whether the tool can work here (a program is installed, a key is set). False hides it from the model. */
+  /** Whether the tool is available (a program is installed, a key is set). `false` hides it from the model. */
   check?(): boolean | Promise<boolean>
-  /** One short line for people who watch: `ls -la`, `README.md`. Without it only the name is shown. */
+  /** One short line shown to the user: `ls -la`, `README.md`. Without it only the name is shown. */
   label?(args: z.output<Schema>): string
   /**
-   * Does the work and returns a JSON string. May throw: the model then sees `{"error": …}` (at most 2,048 characters).
-   * Must end soon after `context.signal` aborts.
+   * Does the work and returns a JSON string. May throw: the model then receives `{"error": …}` (at most 2,048 characters).
+   * Must return soon after `context.signal` aborts.
    */
   run(args: z.output<Schema>, context: ToolContext): Promise<string>
 }

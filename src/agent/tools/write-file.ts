@@ -1,11 +1,10 @@
 /**
- * Writes a whole file, in one step.
+ * Writes a whole file atomically.
  */
 import { z } from 'zod'
 import type { BuiltInToolDeps } from './deps.ts'
-import { absolutePath } from './support/absolute-path.ts'
+import { absolutePath, writeFileAtomic } from './support/files.ts'
 import { toErrorJson, toResultJson } from './support/result-json.ts'
-import { writeFileAtomic } from './support/text-file.ts'
 import { defineTool } from './tool.ts'
 
 const parameters = z.object({ path: z.string().min(1), content: z.string() })
@@ -14,7 +13,7 @@ export default ({ fileGuard, userHome }: BuiltInToolDeps) =>
   defineTool({
     name: 'write_file',
     toolset: 'file',
-    description: 'Write a whole file, replacing it; folders are made. For small changes use patch.',
+    description: 'Write a whole file, replacing it; creates missing directories. For small changes use patch.',
     parameters,
     mode: 'idempotent',
     label: ({ path }) => path,

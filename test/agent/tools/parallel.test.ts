@@ -12,31 +12,31 @@ const read = (path: string) => call('read_file', { path })
 const write = (path: string) => call('write_file', { path, content: '' })
 const patch = (path: string) => call('patch', { path, old_string: 'a', new_string: 'b' })
 
-test('calls that only read run at the same time', () => {
+test('calls that only read run in parallel', () => {
   assert.equal(plan(read('a'), read('b'), call('search_files', { pattern: 'x' }), call('web_search', {})), 'parallel')
   assert.equal(plan(read('a'), read('a')), 'parallel')
   assert.equal(plan(read('src'), call('search_files', { pattern: 'x', path: 'src' })), 'parallel')
 })
 
-test('a single call runs directly, and so does none', () => {
+test('a batch of one call or none is sequential', () => {
   assert.equal(plan(read('a')), 'sequential')
   assert.equal(plan(), 'sequential')
 })
 
-test('one call that is not known to be safe makes the whole batch run in order', () => {
+test('one call that is not known to be safe makes the whole batch sequential', () => {
   for (const other of ['terminal', 'process', 'todo', 'clarify', 'made_up']) {
     assert.equal(plan(read('a'), call(other), read('b')), 'sequential', other)
   }
 })
 
-test('arguments that cannot be read make the whole batch run in order', () => {
+test('invalid arguments make the whole batch sequential', () => {
   assert.equal(plan(read('a'), call('read_file', '{"path":')), 'sequential')
   assert.equal(plan(read('a'), call('read_file', '[]')), 'sequential')
   assert.equal(plan(read('a'), call('read_file', {})), 'sequential')
   assert.equal(plan(read('a'), call('write_file', { path: 5 })), 'sequential')
 })
 
-test('writers of different files run at the same time, of the same or a nested path in order', () => {
+test('writers of different files run in parallel; writers of the same or a nested path run sequentially', () => {
   assert.equal(plan(write('a'), write('b'), patch('c')), 'parallel')
   assert.equal(plan(write('a'), patch('a')), 'sequential')
   assert.equal(plan(write('a'), read('./x/../a')), 'sequential')
@@ -47,12 +47,12 @@ test('writers of different files run at the same time, of the same or a nested p
   assert.equal(plan(write('~/a'), read('b')), 'sequential')
 })
 
-test('paths are compared by component, not by letters', () => {
+test('paths are compared by component, not by character', () => {
   assert.equal(plan(write('src'), write('src2')), 'parallel')
   assert.equal(plan(write('src'), write('src/2')), 'sequential')
 })
 
-test('results come in the order of the calls, never more at once than allowed', async () => {
+test('results are in the order of the items, and the concurrency limit holds', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat({ max: 3 })), fc.integer({ min: 1, max: 4 }), async (delays, limit) => {
       let running = 0
@@ -70,14 +70,14 @@ test('results come in the order of the calls, never more at once than allowed', 
   )
 })
 
-test('after a failure nothing more is begun and the failure is told', async () => {
-  const begun: number[] = []
+test('after a failure no further item starts, and the failure is thrown', async () => {
+  const started: number[] = []
   const work = async (item: number) => {
-    begun.push(item)
+    started.push(item)
     if (item === 1) throw new Error('broken')
     await Promise.resolve()
     return item
   }
   await assert.rejects(mapWithConcurrency([0, 1, 2, 3, 4, 5, 6, 7], 2, work), /broken/)
-  assert.ok(begun.length < 8)
+  assert.ok(started.length < 8)
 })

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { z } from 'zod'
-import { toJsonSchema } from '../../../src/agent/tools/support/json-schema.ts'
-import { decodeArguments, parseArguments } from '../../../src/agent/tools/support/parse-arguments.ts'
+import { decodeArguments, parseArguments, toJsonSchema } from '../../../src/agent/tools/support/parse-arguments.ts'
 
 const schema = z.object({
   path: z.string(),
@@ -27,7 +26,7 @@ const error = (text: string) => {
   return parsed.ok ? '' : parsed.error
 }
 
-test('obvious mistakes of type are mended', () => {
+test('obvious type mistakes are converted', () => {
   assert.deepEqual(args({ path: 5, limit: '10', ratio: ' -1.5 ', deep: 'True' }), {
     path: '5',
     limit: 10,
@@ -42,7 +41,7 @@ test('obvious mistakes of type are mended', () => {
   assert.deepEqual(args(JSON.stringify({ path: 'x' })), { path: 'x' })
 })
 
-test('what is not obvious is refused, with what was expected and what was found', () => {
+test('other mistakes are rejected with the expected and the actual value', () => {
   assert.match(error('{"path": "x", "limit": "ten"}'), /limit: .*number.*, found "ten".*limit\?: integer/)
   assert.match(error('{"limit": 3}'), /path: .*found nothing.*Expected \{path: string/)
   assert.match(error('{"path": "x", "kind": "c"}'), /kind: .*found "c".*"a" \| "b"/)
@@ -51,24 +50,23 @@ test('what is not obvious is refused, with what was expected and what was found'
   assert.match(error('{"path": {"a": 1}}'), /found \{"a":1\}/)
 })
 
-test('unknown arguments are dropped with a warning, at every depth', () => {
+test('unknown arguments are dropped with a warning at every depth', () => {
   const parsed = parse(
     '{"path": "x", "colour": 1, "items": [{"id": "a", "done": true, "prio": 2}], "__proto__": {"x": 1}}',
   )
   assert.ok(parsed.ok)
   assert.deepEqual(parsed.args, { path: 'x', items: [{ id: 'a', done: true }] })
-  assert.deepEqual(parsed.warnings, [
-    'tool has no argument colour; it was ignored',
-    'tool has no argument items.0.prio; it was ignored',
-    'tool has no argument __proto__; it was ignored',
-  ])
+  for (const [index, key] of ['colour', 'items.0.prio', '__proto__'].entries()) {
+    assert.ok(parsed.warnings[index]?.includes(key))
+  }
+  assert.equal(parsed.warnings.length, 3)
 })
 
-test('a misspelt name is told together with what is missing', () => {
+test('the error for a missing argument contains unknown names, which may be misspelt', () => {
   assert.match(error('{"file": "x"}'), /path: .*Unknown: file\./)
 })
 
-test('what is not one JSON object is refused with a message that says so', () => {
+test('a text that is not one JSON object is rejected with the reason', () => {
   assert.match(error('{"path": "x"'), /not valid JSON: .*one JSON object/)
   assert.match(error('[1]'), /must be one JSON object, not array/)
   assert.match(error('null'), /not null/)
@@ -78,12 +76,12 @@ test('what is not one JSON object is refused with a message that says so', () =>
   assert.match(error(`{"path":"${'x'.repeat(5_000_000)}"}`), /too long/)
 })
 
-test('no arguments at all are an empty object', () => {
+test('an empty text is an empty object', () => {
   assert.match(error(''), /path: /)
   assert.match(error('  \n'), /path: /)
 })
 
-test('an error never grows long and nothing makes it throw', () => {
+test('an error has a bounded length and no text makes the parser throw', () => {
   const many = JSON.stringify({ items: Array.from({ length: 500 }, () => ({ id: 'x'.repeat(500) })) })
   assert.ok(error(many).length <= 2_000)
   fc.assert(
@@ -98,7 +96,7 @@ test('an error never grows long and nothing makes it throw', () => {
   )
 })
 
-test('the schema for the model says only what a model needs', () => {
+test('the schema contains only what a model needs', () => {
   assert.deepEqual(toJsonSchema(z.object({ count: z.int().optional(), $schema: z.string() })), {
     type: 'object',
     properties: { count: { type: 'integer' }, $schema: { type: 'string' } },

@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { createToolRegistry, type ToolRegistryOptions } from '../../../src/agent/tools/registry.ts'
 import { defineTool, type ToolDefinition } from '../../../src/agent/tools/tool.ts'
 import type { LogFields, Logger } from '../../../src/lib/log.ts'
-import { createWorkbench, toolsFolder } from './workbench.ts'
+import { createWorkbench, toolsDirectory } from './workbench.ts'
 
 const greet = (answer: string, more: Partial<ToolDefinition> = {}) =>
   defineTool({
@@ -21,7 +21,7 @@ const greet = (answer: string, more: Partial<ToolDefinition> = {}) =>
     ...more,
   })
 
-function listeningLog() {
+function recordingLog() {
   const lines: { level: string; fields: LogFields; message: string }[] = []
   const at = (level: string) => (fields: LogFields, message: string) => {
     lines.push({ level, fields, message })
@@ -32,49 +32,49 @@ function listeningLog() {
 
 async function registryWith(options: Partial<ToolRegistryOptions>) {
   const bench = await createWorkbench()
-  const listening = listeningLog()
-  const registry = createToolRegistry({ deps: bench.deps, log: listening.log, ...options })
-  return { bench, registry, lines: listening.lines, [Symbol.asyncDispose]: bench[Symbol.asyncDispose] }
+  const recorded = recordingLog()
+  const registry = createToolRegistry({ deps: bench.deps, log: recorded.log, ...options })
+  return { bench, registry, lines: recorded.lines, [Symbol.asyncDispose]: bench[Symbol.asyncDispose] }
 }
 
-test('the tools of the folder are found, sorted by name', async () => {
-  await using room = await registryWith({ directory: toolsFolder })
-  const toolbox = await room.registry.load()
+test('the tools of the directory are discovered and sorted by name', async () => {
+  await using setup = await registryWith({ directory: toolsDirectory })
+  const loaded = await setup.registry.load()
   assert.deepEqual(
-    toolbox.schemas().map((schema) => schema.name),
+    loaded.schemas().map((schema) => schema.name),
     ['delegate_task', 'patch', 'process', 'read_file', 'search_files', 'terminal', 'todo', 'write_file'],
   )
-  assert.deepEqual(room.lines, [])
+  assert.deepEqual(setup.lines, [])
 })
 
 test('all eight tools together take at most 4.5 kB of every request, always the same bytes', async () => {
-  await using room = await registryWith({ directory: toolsFolder })
-  await using other = await registryWith({ directory: toolsFolder })
-  const json = JSON.stringify((await room.registry.load()).schemas())
+  await using setup = await registryWith({ directory: toolsDirectory })
+  await using other = await registryWith({ directory: toolsDirectory })
+  const json = JSON.stringify((await setup.registry.load()).schemas())
   assert.ok(Buffer.byteLength(json) <= 4_500, `${Buffer.byteLength(json)} bytes`)
   assert.equal(JSON.stringify((await other.registry.load()).schemas()), json)
   assert.doesNotMatch(json, /\$schema|additionalProperties|9007199254740991/)
 })
 
-test('a toolset that is switched off is neither shown nor callable', async () => {
-  await using room = await registryWith({
-    directory: toolsFolder,
+test('a disabled toolset is neither listed nor callable', async () => {
+  await using setup = await registryWith({
+    directory: toolsDirectory,
     disabledToolsets: ['terminal', 'todo', 'delegation'],
   })
-  const toolbox = await room.registry.load()
+  const loaded = await setup.registry.load()
   assert.deepEqual(
-    toolbox.schemas().map((schema) => schema.name),
+    loaded.schemas().map((schema) => schema.name),
     ['patch', 'read_file', 'search_files', 'write_file'],
   )
-  const parsed = toolbox.parse('terminal', '{"command":"ls"}')
+  const parsed = loaded.parse('terminal', '{"command":"ls"}')
   assert.match(parsed.ok ? '' : parsed.error, /no tool "terminal"\. There are: patch, read_file/)
 })
 
-test('what a tool changes is known before it runs', async () => {
-  await using room = await registryWith({ directory: toolsFolder })
-  const toolbox = await room.registry.load()
+test('the mode of a call is known before it runs', async () => {
+  await using setup = await registryWith({ directory: toolsDirectory })
+  const loaded = await setup.registry.load()
   const modeOf = (name: string, args: Readonly<Record<string, unknown>>) => {
-    const parsed = toolbox.parse(name, args)
+    const parsed = loaded.parse(name, args)
     return parsed.ok ? parsed.call.mode : parsed.error
   }
   assert.equal(modeOf('terminal', { command: 'ls' }), 'effect')
@@ -89,60 +89,60 @@ test('what a tool changes is known before it runs', async () => {
   assert.equal(modeOf('todo', {}), 'idempotent')
 })
 
-test('people who watch see one short line of a call', async () => {
-  await using room = await registryWith({ directory: toolsFolder })
-  const parsed = (await room.registry.load()).parse('terminal', { command: '  ls -la\nrm x' })
+test('a call has one short line to show to the user', async () => {
+  await using setup = await registryWith({ directory: toolsDirectory })
+  const parsed = (await setup.registry.load()).parse('terminal', { command: '  ls -la\nrm x' })
   assert.equal(parsed.ok && parsed.call.label, 'ls -la')
 })
 
 test('ignored arguments are logged once, and the call still runs', async () => {
-  await using room = await registryWith({ definitions: [greet('hello')] })
-  const parsed = (await room.registry.load()).parse('greet', '{"name":"Ann","loud":true}')
+  await using setup = await registryWith({ definitions: [greet('hello')] })
+  const parsed = (await setup.registry.load()).parse('greet', '{"name":"Ann","loud":true}')
   assert.ok(parsed.ok)
-  assert.equal(await parsed.call.run(room.bench.context), '{"answer":"hello Ann"}')
+  assert.equal(await parsed.call.run(setup.bench.context), '{"answer":"hello Ann"}')
   assert.deepEqual(
-    room.lines.map(({ level, message }) => [level, message]),
-    [['warn', 'greet has no argument loud; it was ignored']],
+    setup.lines.map(({ level, fields }) => [level, fields['event']]),
+    [['warn', 'tool.argument_ignored']],
   )
 })
 
-test('a tool whose check says no, or breaks, is left out; the others stay', async () => {
-  await using room = await registryWith({
+test('a tool that is not available, or whose check fails, is skipped; the others stay', async () => {
+  await using setup = await registryWith({
     definitions: [
       greet('yes'),
       greet('no', { name: 'absent', check: () => false }),
       greet('broken', { name: 'broken', check: () => Promise.reject(new Error('no key')) }),
     ],
   })
-  const toolbox = await room.registry.load()
+  const loaded = await setup.registry.load()
   assert.deepEqual(
-    toolbox.schemas().map((schema) => schema.name),
+    loaded.schemas().map((schema) => schema.name),
     ['greet'],
   )
-  assert.match(room.lines[0]?.message ?? '', /check of a tool failed/)
+  assert.equal(setup.lines[0]?.fields['event'], 'tool.check_failed')
 })
 
-test('a tool added later shows at once and is gone when taken away', async () => {
-  await using room = await registryWith({})
-  const toolbox = await room.registry.load()
-  const remove = await room.registry.register(greet('hello'))
-  assert.equal(toolbox.schemas().length, 1)
+test('a tool registered later is available at once until it is removed', async () => {
+  await using setup = await registryWith({})
+  const loaded = await setup.registry.load()
+  const remove = await setup.registry.register(greet('hello'))
+  assert.equal(loaded.schemas().length, 1)
   remove()
   remove()
-  assert.equal(toolbox.schemas().length, 0)
-  assert.equal(toolbox.resolve('greet'), undefined)
+  assert.equal(loaded.schemas().length, 0)
+  assert.equal(loaded.resolve('greet'), undefined)
 })
 
-test('a tool is replaced only on purpose, and comes back when its replacement is taken away', async () => {
-  await using room = await registryWith({ definitions: [greet('first')] })
-  const toolbox = await room.registry.load()
+test('a tool is replaced only with override, and is restored when the replacement is removed', async () => {
+  await using setup = await registryWith({ definitions: [greet('first')] })
+  const loaded = await setup.registry.load()
   const answer = async () => {
-    const parsed = toolbox.parse('greet', { name: 'Ann' })
-    return parsed.ok ? await parsed.call.run(room.bench.context) : parsed.error
+    const parsed = loaded.parse('greet', { name: 'Ann' })
+    return parsed.ok ? await parsed.call.run(setup.bench.context) : parsed.error
   }
-  await assert.rejects(room.registry.register(greet('second')), /set override/)
-  const removeSecond = await room.registry.register(greet('second'), { override: true })
-  const removeThird = await room.registry.register(greet('third'), { override: true })
+  await assert.rejects(setup.registry.register(greet('second')), /set override/)
+  const removeSecond = await setup.registry.register(greet('second'), { override: true })
+  const removeThird = await setup.registry.register(greet('third'), { override: true })
   assert.equal(await answer(), '{"answer":"third Ann"}')
   removeSecond()
   assert.equal(await answer(), '{"answer":"third Ann"}')
@@ -150,26 +150,26 @@ test('a tool is replaced only on purpose, and comes back when its replacement is
   assert.equal(await answer(), '{"answer":"first Ann"}')
 })
 
-test('a tool registered before the folder is loaded hides a built-in one only on purpose', async () => {
-  await using room = await registryWith({ directory: toolsFolder })
-  await room.registry.register(greet('mine', { name: 'todo' }))
-  await room.registry.register(greet('mine', { name: 'patch' }), { override: true })
-  const toolbox = await room.registry.load()
-  assert.match(toolbox.resolve('todo')?.schema.description ?? '', /list of steps/)
-  assert.equal(toolbox.resolve('patch')?.schema.description, 'Says hello.')
+test('a tool registered before loading replaces a built-in tool only with override', async () => {
+  await using setup = await registryWith({ directory: toolsDirectory })
+  await setup.registry.register(greet('mine', { name: 'todo' }))
+  await setup.registry.register(greet('mine', { name: 'patch' }), { override: true })
+  const loaded = await setup.registry.load()
+  assert.match(loaded.resolve('todo')?.schema.description ?? '', /list of steps/)
+  assert.equal(loaded.resolve('patch')?.schema.description, 'Says hello.')
 })
 
-test('a result longer than allowed is cut in the middle, with a line that says so', async () => {
-  await using room = await registryWith({ definitions: [greet('x'.repeat(5_000))] })
-  const parsed = (await room.registry.load()).parse('greet', { name: 'Ann' })
+test('a result longer than the limit is truncated in the middle with a note', async () => {
+  await using setup = await registryWith({ definitions: [greet('x'.repeat(5_000))] })
+  const parsed = (await setup.registry.load()).parse('greet', { name: 'Ann' })
   assert.ok(parsed.ok)
-  const result = await parsed.call.run({ ...room.bench.context, limits: { maxResultChars: 1_000 } })
+  const result = await parsed.call.run({ ...setup.bench.context, limits: { maxResultChars: 1_000 } })
   assert.ok(result.length <= 1_000)
   assert.match(result, /^\{"answer":"x+\n\[… \d+ characters left out …\]\nx+ Ann"\}$/)
 })
 
-test('a folder may hold helpers, tools made by a function, and broken files, which are logged', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'hermes-toolbox-'))
+test('a directory may contain helpers, functions that return tools, and broken files, which are logged', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'hermes-loaded-'))
   try {
     const tool = (name: string) =>
       `{ name: '${name}', toolset: 'x', description: 'd', parameters: z.object({}), mode: 'pure', run: async () => '{}' }`
@@ -180,14 +180,14 @@ test('a folder may hold helpers, tools made by a function, and broken files, whi
     await writeFile(join(folder, 'strange.mjs'), 'export default { name: "strange" }\n')
     await writeFile(join(folder, 'throws.mjs'), 'throw new Error("at import")\n')
     await writeFile(join(folder, 'notes.txt'), 'not a module')
-    await using room = await registryWith({ directory: pathToFileURL(folder) })
-    const toolbox = await room.registry.load()
+    await using setup = await registryWith({ directory: pathToFileURL(folder) })
+    const loaded = await setup.registry.load()
     assert.deepEqual(
-      toolbox.schemas().map((schema) => schema.name),
+      loaded.schemas().map((schema) => schema.name),
       ['made', 'plain'],
     )
     assert.deepEqual(
-      room.lines.map(({ fields }) => fields['file']),
+      setup.lines.map(({ fields }) => fields['file']),
       ['strange.mjs', 'throws.mjs'],
     )
   } finally {
@@ -195,7 +195,7 @@ test('a folder may hold helpers, tools made by a function, and broken files, whi
   }
 })
 
-test('a list of steps is replaced whole, read back and counted', async () => {
+test('the list of steps is replaced as a whole, read back and counted', async () => {
   await using bench = await createWorkbench()
   const todos = [
     { id: '1', content: 'look', status: 'completed' },
@@ -204,7 +204,7 @@ test('a list of steps is replaced whole, read back and counted', async () => {
   assert.deepEqual(await bench.run('todo', { todos }), { todos, summary: '1 of 2 done' })
   assert.deepEqual(await bench.run('todo', {}), { todos, summary: '1 of 2 done' })
   const twice = await bench.run('todo', { todos: [todos[0], todos[0]] })
-  assert.match(String(twice['error']), /"1" is used twice/)
+  assert.match(String(twice['error']), /"1"/)
   assert.deepEqual((await bench.run('todo', {}))['todos'], todos)
   assert.match(
     String((await bench.run('todo', { todos: [{ id: '1', content: 'x', status: 'maybe' }] }))['error']),

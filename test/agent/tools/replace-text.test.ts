@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { replaceText } from '../../../src/agent/tools/support/replace-text.ts'
 
-const replaced = (text: string, old: string, fresh: string, all = false) => {
-  const result = replaceText(text, old, fresh, all)
+const replaced = (text: string, search: string, replacement: string, all = false) => {
+  const result = replaceText(text, search, replacement, all)
   return result.ok ? result.text : result.reason
 }
 
-test('indentation that is off is put right', () => {
+test('wrong indentation is corrected', () => {
   const text = 'class A {\n    run() {\n        return 1\n    }\n}\n'
   assert.equal(
     replaced(text, 'run() {\n    return 1\n}', 'run() {\n    return 2\n}'),
@@ -16,32 +16,32 @@ test('indentation that is off is put right', () => {
   assert.equal(replaced('a\nb\n', '    a\n    b', '    c\n    d'), 'c\nd\n')
 })
 
-test('tabs and double spaces do not hinder', () => {
+test('differences in tabs and spaces are ignored', () => {
   assert.equal(
     replaced('if (a)  {\n\tgo( )\n}\n', 'if (a) {\n  go( )\n}', 'if (b) {\n  go( )\n}'),
     'if (b) {\n  go( )\n}\n',
   )
 })
 
-test('an exact match is preferred to a similar one', () => {
+test('an exact match takes precedence over a similar one', () => {
   assert.equal(replaced('  a\na\n', 'a\n', 'b\n', true), '  b\nb\n')
   assert.equal(replaced('x  y\nx y\n', 'x y', 'z'), 'x  y\nz\n')
 })
 
-test('similar places that are several are not guessed at', () => {
-  assert.match(replaced('a  b\n\na   b\n', 'a b', 'c'), /2 times \(lines 1, 3\)/)
+test('several similar matches are replaced only with replace_all', () => {
+  assert.match(replaced('a  b\n\na   b\n', 'a b', 'c'), /1, 3/)
   assert.equal(replaced('a  b\n\na   b\n', 'a b', 'c', true), 'c\n\nc\n')
 })
 
-test('line breaks of the file are kept', () => {
+test('the line breaks of the file are kept', () => {
   assert.equal(replaced('a\r\nb\r\nc\r\n', 'a\nb', 'x\ny'), 'x\r\ny\r\nc\r\n')
   assert.equal(replaced('  a\r\n  b\r\n', 'a\nb', 'x\ny'), '  x\r\n  y\r\n')
 })
 
-test('lines that are replaced by nothing leave no empty line behind', () => {
+test('removing a line leaves no empty line', () => {
   assert.equal(replaced('a\n  b\nc\n', ' b ', ''), 'a\nc\n')
 })
 
-test('only spaces never match as similar', () => {
+test('a search text of spaces matches nothing', () => {
   assert.match(replaced('a\n\nb\n', '   ', 'x'), /not found/)
 })

@@ -12,23 +12,25 @@ before(async () => {
 })
 after(() => bench[Symbol.asyncDispose]())
 
-test('a command runs in the folder of the environment and its exit code is told', async () => {
+test('a command runs in the directory of the environment and returns its exit code', async () => {
   assert.deepEqual(await bench.run('terminal', { command: 'pwd; false' }), { output: `${bench.cwd}\n`, exit_code: 1 })
 })
 
-test('a command may run in another folder', async () => {
+test('a command may run in another directory', async () => {
   await mkdir(join(bench.cwd, 'sub'), { recursive: true })
   const { output } = await bench.run('terminal', { command: 'pwd', workdir: 'sub' })
   assert.equal(output, `${join(bench.cwd, 'sub')}\n`)
-  await assert.rejects(bench.run('terminal', { command: 'pwd', workdir: 'missing' }), /folder .* does not exist/)
+  await assert.rejects(bench.run('terminal', { command: 'pwd', workdir: 'missing' }), { code: 'terminal/no-folder' })
 })
 
-test('a command that takes too long says after how many seconds it was ended', async () => {
+test('a command that takes too long is killed, and the result contains the limit', async () => {
   const result = await bench.run('terminal', { command: 'echo begun; sleep 60', timeout: 0.2 })
-  assert.deepEqual(result, { output: 'begun\n', exit_code: null, timed_out: 'ended after 0.2 s' })
+  assert.equal(result['output'], 'begun\n')
+  assert.equal(result['exit_code'], null)
+  assert.match(String(result['timed_out']), /0\.2 s/)
 })
 
-test('stopping the turn ends the command', async () => {
+test('stopping the turn kills the command', async () => {
   const stop = new AbortController()
   const file = join(bench.cwd, 'begun')
   const running = bench.run('terminal', { command: `touch ${file}; sleep 60` }, { signal: stop.signal })
@@ -37,26 +39,24 @@ test('stopping the turn ends the command', async () => {
   assert.equal((await running)['aborted'], true)
 })
 
-test('a command of the hard floor is refused and does nothing', async () => {
-  const { error, rule } = await bench.run('terminal', { command: `touch ${bench.cwd}/ran; rm -rf /` })
-  assert.match(String(error), /never runs/)
+test('a forbidden command is refused and does not run', async () => {
+  const { rule } = await bench.run('terminal', { command: `touch ${bench.cwd}/ran; rm -rf /` })
   assert.equal(rule, 'remove-vital')
   assert.ok(!existsSync(join(bench.cwd, 'ran')))
 })
 
-test('a command that needs a person is refused with a message that says so', async () => {
-  const { error, rule } = await bench.run('terminal', { command: `touch ${bench.cwd}/ran; rm -r build` })
-  assert.match(String(error), /needs a person's approval, which cannot be given here yet/)
+test('a command that needs approval is refused and does not run', async () => {
+  const { rule } = await bench.run('terminal', { command: `touch ${bench.cwd}/ran; rm -r build` })
   assert.equal(rule, 'remove-recursive')
   assert.ok(!existsSync(join(bench.cwd, 'ran')))
 })
 
-test('the folder a command starts in is judged too', async () => {
+test('the policy takes the working directory into account', async () => {
   const { rule } = await bench.run('terminal', { command: 'rm -rf *', workdir: '/' })
   assert.equal(rule, 'remove-vital')
 })
 
-test('colours are taken out and a long output is cut in the middle of valid JSON', async () => {
+test('escape sequences are removed and a long output is truncated to valid JSON', async () => {
   const coloured = await bench.run('terminal', { command: "printf '\\033[31mred\\033[0m'" })
   assert.equal(coloured['output'], 'red')
   const long = await bench.run('terminal', { command: 'seq 20000' }, { limits: { maxResultChars: 2_000 } })
@@ -65,7 +65,7 @@ test('colours are taken out and a long output is cut in the middle of valid JSON
   assert.ok(JSON.stringify(long).length <= 2_000)
 })
 
-test('a background command is started, read, written to and ended', async () => {
+test('a background command can be started, read, written to and killed', async () => {
   const { id, status } = await bench.run('terminal', {
     command: 'echo ready; while read -r line; do echo "got $line"; done',
     background: true,
@@ -86,10 +86,10 @@ test('a background command is started, read, written to and ended', async () => 
   const { processes } = await bench.run('process', { action: 'list' })
   assert.match(JSON.stringify(processes), /"status":"running"/)
   assert.equal((await bench.run('process', { action: 'kill', id }))['status'], 'ended')
-  assert.match(String((await bench.run('process', { action: 'write', id, data: 'x' }))['error']), /no input/)
+  assert.ok('error' in (await bench.run('process', { action: 'write', id, data: 'x' })))
 })
 
-test('waiting for a background command returns when it ends, or when the turn is stopped', async () => {
+test('waiting for a background command returns when it exits or the turn is stopped', async () => {
   const quick = await bench.run('terminal', { command: 'echo done; exit 7', background: true })
   const ended = await bench.run('process', { action: 'wait', id: quick['id'] })
   assert.deepEqual(ended, { id: quick['id'], status: 'ended', exit_code: 7, output: 'done\n' })
@@ -101,7 +101,7 @@ test('waiting for a background command returns when it ends, or when the turn is
   assert.equal(over['status'], 'running')
 })
 
-test('a shell in the background is no way around the policy', async () => {
+test('input to a background command is checked by the policy', async () => {
   const shell = await bench.run('terminal', { command: 'bash', background: true })
   assert.equal(shell['rule'], 'piped-shell')
   const { id } = await bench.run('terminal', { command: 'cat', background: true })
@@ -109,14 +109,14 @@ test('a shell in the background is no way around the policy', async () => {
   assert.equal(refused['rule'], 'remove-vital')
 })
 
-test('an unknown process is answered with those there are', async () => {
+test('an unknown process id returns an error with the known ids', async () => {
   const { error } = await bench.run('process', { action: 'poll', id: 'proc_99' })
-  assert.match(String(error), /no process proc_99; there are proc_1/)
-  assert.match(String((await bench.run('process', { action: 'poll' }))['error']), /Give its id/)
+  assert.match(String(error), /proc_99.*proc_1/)
+  assert.match(String((await bench.run('process', { action: 'poll' }))['error']), /proc_1/)
 })
 
-test('an environment without background commands says so', async () => {
+test('an environment without background commands returns an error', async () => {
   const { spawn: _, ...environment } = bench.context.environment
   const { error } = await bench.run('terminal', { command: 'ls', background: true }, { environment })
-  assert.match(String(error), /no background commands/)
+  assert.match(String(error), /local/)
 })

@@ -1,5 +1,5 @@
 /**
- * A place to try tools in: a temporary folder with a home, a local environment and the registry of the real tools.
+ * A setup for tool tests: a temporary directory with a home, a local environment and the registry of the real tools.
  */
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,18 +14,18 @@ import { createToolRegistry, type ToolRegistry } from '../../../src/agent/tools/
 import type { TodoItem, ToolContext } from '../../../src/agent/tools/tool.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 
-export const toolsFolder = new URL('../../../src/agent/tools/', import.meta.url)
+export const toolsDirectory = new URL('../../../src/agent/tools/', import.meta.url)
 export const searchPath = '/usr/local/bin:/usr/bin:/bin'
 
 export interface Workbench extends AsyncDisposable {
-  /** Where commands run and relative paths start. */
+  /** Runs commands; the base of relative paths. */
   readonly cwd: string
   readonly home: string
   readonly userHome: string
   readonly deps: BuiltInToolDeps
   readonly registry: ToolRegistry
   readonly context: ToolContext
-  /** Runs a tool like the loop does and reads its result. */
+  /** Runs a tool as the loop does and parses its result. */
   run(name: string, args: Readonly<Record<string, unknown>>, more?: Partial<ToolContext>): Promise<Result>
 }
 
@@ -36,7 +36,7 @@ export async function createWorkbench(options: { searchPath?: string } = {}): Pr
   const cwd = join(root, 'work')
   const userHome = join(root, 'me')
   const home = join(userHome, '.hermes')
-  for (const folder of [cwd, home]) await mkdir(folder, { recursive: true })
+  for (const directory of [cwd, home]) await mkdir(directory, { recursive: true })
   const deps: BuiltInToolDeps = {
     commandPolicy: createCommandPolicy({ home, userHome }),
     fileGuard: createFileGuard({ home, userHome }),
@@ -68,7 +68,7 @@ export async function createWorkbench(options: { searchPath?: string } = {}): Pr
     },
     limits: { maxResultChars: 50_000 },
   }
-  const registry = createToolRegistry({ directory: toolsFolder, deps, log: silentLog })
+  const registry = createToolRegistry({ directory: toolsDirectory, deps, log: silentLog })
   return {
     cwd,
     home,

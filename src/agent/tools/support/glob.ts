@@ -1,9 +1,10 @@
 /**
- * Globs as ripgrep has them: without a slash they are compared with the name, with one with the path from the root.
- * Hidden names match like others.
+ * Globs with the semantics of `rg --hidden --glob`: a glob without a slash is compared with the file name, one with a slash
+ * with the path from the root. `path.matchesGlob` is not used because it skips hidden files, treats `(…)` and `{1..3}` as
+ * operators and matches nothing after a backslash or an unclosed brace.
  */
 
-/** Never throws: a bracket that is never closed stands for itself. */
+/** Never throws: an unclosed bracket is literal. */
 export function createGlobMatcher(glob: string): (relativePath: string) => boolean {
   const matcher = new RegExp(`^${toRegExpSource(glob.replace(/^\.?\//, ''))}$`, 'su')
   if (glob.includes('/')) return (path) => matcher.test(path)
@@ -46,7 +47,7 @@ function bracketSource(token: string): string {
     new RegExp(source, 'u')
     return source
   } catch {
-    // A range such as [z-a] is no range: the characters stand for themselves.
+    // An invalid range such as [z-a] is literal.
     return RegExp.escape(token)
   }
 }

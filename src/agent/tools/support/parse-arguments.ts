@@ -1,18 +1,17 @@
 /**
- * From the text a model wrote to the typed arguments of a tool, or to a message it can learn from.
+ * Parses the arguments that a model wrote into the typed arguments of a tool, or into an error message for the model.
  */
-import type { z } from 'zod'
+import { z } from 'zod'
 import { messageOf } from '../../../lib/errors.ts'
 import { isRecord } from '../../../lib/json.ts'
 import type { JsonObject } from '../../models/provider.ts'
-import { coerce, typeName } from './coerce.ts'
 
 export type ParsedArguments<Output> =
   | {
       readonly ok: true
-      /** Typed, as the tool gets them. */
+      /** Typed, as the tool receives them. */
       readonly args: Output
-      /** The same before they were typed: mended, without unknown keys, and good to be read once more. */
+      /** The repaired JSON arguments without unknown keys. They can be parsed again. */
       readonly jsonArguments: JsonObject
       readonly warnings: readonly string[]
     }
@@ -25,7 +24,7 @@ export type DecodedArguments =
 const maxChars = 4 * 1024 * 1024
 const maxDepth = 64
 
-/** Reads the JSON text; an empty one is an object without keys. Never throws. */
+/** Decodes the JSON text; an empty text is an object without keys. Never throws. */
 export function decodeArguments(name: string, text: string): DecodedArguments {
   if (text.trim() === '') return { ok: true, value: {} }
   if (text.length > maxChars) {
@@ -37,7 +36,7 @@ export function decodeArguments(name: string, text: string): DecodedArguments {
   let value: unknown
   try {
     value = JSON.parse(text)
-    // Some models encode twice.
+    // Some models encode the arguments twice.
     if (typeof value === 'string') value = JSON.parse(value)
   } catch (error) {
     return {
@@ -54,7 +53,7 @@ export function decodeArguments(name: string, text: string): DecodedArguments {
   return { ok: true, value }
 }
 
-/** Mends, checks and types decoded arguments. Throws only what the schema's own refinements throw. */
+/** Repairs, validates and types decoded arguments. Throws only what refinements of the schema throw. */
 export function parseArguments<Schema extends z.ZodType>(
   name: string,
   value: JsonObject,
@@ -67,14 +66,14 @@ export function parseArguments<Schema extends z.ZodType>(
     const warnings = coerced.unknownKeys.map((key) => `${name} has no argument ${key}; it was ignored`)
     return { ok: true, args: parsed.data, jsonArguments: isRecord(coerced.value) ? coerced.value : value, warnings }
   }
-  const problems = parsed.error.issues.slice(0, 5).map((issue) => {
-    const where = issue.path.join('.')
+  const issues = parsed.error.issues.slice(0, 5).map((issue) => {
+    const location = issue.path.join('.')
     const found = valueAt(coerced.value, issue.path)
-    const what = found === undefined ? 'nothing' : truncate(JSON.stringify(found))
-    return `${where === '' ? 'arguments' : where}: ${issue.message}, found ${what}`
+    const actual = found === undefined ? 'nothing' : truncate(JSON.stringify(found))
+    return `${location === '' ? 'arguments' : location}: ${issue.message}, found ${actual}`
   })
   const ignored = coerced.unknownKeys.length > 0 ? ` Unknown: ${coerced.unknownKeys.join(', ')}.` : ''
-  const error = `Wrong arguments for ${name}. ${problems.join('; ')}.${ignored} Expected ${describeSchema(jsonSchema)}.`
+  const error = `Wrong arguments for ${name}. ${issues.join('; ')}.${ignored} Expected ${describeSchema(jsonSchema)}.`
   return { ok: false, error: truncate(error, 2_000) }
 }
 
@@ -113,4 +112,98 @@ function describeType(schema: unknown): string {
   if (type === 'array') return `[${describeType(items)}]`
   if (type === 'object') return describeSchema(schema)
   return typeof type === 'string' ? type : 'any'
+}
+
+interface CoercionResult {
+  readonly value: unknown
+  /** Paths of keys that the schema does not contain: `limit`, `todos.0.prio`. */
+  readonly unknownKeys: readonly string[]
+}
+
+/** Converts obvious mistakes of models: "5" for 5, "true" for true, a list written as a JSON string, null for a missing argument. */
+function coerce(value: unknown, schema: JsonObject): CoercionResult {
+  const unknownKeys: string[] = []
+  return { value: coerceValue(value, schema, '', unknownKeys), unknownKeys }
+}
+
+function coerceValue(value: unknown, schema: JsonObject, path: string, unknownKeys: string[]): unknown {
+  const types = typesOf(schema)
+  const converted = types.length === 0 || types.includes(typeName(value)) ? value : convertValue(value, types)
+  if (Array.isArray(converted)) {
+    const { items } = schema
+    return isRecord(items)
+      ? converted.map((item, index) => coerceValue(item, items, joinPath(path, index), unknownKeys))
+      : converted
+  }
+  return isRecord(converted) ? coerceObject(converted, schema, path, unknownKeys) : converted
+}
+
+function coerceObject(value: JsonObject, schema: JsonObject, path: string, unknownKeys: string[]): unknown {
+  const { properties, required } = schema
+  if (!isRecord(properties)) return value
+  const extra = isRecord(schema['additionalProperties']) || schema['additionalProperties'] === true
+  const entries: [string, unknown][] = []
+  for (const [key, inner] of Object.entries(value)) {
+    const known = Object.hasOwn(properties, key) ? properties[key] : undefined
+    if (known === undefined && !extra) unknownKeys.push(joinPath(path, key))
+    // Null means a missing value for an optional argument.
+    else if (inner === null && isRecord(known) && !allowsNull(known) && !isRequired(required, key)) continue
+    else entries.push([key, isRecord(known) ? coerceValue(inner, known, joinPath(path, key), unknownKeys) : inner])
+  }
+  return Object.fromEntries(entries)
+}
+
+const joinPath = (path: string, key: string | number) => (path === '' ? String(key) : `${path}.${key}`)
+const isRequired = (required: unknown, key: string) => Array.isArray(required) && required.includes(key)
+const allowsNull = (schema: JsonObject) => typesOf(schema).includes('null') || schema['anyOf'] !== undefined
+
+function typesOf({ type }: JsonObject): string[] {
+  if (typeof type === 'string') return type === 'integer' ? ['number'] : [type]
+  return Array.isArray(type) ? type.map((one) => (one === 'integer' ? 'number' : String(one))) : []
+}
+
+function typeName(value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'array' : typeof value
+}
+
+function convertValue(value: unknown, types: readonly string[]): unknown {
+  if (typeof value === 'number' || typeof value === 'boolean') return types.includes('string') ? String(value) : value
+  if (typeof value !== 'string') return value
+  const text = value.trim()
+  if (types.includes('number') && /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text)) return Number(text)
+  if (types.includes('boolean') && /^(?:true|false)$/i.test(text)) return text.toLowerCase() === 'true'
+  if ((types.includes('array') && text.startsWith('[')) || (types.includes('object') && text.startsWith('{'))) {
+    try {
+      return JSON.parse(text)
+    } catch {
+      // The text is not JSON; validation reports the expected type.
+      return value
+    }
+  }
+  return value
+}
+
+/**
+ * Returns a short JSON Schema, because it is sent with every model request. Equal types give equal bytes. Throws when the
+ * type has no JSON Schema.
+ */
+export function toJsonSchema(parameters: z.ZodType): JsonObject {
+  const schema = stripRedundant(z.toJSONSchema(parameters, { io: 'input' }))
+  return isRecord(schema) ? schema : { type: 'object', properties: {} }
+}
+
+/** Keys without information for a model: the dialect, and the limits of safe integers. */
+function isRedundant(key: string, value: unknown): boolean {
+  if (key === '$schema') return true
+  if (key === 'additionalProperties') return value === false || (isRecord(value) && Object.keys(value).length === 0)
+  return (key === 'minimum' || key === 'maximum') && Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER
+}
+
+function stripRedundant(value: unknown, isMap = false): unknown {
+  if (Array.isArray(value)) return value.map((item) => stripRedundant(item))
+  if (!isRecord(value)) return value
+  const kept = Object.entries(value).filter(([key, inner]) => isMap || !isRedundant(key, inner))
+  // The keys of `properties` are argument names, even when they look like keywords.
+  return Object.fromEntries(kept.map(([key, inner]) => [key, stripRedundant(inner, !isMap && key === 'properties')]))
 }

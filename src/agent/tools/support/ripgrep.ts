@@ -1,5 +1,5 @@
 /**
- * Searching with ripgrep: fast, and it heeds .gitignore.
+ * Searches with ripgrep, which is fast and respects .gitignore.
  */
 import { spawn } from 'node:child_process'
 import { access, constants, stat } from 'node:fs/promises'
@@ -14,11 +14,11 @@ import {
   skippedDirectories,
 } from './search-request.ts'
 
-/** The path of `rg`; undefined where there is none. */
+/** The path of `rg`; undefined when it is not installed. */
 export async function findRipgrep(searchPath: string): Promise<string | undefined> {
-  for (const folder of searchPath.split(delimiter)) {
-    if (folder === '') continue
-    const candidate = join(folder, 'rg')
+  for (const directory of searchPath.split(delimiter)) {
+    if (directory === '') continue
+    const candidate = join(directory, 'rg')
     const usable = await access(candidate, constants.X_OK).then(
       () => true,
       () => false,
@@ -32,15 +32,15 @@ export async function findRipgrep(searchPath: string): Promise<string | undefine
 export async function searchWithRipgrep(program: string, request: SearchRequest): Promise<SearchResult> {
   const { root, limit, signal } = request
   const isFile = (await stat(root)).isFile()
-  const folder = isFile ? dirname(root) : root
+  const directory = isFile ? dirname(root) : root
   const child = spawn(program, ripgrepArguments(request, isFile ? basename(root) : '.'), {
-    cwd: folder,
+    cwd: directory,
     env: { LC_ALL: 'C.UTF-8' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let stopped: 'limit' | 'timeout' | 'abort' | undefined
-  const stop = (why: NonNullable<typeof stopped>) => {
-    stopped ??= why
+  const stop = (reason: NonNullable<typeof stopped>) => {
+    stopped ??= reason
     child.kill('SIGKILL')
   }
   const timer = setTimeout(() => stop('timeout'), request.timeoutMs)
@@ -61,7 +61,7 @@ export async function searchWithRipgrep(program: string, request: SearchRequest)
   const hits: SearchHit[] = []
   const read = async () => {
     for await (const line of createInterface({ input: child.stdout })) {
-      const hit = parseHit(line, folder, request)
+      const hit = parseHit(line, directory, request)
       if (hit === undefined || !request.mayRead(hit.path)) continue
       if (hits.length === limit) {
         stop('limit')
@@ -69,7 +69,7 @@ export async function searchWithRipgrep(program: string, request: SearchRequest)
       }
       hits.push(hit)
     }
-    // What nobody reads would keep the pipe, and so the process, open.
+    // An unread pipe would stay open and keep the process alive.
     child.stdout.destroy()
   }
   try {
@@ -82,13 +82,13 @@ export async function searchWithRipgrep(program: string, request: SearchRequest)
   return { ok: true, hits, ...(stopped !== undefined && { stopped }) }
 }
 
-function ripgrepArguments({ target, pattern, fileGlob }: SearchRequest, where: string): string[] {
-  const fixed = ['--no-config', '--no-messages', '--color=never', '--hidden', '--sort=path']
-  // Of several globs the last one that matches decides, so what is never searched comes last.
-  const chosen = [target === 'files' ? pattern : undefined, fileGlob, ...skippedDirectories.map((name) => `!${name}`)]
-  const globs = chosen.filter((glob) => glob !== undefined).map((glob) => `--glob=${glob}`)
-  if (target === 'files') return [...fixed, ...globs, '--files', '--', where]
-  const shape = [
+function ripgrepArguments({ target, pattern, fileGlob }: SearchRequest, startPath: string): string[] {
+  const commonArguments = ['--no-config', '--no-messages', '--color=never', '--hidden', '--sort=path']
+  // The last matching glob wins, so the skipped directories come last.
+  const patterns = [target === 'files' ? pattern : undefined, fileGlob, ...skippedDirectories.map((name) => `!${name}`)]
+  const globs = patterns.filter((glob) => glob !== undefined).map((glob) => `--glob=${glob}`)
+  if (target === 'files') return [...commonArguments, ...globs, '--files', '--', startPath]
+  const contentArguments = [
     '--no-heading',
     '--with-filename',
     '--line-number',
@@ -96,13 +96,13 @@ function ripgrepArguments({ target, pattern, fileGlob }: SearchRequest, where: s
     `--max-columns=${maxLineChars}`,
     '--max-columns-preview',
   ]
-  return [...fixed, ...globs, ...shape, `--regexp=${pattern}`, '--', where]
+  return [...commonArguments, ...globs, ...contentArguments, `--regexp=${pattern}`, '--', startPath]
 }
 
 /** `path NUL line:text`, or the path alone for a file found by name. */
-function parseHit(line: string, folder: string, { target }: SearchRequest): SearchHit | undefined {
-  if (target === 'files') return { path: join(folder, line), line: 0, text: '' }
+function parseHit(line: string, directory: string, { target }: SearchRequest): SearchHit | undefined {
+  if (target === 'files') return { path: join(directory, line), line: 0, text: '' }
   const [, path, number, text] = /^([^\0]*)\0(\d+):(.*)$/s.exec(line) ?? []
   if (path === undefined || number === undefined || text === undefined) return undefined
-  return { path: join(folder, path), line: Number(number), text: text.replaceAll('\0', '\u2400') }
+  return { path: join(directory, path), line: Number(number), text: text.replaceAll('\0', '\u2400') }
 }
