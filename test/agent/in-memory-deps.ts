@@ -4,8 +4,8 @@
  */
 import { z } from 'zod'
 import { type AgentConfig, agentConfig } from '../../src/agent/config.ts'
-import { createProcessTable } from '../../src/agent/environments/create-process-table.ts'
 import type { Environment } from '../../src/agent/environments/environment.ts'
+import { createProcessTable } from '../../src/agent/environments/session-resources.ts'
 import type { Journal, ProgressListener } from '../../src/agent/loop/journal.ts'
 import type { AgentTools } from '../../src/agent/loop/tool-batch.ts'
 import { decodeArguments } from '../../src/agent/tools/support/parse-arguments.ts'

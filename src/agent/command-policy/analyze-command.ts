@@ -12,6 +12,7 @@ import {
   type VariableLookup,
 } from './expand-word.ts'
 import { type Field, literalText, sourceText, startsUnknown, textPiece } from './field.ts'
+import { echoOutput, printfOutput } from './known-output.ts'
 import type { ProtectedPaths } from './protected-paths.ts'
 import {
   type CommandInput,
@@ -23,7 +24,6 @@ import {
 } from './rule.ts'
 import { checkRedirection, devices, removal, sensitiveFiles } from './rules/files.ts'
 import { containers, databases, isForkBomb, permissions, power, processes } from './rules/system.ts'
-import { echoOutput, printfOutput } from './substitution.ts'
 import { wrappedCommands } from './wrappers.ts'
 
 /** The context in which a part of the tree runs. */

@@ -2,9 +2,9 @@
  * Expands a word of the syntax tree into the fields it may become: removes quotes, inserts known variables and spells
  * out braces. Several possible values of a variable give several fields, so the result may contain too many.
  */
-import { forEachChild, parse, type SyntaxNode, type Word, type WordPart } from 'unbash'
+import { forEachChild, type ParsedScript, parse, type SyntaxNode, type Word, type WordPart } from 'unbash'
 import { type Field, type FieldPart, sourceText, textPiece, unknownPiece } from './field.ts'
-import { evaluateSubstitution } from './substitution.ts'
+import { knownOutput } from './known-output.ts'
 
 /** Returns the values that a variable may have; undefined when they are not known. */
 export type VariableLookup = (name: string, context: ExpandContext) => readonly Field[] | undefined
@@ -82,7 +82,7 @@ function expandPart(part: WordPart, first: boolean, quoted: boolean, context: Ex
     case 'ParameterExpansion':
       return expandParameter(part, quoted, context)
     case 'CommandExpansion': {
-      const value = evaluateSubstitution(part.script, context, expandWord)
+      const value = evaluateSubstitution(part.script, context)
       return value === undefined ? [[unknownPiece(part.text)]] : [splitUnquoted(value, quoted)]
     }
     case 'BraceExpansion':
@@ -91,6 +91,16 @@ function expandPart(part: WordPart, first: boolean, quoted: boolean, context: Ex
     case 'ProcessSubstitution':
       return [[unknownPiece(part.text)]]
   }
+}
+
+/** The output of `$(…)` where its text determines it; otherwise undefined. */
+function evaluateSubstitution(script: ParsedScript | undefined, context: ExpandContext): Field | undefined {
+  const command = script?.commands.length === 1 ? script.commands[0]?.command : undefined
+  if (command?.type !== 'Command' || command.name === undefined) return undefined
+  if (context.depth > 8) return undefined
+  const deeper = { ...context, depth: context.depth + 1 }
+  const args = command.suffix.flatMap((word) => (word.type === 'Word' ? expandWord(word, deeper) : []))
+  return knownOutput(command.name.value, args, context.cwd)
 }
 
 function expandParameter(

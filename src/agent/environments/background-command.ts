@@ -1,14 +1,24 @@
 /**
- * A started shell as a background command: it outlives the call that started it.
+ * Wraps a started shell as a background command, which outlives the call that started it.
  */
+import type { ChildProcess } from 'node:child_process'
+import type { Readable, Writable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
 import { messageOf } from '../../lib/errors.ts'
 import { signalProcessGroup, terminateProcessGroup } from '../../lib/process-group.ts'
 import { withTimeout } from '../../lib/timers.ts'
 import type { BackgroundCommand } from './environment.ts'
-import type { ShellProcess } from './shell-process.ts'
 
-/** `graceMs`: from SIGTERM to SIGKILL; `drainMs`: how long output is awaited after the shell's end. */
+/** A started shell. */
+export interface ShellProcess {
+  readonly pid: number
+  readonly output: Readable
+  /** Undefined when stdin was not requested; the command then has an empty stdin. */
+  readonly input: Writable | undefined
+  readonly child: ChildProcess
+}
+
+/** `graceMs`: from SIGTERM to SIGKILL. `drainMs`: how long to wait for output after the shell has exited. */
 export function createBackgroundCommand(
   shellProcess: ShellProcess,
   graceMs: number,
@@ -22,12 +32,12 @@ export function createBackgroundCommand(
   }
   const decoder = new StringDecoder('utf8')
   output.on('data', (chunk: Buffer) => emitOutput(decoder.write(chunk).replaceAll('\0', '\u2400')))
-  output.once('error', (error) => emitOutput(`\n[the output broke off: ${error.message}]\n`))
+  output.once('error', (error) => emitOutput(`\n[the output ended with an error: ${error.message}]\n`))
   child.once('error', (error) => emitOutput(`\n[${error.message}]\n`))
-  // Writing to a command that has ended; `write` tells its caller by its result.
+  // A write to an exited command fails; `write` reports this by its result.
   input?.on('error', () => input.destroy())
 
-  /** Once the group is gone its number may be given to a stranger. */
+  /** The id of an exited group can be reused, so it must not be signalled. */
   let groupExited = false
   const closed = new Promise<void>((resolve) => output.once('close', resolve))
   const exited = new Promise<{ exitCode: number | null }>((resolve) => {
@@ -54,7 +64,7 @@ export function createBackgroundCommand(
     kill() {
       if (groupExited) return
       terminateProcessGroup(pid, graceMs).catch((error: unknown) =>
-        emitOutput(`\n[could not be ended: ${messageOf(error)}]\n`),
+        emitOutput(`\n[could not be killed: ${messageOf(error)}]\n`),
       )
     },
   }

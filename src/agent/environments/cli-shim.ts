@@ -1,20 +1,24 @@
 /**
- * Makes the folder that puts `hermes` on the PATH of the agent's commands, from a checkout as well as installed.
+ * Creates the directory that puts `hermes` on the PATH of the agent's commands, from a checkout and when installed.
  */
 import { chmod, mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { shellQuote } from './shell-quote.ts'
 
 /**
- * Writes `<folder>/hermes`, a script that runs `commandLine` (program first) with the arguments it gets.
- * Replaces an older one in one step, so that a command running right now never sees half a file. Throws system errors.
+ * Writes `<directory>/hermes`, a script that runs `commandLine` (program first) with its arguments. Replaces an existing
+ * script atomically, because a command may be running it. Throws system errors.
  */
-export async function installCliShim(folder: string, commandLine: readonly string[]): Promise<string> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  const script = join(folder, 'hermes')
-  const fresh = `${script}.new`
-  await writeFile(fresh, `#!/bin/sh\nexec ${commandLine.map(shellQuote).join(' ')} "$@"\n`)
-  await chmod(fresh, 0o755)
-  await rename(fresh, script)
-  return folder
+export async function installCliShim(directory: string, commandLine: readonly string[]): Promise<string> {
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const script = join(directory, 'hermes')
+  const temporary = `${script}.new`
+  await writeFile(temporary, `#!/bin/sh\nexec ${commandLine.map(shellQuote).join(' ')} "$@"\n`)
+  await chmod(temporary, 0o755)
+  await rename(temporary, script)
+  return directory
+}
+
+/** Quotes a word for a POSIX shell. */
+function shellQuote(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`
 }

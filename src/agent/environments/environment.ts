@@ -1,29 +1,30 @@
 /**
- * Where commands run (seed 004, `BaseEnvironment`): two methods, so that a container or a remote host can stand in.
+ * The contract of an environment in which commands run (seed 004, `BaseEnvironment`). It is small, so that a container or a
+ * remote host can implement it.
  */
 export interface ExecuteOptions {
-  /** Absolute, or relative to the environment's own folder. Without it the environment's folder. */
+  /** Absolute, or relative to the directory of the environment, which is the default. */
   readonly cwd?: string
   readonly timeoutMs: number
-  /** Ends the command and everything it started. */
+  /** Kills the command and the processes that it started. */
   readonly signal: AbortSignal
-  /** Bytes of output kept; the middle of a longer output is left out, with a line that says so. */
+  /** Bytes of output retained. The middle of a longer output is left out, with a note. */
   readonly maxOutputBytes: number
 }
 
 export interface ExecuteResult {
-  /** stdout and stderr in the order they came, as text; invalid UTF-8 is replaced. */
+  /** stdout and stderr in their order, as text; invalid UTF-8 is replaced. */
   readonly output: string
-  /** Null when a signal ended it. */
+  /** Null when a signal killed the command. */
   readonly exitCode: number | null
   readonly timedOut: boolean
   readonly aborted: boolean
 }
 
-/** A command that goes on while the agent does other things. */
+/** A command that runs in the background. */
 export interface BackgroundCommand {
   readonly pid: number
-  /** Resolves when it has ended. Never rejects. */
+  /** Resolves when the command has exited. Never rejects. */
   readonly exited: Promise<{ exitCode: number | null }>
   onOutput(listener: (text: string) => void): void
   write(text: string): boolean
@@ -31,14 +32,38 @@ export interface BackgroundCommand {
 }
 
 export interface Environment {
-  /** `local`, later `docker`, `ssh` … */
+  /** `local`; later `docker`, `ssh` … */
   readonly kind: string
-  /** The folder commands start in and relative paths resolve against. */
+  /** The working directory of commands and the base of relative paths. */
   readonly cwd: string
-  /** Runs a shell command to its end. Never throws for a failing command; throws when it cannot be started at all. */
+  /** Runs a shell command until it exits. Throws only when the command cannot be started. */
   execute(command: string, options: ExecuteOptions): Promise<ExecuteResult>
-  /** Starts a command that outlives the call. Without it `background` is refused with a message. */
+  /** Starts a command that outlives the call. Optional: without it background commands are not available. */
   spawn?(command: string, options: { cwd?: string }): BackgroundCommand
-  /** Ends everything that still runs. May be called twice. */
+  /** Kills all running commands. May be called twice. */
   cleanup(): Promise<void>
+}
+
+/** A background command with its output. */
+export interface ProcessEntry {
+  /** A short id: `proc_1`. */
+  readonly id: string
+  readonly command: string
+  readonly startedAt: number
+  readonly process: BackgroundCommand
+  /** Returns the output since the last call, bounded. */
+  takeOutput(): string
+  /** The retained output; the oldest is dropped first. */
+  log(): string
+  /** Undefined while it is running. */
+  exit(): { readonly exitCode: number | null; readonly at: number } | undefined
+}
+
+/** The background commands of one session, so that the `process` tool can list, poll and kill them. */
+export interface ProcessTable {
+  add(command: string, process: BackgroundCommand): ProcessEntry
+  get(id: string): ProcessEntry | undefined
+  list(): readonly ProcessEntry[]
+  /** Kills all running commands. May be called twice. */
+  killAll(): void
 }

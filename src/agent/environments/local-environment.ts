@@ -1,36 +1,35 @@
 /**
- * Runs commands on this machine, as the user of the gateway.
- *
- * Every command is the leader of a process group of its own, so that ending it ends what it started.
+ * Runs commands on this machine as the user of the gateway. Every command is the leader of its own process group, so that
+ * killing it kills the processes that it started.
  */
+import { spawn } from 'node:child_process'
+import { existsSync, statSync } from 'node:fs'
 import { Socket } from 'node:net'
-import { isAbsolute } from 'node:path'
+import { delimiter, isAbsolute, resolve } from 'node:path'
 import { HermesError, messageOf } from '../../lib/errors.ts'
 import { signalProcessGroup, terminateProcessGroup } from '../../lib/process-group.ts'
 import { withTimeout } from '../../lib/timers.ts'
-import { createBackgroundCommand } from './background-command.ts'
+import { createBackgroundCommand, type ShellProcess } from './background-command.ts'
 import type { Environment, ExecuteOptions, ExecuteResult } from './environment.ts'
-import { type EnvironmentVariables, filterEnvironment } from './filter-environment.ts'
 import { createOutputBuffer } from './output-buffer.ts'
-import { findShell, resolveWorkingDirectory, type ShellProcess, startShell } from './shell-process.ts'
 
-/** After the shell's end, how long to wait for a pipe that something else may hold open. */
+/** How long to wait for the output pipe after the shell has exited; another process may keep it open. */
 const drainMs = 150
-/** How long a killed process may take to vanish before the call returns without it. */
+/** How long to wait for the exit of a killed process. */
 const exitTimeoutMs = 1_000
 
 export interface LocalEnvironmentOptions {
-  /** Absolute. Need not exist yet; a command started while it does not exist fails with a clear error. */
+  /** Absolute. It may be missing until a command starts. */
   readonly cwd: string
-  /** The environment of the gateway; commands see only its plain variables (see `plainEnvironment`). */
+  /** The environment of the gateway; commands receive a filtered copy (see `filterEnvironment`). */
   readonly env: EnvironmentVariables
-  /** The folder that holds `hermes`; first on the PATH of every command. */
+  /** The directory that contains `hermes`; first on the PATH of every command. */
   readonly binDir?: string
   /** `terminal.env_passthrough`. */
   readonly passthrough?: readonly string[]
-  /** Names of secrets that no setting lets through. */
+  /** Names of secrets that no setting passes on. */
   readonly blocked?: readonly string[]
-  /** Without it bash, or sh where there is none. */
+  /** Default: bash, or sh where bash is not installed. */
   readonly shell?: string
   /** Milliseconds between SIGTERM and SIGKILL. */
   readonly graceMs?: number
@@ -46,13 +45,13 @@ export function createLocalEnvironment(options: LocalEnvironmentOptions): Enviro
     blocked: options.blocked ?? [],
     binDir: options.binDir,
   })
-  /** What must be ended at cleanup, by group. */
+  /** Functions that close the output of each process group that cleanup must kill. */
   const running = new Map<number, () => void>()
 
-  const start = (command: string, folder: string | undefined, input: boolean): ShellProcess => {
-    // A group that has ended since must not be signalled later: its number may belong to a stranger by then.
+  const start = (command: string, directory: string | undefined, input: boolean): ShellProcess => {
+    // The id of an exited group can be reused, so it must not be signalled later.
     for (const pid of running.keys()) if (!signalProcessGroup(pid, 0)) running.delete(pid)
-    const shellProcess = startShell(command, { shell, cwd: resolveWorkingDirectory(cwd, folder), env, input })
+    const shellProcess = startShell(command, { shell, cwd: resolveWorkingDirectory(cwd, directory), env, input })
     running.set(shellProcess.pid, () => shellProcess.output.destroy())
     return shellProcess
   }
@@ -61,16 +60,16 @@ export function createLocalEnvironment(options: LocalEnvironmentOptions): Enviro
     kind: 'local',
     cwd,
 
-    async execute(command, { cwd: folder, ...limits }) {
+    async execute(command, { cwd: directory, ...limits }) {
       if (limits.signal.aborted) return { output: '', exitCode: null, timedOut: false, aborted: true }
-      const shellProcess = start(command, folder, false)
-      const { result, left } = await runToEnd(shellProcess, limits, graceMs)
-      if (!left) running.delete(shellProcess.pid)
+      const shellProcess = start(command, directory, false)
+      const { result, hasSurvivors } = await runToEnd(shellProcess, limits, graceMs)
+      if (!hasSurvivors) running.delete(shellProcess.pid)
       return result
     },
 
-    spawn(command, { cwd: folder }) {
-      const shellProcess = start(command, folder, true)
+    spawn(command, { cwd: directory }) {
+      const shellProcess = start(command, directory, true)
       const background = createBackgroundCommand(shellProcess, graceMs, drainMs)
       void background.exited.then(() => {
         if (!signalProcessGroup(shellProcess.pid, 0)) running.delete(shellProcess.pid)
@@ -87,48 +86,50 @@ export function createLocalEnvironment(options: LocalEnvironmentOptions): Enviro
   }
 }
 
-/** `left`: something the command started goes on in the background. */
+/** `hasSurvivors`: a process that the command started is still running. */
 async function runToEnd(
   { pid, child, output }: ShellProcess,
   limits: Omit<ExecuteOptions, 'cwd'>,
   graceMs: number,
-): Promise<{ result: ExecuteResult; left: boolean }> {
+): Promise<{ result: ExecuteResult; hasSurvivors: boolean }> {
   const kept = createOutputBuffer(limits.maxOutputBytes)
   const keep = (chunk: Buffer) => kept.add(chunk)
   output.on('data', keep)
   const failure = new Promise<void>((resolve) => {
-    const note = (error: Error) => {
+    const onError = (error: Error) => {
       kept.add(Buffer.from(`\n[${messageOf(error)}]\n`))
       resolve()
     }
-    child.once('error', note)
-    output.once('error', note)
+    child.once('error', onError)
+    output.once('error', onError)
   })
   const closed = new Promise<void>((resolve) => output.once('close', resolve))
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
 
-  const why = await raceCompletion(exited, failure, limits)
-  let left = false
-  if (why === 'ended') {
+  const reason = await raceCompletion(exited, failure, limits)
+  let hasSurvivors = false
+  if (reason === 'exited') {
     const drained = await withTimeout(closed, drainMs)
-    left = signalProcessGroup(pid, 0) || !drained.done
-    // Its pipe stays open and is read to nowhere: closing it would kill what the command left running.
-    if (left) detachOutput(output, keep)
+    hasSurvivors = signalProcessGroup(pid, 0) || !drained.done
+    // The pipe stays open and its data is discarded: closing it would kill the remaining processes.
+    if (hasSurvivors) detachOutput(output, keep)
   } else {
     await terminateProcessGroup(pid, graceMs)
     await withTimeout(exited, exitTimeoutMs)
     await withTimeout(closed, drainMs)
     output.destroy()
   }
-  const note = left ? '\n[something this command started is still running; what it prints from now on is lost]\n' : ''
+  const note = hasSurvivors
+    ? '\n[a process that this command started is still running; its further output is lost]\n'
+    : ''
   return {
     result: {
       output: kept.text() + note,
       exitCode: child.exitCode,
-      timedOut: why === 'timeout',
-      aborted: why === 'abort',
+      timedOut: reason === 'timeout',
+      aborted: reason === 'abort',
     },
-    left,
+    hasSurvivors,
   }
 }
 
@@ -136,22 +137,99 @@ async function raceCompletion(
   exited: Promise<unknown>,
   failure: Promise<void>,
   { signal, timeoutMs }: Pick<ExecuteOptions, 'signal' | 'timeoutMs'>,
-): Promise<'ended' | 'failed' | 'timeout' | 'abort'> {
-  const done = new AbortController()
-  const stopped = new Promise<'timeout' | 'abort'>((resolve) => {
-    const timer = setTimeout(() => resolve('timeout'), timeoutMs)
-    done.signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
-    signal.addEventListener('abort', () => resolve('abort'), { once: true, signal: done.signal })
-  })
-  try {
-    return await Promise.race([exited.then(() => 'ended' as const), failure.then(() => 'failed' as const), stopped])
-  } finally {
-    done.abort()
-  }
+): Promise<'exited' | 'failed' | 'timeout' | 'abort'> {
+  const completed = Promise.race([exited.then(() => 'exited' as const), failure.then(() => 'failed' as const)])
+  const result = await withTimeout(completed, timeoutMs, signal)
+  if (result.done) return result.value
+  return signal.aborted ? 'abort' : 'timeout'
 }
 
 function detachOutput(output: ShellProcess['output'], keep: (chunk: Buffer) => void): void {
   output.off('data', keep)
   output.resume()
   if (output instanceof Socket) output.unref()
+}
+
+/** Linux rejects a single argument of 128 KiB or more, and the shell receives the command as one argument. */
+const maxCommandBytes = 120_000
+
+interface ShellProcessOptions {
+  readonly shell: string
+  readonly cwd: string
+  readonly env: Record<string, string>
+  readonly input: boolean
+}
+
+/** Prefers bash, because models write commands for it. */
+function findShell(): string {
+  return ['/bin/bash', '/usr/bin/bash', '/usr/local/bin/bash', '/opt/homebrew/bin/bash'].find(existsSync) ?? '/bin/sh'
+}
+
+/** Resolves a directory against that of the environment. Throws `HermesError` when it does not exist. */
+function resolveWorkingDirectory(base: string, requested: string | undefined): string {
+  const directory = requested === undefined ? base : resolve(base, requested)
+  const found = statSync(directory, { throwIfNoEntry: false })
+  if (found?.isDirectory() !== true) throw new HermesError('terminal/no-folder', `It is ${directory}.`)
+  return directory
+}
+
+/**
+ * Starts a command in its own session and process group. stdout and stderr share one pipe, so that their lines keep their
+ * order. Throws `HermesError` when the command cannot be started.
+ */
+function startShell(command: string, options: ShellProcessOptions): ShellProcess {
+  if (command.includes('\0')) throw new HermesError('terminal/cannot-start', 'The command contains a NUL character.')
+  const bytes = Buffer.byteLength(command)
+  if (bytes > maxCommandBytes) {
+    const detail = `It has ${bytes} bytes; the limit is ${maxCommandBytes}. Write a script file and run that.`
+    throw new HermesError('terminal/cannot-start', detail)
+  }
+  // The outer shell redirects stderr to stdout and then replaces itself, so that the process id stays the same.
+  const child = spawn(options.shell, ['-c', 'exec "$0" -c "$1" 2>&1', options.shell, command], {
+    cwd: options.cwd,
+    env: { ...options.env, PWD: options.cwd },
+    detached: true,
+    stdio: [options.input ? 'pipe' : 'ignore', 'pipe', 'ignore'],
+  })
+  if (child.pid === undefined || child.stdout === null) {
+    child.once('error', () => undefined)
+    throw new HermesError('terminal/cannot-start', `The shell ${options.shell} did not start.`)
+  }
+  return { pid: child.pid, output: child.stdout, input: child.stdin ?? undefined, child }
+}
+
+export type EnvironmentVariables = Readonly<Record<string, string | undefined>>
+
+const allowedNames = new Set(['PATH', 'HOME', 'USER', 'LANG', 'TERM', 'TZ', 'TMPDIR', 'SHELL', 'PWD', 'HERMES_HOME'])
+const isAllowed = (name: string) => allowedNames.has(name) || name.startsWith('LC_')
+
+/** Credentials of the gateway. No configuration passes them to a command. */
+const gatewayCredential = /^(?:HERMES|OPENAI|ANTHROPIC)_\w*(?:KEY|TOKEN|SECRET|PASSWORD)$/
+
+interface FilterEnvironmentOptions {
+  readonly env: EnvironmentVariables
+  /** Additional names (`terminal.env_passthrough`). */
+  readonly passthrough: readonly string[]
+  /** Names that are never passed on, such as the secrets of the configured platforms. */
+  readonly blocked: readonly string[]
+  /** Prepended to PATH. */
+  readonly binDir: string | undefined
+}
+
+/**
+ * Selects the variables that a command receives. The environment of the gateway contains keys and tokens, so only names
+ * that are known to be harmless, or that the user has named, are passed on.
+ */
+function filterEnvironment(options: FilterEnvironmentOptions): Record<string, string> {
+  const { env, binDir } = options
+  const passthrough = new Set(options.passthrough)
+  const blocked = new Set(options.blocked)
+  const selected: Record<string, string> = {}
+  for (const [name, value] of Object.entries(env)) {
+    if (value === undefined || blocked.has(name) || gatewayCredential.test(name)) continue
+    if (isAllowed(name) || passthrough.has(name)) selected[name] = value
+  }
+  const path = env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin'
+  selected['PATH'] = binDir === undefined ? path : `${binDir}${delimiter}${path}`
+  return selected
 }

@@ -1,19 +1,18 @@
 /**
- * Keeps the beginning and the end of a stream of bytes within a budget, however long the stream gets.
- *
- * The beginning shows what ran, the end shows how it went; the middle is what a reader misses least.
+ * Keeps the beginning and the end of a stream of bytes within a fixed size. The beginning shows what ran and the end shows
+ * the result; the middle is the least useful part.
  */
 
 export interface OutputBuffer {
   add(chunk: Uint8Array): void
   /**
-   * What was kept, as text: invalid UTF-8 becomes U+FFFD, NUL becomes U+2400 (databases and terminals choke on it).
-   * Where something was left out, a line of its own says how much.
+   * The retained output as text. Invalid UTF-8 becomes U+FFFD, and NUL becomes U+2400, because databases and terminals
+   * reject it. A separate line contains the number of bytes left out.
    */
   text(): string
 }
 
-/** `maxBytes` counts the bytes kept; the line that marks the gap comes on top. */
+/** `maxBytes` is the number of retained bytes, without the line about the bytes left out. */
 export function createOutputBuffer(maxBytes: number): OutputBuffer {
   const headBudget = Math.ceil(maxBytes / 2)
   const tailBudget = maxBytes - headBudget
@@ -38,12 +37,12 @@ export function createOutputBuffer(maxBytes: number): OutputBuffer {
     add(chunk) {
       const bytes = Buffer.from(chunk)
       totalBytes += bytes.length
-      const room = Math.min(headBudget - headBytes, bytes.length)
-      if (room > 0) {
-        head.push(bytes.subarray(0, room))
-        headBytes += room
+      const headBytesLeft = Math.min(headBudget - headBytes, bytes.length)
+      if (headBytesLeft > 0) {
+        head.push(bytes.subarray(0, headBytesLeft))
+        headBytes += headBytesLeft
       }
-      if (room < bytes.length) addToTail(bytes.subarray(room))
+      if (headBytesLeft < bytes.length) addToTail(bytes.subarray(headBytesLeft))
     },
     text() {
       const start = Buffer.concat(head)
@@ -65,7 +64,7 @@ function decode(bytes: Buffer): string {
 
 const isContinuation = (byte: number | undefined) => byte !== undefined && (byte & 0xc0) === 0x80
 
-/** Drops a character that the cut left incomplete at the end. Bytes that were never UTF-8 stay. */
+/** Drops an incomplete character at the end. Bytes that are not UTF-8 stay. */
 function trimIncompleteEnd(bytes: Buffer): Buffer {
   let start = bytes.length - 1
   while (start > bytes.length - 4 && isContinuation(bytes[start])) start--

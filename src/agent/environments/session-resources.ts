@@ -1,11 +1,11 @@
 /**
- * What a session holds between its turns: the place where its commands run, its background commands, its list of steps.
- * Lives in memory only; the list of steps is found again in the transcript.
+ * The resources of a session between its turns: its environment, its background commands and its list of steps. They are
+ * held in memory only; the list of steps is restored from the transcript.
  */
+import type { Clock } from '../../lib/ids.ts'
 import type { ChatMessage } from '../../message/transcript.ts'
 import type { TodoItem, TodoStore } from '../tools/tool.ts'
-import type { Environment } from './environment.ts'
-import type { ProcessTable } from './process-table.ts'
+import type { Environment, ProcessEntry, ProcessTable } from './environment.ts'
 
 export interface SessionResources {
   readonly environment: Environment
@@ -16,30 +16,30 @@ export interface SessionResources {
 export interface SessionResourcesDeps {
   createEnvironment(): Environment
   createProcessTable(): ProcessTable
-  /** Reads the arguments of a `todo` call; null when they are not a list. */
+  /** Parses the arguments of a `todo` call; null when they contain no list. */
   readTodos(argumentsJson: string): readonly TodoItem[] | null
 }
 
 export interface SessionResourcePool {
   getOrCreate(sessionId: string, transcript: () => readonly ChatMessage[]): SessionResources
-  /** Ends what still runs in a session that is over. */
+  /** Kills the commands of a session that has ended. */
   dispose(sessionId: string): Promise<void>
-  /** Ends everything that still runs. May be called twice. */
+  /** Kills all running commands. May be called twice. */
   close(): Promise<void>
 }
 
-/** So many quiet sessions are kept; one with a running command is kept in any case. */
+/** Limit of retained sessions. A session with a running command is always retained. */
 const maxIdleSessions = 256
 
 interface CachedResources extends SessionResources {
-  /** Whether a command runs, in the turn or in the background. */
+  /** Whether a command is running, in a turn or in the background. */
   isActive(): boolean
 }
 
 export function createSessionResourcePool(deps: SessionResourcesDeps): SessionResourcePool {
   const pool = new Map<string, CachedResources>()
 
-  /** Lets go of the sessions that were quiet longest, but not of the newest: it is about to be used. */
+  /** Drops the least recently used idle sessions, except the newest one, which is about to be used. */
   function evict(newest: string): void {
     for (const [id, { isActive, environment }] of pool) {
       if (pool.size <= maxIdleSessions) return
@@ -51,16 +51,16 @@ export function createSessionResourcePool(deps: SessionResourcesDeps): SessionRe
 
   return {
     getOrCreate(sessionId, transcript) {
-      const known = pool.get(sessionId)
-      if (known !== undefined) {
+      const existing = pool.get(sessionId)
+      if (existing !== undefined) {
         pool.delete(sessionId)
-        pool.set(sessionId, known)
-        return known
+        pool.set(sessionId, existing)
+        return existing
       }
       let todos: readonly TodoItem[] | undefined
       const { environment, executing } = trackExecutions(deps.createEnvironment())
       const processes = deps.createProcessTable()
-      const made: CachedResources = {
+      const resources: CachedResources = {
         environment,
         processes,
         isActive: () => executing() || processes.list().some((entry) => entry.exit() === undefined),
@@ -74,15 +74,15 @@ export function createSessionResourcePool(deps: SessionResourcesDeps): SessionRe
           },
         },
       }
-      pool.set(sessionId, made)
+      pool.set(sessionId, resources)
       evict(sessionId)
-      return made
+      return resources
     },
     async dispose(sessionId) {
-      const ended = pool.get(sessionId)
+      const resources = pool.get(sessionId)
       pool.delete(sessionId)
-      ended?.processes.killAll()
-      await ended?.environment.cleanup()
+      resources?.processes.killAll()
+      await resources?.environment.cleanup()
     },
     async close() {
       const all = [...pool.values()]
@@ -93,7 +93,7 @@ export function createSessionResourcePool(deps: SessionResourcesDeps): SessionRe
   }
 }
 
-/** The same environment, which also tells whether a command runs in it. */
+/** Wraps an environment to track whether a command is running in it. */
 function trackExecutions(environment: Environment): { environment: Environment; executing(): boolean } {
   let running = 0
   const { kind, cwd, spawn } = environment
@@ -128,4 +128,86 @@ function lastTodos(
     if (items !== null) return items
   }
   return []
+}
+
+interface ProcessTableOptions {
+  readonly now: Clock
+  /** Characters of output retained per command; the oldest are dropped first. */
+  readonly maxLogChars?: number
+  /** Exited commands retained; the oldest are dropped first. Running commands are always retained. */
+  readonly maxExited?: number
+}
+
+export function createProcessTable(options: ProcessTableOptions): ProcessTable {
+  const { now, maxLogChars = 100_000, maxExited = 32 } = options
+  const entries = new Map<string, ProcessEntry>()
+  let lastNumber = 0
+
+  const dropOldestExited = () => {
+    const exited = [...entries.values()].filter((entry) => entry.exit() !== undefined)
+    for (const entry of exited.slice(0, Math.max(0, exited.length - maxExited))) entries.delete(entry.id)
+  }
+
+  return {
+    add(command, process) {
+      lastNumber += 1
+      const log = createTextTail(maxLogChars)
+      const unread = createTextTail(maxLogChars)
+      let exit: { exitCode: number | null; at: number } | undefined
+      const entry: ProcessEntry = {
+        id: `proc_${lastNumber}`,
+        command,
+        startedAt: now(),
+        process,
+        takeOutput: () => unread.take(),
+        log: () => log.text(),
+        exit: () => exit,
+      }
+      process.onOutput((text) => {
+        log.add(text)
+        unread.add(text)
+      })
+      void process.exited.then(({ exitCode }) => {
+        exit = { exitCode, at: now() }
+        dropOldestExited()
+      })
+      entries.set(entry.id, entry)
+      return entry
+    },
+    get: (id) => entries.get(id),
+    list: () => [...entries.values()],
+    killAll() {
+      for (const entry of entries.values()) if (entry.exit() === undefined) entry.process.kill()
+    },
+  }
+}
+
+/** Keeps the last `maxChars` characters of a growing text. Trims in steps, so that adding stays cheap. */
+function createTextTail(maxChars: number) {
+  let kept = ''
+  let dropped = false
+  const trim = (limit: number) => {
+    if (kept.length <= limit) return
+    const cut = kept.slice(-maxChars)
+    // The text must not start with the second half of a surrogate pair.
+    kept = /^[\uDC00-\uDFFF]/.test(cut) ? cut.slice(1) : cut
+    dropped = true
+  }
+  const text = () => {
+    trim(maxChars)
+    return dropped ? `[… earlier output left out …]\n${kept}` : kept
+  }
+  return {
+    add(more: string) {
+      kept += more
+      trim(maxChars * 2)
+    },
+    text,
+    take() {
+      const output = text()
+      kept = ''
+      dropped = false
+      return output
+    },
+  }
 }

@@ -4,7 +4,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { z } from 'zod'
 import { sleep } from '../../lib/timers.ts'
-import type { ProcessEntry } from '../environments/process-table.ts'
+import type { ProcessEntry } from '../environments/environment.ts'
 import type { BuiltInToolDeps } from './deps.ts'
 import { toErrorJson, toResultJson } from './support/result-json.ts'
 import { defineTool, type ToolContext } from './tool.ts'

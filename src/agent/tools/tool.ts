@@ -3,8 +3,7 @@
  */
 import type { z } from 'zod'
 import type { Logger } from '../../lib/log.ts'
-import type { Environment } from '../environments/environment.ts'
-import type { ProcessTable } from '../environments/process-table.ts'
+import type { Environment, ProcessTable } from '../environments/environment.ts'
 import type { JsonObject } from '../models/provider.ts'
 
 /**

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { installCliShim } from '../../../src/agent/environments/cli-shim.ts'
 import { createLocalEnvironment } from '../../../src/agent/environments/local-environment.ts'
 
-test('a command of the agent finds hermes on its PATH, with quotes and spaces kept', async () => {
+test('a command of the agent finds hermes on its PATH, and arguments keep quotes and spaces', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'hermes-bin-'))
   try {
     await installCliShim(join(folder, 'bin'), ['/bin/false'])

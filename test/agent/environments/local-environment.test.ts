@@ -9,11 +9,11 @@ import { createLocalEnvironment } from '../../../src/agent/environments/local-en
 import { isHermesError } from '../../../src/lib/errors.ts'
 import { sleep } from '../../../src/lib/timers.ts'
 
-let folder = ''
+let directory = ''
 before(async () => {
-  folder = await realpath(await mkdtemp(join(tmpdir(), 'hermes-local-')))
+  directory = await realpath(await mkdtemp(join(tmpdir(), 'hermes-local-')))
 })
-after(() => rm(folder, { recursive: true, force: true }))
+after(() => rm(directory, { recursive: true, force: true }))
 
 const path = '/usr/local/bin:/usr/bin:/bin'
 const never = new AbortController().signal
@@ -24,41 +24,41 @@ const limits = (more: Partial<ExecuteOptions> = {}): ExecuteOptions => ({
   ...more,
 })
 const local = (more: Partial<Parameters<typeof createLocalEnvironment>[0]> = {}) =>
-  createLocalEnvironment({ cwd: folder, env: { PATH: path, HOME: folder }, graceMs: 100, ...more })
+  createLocalEnvironment({ cwd: directory, env: { PATH: path, HOME: directory }, graceMs: 100, ...more })
 
 /** Waits until a file is there; the test runner's own limit is the limit. */
 async function appears(file: string): Promise<void> {
   while (!existsSync(file)) await sleep(5)
 }
 
-test('a command runs in the folder of the environment and returns its output and exit code', async () => {
+test('a command runs in the directory of the environment and returns its output and exit code', async () => {
   const result = await local().execute('pwd; exit 3', limits())
-  assert.deepEqual(result, { output: `${folder}\n`, exitCode: 3, timedOut: false, aborted: false })
+  assert.deepEqual(result, { output: `${directory}\n`, exitCode: 3, timedOut: false, aborted: false })
 })
 
-test('stdout and stderr come back in the order in which they were written', async () => {
+test('stdout and stderr are returned in the order in which they were written', async () => {
   const { output } = await local().execute('for i in 1 2 3 4; do echo out$i; echo err$i >&2; done', limits())
   assert.equal(output, 'out1\nerr1\nout2\nerr2\nout3\nerr3\nout4\nerr4\n')
 })
 
-test('a command may ask for another folder, relative to that of the environment', async () => {
-  await mkdir(join(folder, 'inner'), { recursive: true })
+test('a command may run in another directory, relative to that of the environment', async () => {
+  await mkdir(join(directory, 'inner'), { recursive: true })
   const { output } = await local().execute('pwd', limits({ cwd: 'inner' }))
-  assert.equal(output, `${join(folder, 'inner')}\n`)
+  assert.equal(output, `${join(directory, 'inner')}\n`)
 })
 
-test('a folder that does not exist is named in the error', async () => {
+test('a missing directory is an error that contains its path', async () => {
   await assert.rejects(
     local().execute('true', limits({ cwd: 'nowhere' })),
-    (error) => isHermesError(error, 'terminal/no-folder') && error.message.includes(join(folder, 'nowhere')),
+    (error) => isHermesError(error, 'terminal/no-folder') && error.message.includes(join(directory, 'nowhere')),
   )
 })
 
-test('keys and tokens of the gateway never reach a command, plain variables and those let through do', async () => {
+test('a command receives harmless and passed-through variables, but never keys and tokens of the gateway', async () => {
   const environment = local({
     env: {
       PATH: path,
-      HOME: folder,
+      HOME: directory,
       LC_ALL: 'C.UTF-8',
       HERMES_HOME: '/home/me/.hermes',
       OPENAI_API_KEY: 'sk-own',
@@ -78,12 +78,12 @@ test('keys and tokens of the gateway never reach a command, plain variables and 
   assert.deepEqual(names.sort(), ['GH_TOKEN', 'HERMES_HOME', 'HOME', 'LC_ALL', 'PATH', 'PWD'])
 })
 
-test('the folder with hermes comes first on the PATH', async () => {
+test('the directory with hermes is first on the PATH', async () => {
   const { output } = await local({ binDir: '/opt/gateway/bin' }).execute('echo "$PATH"', limits())
   assert.equal(output, `/opt/gateway/bin:${path}\n`)
 })
 
-test('a long output keeps its beginning and its end and says how much is missing', async () => {
+test('a long output keeps its beginning and its end and contains the number of missing bytes', async () => {
   const { output } = await local().execute('echo first; seq 100000; echo last', limits({ maxOutputBytes: 2_000 }))
   assert.match(output, /^first\n1\n2\n/)
   assert.match(output, /99999\n100000\nlast\n$/)
@@ -91,11 +91,11 @@ test('a long output keeps its beginning and its end and says how much is missing
   assert.ok(Buffer.byteLength(output) < 2_100)
 })
 
-test('a command that runs too long is ended together with its grandchildren', async () => {
-  const born = join(folder, 'born')
-  const late = join(folder, 'late')
+test('a command that exceeds its timeout is killed together with its descendants', async () => {
+  const born = join(directory, 'born')
+  const late = join(directory, 'late')
   // The grandchild ignores SIGTERM: only SIGKILL to the whole group ends it.
-  const grandchild = `trap "" TERM; echo $BASHPID > ${born}; while [ ! -e ${folder}/go ]; do sleep 0.02; done; touch ${late}`
+  const grandchild = `trap "" TERM; echo $BASHPID > ${born}; while [ ! -e ${directory}/go ]; do sleep 0.02; done; touch ${late}`
   const result = await local().execute(`bash -c '${grandchild}' & wait`, limits({ timeoutMs: 300 }))
   assert.equal(result.timedOut, true)
   assert.equal(result.exitCode, null)
@@ -104,22 +104,22 @@ test('a command that runs too long is ended together with its grandchildren', as
   assert.ok(!existsSync(late), 'the grandchild did not live to write its file')
 })
 
-test('an aborted command ends within a second and says that it was aborted', async () => {
+test('an aborted command ends within a second and is reported as aborted', async () => {
   const stop = new AbortController()
-  const started = join(folder, 'started')
+  const started = join(directory, 'started')
   const running = local().execute(`echo begun; touch ${started}; sleep 60`, limits({ signal: stop.signal }))
   await appears(started)
   stop.abort()
   assert.deepEqual(await running, { output: 'begun\n', exitCode: null, timedOut: false, aborted: true })
 })
 
-test('a command is not started when its turn was stopped before', async () => {
-  const result = await local().execute(`touch ${join(folder, 'no')}`, limits({ signal: AbortSignal.abort() }))
+test('a command does not start when its signal has aborted already', async () => {
+  const result = await local().execute(`touch ${join(directory, 'no')}`, limits({ signal: AbortSignal.abort() }))
   assert.equal(result.aborted, true)
-  assert.ok(!existsSync(join(folder, 'no')))
+  assert.ok(!existsSync(join(directory, 'no')))
 })
 
-test('a background child that keeps the pipe open does not hang the command, and cleanup ends it', async () => {
+test('a child process that keeps the pipe open does not block the command, and cleanup kills it', async () => {
   const environment = local()
   const result = await environment.execute('sleep 60 & echo $!', limits())
   assert.equal(result.exitCode, 0)
@@ -131,17 +131,17 @@ test('a background child that keeps the pipe open does not hang the command, and
   while (isRunning(pid)) await sleep(5)
 })
 
-test('output with NUL bytes and broken UTF-8 comes back as clean text', async () => {
+test('NUL bytes and invalid UTF-8 in the output are replaced', async () => {
   const { output } = await local().execute(`printf 'a\\0b\\377c \\342\\202\\254'`, limits())
   assert.equal(output, 'a\u2400b\uFFFDc €')
 })
 
-test('a command has an empty input, so that a program that asks does not wait for ever', async () => {
+test('a command has an empty input, so that a program that reads it does not wait forever', async () => {
   const { output } = await local().execute('cat; read x || echo no input', limits())
   assert.equal(output, 'no input\n')
 })
 
-test('a shell that cannot be started and a command that is too long are clear errors', async () => {
+test('a shell that cannot start and a command that is too long are errors with a code', async () => {
   await assert.rejects(local({ shell: '/no/such/shell' }).execute('true', limits()), (error) =>
     isHermesError(error, 'terminal/cannot-start'),
   )
@@ -149,18 +149,18 @@ test('a shell that cannot be started and a command that is too long are clear er
   await assert.rejects(local().execute('echo \0', limits()), /NUL/)
 })
 
-test('it works with plain sh too', async () => {
+test('commands run with sh as well', async () => {
   const { output } = await local({ shell: '/bin/sh' }).execute('echo "$0"; echo err >&2', limits())
   assert.equal(output, '/bin/sh\nerr\n')
 })
 
-test('a syntax error is reported like any other output', async () => {
+test('a syntax error is part of the output', async () => {
   const result = await local().execute('echo (', limits())
   assert.match(result.output, /syntax error/)
   assert.notEqual(result.exitCode, 0)
 })
 
-test('a background command takes input, tells its output and its end', async () => {
+test('a background command accepts input and reports its output and exit', async () => {
   const environment = local()
   const command = environment.spawn?.('read line; echo "got $line"; exit 4', {})
   assert.ok(command)
@@ -175,9 +175,9 @@ test('a background command takes input, tells its output and its end', async () 
   command.kill()
 })
 
-test('killing a background command ends its whole group', async () => {
+test('killing a background command kills its whole process group', async () => {
   const environment = local()
-  const file = join(folder, 'child-pid')
+  const file = join(directory, 'child-pid')
   const command = environment.spawn?.(`sleep 60 & echo $! > ${file}.new; mv ${file}.new ${file}; wait`, {})
   assert.ok(command)
   await appears(file)
@@ -187,7 +187,7 @@ test('killing a background command ends its whole group', async () => {
   while (isRunning(Number(output))) await sleep(5)
 })
 
-test('cleanup ends background commands', async () => {
+test('cleanup kills background commands', async () => {
   const environment = local()
   const command = environment.spawn?.('sleep 60', {})
   assert.ok(command)
@@ -195,8 +195,8 @@ test('cleanup ends background commands', async () => {
   assert.deepEqual(await command.exited, { exitCode: null })
 })
 
-test('a folder that vanished while the gateway ran is a clear error, for background commands too', async () => {
-  const gone = join(folder, 'gone')
+test('a working directory that disappeared is an error with a code, also for background commands', async () => {
+  const gone = join(directory, 'gone')
   const environment = local({ cwd: gone })
   assert.throws(
     () => environment.spawn?.('true', {}),
@@ -207,7 +207,7 @@ test('a folder that vanished while the gateway ran is a clear error, for backgro
   assert.equal((await environment.execute('ls', limits())).output, 'a\n')
 })
 
-/** Zombies that nobody collects do not count as running. */
+/** A zombie process does not count as running. */
 function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)

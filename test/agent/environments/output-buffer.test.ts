@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { createOutputBuffer } from '../../../src/agent/environments/output-buffer.ts'
 
-test('an output within the budget comes back whole, however it was cut into chunks', () => {
+test('an output within the limit is returned complete, however it was split into chunks', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.integer({ min: 1, max: 7 }), (text, size) => {
       const clean = text.replaceAll('\0', '').toWellFormed()
@@ -15,7 +15,7 @@ test('an output within the budget comes back whole, however it was cut into chun
   )
 })
 
-test('a cut never leaves half a character, and the number of missing bytes is right', () => {
+test('a cut never splits a character, and the number of missing bytes is correct', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 2, max: 40 }),
@@ -35,7 +35,7 @@ test('a cut never leaves half a character, and the number of missing bytes is ri
   )
 })
 
-test('memory stays within the budget while the output grows', () => {
+test('memory stays within the limit while the output grows', () => {
   const buffer = createOutputBuffer(1_000)
   for (let line = 0; line < 20_000; line++) buffer.add(Buffer.from(`line ${line}\n`))
   const text = buffer.text()

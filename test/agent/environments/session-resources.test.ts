@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createProcessTable } from '../../../src/agent/environments/create-process-table.ts'
 import type { BackgroundCommand, Environment } from '../../../src/agent/environments/environment.ts'
-import { createSessionResourcePool } from '../../../src/agent/environments/session-resources.ts'
+import { createProcessTable, createSessionResourcePool } from '../../../src/agent/environments/session-resources.ts'
 import type { TodoItem } from '../../../src/agent/tools/tool.ts'
 import type { ChatMessage } from '../../../src/message/transcript.ts'
 
@@ -54,7 +53,7 @@ function background(): { process: BackgroundCommand; killed(): boolean } {
 
 const options = { timeoutMs: 1, signal: new AbortController().signal, maxOutputBytes: 1 }
 
-test('a session keeps its place and its list of steps from one turn to the next', () => {
+test('a session keeps its environment and its list of steps between turns', () => {
   const { resources, made } = pool()
   const first = resources.getOrCreate('a', () => none)
   first.todos.write([step('buy milk')])
@@ -69,7 +68,7 @@ test('a session keeps its place and its list of steps from one turn to the next'
   assert.equal(made(), 2)
 })
 
-test('after a restart the list of steps is found again in the conversation: the last one that can be read', () => {
+test('after a restart the last valid list of steps is restored from the transcript', () => {
   const { resources } = pool()
   const todo = (id: string, text: string) => ({ id, name: 'todo', arguments: text })
   const transcript: ChatMessage[] = [
@@ -93,7 +92,7 @@ test('after a restart the list of steps is found again in the conversation: the 
   assert.equal(looks, 1)
 })
 
-test('of many quiet sessions the one used longest ago is let go', () => {
+test('the least recently used idle session is dropped first', () => {
   const { resources, cleaned, made } = pool()
   for (let number = 0; number < 256; number++) resources.getOrCreate(`s${number}`, () => none)
   resources.getOrCreate('s0', () => none)
@@ -104,7 +103,7 @@ test('of many quiet sessions the one used longest ago is let go', () => {
   assert.equal(made(), 258)
 })
 
-test('a session whose command runs is never let go, neither in a turn nor in the background', async () => {
+test('a session with a running command is never dropped, in a turn or in the background', async () => {
   const { resources, cleaned, commands } = pool()
   const running = resources.getOrCreate('s0', () => none).environment.execute('make', options)
   resources.getOrCreate('s1', () => none).processes.add('serve', background().process)
@@ -116,7 +115,7 @@ test('a session whose command runs is never let go, neither in a turn nor in the
   assert.deepEqual(cleaned, [2, 3, 0])
 })
 
-test('when all others are busy the newest session is still its own, not thrown away at once', () => {
+test('the newest session is retained when all others are active', () => {
   const { resources, cleaned } = pool()
   for (let number = 0; number < 256; number++) {
     resources.getOrCreate(`s${number}`, () => none).processes.add('serve', background().process)
@@ -129,7 +128,7 @@ test('when all others are busy the newest session is still its own, not thrown a
   )
 })
 
-test('closing ends everything that runs, and may be asked twice', async () => {
+test('close kills all running commands and may be called twice', async () => {
   const { resources, cleaned } = pool()
   const job = background()
   resources.getOrCreate('a', () => none).processes.add('serve', job.process)

@@ -1,27 +1,10 @@
 /**
- * Evaluates `$(…)` where its text determines the output: `$(echo rm)`, `$(pwd)`, `$(mktemp)`.
+ * The output of commands whose text determines it: `echo rm`, `pwd`, `mktemp`. Used for `$(…)` and for pipes.
  */
-import type { ParsedScript, Word } from 'unbash'
-import type { ExpandContext } from './expand-word.ts'
 import { type Field, joinLiterals, literalText, textPiece, unknownPiece } from './field.ts'
 
-type Expand = (word: Word, context: ExpandContext) => Field[]
-
-/** Undefined when the output is known only at run time. `expand` is a parameter because word expansion imports this file. */
-export function evaluateSubstitution(
-  script: ParsedScript | undefined,
-  context: ExpandContext,
-  expand: Expand,
-): Field | undefined {
-  const command = script?.commands.length === 1 ? script.commands[0]?.command : undefined
-  if (command?.type !== 'Command' || command.name === undefined) return undefined
-  if (context.depth > 8) return undefined
-  const deeper = { ...context, depth: context.depth + 1 }
-  const args = command.suffix.flatMap((word) => (word.type === 'Word' ? expand(word, deeper) : []))
-  return knownOutput(command.name.value, args, context)
-}
-
-function knownOutput(name: string, args: readonly Field[], { cwd }: ExpandContext): Field | undefined {
+/** What a command prints; undefined when the output is known only at run time. */
+export function knownOutput(name: string, args: readonly Field[], cwd: string | undefined): Field | undefined {
   switch (name) {
     case 'echo':
       return asField(echoOutput(args))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createProcessTable } from '../../../src/agent/environments/create-process-table.ts'
 import type { BackgroundCommand } from '../../../src/agent/environments/environment.ts'
+import { createProcessTable } from '../../../src/agent/environments/session-resources.ts'
 
 function command() {
   const end = Promise.withResolvers<{ exitCode: number | null }>()
@@ -21,7 +21,7 @@ function command() {
   return { process, end, print: (text: string) => tell(text), killed: () => killed }
 }
 
-test('a poll shows only what came since the last one, the log shows everything', () => {
+test('takeOutput returns the output since the last call, log returns everything', () => {
   const table = createProcessTable({ now: () => 1_000 })
   const server = command()
   const entry = table.add('serve', server.process)
@@ -35,7 +35,7 @@ test('a poll shows only what came since the last one, the log shows everything',
   assert.equal(entry.log(), 'one\ntwo\n')
 })
 
-test('a command that prints without end keeps only its newest output, cut between characters', () => {
+test('only the newest output of a command is retained, cut between characters', () => {
   const table = createProcessTable({ now: () => 0, maxLogChars: 5 })
   const noisy = command()
   const entry = table.add('yes', noisy.process)
@@ -44,7 +44,7 @@ test('a command that prints without end keeps only its newest output, cut betwee
   assert.equal(entry.takeOutput(), '[… earlier output left out …]\n😀😀')
 })
 
-test('the end of a command is remembered with its time', async () => {
+test('the exit of a command is recorded with its time', async () => {
   let now = 5
   const table = createProcessTable({ now: () => now })
   const job = command()
@@ -56,7 +56,7 @@ test('the end of a command is remembered with its time', async () => {
   assert.deepEqual(entry.exit(), { exitCode: 2, at: 9 })
 })
 
-test('ended commands are forgotten oldest first, running ones never', async () => {
+test('the oldest exited commands are dropped first, running ones never', async () => {
   const table = createProcessTable({ now: () => 0, maxExited: 2 })
   const server = command()
   table.add('server', server.process)
@@ -73,7 +73,7 @@ test('ended commands are forgotten oldest first, running ones never', async () =
   assert.equal(table.get('proc_2'), undefined)
 })
 
-test('killAll ends what runs and leaves the rest alone', async () => {
+test('killAll kills only running commands', async () => {
   const table = createProcessTable({ now: () => 0 })
   const server = command()
   const job = command()
