@@ -65,7 +65,7 @@ const layers: readonly (readonly string[])[] = [
 ]
 
 /** The public API and the programs that set it up re-export or register files of several layers. */
-const outsideLayers = new Set(['sdk.ts', 'packages'])
+const outsideLayers = new Set(['sdk.ts', 'sdk-deprecated.ts', 'packages'])
 
 /** The folder of `src` that a file belongs to, or the file itself at the top of `src`. */
 function moduleOf(path: string): string | undefined {

@@ -4,28 +4,13 @@
  */
 
 import type { AcceptResult, ReadCursor } from '../message/accept-result.ts'
-import type { MessageChange } from '../message/change.ts'
 import type { MessageEvent } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { Transaction } from '../store/query.ts'
 import { advanceExistingCursor } from './cursors.ts'
-import type { InboxDeps } from './inbox.ts'
+import type { InboxDeps, PreDispatchHooks } from './deps.ts'
 import { acceptEvent, addKeys, findEventKind, findSeqByKeys, finishEvent } from './queries.ts'
 import { serializeEvent } from './stored-event.ts'
-
-export interface PreDispatchHooks {
-  /** Whether a plugin has registered such a hook. */
-  hasPreDispatchHooks(): boolean
-  /** Decides about a message. Never rejects and takes a bounded time. */
-  preDispatch(
-    event: MessageEvent,
-    sessionKey: SessionKey,
-  ): Promise<
-    { readonly kind: 'pass'; readonly event: MessageEvent } | { readonly kind: 'skip'; readonly reason: string }
-  >
-  /** Called when a change was accepted. Returns at once. */
-  messageChanged(change: MessageChange, sessionKey: SessionKey): void
-}
 
 /** The event to be processed, or the result for its platform. Rejects `store/…`. */
 export type PreDispatch = (

@@ -88,7 +88,7 @@ test('an answer that comes when the disk is full waits for room instead of being
   await world.modelRequest(0)
   fill()
   held.resolve()
-  await daemon.said('an answer waits to be stored')
+  await daemon.said('turn.store_failed')
   assert.deepEqual(world.replies(), [])
   free()
   await world.waitForReply('an answer that was paid for')

@@ -232,11 +232,11 @@ test('a summary that fails costs nobody an answer: the conversation stays, one w
   })
   await talk(gateway, 1, 6)
   assert.equal(gateway.model.requests.filter(asksForSummary).length, 1)
-  assert.equal(gateway.log.filter((line) => line.includes('stays as it is')).length, 1)
+  assert.equal(gateway.log.filter((line) => line.includes('session.compression_failed')).length, 1)
   assert.equal(conversation(gateway.model.requests.at(-1)).length, 11)
   assert.ok(!gateway.events.some(({ name }) => name === 'session:compress'))
   await gateway.say('/compress')
-  await gateway.waitForReply('The conversation could not be compressed and stays as it is.')
+  await gateway.waitForReply('The conversation could not be compressed')
 })
 
 test('a gateway that ends between the summary and the disk has changed nothing, and does it anew', async (t) => {

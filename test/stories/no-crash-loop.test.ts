@@ -14,10 +14,10 @@ test('a message that kills the process three times is set aside at the fourth st
   for (let life = 1; life <= 3; life += 1) assert.equal(await lifeOf(t, world).ended, 'SIGKILL', `life ${life}`)
   const survivor = lifeOf(t, world)
   const notice = await world.waitForReply('Sorry, I could not answer this message')
-  assert.match(notice.text, /set aside/)
+  assert.match(notice.text, /hermes inbox list/)
   const [event] = rowsIn(world.home, 'select state, tries, reason from inbox')
   assert.deepEqual([event?.['state'], event?.['tries']], ['dead', 3])
-  assert.match(String(event?.['reason']), /the gateway ended while it worked on it/)
+  assert.match(String(event?.['reason']), /the gateway ended during the turn/)
   survivor.stop()
   assert.equal(await survivor.ended, 0)
 

@@ -1,0 +1,56 @@
+/**
+ * What the inbox needs of the gateway.
+ */
+import type { Logger } from '../lib/log.ts'
+import type { MessageChange } from '../message/change.ts'
+import type { MessageEvent } from '../message/event.ts'
+import type { HookEventListener } from '../message/hook-events.ts'
+import type { SessionKey } from '../message/ids.ts'
+import type { SessionSource } from '../message/source.ts'
+import type { TurnResult } from '../message/turn-result.ts'
+import type { Store } from '../store/store.ts'
+
+export type QueueKind = 'turn' | 'control'
+
+export interface InboxDeps {
+  readonly store: Store
+  readonly clock: () => number
+  readonly log: Logger
+  readonly maxMessageBytes: () => number
+  /** False while the daemon starts or stops: events are rejected, and platforms deliver them again later. */
+  isOpen(): boolean
+  /** Whether the user may talk to the agent in this chat (contract §3.10). */
+  checkAccess(event: Pick<MessageEvent, 'source' | 'internal'>): { readonly allowed: boolean; readonly reason: string }
+  /** The effect of edits for the account of this source. */
+  editPolicyOf(source: SessionSource): 'ignore' | 'amend' | 'rerun'
+  sessionKeyOf(source: SessionSource): SessionKey
+  /** `control` for commands that act at once, `turn` for everything that waits in the queue of its session. */
+  queueKindOf(event: MessageEvent): QueueKind
+  /** Called after the event was stored. */
+  wake(key: SessionKey, lane: QueueKind): void
+  /** Called after an event of the control queue was stored, before `wake`. */
+  onControlEvent?(key: SessionKey, event: MessageEvent): void
+  /** Called after it was stored that a queued event will not be processed. */
+  onWithdrawn(seq: number, result: TurnResult): void
+  readonly emit: HookEventListener
+  /** Whether messages of this source cause gateway events. */
+  emitsEvents(source: SessionSource): boolean
+  /** The plugin hooks that run before the access check; `undefined` without plugins. */
+  readonly preDispatchHooks?: PreDispatchHooks
+  /** Named points for crash tests; does nothing in production. */
+  failpoint(point: string): void
+}
+
+export interface PreDispatchHooks {
+  /** Whether a plugin has registered such a hook. */
+  hasPreDispatchHooks(): boolean
+  /** Decides about a message. Never rejects and takes a bounded time. */
+  preDispatch(
+    event: MessageEvent,
+    sessionKey: SessionKey,
+  ): Promise<
+    { readonly kind: 'pass'; readonly event: MessageEvent } | { readonly kind: 'skip'; readonly reason: string }
+  >
+  /** Called when a change was accepted. Returns at once. */
+  messageChanged(change: MessageChange, sessionKey: SessionKey): void
+}
