@@ -1,5 +1,5 @@
 /**
- * What the gateway gives an adapter: its side of the contract, made from the rooms.
+ * Builds the context of an adapter: the gateway's side of the platform contract.
  */
 
 import { listCursors } from '../inbox/cursors.ts'
@@ -34,10 +34,13 @@ export interface PlatformContextDeps {
 export function createPlatformContext(
   deps: PlatformContextDeps,
   account: PlatformAccount,
-  life: AdapterLifecycle,
+  lifecycle: AdapterLifecycle,
 ): PlatformContext {
   const platform = account.platform.name
-  const chatName = (chatId: string): ChatRef => ({ platform, account: account.account, chatId })
+  const chatRef = (chatId: string): ChatRef => ({ platform, account: account.account, chatId })
+  const cursors: PlatformContext['cursors'] = () =>
+    deps.store.run(() => listCursors({ platform, account: account.account }))
+  const waitForResult: PlatformContext['waitForResult'] = (seq, signal) => deps.turnResults.wait(seq, signal)
   return {
     platform,
     account: account.account,
@@ -48,19 +51,23 @@ export function createPlatformContext(
     accept: deps.inbox.accept,
     change: deps.inbox.change,
     press: deps.press,
-    cursors: () => deps.store.run(() => listCursors({ platform, account: account.account })),
+    cursors,
     commands: () => deps.commands().map(({ name, description, argsHint }) => ({ name, description, argsHint })),
     rateLimited: deps.outbox.rateLimited,
-    received: life.received,
-    refused: life.refused,
-    waitForResult: (seq, signal) => deps.turnResults.wait(seq, signal),
+    received: lifecycle.received,
+    refused: lifecycle.refused,
+    waitForResult,
     stop: (seq) => deps.sessions.stopEvent(seq),
-    history: (chatId, query) => deps.store.run(() => chatHistory(chatName(chatId), query)),
+    history: (chatId, query) => deps.store.run(() => chatHistory(chatRef(chatId), query)),
     route(route) {
       const remove = deps.route(route)
-      life.signal.addEventListener('abort', remove, { once: true })
+      lifecycle.signal.addEventListener('abort', remove, { once: true })
     },
-    health: life.health,
+    health: lifecycle.health,
     info: deps.info,
+    // Deprecated names of 0.1.
+    paced: deps.outbox.rateLimited,
+    marks: cursors,
+    outcome: waitForResult,
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The contract of a platform: three required methods, everything else optional.
- * Each optional member says what the gateway does without it.
+ * The contract of a platform adapter: three required methods, everything else is optional.
+ * Each optional member documents what the gateway does without it.
  */
 import type { Logger } from '../lib/log.ts'
 import type { AcceptResult, ReadCursor } from '../message/accept-result.ts'
@@ -13,64 +13,64 @@ import type { TurnResult, TurnStatus } from '../message/turn-result.ts'
 
 export interface PlatformAdapter {
   /**
-   * Begins to receive. Resolves once messages can flow. May throw: the supervisor tries again with growing pauses.
-   * Aborting the signal means "give up connecting"; `disconnect` follows.
+   * Starts to receive. Resolves once messages can arrive. May throw: the supervisor retries with increasing delays.
+   * Aborting the signal cancels the attempt; `disconnect` follows.
    */
   connect(signal: AbortSignal): Promise<void>
-  /** Stops receiving and frees everything. May be called twice, and before `connect` has ended. Must not throw. */
+  /** Stops receiving and releases all resources. May be called twice, and before `connect` has ended. Must not throw. */
   disconnect(): Promise<void>
-  /** Sends one message that fits the limits. Never throws for what the platform says: that is a `SendResult`. */
+  /** Sends one message that fits the limits. Errors of the platform are returned as a `SendResult`, never thrown. */
   send(message: OutboundMessage, signal: AbortSignal): Promise<SendResult>
 
   /** What fits into one message. Without it: 4,000 UTF-16 units. */
   readonly limits?: MessageLimits
   /**
-   * Replaces the text of a message of ours. Without it replies are not streamed, only sent when they are done.
+   * Replaces the text of a message that the bot sent. Without it replies are sent once they are complete, not streamed.
    * `final` marks the last edit. An edit is idempotent: repeating it must be harmless.
-   * A message that no longer exists answers `rejected`; the outbox then sends it anew.
+   * Returns `rejected` for a message that no longer exists; the outbox then sends a new one.
    */
   edit?(messageId: string, message: OutboundMessage, final: boolean, signal: AbortSignal): Promise<SendResult>
-  /** Removes a message of ours. Without it an abandoned draft stays as it is. */
+  /** Removes a message that the bot sent. Without it an abandoned draft stays in the chat. */
   remove?(target: Target, messageId: string, signal: AbortSignal): Promise<SendResult>
   /**
-   * Shows that the agent is at work; called every few seconds. Without it nothing is shown. A result that says
-   * `rate-limited` counts against the budget of the chat; other failures are ignored.
+   * Shows that the agent is working; called every few seconds. Without it nothing is shown. A `rate-limited` result
+   * slows down the chat; other failures are ignored.
    */
   typing?(target: Target, signal: AbortSignal): Promise<SendResult>
-  /** Attachments may be sent. Without it the outbox sends a line of text that names the file. */
+  /** Attachments can be sent. Without it the outbox sends a line of text with the file name. */
   readonly sendsAttachments?: boolean
-  /** Buttons may be sent. Without it people answer with commands, which the text then names. */
+  /** Buttons can be sent. Without it users answer with commands, which the text lists. */
   readonly showsButtons?: boolean
   /**
-   * Where the bytes of an attachment lie that came in with a `ref`. The gateway fetches them: never from a private
-   * address, unless it is of the origin that `trusted` names; headers go to the first origin only. May throw: the
-   * message is answered without the file. Without it attachments need a `url`.
+   * Resolves the address of an attachment that was received with a `ref`. The gateway downloads it, never from a private
+   * address unless the origin is `trusted`; headers are sent to the first origin only. May throw: the message is then
+   * processed without the file. Without it attachments need a `url`.
    */
   locate?(attachment: Attachment, signal: AbortSignal): Promise<AttachmentAddress>
-  /** Shows what the agent does (tools). Without it tools run silently. */
+  /** Shows the activity of the agent (tools). Without it tools run silently. */
   activity?(target: Target, activity: TurnActivity): void
   /**
-   * Finds out whether a send whose answer was lost did arrive. Without it, or for 'unknown', the outbox delivers
-   * once more with a visible label.
+   * Determines whether a message arrived although the response to its request was lost. Without it, or for 'unknown', the
+   * outbox delivers the message once more with a visible label.
    */
   resolveUnknown?(
     message: OutboundMessage,
     signal: AbortSignal,
   ): Promise<{ sent: true; messageId?: string } | { sent: false } | 'unknown'>
-  /** Pause between two edits of a draft, ms. Without it the `streaming.edit_interval` of the config. */
+  /** Delay between two edits of a draft, ms. Without it `streaming.edit_interval` of the configuration. */
   readonly draftIntervalMs?: number
-  /** The adapter marks a growing reply itself. Without it the outbox appends `streaming.cursor` to each draft. */
+  /** The adapter marks a draft itself. Without it the outbox appends `streaming.cursor` to each draft. */
   readonly drawsCursor?: boolean
-  /** Parts of a reply may be repeated for free and never need a label (a page that reads the stored history). */
+  /** A message may be sent twice without a label, for example to a page that reads the stored history. */
   readonly idempotentSends?: boolean
 }
 
 export interface AttachmentAddress {
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
-  /** An origin the operator has configured (`http://127.0.0.1:8081`): it may lie in a private network. */
+  /** An origin that the operator has configured (`http://127.0.0.1:8081`). It may be in a private network. */
   readonly trusted?: string
-  /** What arrives there where the file should be when the credentials are not accepted, for example `text/html`. */
+  /** The content type of the response when the credentials are rejected, for example `text/html`. */
   readonly refusedType?: string
 }
 
@@ -80,7 +80,7 @@ export interface MessageLimits {
   readonly unit: 'utf16' | 'codepoints' | 'bytes'
 }
 
-/** What a turn is doing right now, for platforms that show it live. Nothing here is stored. */
+/** The current activity of a turn, for platforms that show it live. It is not stored. */
 export type TurnActivity =
   | { readonly kind: 'turn-started'; readonly turnId: string; readonly messageId?: string }
   | {
@@ -102,11 +102,11 @@ export type TurnActivity =
       readonly kind: 'turn-ended'
       readonly turnId: string
       readonly status: TurnStatus
-      /** The message the turn answers. */
+      /** The message that the turn answers. */
       readonly messageId?: string
     }
 
-/** A slash command, for platforms that list commands natively. */
+/** A slash command, for platforms with a native command list. */
 export interface CommandEntry {
   readonly name: string
   readonly description: string
@@ -114,24 +114,24 @@ export interface CommandEntry {
   readonly argsHint: string
 }
 
-/** What the person who pressed a button is told at once. */
+/** The immediate response to a pressed button. */
 export interface PressResult {
-  /** `stale`: it was answered before, or has expired. `refused`: this person may not. */
+  /** `stale`: the question was answered before, or has expired. `refused`: this user may not answer it. */
   readonly status: 'taken' | 'stale' | 'refused'
   /** One short line of plain text. */
   readonly text: string
 }
 
-/** What one look at a platform found, for `hermes doctor`. */
+/** One result of `diagnose`, for `hermes doctor`. */
 export interface DiagnosticResult {
   readonly state: 'ok' | 'note' | 'problem'
-  /** In plain words, without a secret. */
+  /** For the owner; contains no secret. */
   readonly text: string
-  /** What to do about it; a problem has it always. */
+  /** The next step; always present for a problem. */
   readonly advice?: string
 }
 
-/** One line of a chat as the platform showed it: what people wrote, what was answered. */
+/** One message of a chat as the platform showed it, of a user or of the agent. */
 export interface ChatEntry {
   /** Grows with time; unique within the chat. */
   readonly id: string
@@ -140,54 +140,54 @@ export interface ChatEntry {
   readonly text: string
   /** ms since 1970. */
   readonly at: number
-  /** The turn it belongs to, where there is one. */
+  /** The turn that it belongs to, if any. */
   readonly turnId?: string
-  /** What the adapter called the message when it handed it in. */
+  /** The message id that the adapter passed to `accept`. */
   readonly messageId?: string
 }
 
-/** Which lines of a chat: the first `limit` after an entry, the last `limit` before one, or the newest. */
+/** Selects messages of a chat: the first `limit` after an entry, the last `limit` before one, or the newest. */
 export interface HistoryQuery {
   readonly after?: string
   readonly before?: string
   readonly limit: number
 }
 
-/** What the gateway gives an adapter. */
+/** The gateway's side of the contract, passed to each adapter. */
 export interface PlatformContext<Options = Readonly<Record<string, unknown>>> {
   readonly platform: string
   readonly account: string
-  /** The account's section of the config, checked against the plugin.yaml. */
+  /** The account's section of the configuration, validated against plugin.yaml. */
   readonly options: Options
   readonly log: Logger
   readonly home: string
   readonly clock: () => number
   /**
-   * Hands an event in. Resolves after it is on disk: only then may the platform be told "got it".
-   * `keys` are the event's names, the first is its own, further ones are aliases for deduplication.
-   * Throws when nothing was stored. After `inbox/too-large` acknowledge it all the same and tell the person: it will never
-   * fit. After anything else (disk full, starting, stopping) do not acknowledge: the platform delivers again.
+   * Stores an event. Resolves after it is on disk: only then may the event be acknowledged to the platform.
+   * The first of `keys` identifies the event; further keys are aliases for deduplication.
+   * Throws when nothing was stored. After `inbox/too-large` acknowledge the event all the same and notify the user. After any
+   * other error (disk full, starting, stopping) do not acknowledge it, so that the platform delivers it again.
    */
-  accept(event: MessageEvent, keys: readonly [EventKey, ...EventKey[]], mark?: ReadCursor): Promise<AcceptResult>
+  accept(event: MessageEvent, keys: readonly [EventKey, ...EventKey[]], cursor?: ReadCursor): Promise<AcceptResult>
   /**
-   * Hands in what happened to an earlier message. Resolves after it is on disk, like `accept`, and throws like it. What
-   * becomes of an edit is the account's setting `edits`: ignore, amend or rerun. After `refused` (also for a message that
-   * was never accepted) acknowledge it and say nothing. `keys` are names of the change, never those of the message.
+   * Stores a change of an earlier message. Resolves after it is on disk and throws like `accept`. The account's setting
+   * `edits` decides about an edit: ignore, amend or rerun. After `refused` (also for a message that was never accepted)
+   * acknowledge it and reply nothing. `keys` identify the change, not the message.
    */
   change(change: MessageChange, keys: readonly [EventKey, ...EventKey[]]): Promise<AcceptResult>
   /**
-   * Somebody pressed a button. Resolves when the choice is on disk; tell the person the answer within the platform's
-   * limit. The message itself is edited by whoever asked. Throws when nothing was stored.
+   * Stores the press of a button. Resolves when the choice is on disk; show the result to the user within the platform's
+   * time limit. The gateway edits the message itself. Throws when nothing was stored.
    */
   press(press: ButtonPress): Promise<PressResult>
-  /** How far this account has read, by place: what `accept` was given last. After an outage the adapter fetches what came since. */
+  /** The read cursors of this account, by chat or thread. After an outage the adapter fetches newer messages. */
   cursors(): Promise<ReadonlyMap<string, string>>
-  /** The slash commands that people may use, in the order they are shown. */
+  /** The slash commands for users, in display order. */
   commands(): readonly CommandEntry[]
   /**
-   * Runs a call of the adapter's own (a reaction, a deletion) within the rate budget that the outbox keeps for this chat
-   * and account. Waits for its turn; rejects when the signal aborts. A `rate-limited` result is remembered, not retried.
-   * Never from within `send`, `edit`, `remove` or `typing`: the chat is theirs meanwhile, and the call would wait for itself.
+   * Runs another API call of the adapter (a reaction, a deletion) under the rate limiter of this chat and account. Waits for
+   * a permit; rejects when the signal aborts. A `rate-limited` result is recorded, not retried. Must not be called within
+   * `send`, `edit`, `remove` or `typing`: these hold the permit of the chat, so the call would wait for itself.
    */
   rateLimited(
     target: Target,
@@ -198,18 +198,24 @@ export interface PlatformContext<Options = Readonly<Record<string, unknown>>> {
   waitForResult(seq: number, signal: AbortSignal): Promise<TurnResult>
   /** Asks the turn that works on this event to stop. A no-op when it has ended. */
   stop(seq: number): Promise<void>
-  /** The stored lines of a chat, oldest first. */
+  /** The stored messages of a chat, oldest first. */
   history(chatId: string, query: HistoryQuery): Promise<ChatEntry[]>
   /** Serves HTTP under `/<prefix>`; see `HttpRoute`. */
   route(route: HttpRoute): void
-  /** Reports health between connects: `connected` again, or what is wrong. */
+  /** Reports health while connected: `connected` again, or `degraded` with a reason. */
   health(state: 'connected' | 'degraded', reason?: string): void
-  /** The platform has refused the account for good, in the middle of its life: it is ended until its config changes. */
+  /** Reports that the platform has rejected the account permanently. It is stopped until its configuration changes. */
   refused(reason: string): void
-  /** Something came in from the platform just now: an event, an answered poll, a heartbeat. Health says `receiving` by it. */
+  /** Reports that data arrived: an event, a poll response, a heartbeat. Health derives `receiving` from it. */
   received(): void
-  /** Daemon facts a page may show. */
+  /** What a page may show of the daemon. */
   info(): GatewayInfo
+  /** @deprecated Name of 0.1, removed in 0.3. Use `rateLimited`. */
+  paced: PlatformContext['rateLimited']
+  /** @deprecated Name of 0.1, removed in 0.3. Use `cursors`. */
+  marks: PlatformContext['cursors']
+  /** @deprecated Name of 0.1, removed in 0.3. Use `waitForResult`. */
+  outcome: PlatformContext['waitForResult']
 }
 
 export interface GatewayInfo {
@@ -220,17 +226,17 @@ export interface GatewayInfo {
   readonly degraded: readonly string[]
 }
 
-/** An HTTP address of a platform, in the shapes of the web standard (`Request`, `Response`). */
+/** An HTTP route of a platform, with the web standard types `Request` and `Response`. */
 export interface HttpRoute {
   readonly method: 'GET' | 'POST' | 'DELETE'
   /** An exact path, or one ending in `/*`. */
   readonly path: string
   /**
    * `token`: only with the gateway's bearer token. `public`: for pages without secrets.
-   * `own`: the platform checks its own signature (webhooks).
+   * `own`: the adapter verifies the platform's signature (webhooks).
    */
   readonly access: 'token' | 'public' | 'own'
-  /** May throw: the server answers 500 and logs it. `request.signal` aborts when the client hangs up. */
+  /** May throw: the server responds with 500 and logs the error. `request.signal` aborts when the client disconnects. */
   handle(request: Request): Promise<Response> | Response
 }
 
@@ -238,8 +244,8 @@ export interface HttpRoute {
 export interface PlatformModule<Options = Readonly<Record<string, unknown>>> {
   createAdapter(context: PlatformContext<Options>): PlatformAdapter
   /**
-   * Looks whether an account can work: its token, its rights, what else uses it. For `hermes doctor`; changes nothing at
-   * the platform. Without it doctor says only whether the account is configured.
+   * Checks whether an account can work: its token, its permissions, other clients that use it. For `hermes doctor`; changes
+   * nothing on the platform. Without it, doctor only reports whether the account is configured.
    */
   diagnose?(account: DiagnosticContext<Options>, signal: AbortSignal): Promise<readonly DiagnosticResult[]>
 }
@@ -247,7 +253,7 @@ export interface PlatformModule<Options = Readonly<Record<string, unknown>>> {
 export interface DiagnosticContext<Options = Readonly<Record<string, unknown>>> {
   readonly account: string
   readonly options: Options
-  /** The address of the running gateway, when one runs. */
+  /** The URL of the running gateway, if any. */
   readonly gatewayUrl?: string
 }
 

@@ -161,6 +161,9 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     refused: (reason) => note(refusals, reason),
     health: (state, reason) => note(healthReports, { state, reason }),
     info: () => ({ version: '0.0.0', model: 'test', provider: 'test', degraded: [] }),
+    paced: (target, signal, call) => context.rateLimited(target, signal, call),
+    marks: () => context.cursors(),
+    outcome: (seq, signal) => context.waitForResult(seq, signal),
   }
 
   return {
