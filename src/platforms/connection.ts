@@ -1,10 +1,11 @@
 /**
- * Keeps one account connected: connects, waits until it is lost, pauses longer and longer, connects anew.
+ * Keeps one account connected: connects, waits until the connection is lost, and connects again with increasing delays.
  *
- * Nothing an adapter does gets out of here: a throw, a rejection, a hang and a disconnect that never ends all become a
- * state with a reason. Every attempt has an adapter of its own, so that a hung one cannot disturb the next.
+ * A throw, a rejection or a hang of an adapter, also in `disconnect`, becomes a state with a reason. Each attempt creates
+ * a new adapter, so that a hung one cannot disturb the next.
  */
 import { HermesError, isHermesError, messageOf } from '../lib/errors.ts'
+import { linkAbortSignal } from '../lib/linked-signal.ts'
 import type { Logger } from '../lib/log.ts'
 import { backoffMs } from '../lib/timers.ts'
 import type { PlatformAccount } from './accounts.ts'
@@ -12,17 +13,17 @@ import type { PlatformAdapter, PlatformContext, PlatformModule } from './adapter
 
 export interface ConnectionHealth {
   readonly state: 'connecting' | 'connected' | 'failed' | 'disabled'
-  /** What is wrong, for people. `connected` with a reason: it works with difficulty. */
+  /** The problem, for the owner. `connected` with a reason: degraded. */
   readonly reason?: string
-  /** Whether something came in lately; absent where the adapter never says so. */
+  /** Whether data arrived recently; absent where the adapter never reports it. */
   readonly receiving?: boolean
 }
 
-/** What the context of one adapter is tied to. */
+/** The lifetime of one adapter. */
 export interface AdapterLifecycle {
-  /** Aborts when this adapter is done with: its HTTP routes go then. */
+  /** Aborts when this adapter is replaced or stopped; its HTTP routes are removed then. */
   readonly signal: AbortSignal
-  /** The adapter's own words about itself, for `PlatformContext.health`. */
+  /** For `PlatformContext.health`. */
   health(state: 'connected' | 'degraded', reason?: string): void
   /** For `PlatformContext.received`. */
   received(): void
@@ -31,217 +32,270 @@ export interface AdapterLifecycle {
 }
 
 export interface ConnectionDeps {
-  createContext(account: PlatformAccount, life: AdapterLifecycle): PlatformContext
+  createContext(account: PlatformAccount, lifecycle: AdapterLifecycle): PlatformContext
   readonly clock: () => number
   readonly random: () => number
   /** Resolves after `ms` or when the signal aborts, never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   readonly log: Logger
-  /** Connected, or working again after difficulties. */
+  /** Connected, or recovered from `degraded`. */
   onConnected(account: PlatformAccount, adapter: PlatformAdapter): void
-  /** Told of every change of state. Must not throw. */
+  /** Called at every change of state. Must not throw. */
   onHealth?(account: PlatformAccount, health: ConnectionHealth): void
 }
 
 export interface Connection {
   readonly account: PlatformAccount
-  /** Resolves when the first attempt has ended, well or not. */
+  /** Resolves when the first attempt has ended, successful or not. */
   readonly firstAttemptDone: Promise<void>
   health(): ConnectionHealth
-  /** Only while it is connected. */
+  /** Undefined while it is not connected. */
   adapter(): PlatformAdapter | undefined
-  /** Connects, and stays at it until `stop`. Once. */
+  /** Connects and reconnects until `stop`. Later calls do nothing. */
   start(module: PlatformModule): void
-  /** Gives up until the config changes: trying again cannot help. */
+  /** Stops connecting until the configuration changes, because a retry cannot help. */
   fail(reason: string): void
-  /** Disconnects, in bounded time. May be called twice, and before `start`. */
+  /** Disconnects in bounded time. May be called twice, and before `start`. */
   stop(): Promise<void>
 }
 
 const connectTimeoutMs = 60_000
 const disconnectTimeoutMs = 5_000
-/** The first pause between two attempts, and the longest: an attempt costs little, and an outage may end any moment. */
+/** The first and the longest delay between attempts: an attempt costs little, and an outage may end at any moment. */
 const initialBackoffMs = 1_000
 const maxBackoffMs = 8_000
-/** A connection that held this long begins with short pauses again. */
+/** After a connection of this length the delays start again with the shortest. */
 const stableConnectionMs = 60_000
-/** Adapters mend short interruptions themselves; one that has not by then gets replaced. */
+/** Adapters recover from short interruptions themselves; after this time a degraded adapter is replaced. */
 const degradedTimeoutMs = 300_000
-/** Long polls and heartbeats answer at least this often; after it nobody can say that messages flow. */
+/** Long polls and heartbeats arrive at least this often. */
 const receivingWindowMs = 90_000
 
-type DisconnectReason = { readonly kind: 'lost' | 'refused' | 'stopped'; readonly reason: string }
+interface Disconnect {
+  readonly kind: 'lost' | 'refused' | 'stopped'
+  readonly reason: string
+}
+
+/** What the functions below share about one account. */
+interface ConnectionState {
+  readonly account: PlatformAccount
+  readonly deps: ConnectionDeps
+  readonly log: Logger
+  readonly stopping: AbortController
+  readonly firstAttempt: PromiseWithResolvers<void>
+  health: ConnectionHealth
+  receivedAt: number | undefined
+  /** The adapter, while it is connected. */
+  connected: PlatformAdapter | undefined
+  /** Ends the current attempt or connection. */
+  end(disconnect: Disconnect): void
+}
 
 export function createConnection(account: PlatformAccount, deps: ConnectionDeps): Connection {
-  const log = deps.log.child({ platform: account.platform.name, account: account.account })
-  const stopping = new AbortController()
-  const first = Promise.withResolvers<void>()
-  let health: ConnectionHealth = { state: 'connecting' }
-  let receivedAt: number | undefined
-  let connected: PlatformAdapter | undefined
-  let end: (ending: DisconnectReason) => void = () => undefined
+  const state: ConnectionState = {
+    account,
+    deps,
+    log: deps.log.child({ platform: account.platform.name, account: account.account }),
+    stopping: new AbortController(),
+    firstAttempt: Promise.withResolvers<void>(),
+    health: { state: 'connecting' },
+    receivedAt: undefined,
+    connected: undefined,
+    end: () => undefined,
+  }
+  const { stopping, firstAttempt } = state
   let running: Promise<void> | undefined
 
   return {
     account,
-    firstAttemptDone: first.promise,
-    health: () => (receivedAt === undefined ? health : { ...health, receiving: isReceiving(receivedAt) }),
-    adapter: () => connected,
+    firstAttemptDone: firstAttempt.promise,
+    health: () => currentHealth(state),
+    adapter: () => state.connected,
     start(module) {
-      if (!stopping.signal.aborted) running ??= keepConnected(module)
+      if (!stopping.signal.aborted) running ??= keepConnected(state, module)
     },
     fail(reason) {
       if (stopping.signal.aborted) return
-      if (running === undefined) markFailed(reason)
-      else end({ kind: 'refused', reason })
+      if (running === undefined) markFailed(state, reason)
+      else state.end({ kind: 'refused', reason })
     },
     async stop() {
       stopping.abort()
-      end({ kind: 'stopped', reason: '' })
-      first.resolve()
+      state.end({ kind: 'stopped', reason: '' })
+      firstAttempt.resolve()
       await running
     },
   }
+}
 
-  async function keepConnected(module: PlatformModule): Promise<void> {
-    for (let attempt = 1; ; attempt += 1) {
-      const { ending, heldForMs: connectedMs } = await runAdapterOnce(module)
-      if (ending.kind === 'refused') markFailed(ending.reason)
-      first.resolve()
-      if (ending.kind !== 'lost' || stopping.signal.aborted) return
-      if (connectedMs >= stableConnectionMs) attempt = 1
-      const pauseMs = backoffMs(attempt, initialBackoffMs, maxBackoffMs, deps.random)
-      const hasChanged = setHealth({ state: 'connecting', reason: ending.reason })
-      // A long outage is not told every few seconds: at the first, second, fourth, eighth … attempt.
-      const level = hasChanged || Number.isInteger(Math.log2(attempt)) ? 'warn' : 'debug'
-      log[level]({ reason: ending.reason, attempt, pauseMs }, 'platform not connected, trying again')
-      await deps.sleep(pauseMs, stopping.signal)
-      if (stopping.signal.aborted) return
-    }
-  }
-
-  /** One adapter from its making to its end. Never rejects. */
-  async function runAdapterOnce(module: PlatformModule): Promise<{ ending: DisconnectReason; heldForMs: number }> {
-    const life = new AbortController()
-    const ended = Promise.withResolvers<DisconnectReason>()
-    end = ended.resolve
-    let adapter: PlatformAdapter | undefined
-    let since: number | undefined
-    try {
-      adapter = validateAdapter(
-        module.createAdapter(deps.createContext(account, createLifecycle(life.signal, ended.resolve))),
-      )
-      const disconnected = await Promise.race([connect(adapter, life.signal), ended.promise])
-      if (disconnected !== undefined) return { ending: disconnected, heldForMs: 0 }
-      since = deps.clock()
-      connected = adapter
-      setHealth({ state: 'connected' })
-      log.info({}, 'platform connected')
-      deps.onConnected(account, adapter)
-      first.resolve()
-      const ending = await ended.promise
-      return { ending, heldForMs: deps.clock() - since }
-    } catch (error) {
-      return { ending: disconnectReasonOf(error), heldForMs: 0 }
-    } finally {
-      connected = undefined
-      life.abort()
-      if (adapter !== undefined) await disconnect(adapter)
-    }
-  }
-
-  /** Undefined once messages flow. Rejects as the adapter does. */
-  async function connect(adapter: PlatformAdapter, signal: AbortSignal): Promise<DisconnectReason | undefined> {
-    const limit = new AbortController()
-    signal.addEventListener('abort', () => limit.abort(), { once: true })
-    const connecting = async () => {
-      await adapter.connect(signal)
-      return undefined
-    }
-    try {
-      return await Promise.race([
-        connecting(),
-        deps.sleep(connectTimeoutMs, limit.signal).then((): DisconnectReason => {
-          return { kind: 'lost', reason: `no connection within ${connectTimeoutMs / 1000} s` }
-        }),
-      ])
-    } finally {
-      limit.abort()
-    }
-  }
-
-  async function disconnect(adapter: PlatformAdapter): Promise<void> {
-    const limit = new AbortController()
-    try {
-      await Promise.race([
-        adapter.disconnect(),
-        deps.sleep(disconnectTimeoutMs, limit.signal).then(() => {
-          if (!limit.signal.aborted) log.warn({ limitMs: disconnectTimeoutMs }, 'platform did not disconnect in time')
-        }),
-      ])
-    } catch (error) {
-      log.warn({ error }, 'platform failed to disconnect')
-    } finally {
-      limit.abort()
-    }
-  }
-
-  function createLifecycle(signal: AbortSignal, onEnd: (ending: DisconnectReason) => void): AdapterLifecycle {
-    let recovery: AbortController | undefined
-    const recovered = () => {
-      recovery?.abort()
-      recovery = undefined
-    }
-    signal.addEventListener('abort', recovered, { once: true })
-    return {
-      signal,
-      health(state, reason = 'no reason given') {
-        // What an adapter says after its end is about nothing any more.
-        if (signal.aborted) return
-        if (state === 'connected') {
-          recovered()
-          if (connected === undefined || !setHealth({ state: 'connected' })) return
-          log.info({}, 'platform works again')
-          return deps.onConnected(account, connected)
-        }
-        const changed = setHealth({ state: connected === undefined ? 'connecting' : 'connected', reason })
-        if (changed) log.warn({ reason }, 'platform works with difficulty')
-        if (connected === undefined || recovery !== undefined) return
-        const waiting = new AbortController()
-        recovery = waiting
-        void deps.sleep(degradedTimeoutMs, waiting.signal).then(() => {
-          if (!waiting.signal.aborted) onEnd({ kind: 'lost', reason })
-        })
-      },
-      received() {
-        if (!signal.aborted) receivedAt = deps.clock()
-      },
-      refused(reason) {
-        if (!signal.aborted) onEnd({ kind: 'refused', reason })
-      },
-    }
-  }
-
-  function isReceiving(at: number): boolean {
-    return connected !== undefined && deps.clock() - at <= receivingWindowMs
-  }
-
-  function markFailed(reason: string): void {
-    log.error({ reason }, 'platform failed; it is tried again when its configuration changes')
-    setHealth({ state: 'failed', reason })
-    first.resolve()
-  }
-
-  /** Tells whether this is news. */
-  function setHealth(next: ConnectionHealth): boolean {
-    if (next.state === health.state && next.reason === health.reason) return false
-    health = next
-    deps.onHealth?.(account, next)
-    return true
+async function keepConnected(state: ConnectionState, module: PlatformModule): Promise<void> {
+  const { deps, log, stopping } = state
+  for (let attempt = 1; ; attempt += 1) {
+    const { disconnect, connectedMs } = await runAdapterOnce(state, module)
+    const { kind, reason } = disconnect
+    if (kind === 'refused') markFailed(state, reason)
+    state.firstAttempt.resolve()
+    if (kind !== 'lost' || stopping.signal.aborted) return
+    if (connectedMs >= stableConnectionMs) attempt = 1
+    const delayMs = backoffMs(attempt, initialBackoffMs, maxBackoffMs, deps.random)
+    const hasChanged = setHealth(state, { state: 'connecting', reason })
+    // During a long outage only the first, second, fourth, eighth … attempt is a warning.
+    const level = hasChanged || Number.isInteger(Math.log2(attempt)) ? 'warn' : 'debug'
+    log[level]({ event: 'platform.disconnected', reason, attempt, delayMs }, 'platform not connected, trying again')
+    await deps.sleep(delayMs, stopping.signal)
+    if (stopping.signal.aborted) return
   }
 }
 
-/** Guards against adapters written without types. */
+interface FinishedRun {
+  readonly disconnect: Disconnect
+  readonly connectedMs: number
+}
+
+/** Runs one adapter from its creation to its end. Never rejects. */
+async function runAdapterOnce(state: ConnectionState, module: PlatformModule): Promise<FinishedRun> {
+  const { account, deps, log } = state
+  const lifetime = new AbortController()
+  const ended = Promise.withResolvers<Disconnect>()
+  state.end = ended.resolve
+  let adapter: PlatformAdapter | undefined
+  try {
+    const context = deps.createContext(account, createLifecycle(state, lifetime.signal, ended.resolve))
+    adapter = validateAdapter(module.createAdapter(context))
+    const failed = await Promise.race([connect(state, adapter, lifetime.signal), ended.promise])
+    if (failed !== undefined) return { disconnect: failed, connectedMs: 0 }
+    const since = deps.clock()
+    state.connected = adapter
+    setHealth(state, { state: 'connected' })
+    log.info({ event: 'platform.connected' }, 'platform connected')
+    deps.onConnected(account, adapter)
+    state.firstAttempt.resolve()
+    const disconnect = await ended.promise
+    return { disconnect, connectedMs: deps.clock() - since }
+  } catch (error) {
+    return { disconnect: disconnectOf(error), connectedMs: 0 }
+  } finally {
+    state.connected = undefined
+    lifetime.abort()
+    if (adapter !== undefined) await disconnectAdapter(state, adapter)
+  }
+}
+
+/** Resolves with undefined once messages can arrive. Rejects as the adapter does. */
+async function connect(
+  { deps }: ConnectionState,
+  adapter: PlatformAdapter,
+  signal: AbortSignal,
+): Promise<Disconnect | undefined> {
+  const timeout = linkAbortSignal(signal)
+  // Awaits also what an adapter without types returns.
+  const connecting = async () => {
+    await adapter.connect(signal)
+    return undefined
+  }
+  try {
+    return await Promise.race([
+      connecting(),
+      deps.sleep(connectTimeoutMs, timeout.signal).then((): Disconnect => {
+        return { kind: 'lost', reason: `no connection within ${connectTimeoutMs / 1000} s` }
+      }),
+    ])
+  } finally {
+    timeout.abort('the attempt has ended')
+    timeout.release()
+  }
+}
+
+async function disconnectAdapter({ deps, log }: ConnectionState, adapter: PlatformAdapter): Promise<void> {
+  const timeout = new AbortController()
+  try {
+    await Promise.race([
+      adapter.disconnect(),
+      deps.sleep(disconnectTimeoutMs, timeout.signal).then(() => {
+        if (timeout.signal.aborted) return
+        log.warn(
+          { event: 'platform.disconnect_timed_out', limitMs: disconnectTimeoutMs },
+          'platform did not disconnect',
+        )
+      }),
+    ])
+  } catch (error) {
+    log.warn({ event: 'platform.disconnect_failed', error }, 'platform failed to disconnect')
+  } finally {
+    timeout.abort()
+  }
+}
+
+function createLifecycle(
+  state: ConnectionState,
+  signal: AbortSignal,
+  onEnd: (disconnect: Disconnect) => void,
+): AdapterLifecycle {
+  const { account, deps, log } = state
+  let recovery: AbortController | undefined
+  const stopRecovery = () => {
+    recovery?.abort()
+    recovery = undefined
+  }
+  signal.addEventListener('abort', stopRecovery, { once: true })
+
+  function recovered(): void {
+    stopRecovery()
+    if (state.connected === undefined || !setHealth(state, { state: 'connected' })) return
+    log.info({ event: 'platform.recovered' }, 'platform recovered')
+    deps.onConnected(account, state.connected)
+  }
+
+  function degraded(reason: string): void {
+    const isConnected = state.connected !== undefined
+    const hasChanged = setHealth(state, { state: isConnected ? 'connected' : 'connecting', reason })
+    if (hasChanged) log.warn({ event: 'platform.degraded', reason }, 'platform is degraded')
+    if (!isConnected || recovery !== undefined) return
+    const timeout = new AbortController()
+    recovery = timeout
+    void deps.sleep(degradedTimeoutMs, timeout.signal).then(() => {
+      if (!timeout.signal.aborted) onEnd({ kind: 'lost', reason })
+    })
+  }
+
+  return {
+    signal,
+    health(health, reason = 'no reason given') {
+      // Reports after the end of the adapter are ignored.
+      if (signal.aborted) return
+      if (health === 'connected') recovered()
+      else degraded(reason)
+    },
+    received() {
+      if (!signal.aborted) state.receivedAt = deps.clock()
+    },
+    refused(reason) {
+      if (!signal.aborted) onEnd({ kind: 'refused', reason })
+    },
+  }
+}
+
+function currentHealth({ health, receivedAt, connected, deps }: ConnectionState): ConnectionHealth {
+  if (receivedAt === undefined) return health
+  return { ...health, receiving: connected !== undefined && deps.clock() - receivedAt <= receivingWindowMs }
+}
+
+function markFailed(state: ConnectionState, reason: string): void {
+  state.log.error({ event: 'platform.failed', reason }, 'platform failed; a change of its configuration retries it')
+  setHealth(state, { state: 'failed', reason })
+  state.firstAttempt.resolve()
+}
+
+/** Returns whether the health has changed. */
+function setHealth(state: ConnectionState, next: ConnectionHealth): boolean {
+  const { health } = state
+  if (next.state === health.state && next.reason === health.reason) return false
+  state.health = next
+  state.deps.onHealth?.(state.account, next)
+  return true
+}
+
+/** For adapters written without types. */
 function validateAdapter(adapter: PlatformAdapter): PlatformAdapter {
   for (const method of ['connect', 'disconnect', 'send'] as const) {
     if (typeof adapter?.[method] !== 'function') {
@@ -251,9 +305,9 @@ function validateAdapter(adapter: PlatformAdapter): PlatformAdapter {
   return adapter
 }
 
-/** Errors that say `fatal`, and ours except a failed connect, stay what they are however often one tries. */
-function disconnectReasonOf(error: unknown): DisconnectReason {
+/** A retry does not help against errors marked `fatal`, nor against our own except a failed connection. */
+function disconnectOf(error: unknown): Disconnect {
   const fatal = typeof error === 'object' && error !== null && 'fatal' in error && error.fatal === true
-  const ours = isHermesError(error) && error.code !== 'platform/connect-failed'
-  return { kind: fatal || ours ? 'refused' : 'lost', reason: messageOf(error) }
+  const isOwn = isHermesError(error) && error.code !== 'platform/connect-failed'
+  return { kind: fatal || isOwn ? 'refused' : 'lost', reason: messageOf(error) }
 }

@@ -1,5 +1,5 @@
 /**
- * Connects the accounts of all platforms and keeps each of them connected, apart from each other and from the process.
+ * Connects the accounts of all platforms and keeps them connected, independently of each other.
  */
 
 import { isDeepStrictEqual } from 'node:util'
@@ -10,7 +10,7 @@ import { type Connection, type ConnectionDeps, type ConnectionHealth, createConn
 import type { InstalledPlatform } from './registry.ts'
 
 export interface SupervisorDeps extends ConnectionDeps {
-  /** Every account, those that are off too: they show as `disabled`. */
+  /** Every account; those that are off have the state `disabled`. */
   readonly accounts: readonly PlatformAccount[]
   /** `loadPlatform`. */
   load(platform: InstalledPlatform): Promise<PlatformModule>
@@ -22,25 +22,25 @@ interface AccountHealth extends ConnectionHealth {
 }
 
 export interface Supervisor {
-  /** Begins to connect and returns at once: adapters are imported one after another, and connect side by side. */
+  /** Starts to connect and returns at once. Adapters are imported one after another and connect concurrently. */
   start(): void
-  /** By platform: the worst of its accounts; `receiving` when all of them are. */
+  /** By platform: the worst state of its accounts; `receiving` when all of them are. */
   health(): Record<string, ConnectionHealth>
   accounts(): AccountHealth[]
   /** Undefined while the account is not connected. */
   adapter(platform: string, account: string): PlatformAdapter | undefined
-  /** Resolves when every first connect has ended, well or not, or after ten seconds. */
+  /** Resolves when every first attempt has ended, successful or not, or after ten seconds. */
   initialConnectsDone(): Promise<void>
-  /** Takes over a changed config: connects, disconnects and reconnects only what changed. Resolves when the old ones are gone. */
+  /** Applies a changed configuration to the accounts that it changes. Resolves when the old connections have ended. */
   apply(accounts: readonly PlatformAccount[]): Promise<void>
-  /** The platform refused the credentials in the middle of the work: ends the account until its config changes. */
+  /** The platform rejected the credentials: stops the account until its configuration changes. */
   failAccount(platform: string, account: string, reason: string): void
-  /** Disconnects all side by side, each within five seconds. May be called twice. */
+  /** Disconnects all accounts concurrently, each within five seconds. May be called twice. */
   stop(): Promise<void>
 }
 
 const initialConnectsTimeoutMs = 10_000
-/** An import that takes longer lets the others pass; it is given up. */
+/** An import that takes longer fails, so that it does not block the others. */
 const importTimeoutMs = 30_000
 
 export function createSupervisor(deps: SupervisorDeps): Supervisor {
@@ -71,7 +71,7 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
     initialConnectsDone: () => settled.promise,
     apply(accounts) {
       const applied = applying.then(() => applyNow(accounts))
-      // A failure is the caller's to tell; the next change must not inherit it.
+      // The caller handles a failure; the next change must not inherit it.
       applying = applied.catch(() => undefined)
       return applied
     },
@@ -94,7 +94,7 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
     if (started && connection.account.blocked === undefined) imports = imports.then(() => importAdapter(connection))
   }
 
-  /** Never rejects: one adapter that cannot be imported must not hold up the queue. */
+  /** Never rejects: one adapter that cannot be imported must not block the queue. */
   async function importAdapter(connection: Connection): Promise<void> {
     const limit = new AbortController()
     try {
@@ -113,21 +113,21 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
 
   async function waitForInitialConnects(): Promise<void> {
     const limit = new AbortController()
-    const wanted = [...connections.values()].filter(({ account }) => account.blocked === undefined)
-    const all = Promise.all(wanted.map((connection) => connection.firstAttemptDone))
+    const enabled = [...connections.values()].filter(({ account }) => account.blocked === undefined)
+    const all = Promise.all(enabled.map((connection) => connection.firstAttemptDone))
     await Promise.race([all, deps.sleep(initialConnectsTimeoutMs, limit.signal)])
     limit.abort()
     settled.resolve()
   }
 
   async function applyNow(accounts: readonly PlatformAccount[]): Promise<void> {
-    const wanted = new Map(accounts.map((account) => [accountKey(account.platform.name, account.account), account]))
-    const removed = [...connections].filter(([key, { account }]) => !isUnchanged(account, wanted.get(key)))
-    // The old one goes first: two connections with one token would fight over the messages.
+    const configured = new Map(accounts.map((account) => [accountKey(account.platform.name, account.account), account]))
+    const removed = [...connections].filter(([key, { account }]) => !isUnchanged(account, configured.get(key)))
+    // The old connection ends first: two connections with one token would compete for the messages.
     await Promise.all(removed.map(([, connection]) => connection.stop()))
     for (const [key] of removed) connections.delete(key)
     if (stopped !== undefined) return
-    for (const [key, account] of wanted) if (!connections.has(key)) queueImport(add(account))
+    for (const [key, account] of configured) if (!connections.has(key)) queueImport(add(account))
   }
 
   function accountHealth(): AccountHealth[] {
@@ -142,8 +142,8 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
 const severity = { disabled: 0, connected: 1, connecting: 2, failed: 3 } as const
 
 function worstHealth(all: readonly AccountHealth[]): ConnectionHealth {
-  const wanted = all.filter(({ state }) => state !== 'disabled')
-  const shown = wanted.length === 0 ? all : wanted
+  const enabled = all.filter(({ state }) => state !== 'disabled')
+  const shown = enabled.length === 0 ? all : enabled
   const worst = shown.reduce((state: ConnectionHealth['state'], one) => {
     return severity[one.state] > severity[state] ? one.state : state
   }, 'disabled')
@@ -154,12 +154,12 @@ function worstHealth(all: readonly AccountHealth[]): ConnectionHealth {
   return {
     state: worst,
     ...(reasons.length === 0 ? {} : { reason: reasons.join('; ') }),
-    // One account that hears nothing must not hide behind another that does.
+    // An account that receives nothing must not be hidden by another that does.
     ...(reportsReceiving ? { receiving: shown.every(({ receiving }) => receiving === true) } : {}),
   }
 }
 
-/** Who may come in and where notices go is read anew for every message: changing that needs no reconnect. */
+/** Access rules and the home channel are read for every message, so their change needs no reconnect. */
 function isUnchanged(one: PlatformAccount, other: PlatformAccount | undefined): boolean {
   const connectionSettings = (account: PlatformAccount) => [
     account.options,
