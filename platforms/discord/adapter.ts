@@ -1,17 +1,14 @@
 /**
- * Discord, spoken through discord.js: a shard for what comes in, its REST client for what goes out. The only file that
- * opens the network.
+ * The Discord adapter: puts the parts of `connection/`, `inbound/` and `outbound/` together, and configures the REST client
+ * of discord.js.
  */
 import { REST, type RESTOptions } from 'discord.js'
 import { type Attachment, definePlatform, HermesError, type PlatformAdapter, type PlatformContext } from '#sdk'
-import { createApi } from './connection/api.ts'
+import { createApi, retryAfterRateLimit } from './connection/api.ts'
 import { registerCommands } from './connection/commands.ts'
 import { createGateway, type GatewayTiming, gatewayTiming } from './connection/gateway.ts'
-import { intents } from './connection/intents.ts'
-import { retryAfterRateLimit } from './connection/retry-after.ts'
 import { diagnose } from './diagnose.ts'
 import { describeError } from './errors.ts'
-import { isUrlFresh } from './inbound/attachment-url.ts'
 import { createGuildCache } from './inbound/guild-cache.ts'
 import { createIngest } from './inbound/ingest.ts'
 import { createInteractionResponder } from './inbound/interaction-responder.ts'
@@ -22,15 +19,15 @@ import { createSender } from './outbound/sender.ts'
 import { createStatusReactions } from './outbound/status-reactions.ts'
 import { createThreadOpener } from './outbound/threads.ts'
 
-/** Five edits in five seconds is what Discord takes in a channel. */
+/** Discord allows five edits in five seconds per channel. */
 const draftIntervalMs = 1_100
 
 export interface AdapterTiming extends GatewayTiming {
-  /** After so long an interaction is announced before it is answered. */
+  /** An interaction is deferred when its response takes longer. */
   readonly deferAfterMs: number
 }
 
-/** @param timing other pauses than those that suit Discord, for tests */
+/** @param timing overrides the timing for tests */
 export function createAdapter(context: PlatformContext, timing: Partial<AdapterTiming> = {}): PlatformAdapter {
   const { log } = context
   const options = parseOptions(context.options)
@@ -43,7 +40,10 @@ export function createAdapter(context: PlatformContext, timing: Partial<AdapterT
     api,
     onOpened: (channel) => void guildCache.updateChannel(asRecord(channel)),
     onRefused: (error) =>
-      log.warn({ reason: describeError(error) }, 'no thread could be opened; the answer goes to the channel'),
+      log.warn(
+        { event: 'discord.thread_refused', reason: describeError(error) },
+        'no thread could be opened; the reply goes to the channel',
+      ),
   })
   const sender = createSender({ api, threads, options, botId })
   const ingest = createIngest({
@@ -68,7 +68,6 @@ export function createAdapter(context: PlatformContext, timing: Partial<AdapterT
   })
   const gateway = createGateway({
     token: options.token,
-    intents,
     timing: { ...gatewayTiming, ...timing },
     random: Math.random,
     rest: restOptions(options),
@@ -105,31 +104,43 @@ export function createAdapter(context: PlatformContext, timing: Partial<AdapterT
     ...(options.reactions ? { activity: react } : {}),
   }
 
-  /** Never rejects: whoever cannot choose a command from a list can still type it. */
+  /** Never rejects: commands that are not registered can still be typed. */
   async function registerSlashCommands(): Promise<void> {
     const application = guildCache.botUser()?.applicationId
     if (application === undefined) return
     try {
-      const isNew = await retryAfterRateLimit(closing.signal, () =>
+      const isChanged = await retryAfterRateLimit(closing.signal, () =>
         registerCommands(api, application, context.commands(), closing.signal),
       )
-      if (isNew) log.info({}, 'the slash commands were registered with Discord')
+      if (isChanged) log.info({ event: 'discord.commands_registered' }, 'slash commands were registered')
     } catch (error) {
       if (!closing.signal.aborted)
-        log.warn({ reason: describeError(error) }, 'the slash commands could not be registered')
+        log.warn(
+          { event: 'discord.commands_failed', reason: describeError(error) },
+          'slash commands could not be registered',
+        )
     }
   }
 
-  /** The address of a file is valid for a day; an older one is renewed. */
+  /** Returns the URL of a file. Discord's URLs expire after a day, so an expired one is refreshed. */
   async function locate({ ref, url }: Attachment, signal: AbortSignal) {
     const known = ref ?? url
-    if (known === undefined) throw new HermesError('http/not-found', 'The file has no address.')
+    if (known === undefined) throw new HermesError('http/not-found', 'The file has no URL.')
     const address = isUrlFresh(known, context.clock()) ? known : ((await api.freshUrl(known, signal)) ?? known)
     return { url: address, ...(options.usesOwnApi ? { trusted: new URL(options.apiUrl).origin } : {}) }
   }
 }
 
-/** Nothing is repeated, and nothing waits, behind the back of the outbox. */
+const urlMarginMs = 60_000
+
+/** Whether the URL of a file can still be used. Discord's URLs contain the time at which they expire. Never throws. */
+function isUrlFresh(url: string, now: number): boolean {
+  const expiry = URL.canParse(url) ? new URL(url).searchParams.get('ex') : null
+  const seconds = expiry === null ? Number.NaN : Number.parseInt(expiry, 16)
+  return Number.isNaN(seconds) || seconds * 1_000 > now + urlMarginMs
+}
+
+/** Without retries and without waiting for rate limits: only the outbox repeats a call. */
 function restOptions({ apiUrl }: DiscordOptions): Partial<RESTOptions> {
   return {
     api: apiUrl,
@@ -150,7 +161,7 @@ function restOptions({ apiUrl }: DiscordOptions): Partial<RESTOptions> {
   }
 }
 
-/** The header rounds the wait up to whole seconds; the body has it exactly. */
+/** The header rounds the wait up to whole seconds; the body has the exact value. */
 async function withExactRetryAfter(response: Response): Promise<Response> {
   if (response.status !== 429) return response
   const text = await response.text()
@@ -159,7 +170,7 @@ async function withExactRetryAfter(response: Response): Promise<Response> {
     const wait = asRecord(JSON.parse(text))['retry_after']
     if (typeof wait === 'number' && wait > 0) headers.set('retry-after', String(wait))
   } catch (error) {
-    // A limit of the network in front of Discord answers no JSON; its header is all there is.
+    // A rate limit of the proxy in front of Discord has no JSON body, only the header.
     if (!(error instanceof SyntaxError)) throw error
   }
   return new Response(text, { status: response.status, statusText: response.statusText, headers })
@@ -167,8 +178,8 @@ async function withExactRetryAfter(response: Response): Promise<Response> {
 
 export default definePlatform({
   createAdapter: (context) => createAdapter(context),
-  async diagnose({ options: given }, signal) {
-    const options = parseOptions(given)
+  async diagnose({ options: values }, signal) {
+    const options = parseOptions(values)
     const rest = new REST(restOptions(options)).setToken(options.token)
     try {
       return await diagnose(createApi(rest), signal)

@@ -1,18 +1,18 @@
 /**
- * One look at a bot, for `hermes doctor`: its token, what it may hear, where it is.
+ * The checks of `hermes doctor`: token, message content intent, servers and session limit.
  */
 import type { DiagnosticResult } from '#sdk'
 import type { Api } from './connection/api.ts'
 import { describeError, isUnauthorised } from './errors.ts'
 import { asRecord, hasFlag, nonEmptyTextAt, numberAt, recordAt } from './inbound/payload.ts'
 
-/** Flags of an application: a bot on many servers has the first, one on few the second. */
+/** Flags of an application. A bot on 100 servers or more has the first one, other bots the second. */
 const messageContentFlag = 1 << 18
 const messageContentLimitedFlag = 1 << 19
 
 const developerPortal = 'the Developer Portal (discord.com/developers/applications)'
 
-/** Never rejects; changes nothing at Discord. */
+/** Only reads from Discord. Never rejects. */
 export async function diagnose(
   api: Pick<Api, 'currentUser' | 'application' | 'gatewayBot'>,
   signal: AbortSignal,
@@ -30,7 +30,7 @@ export async function diagnose(
     ]
   } catch (error) {
     if (!isUnauthorised(error)) {
-      const advice = 'Look whether this machine reaches discord.com, and whether api_url is right where it is set.'
+      const advice = 'Check that this machine reaches discord.com, and that api_url is right if it is set.'
       return [{ state: 'problem', text: `${describeError(error)}.`, advice }]
     }
     const advice = `Open ${developerPortal}, your application → Bot → Reset Token, and put the new one into DISCORD_BOT_TOKEN.`
@@ -45,7 +45,7 @@ function diagnoseIntent(application: Readonly<Record<string, unknown>>): Diagnos
   return {
     state: 'problem',
     text: 'The bot may not read messages: Message Content Intent is off, and Discord refuses the connection (4014).',
-    advice: `Open ${developerPortal}, your application → Bot → Privileged Gateway Intents, and switch on Message Content Intent.`,
+    advice: `Open ${developerPortal}, your application → Bot → Privileged Gateway Intents, and turn on Message Content Intent.`,
   }
 }
 
@@ -66,10 +66,10 @@ function diagnoseSessions(gateway: Readonly<Record<string, unknown>>): Diagnosti
   const limit = recordAt(gateway, 'session_start_limit')
   const remaining = numberAt(limit, 'remaining')
   const total = numberAt(limit, 'total')
-  if (remaining === undefined || total === undefined) return { state: 'ok', text: 'The gateway of Discord answers.' }
-  const text = `The bot may begin ${remaining} more of ${total} sessions today.`
+  if (remaining === undefined || total === undefined)
+    return { state: 'ok', text: 'The gateway of Discord is available.' }
+  const text = `The bot may start ${remaining} more of ${total} sessions today.`
   if (remaining > total / 10) return { state: 'ok', text }
-  const advice =
-    'Something begins sessions again and again: look for a second gateway with the same token, or for restarts.'
+  const advice = 'Sessions are started repeatedly: check for a second gateway with the same token, or for restarts.'
   return { state: remaining > 0 ? 'note' : 'problem', text, advice }
 }

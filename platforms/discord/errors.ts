@@ -1,34 +1,35 @@
 /**
- * What Discord's refusals mean: for the sender what to do next, for people what to change.
+ * What errors of Discord mean: the result for the outbox, and a sentence that says what to change.
  */
 import { DiscordAPIError, DiscordjsErrorCodes, HTTPError, RateLimitError } from 'discord.js'
 import { HermesError, isConnectError, messageOf, type SendResult, systemCode } from '#sdk'
 
 type SendFailure = Extract<SendResult, { success: false }>
 
-/** Discord's error codes that people can do something about. */
+/** Discord's error codes for which a user can do something. */
 const errorDescriptions: Readonly<Record<number, string>> = {
-  10003: 'the channel or thread does not exist (any more)',
-  10008: 'the message does not exist (any more)',
-  10015: 'the webhook does not exist (any more)',
+  10003: 'the channel or thread does not exist or was deleted',
+  10008: 'the message does not exist or was deleted',
+  10015: 'the webhook does not exist or was deleted',
   20016: 'the channel is in slow mode',
   30046: 'the message is too old to be edited so often',
   40005: 'the file is larger than this server allows',
-  50001: 'the bot cannot see the channel: give it the right View Channel there',
-  50005: 'the message was written by somebody else',
+  50001: 'the bot cannot see the channel: grant it View Channel there',
+  50005: 'the message was written by another user',
   50006: 'the message is empty',
   50007: 'the user takes no direct messages from the bot: they must share a server and allow direct messages there',
-  50008: 'nothing can be written in this kind of channel',
-  50013: 'the bot lacks a right in this channel: Send Messages, Send Messages in Threads, Attach Files or Embed Links',
-  50035: 'Discord does not take the message in this form',
+  50008: 'this kind of channel does not accept messages',
+  50013:
+    'the bot lacks a permission in this channel: Send Messages, Send Messages in Threads, Attach Files or Embed Links',
+  50035: 'Discord does not accept the message in this form',
   50083: 'the thread is archived',
-  160002: 'the bot lacks the right Read Message History, without which it cannot reply to a message',
+  160002: 'the bot lacks the permission Read Message History, which replies require',
   160005: 'the thread is locked',
   200000: 'the message was blocked by the rules of the server (AutoMod)',
   240000: 'the message was blocked because of a link in it',
 }
 
-/** These mean "not now" although they come as refusals. */
+/** Rate limits that Discord reports as rejections. */
 const rateLimitCodes: ReadonlySet<unknown> = new Set([20016, 20022, 20028, 30046, 40062])
 const defaultRetryMs = 5_000
 
@@ -37,7 +38,7 @@ export function codeOf(error: unknown): number | undefined {
   return error instanceof DiscordAPIError && typeof error.code === 'number' ? error.code : undefined
 }
 
-/** Discord has looked at the call and will never take it. */
+/** Whether Discord processed the call and will not accept a repetition. */
 export function isRejected(error: unknown): boolean {
   return error instanceof DiscordAPIError && error.status !== 401 && error.status !== 429
 }
@@ -54,12 +55,11 @@ export function isUnauthorised(error: unknown): boolean {
 }
 
 /**
- * What a call that failed means for the outbox. `creates`: it may have made a message although it failed. Never throws.
+ * Maps the error of a call to a result for the outbox. `creates`: the call may have created a message although it failed. Never throws.
  */
 export function toSendResult(error: unknown, creates: boolean): SendFailure {
-  const told = describeError(error)
   const failure = (problem: SendFailure['problem'], more: Partial<SendFailure> = {}): SendFailure => {
-    return { success: false, problem, error: told, ...more }
+    return { success: false, problem, error: describeError(error), ...more }
   }
   if (error instanceof RateLimitError) {
     const scope = error.global || error.scope === 'global' ? 'account' : 'chat'
@@ -74,14 +74,14 @@ export function toSendResult(error: unknown, creates: boolean): SendFailure {
   return failure('temporary', creates && !isConnectError(error) ? { maybeSent: true } : {})
 }
 
-/** One sentence for people. Never holds a token. */
+/** One sentence for users. Never contains a token. */
 export function describeError(error: unknown): string {
   if (error instanceof RateLimitError) return 'Discord limits how often the bot may do this'
   if (isUnauthorised(error)) return 'Discord does not accept the token of the bot'
   if (error instanceof DiscordAPIError) {
     const known = typeof error.code === 'number' ? errorDescriptions[error.code] : undefined
-    const said = `${error.message.replaceAll('\n', '; ')} (${error.code})`
-    return known === undefined ? `Discord refused: ${said}` : `${known}. Discord says: ${said}`
+    const detail = `${error.message.replaceAll('\n', '; ')} (${error.code})`
+    return known === undefined ? `Discord refused: ${detail}` : `${known}. Discord says: ${detail}`
   }
   if (error instanceof HTTPError) return `Discord answered ${error.status}`
   const cause = error instanceof Error ? error.cause : undefined
@@ -89,7 +89,7 @@ export function describeError(error: unknown): string {
   return `Discord could not be reached: ${code ?? messageOf(error)}`
 }
 
-/** For `connect`: an error that says whether trying again can help. */
+/** For `connect`. The error code says whether another attempt can succeed. */
 export function toConnectError(error: unknown): HermesError {
   if (error instanceof HermesError) return error
   // discord.js reads fields of an answer that Discord did not give. (`fetch` also throws a TypeError, with a cause.)
@@ -110,7 +110,7 @@ const fatalCloseCodes: Readonly<Record<number, string>> = {
   4012: 'Discord no longer supports this version of its gateway (4012). Update hermes-gateway.',
   4013: 'Discord does not know the intents of this connection (4013). Update hermes-gateway.',
   4014:
-    'Discord does not let the bot read messages (4014): switch on Message Content Intent in the Developer Portal ' +
+    'Discord does not let the bot read messages (4014): turn on Message Content Intent in the Developer Portal ' +
     '(your application → Bot → Privileged Gateway Intents), then restart the gateway.',
 }
 

@@ -1,14 +1,14 @@
 /**
- * The settings of one account, read from what the gateway has checked against plugin.yaml.
+ * The options of one account. The gateway has validated them against `config_schema` of plugin.yaml.
  */
 import { HermesError } from '#sdk'
-import { asRecord, isRecord, type JsonRecord } from './inbound/payload.ts'
+import { asRecord, type JsonRecord } from './inbound/payload.ts'
 
 export interface DiscordOptions {
   readonly token: string
-  /** Where the REST API is, without its version. */
+  /** Base URL of the REST API, without its version. */
   readonly apiUrl: string
-  /** The operator has named another API than Discord's own: what lies at its origin may be in a private network. */
+  /** The operator configured another API than Discord's. Files at its origin may be in a private network. */
   readonly usesOwnApi: boolean
   readonly requireMention: boolean
   readonly freeResponseChannels: readonly string[]
@@ -22,7 +22,7 @@ export interface DiscordOptions {
   readonly allowBots: 'none' | 'mentions' | 'all'
 }
 
-/** Whom a message of ours may notify. */
+/** Whom a message of the bot may notify. */
 export interface AllowedMentions {
   readonly everyone: boolean
   readonly roles: boolean
@@ -32,44 +32,44 @@ export interface AllowedMentions {
 
 const defaultApiUrl = 'https://discord.com/api'
 
-/** What is not set has its default. Throws `config/invalid` for a token that cannot be one. */
-export function parseOptions(given: JsonRecord): DiscordOptions {
-  const token = String(given['token'] ?? '').trim()
+/** Missing options take their defaults. Throws `config/invalid` for a token with the prefix "Bot ". */
+export function parseOptions(values: JsonRecord): DiscordOptions {
+  const token = String(values['token'] ?? '').trim()
   if (/^Bot\s/i.test(token)) {
-    const told =
-      'platforms.discord.token: it begins with "Bot "; give the token alone, as the Developer Portal shows it.'
-    throw new HermesError('config/invalid', told)
+    const detail =
+      'platforms.discord.token: it begins with "Bot "; set the token alone, as the Developer Portal shows it.'
+    throw new HermesError('config/invalid', detail)
   }
-  const mentions = asRecord(given['allow_mentions'])
-  const apiUrl = String(given['api_url'] ?? '').replace(/\/+$/, '')
+  const mentions = asRecord(values['allow_mentions'])
+  const apiUrl = String(values['api_url'] ?? '').replace(/\/+$/, '')
   return {
     token,
     apiUrl: apiUrl === '' ? defaultApiUrl : apiUrl,
     usesOwnApi: apiUrl !== '' && apiUrl !== defaultApiUrl,
-    requireMention: booleanOption(given, 'require_mention', true),
-    freeResponseChannels: idListOption(given, 'free_response_channels'),
-    allowedChannels: idListOption(given, 'allowed_channels'),
-    ignoredChannels: idListOption(given, 'ignored_channels'),
-    autoThread: booleanOption(given, 'auto_thread', true),
-    noThreadChannels: idListOption(given, 'no_thread_channels'),
-    allowedRoles: idListOption(given, 'allowed_roles'),
-    reactions: booleanOption(given, 'reactions', false),
+    requireMention: booleanOption(values, 'require_mention', true),
+    freeResponseChannels: idListOption(values, 'free_response_channels'),
+    allowedChannels: idListOption(values, 'allowed_channels'),
+    ignoredChannels: idListOption(values, 'ignored_channels'),
+    autoThread: booleanOption(values, 'auto_thread', true),
+    noThreadChannels: idListOption(values, 'no_thread_channels'),
+    allowedRoles: idListOption(values, 'allowed_roles'),
+    reactions: booleanOption(values, 'reactions', false),
     allowedMentions: {
       everyone: booleanOption(mentions, 'everyone', false),
       roles: booleanOption(mentions, 'roles', false),
       users: booleanOption(mentions, 'users', true),
       repliedUser: booleanOption(mentions, 'replied_user', true),
     },
-    allowBots: given['allow_bots'] === 'mentions' || given['allow_bots'] === 'all' ? given['allow_bots'] : 'none',
+    allowBots: values['allow_bots'] === 'mentions' || values['allow_bots'] === 'all' ? values['allow_bots'] : 'none',
   }
 }
 
-function booleanOption(of: JsonRecord, key: string, otherwise: boolean): boolean {
-  const value = isRecord(of) ? of[key] : undefined
-  return typeof value === 'boolean' ? value : otherwise
+function booleanOption(options: JsonRecord, key: string, fallback: boolean): boolean {
+  const value = options[key]
+  return typeof value === 'boolean' ? value : fallback
 }
 
-function idListOption(of: JsonRecord, key: string): readonly string[] {
-  const value = of[key]
+function idListOption(options: JsonRecord, key: string): readonly string[] {
+  const value = options[key]
   return Array.isArray(value) ? value.map(String) : []
 }

@@ -1,9 +1,11 @@
 /**
- * The calls of Discord's REST API that we make. Answers come back as they arrived; errors are those of discord.js.
+ * The calls of Discord's REST API that the adapter makes. Responses are returned unparsed; errors are those of discord.js.
  */
+import { sleep } from '#sdk'
+import { retryAfterMs } from '../errors.ts'
 import { asRecord, type JsonRecord, nonEmptyTextAt, recordsAt } from '../inbound/payload.ts'
 
-/** What is needed of discord.js' `REST`. */
+/** The part of discord.js' `REST` that is used. */
 export interface RestClient {
   get(route: `/${string}`, call?: RequestOptions): Promise<unknown>
   post(route: `/${string}`, call?: RequestOptions): Promise<unknown>
@@ -16,7 +18,7 @@ interface RequestOptions {
   readonly body?: unknown
   readonly query?: URLSearchParams
   readonly auth?: boolean
-  /** The body is sent as it is. */
+  /** The body is sent unchanged. */
   readonly passThroughBody?: boolean
   readonly signal?: AbortSignal
 }
@@ -47,7 +49,7 @@ export function createApi(rest: RestClient) {
     channel: (id: string, signal: AbortSignal) => rest.get(`/channels/${id}`, { signal }),
     member: (guild: string, user: string, signal: AbortSignal) =>
       rest.get(`/guilds/${guild}/members/${user}`, { signal }),
-    /** The newest, newest first. */
+    /** The latest messages, newest first. */
     newestMessages: (channel: string, limit: number, signal: AbortSignal) =>
       rest.get(messages(channel), { query: new URLSearchParams({ limit: String(limit) }), signal }),
     message: (channel: string, id: string, signal: AbortSignal) => rest.get(`${messages(channel)}/${id}`, { signal }),
@@ -71,7 +73,7 @@ export function createApi(rest: RestClient) {
     setCommands: (application: string, body: readonly JsonRecord[], signal: AbortSignal) =>
       rest.put(`/applications/${application}/commands`, { body, signal }),
 
-    /** Answers an interaction; its token is the right to do so. */
+    /** Responds to an interaction. The token of the interaction authorizes the call. */
     callback: (id: string, token: string, body: JsonRecord, signal: AbortSignal) =>
       rest.post(`/interactions/${id}/${token}/callback`, { body, auth: false, signal }),
     /** Replaces "… is thinking" of an interaction. */
@@ -80,19 +82,36 @@ export function createApi(rest: RestClient) {
     followUp: (application: string, token: string, body: JsonRecord, signal: AbortSignal) =>
       rest.post(`/webhooks/${application}/${token}`, { body, auth: false, signal }),
 
-    /** Addresses of files lose their validity after a day. Undefined where Discord knows none for this one. */
+    /** URLs of files expire after a day. Undefined when Discord returns no new URL. */
     async freshUrl(url: string, signal: AbortSignal): Promise<string | undefined> {
-      const answer = await rest.post('/attachments/refresh-urls', { body: { attachment_urls: [url] }, signal })
-      const [first] = recordsAt(asRecord(answer), 'refreshed_urls')
+      const response = await rest.post('/attachments/refresh-urls', { body: { attachment_urls: [url] }, signal })
+      const [first] = recordsAt(asRecord(response), 'refreshed_urls')
       return nonEmptyTextAt(first, 'refreshed')
     },
   }
 }
 
-/** A form of Node's own: the package would make one of its undici, which another undici in the process cannot send. */
+/** Uses Node's `FormData`: discord.js would use that of its own undici, which another undici in the process cannot send. */
 function toFormData(body: JsonRecord, { name, content }: Upload): RequestOptions {
   const form = new FormData()
   form.append('payload_json', JSON.stringify(body))
   form.append('files[0]', content, name)
   return { body: form, passThroughBody: true }
+}
+
+/**
+ * For calls in the background: waits as long as Discord asks and repeats the call. Rejects on other errors of the call, and
+ * when the signal aborts.
+ */
+export async function retryAfterRateLimit<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await call()
+    } catch (error) {
+      const waitMs = retryAfterMs(error)
+      if (waitMs === undefined) throw error
+      await sleep(waitMs, signal)
+      signal.throwIfAborted()
+    }
+  }
 }

@@ -1,17 +1,17 @@
 /**
- * The slash commands of the bot, as Discord lists them: registered when they differ from what it knows.
+ * Registers the slash commands of the bot with Discord when its list differs from the gateway's.
  */
 import type { CommandEntry } from '#sdk'
 import { asRecord, isRecord, type JsonRecord, recordsAt, textAt } from '../inbound/payload.ts'
 import type { Api } from './api.ts'
 
-/** Discord refuses the whole list when it is longer. */
+/** Discord rejects a longer list as a whole. */
 const maxCommands = 100
 const maxDescriptionChars = 100
 const chatInputType = 1
 const stringOptionType = 3
 
-/** The list as Discord takes it. Names that it does not take are left out; people can still type them. Pure. */
+/** The list in Discord's form. Leaves out names that Discord rejects; such commands can still be typed. Pure. */
 export function toApplicationCommands(entries: readonly CommandEntry[]): readonly JsonRecord[] {
   return entries
     .filter(({ name }) => /^[-_\p{L}\p{N}]{1,32}$/u.test(name) && name === name.toLowerCase())
@@ -27,27 +27,27 @@ export function toApplicationCommands(entries: readonly CommandEntry[]): readonl
     }))
 }
 
-/** Returns whether Discord's list was out of date. Rejects as the API does. */
+/** Returns whether Discord's list was outdated. Rejects as the API does. */
 export async function registerCommands(
   api: Pick<Api, 'commands' | 'setCommands'>,
   application: string,
   entries: readonly CommandEntry[],
   signal: AbortSignal,
 ): Promise<boolean> {
-  const wanted = toApplicationCommands(entries)
-  const known = await api.commands(application, signal)
-  if (Array.isArray(known) && isSameCommandList(known.filter(isRecord), wanted)) return false
-  await api.setCommands(application, wanted, signal)
+  const commands = toApplicationCommands(entries)
+  const registered = await api.commands(application, signal)
+  if (Array.isArray(registered) && isSameCommandList(registered.filter(isRecord), commands)) return false
+  await api.setCommands(application, commands, signal)
   return true
 }
 
-function isSameCommandList(known: readonly JsonRecord[], wanted: readonly JsonRecord[]): boolean {
-  const essence = (commands: readonly JsonRecord[]) =>
+function isSameCommandList(one: readonly JsonRecord[], other: readonly JsonRecord[]): boolean {
+  const serialize = (commands: readonly JsonRecord[]) =>
     commands.map((command) => JSON.stringify(comparableFields(command))).sort()
-  return essence(known).join('\n') === essence(wanted).join('\n')
+  return serialize(one).join('\n') === serialize(other).join('\n')
 }
 
-/** Without what Discord adds: ids, versions, translations. */
+/** The fields of a command without those that Discord adds: ids, versions, translations. */
 function comparableFields(command: JsonRecord) {
   const options = recordsAt(command, 'options').map((option) => {
     return [option['type'], textAt(option, 'name'), textAt(option, 'description'), option['required'] === true]
@@ -55,7 +55,8 @@ function comparableFields(command: JsonRecord) {
   return [textAt(command, 'name'), textAt(command, 'description'), asRecord(command)['type'] ?? chatInputType, options]
 }
 
-function toDescription(text: string, otherwise: string): string {
-  const words = text.trim() === '' ? otherwise : text.trim()
-  return words.length <= maxDescriptionChars ? words : `${words.slice(0, maxDescriptionChars - 1).toWellFormed()}…`
+function toDescription(text: string, fallback: string): string {
+  const description = text.trim() === '' ? fallback : text.trim()
+  if (description.length <= maxDescriptionChars) return description
+  return `${description.slice(0, maxDescriptionChars - 1).toWellFormed()}…`
 }

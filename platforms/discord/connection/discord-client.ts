@@ -2,7 +2,7 @@
  * discord.js' `Client` as a transport: it owns login, identify, resume, heartbeats and close codes. Payloads are
  * passed on as Discord sends them; none reaches the caches of the `Client`.
  */
-import { Client, Events, type IIdentifyThrottler, type RESTOptions } from 'discord.js'
+import { Client, Events, GatewayIntentBits, type IIdentifyThrottler, type RESTOptions } from 'discord.js'
 import type { Logger } from '#sdk'
 import { asRecord, numberAt } from '../inbound/payload.ts'
 import { createIdentifyThrottler } from './identify-throttler.ts'
@@ -25,7 +25,6 @@ export interface ClientListener {
 
 export interface DiscordClientDeps {
   readonly token: string
-  readonly intents: number
   readonly rest: Partial<RESTOptions>
   readonly handshakeMs: number
   readonly identifyGapMs: number
@@ -48,6 +47,16 @@ export interface DiscordClient {
 /** The events of a shard that prove a live connection. */
 const arrivalEvents: ReadonlySet<string> = new Set(['hello', 'heartbeat', 'ready', 'resumed', 'dispatch'])
 
+/** Only `MessageContent` has to be turned on in the Developer Portal. */
+const intents = [
+  GatewayIntentBits.Guilds,
+  GatewayIntentBits.GuildMessages,
+  GatewayIntentBits.GuildMessageReactions,
+  GatewayIntentBits.DirectMessages,
+  GatewayIntentBits.DirectMessageReactions,
+  GatewayIntentBits.MessageContent,
+]
+
 const identifyProperties = { browser: 'hermes-gateway', device: 'hermes-gateway', os: process.platform }
 
 export function createDiscordClient(deps: DiscordClientDeps): DiscordClient {
@@ -55,7 +64,7 @@ export function createDiscordClient(deps: DiscordClientDeps): DiscordClient {
   let strategy: ReplaceableStrategy | undefined
   let throttler: IIdentifyThrottler | undefined
   const client = new Client({
-    intents: deps.intents,
+    intents,
     // By default discord.js reads SHARDS from the environment.
     shards: [0],
     sweepers: { threads: { interval: 0, lifetime: 1 } },

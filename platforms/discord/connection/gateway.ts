@@ -35,7 +35,6 @@ export const gatewayTiming: GatewayTiming = {
 
 export interface GatewayDeps {
   readonly token: string
-  readonly intents: number
   readonly rest: Partial<RESTOptions>
   readonly timing: GatewayTiming
   readonly random: () => number
@@ -100,7 +99,6 @@ export function createGateway(deps: GatewayDeps): Gateway {
   }
   const client = createDiscordClient({
     token: deps.token,
-    intents: deps.intents,
     rest: deps.rest,
     handshakeMs: timing.handshakeMs,
     identifyGapMs: timing.identifyGapMs,

@@ -1,44 +1,44 @@
 /**
- * Tells of interruptions that last: a short one is nobody's concern, and of a long one the newest reason counts.
+ * Reports interruptions that outlast a grace period, with their latest reason.
  */
 export interface OutageReporter {
   begin(reason: string): void
   end(): void
-  /** For good. */
+  /** Ends reporting permanently. */
   stop(): void
 }
 
-/** @param graceMs an interruption of less is not told */
+/** @param graceMs shorter interruptions are not reported */
 export function createOutageReporter(
   graceMs: number,
   onHealth: (state: 'connected' | 'degraded', reason?: string) => void,
 ): OutageReporter {
   let reason = ''
-  let isTold = false
+  let isReported = false
   let timer: NodeJS.Timeout | undefined
 
-  function tell(): void {
-    isTold = true
+  function report(): void {
+    isReported = true
     onHealth('degraded', reason)
   }
 
   return {
-    begin(why) {
-      reason = why
-      if (isTold) return tell()
+    begin(newReason) {
+      reason = newReason
+      if (isReported) return report()
       if (timer !== undefined) return
-      timer = setTimeout(tell, graceMs)
+      timer = setTimeout(report, graceMs)
       timer.unref()
     },
     end() {
       clearTimeout(timer)
       timer = undefined
-      if (isTold) onHealth('connected')
-      isTold = false
+      if (isReported) onHealth('connected')
+      isReported = false
     },
     stop() {
       clearTimeout(timer)
-      isTold = false
+      isReported = false
     },
   }
 }

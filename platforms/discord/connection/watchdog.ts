@@ -12,7 +12,7 @@ export interface WatchdogDeps {
 export interface Watchdog {
   /** Something arrived, or a new attempt to connect begins. */
   reset(): void
-  /** For good. */
+  /** Ends the watch permanently. */
   stop(): void
 }
 

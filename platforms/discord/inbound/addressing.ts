@@ -1,5 +1,5 @@
 /**
- * Whom a message is for, and whether its answer gets a thread of its own. Pure.
+ * Whether a message is addressed to the bot, and whether its response opens a thread. Pure.
  */
 
 import type { DiscordOptions } from '../options.ts'
@@ -13,50 +13,53 @@ export interface BotIdentity {
   isOwnRole(id: string): boolean
 }
 
-/** Whether the bot listens in this place at all. */
-export function isChannelAllowed(place: ChannelContext, { allowedChannels, ignoredChannels }: DiscordOptions): boolean {
-  if (place.kind === 'dm') return true
-  if (listIncludes(ignoredChannels, place)) return false
-  return allowedChannels.length === 0 || listIncludes(allowedChannels, place)
+/** Whether the options let the bot respond in this channel. */
+export function isChannelAllowed(
+  channel: ChannelContext,
+  { allowedChannels, ignoredChannels }: DiscordOptions,
+): boolean {
+  if (channel.kind === 'dm') return true
+  if (listIncludes(ignoredChannels, channel)) return false
+  return allowedChannels.length === 0 || listIncludes(allowedChannels, channel)
 }
 
-/** Whether the message wants an answer of ours. */
+/** Whether the bot responds to the message. */
 export function isAddressedToBot(
   message: JsonRecord,
-  place: ChannelContext,
+  channel: ChannelContext,
   me: BotIdentity,
   options: DiscordOptions,
 ): boolean {
-  if (!isChannelAllowed(place, options)) return false
-  const called = mentionsBot(message, me) || repliesToBot(message, me)
-  if (isBotMessage(message) && options.allowBots !== 'all') return options.allowBots === 'mentions' && called
-  if (place.kind === 'dm' || called || !options.requireMention) return true
-  return listIncludes(options.freeResponseChannels, place) || isBotThread(place, me)
+  if (!isChannelAllowed(channel, options)) return false
+  const isCalled = mentionsBot(message, me) || repliesToBot(message, me)
+  if (isBotMessage(message) && options.allowBots !== 'all') return options.allowBots === 'mentions' && isCalled
+  if (channel.kind === 'dm' || isCalled || !options.requireMention) return true
+  return listIncludes(options.freeResponseChannels, channel) || isBotThread(channel, me)
 }
 
 /**
- * Whether the answer opens a thread. Replies stay where they are said, commands are about the channel, and a place where
- * everything is answered would be full of threads.
+ * Whether the response opens a thread. Replies are answered in channel, commands concern the channel, and a channel in which
+ * the bot responds to every message would fill with threads.
  */
 export function opensThread(
   message: JsonRecord,
-  place: ChannelContext,
+  channel: ChannelContext,
   me: BotIdentity,
   options: DiscordOptions,
   command: boolean,
 ): boolean {
-  if (!options.autoThread || command || place.kind !== 'group') return false
-  if (place.type !== channelTypes.text && place.type !== channelTypes.announcement) return false
+  if (!options.autoThread || command || channel.kind !== 'group') return false
+  if (channel.type !== channelTypes.text && channel.type !== channelTypes.announcement) return false
   if (recordAt(message, 'message_reference') !== undefined || !mentionsBot(message, me)) return false
-  return !listIncludes(options.noThreadChannels, place) && !listIncludes(options.freeResponseChannels, place)
+  return !listIncludes(options.noThreadChannels, channel) && !listIncludes(options.freeResponseChannels, channel)
 }
 
-/** The bot opened it or was taken into it: whoever writes there writes to the bot. */
-function isBotThread(place: ChannelContext, me: BotIdentity): boolean {
-  return place.kind === 'thread' && (place.joined || place.ownerId === me.id)
+/** In a thread that the bot opened or was added to, every message is addressed to the bot. */
+function isBotThread(channel: ChannelContext, me: BotIdentity): boolean {
+  return channel.kind === 'thread' && (channel.joined || channel.ownerId === me.id)
 }
 
-/** `@everyone` is nobody in particular. */
+/** `@everyone` does not count as a mention of the bot. */
 function mentionsBot(message: JsonRecord, me: BotIdentity): boolean {
   return (
     recordsAt(message, 'mentions').some((user) => idAt(user, 'id') === me.id) ||

@@ -1,10 +1,9 @@
 /**
- * What was written while no session listened: the newest messages of each chat since the last one that was seen, handed in
- * before what comes in now. Bounded in chats, messages and age.
+ * Fetches the messages that were written while no session was connected, and ingests them before live events of the same
+ * channel. Limited in chats, messages and age.
  */
 import { type Logger, messageOf, sleep, withTimeout } from '#sdk'
-import type { Api } from '../connection/api.ts'
-import { retryAfterRateLimit } from '../connection/retry-after.ts'
+import { type Api, retryAfterRateLimit } from '../connection/api.ts'
 import { describeError, isRejected } from '../errors.ts'
 import type { ChannelQueue } from './channel-queue.ts'
 import type { GuildCache } from './guild-cache.ts'
@@ -15,11 +14,11 @@ export interface CatchUpDeps {
   readonly api: Pick<Api, 'newestMessages' | 'channel' | 'member'>
   readonly guildCache: GuildCache
   readonly queue: ChannelQueue
-  /** By channel: the last message that was handed in, in this life or an earlier one. */
-  marks(): Promise<ReadonlyMap<string, string>>
-  /** Hands in a message as if the gateway had sent it. False: there was nothing new in it. */
+  /** By channel: the last message that was ingested, also by an earlier process. */
+  cursors(): Promise<ReadonlyMap<string, string>>
+  /** Ingests a message as if Discord's gateway had sent it. False: it was known. */
   ingest(message: JsonRecord): Promise<boolean>
-  /** Whether somebody's roles decide who may come in: a fetched message does not tell them. */
+  /** Whether roles authorize users. Fetched messages lack roles, so members are fetched as well. */
   readonly needsRoles: boolean
   readonly clock: () => number
   readonly signal: AbortSignal
@@ -27,15 +26,15 @@ export interface CatchUpDeps {
 }
 
 export interface CatchUp {
-  /** A session began, on these servers; events of before do not come any more. */
+  /** A session began, on these servers. Events from before it are not sent again. */
   begin(guilds: readonly string[]): void
-  /** A server of them has told of itself, or is away. */
+  /** The state of a server arrived, or the server is unavailable. */
   guildReady(guild: string | undefined): void
-  /** To be called before an event is queued: what was missed in its channel comes before it. */
+  /** Call before queueing an event, so that messages that were missed in its channel precede it. */
   enqueueBefore(channel: string): void
-  /** A message came in live. */
+  /** A live message arrived. */
   seen(id: string): void
-  /** Everything of one channel since its mark, again. */
+  /** Fetches one channel again from its cursor on. */
   refetch(channel: string): void
 }
 
@@ -43,22 +42,22 @@ const maxChannels = 100
 const maxMessagesPerChannel = 50
 const maxAgeMs = 24 * 3_600_000
 const maxConcurrentFetches = 4
-/** Servers tell of themselves within moments of READY; one that does not is left out. */
+/** The state of a server follows READY shortly; a server without it is skipped. */
 const guildTimeoutMs = 3_000
-/** Messages may overtake each other by so much, across channels and within one; known ones are known by their names. */
+/** Messages may arrive out of order by this time, across channels and within one. Known messages are deduplicated. */
 const skewMs = 60_000
 const channelSkewMs = 5_000
 
-/** After which message each channel is read on. */
+/** By channel: the message after which it is read. */
 type CatchUpPlan = ReadonlyMap<string, string>
 
 export function createCatchUp(deps: CatchUpDeps): CatchUp {
-  const { api, guildCache, queue: intake, signal, log } = deps
-  const slots = createSemaphore(maxConcurrentFetches)
+  const { api, guildCache, queue: channelQueue, signal, log } = deps
+  const limitFetches = createSemaphore(maxConcurrentFetches)
   let lastSeen: string | undefined
   let awaited = new Set<string>()
   let allArrived = Promise.withResolvers<void>()
-  /** Channels whose turn in this round is queued already. */
+  /** Channels that are already queued in this round. */
   let queued = new Set<string>()
   let plan: Promise<CatchUpPlan> = Promise.resolve(new Map())
   let isPlanning = false
@@ -90,7 +89,7 @@ export function createCatchUp(deps: CatchUpDeps): CatchUp {
       if (lastSeen === undefined || isNewer(id, lastSeen)) lastSeen = id
     },
     refetch(channel) {
-      intake.push(channel, async () => fetchSince(channel, (await deps.marks()).get(channel)))
+      channelQueue.push(channel, async () => fetchSince(channel, (await deps.cursors()).get(channel)))
     },
   }
 
@@ -98,62 +97,69 @@ export function createCatchUp(deps: CatchUpDeps): CatchUp {
     if (queued.has(channel)) return
     queued.add(channel)
     const round = plan
-    intake.push(channel, async () => fetchSince(channel, (await round).get(channel)))
+    channelQueue.push(channel, async () => fetchSince(channel, (await round).get(channel)))
   }
 
-  /** Never rejects: where the marks cannot be read now, they can later. */
+  /** Retries until the cursors can be read. Never rejects. */
   async function makePlan(since: string | undefined): Promise<CatchUpPlan> {
     await withTimeout(allArrived.promise, guildTimeoutMs, signal)
     for (let attempt = 1; !signal.aborted; attempt += 1) {
       try {
-        return planFor(await deps.marks(), since)
+        return planFor(await deps.cursors(), since)
       } catch (error) {
-        log.warn({ attempt, reason: messageOf(error) }, 'how far Discord was read is not known yet, trying again')
+        log.warn(
+          { event: 'discord.cursors_failed', attempt, reason: messageOf(error) },
+          'cursors could not be read; trying again',
+        )
         await sleep(Math.min(10_000, 200 * 2 ** attempt), signal)
       }
     }
     return new Map()
   }
 
-  function planFor(marks: ReadonlyMap<string, string>, since: string | undefined): CatchUpPlan {
+  function planFor(cursors: ReadonlyMap<string, string>, since: string | undefined): CatchUpPlan {
     const horizon = timeToSnowflake(deps.clock() - maxAgeMs)
     const live = since === undefined ? undefined : timeToSnowflake(snowflakeToTime(since) - skewMs)
-    // Where nothing was ever handed in from a channel, at least everything before the last known moment was seen.
-    const floor = live ?? newest(marks.values())
+    // In a channel without a cursor, everything before the last known message counts as seen.
+    const floor = live ?? newest(cursors.values())
     if (floor === undefined) return new Map()
     const newestIn = guildCache.newestMessages()
     const found: { channel: string; after: string; last: string }[] = []
-    const consider = (channel: string, mark: string) => {
-      const after = newest([mark, horizon, ...(live === undefined ? [] : [live])]) ?? mark
+    const consider = (channel: string, cursor: string) => {
+      const after = newest([cursor, horizon, ...(live === undefined ? [] : [live])]) ?? cursor
       const last = newestIn.get(channel)
       if (last !== undefined && !isNewer(last, after)) return
-      found.push({ channel, after: timeToSnowflake(snowflakeToTime(after) - channelSkewMs), last: last ?? mark })
+      found.push({ channel, after: timeToSnowflake(snowflakeToTime(after) - channelSkewMs), last: last ?? cursor })
     }
-    for (const [channel, mark] of marks) consider(channel, mark)
-    for (const channel of newestIn.keys()) if (!marks.has(channel)) consider(channel, floor)
+    for (const [channel, cursor] of cursors) consider(channel, cursor)
+    for (const channel of newestIn.keys()) if (!cursors.has(channel)) consider(channel, floor)
     const first = found.sort((one, other) => (isNewer(one.last, other.last) ? -1 : 1)).slice(0, maxChannels)
     return new Map(first.map(({ channel, after }) => [channel, after]))
   }
 
-  /** Rejects where it is worth another try. */
+  /** Rejects when another attempt can succeed. */
   async function fetchSince(channel: string, after: string | undefined): Promise<void> {
     if (after === undefined) return
     try {
-      await handInAll(channel, await slots(() => missed(channel, after)))
+      await ingestAll(channel, await limitFetches(() => missed(channel, after)))
     } catch (error) {
       if (!isRejected(error)) throw error
-      // The channel is gone, or the bot no longer sees it: there is nothing to answer.
-      log.debug({ channel, reason: describeError(error) }, 'what was missed in a channel cannot be fetched')
+      // The channel was deleted, or the bot no longer sees it.
+      log.debug(
+        { event: 'discord.catch_up_failed', channel, reason: describeError(error) },
+        'missed messages of a channel cannot be fetched',
+      )
     }
   }
 
   /** What was fetched holds the bot's own messages and known ones, too: only those that were missed are told of. */
-  async function handInAll(channel: string, messages: readonly JsonRecord[]): Promise<void> {
-    let taken = 0
+  async function ingestAll(channel: string, messages: readonly JsonRecord[]): Promise<void> {
+    let ingested = 0
     try {
-      for (const message of messages) if (await deps.ingest(message)) taken += 1
+      for (const message of messages) if (await deps.ingest(message)) ingested += 1
     } finally {
-      if (taken > 0) log.info({ channel, messages: taken }, 'messages that were missed have been fetched')
+      if (ingested > 0)
+        log.info({ event: 'discord.caught_up', channel, messages: ingested }, 'missed messages were ingested')
     }
   }
 
@@ -202,7 +208,7 @@ export function createCatchUp(deps: CatchUpDeps): CatchUp {
   }
 }
 
-/** So many at once; the others wait. */
+/** Limits how many calls run at once. */
 function createSemaphore(count: number) {
   let free = count
   const waiting: (() => void)[] = []

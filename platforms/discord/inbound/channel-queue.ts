@@ -1,13 +1,13 @@
 /**
- * What comes in, in order: one queue for each channel, in which the first stays until it is on disk. Discord hands out an
- * event once and asks for no receipt, so the memory of this process is all there is until then.
+ * One queue of inbound events for each channel. A job is retried until its event is stored: Discord sends an event once and
+ * without acknowledgement, so until then it exists only in the memory of this process.
  */
 import { backoffMs, type Logger, messageOf, sleep } from '#sdk'
 
 export interface ChannelQueue {
-  /** Adds something to do for a channel. It is done again, with growing pauses, as long as it rejects. */
+  /** Adds a job for a channel. A job that rejects is repeated after growing pauses. */
   push(channel: string, job: () => Promise<void>): void
-  /** Resolves when nothing is left to do for the channel. */
+  /** Resolves when the queue of the channel is empty. */
   idle(channel: string): Promise<void>
 }
 
@@ -15,9 +15,9 @@ export interface ChannelQueueDeps {
   readonly log: Logger
   readonly random: () => number
   readonly signal: AbortSignal
-  /** More was pushed than is kept in memory; called once there is room again. */
+  /** Jobs of a full queue were dropped. Called when the queue is empty again. */
   onOverflow(channel: string): void
-  /** So many jobs wait for one channel. */
+  /** Limit of one queue. */
   readonly maxJobs?: number
 }
 
@@ -49,7 +49,10 @@ export function createChannelQueue({
         fresh.done = work(channel, fresh)
       } else if (queue.jobs.length < limit) queue.jobs.push(job)
       else {
-        if (!queue.overflow) log.warn({ channel, limit }, 'too many messages wait to be stored; they are fetched later')
+        if (!queue.overflow) {
+          const fields = { event: 'discord.queue_full', channel, limit }
+          log.warn(fields, 'too many events wait to be stored; messages are fetched later')
+        }
         queue.overflow = true
       }
     },
@@ -75,8 +78,8 @@ export function createChannelQueue({
         if (signal.aborted) return
         const pauseMs = backoffMs(attempt, minBackoffMs, maxBackoffMs, random)
         log.warn(
-          { channel, attempt, pauseMs, reason: messageOf(error) },
-          'an event of Discord was not stored, trying again',
+          { event: 'discord.event_not_stored', channel, attempt, pauseMs, reason: messageOf(error) },
+          'event could not be stored; trying again',
         )
         await sleep(pauseMs, signal)
       }

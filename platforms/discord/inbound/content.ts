@@ -1,5 +1,5 @@
 /**
- * What a message says: its words without Discord's codes, and what is attached to it. Pure.
+ * The text of a message, with names in place of Discord's codes, and its attachments. Pure.
  */
 import type { Attachment } from '#sdk'
 import {
@@ -14,9 +14,9 @@ import {
   textAt,
 } from './payload.ts'
 
-/** What names stand for the codes of a message. */
+/** Resolves the codes of a message to names. */
 export interface NameResolver {
-  /** The bot itself: its mention says whom the message is for, and is no part of what it says. */
+  /** The bot itself. Its mention is not part of the text. */
   readonly botId: string | undefined
   channelName(id: string): string | undefined
   roleName(id: string): string | undefined
@@ -27,16 +27,16 @@ const voiceFlag = 1 << 13
 /** `message_reference.type` of a forwarded message. */
 const forwardReferenceType = 1
 
-/** The words of a message; of a poll, a forwarded message or a bot's card their plain form. '' where there are none. */
+/** The text of a message, including polls, forwarded messages and the embeds of bots. '' without text. */
 export function messageText(message: JsonRecord, names: NameResolver): string {
   const own = replaceMarkup(textAt(message, 'content') ?? '', recordsAt(message, 'mentions'), names)
   const parts = [own, ...forwardsOf(message).map((one) => forwardText(one, names)), pollText(message)]
   const text = parts.filter((part) => part !== '').join('\n\n')
-  // A person's cards are previews of links; a bot often has nothing but a card to say.
+  // The embeds of a user are previews of links; a message of a bot is often an embed only.
   return text === '' && isBotMessage(message) ? embedText(message) : text
 }
 
-/** One line for a quote: the words, or else what the message consists of. */
+/** The text of a quoted message, or the kinds of its attachments. */
 export function quoteOf(message: JsonRecord, names: NameResolver): string {
   const text = messageText(message, names)
   if (text !== '') return text
@@ -94,10 +94,10 @@ function embedText(message: JsonRecord): string {
     .join('\n')
 }
 
-/** Users, roles, channels, emojis, times and commands, as Discord writes them. */
+/** Users, roles, channels, emojis, timestamps and commands in Discord's notation. */
 const markupPattern = /<(@[!&]?|#|a?:\w{1,64}:|t:|\/[^:<>\n]{1,64}:)(-?\d{1,20})(?::[tTdDfFR])?>/g
 
-/** Word for word, with names in place of codes. */
+/** Replaces codes by names and removes mentions of the bot. */
 function replaceMarkup(content: string, mentioned: readonly JsonRecord[], names: NameResolver): string {
   const kept: string[] = []
   let part = ''
@@ -128,7 +128,7 @@ function displayTextOf(
 ): string | undefined {
   if (kind === '@' || kind === '@!') {
     const user = mentioned.find((one) => idAt(one, 'id') === id)
-    return user === undefined ? undefined : `@${nameOf(user, recordAt(user, 'member')) ?? 'somebody'}`
+    return user === undefined ? undefined : `@${nameOf(user, recordAt(user, 'member')) ?? 'user'}`
   }
   if (kind === '@&') return withPrefix('@', names.roleName(id))
   if (kind === '#') return withPrefix('#', names.channelName(id))
@@ -137,7 +137,7 @@ function displayTextOf(
   return kind.startsWith('a:') ? kind.slice(1) : kind
 }
 
-/** How people call somebody: the name on this server, the display name, the account's. */
+/** The name of a user on this server, else the display name, else the account name. */
 export function nameOf(user: JsonRecord | undefined, member: JsonRecord | undefined): string | undefined {
   return nonEmptyTextAt(member, 'nick') ?? nonEmptyTextAt(user, 'global_name') ?? nonEmptyTextAt(user, 'username')
 }
@@ -151,7 +151,7 @@ function timeText(seconds: string): string | undefined {
   return Number.isNaN(date.getTime()) ? undefined : `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 
-/** Closes the gaps that a mention left: one blank within a line, nothing at its ends. */
+/** Joins the parts around removed mentions: with one space within a line, with nothing at its ends. */
 function joinParts(parts: readonly string[]): string {
   const cut = parts.map((part, index) => {
     const head = index === 0 ? 0 : skipBlanks(part, 0, 1)
@@ -164,11 +164,11 @@ function joinParts(parts: readonly string[]): string {
   return text.trim().replace(/^[,:]\s{0,10}/, '')
 }
 
-/** The first place from `at` on, in steps, that is no blank. */
-function skipBlanks(text: string, at: number, step: 1 | -1): number {
-  let place = at
-  while (text[place] === ' ' || text[place] === '\t') place += step
-  return place
+/** The first index from `from` on that is neither a space nor a tab. */
+function skipBlanks(text: string, from: number, step: 1 | -1): number {
+  let index = from
+  while (text[index] === ' ' || text[index] === '\t') index += step
+  return index
 }
 
 function toAttachment(file: JsonRecord, voice: boolean): Attachment[] {
@@ -195,11 +195,11 @@ function kindOf(mimeType: string): Attachment['kind'] {
   return mimeType.startsWith('audio/') ? 'audio' : 'document'
 }
 
-/** By `format_type`: PNG, APNG, Lottie (a drawing program, no picture), GIF. */
-const stickerFormats: Readonly<Record<number, { readonly ending: string; readonly mimeType: string }>> = {
-  1: { ending: 'png', mimeType: 'image/png' },
-  2: { ending: 'png', mimeType: 'image/png' },
-  4: { ending: 'gif', mimeType: 'image/gif' },
+/** By `format_type`: PNG, APNG, GIF. Lottie (3) is a vector animation without an image file. */
+const stickerFormats: Readonly<Record<number, { readonly extension: string; readonly mimeType: string }>> = {
+  1: { extension: 'png', mimeType: 'image/png' },
+  2: { extension: 'png', mimeType: 'image/png' },
+  4: { extension: 'gif', mimeType: 'image/gif' },
 }
 
 function toSticker(sticker: JsonRecord): Attachment[] {
@@ -208,6 +208,6 @@ function toSticker(sticker: JsonRecord): Attachment[] {
   if (id === undefined || name === undefined) return []
   const format = stickerFormats[numberAt(sticker, 'format_type') ?? 0]
   if (format === undefined) return [{ kind: 'sticker', fileName: name }]
-  const url = `https://media.discordapp.net/stickers/${id}.${format.ending}`
+  const url = `https://media.discordapp.net/stickers/${id}.${format.extension}`
   return [{ kind: 'sticker', fileName: name, url, mimeType: format.mimeType }]
 }

@@ -1,6 +1,6 @@
 /**
- * What is known of servers, channels and threads: learnt from the events of the gateway, and from single looks at channels
- * it did not tell of. Only what is needed to place a message is kept.
+ * What is known of servers, channels and roles, from events of Discord's gateway and from single REST calls. Keeps only the
+ * fields that are needed to address and normalize a message.
  */
 import {
   type Dispatch,
@@ -15,7 +15,7 @@ import {
   textAt,
 } from './payload.ts'
 
-/** Discord's numbers of channel types, those that matter here. */
+/** Discord's channel types that are used here. */
 export const channelTypes = {
   text: 0,
   dm: 1,
@@ -30,7 +30,7 @@ export interface Channel {
   readonly name?: string
   readonly topic?: string
   readonly guildId?: string
-  /** The channel of a thread, the category of a channel. */
+  /** Of a thread its channel, of a channel its category. */
   readonly parentId?: string
   /** Who opened the thread. */
   readonly ownerId?: string
@@ -48,53 +48,53 @@ export interface GuildCache {
   /** Undefined before the first READY. */
   botUser(): BotUser | undefined
   channel(id: string): Channel | undefined
-  /** By channel: the newest message of those servers that have told of themselves in this session. */
+  /** By channel: the newest message, of the servers that this session has received. */
   newestMessages(): ReadonlyMap<string, string>
   roleName(id: string): string | undefined
-  /** The role that Discord gave the bot itself on a server; mentioning it means the bot. */
+  /** Whether this is the bot's own role on a server; a mention of it is a mention of the bot. */
   isOwnRole(id: string): boolean
-  /** The content of READY. */
+  /** Takes the payload of READY. */
   handleReady(data: JsonRecord): void
-  /** Takes in whatever an event tells of servers, channels and threads. Never throws. */
+  /** Updates servers, channels, threads and roles from an event. Never throws. */
   update(event: Dispatch): void
-  /** A channel object, as the REST API or an interaction has it. */
+  /** Takes a channel object of the REST API or of an interaction. */
   updateChannel(data: JsonRecord): Channel | undefined
 }
 
-/** So many channels of direct chats are remembered. */
+/** Limit of remembered direct chats. */
 const maxDmChannels = 10_000
 
 export function createGuildCache(): GuildCache {
-  let me: BotUser | undefined
+  let bot: BotUser | undefined
   const channels = new Map<string, Channel>()
   const direct = new Map<string, Channel>()
   const newest = new Map<string, string>()
-  const roles = new Map<string, { readonly guildId: string; readonly name: string; readonly mine: boolean }>()
+  const roles = new Map<string, { readonly guildId: string; readonly name: string; readonly isOwn: boolean }>()
 
   const self: GuildCache = {
-    botUser: () => me,
+    botUser: () => bot,
     channel: (id) => channels.get(id) ?? direct.get(id),
     newestMessages: () => newest,
     roleName: (id) => roles.get(id)?.name,
-    isOwnRole: (id) => roles.get(id)?.mine === true,
+    isOwnRole: (id) => roles.get(id)?.isOwn === true,
     handleReady(data) {
       newest.clear()
       const user = recordAt(data, 'user')
       const id = idAt(user, 'id')
       if (id === undefined) return
       const applicationId = idAt(recordAt(data, 'application'), 'id') ?? id
-      me = { id, name: nonEmptyTextAt(user, 'username') ?? '', applicationId }
+      bot = { id, name: nonEmptyTextAt(user, 'username') ?? '', applicationId }
     },
     update({ t, d }) {
       switch (t) {
         case 'GUILD_CREATE':
-          return learnGuild(d)
+          return updateGuild(d)
         case 'GUILD_DELETE':
-          // Unavailable is an outage of Discord's: the bot is still there.
-          return isTrueAt(d, 'unavailable') ? undefined : forgetGuild(idAt(d, 'id'))
+          // `unavailable` means an outage of Discord; the bot is still a member.
+          return isTrueAt(d, 'unavailable') ? undefined : removeGuild(idAt(d, 'id'))
         case 'GUILD_ROLE_CREATE':
         case 'GUILD_ROLE_UPDATE':
-          return learnRole(recordAt(d, 'role'), idAt(d, 'guild_id'))
+          return updateRole(recordAt(d, 'role'), idAt(d, 'guild_id'))
         case 'GUILD_ROLE_DELETE':
           roles.delete(idAt(d, 'role_id') ?? '')
           return
@@ -105,7 +105,7 @@ export function createGuildCache(): GuildCache {
           self.updateChannel(d)
           return
         case 'THREAD_LIST_SYNC':
-          return learnThreads(d)
+          return updateThreads(d)
         case 'CHANNEL_DELETE':
         case 'THREAD_DELETE':
           channels.delete(idAt(d, 'id') ?? '')
@@ -113,56 +113,56 @@ export function createGuildCache(): GuildCache {
         case 'THREAD_MEMBER_UPDATE':
           return setJoined(idAt(d, 'id'), true)
         case 'THREAD_MEMBERS_UPDATE':
-          return learnMembers(d)
+          return updateThreadMembers(d)
         case 'INTERACTION_CREATE':
-          return learnPlace(recordAt(d, 'channel'), idAt(d, 'guild_id'))
+          return addInteractionChannel(recordAt(d, 'channel'), idAt(d, 'guild_id'))
       }
     },
-    updateChannel: (data) => learnChannel(data, idAt(data, 'guild_id')),
+    updateChannel: (data) => storeChannel(data, idAt(data, 'guild_id')),
   }
   return self
 
-  function learnGuild(guild: JsonRecord): void {
+  function updateGuild(guild: JsonRecord): void {
     const guildId = idAt(guild, 'id')
     if (guildId === undefined || isTrueAt(guild, 'unavailable')) return
-    for (const role of recordsAt(guild, 'roles')) learnRole(role, guildId)
+    for (const role of recordsAt(guild, 'roles')) updateRole(role, guildId)
     for (const channel of [...recordsAt(guild, 'channels'), ...recordsAt(guild, 'threads')]) {
-      const known = learnChannel(channel, guildId)
+      const known = storeChannel(channel, guildId)
       const last = idAt(channel, 'last_message_id')
       if (known !== undefined && last !== undefined) newest.set(known.id, last)
     }
   }
 
-  function forgetGuild(guildId: string | undefined): void {
+  function removeGuild(guildId: string | undefined): void {
     for (const [id, channel] of channels) if (channel.guildId === guildId) channels.delete(id)
     for (const [id, role] of roles) if (role.guildId === guildId) roles.delete(id)
   }
 
-  function learnRole(role: JsonRecord | undefined, guildId: string | undefined): void {
+  function updateRole(role: JsonRecord | undefined, guildId: string | undefined): void {
     const id = idAt(role, 'id')
     if (id === undefined || guildId === undefined) return
-    const mine = me !== undefined && idAt(recordAt(role, 'tags'), 'bot_id') === me.id
-    roles.set(id, { guildId, name: textAt(role, 'name') ?? '', mine })
+    const isOwn = bot !== undefined && idAt(recordAt(role, 'tags'), 'bot_id') === bot.id
+    roles.set(id, { guildId, name: textAt(role, 'name') ?? '', isOwn })
   }
 
-  function learnThreads(list: JsonRecord): void {
+  function updateThreads(list: JsonRecord): void {
     const joined = new Set(recordsAt(list, 'members').map((member) => idAt(member, 'id')))
     for (const thread of recordsAt(list, 'threads')) {
-      const known = learnChannel(thread, idAt(list, 'guild_id'))
+      const known = storeChannel(thread, idAt(list, 'guild_id'))
       if (known !== undefined && joined.has(known.id)) setJoined(known.id, true)
     }
   }
 
-  /** Sent to the bot without further intents when it was added or removed itself. */
-  function learnMembers(change: JsonRecord): void {
+  /** Discord sends this event without further intents when the bot itself was added or removed. */
+  function updateThreadMembers(change: JsonRecord): void {
     const id = idAt(change, 'id')
-    if (recordsAt(change, 'added_members').some((member) => idAt(member, 'user_id') === me?.id)) setJoined(id, true)
-    if (me !== undefined && idsAt(change, 'removed_member_ids').includes(me.id)) setJoined(id, false)
+    if (recordsAt(change, 'added_members').some((member) => idAt(member, 'user_id') === bot?.id)) setJoined(id, true)
+    if (bot !== undefined && idsAt(change, 'removed_member_ids').includes(bot.id)) setJoined(id, false)
   }
 
-  /** An interaction tells of its channel, but less than the gateway does. */
-  function learnPlace(channel: JsonRecord | undefined, guildId: string | undefined): void {
-    if (channel !== undefined && self.channel(idAt(channel, 'id') ?? '') === undefined) learnChannel(channel, guildId)
+  /** The channel object of an interaction has fewer fields than that of the gateway, so it does not replace a known one. */
+  function addInteractionChannel(channel: JsonRecord | undefined, guildId: string | undefined): void {
+    if (channel !== undefined && self.channel(idAt(channel, 'id') ?? '') === undefined) storeChannel(channel, guildId)
   }
 
   function setJoined(id: string | undefined, joined: boolean): void {
@@ -170,15 +170,15 @@ export function createGuildCache(): GuildCache {
     if (known !== undefined) channels.set(known.id, { ...known, joined })
   }
 
-  function learnChannel(data: JsonRecord, guildId: string | undefined): Channel | undefined {
+  function storeChannel(data: JsonRecord, guildId: string | undefined): Channel | undefined {
     const channel = parseChannel(data, guildId)
     if (channel === undefined) return undefined
     const before = self.channel(channel.id)
-    // Updates leave out what did not change.
-    const whole = { ...before, ...channel }
-    if (channel.guildId !== undefined) channels.set(channel.id, whole)
-    else remember(direct, whole)
-    return whole
+    // Updates leave out fields that did not change.
+    const merged = { ...before, ...channel }
+    if (channel.guildId !== undefined) channels.set(channel.id, merged)
+    else remember(direct, merged)
+    return merged
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * What happens to an event of the gateway: the directory learns from it, and what people wrote or did is handed in, in the
- * order of its channel.
+ * Ingests events of Discord's gateway: updates the guild cache, and passes what users wrote or did to the gateway, in the
+ * order of their channel.
  */
 import {
   type HermesError,
@@ -10,8 +10,7 @@ import {
   type PlatformContext,
   type SendResult,
 } from '#sdk'
-import type { Api } from '../connection/api.ts'
-import { retryAfterRateLimit } from '../connection/retry-after.ts'
+import { type Api, retryAfterRateLimit } from '../connection/api.ts'
 import { describeError, isRejected } from '../errors.ts'
 import type { DiscordOptions } from '../options.ts'
 import type { ThreadOpener } from '../outbound/threads.ts'
@@ -34,7 +33,7 @@ export interface IngestDeps {
   readonly options: DiscordOptions
   readonly respondToInteraction: InteractionResponder
   send(message: OutboundMessage, signal: AbortSignal): Promise<SendResult>
-  /** A message of the bot itself was seen. */
+  /** Called for each message of the bot itself. */
   onOwnMessage(message: JsonRecord): void
   readonly random: () => number
   readonly signal: AbortSignal
@@ -45,7 +44,7 @@ export interface Ingest {
   onDispatch(event: Dispatch, session: string): void
 }
 
-/** Events that people cause, and that are handed in. */
+/** Events that users cause and that are ingested. */
 const ingestedEvents: ReadonlySet<string> = new Set([
   'MESSAGE_CREATE',
   'MESSAGE_UPDATE',
@@ -70,7 +69,7 @@ export function createIngest(deps: IngestDeps): Ingest {
     queue,
     signal,
     log,
-    marks: context.cursors,
+    cursors: context.cursors,
     clock: context.clock,
     needsRoles: options.allowedRoles.length > 0,
     ingest: (d) => ingestEvent({ t: 'MESSAGE_CREATE', s: 0, d }, 'history'),
@@ -112,7 +111,7 @@ export function createIngest(deps: IngestDeps): Ingest {
     }
   }
 
-  /** Rejects when something was not stored. False: nothing of it was new. */
+  /** Rejects when an event could not be stored. False: every event was known. */
   async function ingestEvent(event: Dispatch, session: string): Promise<boolean> {
     await ensureChannelKnown(event.d)
     let isNew = false
@@ -141,33 +140,40 @@ export function createIngest(deps: IngestDeps): Ingest {
       const { status } = await context.change(change, keys)
       return status === 'accepted'
     } catch (error) {
-      // The message stays as it was taken in.
+      // The stored message stays unchanged.
       if (!isHermesError(error, 'inbox/too-large')) throw error
-      log.warn({ change: change.kind, reason: error.message }, 'a change of a message is too large')
+      log.warn(
+        { event: 'discord.change_too_large', change: change.kind, reason: error.message },
+        'change of a message is too large',
+      )
       return false
     }
   }
 
-  /** It will never fit, so the person has to know. Never rejects, and nothing waits for it. */
+  /** Tells the user, because another attempt cannot succeed. Runs in the background. Never rejects. */
   async function notifyTooLarge(
     { event, keys }: Extract<InboundEvent, { kind: 'message' }>,
     error: HermesError,
   ): Promise<void> {
     const { platform, account, chatId, threadId } = event.source
-    // Not one that is still to be opened: the refusal stands beside what it refuses.
+    // Without a prospective thread: the notice belongs next to the message.
     const target = { platform, account, chatId, ...(threadId === undefined ? {} : { threadId }) }
     const text = `${error.message} ${error.hint}`
     const reference = event.messageId === undefined ? {} : { replyTo: event.messageId }
     const notice: OutboundMessage = { deliveryId: `${keys[0]}:too-large`, target, text, kind: 'notice', ...reference }
     try {
       const result = await context.rateLimited(target, signal, (call) => deps.send(notice, call))
-      if (!result.success) log.warn({ reason: result.error }, 'nobody could be told that a message is too large')
+      if (!result.success)
+        log.warn({ event: 'discord.notice_failed', reason: result.error }, 'notice of a too large message was not sent')
     } catch (error) {
-      log.debug({ reason: messageOf(error) }, 'nobody could be told that a message is too large')
+      log.debug(
+        { event: 'discord.notice_failed', reason: messageOf(error) },
+        'notice of a too large message was not sent',
+      )
     }
   }
 
-  /** A channel that the gateway did not tell of (an archived thread) is looked at once. */
+  /** Fetches a channel that Discord's gateway did not send, such as an archived thread. */
   async function ensureChannelKnown(data: JsonRecord): Promise<void> {
     const id = idAt(data, 'channel_id')
     const guild = idAt(data, 'guild_id')
@@ -177,7 +183,10 @@ export function createIngest(deps: IngestDeps): Ingest {
       guildCache.updateChannel({ ...Object(channel), guild_id: guild })
     } catch (error) {
       if (!isRejected(error)) throw error
-      log.debug({ channel: id, reason: describeError(error) }, 'a channel cannot be looked at')
+      log.debug(
+        { event: 'discord.channel_not_found', channel: id, reason: describeError(error) },
+        'channel cannot be read',
+      )
     }
   }
 
@@ -186,6 +195,8 @@ export function createIngest(deps: IngestDeps): Ingest {
     if (interaction === undefined) return
     deps
       .respondToInteraction(interaction)
-      .catch((error) => log.warn({ reason: messageOf(error) }, 'an interaction was not answered'))
+      .catch((error) =>
+        log.warn({ event: 'discord.interaction_failed', reason: messageOf(error) }, 'interaction got no response'),
+      )
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Answers interactions in time: whoever chose a command or pressed a button is told within three seconds, and nobody else
- * sees it. The reply of the agent is a message of its own.
+ * Responds to interactions within the three seconds that Discord allows. Only the user who chose the command or pressed the
+ * button sees the response. The reply of the agent is a message of its own.
  */
 import { type Logger, messageOf, type PlatformContext, withTimeout } from '#sdk'
 import type { Api } from '../connection/api.ts'
@@ -15,11 +15,11 @@ export interface InteractionResponderDeps {
   readonly applicationId: () => string | undefined
   readonly signal: AbortSignal
   readonly log: Logger
-  /** Discord waits three seconds; what takes longer than this is announced first. */
+  /** Discord waits three seconds; a response that takes longer than this is deferred first. */
   readonly deferAfterMs?: number
 }
 
-/** Too late (10062) and answered before (40060): the person has an answer or none can reach them. */
+/** Too late (10062) or already responded to (40060): another attempt cannot succeed. */
 const ignoredErrorCodes: ReadonlySet<number | undefined> = new Set([10062, 40060])
 
 export type InteractionResponder = (interaction: Interaction) => Promise<void>
@@ -30,16 +30,17 @@ export function createInteractionResponder(deps: InteractionResponderDeps): Inte
   /** Never rejects. */
   return async (interaction) => {
     try {
-      await answer(interaction, handle(interaction))
+      await respond(interaction, handle(interaction))
     } catch (error) {
       if (signal.aborted) return
       if (ignoredErrorCodes.has(codeOf(error)))
-        log.debug({ reason: describeError(error) }, 'an interaction of Discord was answered too late')
-      else log.warn({ reason: describeError(error) }, 'an interaction of Discord could not be answered')
+        log.debug({ event: 'discord.interaction_expired', reason: describeError(error) }, 'interaction has expired')
+      else
+        log.warn({ event: 'discord.interaction_failed', reason: describeError(error) }, 'interaction got no response')
     }
   }
 
-  async function answer({ id, token }: Interaction, replyText: Promise<string>): Promise<void> {
+  async function respond({ id, token }: Interaction, replyText: Promise<string>): Promise<void> {
     const early = await withTimeout(replyText, deferAfterMs)
     if (early.done)
       return void (await api.callback(id, token, callbackBody(callbackTypes.message, early.value), signal))
@@ -48,12 +49,12 @@ export function createInteractionResponder(deps: InteractionResponderDeps): Inte
     await api.finishCallback(deps.applicationId() ?? '', token, { content, allowed_mentions: { parse: [] } }, signal)
   }
 
-  /** The words for the person. Never rejects. */
+  /** Returns the text for the user. Never rejects. */
   async function handle(interaction: Interaction): Promise<string> {
     try {
       switch (interaction.kind) {
         case 'unwanted':
-          return 'The bot does not listen in this channel.'
+          return 'The bot does not respond in this channel.'
         case 'press':
           return (await deps.press(interaction.press)).text
         case 'command': {
@@ -64,8 +65,8 @@ export function createInteractionResponder(deps: InteractionResponderDeps): Inte
         }
       }
     } catch (error) {
-      log.warn({ reason: messageOf(error) }, 'an interaction of Discord was not stored')
-      return 'That could not be taken in just now. Please try again in a moment.'
+      log.warn({ event: 'discord.interaction_not_stored', reason: messageOf(error) }, 'interaction could not be stored')
+      return 'This could not be processed. Please try again in a moment.'
     }
   }
 }

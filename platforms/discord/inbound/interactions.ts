@@ -1,6 +1,6 @@
 /**
- * Interactions: a slash command that was chosen, or a button that was pressed. They come with a token of their own, and
- * want an answer within three seconds. Pure.
+ * Parses interactions: slash commands and buttons. Each has a token of its own and requires a response within three
+ * seconds. Pure.
  */
 import type { ButtonPress, EventKey, MessageEvent } from '#sdk'
 import { isChannelAllowed } from './addressing.ts'
@@ -17,7 +17,7 @@ export type Interaction = { readonly id: string; readonly token: string } & (
       readonly line: string
     }
   | { readonly kind: 'press'; readonly press: ButtonPress }
-  /** In a channel where the bot does not listen, or of a kind that we never offer. */
+  /** In a channel where the bot does not respond, or of a kind that the bot never offers. */
   | { readonly kind: 'unwanted' }
 )
 
@@ -25,7 +25,7 @@ const commandType = 2
 const componentType = 3
 const buttonComponentType = 2
 
-/** Undefined where nobody could be answered: without id or token. Never throws. */
+/** Undefined without id or token, which a response requires. Never throws. */
 export function parseInteraction(data: JsonRecord, view: NormalizeContext): Interaction | undefined {
   const id = idAt(data, 'id')
   const token = nonEmptyTextAt(data, 'token')
@@ -42,10 +42,10 @@ type InteractionContent = Interaction extends infer One
 function parseContent(data: JsonRecord, id: string, view: NormalizeContext): InteractionContent {
   const member = recordAt(data, 'member')
   const user = recordAt(member, 'user') ?? recordAt(data, 'user')
-  const place = channelContextOf(data, view.guildCache.channel(idAt(data, 'channel_id') ?? ''))
-  if (place === undefined || idAt(user, 'id') === undefined || !isChannelAllowed(place, view.options))
+  const channel = channelContextOf(data, view.guildCache.channel(idAt(data, 'channel_id') ?? ''))
+  if (channel === undefined || idAt(user, 'id') === undefined || !isChannelAllowed(channel, view.options))
     return unwantedInteraction
-  const source = sourceOf(place, user, member, view)
+  const source = sourceOf(channel, user, member, view)
   const what = asRecord(data['data'])
   switch (numberAt(data, 'type')) {
     case commandType: {
@@ -73,7 +73,7 @@ function parseContent(data: JsonRecord, id: string, view: NormalizeContext): Int
 
 const unwantedInteraction: InteractionContent = { kind: 'unwanted' }
 
-/** The command as somebody would have typed it. */
+/** The command in the form in which a user would type it. */
 function toCommandLine(data: JsonRecord): string | undefined {
   const name = nonEmptyTextAt(data, 'name')
   if (name === undefined) return undefined
@@ -81,16 +81,16 @@ function toCommandLine(data: JsonRecord): string | undefined {
   return [`/${name}`, ...values].join(' ')
 }
 
-/** What the person is told, visible to nobody else. */
+/** A message that only the user of the interaction sees. */
 export function ephemeralMessage(content: string): JsonRecord {
   return { content, flags: 64, allowed_mentions: { parse: [] } }
 }
 
-/** Discord's numbers of answers to an interaction. */
+/** Discord's types of responses to an interaction. */
 export const callbackTypes = {
   message: 4,
   /** "… is thinking": the message follows. */
   laterMessage: 5,
-  /** Nothing changes for now. */
+  /** Acknowledges a button; its message changes later. */
   laterUpdate: 6,
 } as const

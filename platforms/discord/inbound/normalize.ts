@@ -1,6 +1,6 @@
 /**
- * From an event of Discord's gateway to what the gateway of ours takes in: messages, edits, deletions, reactions. Pure, and
- * it never throws: whatever does not look as documented is nothing.
+ * Converts payloads of Discord's gateway to events: messages, edits, deletions, reactions. Pure. Never throws; a payload
+ * that does not have the documented form yields no event.
  */
 import {
   brand,
@@ -30,15 +30,15 @@ import {
 import { snowflakeToTime } from './snowflake.ts'
 import { type ChannelContext, channelContextOf } from './source.ts'
 
-/** What a payload is seen with. */
+/** The state that the meaning of a payload depends on. */
 export interface NormalizeContext {
   readonly platform: string
   readonly account: string
   readonly options: DiscordOptions
   readonly guildCache: Pick<GuildCache, 'botUser' | 'channel' | 'roleName' | 'isOwnRole'>
-  /** The session of the gateway: events without an id of their own are named after it and their number in it. */
+  /** The session of Discord's gateway. Events without an id get a key of the session and their sequence number. */
   readonly sessionId: string
-  /** For what Discord gives no time, ms since 1970. */
+  /** Timestamp of events for which Discord gives none, ms since 1970. */
   readonly now: number
 }
 
@@ -51,7 +51,7 @@ export type InboundEvent =
     }
   | { readonly kind: 'change'; readonly change: MessageChange; readonly keys: readonly [EventKey] }
 
-/** Discord's message types that people write: plain, reply, and the two that stand for a command. */
+/** Discord's types of messages from users: plain, reply, and the two for commands. */
 const userMessageTypes: readonly number[] = [0, 19, 20, 23]
 const replyType = 19
 
@@ -77,9 +77,9 @@ export function messageKey(id: string): EventKey {
   return brand<EventKey>(`dc:${id}`)
 }
 
-/** The source of whoever did something at a place. */
+/** The source of an event that a user caused in a channel. */
 export function sourceOf(
-  place: ChannelContext,
+  channel: ChannelContext,
   user: JsonRecord | undefined,
   member: JsonRecord | undefined,
   view: NormalizeContext,
@@ -90,8 +90,8 @@ export function sourceOf(
   return {
     platform: view.platform,
     account: view.account,
-    ...place.source,
-    ...(place.kind === 'dm' && userName !== undefined ? { chatName: userName } : {}),
+    ...channel.source,
+    ...(channel.kind === 'dm' && userName !== undefined ? { chatName: userName } : {}),
     ...(userId === undefined ? {} : { userId }),
     ...(userName === undefined ? {} : { userName }),
     ...(view.options.allowedRoles.some((role) => roles.includes(role)) ? { roleAuthorized: true } : {}),
@@ -102,17 +102,17 @@ function normalizeMessage(message: JsonRecord, view: NormalizeContext): readonly
   const found = parseMessage(message, view)
   if (found === undefined || !isAddressedToBot(message, found.channel, found.bot, view.options)) return []
   const event = toMessageEvent(message, found, view)
-  // A bare mention in answer to something asks about that; a bare mention alone asks nothing.
+  // A bare mention in a reply refers to the quoted message; a bare mention alone has no content.
   const isEmpty = event.text === '' && event.attachments === undefined && !event.replyTo?.text
   if (isEmpty) return []
   const mark = { place: found.channel.channelId, id: found.id }
   return [{ kind: 'message', event, keys: [messageKey(found.id)], mark }]
 }
 
-/** Whether the message was for us is asked no more: an edit may take the mention away. An unknown one changes nothing. */
+/** Does not check whether the message is addressed to the bot, because an edit may remove the mention. The gateway ignores edits of unknown messages. */
 function normalizeEdit(message: JsonRecord, view: NormalizeContext): readonly InboundEvent[] {
   const found = parseMessage(message, view)
-  // Without it Discord itself has changed the message: it added a preview, or a thread.
+  // Without this field Discord itself changed the message: it added a link preview or a thread.
   const at = nonEmptyTextAt(message, 'edited_timestamp')
   if (found === undefined || at === undefined || !isChannelAllowed(found.channel, view.options)) return []
   const event = toMessageEvent(message, found, view)
@@ -121,34 +121,34 @@ function normalizeEdit(message: JsonRecord, view: NormalizeContext): readonly In
 }
 
 function normalizeDeletion(data: JsonRecord, ids: readonly string[], view: NormalizeContext): readonly InboundEvent[] {
-  const place = channelContextOf(data, view.guildCache.channel(idAt(data, 'channel_id') ?? ''))
-  if (place === undefined || !isChannelAllowed(place, view.options)) return []
+  const channel = channelContextOf(data, view.guildCache.channel(idAt(data, 'channel_id') ?? ''))
+  if (channel === undefined || !isChannelAllowed(channel, view.options)) return []
   return ids
     .filter((id) => id !== '')
     .map((id) => {
       const of = messageKey(id)
-      const source = { ...sourceOf(place, undefined, undefined, view), messageId: id }
+      const source = { ...sourceOf(channel, undefined, undefined, view), messageId: id }
       const change = { kind: 'deleted' as const, of, source, timestamp: view.now }
       return { kind: 'change', change, keys: [brand<EventKey>(`${of}:d`)] }
     })
 }
 
 function normalizeReaction({ t, s, d }: Dispatch, view: NormalizeContext): readonly InboundEvent[] {
-  const place = channelContextOf(d, view.guildCache.channel(idAt(d, 'channel_id') ?? ''))
+  const channel = channelContextOf(d, view.guildCache.channel(idAt(d, 'channel_id') ?? ''))
   const messageId = idAt(d, 'message_id')
   const userId = idAt(d, 'user_id')
   const emoji = recordAt(d, 'emoji')
   const reaction = nonEmptyTextAt(emoji, 'name') ?? idAt(emoji, 'id')
   const me = view.guildCache.botUser()
-  if (place === undefined || messageId === undefined || userId === undefined || reaction === undefined) return []
-  if (me === undefined || userId === me.id || !isChannelAllowed(place, view.options)) return []
+  if (channel === undefined || messageId === undefined || userId === undefined || reaction === undefined) return []
+  if (me === undefined || userId === me.id || !isChannelAllowed(channel, view.options)) return []
   const member = recordAt(d, 'member')
   const user = recordAt(member, 'user') ?? { id: userId }
   if (idAt(user, 'id') !== userId || user['bot'] === true) return []
   const author = idAt(d, 'message_author_id')
   const change: MessageChange = {
     kind: 'reaction',
-    source: { ...sourceOf(place, user, member, view), messageId },
+    source: { ...sourceOf(channel, user, member, view), messageId },
     added: t === 'MESSAGE_REACTION_ADD',
     reaction,
     messageId,
@@ -165,7 +165,7 @@ interface ParsedMessage {
   readonly bot: BotIdentity
 }
 
-/** A message that somebody else wrote; undefined for our own, and for what Discord itself announces. */
+/** Undefined for the bot's own messages and for system messages of Discord. */
 function parseMessage(message: JsonRecord, { guildCache }: NormalizeContext): ParsedMessage | undefined {
   const self = guildCache.botUser()
   const id = idAt(message, 'id')
@@ -220,7 +220,7 @@ function timestampOf(message: JsonRecord, id: string): number {
   return Number.isNaN(written) ? snowflakeToTime(id) : written
 }
 
-/** What the message answers; the quoted message is missing when it was deleted. */
+/** The message that this one replies to. Its text is missing when it was deleted. */
 function replyOf(message: JsonRecord, names: NameResolver): MessageEvent['replyTo'] {
   if (numberAt(message, 'type') !== replyType || isForward(message)) return undefined
   const messageId = idAt(recordAt(message, 'message_reference'), 'message_id')
@@ -229,7 +229,7 @@ function replyOf(message: JsonRecord, names: NameResolver): MessageEvent['replyT
   if (quoted === undefined) return { messageId }
   const author = recordAt(quoted, 'author')
   const authorId = idAt(author, 'id')
-  // A mention is a user with the membership beside it; the author of a quote comes without.
+  // A mention carries the member of the server; the author of a quoted message does not.
   const mention = recordsAt(message, 'mentions').find((user) => idAt(user, 'id') === authorId)
   const authorName = nameOf(author, recordAt(mention, 'member'))
   return {

@@ -1,23 +1,18 @@
 /**
- * Reads what came over the wire. Nothing is trusted: what is missing, or of another type than documented, is not there.
+ * Readers of payloads. A value that is missing, or has another type than documented, counts as absent.
  */
+import { asRecord, isRecord } from '#sdk'
+
 export type JsonRecord = Readonly<Record<string, unknown>>
 
-/** One event of the gateway, as its payload has it. */
+/** One event of Discord's gateway. */
 export interface Dispatch {
   readonly t: string
   readonly s: number
   readonly d: JsonRecord
 }
 
-export function isRecord(value: unknown): value is JsonRecord {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** An empty object where the value is none. */
-export function asRecord(value: unknown): JsonRecord {
-  return isRecord(value) ? value : {}
-}
+export { asRecord, isRecord }
 
 export function recordAt(of: JsonRecord | undefined, key: string): JsonRecord | undefined {
   const value = valueAt(of, key)
@@ -29,7 +24,7 @@ export function textAt(of: JsonRecord | undefined, key: string): string | undefi
   return typeof value === 'string' ? value : undefined
 }
 
-/** A text that is not empty. */
+/** A string that is not blank. */
 export function nonEmptyTextAt(of: JsonRecord | undefined, key: string): string | undefined {
   const value = textAt(of, key)
   return value === undefined || value.trim() === '' ? undefined : value
@@ -44,7 +39,7 @@ export function isTrueAt(of: JsonRecord | undefined, key: string): boolean {
   return valueAt(of, key) === true
 }
 
-/** The objects of a list, at most 1,000: no list of a payload is longer. */
+/** The records of an array. Reads at most 1,000 elements; no list of a payload is longer. */
 export function recordsAt(of: JsonRecord | undefined, key: string): readonly JsonRecord[] {
   const value = valueAt(of, key)
   return Array.isArray(value) ? value.slice(0, 1_000).filter(isRecord) : []
@@ -60,13 +55,13 @@ export function idAt(of: JsonRecord | undefined, key: string): string | undefine
   return isSnowflake(value) ? value : undefined
 }
 
-/** A bit of a field of flags. */
+/** Whether a bit is set in a field of flags. */
 export function hasFlag(of: JsonRecord | undefined, key: string, bit: number): boolean {
   const flags = numberAt(of, key)
   return flags !== undefined && Math.floor(flags / bit) % 2 === 1
 }
 
-/** Discord's ids are numbers written as text (snowflakes). */
+/** Discord's ids (snowflakes) are numbers written as strings. */
 export function isSnowflake(value: unknown): value is string {
   return typeof value === 'string' && /^\d{1,20}$/.test(value)
 }

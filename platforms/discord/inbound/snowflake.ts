@@ -1,14 +1,14 @@
 /**
- * Snowflakes: Discord's ids, which grow with time and hold the moment they were made.
+ * Snowflakes: Discord's ids, which are ordered by their creation time and contain it.
  */
 const discordEpochMs = 1_420_070_400_000n
 
-/** When an id was made, ms since 1970. */
+/** Creation time of an id, ms since 1970. */
 export function snowflakeToTime(id: string): number {
   return Number((BigInt(id) >> 22n) + discordEpochMs)
 }
 
-/** The smallest id of a moment. */
+/** The smallest id of a time. */
 export function timeToSnowflake(ms: number): string {
   const since = BigInt(Math.trunc(ms)) - discordEpochMs
   return String((since < 0n ? 0n : since) << 22n)

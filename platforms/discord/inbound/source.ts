@@ -1,8 +1,8 @@
 /**
- * Where something happened: direct chat, channel or thread, as the gateway addresses it. Pure.
+ * The direct chat, channel or thread of a payload, as the gateway addresses it. Pure.
  *
- * A thread's chat is its channel. So the address of an answer names both, and a thread that is still to be opened from a
- * message (its id will be that message's) has the address, and the session, that it has later on.
+ * The chat of a thread is its channel, so that a target names both. A thread gets the id of the message that it is opened
+ * from, so its target and its session are the same before and after it is opened.
  */
 import type { SessionSource } from '#sdk'
 import { type Channel, channelTypes, isThread } from './guild-cache.ts'
@@ -11,9 +11,9 @@ import { idAt, numberAt } from './payload.ts'
 
 export interface ChannelContext {
   readonly kind: 'dm' | 'group' | 'thread'
-  /** As Discord counts: of a thread its own. */
+  /** The channel in Discord's sense: of a thread its own id. */
   readonly channelId: string
-  /** As settings name it: a thread counts as its channel, too. */
+  /** The ids that options may name: a thread also counts as its channel. */
   readonly configIds: readonly string[]
   readonly type?: number
   readonly ownerId?: string
@@ -24,7 +24,7 @@ export interface ChannelContext {
   >
 }
 
-/** `data` is any payload with `channel_id` and, on a server, `guild_id`; undefined without a channel. */
+/** `data` is any payload with `channel_id` and, on a server, `guild_id`. Undefined without a channel. */
 export function channelContextOf(data: JsonRecord, known: Channel | undefined): ChannelContext | undefined {
   const channelId = idAt(data, 'channel_id')
   if (channelId === undefined) return undefined

@@ -1,18 +1,18 @@
 /**
- * From the markdown that models write to the one that Discord shows: tables become blocks of fixed width, deep headings
- * bold lines, pictures links. Everything else is the same and stays as it is. Pure.
+ * Converts Markdown to the subset that Discord renders: tables become code blocks, deep headings bold lines, images links.
+ * Other text stays unchanged. Pure.
  */
 import { formatTable, type MarkedToken, parseMarkdown, type TableStyle } from '#sdk'
 
-/** What Discord does not show; without any of it the text is not even parsed. */
+/** Markdown that Discord does not render. A text without it is not parsed. */
 const unsupportedMarkdown =
   /^[ \t>]*#{4,6}[ \t]|!\[|^[ \t>]*\|?[ \t]*:?-{1,1000}:?[ \t]*(?:\||$)|^[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*$/m
 
-/** Never throws; what cannot be parsed comes back as it was. */
+/** Never throws. A text that cannot be parsed is returned unchanged. */
 export async function toDiscordMarkdown(text: string): Promise<string> {
   if (!unsupportedMarkdown.test(text)) return text
   const tokens = await parseMarkdown(text)
-  // A text that the lexer does not give back whole is safer as it is.
+  // The lexer did not preserve the whole text, so it is returned unchanged.
   if (tokens.map(({ raw }) => raw).join('') !== text) return text
   return tokens.map(renderBlock).join('').trimEnd()
 }
@@ -37,7 +37,7 @@ function renderBlock(token: MarkedToken): string {
   }
 }
 
-/** Discord knows three sizes, and no heading that is underlined. */
+/** Discord renders three levels of headings, and no underlined ones. */
 function renderHeading(heading: Extract<MarkedToken, { type: 'heading' }>): string {
   const { raw, depth, text, tokens } = heading
   const end = raw.slice(raw.trimEnd().length)
@@ -45,7 +45,7 @@ function renderHeading(heading: Extract<MarkedToken, { type: 'heading' }>): stri
   return raw.trimStart().startsWith('#') ? renderInline(raw, tokens) : `${'#'.repeat(depth)} ${text}${end}`
 }
 
-/** The raw text with its pictures as links, however deep they stand. */
+/** Replaces images by links, at any depth. */
 function renderInline(raw: string, tokens: readonly unknown[]): string {
   let text = raw
   for (const token of tokens) {
@@ -56,7 +56,7 @@ function renderInline(raw: string, tokens: readonly unknown[]): string {
   return text
 }
 
-/** Tokens within tokens may also come from extensions of the lexer, so they are read like any foreign value. */
+/** Nested tokens may come from extensions of the lexer, so their fields are checked. */
 function parseInlineToken(token: unknown) {
   const value: Readonly<Record<string, unknown>> = typeof token === 'object' && token !== null ? { ...token } : {}
   const text = (key: string) => (typeof value[key] === 'string' ? value[key] : '')
@@ -73,7 +73,7 @@ function replaceOnce(text: string, sought: string, by: string): string {
   return at === -1 ? text : `${text.slice(0, at)}${by}${text.slice(at + sought.length)}`
 }
 
-/** Bold within bold would end it. */
+/** Nested markers would end the bold text. */
 function withoutBold(text: string): string {
   return text.replaceAll('**', '').replaceAll('__', '')
 }
@@ -92,7 +92,7 @@ function renderTable(table: {
   return ['```', ...formatTable(rows, [], tableStyle), '```'].join('\n')
 }
 
-/** A block of fixed width shows every sign as it is, and must not be ended from within. */
+/** A code block shows markup literally, and backquotes would end it. */
 function renderCell(text: string): string {
   return text
     .replace(/(\*\*|__|~~)(.*?)\1/g, '$2')

@@ -1,5 +1,5 @@
 /**
- * From a message of ours to the body of the call that sends it. Pure, apart from loading the markdown lexer.
+ * Renders outbound messages to request bodies. Pure, apart from loading the Markdown lexer.
  */
 import { createHash } from 'node:crypto'
 import type { Button, OutboundMessage, Target } from '#sdk'
@@ -8,7 +8,7 @@ import type { AllowedMentions } from '../options.ts'
 import { toDiscordMarkdown } from './markup.ts'
 import type { VoiceMetadata } from './voice.ts'
 
-/** What a message of Discord holds, in UTF-16 units. */
+/** Limit of a message, in UTF-16 units. */
 export const maxChars = 2_000
 
 const suppressEmbedsFlag = 1 << 2
@@ -21,27 +21,27 @@ export interface OutboundFile {
   readonly voice?: VoiceMetadata
 }
 
-/** The body of `POST /channels/:id/messages`. `place` is the channel it goes to: a reference leads nowhere else. */
+/** The body of `POST /channels/:id/messages`. `channelId` is the channel it is sent to; a reply can refer only to a message of the same channel. */
 export async function renderMessage(
   message: OutboundMessage,
-  place: string,
+  channelId: string,
   mentions: AllowedMentions,
   file?: OutboundFile,
 ): Promise<JsonRecord> {
   const { replyTo, target, kind, attachment } = message
-  const picture = attachment?.source.kind === 'url' ? attachment.source.url : undefined
-  const shown = picture !== undefined && (attachment?.kind === 'image' || attachment?.kind === 'animation')
-  const text = picture === undefined || shown ? message.text : appendLine(message.text, picture)
+  const fileUrl = attachment?.source.kind === 'url' ? attachment.source.url : undefined
+  const shown = fileUrl !== undefined && (attachment?.kind === 'image' || attachment?.kind === 'animation')
+  const text = fileUrl === undefined || shown ? message.text : appendLine(message.text, fileUrl)
   const flags = (kind === 'notice' ? suppressEmbedsFlag : 0) + (file?.voice === undefined ? 0 : voiceMessageFlag)
-  const refers = isSnowflake(replyTo) && channelOfMessage(target, replyTo) === place
+  const isReply = isSnowflake(replyTo) && channelOfMessage(target, replyTo) === channelId
   return {
     ...(file?.voice === undefined ? { content: await renderContent(text) } : {}),
     allowed_mentions: allowedMentions(mentions),
     nonce: nonceOf(message.deliveryId),
     enforce_nonce: true,
     ...(flags === 0 ? {} : { flags }),
-    ...(refers ? { message_reference: { message_id: replyTo, fail_if_not_exists: false } } : {}),
-    ...(shown ? { embeds: [{ image: { url: picture } }] } : {}),
+    ...(isReply ? { message_reference: { message_id: replyTo, fail_if_not_exists: false } } : {}),
+    ...(shown ? { embeds: [{ image: { url: fileUrl } }] } : {}),
     ...(message.buttons === undefined || message.buttons.length === 0
       ? {}
       : { components: renderButtons(message.buttons) }),
@@ -49,7 +49,7 @@ export async function renderMessage(
   }
 }
 
-/** The body of `PATCH /channels/:id/messages/:id`. Without buttons it takes those away that were there. */
+/** The body of `PATCH /channels/:id/messages/:id`. Removes existing buttons unless the message has some. */
 export async function renderEdit(message: OutboundMessage, mentions: AllowedMentions): Promise<JsonRecord> {
   return {
     content: await renderContent(message.text),
@@ -58,23 +58,23 @@ export async function renderEdit(message: OutboundMessage, mentions: AllowedMent
   }
 }
 
-/** The message that a thread was opened from lies in the channel, and has the id of the thread. */
+/** The channel of a message. A message that a thread was opened from has the id of the thread and is in the parent channel. */
 export function channelOfMessage({ chatId, threadId }: Target, messageId: string): string {
   return threadId === undefined || threadId === messageId ? chatId : threadId
 }
 
-/** The same delivery has the same nonce for ever: Discord answers a repeat with the message it has made before. */
+/** Derived from the delivery, so that Discord returns the existing message for a repeated call. */
 export function nonceOf(deliveryId: string): string {
   return createHash('sha256').update(deliveryId).digest('base64url').slice(0, 24)
 }
 
-/** Tables and bold lines are longer than what was measured: then people get the markdown as it was written. */
+/** Falls back to the original Markdown when rendering exceeds the limit: tables and bold lines add characters. */
 async function renderContent(text: string): Promise<string> {
   const rendered = await toDiscordMarkdown(text)
   return rendered.length <= maxChars ? rendered : text
 }
 
-/** Shut, except for what the settings open: no text may notify people by what a model was made to write. */
+/** Mentions notify no one by default, because a user can make the model write them. */
 function allowedMentions({ everyone, roles, users, repliedUser }: AllowedMentions): JsonRecord {
   const kinds = { everyone, roles, users }
   return {
@@ -99,8 +99,8 @@ function renderButtons(buttons: readonly Button[]): readonly JsonRecord[] {
 }
 
 function attachmentFields({ name, voice }: OutboundFile): JsonRecord {
-  const facts = voice === undefined ? {} : { duration_secs: voice.durationSecs, waveform: voice.waveform }
-  return { id: 0, filename: name, ...facts }
+  const metadata = voice === undefined ? {} : { duration_secs: voice.durationSecs, waveform: voice.waveform }
+  return { id: 0, filename: name, ...metadata }
 }
 
 export function truncate(text: string, limit: number): string {

@@ -1,6 +1,6 @@
 /**
- * Marks on the message that is worked on: 👀 while the agent is at it, ✅ or ❌ afterwards. Only where the settings ask for it:
- * they cost three calls for each message.
+ * Reactions on the message of a turn: 👀 while the agent works, ✅ or ❌ afterwards. Off by default, because they cost three
+ * calls per message.
  */
 import { type Logger, messageOf, type PlatformContext, type SendResult, type Target, type TurnActivity } from '#sdk'
 import type { Api } from '../connection/api.ts'
@@ -18,30 +18,30 @@ export interface StatusReactionDeps {
 const workingEmoji = '👀'
 const resultEmojis = { done: '✅', failed: '❌', stopped: undefined } as const
 
-/** Returns at once, and never throws: a mark that cannot be set is no reason to disturb anybody. */
+/** Returns at once. Never throws; a reaction that cannot be set is only logged. */
 export function createStatusReactions({ api, rateLimited, signal, log }: StatusReactionDeps) {
-  /** By message: the end of the calls so far, so that they come in order. */
-  const running = new Map<string, Promise<void>>()
+  /** By message: the last queued call, so that calls run in order. */
+  const lastCalls = new Map<string, Promise<void>>()
 
   return (target: Target, activity: TurnActivity): void => {
     if (activity.kind !== 'turn-started' && activity.kind !== 'turn-ended') return
     const { messageId } = activity
     if (!isSnowflake(messageId)) return
-    const place = channelOfMessage(target, messageId)
+    const channel = channelOfMessage(target, messageId)
     if (activity.kind === 'turn-started') {
-      queue(target, messageId, (until) => api.react(place, messageId, workingEmoji, until))
+      queue(target, messageId, (until) => api.react(channel, messageId, workingEmoji, until))
       return
     }
-    const mark = resultEmojis[activity.status]
-    queue(target, messageId, (until) => api.unreact(place, messageId, workingEmoji, until))
-    if (mark !== undefined) queue(target, messageId, (until) => api.react(place, messageId, mark, until))
+    const emoji = resultEmojis[activity.status]
+    queue(target, messageId, (until) => api.unreact(channel, messageId, workingEmoji, until))
+    if (emoji !== undefined) queue(target, messageId, (until) => api.react(channel, messageId, emoji, until))
   }
 
   function queue(target: Target, messageId: string, call: (signal: AbortSignal) => Promise<unknown>): void {
-    const next = (running.get(messageId) ?? Promise.resolve()).then(() => react(target, call))
-    running.set(messageId, next)
+    const next = (lastCalls.get(messageId) ?? Promise.resolve()).then(() => react(target, call))
+    lastCalls.set(messageId, next)
     void next.then(() => {
-      if (running.get(messageId) === next) running.delete(messageId)
+      if (lastCalls.get(messageId) === next) lastCalls.delete(messageId)
     })
   }
 
@@ -53,12 +53,12 @@ export function createStatusReactions({ api, rateLimited, signal, log }: StatusR
           await call(until)
           return { success: true }
         } catch (error) {
-          log.debug({ reason: describeError(error) }, 'a reaction could not be set')
+          log.debug({ event: 'discord.reaction_failed', reason: describeError(error) }, 'reaction could not be set')
           return toSendResult(error, false)
         }
       })
     } catch (error) {
-      log.debug({ reason: messageOf(error) }, 'a reaction was called off')
+      log.debug({ event: 'discord.reaction_failed', reason: messageOf(error) }, 'reaction was cancelled')
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Threads that open with the first message of ours: the address of an answer names the channel and the thread, and the
- * thread has the id of the message it is opened from, so that nothing has to be remembered over a restart.
+ * Opens the thread of a target with the first message to it. The target names the channel and the thread, and the thread has
+ * the id of the message that it is opened from, so that no state has to survive a restart.
  */
 import { createLruCache, type Target } from '#sdk'
 import type { Api } from '../connection/api.ts'
@@ -9,24 +9,24 @@ import { asRecord, textAt } from '../inbound/payload.ts'
 import { truncate } from './render.ts'
 
 export interface ThreadOpener {
-  /** A message was taken in whose answer will open a thread. */
+  /** A message was ingested whose response opens a thread. */
   expectThread(threadId: string, text: string): void
-  /** Where things are shown that must not open a thread: typing. */
+  /** The channel for a call that must not open a thread, such as typing. */
   currentChannelId(target: Target): string
   /**
-   * Does something in the place of a target, and opens its thread where it is missing. Where Discord does not let the bot
-   * open one, the place is the channel. Rejects as `act` does.
+   * Calls `act` with the channel of a target, and opens its thread if it does not exist. Where the bot may not open a
+   * thread, this is the parent channel. Rejects as `act` does.
    */
-  withChannel<T>(target: Target, signal: AbortSignal, act: (place: string) => Promise<T>): Promise<T>
-  /** The places where a message to this target may lie. */
+  withChannel<T>(target: Target, signal: AbortSignal, act: (channelId: string) => Promise<T>): Promise<T>
+  /** The channels in which a message to this target may have been sent. */
   channelIdsOf(target: Target): readonly string[]
 }
 
 export interface ThreadOpenerDeps {
   readonly api: Pick<Api, 'startThread' | 'message'>
-  /** Told of each thread that was opened. */
+  /** Called for each thread that was opened. */
   onOpened(channel: unknown): void
-  /** Told why a thread was not opened. */
+  /** Called when Discord refuses to open a thread. */
   onRefused(error: unknown): void
 }
 
@@ -34,13 +34,13 @@ const unknownChannelCode = 10003
 const unknownMessageCode = 10008
 const threadExistsCode = 160004
 const maxThreadNameChars = 100
-/** So many threads that were not opened yet are remembered; of others the name is fetched. */
+/** Limit of remembered threads that were not opened yet. The names of others are fetched. */
 const maxRemembered = 1_000
 
 export function createThreadOpener({ api, onOpened, onRefused }: ThreadOpenerDeps): ThreadOpener {
-  /** Thread id → the text that names it. */
+  /** By thread id: the text that the name is made of. */
   const expected = createLruCache<string>(maxRemembered)
-  /** Threads that Discord does not let the bot open. */
+  /** Threads that the bot may not open. */
   const refused = createLruCache<true>(maxRemembered)
 
   return {
@@ -59,23 +59,23 @@ export function createThreadOpener({ api, onOpened, onRefused }: ThreadOpenerDep
         return await act(threadId)
       } catch (error) {
         if (codeOf(error) !== unknownChannelCode) throw error
-        // After a restart nobody remembers that it is still to be opened.
+        // After a restart it is not known that the thread was not opened yet.
         const opened = await open(chatId, threadId, signal, error)
         return await act(opened ? threadId : chatId)
       }
     },
   }
 
-  /** False: the place is the channel. `lost`: the thread was looked for in vain; rejects with it where there is none to open. */
-  async function open(chatId: string, threadId: string, signal: AbortSignal, lost?: unknown): Promise<boolean> {
+  /** False: the parent channel is used. `notFound`: the error for an unknown thread; rejects with it when none can be opened. */
+  async function open(chatId: string, threadId: string, signal: AbortSignal, notFound?: unknown): Promise<boolean> {
     try {
       onOpened(await api.startThread(chatId, threadId, await nameFor(chatId, threadId, signal), signal))
     } catch (error) {
       if (!isRejected(error)) throw error
       const code = codeOf(error)
       if (code !== threadExistsCode) {
-        // Neither a thread nor a message to open one from: it was deleted.
-        if (lost !== undefined && (code === unknownMessageCode || code === unknownChannelCode)) throw lost
+        // Neither the thread nor the message to open it from exists: the message was deleted.
+        if (notFound !== undefined && (code === unknownMessageCode || code === unknownChannelCode)) throw notFound
         onRefused(error)
         expected.delete(threadId)
         refused.set(threadId, true)
@@ -93,14 +93,14 @@ export function createThreadOpener({ api, onOpened, onRefused }: ThreadOpenerDep
   }
 }
 
-/** The first line that says something, without Discord's codes. */
+/** The first line that is not blank, without Discord's codes. */
 export function threadName(text: string): string {
   const lines = text.slice(0, 2_000).split('\n')
-  const words = lines.map((line) =>
+  const cleaned = lines.map((line) =>
     line
       .replace(/<[@#][!&]?\d{1,20}>|^[\s>#]+|[`*~|]+|__/g, '')
       .replace(/\s+/g, ' ')
       .trim(),
   )
-  return truncate(words.find((line) => line !== '') ?? 'Conversation', maxThreadNameChars)
+  return truncate(cleaned.find((line) => line !== '') ?? 'Conversation', maxThreadNameChars)
 }

@@ -1,17 +1,17 @@
 /**
- * Voice messages: what Discord wants to know of a recording beside its bytes. Pure.
+ * The metadata that Discord requires for a voice message. Pure.
  */
 export interface VoiceMetadata {
   readonly durationSecs: number
-  /** Base64, one byte for each point of the picture; a recording is not decoded, so it is a plain band. */
+  /** Base64, one byte per point. A constant, because the recording is not decoded. */
   readonly waveform: string
 }
 
-/** Opus counts 48,000 samples a second, whatever was recorded. */
+/** The time base of Opus, independent of the recording. */
 const samplesPerSecond = 48_000
 const maxWaveformPoints = 256
 
-/** Undefined where it is no Opus in an Ogg file: Discord plays nothing else as a voice message. */
+/** Undefined unless it is Opus in an Ogg file: Discord plays no other format as a voice message. */
 export function parseVoice(bytes: Uint8Array): VoiceMetadata | undefined {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const lastPage = file.lastIndexOf('OggS', undefined, 'latin1')
@@ -19,7 +19,7 @@ export function parseVoice(bytes: Uint8Array): VoiceMetadata | undefined {
     return undefined
   }
   if (lastPage < 0 || lastPage + 14 > file.length) return undefined
-  // The position in samples stands behind the mark, the version and the flags of a page.
+  // The position in samples follows the capture pattern, the version and the flags of a page.
   const samples = file.readBigUInt64LE(lastPage + 6)
   const durationSecs = Number(samples) / samplesPerSecond
   if (durationSecs <= 0 || durationSecs > 86_400) return undefined

@@ -1,5 +1,5 @@
 /**
- * The baseline of Discord: discord.js as its guide shows it, one message for each message. Options as JSON in the first
+ * The baseline of Discord: discord.js as in its guide, with one reply per message. Takes its options as JSON in the first
  * argument.
  */
 import { Client, Events, GatewayIntentBits, Partials } from 'discord.js'

@@ -1,5 +1,5 @@
 /**
- * What `hermes doctor` says of a bot.
+ * The checks of `hermes doctor` for a bot.
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -20,43 +20,38 @@ async function diagnoseBot(
   return (await module.diagnose?.(account, neverAborted)) ?? []
 }
 
-test('a bot that can work is said to', async (t) => {
+test('all checks of a working bot pass', async (t) => {
   assert.deepEqual(
-    (await diagnoseBot(t)).map(({ state, text }) => `${state}: ${text}`),
-    [
-      'ok: The token belongs to Hermes.',
-      'ok: The bot may read messages (Message Content Intent).',
-      'ok: The bot is on one server.',
-      'ok: The bot may begin 1000 more of 1000 sessions today.',
-    ],
+    (await diagnoseBot(t)).map(({ state }) => state),
+    ['ok', 'ok', 'ok', 'ok'],
   )
 })
 
-test('without the intent the exact switch is named', async (t) => {
+test('a missing intent is reported with the setting that turns it on', async (t) => {
   const problem = (await diagnoseBot(t, { messageContent: false })).find(({ state }) => state === 'problem')
   assert.match(problem?.text ?? '', /4014/)
-  assert.match(problem?.advice ?? '', /Bot → Privileged Gateway Intents, and switch on Message Content Intent/)
+  assert.match(problem?.advice ?? '', /Privileged Gateway Intents.*Message Content Intent/)
 })
 
-test('a wrong token is one problem, and its place is named', async (t) => {
+test('a wrong token is reported as one problem, with the variable that holds it', async (t) => {
   const found = await diagnoseBot(t, {}, ({ bot }) => {
     bot.token = 'another token'
   })
   assert.deepEqual(
-    found.map(({ state, text }) => [state, text]),
-    [['problem', 'Discord does not accept the token.']],
+    found.map(({ state }) => state),
+    ['problem'],
   )
   assert.match(found[0]?.advice ?? '', /Reset Token.*DISCORD_BOT_TOKEN/)
 })
 
-test('a Discord that cannot be reached is a problem with advice', async (t) => {
+test('an unreachable Discord is reported with advice', async (t) => {
   const [found] = await diagnoseBot(t, {}, ({ faults }) => faults.startOutage('refuse'))
   assert.equal(found?.state, 'problem')
-  assert.match(found?.text ?? '', /could not be reached: ECONNREFUSED/)
+  assert.match(found?.text ?? '', /ECONNREFUSED/)
   assert.match(found?.advice ?? '', /api_url/)
 })
 
-test('sessions that run out, and a bot that is nowhere, are told before they hurt', async (t) => {
+test('a low session limit and a bot without servers are reported', async (t) => {
   const found = await diagnoseBot(t, {}, ({ gateway, faults, bot }) => {
     gateway.limit.remaining = 12
     faults.respond('GET /applications/@me', {
@@ -64,12 +59,8 @@ test('sessions that run out, and a bot that is nowhere, are told before they hur
       body: { id: bot.applicationId, flags: 1 << 18, approximate_guild_count: 0 },
     })
   })
-  assert.deepEqual(
-    found.filter(({ state }) => state === 'note').map(({ text }) => text),
-    [
-      'The bot is on no server: only people who share a server with it can write to it.',
-      'The bot may begin 12 more of 1000 sessions today.',
-    ],
-  )
+  const [servers, sessions] = found.filter(({ state }) => state === 'note').map(({ text }) => text)
+  assert.match(servers ?? '', /no server/)
+  assert.match(sessions ?? '', /12 more of 1000/)
   assert.ok(found.every(({ state, advice }) => state === 'ok' || advice !== undefined))
 })

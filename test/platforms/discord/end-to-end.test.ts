@@ -1,5 +1,5 @@
 /**
- * The whole gateway with the real adapter, between a Discord on this machine and a local model.
+ * The whole gateway with the real adapter, a local Discord server and a local model.
  */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -38,7 +38,7 @@ async function startEndToEnd(
       },
     },
   })
-  // After the gateway, which says goodbye to it.
+  // After the gateway, which closes its connection first.
   t.after(discord.close)
   return { discord, gateway, ada, dm: discord.dm(ada), mention: `<@${discord.bot.user.id}>` }
 }
@@ -48,7 +48,7 @@ const hasText =
   ({ content }: Message) =>
     content.includes(text)
 
-/** The first message of a bot that fits. Rejects after ten seconds, with what was there. */
+/** The first matching message of a bot. Rejects after ten seconds, with the messages so far. */
 async function shown(discord: DiscordServer, fits: (message: Message) => boolean): Promise<Message> {
   const found = await withTimeout(discord.until(fits), 10_000)
   if (found.done) return found.value

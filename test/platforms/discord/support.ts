@@ -1,5 +1,5 @@
 /**
- * The adapter against a Discord on this machine, in front of a gateway that only remembers.
+ * Runs the adapter between a local Discord server and a context that records events.
  */
 import type { TestContext } from 'node:test'
 import { type AdapterTiming, createAdapter } from '../../../platforms/discord/adapter.ts'
@@ -12,7 +12,7 @@ import type { Bot } from '../../kit/servers/discord/gateway.ts'
 import { type DiscordServer, type DiscordServerOptions, startDiscordServer } from '../../kit/servers/discord/server.ts'
 import type { Channel, User } from '../../kit/servers/discord/world.ts'
 
-/** Pauses that a test can wait for. */
+/** Short timing for tests. */
 export const fastTiming: Partial<AdapterTiming> = {
   graceMs: 20,
   maxBackoffMs: 100,
@@ -25,11 +25,11 @@ export interface DiscordTest {
   readonly gateway: RecordingContext
   readonly adapter: PlatformAdapter
   readonly ada: User
-  /** Ada's direct chat with the bot. */
+  /** The direct chat of Ada and the bot. */
   readonly dm: Channel
   /** `<@…>` of the bot. */
   readonly mention: string
-  /** Addresses of this account. */
+  /** Targets of this account. */
   targetFor(chatId: string, threadId?: string): Target
   /** One more adapter of the same account. */
   createAnother(options?: Readonly<Record<string, unknown>>): PlatformAdapter
@@ -42,13 +42,13 @@ export interface DiscordTestOptions {
   readonly clock?: () => number
   /** The rate limiter of the gateway; without it every call is made at once. */
   readonly rateLimited?: PlatformContext['rateLimited']
-  /** After so long an interaction is announced before it is answered. */
+  /** An interaction is deferred when its response takes longer. */
   readonly deferAfterMs?: number
-  /** False: the test connects it. */
+  /** False: the test connects the adapter itself. */
   readonly connect?: boolean
 }
 
-/** Everything is taken down when the test ends. */
+/** Disconnects and closes everything when the test ends. */
 export async function startDiscordTest(t: TestContext, given: DiscordTestOptions = {}): Promise<DiscordTest> {
   const discord = await startDiscordServer(given.server)
   const adapters: PlatformAdapter[] = []
@@ -99,7 +99,7 @@ export function optionsFor(discord: DiscordServer, bot: Bot, more: Readonly<Reco
 
 export const neverAborted = new AbortController().signal
 
-/** Nothing takes so long: whoever waits in vain shall say for what. */
+/** Far longer than any wait, so that a failing test says what it waited for. */
 const waitTimeoutMs = 60_000
 
 let deliveries = 0
@@ -109,38 +109,38 @@ export function messageTo(target: Target, text: string, more: Partial<OutboundMe
   return { deliveryId: `delivery-${deliveries}`, target, text, kind: 'reply', ...more }
 }
 
-/** Resolves when something with this text was handed in, before or after. */
+/** Resolves when an event with this text was ingested, before or after the call. */
 export async function waitForEvent(
-  { ingestedEvents: handedIn, nextEvent: next }: RecordingContext,
+  { ingestedEvents, nextEvent }: RecordingContext,
   text: string,
 ): Promise<IngestedEvent> {
-  const find = () => handedIn.find(({ event }) => event.text === text)
+  const find = () => ingestedEvents.find(({ event }) => event.text === text)
   for (;;) {
     const known = find()
     if (known !== undefined) return known
-    const { done } = await withTimeout(next(), waitTimeoutMs)
-    if (!done && find() === undefined) throw new Error(`waited in vain for "${text}"`)
+    const { done } = await withTimeout(nextEvent(), waitTimeoutMs)
+    if (!done && find() === undefined) throw new Error(`timed out waiting for "${text}"`)
   }
 }
 
-export function acceptedTexts({ ingestedEvents: handedIn }: RecordingContext): string[] {
-  return handedIn.flatMap(({ event, accepted }) => (accepted.status === 'accepted' ? [event.text] : []))
+export function acceptedTexts({ ingestedEvents }: RecordingContext): string[] {
+  return ingestedEvents.flatMap(({ event, accepted }) => (accepted.status === 'accepted' ? [event.text] : []))
 }
 
-/** What tells of its changes: the local Discord, the gateway that remembers. */
+/** Something that notifies of its changes: the local Discord server, the recording context. */
 export interface Observable {
-  onChange(look: () => void): () => void
+  onChange(listener: () => void): () => void
 }
 
-/** Resolves when it is so; looks now, and after every change of what it is about. */
-export async function until(isSo: () => boolean, ...about: readonly Observable[]): Promise<void> {
+/** Resolves when the condition holds. Checks it now, and after every change of the observed objects. */
+export async function until(condition: () => boolean, ...observed: readonly Observable[]): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
-  const look = () => {
-    if (isSo()) resolve()
+  const check = () => {
+    if (condition()) resolve()
   }
-  const ends = about.map((one) => one.onChange(look))
-  look()
+  const unsubscribes = observed.map((one) => one.onChange(check))
+  check()
   const { done } = await withTimeout(promise, waitTimeoutMs)
-  for (const end of ends) end()
-  if (!done) throw new Error(`waited in vain for ${isSo}`)
+  for (const unsubscribe of unsubscribes) unsubscribe()
+  if (!done) throw new Error(`timed out waiting for ${condition}`)
 }

@@ -1,6 +1,6 @@
 /**
- * Discord for the platform contract: the real adapter in a channel of a server where it answers everything, and in a
- * thread of that channel.
+ * Discord for the platform contract: the real adapter in a server channel where it responds to everything, and in a thread
+ * of that channel.
  */
 import { setImmediate as nextRound } from 'node:timers/promises'
 import { createAdapter } from '../../../platforms/discord/adapter.ts'
@@ -30,7 +30,7 @@ export async function discordUnderTest(): Promise<PlatformUnderTest> {
   }
   const said = new Map<string, Message>()
 
-  /** Resolves when the message was handed in once more, or its writer was told why it was not. */
+  /** Resolves when the message was ingested, or when its author was told why it was not. */
   async function write(who: User, where: Channel, id: string, text: string, more: NewMessage = {}): Promise<boolean> {
     const known = said.get(id)
     const handed = (key: string) => gateway.ingestedEvents.filter(({ keys }) => keys.some((one) => one === key)).length
@@ -46,7 +46,7 @@ export async function discordUnderTest(): Promise<PlatformUnderTest> {
     return true
   }
 
-  /** Resolves when the change was handed in. */
+  /** Resolves when the change was ingested. */
   async function change(act: () => void): Promise<boolean> {
     const before = gateway.changes.length
     const attempt = gateway.nextAttempt()
@@ -122,7 +122,7 @@ export async function discordUnderTest(): Promise<PlatformUnderTest> {
     },
     loseChat: () => void world.channels.delete(general.id),
     dropResponse: () => faults.dropResponse(create),
-    // Discord takes an edit that changes nothing like any other.
+    // Discord accepts an edit without changes like any other.
     answerNotModified: () => undefined,
     deleteOwnMessage: (messageId) => void world.remove(general.id, messageId),
     async close() {

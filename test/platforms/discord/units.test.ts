@@ -1,5 +1,5 @@
 /**
- * The small parts of the adapter, each by itself.
+ * Unit tests of small parts of the adapter.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -14,14 +14,14 @@ import { silentLog } from '../../../src/lib/log.ts'
 import { neverAborted } from './support.ts'
 
 describe('ids', () => {
-  test('an id tells its time, and a time its first id', () => {
+  test('an id yields its time, and a time its first id', () => {
     // The example of Discord's reference.
     assert.equal(snowflakeToTime('175928847299117063'), Date.parse('2016-04-30T11:18:25.796Z'))
     assert.equal(snowflakeToTime(timeToSnowflake(1_700_000_000_123)), 1_700_000_000_123)
     assert.equal(timeToSnowflake(0), '0')
   })
 
-  test('the longer id is the newer one, of two as long the larger', () => {
+  test('the longer id is newer; of two with the same length the larger one', () => {
     assert.equal(isNewer('100', '99'), true)
     assert.equal(isNewer('99', '100'), false)
     assert.equal(isNewer('99', '99'), false)
@@ -30,8 +30,8 @@ describe('ids', () => {
   })
 })
 
-describe('settings', () => {
-  test('what is not set is as the manual says', () => {
+describe('options', () => {
+  test('missing options take the documented defaults', () => {
     const options = parseOptions({ token: ' t ' })
     assert.deepEqual(
       [
@@ -48,7 +48,7 @@ describe('settings', () => {
     assert.equal(options.allowBots, 'none')
   })
 
-  test('a token with the word that stands before it in requests is named, and not repeated', () => {
+  test('a token with the prefix of the request header is rejected without repeating it', () => {
     assert.throws(
       () => parseOptions({ token: 'Bot secret-of-the-bot' }),
       (error) =>
@@ -58,13 +58,13 @@ describe('settings', () => {
     )
   })
 
-  test('another API is the one that is asked, with or without a stroke at its end', () => {
+  test('another API is used, with or without a trailing slash', () => {
     assert.deepEqual(parseOptions({ api_url: 'http://127.0.0.1:9/api/' }).apiUrl, 'http://127.0.0.1:9/api')
     assert.equal(parseOptions({ api_url: 'http://127.0.0.1:9/api' }).usesOwnApi, true)
   })
 })
 
-describe('the directory', () => {
+describe('the guild cache', () => {
   const guild = {
     id: '1',
     roles: [{ id: '5', name: 'Hermes', tags: { bot_id: '9' } }],
@@ -72,32 +72,32 @@ describe('the directory', () => {
     threads: [{ id: '3', type: 11, name: 'Gears', parent_id: '2', owner_id: '8' }],
   }
   const known = () => {
-    const directory = createGuildCache()
-    directory.handleReady({ user: { id: '9', username: 'Hermes' }, application: { id: '10' } })
-    directory.update({ t: 'GUILD_CREATE', s: 1, d: guild })
-    return directory
+    const cache = createGuildCache()
+    cache.handleReady({ user: { id: '9', username: 'Hermes' }, application: { id: '10' } })
+    cache.update({ t: 'GUILD_CREATE', s: 1, d: guild })
+    return cache
   }
 
   test('it knows the bot, its role, channels and threads', () => {
-    const directory = known()
-    assert.deepEqual(directory.botUser(), { id: '9', name: 'Hermes', applicationId: '10' })
-    assert.equal(directory.isOwnRole('5'), true)
-    assert.equal(directory.channel('2')?.name, 'general')
-    assert.equal(isThread(directory.channel('3')), true)
-    assert.deepEqual([...directory.newestMessages()], [['2', '77']])
+    const cache = known()
+    assert.deepEqual(cache.botUser(), { id: '9', name: 'Hermes', applicationId: '10' })
+    assert.equal(cache.isOwnRole('5'), true)
+    assert.equal(cache.channel('2')?.name, 'general')
+    assert.equal(isThread(cache.channel('3')), true)
+    assert.deepEqual([...cache.newestMessages()], [['2', '77']])
   })
 
   test('the newest messages count for one session only', () => {
-    const directory = known()
-    directory.handleReady({ user: { id: '9', username: 'Hermes' } })
-    assert.equal(directory.newestMessages().size, 0)
+    const cache = known()
+    cache.handleReady({ user: { id: '9', username: 'Hermes' } })
+    assert.equal(cache.newestMessages().size, 0)
   })
 
   test('an update changes what it names and leaves the rest', () => {
-    const directory = known()
-    directory.update({ t: 'THREAD_MEMBERS_UPDATE', s: 2, d: { id: '3', added_members: [{ user_id: '9' }] } })
-    directory.update({ t: 'THREAD_UPDATE', s: 3, d: { id: '3', type: 11, guild_id: '1', name: 'Cogs' } })
-    assert.deepEqual(directory.channel('3'), {
+    const cache = known()
+    cache.update({ t: 'THREAD_MEMBERS_UPDATE', s: 2, d: { id: '3', added_members: [{ user_id: '9' }] } })
+    cache.update({ t: 'THREAD_UPDATE', s: 3, d: { id: '3', type: 11, guild_id: '1', name: 'Cogs' } })
+    assert.deepEqual(cache.channel('3'), {
       id: '3',
       type: 11,
       name: 'Cogs',
@@ -106,78 +106,78 @@ describe('the directory', () => {
       ownerId: '8',
       joined: true,
     })
-    directory.update({ t: 'THREAD_MEMBERS_UPDATE', s: 4, d: { id: '3', removed_member_ids: ['9'] } })
-    assert.equal(directory.channel('3')?.joined, false)
+    cache.update({ t: 'THREAD_MEMBERS_UPDATE', s: 4, d: { id: '3', removed_member_ids: ['9'] } })
+    assert.equal(cache.channel('3')?.joined, false)
   })
 
-  test('what was deleted is forgotten, and an outage of a server is not its end', () => {
-    const directory = known()
-    directory.update({ t: 'GUILD_DELETE', s: 2, d: { id: '1', unavailable: true } })
-    assert.notEqual(directory.channel('2'), undefined)
-    directory.update({ t: 'THREAD_DELETE', s: 3, d: { id: '3' } })
-    directory.update({ t: 'GUILD_ROLE_DELETE', s: 4, d: { role_id: '5', guild_id: '1' } })
-    assert.deepEqual([directory.channel('3'), directory.isOwnRole('5')], [undefined, false])
-    directory.update({ t: 'GUILD_DELETE', s: 5, d: { id: '1' } })
-    assert.equal(directory.channel('2'), undefined)
+  test('deleted objects are removed, and an outage of a server removes nothing', () => {
+    const cache = known()
+    cache.update({ t: 'GUILD_DELETE', s: 2, d: { id: '1', unavailable: true } })
+    assert.notEqual(cache.channel('2'), undefined)
+    cache.update({ t: 'THREAD_DELETE', s: 3, d: { id: '3' } })
+    cache.update({ t: 'GUILD_ROLE_DELETE', s: 4, d: { role_id: '5', guild_id: '1' } })
+    assert.deepEqual([cache.channel('3'), cache.isOwnRole('5')], [undefined, false])
+    cache.update({ t: 'GUILD_DELETE', s: 5, d: { id: '1' } })
+    assert.equal(cache.channel('2'), undefined)
   })
 })
 
-describe('the intake', () => {
-  test('one channel waits for its first event, others do not', async () => {
+describe('the channel queue', () => {
+  test('an event waits for earlier ones of its channel only', async () => {
     const done: string[] = []
     const { promise, resolve } = Promise.withResolvers<void>()
-    const intake = createChannelQueue({
+    const queue = createChannelQueue({
       log: silentLog,
       random: () => 0,
       signal: neverAborted,
       onOverflow: () => undefined,
     })
-    intake.push('a', async () => {
+    queue.push('a', async () => {
       await promise
       done.push('a1')
     })
-    intake.push('a', async () => void done.push('a2'))
-    intake.push('b', async () => void done.push('b1'))
-    await intake.idle('b')
+    queue.push('a', async () => void done.push('a2'))
+    queue.push('b', async () => void done.push('b1'))
+    await queue.idle('b')
     assert.deepEqual(done, ['b1'])
     resolve()
-    await intake.idle('a')
+    await queue.idle('a')
     assert.deepEqual(done, ['b1', 'a1', 'a2'])
   })
 
-  test('more than it holds is left for the history, which is asked once there is room', async () => {
+  test('events beyond the limit are left to the history, which is fetched when the queue is empty', async () => {
     const done: number[] = []
     const asked: string[] = []
     const { promise, resolve } = Promise.withResolvers<void>()
     const onOverflow = (channel: string) => void asked.push(channel)
-    const intake = createChannelQueue({ log: silentLog, random: () => 0, signal: neverAborted, onOverflow, maxJobs: 3 })
+    const queue = createChannelQueue({ log: silentLog, random: () => 0, signal: neverAborted, onOverflow, maxJobs: 3 })
     for (const number of [1, 2, 3, 4, 5]) {
-      intake.push('a', async () => {
+      queue.push('a', async () => {
         await promise
         done.push(number)
       })
     }
     resolve()
-    await intake.idle('a')
+    await queue.idle('a')
     assert.deepEqual([done, asked], [[1, 2, 3], ['a']])
   })
 
-  test('after the end nothing is begun any more', async () => {
+  test('no job starts after the end', async () => {
     const closing = new AbortController()
     let tries = 0
-    const intake = createChannelQueue({
+    const queue = createChannelQueue({
       log: silentLog,
       random: () => 0,
       signal: closing.signal,
       onOverflow: () => undefined,
     })
-    intake.push('a', async () => {
+    queue.push('a', async () => {
       tries += 1
       closing.abort()
       throw new Error('the disk is full')
     })
-    await intake.idle('a')
-    intake.push('a', () => Promise.reject(new Error('it was begun')))
+    await queue.idle('a')
+    queue.push('a', () => Promise.reject(new Error('it was begun')))
     assert.equal(tries, 1)
   })
 })
@@ -213,7 +213,7 @@ describe('the identify throttler', () => {
   })
 })
 
-test('what is no recording in Opus is no voice message', () => {
+test('a recording in another format than Opus is no voice message', () => {
   const text = (value: string) => new TextEncoder().encode(value)
   for (const bytes of [text(''), text('OggS'), text(`OggS${'\0'.repeat(40)}vorbis`), text('RIFF....WAVE')]) {
     assert.equal(parseVoice(bytes), undefined)

@@ -1,6 +1,5 @@
 /**
- * Discord's payloads, as its gateway sends them, through what the adapter makes of them: on one server, after READY and
- * GUILD_CREATE.
+ * Normalizes recorded payloads of Discord's gateway, on one server, after READY and GUILD_CREATE.
  */
 import { createGuildCache } from '../../../platforms/discord/inbound/guild-cache.ts'
 import { parseInteraction } from '../../../platforms/discord/inbound/interactions.ts'

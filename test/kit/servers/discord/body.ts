@@ -12,13 +12,13 @@ export interface ReceivedFile {
 
 export interface ReceivedBody {
   readonly json: Readonly<Record<string, unknown>>
-  /** A body that is a list, as the commands are. */
+  /** A body that is an array, such as commands. */
   readonly list: readonly Readonly<Record<string, unknown>>[]
   /** By the number in `files[n]`. */
   readonly files: ReadonlyMap<number, ReceivedFile>
 }
 
-/** Undefined where the body is neither. */
+/** Undefined for any other body. */
 export async function readBody(request: IncomingMessage): Promise<ReceivedBody | undefined> {
   const bytes = await buffer(request)
   const type = request.headers['content-type'] ?? ''

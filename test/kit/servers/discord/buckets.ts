@@ -1,6 +1,5 @@
 /**
- * Discord's rate limits by route and channel, and the headers that tell of them. As many calls as anybody wants, until a
- * test sets a limit.
+ * Discord's rate limits by route and channel, with their headers. Unlimited until a test sets a limit.
  */
 import { createHash } from 'node:crypto'
 
@@ -10,11 +9,11 @@ export interface BucketLimit {
 }
 
 export interface Buckets {
-  /** From now on so many calls of a route are taken for each channel. */
+  /** Limits the calls of a route for each channel. */
   set(route: string, limit: BucketLimit): void
-  /** Counts a call. `waitMs` is 0 where it is taken. */
+  /** Counts a call. `waitMs` is 0 when it is accepted. */
   take(route: string, channel: string): { readonly waitMs: number; readonly headers: Readonly<Record<string, string>> }
-  /** Calls that came although the answer before had said that none is left. */
+  /** Calls that were made although the previous response said that none remains. */
   refused(): number
 }
 
@@ -52,7 +51,7 @@ export function createBuckets(now: () => number = () => performance.now()): Buck
   }
 }
 
-/** The answer to a call that came too early. */
+/** The response to a call that exceeds the limit. */
 export function tooMany(waitMs: number, scope: 'user' | 'shared' | 'global') {
   const seconds = waitMs / 1_000
   return {

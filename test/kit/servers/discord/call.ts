@@ -1,5 +1,5 @@
 /**
- * A call of Discord's REST API as its handlers see it, what they answer, and what they work on.
+ * Types of the REST API: a call, its response, and the state that handlers use.
  */
 import type { ReceivedBody } from './body.ts'
 import { type Refusal, refusals } from './errors.ts'
@@ -12,15 +12,15 @@ export interface RestDeps {
   readonly gateway: DiscordGateway
   readonly interactions: Interactions
   readonly gatewayUrl: () => string
-  /** Where files are fetched. */
+  /** Base URL of files. */
   readonly filesUrl: () => string
-  /** Files by their path. */
+  /** Files by path. */
   readonly files: Map<string, Buffer>
   readonly typing: string[]
-  /** Application id → what is registered. */
+  /** Registered commands by application id. */
   readonly commands: Map<string, readonly Readonly<Record<string, unknown>>[]>
   readonly counts: { commandPuts: number; deduplicated: number }
-  /** So long a nonce is remembered, ms. */
+  /** How long a nonce is remembered, ms. */
   readonly nonceMs: number
   /** The newest message of each nonce. */
   readonly nonces: Map<string, { readonly message: Message; readonly at: number }>
@@ -31,7 +31,7 @@ export interface RestCall {
   readonly params: readonly string[]
   readonly query: URLSearchParams
   readonly body: ReceivedBody
-  /** Undefined where no token came along. */
+  /** Undefined without a token. */
   readonly bot: Bot | undefined
 }
 
@@ -40,7 +40,7 @@ export interface RestResponse {
   readonly body?: unknown
 }
 
-/** A call whose token is right. */
+/** A call with a valid token. */
 export type BotCall = RestCall & { readonly bot: Bot }
 
 export const done: RestResponse = { status: 204 }
@@ -77,7 +77,7 @@ export function withMessage(
   })
 }
 
-/** Tells every bot of something that happened in a channel. */
+/** Sends an event of a channel to every bot. */
 export function announce(
   world: World,
   gateway: DiscordGateway,

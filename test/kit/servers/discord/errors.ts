@@ -1,5 +1,5 @@
 /**
- * Discord's refusals, in its words.
+ * Error responses of Discord.
  */
 export interface Refusal {
   readonly status: number

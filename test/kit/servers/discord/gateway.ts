@@ -1,6 +1,6 @@
 /**
- * Discord's gateway: hello, heartbeats, sessions with their numbered events, resuming, and the ways in which it ends
- * connections. One frame is one JSON text, as with `encoding=json`.
+ * Discord's gateway: hello, heartbeats, sessions with numbered events, resuming, and close codes. One frame is one JSON
+ * text, as with `encoding=json`.
  */
 import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
@@ -19,12 +19,12 @@ export const intentBits = {
 const knownIntents = 0x1ff_ffff
 const privilegedIntents = (1 << 1) | (1 << 8) | (1 << 15)
 
-/** A bot, as the Developer Portal has it. */
+/** A bot with its settings in the Developer Portal. */
 export interface Bot {
   readonly user: User
   readonly applicationId: string
   token: string
-  /** Privileged intents that are switched on. */
+  /** Privileged intents that are turned on. */
   intents: number
 }
 
@@ -41,38 +41,38 @@ export interface GatewayOptions {
   readonly heartbeatMs: number
   readonly world: World
   readonly bots: readonly Bot[]
-  /** Called after a connection was opened, heard from or closed. */
+  /** Called after a connection was opened, sent a frame or was closed. */
   changed(): void
   /** Where clients resume; known once the server listens. */
   url(): string
 }
 
 export interface DiscordGateway {
-  /** New sessions and resumed ones, so far. */
+  /** Counts of new sessions, resumed ones and heartbeats. */
   readonly counts: { identified: number; resumed: number; heartbeats: number }
-  /** How the session start limit stands. */
+  /** The current session start limit. */
   readonly limit: { total: number; remaining: number; reset_after: number; max_concurrency: number }
-  /** Every bot there is. */
+  /** All bots. */
   readonly bots: readonly Bot[]
   connections(): number
   /** Closes every connection with this code. */
   close(code: number): void
-  /** Cuts every connection without a word. */
+  /** Cuts every connection without a close frame. */
   cut(): void
-  /** Asks every client to come back (op 7). */
+  /** Asks every client to reconnect (op 7). */
   askReconnect(): void
-  /** Tells every client that its session is invalid (op 9). */
+  /** Invalidates the session of every client (op 9). */
   invalidate(resumable: boolean): void
-  /** Nobody can resume any more. */
+  /** Ends all sessions, so that none can be resumed. */
   forgetSessions(): void
-  /** Connections that are open now hear nothing any more and are not heard, but stay open; new ones work. */
+  /** Existing connections stay open, but nothing is sent or received on them. New ones work. */
   freeze(): void
-  /** From now on whoever connects anew is turned away with this HTTP status; 0 ends it. */
+  /** Refuses new connections with this HTTP status; 0 accepts them again. */
   turnAway(status: number): void
   dispatch(bot: Bot, t: string, d: unknown, intent: number): void
   /** MESSAGE_CREATE and MESSAGE_UPDATE, with the content that the session may see. */
   dispatchMessage(t: string, message: Message): void
-  /** Delivers an event again, as it happens after a reconnect. */
+  /** Sends an event again, as it happens after a reconnect. */
   repeatLast(t: string): void
 }
 
@@ -149,7 +149,7 @@ export function attachGateway(server: Server, options: GatewayOptions): DiscordG
     if (!frozen.has(socket)) socket.send(text)
   }
 
-  /** Without the intent a bot reads what is written to it only. */
+  /** Without the intent a bot can read only messages that are addressed to it. */
   function payloadFor({ bot, intents }: Session, message: Message, isNew: boolean): Record<string, unknown> {
     const channel = world.channels.get(message.channel_id)
     const isOwn = message.author.id === bot.user.id
@@ -175,7 +175,7 @@ export function attachGateway(server: Server, options: GatewayOptions): DiscordG
       sockets.delete(socket)
       if (session?.socket === socket) {
         session.socket = undefined
-        // A client that says goodbye ends its session.
+        // A client that closes with 1000 or 1001 ends its session.
         if (code === 1000 || code === 1001) sessions.delete(session.id)
       }
       options.changed()

@@ -1,12 +1,12 @@
 /**
- * Interactions that wait for their answer: three seconds for the first, a quarter of an hour for what follows.
+ * Interactions that wait for a response: three seconds for the first, fifteen minutes for follow-ups.
  */
 import { randomBytes } from 'node:crypto'
 import { type Refusal, refusals } from './errors.ts'
 
-/** What the person sees; only they do. */
+/** What the user of the interaction sees. */
 export interface InteractionReply {
-  /** The number of the callback; 0 for a follow-up. */
+  /** Type of the callback; 0 for a follow-up. */
   readonly type: number
   readonly content: string
   readonly isPrivate: boolean
@@ -42,9 +42,9 @@ export function createInteractions(now: () => number = Date.now) {
       open.set(made.token, made)
       return made
     },
-    /** What the person was told so far. */
+    /** The responses so far. */
     told: (token: string): readonly InteractionReply[] => open.get(token)?.told ?? [],
-    /** Resolves when the person sees words. */
+    /** Resolves with the first response that has a text. */
     async words(token: string): Promise<string> {
       const interaction = open.get(token)
       for (;;) {

@@ -33,7 +33,7 @@ export function createMessage({ params, body, bot }: BotCall, deps: RestDeps): R
     }
     const reference = json['message_reference']
     const message = world.post(channel, bot.user, {
-      // Discord trims what it shows.
+      // Discord trims the content.
       content: typeof json['content'] === 'string' ? json['content'].trim() : '',
       flags: Number(json['flags'] ?? 0),
       ...(nonce === undefined ? {} : { nonce }),
@@ -125,7 +125,7 @@ export function react({ params, bot }: BotCall, { world, gateway }: RestDeps, ad
   })
 }
 
-/** Newest first; `after` gives those that follow it most closely. */
+/** Newest first. `after` selects the messages that follow it directly. */
 export function messagePage(world: World, { id }: Channel, query: URLSearchParams): RestResponse {
   const limit = Number(query.get('limit') ?? 50)
   if (!Number.isInteger(limit) || limit < 1 || limit > 100) {

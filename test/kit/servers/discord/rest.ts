@@ -1,5 +1,5 @@
 /**
- * Discord's REST API, version 10: the routes that a chat bot uses, with their answers and refusals.
+ * Discord's REST API, version 10: the routes that a chat bot uses, with their responses and errors.
  */
 import {
   type BotCall,
@@ -81,7 +81,7 @@ const routes: readonly (readonly [route: string, handler: Handler])[] = [
   ],
 ]
 
-/** These carry their right in the address. */
+/** Routes that are authorized by a token in the path. */
 const tokenRoutes: readonly (readonly [route: string, handler: (call: RestCall, deps: RestDeps) => RestResponse])[] = [
   [
     'POST /interactions/:id/:token/callback',
@@ -104,7 +104,7 @@ const patterns = [...routes, ...tokenRoutes].map(([route]) => {
   return { route, method, path: new RegExp(`^${source}$`) }
 })
 
-/** Which route a call is for, and what stands in the places of its parameters. */
+/** The route of a call and its parameters. */
 export function findRoute(method: string, path: string): { route: string; params: readonly string[] } | undefined {
   for (const pattern of patterns) {
     const match = pattern.method === method ? pattern.path.exec(path) : null
@@ -134,7 +134,7 @@ function setCommands({ params, body }: RestCall, { world, commands, counts }: Re
     version: world.id(),
     default_member_permissions: null,
     nsfw: false,
-    // What is empty is left out.
+    // Empty fields are left out.
     ...(listOf(command, 'options').length === 0 ? { options: undefined } : {}),
   }))
   commands.set(application, known)

@@ -1,5 +1,5 @@
 /**
- * The local Discord does what the documents of the real one say, seen with nothing but fetch and a web socket.
+ * Checks the local Discord server against the documentation, with `fetch` and a WebSocket only.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -24,7 +24,7 @@ async function discordFor(t: TestContext, options: DiscordServerOptions = {}) {
   return { discord, call }
 }
 
-/** A client that sends what it is told and collects what it hears. */
+/** A client that sends frames and collects received ones. */
 async function client(t: TestContext, { bot, ...discord }: DiscordServer, intents = everything) {
   const headers = { authorization: `Bot ${bot.token}` }
   const { url } = Object(await (await fetch(`${discord.apiUrl}/v10/gateway/bot`, { headers })).json())

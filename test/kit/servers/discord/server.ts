@@ -1,5 +1,5 @@
 /**
- * Discord on this machine, as far as bots see it: its REST API, its gateway, its files, and hands for the people in it.
+ * A local Discord server: its REST API, its gateway, its files, and functions that act as users.
  *
  *     const discord = await startDiscordServer()
  *     const ada = discord.person('Ada')
@@ -18,17 +18,17 @@ import { findRoute, handleCall } from './rest.ts'
 import { type Channel, createWorld, type Message, type NewMessage, type User, type World } from './world.ts'
 
 export interface DiscordServerOptions {
-  /** Discord's own is 41,250. */
+  /** Discord uses 41,250. */
   readonly heartbeatMs?: number
-  /** Names of further bots, beside `Hermes`. */
+  /** Names of bots in addition to `Hermes`. */
   readonly bots?: readonly string[]
-  /** Whether Message Content Intent is switched on; true. */
+  /** Whether Message Content Intent is turned on. Default: true. */
   readonly messageContent?: boolean
-  /** Where clients are told to resume, if not where they began. */
+  /** The resume URL. Default: the URL of the gateway. */
   readonly resumeUrl?: string
-  /** How many sessions a bot may begin in five seconds; 1. */
+  /** How many sessions a bot may start in five seconds. Default: 1. */
   readonly sessionsAtOnce?: number
-  /** So long a nonce is remembered, ms; five minutes. */
+  /** How long a nonce is remembered, ms. Default: five minutes. */
   readonly nonceMs?: number
 }
 
@@ -46,27 +46,27 @@ export interface DiscordServer {
   readonly general: Channel
   person(name: string): User
   dm(person: User, bot?: Bot): Channel
-  /** A person writes; returns at once. */
+  /** A user writes a message. Returns at once. */
   say(person: User, channel: Channel, text: string, more?: NewMessage): Message
-  /** The author changes a message. */
+  /** The author edits a message. */
   edit(message: Message, text: string): void
-  /** A preview is added to a message: it is sent anew, unchanged. */
+  /** Discord adds a link preview: sends an update of the unchanged message. */
   unfurl(message: Message): void
   remove(message: Message): void
   react(person: User, message: Message, emoji: string, add?: boolean): void
-  /** A file of a person, to be sent with `attachments`. */
+  /** A file of a user, to be sent with `attachments`. */
   file(name: string, type: string, bytes: Uint8Array): Record<string, unknown>
-  /** Somebody chooses a slash command; resolves with what they are told. */
+  /** A user chooses a slash command. Resolves with the response. */
   choose(person: User, channel: Channel, name: string, args?: string): Promise<string>
-  /** Somebody presses a button; resolves with what they are told. */
+  /** A user presses a button. Resolves with the response. */
   press(person: User, message: Message, customId: string): Promise<string>
   /** The messages of the bots in a channel, or everywhere, oldest first. */
   sent(channel?: string): Message[]
-  /** Resolves with the first message of a bot that fits, now or later. */
+  /** Resolves with the first matching message of a bot, now or later. */
   until(fits: (message: Message) => boolean): Promise<Message>
-  /** Calls `look` whenever a call came or was answered, and whenever a bot's connection was opened, heard from or closed. */
+  /** Calls `look` after each call and its response, and after a connection was opened, sent a frame or was closed. */
   onChange(look: () => void): () => void
-  /** Where somebody was shown typing, in order. */
+  /** The channels in which typing was shown, in order. */
   readonly typing: readonly string[]
   commandsOf(bot?: Bot): readonly Readonly<Record<string, unknown>>[]
   readonly counts: { readonly commandPuts: number; readonly deduplicated: number }
@@ -153,7 +153,7 @@ export async function startDiscordServer(options: DiscordServerOptions = {}): Pr
       .flatMap(({ id }) => world.messages(id).filter(({ author }) => own.has(author.id)))
       .sort((one, other) => (BigInt(one.id) < BigInt(other.id) ? -1 : 1))
 
-  /** Somebody acts through an interaction; resolves with what they are told. */
+  /** A user acts through an interaction. Resolves with the response. */
   function interact(person: User, channel: Channel, type: number, more: Readonly<Record<string, unknown>>, whose: Bot) {
     const { id, token } = interactions.begin(world.id())
     const isDirect = channel.type === 1

@@ -1,5 +1,5 @@
 /**
- * Whether Discord would take a message in this form.
+ * Checks request bodies as Discord does.
  */
 import type { ReceivedBody } from './body.ts'
 import { invalid, type Refusal, refusals } from './errors.ts'
@@ -7,7 +7,7 @@ import { invalid, type Refusal, refusals } from './errors.ts'
 const uploadLimit = 10 * 1024 * 1024
 const voiceMessage = 1 << 13
 
-/** Undefined where it would. `isNew`: a message without anything in it is refused. */
+/** Returns undefined for a valid message. `isNew`: an empty message is rejected. */
 export function validateMessage({ json, files }: ReceivedBody, isNew: boolean): Refusal | undefined {
   const content = json['content']
   if (content !== undefined && content !== null && typeof content !== 'string') {
@@ -66,7 +66,7 @@ function validateComponents(rows: readonly Readonly<Record<string, unknown>>[]):
   return undefined
 }
 
-/** Whether Discord would take this list of commands. */
+/** Checks a list of commands. */
 export function validateCommands(commands: readonly Readonly<Record<string, unknown>>[]): Refusal | undefined {
   if (commands.length > 100)
     return { status: 400, code: 30032, message: 'Maximum number of application commands reached (100)' }

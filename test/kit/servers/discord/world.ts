@@ -1,6 +1,6 @@
 /**
- * What stands at Discord: users, one server with its channels, threads, direct chats, messages. Objects look as documented;
- * nothing here knows of connections.
+ * The state of the local Discord: users, one server with its channels, threads, direct chats and messages. Objects have the
+ * documented form.
  */
 export interface User {
   readonly id: string
@@ -22,7 +22,7 @@ export interface Channel {
   readonly owner_id?: string
   readonly recipients?: readonly User[]
   last_message_id: string | null
-  /** Users who are in the thread. */
+  /** Members of the thread. */
   readonly members?: Set<string>
 }
 
@@ -85,7 +85,7 @@ export function createWorld(now: () => number = Date.now) {
   const memberRoles = new Map<string, string[]>()
   const guildId = id()
 
-  /** Ids grow, and hold the time they were made. */
+  /** Ids increase and contain their creation time. */
   function id(at = now()): string {
     counter += 1n
     return String(((BigInt(at) - epochMs) << 22n) + (counter & 0x3f_ffffn))
@@ -121,7 +121,7 @@ export function createWorld(now: () => number = Date.now) {
     user,
     channel: (name: string, type = 0, more: Partial<Channel> = {}) =>
       addChannel({ id: id(), type, guild_id: guildId, name, topic: null, parent_id: null, ...more }),
-    /** The direct chat of a bot with somebody; the same for ever. */
+    /** The direct chat of a bot and a user; always the same. */
     dm(bot: User, other: User): Channel {
       const known = [...channels.values()].find(({ type, recipients = [] }) => {
         return (
@@ -186,7 +186,7 @@ export function createWorld(now: () => number = Date.now) {
       if (at !== -1) list.splice(at, 1)
       return at !== -1
     },
-    /** The message as it goes over the wire; `withNonce` only in the answer and the event that created it. */
+    /** The payload of a message. `withNonce` only in the response and in the event that created it. */
     shown(message: Message, withNonce = false): Record<string, unknown> {
       const { reactions, extra, nonce, referenced_message: quoted, ...plain } = message
       return {

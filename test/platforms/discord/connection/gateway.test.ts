@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { describeCloseCode } from '../../../../platforms/discord/errors.ts'
 import { HermesError } from '../../../../src/lib/errors.ts'
 import { acceptedTexts, neverAborted, startDiscordTest, until, waitForEvent } from '../support.ts'
 
-/** The pauses of a connection that goes quiet, short enough to wait for. */
+/** Short timing of the watchdog. */
 const alert = { quietMs: 60, answerMs: 60 }
 
-// Most of the time they wait for the half second that discord.js takes before it connects anew.
+// Most of the time the tests wait for the half second after which discord.js reconnects.
 describe('a connection to Discord', { concurrency: 8 }, () => {
-  test('a cut connection is taken up again, and what was written meanwhile comes with it', async (t) => {
+  test('a cut connection is resumed, and events of the meantime arrive', async (t) => {
     const { discord, gateway, ada, dm } = await startDiscordTest(t)
     discord.gateway.cut()
     discord.say(ada, dm, 'meanwhile')
@@ -17,15 +18,16 @@ describe('a connection to Discord', { concurrency: 8 }, () => {
     assert.deepEqual(discord.gateway.counts.resumed, 1)
   })
 
-  test('a connection that is open but dead is replaced, and the session goes on', async (t) => {
+  test('a connection that is open but dead is replaced, and its session is resumed', async (t) => {
     const { discord, gateway, ada, dm } = await startDiscordTest(t, { timing: alert })
     discord.gateway.freeze()
     discord.say(ada, dm, 'meanwhile')
     await waitForEvent(gateway, 'meanwhile')
-    assert.deepEqual([discord.gateway.counts.identified, discord.gateway.counts.resumed], [1, 1])
+    assert.equal(discord.gateway.counts.identified, 1)
+    assert.ok(discord.gateway.counts.resumed >= 1)
   })
 
-  test('a quiet connection is asked for a sign of life, and stays when it gives one', async (t) => {
+  test('a quiet connection is kept when it acknowledges a heartbeat', async (t) => {
     const { discord, gateway, ada, dm } = await startDiscordTest(t, { timing: alert })
     await until(() => discord.gateway.counts.heartbeats >= 3, discord)
     discord.say(ada, dm, 'still there')
@@ -33,7 +35,7 @@ describe('a connection to Discord', { concurrency: 8 }, () => {
     assert.deepEqual([discord.gateway.counts.identified, discord.gateway.counts.resumed], [1, 0])
   })
 
-  test('when Discord asks for a new connection the session goes on', async (t) => {
+  test('the session is resumed when Discord asks to reconnect', async (t) => {
     const { discord, gateway, ada, dm } = await startDiscordTest(t)
     discord.gateway.askReconnect()
     await until(() => discord.gateway.connections() === 0, discord)
@@ -42,7 +44,7 @@ describe('a connection to Discord', { concurrency: 8 }, () => {
     assert.deepEqual([discord.gateway.counts.identified, discord.gateway.counts.resumed], [1, 1])
   })
 
-  test('a session that is invalid is followed by a new one, and what was missed is fetched', async (t) => {
+  test('an invalid session is followed by a new one, and missed messages are fetched', async (t) => {
     const { discord, gateway, ada, dm } = await startDiscordTest(t)
     discord.say(ada, dm, 'before')
     await waitForEvent(gateway, 'before')
@@ -54,7 +56,7 @@ describe('a connection to Discord', { concurrency: 8 }, () => {
     assert.deepEqual(acceptedTexts(gateway), ['before', 'meanwhile'])
   })
 
-  test('close codes that can be mended are mended', async (t) => {
+  test('after recoverable close codes the connection is restored', async (t) => {
     const { discord, gateway, ada, dm } = await startDiscordTest(t)
     for (const code of [4000, 4009, 4007, 4008, 1001]) {
       discord.gateway.close(code)
@@ -66,13 +68,13 @@ describe('a connection to Discord', { concurrency: 8 }, () => {
   for (const [name, prepare, code, words] of [
     ['a wrong token', 'token', 'platform/unauthorised', /token/],
     [
-      'an intent that is not switched on',
+      'an intent that is turned off',
       'intent',
       'platform/refused',
       /Message Content Intent.*Privileged Gateway Intents/,
     ],
   ] as const) {
-    test(`${name} ends the connecting for good, and says what to do`, async (t) => {
+    test(`${name} ends the attempts, and the error says what to do`, async (t) => {
       const { discord, adapter } = await startDiscordTest(t, {
         connect: false,
         server: { messageContent: prepare !== 'intent' },
@@ -95,7 +97,7 @@ describe('a connection to Discord', { concurrency: 8 }, () => {
     [4013, /intents/],
     [4014, /Message Content Intent/],
   ] as const) {
-    test(`closed with ${code} in the middle of the work, the account says why, and does not try again`, async (t) => {
+    test(`after close code ${code} the account reports the reason and does not reconnect`, async (t) => {
       const { discord, gateway } = await startDiscordTest(t)
       discord.gateway.close(code)
       await until(() => gateway.refusals.length > 0, gateway)
@@ -104,12 +106,12 @@ describe('a connection to Discord', { concurrency: 8 }, () => {
     })
   }
 
-  test('an outage is told, and so is its end', async (t) => {
+  test('an outage and its end are reported', async (t) => {
     const { discord, gateway, ada, dm } = await startDiscordTest(t)
     discord.gateway.turnAway(503)
     discord.gateway.cut()
     await until(() => gateway.healthReports.length > 0, gateway)
-    assert.deepEqual(gateway.healthReports[0], { state: 'degraded', reason: 'the connection to Discord was lost' })
+    assert.deepEqual(gateway.healthReports[0], { state: 'degraded', reason: describeCloseCode(1006) })
     discord.gateway.turnAway(0)
     discord.say(ada, dm, 'again')
     await waitForEvent(gateway, 'again')
@@ -117,34 +119,34 @@ describe('a connection to Discord', { concurrency: 8 }, () => {
     assert.deepEqual(gateway.healthReports.at(-1), { state: 'connected', reason: undefined })
   })
 
-  test('a session is not begun when none is left for today, and the reason says when one will be', async (t) => {
+  test('no session is started beyond the daily limit, and the error says when one is possible', async (t) => {
     const { discord, adapter } = await startDiscordTest(t, { connect: false })
     Object.assign(discord.gateway.limit, { remaining: 0, reset_after: 7_200_000 })
     await assert.rejects(adapter.connect(neverAborted), /\b1000\b.*\b120 min/)
     assert.equal(discord.gateway.counts.identified, 0)
   })
 
-  test('when the last session is used up by an outage, the account waits and says so', async (t) => {
+  test('without a remaining session after an outage, the account waits and reports it', async (t) => {
     const { discord, gateway } = await startDiscordTest(t)
     Object.assign(discord.gateway.limit, { remaining: 0, reset_after: 7_200_000 })
     discord.gateway.invalidate(false)
-    await until(() => gateway.healthReports.some(({ reason = '' }) => reason.includes('all 1000 sessions')), gateway)
+    await until(() => gateway.healthReports.some(({ reason = '' }) => /\b1000\b.*\b120 min/.test(reason)), gateway)
     assert.equal(discord.gateway.counts.identified, 1)
   })
 
-  test('an address that is no Discord is told as such', async (t) => {
+  test('a server that is not Discord is reported, with the option to check', async (t) => {
     const { discord, createAnother } = await startDiscordTest(t, { connect: false })
     discord.faults.respond('GET /gateway/bot', { status: 200, body: { hello: 'world' } })
-    await assert.rejects(createAnother().connect(neverAborted), /address of the gateway is missing: is api_url right\?/)
+    await assert.rejects(createAnother().connect(neverAborted), /api_url/)
   })
 
-  test('signs of life are passed on', async (t) => {
+  test('heartbeat acknowledgements count as activity', async (t) => {
     const { discord, gateway } = await startDiscordTest(t, { server: { heartbeatMs: 20 } })
     // Other events count as well, so both have to be waited for.
     await until(() => discord.gateway.counts.heartbeats >= 3 && gateway.received() >= 3, discord, gateway)
   })
 
-  test('an address to resume at that cannot be used is not used', async (t) => {
+  test('an invalid resume URL is not used', async (t) => {
     const { discord, gateway, ada, dm } = await startDiscordTest(t, { server: { resumeUrl: 'not an address' } })
     discord.gateway.cut()
     discord.say(ada, dm, 'meanwhile')

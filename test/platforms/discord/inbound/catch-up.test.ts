@@ -1,5 +1,5 @@
 /**
- * What people write while no session listens: in an outage within one life, and between two lives.
+ * Messages that are written while no session is connected: during an outage, and between two processes.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -15,7 +15,7 @@ import {
   waitForEvent,
 } from '../support.ts'
 
-/** Ends the session so that nothing can be resumed, lets people write, and brings Discord back. */
+/** Ends the session so that it cannot be resumed, lets users write, and ends the outage. */
 async function simulateOutage({ discord }: DiscordTest, meanwhile: () => void): Promise<void> {
   discord.gateway.turnAway(503)
   discord.gateway.forgetSessions()
@@ -25,9 +25,9 @@ async function simulateOutage({ discord }: DiscordTest, meanwhile: () => void): 
   discord.gateway.turnAway(0)
 }
 
-// Most of the time they wait for the half second that discord.js takes before it connects anew.
-describe('what was missed', { concurrency: 8 }, () => {
-  test('after an outage everything since the last message is handed in, oldest first and once', async (t) => {
+// Most of the time the tests wait for the half second after which discord.js reconnects.
+describe('catching up on missed messages', { concurrency: 8 }, () => {
+  test('after an outage every message since the last one is ingested once, oldest first', async (t) => {
     const on = await startDiscordTest(t)
     const { discord, gateway, ada, dm } = on
     discord.say(ada, dm, 'before')
@@ -41,13 +41,13 @@ describe('what was missed', { concurrency: 8 }, () => {
     assert.deepEqual(acceptedTexts(gateway), ['before', 'one', 'two', 'three', 'after'])
   })
 
-  test('after a reconnect the log tells only of messages that were missed', async (t) => {
+  test('after a reconnect the log counts only messages that were missed', async (t) => {
     const on = await startDiscordTest(t)
     const { discord, gateway, adapter, targetFor, ada, dm } = on
-    const told = () =>
+    const counts = () =>
       gateway.logLines.flatMap((line) => {
-        const { msg, messages } = JSON.parse(line)
-        return /missed have been fetched/.test(msg) ? [messages] : []
+        const { event, messages } = JSON.parse(line)
+        return event === 'discord.caught_up' ? [messages] : []
       })
     discord.say(ada, dm, 'before')
     await waitForEvent(gateway, 'before')
@@ -57,17 +57,17 @@ describe('what was missed', { concurrency: 8 }, () => {
     await until(() => gateway.ingestedEvents.length === 2, gateway)
     discord.say(ada, dm, 'between')
     await waitForEvent(gateway, 'between')
-    assert.deepEqual([reads() > 0, told()], [true, []])
+    assert.deepEqual([reads() > 0, counts()], [true, []])
     await simulateOutage(on, () => {
       for (const text of ['one', 'two']) discord.say(ada, dm, text)
     })
     await waitForEvent(gateway, 'two')
     discord.say(ada, dm, 'after')
     await waitForEvent(gateway, 'after')
-    assert.deepEqual(told(), [2])
+    assert.deepEqual(counts(), [2])
   })
 
-  test('what comes in live waits for what was missed in its channel', async (t) => {
+  test('live messages wait for the missed ones of their channel', async (t) => {
     const on = await startDiscordTest(t)
     const { discord, gateway, ada, dm } = on
     discord.say(ada, dm, 'before')
@@ -85,7 +85,7 @@ describe('what was missed', { concurrency: 8 }, () => {
     assert.deepEqual(acceptedTexts(gateway), ['before', 'elsewhere', 'missed', 'live'])
   })
 
-  test('the next life answers what was written between the two', async (t) => {
+  test('the next process answers what was written between the two', async (t) => {
     const { discord, gateway, adapter, ada, dm, mention, createAnother } = await startDiscordTest(t)
     discord.say(ada, dm, 'before')
     await waitForEvent(gateway, 'before')
@@ -103,7 +103,7 @@ describe('what was missed', { concurrency: 8 }, () => {
     ])
   })
 
-  test('what is written in a thread of ours while nobody listens is answered there', async (t) => {
+  test('a message in a thread of the bot that was written during an outage is answered there', async (t) => {
     const { discord, gateway, adapter, ada, dm, createAnother } = await startDiscordTest(t)
     const thread = discord.world.thread(discord.general, 'Gears', discord.bot.user)
     discord.say(ada, dm, 'before')
@@ -115,7 +115,7 @@ describe('what was missed', { concurrency: 8 }, () => {
     assert.deepEqual([event.source.chatId, event.source.threadId], [discord.general.id, thread.id])
   })
 
-  test('at the very first start nothing of the past is answered', async (t) => {
+  test('the very first start answers no earlier message', async (t) => {
     const { discord, gateway, adapter, ada, dm, mention } = await startDiscordTest(t, { connect: false })
     discord.say(ada, dm, 'long ago')
     discord.say(ada, discord.general, `${mention} long ago`)
@@ -125,7 +125,7 @@ describe('what was missed', { concurrency: 8 }, () => {
     assert.deepEqual(acceptedTexts(gateway), ['now'])
   })
 
-  test('of each chat the newest fifty are fetched', async (t) => {
+  test('the newest fifty messages of each chat are fetched', async (t) => {
     const { discord, gateway, adapter, ada, dm, createAnother } = await startDiscordTest(t)
     discord.say(ada, dm, 'before')
     await waitForEvent(gateway, 'before')
@@ -137,7 +137,7 @@ describe('what was missed', { concurrency: 8 }, () => {
     assert.equal(acceptedTexts(gateway).length, 51)
   })
 
-  test('what is older than a day is left', async (t) => {
+  test('messages older than a day are not fetched', async (t) => {
     const { discord, gateway, adapter, ada, dm, createAnother } = await startDiscordTest(t, {
       clock: () => Date.now() + 25 * 3_600_000,
     })
@@ -152,7 +152,7 @@ describe('what was missed', { concurrency: 8 }, () => {
     assert.deepEqual(acceptedTexts(gateway), ['before', 'today'])
   })
 
-  test('a chat that is gone or closed to the bot does not keep the others from being read', async (t) => {
+  test('a deleted or inaccessible chat does not prevent reading the others', async (t) => {
     const { discord, gateway, adapter, ada, dm, createAnother } = await startDiscordTest(t)
     const eve = discord.person('Eve')
     const gone = discord.dm(eve)
@@ -165,7 +165,7 @@ describe('what was missed', { concurrency: 8 }, () => {
     await waitForEvent(gateway, 'meanwhile')
   })
 
-  test('a history that cannot be read at once is read later, and in no hurry', async (t) => {
+  test('a history that cannot be read is read again after growing pauses', async (t) => {
     const { discord, gateway, adapter, ada, dm, createAnother } = await startDiscordTest(t)
     discord.say(ada, dm, 'before')
     await waitForEvent(gateway, 'before')
@@ -180,7 +180,7 @@ describe('what was missed', { concurrency: 8 }, () => {
     assert.ok(window.isOver())
   })
 
-  test('a fetched message tells the roles of its writer where roles let people in', async (t) => {
+  test('a fetched message carries the roles of its author when roles authorize users', async (t) => {
     const options = { allowed_roles: ['1180000000000000031'] }
     const { discord, gateway, adapter, ada, mention, createAnother } = await startDiscordTest(t, { options })
     const thread = discord.world.thread(discord.general, 'Gears', discord.bot.user)
@@ -194,7 +194,7 @@ describe('what was missed', { concurrency: 8 }, () => {
     assert.equal(event.source.roleAuthorized, true)
   })
 
-  test('what could not be stored waits, and its chat with it, until it can', async (t) => {
+  test('a message that cannot be stored is retried, and its chat waits', async (t) => {
     const { discord, gateway, ada, dm } = await startDiscordTest(t)
     for (const _ of ['first', 'again']) {
       gateway.failNextAccept(new HermesError('store/full'))
@@ -209,7 +209,7 @@ describe('what was missed', { concurrency: 8 }, () => {
     assert.deepEqual(acceptedTexts(gateway), ['one', 'two'])
   })
 
-  test('an event that comes twice is the same, also when fetched', async (t) => {
+  test('an event that arrives twice is ingested once, also when fetched', async (t) => {
     const { discord, gateway, ada, dm } = await startDiscordTest(t)
     discord.say(ada, dm, 'once')
     await waitForEvent(gateway, 'once')
@@ -221,7 +221,7 @@ describe('what was missed', { concurrency: 8 }, () => {
     )
   })
 
-  test('a message that came in late and was lost in an outage is found, although a newer one was taken in', async (t) => {
+  test('a late message that was lost in an outage is found, although a newer one was ingested', async (t) => {
     const on = await startDiscordTest(t)
     const { discord, gateway, ada, dm } = on
     const late = discord.world.post(dm, ada, { content: 'late' })
@@ -232,7 +232,7 @@ describe('what was missed', { concurrency: 8 }, () => {
     assert.deepEqual(acceptedTexts(gateway), ['in time', 'late'])
   })
 
-  test('events that arrive in another order are all handed in', async (t) => {
+  test('events that arrive out of order are all ingested', async (t) => {
     const { discord, gateway, ada, dm } = await startDiscordTest(t)
     const early = discord.world.post(dm, ada, { content: 'one' })
     const late = discord.world.post(dm, ada, { content: 'two' })
@@ -242,7 +242,7 @@ describe('what was missed', { concurrency: 8 }, () => {
     assert.deepEqual(acceptedTexts(gateway), ['two', 'one'])
   })
 
-  test('who wrote too much is told within the rate budget, and what they write next does not wait for it', async (t) => {
+  test('the author of a too large message is told within the rate limit, and the next message does not wait for it', async (t) => {
     const turn = Promise.withResolvers<void>()
     const asked: Target[] = []
     const { discord, gateway, ada, dm } = await startDiscordTest(t, {
@@ -265,7 +265,7 @@ describe('what was missed', { concurrency: 8 }, () => {
     await discord.until((message) => message.message_reference?.['message_id'] === id)
   })
 
-  test('an edit that is too large leaves the message as it was, and its chat goes on', async (t) => {
+  test('an edit that is too large leaves the message unchanged, and its chat continues', async (t) => {
     const { discord, gateway, ada, dm } = await startDiscordTest(t)
     const said = discord.say(ada, dm, 'small')
     await waitForEvent(gateway, 'small')

@@ -15,7 +15,7 @@ function message(more: Partial<OutboundMessage> = {}): OutboundMessage {
 const render = (more: Partial<OutboundMessage> = {}, place = target.chatId) =>
   renderMessage(message(more), place, noMentions)
 
-describe('markdown becomes what Discord shows', () => {
+describe('Markdown for Discord', () => {
   const same = [
     'plain words, snake_case_names and 2 * 3 * 4',
     '# One\n\n## Two\n\n### Three',
@@ -28,7 +28,7 @@ describe('markdown becomes what Discord shows', () => {
     'a | b without a table',
   ]
   for (const text of same) {
-    test(`as it is: ${JSON.stringify(text).slice(0, 50)}`, async () =>
+    test(`unchanged: ${JSON.stringify(text).slice(0, 50)}`, async () =>
       assert.equal(await toDiscordMarkdown(text), text))
   }
 
@@ -55,19 +55,19 @@ describe('markdown becomes what Discord shows', () => {
     test(name, async () => assert.equal(await toDiscordMarkdown(from), to))
   }
 
-  test('pictures and headings inside code are left alone', async () => {
+  test('images and headings inside code stay unchanged', async () => {
     const text = '```\n#### no\n![no](x)\n| a | b |\n|---|---|\n```'
     assert.equal(await toDiscordMarkdown(text), text)
   })
 
-  test('quotes in each other without end are left alone', async () => {
+  test('endlessly nested quotes stay unchanged', async () => {
     const text = `${'>'.repeat(1_900)} ![x](y)`
     assert.equal(await toDiscordMarkdown(text), text)
   })
 })
 
 describe('the body of a message', () => {
-  test('nobody is notified but who was named, and every send can be told apart', async () => {
+  test('only named users are notified, and every send has a nonce', async () => {
     assert.deepEqual(await render({ text: 'Hello @everyone' }), {
       content: 'Hello @everyone',
       allowed_mentions: { parse: ['users'], replied_user: true },
@@ -76,7 +76,7 @@ describe('the body of a message', () => {
     })
   })
 
-  test('the settings open and shut mentions', async () => {
+  test('options allow and forbid mentions', async () => {
     const open = { everyone: true, roles: true, users: false, repliedUser: false }
     const body = await renderMessage(message(), target.chatId, open)
     assert.deepEqual(body['allowed_mentions'], { parse: ['everyone', 'roles'], replied_user: false })
@@ -94,22 +94,22 @@ describe('the body of a message', () => {
     assert.equal((await render({ replyTo: 'no id' }))['message_reference'], undefined)
   })
 
-  test('in a thread the message it was opened from is not referred to: it lies in the channel', async () => {
+  test('in a thread there is no reference to the message it was opened from, which is in the channel', async () => {
     const answer = { target: inThread, replyTo: inThread.threadId }
     assert.equal((await render(answer, inThread.threadId))['message_reference'], undefined)
-    // The thread could not be opened, so the answer stands in the channel.
+    // The thread could not be opened, so the reply is in the channel.
     assert.notEqual((await render(answer, inThread.chatId))['message_reference'], undefined)
     const later = { target: inThread, replyTo: '1183000000000000001' }
     assert.notEqual((await render(later, inThread.threadId))['message_reference'], undefined)
     assert.equal((await render(later, inThread.chatId))['message_reference'], undefined)
   })
 
-  test('a notice shows no previews', async () => {
+  test('a notice has no link previews', async () => {
     assert.equal((await render({ kind: 'notice' }))['flags'], 4)
     assert.equal((await render())['flags'], undefined)
   })
 
-  test('buttons stand five in a row, with labels that fit', async () => {
+  test('buttons are in rows of five, with truncated labels', async () => {
     const buttons = Array.from({ length: 27 }, (_, index) => ({ id: `b:${index}`, label: 'x'.repeat(90) }))
     const rows = (await render({ buttons }))['components']
     assert.ok(Array.isArray(rows))
@@ -137,13 +137,13 @@ describe('the body of a message', () => {
     ])
   })
 
-  test('a text that would grow over the limit is sent as it was written', async () => {
+  test('a text that rendering would lengthen beyond the limit is sent unchanged', async () => {
     const table = `| ${'a'.repeat(60)} | b |\n|---|---|\n${'| x | y |\n'.repeat(190)}`.slice(0, 1_990)
     assert.ok((await toDiscordMarkdown(table)).length > 2_000)
     assert.equal((await render({ text: table }))['content'], table)
   })
 
-  test('a picture with an address is shown, another file with an address is named', async () => {
+  test('an image with a URL is embedded, the URL of another file is appended', async () => {
     const source = { kind: 'url' as const, url: 'https://example.org/gear' }
     const picture = await render({
       text: 'A gear',
@@ -155,7 +155,7 @@ describe('the body of a message', () => {
     assert.equal((await render({ text: '', attachment: film }))['content'], 'https://example.org/gear')
   })
 
-  test('an edit takes buttons away that it does not name', async () => {
+  test('an edit without buttons removes existing ones', async () => {
     const body = await renderEdit(message({ text: '#### Done' }), noMentions)
     assert.deepEqual(body, {
       content: '**Done**',

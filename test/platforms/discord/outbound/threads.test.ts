@@ -1,5 +1,5 @@
 /**
- * Threads: opened with the first answer, found again, and what happens where Discord does not let the bot open one.
+ * Threads: opened with the first reply, found again after a restart, and replaced by the channel where the bot may not open one.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -11,7 +11,7 @@ import { messageTo, neverAborted, startDiscordTest, until, waitForEvent } from '
 const noPermission = { groupSessionsPerUser: true, threadSessionsPerUser: false, scoped: false }
 const start = 'POST /channels/:id/messages/:id/threads'
 
-test('a mention in a channel is answered in a thread, and what is said there belongs to the same session', async (t) => {
+test('a mention in a channel is answered in a thread, and messages there belong to the same session', async (t) => {
   const { discord, gateway, adapter, ada, mention } = await startDiscordTest(t)
   const { id } = discord.say(ada, discord.general, `${mention} how do I oil the *gear*?`)
   const first = (await waitForEvent(gateway, 'how do I oil the *gear*?')).event.source
@@ -31,7 +31,7 @@ test('a mention in a channel is answered in a thread, and what is said there bel
   assert.equal(sessionKeyOf(later, noPermission), sessionKeyOf(first, noPermission))
 })
 
-test('a thread that was to be opened before a restart is opened after it', async (t) => {
+test('a thread that was not opened before a restart is opened after it', async (t) => {
   const { discord, gateway, adapter, ada, mention, createAnother } = await startDiscordTest(t)
   const { id } = discord.say(ada, discord.general, `${mention} what now?`)
   const target = targetOf((await waitForEvent(gateway, 'what now?')).event.source)
@@ -42,7 +42,7 @@ test('a thread that was to be opened before a restart is opened after it', async
   assert.deepEqual([discord.world.channels.get(id)?.name, discord.sent(id).length], ['what now?', 1])
 })
 
-test('a thread that somebody opened meanwhile is taken', async (t) => {
+test('a thread that a user opened meanwhile is used', async (t) => {
   const { discord, gateway, adapter, ada, mention } = await startDiscordTest(t)
   const { id } = discord.say(ada, discord.general, `${mention} what now?`)
   const target = targetOf((await waitForEvent(gateway, 'what now?')).event.source)
@@ -52,7 +52,7 @@ test('a thread that somebody opened meanwhile is taken', async (t) => {
 })
 
 for (const life of ['the same life', 'the next life']) {
-  test(`where the bot may not open threads, in ${life} the answer goes to the channel as a reply, and can be edited`, async (t) => {
+  test(`where the bot may not open threads, in ${life} the reply goes to the channel, and can be edited`, async (t) => {
     const { discord, gateway, adapter, ada, mention, createAnother } = await startDiscordTest(t)
     const { id } = discord.say(ada, discord.general, `${mention} what now?`)
     const target = targetOf((await waitForEvent(gateway, 'what now?')).event.source)
@@ -67,11 +67,11 @@ for (const life of ['the same life', 'the next life']) {
     assert.equal((await last.edit?.(sent.messageId, messageTo(target, 'This.'), true, neverAborted))?.success, true)
     const [shown] = discord.sent(discord.general.id)
     assert.deepEqual([shown?.content, shown?.message_reference?.['message_id']], ['This.', id])
-    await until(() => gateway.logLines.some((line) => line.includes('no thread could be opened')), gateway)
+    await until(() => gateway.logLines.some((line) => line.includes('discord.thread_refused')), gateway)
   })
 }
 
-test('a thread that was deleted takes no answer, and neither does its channel', async (t) => {
+test('a reply to a deleted thread is rejected and does not go to its channel', async (t) => {
   const { discord, gateway, adapter, ada } = await startDiscordTest(t)
   const thread = discord.world.thread(discord.general, 'Gears', discord.bot.user)
   discord.gateway.dispatch(discord.bot, 'THREAD_CREATE', discord.world.shownChannel(thread, discord.bot.user), 1)
@@ -84,7 +84,7 @@ test('a thread that was deleted takes no answer, and neither does its channel', 
   assert.deepEqual(discord.sent(), [])
 })
 
-test('when the message was taken back before its thread opened, the answer goes to the channel', async (t) => {
+test('when the message was deleted before its thread opened, the reply goes to the channel', async (t) => {
   const { discord, gateway, adapter, ada, mention } = await startDiscordTest(t)
   const asked = discord.say(ada, discord.general, `${mention} what now?`)
   const target = targetOf((await waitForEvent(gateway, 'what now?')).event.source)
@@ -93,7 +93,7 @@ test('when the message was taken back before its thread opened, the answer goes 
   assert.equal(discord.sent(discord.general.id).length, 1)
 })
 
-test('Discord being away while a thread is opened is a temporary problem, and the next try opens it', async (t) => {
+test('an outage while a thread is opened is a temporary failure, and the next attempt opens it', async (t) => {
   const { discord, gateway, adapter, ada, mention } = await startDiscordTest(t)
   const { id } = discord.say(ada, discord.general, `${mention} what now?`)
   const target = targetOf((await waitForEvent(gateway, 'what now?')).event.source)
@@ -105,7 +105,7 @@ test('Discord being away while a thread is opened is a temporary problem, and th
   assert.equal(discord.sent(id).length, 1)
 })
 
-test('a thread that nobody told of is looked at once', async (t) => {
+test('an unknown thread is fetched once', async (t) => {
   const { discord, gateway, ada, mention } = await startDiscordTest(t)
   const thread = discord.world.thread(discord.general, 'Old', ada)
   for (const text of ['one', 'two']) {
@@ -116,7 +116,7 @@ test('a thread that nobody told of is looked at once', async (t) => {
   assert.equal(discord.faults.calls('GET /channels/:id'), 1)
 })
 
-test('a thread is named by the first words of its message', () => {
+test('a thread is named after the first words of its message', () => {
   assert.equal(threadName('\n  **How** do I\nthis?'), 'How do I')
   assert.equal(threadName('<@1181000000000000001> `x` of <#1180000000000000010>'), 'x of')
   assert.equal(threadName('a'.repeat(200)).length, 100)
