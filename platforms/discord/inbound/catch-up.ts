@@ -52,7 +52,7 @@ const channelSkewMs = 5_000
 type CatchUpPlan = ReadonlyMap<string, string>
 
 export function createCatchUp(deps: CatchUpDeps): CatchUp {
-  const { api, guildCache, queue: channelQueue, signal, log } = deps
+  const { queue: channelQueue, signal, log } = deps
   const limitFetches = createSemaphore(maxConcurrentFetches)
   let lastSeen: string | undefined
   let awaited = new Set<string>()
@@ -105,7 +105,7 @@ export function createCatchUp(deps: CatchUpDeps): CatchUp {
     await withTimeout(allArrived.promise, guildTimeoutMs, signal)
     for (let attempt = 1; !signal.aborted; attempt += 1) {
       try {
-        return planFor(await deps.cursors(), since)
+        return planFor(deps, await deps.cursors(), since)
       } catch (error) {
         log.warn(
           { event: 'discord.cursors_failed', attempt, reason: messageOf(error) },
@@ -117,31 +117,11 @@ export function createCatchUp(deps: CatchUpDeps): CatchUp {
     return new Map()
   }
 
-  function planFor(cursors: ReadonlyMap<string, string>, since: string | undefined): CatchUpPlan {
-    const horizon = timeToSnowflake(deps.clock() - maxAgeMs)
-    const live = since === undefined ? undefined : timeToSnowflake(snowflakeToTime(since) - skewMs)
-    // In a channel without a cursor, everything before the last known message counts as seen.
-    const floor = live ?? newest(cursors.values())
-    if (floor === undefined) return new Map()
-    const newestIn = guildCache.newestMessages()
-    const found: { channel: string; after: string; last: string }[] = []
-    const consider = (channel: string, cursor: string) => {
-      const after = newest([cursor, horizon, ...(live === undefined ? [] : [live])]) ?? cursor
-      const last = newestIn.get(channel)
-      if (last !== undefined && !isNewer(last, after)) return
-      found.push({ channel, after: timeToSnowflake(snowflakeToTime(after) - channelSkewMs), last: last ?? cursor })
-    }
-    for (const [channel, cursor] of cursors) consider(channel, cursor)
-    for (const channel of newestIn.keys()) if (!cursors.has(channel)) consider(channel, floor)
-    const first = found.sort((one, other) => (isNewer(one.last, other.last) ? -1 : 1)).slice(0, maxChannels)
-    return new Map(first.map(({ channel, after }) => [channel, after]))
-  }
-
   /** Rejects when another attempt can succeed. */
   async function fetchSince(channel: string, after: string | undefined): Promise<void> {
     if (after === undefined) return
     try {
-      await ingestAll(channel, await limitFetches(() => missed(channel, after)))
+      await ingestAll(channel, await limitFetches(() => fetchMissed(deps, channel, after)))
     } catch (error) {
       if (!isRejected(error)) throw error
       // The channel was deleted, or the bot no longer sees it.
@@ -152,7 +132,7 @@ export function createCatchUp(deps: CatchUpDeps): CatchUp {
     }
   }
 
-  /** What was fetched holds the bot's own messages and known ones, too: only those that were missed are told of. */
+  /** Logs how many messages were missed. The fetched ones also contain known messages and the bot's own. */
   async function ingestAll(channel: string, messages: readonly JsonRecord[]): Promise<void> {
     let ingested = 0
     try {
@@ -162,49 +142,81 @@ export function createCatchUp(deps: CatchUpDeps): CatchUp {
         log.info({ event: 'discord.caught_up', channel, messages: ingested }, 'missed messages were ingested')
     }
   }
+}
 
-  /** Oldest first. */
-  async function missed(channel: string, after: string): Promise<readonly JsonRecord[]> {
-    if (guildCache.channel(channel) === undefined) {
-      guildCache.updateChannel(asRecord(await retryAfterRateLimit(signal, () => api.channel(channel, signal))))
-    }
-    const answer = await retryAfterRateLimit(signal, () => api.newestMessages(channel, maxMessagesPerChannel, signal))
-    const list = Array.isArray(answer) ? answer.filter(isRecord) : []
-    const since = list.filter((message) => {
-      const id = idAt(message, 'id')
-      return id !== undefined && isNewer(id, after)
-    })
-    const place = guildCache.channel(channel)
-    const guild = place?.guildId
-    const whole = since.toReversed().map((message) => ({
-      ...message,
-      ...(guild === undefined ? {} : { guild_id: guild }),
-      ...(place === undefined ? {} : { channel_type: place.type }),
-    }))
-    return deps.needsRoles && guild !== undefined ? await withMembers(whole, guild) : whole
+/** `since`: the last live message, undefined before the first session. Selects the channels with the newest messages. */
+function planFor(
+  { guildCache, clock }: Pick<CatchUpDeps, 'guildCache' | 'clock'>,
+  cursors: ReadonlyMap<string, string>,
+  since: string | undefined,
+): CatchUpPlan {
+  const horizon = timeToSnowflake(clock() - maxAgeMs)
+  const live = since === undefined ? undefined : timeToSnowflake(snowflakeToTime(since) - skewMs)
+  // In a channel without a cursor, everything before the last known message counts as seen.
+  const floor = live ?? newest(cursors.values())
+  if (floor === undefined) return new Map()
+  const newestIn = guildCache.newestMessages()
+  const found: { channel: string; after: string; last: string }[] = []
+  const consider = (channel: string, cursor: string) => {
+    const after = newest([cursor, horizon, ...(live === undefined ? [] : [live])]) ?? cursor
+    const last = newestIn.get(channel)
+    if (last !== undefined && !isNewer(last, after)) return
+    found.push({ channel, after: timeToSnowflake(snowflakeToTime(after) - channelSkewMs), last: last ?? cursor })
   }
+  for (const [channel, cursor] of cursors) consider(channel, cursor)
+  for (const channel of newestIn.keys()) if (!cursors.has(channel)) consider(channel, floor)
+  const first = found.sort((one, other) => (isNewer(one.last, other.last) ? -1 : 1)).slice(0, maxChannels)
+  return new Map(first.map(({ channel, after }) => [channel, after]))
+}
 
-  async function withMembers(messages: readonly JsonRecord[], guild: string): Promise<readonly JsonRecord[]> {
-    const members = new Map<string, JsonRecord | undefined>()
-    for (const message of messages) {
-      const author = recordAt(message, 'author')
-      const id = idAt(author, 'id')
-      if (id === undefined || author?.['bot'] === true || members.has(id)) continue
-      members.set(id, await memberOf(guild, id))
-    }
-    return messages.map((message) => {
-      const member = members.get(idAt(recordAt(message, 'author'), 'id') ?? '')
-      return member === undefined ? message : { ...message, member }
-    })
+type FetchDeps = Pick<CatchUpDeps, 'api' | 'guildCache' | 'needsRoles' | 'signal'>
+
+/** Returns the messages after `after` in the form of the gateway's events, oldest first. */
+async function fetchMissed(deps: FetchDeps, channel: string, after: string): Promise<readonly JsonRecord[]> {
+  const { api, guildCache, signal } = deps
+  if (guildCache.channel(channel) === undefined) {
+    guildCache.updateChannel(asRecord(await retryAfterRateLimit(signal, () => api.channel(channel, signal))))
   }
+  const response = await retryAfterRateLimit(signal, () => api.newestMessages(channel, maxMessagesPerChannel, signal))
+  const list = Array.isArray(response) ? response.filter(isRecord) : []
+  const since = list.filter((message) => {
+    const id = idAt(message, 'id')
+    return id !== undefined && isNewer(id, after)
+  })
+  const known = guildCache.channel(channel)
+  const guild = known?.guildId
+  const messages = since.toReversed().map((message) => ({
+    ...message,
+    ...(guild === undefined ? {} : { guild_id: guild }),
+    ...(known === undefined ? {} : { channel_type: known.type }),
+  }))
+  return deps.needsRoles && guild !== undefined ? await withMembers(deps, messages, guild) : messages
+}
 
-  async function memberOf(guild: string, user: string): Promise<JsonRecord | undefined> {
-    try {
-      return asRecord(await retryAfterRateLimit(signal, () => api.member(guild, user, signal)))
-    } catch (error) {
-      if (isRejected(error)) return undefined
-      throw error
-    }
+async function withMembers(
+  deps: FetchDeps,
+  messages: readonly JsonRecord[],
+  guild: string,
+): Promise<readonly JsonRecord[]> {
+  const members = new Map<string, JsonRecord | undefined>()
+  for (const message of messages) {
+    const author = recordAt(message, 'author')
+    const id = idAt(author, 'id')
+    if (id === undefined || author?.['bot'] === true || members.has(id)) continue
+    members.set(id, await fetchMember(deps, guild, id))
+  }
+  return messages.map((message) => {
+    const member = members.get(idAt(recordAt(message, 'author'), 'id') ?? '')
+    return member === undefined ? message : { ...message, member }
+  })
+}
+
+async function fetchMember({ api, signal }: FetchDeps, guild: string, user: string): Promise<JsonRecord | undefined> {
+  try {
+    return asRecord(await retryAfterRateLimit(signal, () => api.member(guild, user, signal)))
+  } catch (error) {
+    if (isRejected(error)) return undefined
+    throw error
   }
 }
 

@@ -113,7 +113,7 @@ export function createIngest(deps: IngestDeps): Ingest {
 
   /** Rejects when an event could not be stored. False: every event was known. */
   async function ingestEvent(event: Dispatch, session: string): Promise<boolean> {
-    await ensureChannelKnown(event.d)
+    await ensureChannelKnown(deps, event.d)
     let isNew = false
     for (const inbound of normalize(event, contextFor(session))) isNew = (await ingestInbound(inbound)) || isNew
     return isNew
@@ -130,7 +130,7 @@ export function createIngest(deps: IngestDeps): Ingest {
       return status === 'accepted'
     } catch (error) {
       if (!isHermesError(error, 'inbox/too-large')) throw error
-      void notifyTooLarge(inbound, error)
+      void notifyTooLarge(deps, inbound, error)
       return false
     }
   }
@@ -150,46 +150,6 @@ export function createIngest(deps: IngestDeps): Ingest {
     }
   }
 
-  /** Tells the user, because another attempt cannot succeed. Runs in the background. Never rejects. */
-  async function notifyTooLarge(
-    { event, keys }: Extract<InboundEvent, { kind: 'message' }>,
-    error: HermesError,
-  ): Promise<void> {
-    const { platform, account, chatId, threadId } = event.source
-    // Without a prospective thread: the notice belongs next to the message.
-    const target = { platform, account, chatId, ...(threadId === undefined ? {} : { threadId }) }
-    const text = `${error.message} ${error.hint}`
-    const reference = event.messageId === undefined ? {} : { replyTo: event.messageId }
-    const notice: OutboundMessage = { deliveryId: `${keys[0]}:too-large`, target, text, kind: 'notice', ...reference }
-    try {
-      const result = await context.rateLimited(target, signal, (call) => deps.send(notice, call))
-      if (!result.success)
-        log.warn({ event: 'discord.notice_failed', reason: result.error }, 'notice of a too large message was not sent')
-    } catch (error) {
-      log.debug(
-        { event: 'discord.notice_failed', reason: messageOf(error) },
-        'notice of a too large message was not sent',
-      )
-    }
-  }
-
-  /** Fetches a channel that Discord's gateway did not send, such as an archived thread. */
-  async function ensureChannelKnown(data: JsonRecord): Promise<void> {
-    const id = idAt(data, 'channel_id')
-    const guild = idAt(data, 'guild_id')
-    if (id === undefined || guild === undefined || guildCache.channel(id) !== undefined) return
-    try {
-      const channel = await retryAfterRateLimit(signal, () => api.channel(id, signal))
-      guildCache.updateChannel({ ...Object(channel), guild_id: guild })
-    } catch (error) {
-      if (!isRejected(error)) throw error
-      log.debug(
-        { event: 'discord.channel_not_found', channel: id, reason: describeError(error) },
-        'channel cannot be read',
-      )
-    }
-  }
-
   function handleInteraction(data: JsonRecord, session: string): void {
     const interaction = parseInteraction(data, contextFor(session))
     if (interaction === undefined) return
@@ -198,5 +158,49 @@ export function createIngest(deps: IngestDeps): Ingest {
       .catch((error) =>
         log.warn({ event: 'discord.interaction_failed', reason: messageOf(error) }, 'interaction got no response'),
       )
+  }
+}
+
+/** Tells the user, because another attempt cannot succeed. Runs in the background. Never rejects. */
+async function notifyTooLarge(
+  { context, send, signal }: Pick<IngestDeps, 'context' | 'send' | 'signal'>,
+  { event, keys }: Extract<InboundEvent, { kind: 'message' }>,
+  error: HermesError,
+): Promise<void> {
+  const { platform, account, chatId, threadId } = event.source
+  // Without a prospective thread: the notice belongs next to the message.
+  const target = { platform, account, chatId, ...(threadId === undefined ? {} : { threadId }) }
+  const text = `${error.message} ${error.hint}`
+  const reference = event.messageId === undefined ? {} : { replyTo: event.messageId }
+  const notice: OutboundMessage = { deliveryId: `${keys[0]}:too-large`, target, text, kind: 'notice', ...reference }
+  try {
+    const result = await context.rateLimited(target, signal, (call) => send(notice, call))
+    if (!result.success)
+      context.log.warn(
+        { event: 'discord.notice_failed', reason: result.error },
+        'notice of a too large message was not sent',
+      )
+  } catch (error) {
+    context.log.debug(
+      { event: 'discord.notice_failed', reason: messageOf(error) },
+      'notice of a too large message was not sent',
+    )
+  }
+}
+
+/** Fetches a channel that Discord's gateway did not send, such as an archived thread. */
+async function ensureChannelKnown({ api, context, guildCache, signal }: IngestDeps, data: JsonRecord): Promise<void> {
+  const id = idAt(data, 'channel_id')
+  const guild = idAt(data, 'guild_id')
+  if (id === undefined || guild === undefined || guildCache.channel(id) !== undefined) return
+  try {
+    const channel = await retryAfterRateLimit(signal, () => api.channel(id, signal))
+    guildCache.updateChannel({ ...Object(channel), guild_id: guild })
+  } catch (error) {
+    if (!isRejected(error)) throw error
+    context.log.debug(
+      { event: 'discord.channel_not_found', channel: id, reason: describeError(error) },
+      'channel cannot be read',
+    )
   }
 }

@@ -60,7 +60,7 @@ async function health(gateway: TestGateway): Promise<{ state: string; reason?: s
 }
 
 describe('Discord and the whole gateway', { concurrency: 4 }, () => {
-  test('somebody writes to the bot and is answered', async (t) => {
+  test('a user writes to the bot and is answered', async (t) => {
     const { discord, gateway, ada, dm } = await startEndToEnd(t, {}, { replies: [{ text: 'It is **noon**.' }] })
     const asked = discord.say(ada, dm, 'What time is it?')
     const reply = await shown(discord, hasText('It is **noon**.'))
@@ -292,7 +292,7 @@ describe('Discord and the whole gateway', { concurrency: 4 }, () => {
     assert.equal(gateway.model.requests.length, 3)
   })
 
-  test('a file that somebody sends reaches the agent', async (t) => {
+  test('a file of a user reaches the agent', async (t) => {
     const { discord, gateway, ada, dm } = await startEndToEnd(t)
     const attachments = [discord.file('notes.txt', 'text/plain', Buffer.from('Buy milk.'))]
     discord.say(ada, dm, 'What do I need?', { attachments })

@@ -74,7 +74,7 @@ test('a heartbeat is acknowledged', async (t) => {
   await hear(({ op }) => op === 11)
 })
 
-test('whoever resumes hears what was missed, in order, and then RESUMED', async (t) => {
+test('a resumed session receives missed events in order, and then RESUMED', async (t) => {
   const { discord } = await discordFor(t)
   const first = await client(t, discord)
   first.identify()
