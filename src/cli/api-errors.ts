@@ -1,5 +1,5 @@
 /**
- * Reads what the gateway's HTTP API says when it does not do what was asked.
+ * Converts error responses of the gateway's HTTP API to errors.
  */
 import { z } from 'zod'
 import { type ErrorCode, errorCatalogue } from '../lib/error-catalogue.ts'
@@ -7,13 +7,13 @@ import { HermesError, messageOf, systemCode } from '../lib/errors.ts'
 
 const errorSchema = z.object({ error: z.object({ code: z.string(), message: z.string(), hint: z.string() }) })
 
-/** Nothing answered at all. */
+/** For a request without any response. */
 export function toUnreachableError(error: unknown): HermesError {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
   return new HermesError('cli/no-daemon', `(${systemCode(cause) ?? messageOf(cause)})`, { cause: error })
 }
 
-/** The gateway's own error where the body holds one. */
+/** The gateway's error, where the response body contains one. */
 export async function readErrorResponse(response: Response): Promise<HermesError> {
   const text = await response.text()
   try {
@@ -22,7 +22,7 @@ export async function readErrorResponse(response: Response): Promise<HermesError
     const { meaning } = errorCatalogue[code]
     return new HermesError(code, message.startsWith(meaning) ? message.slice(meaning.length).trim() : message, { hint })
   } catch (cause) {
-    return new HermesError('cli/failed', `The gateway answered ${response.status}.`, { cause })
+    return new HermesError('cli/failed', `The gateway responded with status ${response.status}.`, { cause })
   }
 }
 

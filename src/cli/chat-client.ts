@@ -1,9 +1,9 @@
 /**
- * The terminal's side of the console platform: speaks its HTTP addresses, and comes back after a lost connection.
+ * The client of the console platform: calls its HTTP endpoints and reconnects after a lost connection.
  */
 import { z } from 'zod'
 import { isHermesError } from '../lib/errors.ts'
-import { sleep as systemPause } from '../lib/timers.ts'
+import { sleep as realSleep } from '../lib/timers.ts'
 import type { TurnResult } from '../message/turn-result.ts'
 import { readErrorResponse, toUnreachableError } from './api-errors.ts'
 
@@ -12,7 +12,7 @@ export interface ChatClientOptions {
   readonly baseUrl: string
   readonly token: string
   readonly fetch: typeof fetch
-  /** The conversation: letters, digits and . _ @ -, at most 128. Left out: a new one. */
+  /** The name of the conversation: letters, digits and . _ @ -, at most 128 characters. Default: a new conversation. */
   readonly chat?: string
   readonly newId?: () => string
   readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
@@ -21,15 +21,15 @@ export interface ChatClientOptions {
 export interface ChatClient {
   readonly chat: string
   /**
-   * Hands a message in; resolves with its number once it is on disk. Throws `cli/no-daemon` or what the gateway says.
-   * `unattended`: nobody is there who could answer a question.
+   * Sends a message; resolves with its number when it was stored. Throws `cli/no-daemon` or the gateway's error.
+   * `unattended`: no user can answer a question of the gateway.
    */
   send(text: string, signal: AbortSignal, unattended?: boolean): Promise<number>
-  /** Waits until a message has been worked on, also over a restart of the daemon. Throws when the signal aborts. */
+  /** Waits for the result of a message, also across a restart of the daemon. Throws when the signal aborts. */
   waitForResult(seq: number, signal: AbortSignal): Promise<TurnResult>
-  /** Stops the turn that runs; `seq` is a message it works on. */
+  /** Stops the running turn; `seq` is a message of it. */
   stop(seq: number | undefined, signal: AbortSignal): Promise<void>
-  /** What happens in the chat, until the signal aborts. Throws only when it never could connect, or may not. */
+  /** The events of the chat, until the signal aborts. Throws only when the first connection fails or access is denied. */
   events(signal: AbortSignal): AsyncGenerator<ChatEvent>
 }
 
@@ -49,7 +49,7 @@ const chatEventSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('activity'), activity: activitySchema }),
 ])
 
-/** `lost`: the connection broke and did not come back at once. */
+/** `lost`: the connection was lost and the first attempt to reconnect failed. */
 export type ChatEvent = z.output<typeof chatEventSchema> | { readonly type: 'lost' }
 
 const turnResultSchema = z.object({
@@ -62,12 +62,12 @@ const turnResultSchema = z.object({
 })
 const acceptedSchema = z.object({ seq: z.number() })
 
-/** Tries in a row before a daemon counts as gone: about two minutes. */
+/** Consecutive failures before the daemon counts as stopped: about two minutes. */
 const maxFailures = 30
 const maxDelayMs = 5_000
 
 export function createChatClient(options: ChatClientOptions): ChatClient {
-  const { baseUrl, token, newId = () => crypto.randomUUID(), sleep = systemPause } = options
+  const { baseUrl, token, newId = () => crypto.randomUUID(), sleep = realSleep } = options
   const chat = options.chat ?? newId()
 
   return {
@@ -103,23 +103,23 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
     while (!signal.aborted) {
       yield* readStream(position, signal)
       position.failures += 1
-      // A stream that was idle for minutes is cut by the client's own machinery: the first time is no news.
+      // The HTTP client closes a stream that is idle for minutes, so the first failure is not reported.
       if (position.failures === 2) yield { type: 'lost' }
       await waitBefore(position.failures, signal)
     }
   }
 
-  /** One connection, until it breaks. */
-  async function* readStream(place: StreamPosition, signal: AbortSignal): AsyncGenerator<ChatEvent> {
-    const after = place.cursor === undefined ? '' : `&after=${encodeURIComponent(place.cursor)}`
+  /** The events of one connection. */
+  async function* readStream(position: StreamPosition, signal: AbortSignal): AsyncGenerator<ChatEvent> {
+    const after = position.cursor === undefined ? '' : `&after=${encodeURIComponent(position.cursor)}`
     try {
       const response = await call(`/cli/stream?chat=${encodeURIComponent(chat)}${after}`, signal)
       for await (const event of parseEvents(response)) {
-        if (event.type === 'ready') Object.assign(place, { cursor: event.cursor, failures: 0 })
+        if (event.type === 'ready') Object.assign(position, { cursor: event.cursor, failures: 0 })
         yield event
       }
     } catch (error) {
-      if (!signal.aborted && (place.cursor === undefined || !isTransient(error))) throw error
+      if (!signal.aborted && (position.cursor === undefined || !isTransient(error))) throw error
     }
   }
 
@@ -143,12 +143,12 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
 }
 
 interface StreamPosition {
-  /** Undefined until the first connection stood. */
+  /** `undefined` until the first connection was established. */
   cursor: string | undefined
   failures: number
 }
 
-/** Lines of JSON. What this version does not know is left out: the daemon may be newer. */
+/** Parses JSON lines. Unknown events are ignored, because the daemon may be newer. */
 async function* parseEvents(response: Response): AsyncGenerator<ChatEvent> {
   let rest = ''
   const decoder = new TextDecoder()
@@ -162,7 +162,7 @@ async function* parseEvents(response: Response): AsyncGenerator<ChatEvent> {
   }
 }
 
-/** Whether trying again can help: the daemon is away, starting or stopping, or the connection was cut. */
+/** Whether a retry can succeed: the daemon is starting or stopping, or the connection was lost. */
 function isTransient(error: unknown): boolean {
   return isHermesError(error, 'cli/no-daemon') || isHermesError(error, 'http/starting') || error instanceof TypeError
 }

@@ -1,18 +1,18 @@
 /**
- * The prompt: what a person types or pastes into a terminal becomes whole messages.
+ * The prompt of the terminal chat: turns typed and pasted lines into messages.
  *
- * A paste of several lines is one message. Terminals that mark pastes tell us where they end; for the others, lines
- * that come within one blink belong together, and what was pasted without a line end waits for Enter.
+ * A paste of several lines is one message. Most terminals mark the start and the end of a paste. For the others, lines that
+ * arrive within a few milliseconds belong together, and a last line without a line break waits for Enter.
  */
 import { clearLine, createInterface, cursorTo } from 'node:readline'
-import { sleep as systemPause } from '../lib/timers.ts'
+import { sleep as realSleep } from '../lib/timers.ts'
 
 export interface ChatInputOptions {
   readonly input: NodeJS.ReadableStream
   readonly output: NodeJS.WritableStream
   /** A whole message, never blank. */
   onMessage(text: string): void
-  /** Ctrl-C; `empty` when nothing stood at the prompt. What stood there is gone. */
+  /** Ctrl-C, which clears the prompt. `empty`: the prompt was empty. */
   onInterrupt(empty: boolean): void
   /** Ctrl-D, or the end of the input. */
   onEnd(): void
@@ -20,21 +20,21 @@ export interface ChatInputOptions {
 }
 
 export interface ChatInput {
-  /** Shows the prompt, and what is typed already. */
+  /** Shows the prompt and the text typed so far. */
   prompt(): void
-  /** Prints above the prompt, which is shown again afterwards. */
+  /** Prints above the prompt and shows the prompt again. */
   printAbove(print: () => void): void
-  /** Gives the terminal back as it was. May be called twice. */
+  /** Restores the terminal. May be called twice. */
   close(): void
 }
 
-/** Lines of a paste follow each other faster than anybody types. */
+/** Shorter than the interval between two typed lines. */
 const pasteGapMs = 40
 const enableBracketedPaste = '\u001b[?2004h'
 const disableBracketedPaste = '\u001b[?2004l'
 
 export function createChatInput(options: ChatInputOptions): ChatInput {
-  const { input, output, sleep = systemPause } = options
+  const { input, output, sleep = realSleep } = options
   const terminal = createInterface({ input, output, terminal: true, prompt: '› ', crlfDelay: Number.POSITIVE_INFINITY })
   let lines: string[] = []
   let pasting = false
@@ -54,7 +54,7 @@ export function createChatInput(options: ChatInputOptions): ChatInput {
     const empty = terminal.line === '' && lines.length === 0
     lines = []
     pasting = false
-    // Ends the line and forgets what was typed.
+    // Ctrl-E and Ctrl-U move to the end of the line and delete it.
     terminal.write(null, { ctrl: true, name: 'e' })
     terminal.write(null, { ctrl: true, name: 'u' })
     if (!empty) output.write('\n')
@@ -81,8 +81,8 @@ export function createChatInput(options: ChatInputOptions): ChatInput {
 
   async function submitAfterPaste(count: number): Promise<void> {
     await sleep(pasteGapMs)
-    const settled = lines.length === count && !pasting && terminal.line === ''
-    if (settled && !closed) submit()
+    const isComplete = lines.length === count && !pasting && terminal.line === ''
+    if (isComplete && !closed) submit()
   }
 
   function submit(): void {

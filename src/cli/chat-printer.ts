@@ -1,50 +1,50 @@
 /**
- * Turns what happens in a chat into terminal text, in the order it happens and each thing once.
+ * Prints the events of a chat on a terminal, in their order and each of them once.
  *
- * A reply arrives by two roads, as a message and as the outcome of a turn, in either order: the first one prints it.
- * Text of the model never reaches the terminal unfiltered, so that it cannot move the cursor or retitle the window.
+ * A reply arrives twice, as a message and as the result of a turn, in either order; the first one is printed. Control
+ * characters are removed from the model's text, so that it cannot move the cursor or change the window title.
  */
 import type { TurnResult } from '../message/turn-result.ts'
 import type { ChatEvent } from './chat-client.ts'
 
 export interface ChatPrinterOptions {
   write(text: string): void
-  /** Dim lines for tools and remarks; otherwise they are left out. */
+  /** Whether to print dim lines for tool calls and status messages. */
   readonly showAsides: boolean
 }
 
 export interface ChatPrinter {
-  /** A message was handed in; its reply will come as an outcome. */
+  /** A message was sent; its result will follow. */
   onSent(): void
   onEvent(event: ChatEvent): void
-  /** The end of a message that was handed in. */
-  onResult(outcome: TurnResult): void
-  /** A remark of the terminal itself. */
+  /** The result of a sent message. */
+  onResult(result: TurnResult): void
+  /** Prints a status message of the terminal chat. */
   aside(text: string): void
-  /** Goes to the beginning of a line. */
+  /** Starts a new line unless the cursor is at the start of one. */
   breakLine(): void
 }
 
 interface Draft {
   readonly id: string
-  /** What stands on the screen of it. */
+  /** The part that was printed. */
   shown: string
 }
 
 const maxRemembered = 50
-/** At least as many as come again after a lost connection. */
+/** At least the number of messages that are sent again after a lost connection. */
 const maxPrintedTexts = 200
 
 export function createChatPrinter({ write, showAsides: asides }: ChatPrinterOptions): ChatPrinter {
   let atLineStart = true
   let waiting = 0
   let draft: Draft | undefined
-  /** Ids of drafts whose reply has been printed. */
+  /** Ids of drafts whose reply was printed. */
   let finished: string[] = []
-  /** The newest replies and notices on the screen. */
+  /** The newest printed replies and notices. */
   let printed: string[] = []
-  /** Texts printed from one road that are still to come on the other. */
-  let fromOutcome: string[] = []
+  /** Printed texts that will arrive again as a message, or as a result. */
+  let fromResult: string[] = []
   let fromMessage: string[] = []
 
   return {
@@ -66,7 +66,7 @@ export function createChatPrinter({ write, showAsides: asides }: ChatPrinterOpti
           }
           return
         case 'lost':
-          return printAside('The connection to the gateway is lost; trying again…')
+          return printAside('Connection to the gateway lost; reconnecting…')
         case 'ready':
           return
       }
@@ -76,7 +76,7 @@ export function createChatPrinter({ write, showAsides: asides }: ChatPrinterOpti
       const reply = stripControlCharacters(text)
       if (!removeText(fromMessage, reply)) {
         printReply(reply)
-        if (reply !== '') fromOutcome = [...fromOutcome, reply].slice(-maxRemembered)
+        if (reply !== '') fromResult = [...fromResult, reply].slice(-maxRemembered)
       }
       if (status === 'stopped') printAside('Stopped.')
       if (waiting === 0) fromMessage = []
@@ -85,7 +85,7 @@ export function createChatPrinter({ write, showAsides: asides }: ChatPrinterOpti
     breakLine,
   }
 
-  /** Prints what is new. A draft that was rewritten waits for its end: what stands on the screen cannot be taken back. */
+  /** Prints the new part of a draft. A draft that was rewritten is printed at its end, because the screen cannot be undone. */
   function printDraft(id: string, text: string): void {
     if (waiting === 0 || finished.includes(id)) return
     if (draft?.id !== id) {
@@ -98,17 +98,17 @@ export function createChatPrinter({ write, showAsides: asides }: ChatPrinterOpti
   }
 
   function printMessage(text: string): void {
-    if (removeText(fromOutcome, text)) return
+    if (removeText(fromResult, text)) return
     printReply(text)
     if (waiting > 0) fromMessage = [...fromMessage, text].slice(-maxRemembered)
   }
 
-  /** After a lost connection everything since the last one comes again. */
+  /** After a lost connection the gateway sends all messages since the last one again. */
   function printMissed(text: string): void {
-    if (!removeText(fromOutcome, text) && !printed.includes(text)) printMessage(text)
+    if (!removeText(fromResult, text) && !printed.includes(text)) printMessage(text)
   }
 
-  /** The whole reply: the rest of the draft where it is one, otherwise all of it. */
+  /** Prints a reply, or its rest when the beginning was printed as a draft. */
   function printReply(text: string): void {
     const shown = draft?.shown ?? ''
     if (draft !== undefined) finished = [...finished, draft.id].slice(-maxRemembered)
@@ -142,14 +142,14 @@ export function createChatPrinter({ write, showAsides: asides }: ChatPrinterOpti
   }
 }
 
-/** Without control characters, and without those that turn the direction of writing around; tabs and line ends stay. */
+/** Removes control characters other than tabs and line breaks, and characters that change the writing direction. */
 export function stripControlCharacters(text: string): string {
   return text.replace(/(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, '')
 }
 
-/** Removes the text from the list; false when it was not there. */
+/** Removes a text from the list; false when the list does not contain it. */
 function removeText(list: string[], text: string): boolean {
-  const at = list.indexOf(text)
-  if (at !== -1) list.splice(at, 1)
-  return at !== -1
+  const index = list.indexOf(text)
+  if (index !== -1) list.splice(index, 1)
+  return index !== -1
 }

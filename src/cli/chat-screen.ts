@@ -1,5 +1,5 @@
 /**
- * `hermes chat`: a conversation in the terminal, or one question and its answer.
+ * The two forms of `hermes chat`: an interactive conversation, and a single question.
  */
 import { createInterface } from 'node:readline'
 import { errorCatalogue } from '../lib/error-catalogue.ts'
@@ -8,28 +8,28 @@ import type { TurnResult } from '../message/turn-result.ts'
 import type { ChatClient } from './chat-client.ts'
 import { type ChatInput, createChatInput } from './chat-input.ts'
 import { createChatPrinter, stripControlCharacters } from './chat-printer.ts'
+import { exitCodes } from './exit-codes.ts'
 
 type Input = NodeJS.ReadableStream & { readonly isTTY?: boolean }
 type Output = NodeJS.WritableStream & { readonly isTTY?: boolean }
 
-/** What a person who has pressed Ctrl-C waits at most until the gateway has heard of it. */
+/** The maximum time that Ctrl-C waits for the gateway to accept the stop. */
 const stopTimeoutMs = 2_000
-const interruptedExitCode = 130
 
 export interface InteractiveOptions {
   readonly client: ChatClient
   readonly input: Input
   readonly output: Output
-  /** Aborts when the process is told to end: the turn that runs is stopped. */
+  /** Aborts when the process receives a signal to exit: the running turn is stopped. */
   readonly signal: AbortSignal
-  /** Dim lines for the tools at work; only on a terminal. */
+  /** Shows dim lines for tool calls; only on a terminal. */
   readonly showTools?: boolean
   readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
 }
 
 /**
- * Runs a conversation until the person leaves; resolves with the exit code. Input that is no terminal is read line by
- * line, each line waiting for the answer to the one before. Never rejects.
+ * Runs a conversation until the user leaves; resolves with the exit code. Input from a pipe is read line by line, and each
+ * line waits for the reply to the previous one. Never rejects.
  */
 export async function runInteractive(options: InteractiveOptions): Promise<number> {
   const { client, input, output, signal, showTools = true } = options
@@ -42,14 +42,14 @@ export async function runInteractive(options: InteractiveOptions): Promise<numbe
     write: (text) => output.write(text),
     showAsides: output.isTTY === true && showTools,
   })
-  /** Messages that wait for their outcome. */
+  /** Messages without a result yet. */
   const open = new Set<number>()
   let pendingMessages = 0
   let stopRequested = false
   let prompt: ChatInput | undefined
 
   const exitWith = (code: number) => exitCode.resolve(code)
-  signal.addEventListener('abort', () => exitWith(interruptedExitCode), { once: true })
+  signal.addEventListener('abort', () => exitWith(exitCodes.interrupted), { once: true })
   void printEvents()
   const connected = await Promise.race([ready.promise.then(() => true), exitCode.promise.then(() => false)])
   if (connected && isTerminal) prompt = openPrompt()
@@ -85,7 +85,7 @@ export async function runInteractive(options: InteractiveOptions): Promise<numbe
           void stopTurn()
         } else if (pendingMessages > 0 || empty) {
           output.write('\n')
-          exitWith(pendingMessages > 0 ? interruptedExitCode : 0)
+          exitWith(pendingMessages > 0 ? exitCodes.interrupted : 0)
         } else opened.prompt()
       },
       onEnd() {
@@ -113,10 +113,10 @@ export async function runInteractive(options: InteractiveOptions): Promise<numbe
     pendingMessages += 1
     printer.onSent()
     try {
-      // Whoever pipes lines in cannot answer a question: the next line waits for the answer to this one.
+      // With piped input no user can answer a question of the gateway.
       seq = await client.send(text, signalOrClosed, !isTerminal)
       open.add(seq)
-      // Ctrl-C may have been faster than the gateway.
+      // Ctrl-C may have been pressed before the message was accepted.
       if (stopRequested) await stopTurn()
       printer.onResult(await client.waitForResult(seq, signalOrClosed))
     } catch (error) {
@@ -144,7 +144,7 @@ export async function runInteractive(options: InteractiveOptions): Promise<numbe
   }
 }
 
-/** Commands of the terminal itself; every other command belongs to the gateway. */
+/** Handled by the terminal. All other commands are sent to the gateway. */
 const exitCommands = new Set(['/exit', '/quit'])
 
 export interface QueryOptions {
@@ -156,17 +156,17 @@ export interface QueryOptions {
   readonly errors: NodeJS.WritableStream
 }
 
-/** Asks one question: the reply alone goes to `output`, anything else to `errors`. Resolves with the exit code, never rejects. */
+/** Asks one question. Only the reply is written to `output`. Resolves with the exit code; never rejects. */
 export async function runQuery({ client, query, signal, output, errors }: QueryOptions): Promise<number> {
   let seq: number | undefined
   try {
     seq = await client.send(query, signal, true)
-    const outcome = await client.waitForResult(seq, signal)
-    if (outcome.status === 'done') {
-      output.write(`${stripControlCharacters(outcome.text).trimEnd()}\n`)
+    const result = await client.waitForResult(seq, signal)
+    if (result.status === 'done') {
+      output.write(`${stripControlCharacters(result.text).trimEnd()}\n`)
       return 0
     }
-    errors.write(`${describeError(toError(outcome))}\n`)
+    errors.write(`${describeError(toError(result))}\n`)
     return 1
   } catch (error) {
     if (!signal.aborted) {
@@ -174,7 +174,7 @@ export async function runQuery({ client, query, signal, output, errors }: QueryO
       return 1
     }
     await stopTurnQuietly(client, seq, errors)
-    return interruptedExitCode
+    return exitCodes.interrupted
   }
 }
 
@@ -186,16 +186,16 @@ async function stopTurnQuietly(
   try {
     await client.stop(seq, AbortSignal.timeout(stopTimeoutMs))
   } catch (error) {
-    errors.write(`The turn may still run: ${messageOf(error)}\n`)
+    errors.write(`The turn may still be running: ${messageOf(error)}\n`)
   }
 }
 
-/** A failed turn mostly says itself what to do, in general or for its case; where it does not, its code's hint follows. */
+/** Adds the hint of the error code, unless the text of the failed turn contains it or a more specific one. */
 function toError({ status, text, errorCode }: TurnResult): Error {
   if (status === 'stopped') return new HermesError('agent/stopped')
   const known = Object.entries(errorCatalogue).find(([code]) => code === errorCode)?.[1]
-  const advised = known === undefined || text.includes(known.hint) || text.includes(`(${errorCode})`)
-  return new Error(advised ? text.trimEnd() : `${text.trimEnd()}\n${known.hint}`)
+  const hasHint = known === undefined || text.includes(known.hint) || text.includes(`(${errorCode})`)
+  return new Error(hasHint ? text.trimEnd() : `${text.trimEnd()}\n${known.hint}`)
 }
 
 function describeError(error: unknown): string {

@@ -1,5 +1,5 @@
 /**
- * `hermes chat`: through the running daemon, otherwise through a gateway of its own in this process.
+ * `hermes chat`: uses the running daemon, or a gateway in this process when none is running.
  */
 import { HermesError } from '../lib/errors.ts'
 import { createChatClient } from './chat-client.ts'
@@ -11,28 +11,28 @@ import { startEmbeddedGateway } from './embedded-gateway.ts'
 import { readSettings } from './settings.ts'
 
 export interface ChatOptions {
-  /** One question: its answer alone goes to stdout. */
+  /** One question; only its answer is written to stdout. */
   readonly query?: string
-  /** The conversation to go on with; a new one without it. */
+  /** The conversation to continue. Default: a new one. */
   readonly session?: string
 }
 
-/** Where the chat goes. */
+/** The gateway that the chat uses. */
 interface ChatEndpoint {
   readonly url: string
   readonly token: string
   readonly model: string
   readonly degraded: readonly string[]
-  /** What a failed question may come from. */
+  /** Warnings that may explain a failed question. */
   warnings(): readonly string[]
   close(): Promise<void>
 }
 
-/** Sets the exit code: 0, 1 for a failure, 130 when the person stopped it. Throws what keeps a chat from beginning. */
+/** Sets the exit code: 0, 1 for a failure, 130 when interrupted. Throws when the chat cannot start. */
 export async function chat(context: CliContext, { query, session }: ChatOptions): Promise<void> {
   if (query?.trim() === '') throw new HermesError('cli/usage', 'The question is empty.')
   if (session !== undefined && !/^[\w.@-]{1,128}$/.test(session)) {
-    throw new HermesError('cli/usage', 'A session is named with letters, digits, dots, - _ and @, 128 at most.')
+    throw new HermesError('cli/usage', 'A session name has at most 128 letters, digits and the characters . - _ @.')
   }
   const signals = interceptSignals()
   try {
@@ -82,22 +82,22 @@ async function openEndpoint(context: CliContext): Promise<ChatEndpoint> {
 function printGreeting(context: CliContext, { model, degraded }: ChatEndpoint): void {
   if (context.input.isTTY !== true || context.output.isTTY !== true) return
   const display = createDisplay(context.output, context.environment)
-  const with_ = model === 'demo' ? 'the offline demonstration (no model is set up yet)' : toSingleLine(model)
-  display.line(display.tone('dim', `You talk to ${with_}. /help lists commands, Ctrl-C stops a turn, Ctrl-D leaves.`))
+  const name = model === 'demo' ? 'the offline demonstration (no model is configured)' : toSingleLine(model)
+  display.line(display.tone('dim', `Connected to ${name}. /help lists commands, Ctrl-C stops a turn, Ctrl-D exits.`))
   for (const reason of degraded) display.line(display.tone('warn', `! ${toSingleLine(reason)}`))
 }
 
 function printResumeHint(context: CliContext, session: string): void {
   if (context.output.isTTY !== true) return
   const display = createDisplay(context.output, context.environment)
-  display.line(display.tone('dim', `To go on later: hermes chat --session ${session}`))
+  display.line(display.tone('dim', `To continue later: hermes chat --session ${session}`))
 }
 
 function printWarnings({ errors }: CliContext, reasons: readonly string[]): void {
   for (const reason of new Set(reasons)) errors.write(`hermes: ${toSingleLine(reason)}\n`)
 }
 
-/** The first signal stops the turn and leaves in order; the second ends the process at once. */
+/** The first signal stops the turn and exits gracefully; the second one ends the process at once. */
 function interceptSignals(): { readonly signal: AbortSignal; remove(): void } {
   const stopRequested = new AbortController()
   const numbers = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const

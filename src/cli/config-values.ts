@@ -1,7 +1,6 @@
 /**
- * The values in effect, each with where it comes from. What is secret is replaced before anything else sees it.
+ * Lists the configuration values in effect and their origin. Secrets are replaced with a placeholder.
  */
-
 import { gatewayShapes, gatewayVariables } from '../app/config.ts'
 import { dottedPath } from '../config/issue.ts'
 import { pathOf, typeAt } from '../config/overrides.ts'
@@ -17,7 +16,7 @@ import type { Settings } from './settings.ts'
 export interface EffectiveValue {
   /** `http.port` */
   readonly path: string
-  /** As JSON, which is YAML too; `(set, not shown)` for a secret. */
+  /** JSON, which is also YAML; `(set, not shown)` for a secret. */
   readonly shown: string
   /** `default`, `config.yaml:3`, `OPENAI_API_KEY in .env:2`. */
   readonly origin: string
@@ -59,7 +58,7 @@ export function listEffectiveValues({ config, catalogue, secrets }: Settings, ho
   }))
 }
 
-/** Values that are no objects, in the order of the sections; those left out are left out. */
+/** All leaf values in the order of the sections, without undefined ones. */
 function flattenValues(value: unknown, path: readonly string[]): [readonly string[], unknown][] {
   if (value === undefined) return []
   if (!isTree(value)) return [[path, value]]

@@ -1,7 +1,6 @@
 /**
- * `hermes config`: what is wrong with the files, what is in effect and where it comes from, and a schema for editors.
+ * `hermes config`: checks the files, shows the values in effect, and prints a JSON Schema for editors.
  */
-
 import { gatewayShapes } from '../app/config.ts'
 import { type ConfigIssue, formatIssue } from '../config/issue.ts'
 import { configJsonSchema } from '../config/json-schema.ts'
@@ -13,7 +12,7 @@ import { createDisplay, type Display, toSingleLine } from './display.ts'
 import { exitCodes } from './exit-codes.ts'
 import { readSettings } from './settings.ts'
 
-/** Every problem and warning with its place; exit code 78 when something cannot be used. */
+/** Prints all problems and warnings with their location. Exit code 78 when there is a problem. */
 export async function configCheck(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
   const { config, catalogue } = await readSettings(context)
   const { problems, warnings, source } = config.state()
@@ -31,7 +30,7 @@ export async function configCheck(context: CliContext, { json }: { readonly json
     )
   }
   if (problems.length + warnings.length + catalogue.invalid.length > 0) return
-  const what = source === 'file' ? 'is in order' : 'does not exist: every value has its default'
+  const what = source === 'file' ? 'is valid' : 'does not exist: all values are defaults'
   display.line(`${context.home.configFile} ${what}.`)
 }
 
@@ -43,7 +42,7 @@ export async function configPath({ home, output }: CliContext): Promise<void> {
   output.write(`${home.configFile}\n`)
 }
 
-/** What a gateway that is started now would use. Secrets are never shown. */
+/** Prints the values that a gateway started now would use. Secrets are never shown. */
 export async function configShow(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
   const settings = await readSettings(context)
   const display = createDisplay(context.output, context.environment)
@@ -57,7 +56,7 @@ function printValue(display: Display, path: string, shown: string, origin: strin
   display.line(`${toSingleLine(path)}: ${toSingleLine(shown)}  ${display.tone('dim', `# ${toSingleLine(origin)}`)}`)
 }
 
-/** JSON Schema of config.yaml, for the platforms that are installed. */
+/** Prints the JSON Schema of config.yaml, including the installed platforms. */
 export async function configSchema(context: CliContext): Promise<void> {
   const { platforms } = await discoverPlatforms({ directories: context.platformDirectories, log: silentLog })
   context.output.write(`${JSON.stringify(configJsonSchema(gatewayShapes(platforms)), null, 2)}\n`)

@@ -1,6 +1,6 @@
 /**
- * The running daemon of this home, as commands talk to it. A note in the home says where it listens; only an answer to
- * our token proves that it is the one.
+ * Finds the running daemon of this home and calls its API. The pid file says where it listens; only a response to our token
+ * proves that the process is this daemon.
  */
 import { z } from 'zod'
 import { readDaemonAddress } from '../app/pid-file.ts'
@@ -9,7 +9,7 @@ import type { HomeLayout } from '../lib/home.ts'
 import { readErrorResponse, toUnreachableError } from './api-errors.ts'
 import type { CliContext } from './context.ts'
 
-/** What `GET /api/status` says, as far as this version reads it: the daemon may be older or newer. */
+/** The response of `GET /api/status`. Loose, because the daemon may be older or newer. */
 const reportSchema = z.looseObject({
   version: z.string(),
   pid: z.number(),
@@ -44,32 +44,32 @@ export interface Daemon {
   readonly url: string
   readonly pid: number
   readonly token: string
-  /** What it said of itself just now. */
+  /** Its current status. */
   readonly report: DaemonReport
-  /** Throws what the gateway says, or `cli/no-daemon` when it went away meanwhile. */
+  /** Throws the gateway's error, or `cli/no-daemon` when it has stopped meanwhile. */
   post(path: string, body: Readonly<Record<string, unknown>>): Promise<void>
   /**
-   * As `post`, or a GET without a body; resolves with the JSON of the answer.
-   * @param timeoutMs for what may take longer than the look at a status
+   * As `post`, or a GET without a body; resolves with the JSON of the response.
+   * @param timeoutMs for requests that take longer than a status query
    */
   request(path: string, body?: Readonly<Record<string, unknown>>, timeoutMs?: number): Promise<unknown>
 }
 
 export interface FindDaemonOptions {
   readonly home: HomeLayout
-  /** Called only when there may be a daemon. */
+  /** Called only when there is a pid file. */
   readonly token: () => string
   readonly fetch: typeof fetch
   readonly timeoutMs?: number
 }
 
-/** A daemon that works answers in milliseconds; a machine under load gets its time. */
+/** A daemon responds within milliseconds, but the machine may be under load. */
 const requestTimeoutMs = 5_000
 
 /**
- * The daemon that runs, or undefined when there is none. A note left by a process that died counts as none: its port
- * may belong to a stranger now, who must not be shown the token.
- * Throws `cli/daemon-silent`, `http/unauthorised`, `http/token-unusable`, or `cli/failed` for an answer it cannot read.
+ * The running daemon, or `undefined`. The pid file of a process that has ended is ignored: another program may use its port
+ * now and must not receive the token.
+ * Throws `cli/daemon-silent`, `http/unauthorised`, `http/token-unusable`, or `cli/failed` for an unreadable response.
  */
 export async function findRunningDaemon(options: FindDaemonOptions): Promise<Daemon | undefined> {
   const pidFile = readPidFile(options.home)
@@ -107,22 +107,22 @@ export async function findRunningDaemon(options: FindDaemonOptions): Promise<Dae
 
 type PidFile = NonNullable<ReturnType<typeof readDaemonAddress>>
 
-async function sendRequest(ask: () => Promise<Response>, { pid, url }: PidFile): Promise<Response> {
+async function sendRequest(request: () => Promise<Response>, { pid, url }: PidFile): Promise<Response> {
   try {
-    return await ask()
+    return await request()
   } catch (error) {
     if (error instanceof Error && error.name === 'TimeoutError') {
-      throw new HermesError('cli/daemon-silent', `Process ${pid} does not answer at ${url}.`, { cause: error })
+      throw new HermesError('cli/daemon-silent', `Process ${pid} does not respond at ${url}.`, { cause: error })
     }
     throw toUnreachableError(error)
   }
 }
 
-/** Undefined when nothing listens there any more, or something that is no gateway. */
-async function readReport(ask: () => Promise<Response>): Promise<DaemonReport | undefined> {
+/** `undefined` when no server listens at the address any more. */
+async function readReport(request: () => Promise<Response>): Promise<DaemonReport | undefined> {
   let text: string
   try {
-    text = await (await ask()).text()
+    text = await (await request()).text()
   } catch (error) {
     if (isHermesError(error, 'cli/no-daemon')) return undefined
     if (isHermesError(error, 'http/unauthorised')) throw toTokenMismatchError(error)
@@ -130,15 +130,15 @@ async function readReport(ask: () => Promise<Response>): Promise<DaemonReport | 
   }
   const report = reportSchema.safeParse(parseJson(text))
   if (report.success) return report.data
-  throw new HermesError('cli/failed', 'The gateway answers in a form that this version does not know.', {
-    hint: 'It may be another version: restart it, then try again.',
+  throw new HermesError('cli/failed', 'This version cannot read the response of the gateway.', {
+    hint: 'The gateway may be another version. Restart it and try again.',
     cause: report.error,
   })
 }
 
 function toTokenMismatchError(cause: HermesError): HermesError {
-  return new HermesError('http/unauthorised', 'The running gateway knows another token than this home holds.', {
-    hint: 'Was gateway.token or `http.token` changed, or does HERMES_HOME name another home? Restart the gateway.',
+  return new HermesError('http/unauthorised', 'The running gateway uses another token than this home.', {
+    hint: 'Check whether gateway.token, `http.token` or HERMES_HOME was changed, then restart the gateway.',
     cause,
   })
 }
@@ -147,11 +147,11 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw new HermesError('cli/failed', 'What answers at the address of the gateway is no gateway.', { cause })
+    throw new HermesError('cli/failed', 'The server at the address of the gateway is not a gateway.', { cause })
   }
 }
 
-/** A note that cannot be read is as good as none. */
+/** `undefined` when the pid file does not exist or is damaged. */
 export function readPidFile(home: HomeLayout): PidFile | undefined {
   try {
     return readDaemonAddress(home)
@@ -161,7 +161,7 @@ export function readPidFile(home: HomeLayout): PidFile | undefined {
   }
 }
 
-/** Whether a process of this number exists, also one of another user. */
+/** Whether a process with this id exists, also one of another user. */
 export function isProcessAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -171,9 +171,9 @@ export function isProcessAlive(pid: number): boolean {
   }
 }
 
-/** Says on stderr when the daemon is of another version: what commands show of it may be wrong. */
+/** Warns on stderr when the daemon is another version, because commands may then show wrong values. */
 export function warnVersionMismatch({ version, errors }: Pick<CliContext, 'version' | 'errors'>, daemon: Daemon): void {
   if (daemon.report.version === version) return
   const which = `The running gateway is version ${daemon.report.version}, this command is ${version}.`
-  errors.write(`hermes: ${which} Restart the gateway to have both alike.\n`)
+  errors.write(`hermes: ${which} Restart the gateway to update it.\n`)
 }

@@ -1,7 +1,7 @@
 /**
- * What commands print: tables with colour on a terminal, one plain line per row otherwise, JSON for scripts.
+ * Formats the output of commands: coloured tables on a terminal, one plain line per row elsewhere, JSON for scripts.
  *
- * Texts from chats and files pass through `table` or `oneLine`, which take out what would steer a terminal.
+ * Texts from chats and files pass through `table` or `toSingleLine`, which remove control characters.
  */
 import { styleText } from 'node:util'
 import type { ProcessEnvironment } from '../config/environment.ts'
@@ -13,18 +13,18 @@ export type Tone = 'good' | 'warn' | 'bad' | 'dim' | 'strong'
 export type Cell = string | { readonly text: string; readonly tone: Tone }
 
 export interface Display {
-  /** Somebody looks at it: times are short, long lines are cut. */
+  /** The output is a terminal: times are short and long lines are truncated. */
   readonly isTerminal: boolean
-  /** The text must be free of strangers' control characters; see `oneLine`. */
+  /** The text must not contain control characters; see `toSingleLine`. */
   line(text?: string): void
-  /** Coloured where that is wanted. */
+  /** Adds colour where it is enabled. */
   tone(tone: Tone, text: string): string
-  /** Rows under headings on a terminal; elsewhere the cells of each row, two spaces between them, `-` for an empty one. */
+  /** Rows under headings on a terminal. Elsewhere the cells of each row, separated by two spaces, with `-` for an empty cell. */
   table(headings: readonly string[], rows: readonly (readonly Cell[])[]): void
-  /** Names with their values; nothing is cut. */
+  /** Names with their values, not truncated. */
   fields(rows: readonly (readonly [name: string, value: Cell])[]): void
   json(value: unknown): void
-  /** ms since 1970: the local minute on a terminal, otherwise ISO 8601. */
+  /** `at` in ms since 1970: local time to the minute on a terminal, otherwise ISO 8601. */
   formatTime(at: number): string
 }
 
@@ -48,11 +48,11 @@ export function createDisplay(output: Output, environment: ProcessEnvironment): 
       return
     }
     const widths = columnWidths([headings, ...plain])
-    const layOut = (cells: readonly string[]) => padRow(cells, widths, cutsLast ? width : Number.POSITIVE_INFINITY)
-    if (headings.length > 0 && rows.length > 0) line(tone('dim', layOut(headings).join(columnGap).trimEnd()))
+    const layout = (cells: readonly string[]) => padRow(cells, widths, cutsLast ? width : Number.POSITIVE_INFINITY)
+    if (headings.length > 0 && rows.length > 0) line(tone('dim', layout(headings).join(columnGap).trimEnd()))
     for (const [index, cells] of plain.entries()) {
       const row = rows[index] ?? []
-      const shown = layOut(cells).map((text, column) => {
+      const shown = layout(cells).map((text, column) => {
         const cell = row[column]
         return cell === undefined || typeof cell === 'string' ? text : tone(cell.tone, text)
       })
@@ -79,7 +79,7 @@ function columnWidths(rows: readonly (readonly string[])[]): number[] {
   return widths
 }
 
-/** The last column takes what is left of the line. */
+/** The last column gets the rest of the line. */
 function padRow(cells: readonly string[], widths: readonly number[], width: number): string[] {
   const before = widths.slice(0, -1).reduce((sum, column) => sum + column + columnGap.length, 0)
   return cells.map((cell, column) =>
@@ -87,13 +87,13 @@ function padRow(cells: readonly string[], widths: readonly number[], width: numb
   )
 }
 
-/** At most so many characters, the last one a sign that something is missing. */
+/** At most `limit` characters; a truncated text ends with an ellipsis. */
 export function truncate(text: string, limit: number): string {
   const characters = [...text.slice(0, limit * 2 + 2)]
   return characters.length <= limit ? text : `${characters.slice(0, limit - 1).join('')}…`
 }
 
-/** A text of a stranger as one harmless line. */
+/** An untrusted text as one line without control characters. */
 export function toSingleLine(text: string): string {
   return stripControlCharacters(text.replace(/\s+/g, ' ')).trim()
 }

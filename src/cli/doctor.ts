@@ -1,5 +1,5 @@
 /**
- * `hermes doctor`: looks at everything the gateway needs, says it in plain words, and what to do.
+ * `hermes doctor`: checks everything the gateway needs and prints the results with advice.
  */
 import { isHermesError, messageOf } from '../lib/errors.ts'
 import { createRedactor, type Redactor } from '../lib/redact.ts'
@@ -38,13 +38,13 @@ const checks: readonly Check[] = [
 
 export interface DoctorOptions {
   readonly json: boolean
-  /** Nothing is asked over the network. */
+  /** Skips the checks that use the network. */
   readonly offline: boolean
 }
 
-/** Exit code 1 when something is wrong. Throws `home/unusable` when there is nothing to look at. */
+/** Exit code 1 when there is a problem. Throws `home/unusable` when the home cannot be read. */
 export async function doctor(context: CliContext, { json, offline }: DoctorOptions): Promise<void> {
-  // Adapters are looked at with their own code: sockets that one of them keeps must not keep this process.
+  // The checks run code of adapters, which may leave sockets open.
   context.exitsAfterCommand = true
   const settings = await readSettings(context)
   const redact = createRedactor({ secrets: settings.secrets.all })
@@ -53,33 +53,33 @@ export async function doctor(context: CliContext, { json, offline }: DoctorOptio
   const results: CheckResult[] = []
   for (const check of checks) {
     if (check === checkPlatformConnections && offline) continue
-    if (check === checkDaemon && lookup.finding !== undefined) results.push(lookup.finding)
+    if (check === checkDaemon && lookup.failure !== undefined) results.push(lookup.failure)
     else results.push(...(await runCheck(check, checkContext)))
   }
-  const redacted = results.map((finding) => redactResult(finding, redact))
+  const redacted = results.map((result) => redactResult(result, redact))
   const problemCount = redacted.filter(({ state }) => state === 'problem').length
   if (problemCount > 0) context.exitCode = exitCodes.failed
   const display = createDisplay(context.output, context.environment)
   if (json) return display.json({ ok: problemCount === 0, findings: redacted })
-  for (const finding of redacted) printResult(display, finding)
+  for (const result of redacted) printResult(display, result)
   display.line()
   display.line(formatSummary(problemCount, redacted.filter(({ state }) => state === 'note').length))
 }
 
-function redactResult(finding: CheckResult, redact: Redactor): CheckResult {
-  const { advice } = finding
-  return { ...finding, text: redact(finding.text), ...(advice === undefined ? {} : { advice: redact(advice) }) }
+function redactResult(result: CheckResult, redact: Redactor): CheckResult {
+  const { advice } = result
+  return { ...result, text: redact(result.text), ...(advice === undefined ? {} : { advice: redact(advice) }) }
 }
 
 async function findDaemonOrFailure(
   context: CliContext,
   token: () => string,
-): Promise<{ readonly daemon: Daemon | undefined; readonly finding?: CheckResult }> {
+): Promise<{ readonly daemon: Daemon | undefined; readonly failure?: CheckResult }> {
   try {
     return { daemon: await findRunningDaemon({ home: context.home, token, fetch }) }
   } catch (error) {
     if (!isHermesError(error)) throw error
-    return { daemon: undefined, finding: problem('Gateway', error.message, error.hint) }
+    return { daemon: undefined, failure: problem('Gateway', error.message, error.hint) }
   }
 }
 
@@ -87,7 +87,7 @@ async function runCheck(check: Check, checkContext: CheckContext): Promise<reado
   try {
     return await check(checkContext)
   } catch (error) {
-    return [problem('Doctor', `a check failed: ${messageOf(error)}`, 'Please report it with this line.')]
+    return [problem('Doctor', `a check failed: ${messageOf(error)}`, 'Report this line as a bug.')]
   }
 }
 
@@ -103,9 +103,8 @@ function printResult(display: Display, { state, subject, text, advice }: CheckRe
   display.line(`${indent}${display.tone('dim', `→ ${toSingleLine(advice)}`)}`)
 }
 
-function formatSummary(wrong: number, notes: number): string {
-  const worth = notes === 0 ? '' : `${notes === 1 ? '1 thing is' : `${notes} things are`} worth knowing (!)`
-  if (wrong === 0) return worth === '' ? 'All is well.' : `Nothing is wrong; ${worth}.`
-  const problems = `${wrong === 1 ? '1 thing is' : `${wrong} things are`} wrong (✗)`
-  return worth === '' ? `${problems}.` : `${problems}, ${worth}.`
+function formatSummary(problemCount: number, noteCount: number): string {
+  const notes = noteCount === 0 ? '' : `, ${noteCount} ${noteCount === 1 ? 'note' : 'notes'} (!)`
+  if (problemCount === 0) return `No problems${notes}.`
+  return `${problemCount} ${problemCount === 1 ? 'problem' : 'problems'} (✗)${notes}.`
 }

@@ -1,8 +1,7 @@
 /**
- * A gateway inside this process, for a chat on a home where no daemon runs. It serves the terminal only, on a port of
- * its own, and its log goes to the file.
+ * Runs a gateway in this process, for a chat on a home without a running daemon. It only serves the terminal, on a port of
+ * its own, and logs to the file.
  */
-
 import { pluginDirectories } from '../app/compose-plugins.ts'
 import { startGateway } from '../gateway.ts'
 import { HermesError } from '../lib/errors.ts'
@@ -10,10 +9,10 @@ import type { CliContext } from './context.ts'
 import { explainLock } from './home-lock.ts'
 import { installProcessErrorHandlers } from './process-errors.ts'
 
-/** The platform that `hermes chat` speaks to. */
+/** The platform of `hermes chat`. */
 const terminalPlatform = 'cli'
 
-/** Throws what keeps a gateway from starting, `home/locked` when another process works on this home. */
+/** Throws the errors of a start, such as `home/locked` when another process uses this home. */
 export async function startEmbeddedGateway(context: CliContext) {
   const { home, version, environment, platformDirectories, program: commandLine } = context
   const warnings: string[] = []
@@ -36,7 +35,7 @@ export async function startEmbeddedGateway(context: CliContext) {
     errorHandlers.uninstall()
     throw explainLock(error, home)
   })
-  // What other conversations have left open goes on when a daemon starts: nobody who closes a terminal waits for it.
+  // Stops at once: open work of other conversations continues when a daemon starts.
   const close = async () => {
     await gateway.stop(AbortSignal.abort())
     errorHandlers.uninstall()
@@ -47,7 +46,7 @@ export async function startEmbeddedGateway(context: CliContext) {
   const terminal = platforms[terminalPlatform]
   if (terminal?.state !== 'connected') {
     await close()
-    throw new HermesError('platform/connect-failed', `(${terminalPlatform}: ${terminal?.reason ?? 'it is not there'})`)
+    throw new HermesError('platform/connect-failed', `(${terminalPlatform}: ${terminal?.reason ?? 'not installed'})`)
   }
   return {
     url: gateway.url,
@@ -61,7 +60,7 @@ export async function startEmbeddedGateway(context: CliContext) {
 
 const maxWarnings = 20
 
-/** The sentences of the warnings among log lines. Errors are told anyway, as the outcome or as why it is degraded. */
+/** Collects the messages of warnings. Errors are shown anyway, as results or as reasons of a degraded state. */
 function collectWarnings(text: string, warnings: string[]): void {
   for (const line of text.trimEnd().split('\n')) {
     const entry: unknown = JSON.parse(line)

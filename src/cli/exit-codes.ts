@@ -1,18 +1,20 @@
 /**
- * How a command fails: one clear sentence, what to do next, and an exit code that scripts can rely on.
+ * Reports the failure of a command: one sentence, a hint, and a stable exit code.
  */
 import { isHermesError, messageOf } from '../lib/errors.ts'
 import { stripControlCharacters } from './chat-printer.ts'
 import type { CliContext } from './context.ts'
 
-/** 0 is success; these are the others. `hermes --help` lists them. */
+/** The exit codes other than 0. `hermes --help` lists them. */
 export const exitCodes = {
   failed: 1,
   usage: 2,
-  /** Nothing runs on this home. */
+  /** No gateway is running on this home. */
   noDaemon: 3,
-  /** Trying again changes nothing until somebody mends the set-up (sysexits.h, EX_CONFIG): service managers may stop retrying. */
+  /** The configuration must be fixed first, so service managers should not restart the process (sysexits.h, EX_CONFIG). */
   config: 78,
+  /** Interrupted by Ctrl-C. */
+  interrupted: 130,
 } as const
 
 const configErrorPrefixes = [
@@ -24,7 +26,7 @@ const configErrorPrefixes = [
   'http/token-unusable',
 ]
 
-/** Says on stderr what went wrong and returns the exit code. Never throws. */
+/** Writes the error to stderr and returns the exit code. Never throws. */
 export function reportError(error: unknown, { errors }: Pick<CliContext, 'errors'>): number {
   if (isCommanderError(error)) return error.exitCode === 0 ? 0 : exitCodes.usage
   const hint = isHermesError(error) ? `\n${error.hint}` : ''
@@ -35,7 +37,7 @@ export function reportError(error: unknown, { errors }: Pick<CliContext, 'errors
   return configErrorPrefixes.some((prefix) => error.code.startsWith(prefix)) ? exitCodes.config : exitCodes.failed
 }
 
-/** Commander has printed its own message already. */
+/** Commander prints the message of such an error itself. */
 function isCommanderError(error: unknown): error is Error & { exitCode: number } {
   return error instanceof Error && 'exitCode' in error && typeof error.exitCode === 'number'
 }

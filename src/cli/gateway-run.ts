@@ -1,5 +1,5 @@
 /**
- * `hermes gateway run`: the daemon in the foreground, until a signal ends it.
+ * `hermes gateway run`: runs the daemon in the foreground until a signal stops it.
  */
 import { flushCompileCache } from 'node:module'
 import { removePidFile } from '../app/pid-file.ts'
@@ -15,7 +15,7 @@ export interface GatewayRunOptions {
   readonly acceptHooks?: boolean
 }
 
-/** Resolves when the daemon has stopped. Throws when it could not start. */
+/** Resolves when the daemon has stopped. Throws when it cannot start. */
 export async function gatewayRun(
   context: CliContext,
   { strict, acceptHooks = false }: GatewayRunOptions,
@@ -36,7 +36,7 @@ export async function gatewayRun(
     reload: () => void gateway?.config.reload(),
   })
   try {
-    // After the handlers, because loading takes a while and a stop may come meanwhile.
+    // Loaded after the handlers were installed, because a signal may arrive during the load.
     const [{ startGateway }, { pluginDirectories }] = await Promise.all([
       import('../gateway.ts'),
       import('../app/compose-plugins.ts'),
@@ -62,7 +62,7 @@ export async function gatewayRun(
       throw explainDaemonLock(error, home)
     })
     errorHandlers.logTo(gateway.log)
-    // On a clean exit alone Node would write it; a daemon may never have one.
+    // Node itself writes the cache only on a clean exit, which a daemon may never have.
     void gateway.initialConnectsDone().then(() => flushCompileCache())
     printWelcome(context, gateway)
     await stopping.promise
@@ -73,7 +73,7 @@ export async function gatewayRun(
   }
 }
 
-/** The address with the token goes to a terminal alone: a log or a pipe may be read by others. */
+/** The address with the token is only printed on a terminal, because others may read a log or a pipe. */
 function printWelcome(context: CliContext, gateway: Gateway): void {
   const display = createDisplay(context.output, context.environment)
   if (context.output.isTTY !== true) {
@@ -88,18 +88,14 @@ function printWelcome(context: CliContext, gateway: Gateway): void {
   display.line(`  ${display.tone('good', `hermes-gateway ${context.version} is ready.`)}`)
   display.line()
   display.line(`  Open   ${display.tone('strong', `${gateway.url}/#token=${gateway.token()}`)}`)
-  display.line(
-    `  Model  ${isDemo ? 'none yet: an offline demonstration answers' : `${toSingleLine(model)} (${provider})`}`,
-  )
+  display.line(`  Model  ${isDemo ? 'none (offline demonstration)' : `${toSingleLine(model)} (${provider})`}`)
   display.line(`  Home   ${context.home.root}`)
   for (const reason of degraded) display.line(`  ${display.tone('warn', `! ${toSingleLine(reason)}`)}`)
   display.line()
-  if (degraded.length > 0) display.line('  First: mend what is marked with !; `hermes doctor` checks everything.')
+  if (degraded.length > 0) display.line('  Next: fix the problems marked with !; `hermes doctor` checks everything.')
   else if (isDemo) {
-    display.line(
-      '  First: open the page and say hello. To connect a model, put OPENAI_API_KEY or ANTHROPIC_API_KEY into',
-    )
-    display.line(`  ${context.home.envFile} and \`model: <its name>\` into ${context.home.configFile}.`)
+    display.line('  Next: open the page and say hello. To connect a model, add OPENAI_API_KEY or ANTHROPIC_API_KEY to')
+    display.line(`  ${context.home.envFile} and \`model: <its name>\` to ${context.home.configFile}.`)
   }
   display.line('  Stop   Ctrl-C')
   display.line()

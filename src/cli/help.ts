@@ -1,5 +1,5 @@
 /**
- * How help and usage errors look: one line per command, in groups; a mistyped word is met with the nearest known one.
+ * Formats help and usage errors: one line per command, in groups, and a suggestion for a mistyped command.
  */
 import { Command, type Help } from 'commander'
 import type { CliContext } from './context.ts'
@@ -25,16 +25,16 @@ export function createRoot({ version, output, errors, docsDirectory: docs }: Cli
       getErrHasColors: () => errors.isTTY === true,
     })
     .showSuggestionAfterError()
-    .showHelpAfterError('Add --help to see what is possible.')
+    .showHelpAfterError('Run the command with --help for its usage.')
     .addHelpText('after', helpFooter(docs))
 }
 
-/** A command that only holds others. */
+/** A command that only has subcommands. */
 export function createGroup(parent: Command, name: string, description: string): Command {
   return parent.command(name).description(description).usage('<command> [options]').helpCommand(false)
 }
 
-/** `sessions list|show|search`, `chat`: what comes after it is in its own help. */
+/** `sessions list|show|search`, `chat`. The options of a command are shown in its own help. */
 function subcommandTerm(this: Help, command: Command): string {
   const inner = command.commands.map((one) => one.name()).join('|')
   if (inner !== '') return `${command.name()} ${inner}`
@@ -45,9 +45,9 @@ function subcommandTerm(this: Help, command: Command): string {
 function helpFooter(docs: string): string {
   return `
 Examples:
-  hermes gateway run                           start the daemon; it prints the address of the page
-  hermes chat --query 'What is on my disk?'    ask one question; the answer alone is on stdout
+  hermes gateway run                           start the daemon, which prints the address of the web page
+  hermes chat --query 'What is on my disk?'    ask one question; only the answer is written to stdout
 
-Home: $HERMES_HOME, ~/.hermes without it. Documentation: ${docs}
-Exit codes: 0 done, 1 failed, 2 not understood, 3 no gateway runs, 78 the set-up needs mending.`
+Home: $HERMES_HOME (default: ~/.hermes). Documentation: ${docs}
+Exit codes: 0 success, 1 failure, 2 usage error, 3 no gateway is running, 78 configuration error, 130 interrupted.`
 }

@@ -1,36 +1,36 @@
 /**
- * The lock of the home, seen by a command that wanted it and did not get it.
+ * Explains to a command why it could not lock the home.
  */
 import { HermesError, isHermesError } from '../lib/errors.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import { isProcessAlive, readPidFile } from './daemon.ts'
 
-/** For whoever wants to be the daemon: `home/locked` with who is; every other error as it is. */
+/** For the daemon: adds the process that holds the lock to `home/locked`. Returns other errors unchanged. */
 export function explainDaemonLock(error: unknown, home: HomeLayout): unknown {
-  const note = isHermesError(error, 'home/locked') ? readPidFile(home) : undefined
-  if (note === undefined || !isProcessAlive(note.pid)) return explainLock(error, home)
-  return new HermesError('home/locked', `It is process ${note.pid} at ${note.url}, on ${home.root}.`, {
-    hint: '`hermes status` shows it, `hermes gateway stop` ends it; for a second one choose another HERMES_HOME.',
+  const pidFile = isHermesError(error, 'home/locked') ? readPidFile(home) : undefined
+  if (pidFile === undefined || !isProcessAlive(pidFile.pid)) return explainLock(error, home)
+  return new HermesError('home/locked', `It is process ${pidFile.pid} at ${pidFile.url}, on ${home.root}.`, {
+    hint: '`hermes status` shows it and `hermes gateway stop` stops it. A second gateway needs another HERMES_HOME.',
     cause: error,
   })
 }
 
-/** For whoever found no daemon to talk to: `home/locked` with what is known about its holder; every other error as it is. */
+/** For other commands: adds what is known about the holder to `home/locked`. Returns other errors unchanged. */
 export function explainLock(error: unknown, home: HomeLayout): unknown {
   if (!isHermesError(error, 'home/locked')) return error
-  const note = readPidFile(home)
-  if (note !== undefined && isProcessAlive(note.pid)) {
+  const pidFile = readPidFile(home)
+  if (pidFile !== undefined && isProcessAlive(pidFile.pid)) {
     return new HermesError(
       'home/locked',
-      `Process ${note.pid} holds ${home.root} and does not answer at ${note.url}.`,
+      `Process ${pidFile.pid} holds ${home.root} and does not respond at ${pidFile.url}.`,
       {
-        hint: 'It may be starting or stopping: try again in a moment. If it hangs, end that process.',
+        hint: 'It may be starting or stopping. Try again in a moment, or kill the process if it hangs.',
         cause: error,
       },
     )
   }
   return new HermesError('home/locked', `(${home.root})`, {
-    hint: 'A gateway may be starting, or another `hermes chat` is open. With a running gateway they share the home.',
+    hint: 'A gateway may be starting, or another `hermes chat` is open. Several chats need a running gateway.',
     cause: error,
   })
 }

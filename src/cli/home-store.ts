@@ -1,5 +1,5 @@
 /**
- * The database of the home for commands: read at any time, changed only while nobody runs turns on it.
+ * Opens the database of the home for commands: for reading at any time, for changes only under the lock of the home.
  */
 import { existsSync } from 'node:fs'
 import type { HomeLayout } from '../lib/home.ts'
@@ -9,7 +9,7 @@ import { openReader, type StoreReader } from '../store/sqlite/reader.ts'
 import { createSqliteStore } from '../store/sqlite/store.ts'
 import { explainLock } from './home-lock.ts'
 
-/** Looks into the database on a connection of its own; `absent` where there is none yet. Throws `store/…`. */
+/** Reads the database through a separate connection; returns `fallback` when it does not exist. Throws `store/…`. */
 export function readHomeStore<Result>(
   home: HomeLayout,
   read: (reader: StoreReader) => Result,
@@ -25,8 +25,8 @@ export function readHomeStore<Result>(
 }
 
 /**
- * Runs a use case under the lock of the home; `absent` where there is no database yet.
- * Throws `home/locked` when somebody else holds it, `store/…`, and what the use case throws.
+ * Runs a transaction under the lock of the home; returns `fallback` when there is no database.
+ * Throws `home/locked` when another process holds the lock, `store/…`, and what the transaction throws.
  */
 export async function updateHomeStore<Result>(
   home: HomeLayout,

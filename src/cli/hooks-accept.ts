@@ -1,5 +1,5 @@
 /**
- * `hermes hooks accept` and `hermes hooks revoke`: whether a program that config.yaml names may run.
+ * `hermes hooks accept` and `hermes hooks revoke`: the consent to run a shell hook configured in config.yaml.
  */
 import { hasConsent, readConsents, writeConsents } from '../hooks/consent.ts'
 import { programFiles, programHashOf } from '../hooks/program-files.ts'
@@ -28,16 +28,16 @@ type Consents = ReturnType<typeof readConsents>
 async function updateConsents(
   context: CliContext,
   name: string,
-  next: (all: Consents, consent: Consents[number]) => Consents,
+  update: (all: Consents, consent: Consents[number]) => Consents,
 ): Promise<Consents[number]> {
   const { daemon, hooks, createRegistry } = await loadKnownHooks(context)
   const registry = createRegistry()
-  // The daemon takes secrets out of what it tells, also out of commands.
+  // The daemon redacts secrets in its responses, also in commands, so the local registry is preferred.
   const local = registry.list().find((hook) => hook.name === name)
   await registry.stop(0)
   const consent = toConsent(local ?? findHook(name, hooks))
   const { root } = context.home
-  writeConsents(root, next(readConsents(root), consent))
+  writeConsents(root, update(readConsents(root), consent))
   await daemon?.post('/api/hooks/reload', {})
   return consent
 }
@@ -48,5 +48,5 @@ interface HookIdentity extends Pick<KnownHook, 'name' | 'kind' | 'description'> 
 
 function toConsent({ name, kind, events: [event = ''], description: command }: HookIdentity): Consents[number] {
   if (kind === 'command') return { event, command }
-  throw new HermesError('cli/usage', `${name} needs no acceptance: that is for programs that config.yaml names.`)
+  throw new HermesError('cli/usage', `${name} needs no consent: only shell hooks of config.yaml do.`)
 }

@@ -1,5 +1,5 @@
 /**
- * `hermes hooks list` and `hermes hooks info`: which hooks there are, and how they do.
+ * `hermes hooks list` and `hermes hooks info`.
  */
 import type { CliContext } from './context.ts'
 import { type Cell, createDisplay, type Display } from './display.ts'
@@ -11,7 +11,7 @@ export async function hooksList(context: CliContext, { json }: { readonly json: 
   if (json) return display.json(hooks)
   if (hooks.length === 0) {
     return display.isTerminal
-      ? display.line(`No hook is there. \`hermes hooks new <name>\` writes one into ${context.home.hooks}.`)
+      ? display.line(`There are no hooks. \`hermes hooks new <name>\` creates one in ${context.home.hooks}.`)
       : undefined
   }
   display.table(
@@ -29,7 +29,7 @@ export async function hooksList(context: CliContext, { json }: { readonly json: 
       formatLastError(hook),
     ]),
   )
-  if (daemon === undefined && display.isTerminal) display.line('\nNo gateway is running: nothing was fired yet.')
+  if (daemon === undefined && display.isTerminal) display.line('\nNo gateway is running, so there are no statistics.')
 }
 
 export async function hooksInfo(
@@ -50,7 +50,7 @@ function hookFields(hook: KnownHook, display: Display): (readonly [string, Cell]
     ['Hook', hook.name],
     ['About', hook.description],
     ['State', stateCell(hook)],
-    ['Why', hook.reason],
+    ['Reason', hook.reason],
     ['Newest version', hook.problem === '' ? '' : { text: `not in use: ${hook.problem}`, tone: 'warn' }],
     ['Events', hook.events.join(', ')],
     ['Language', hook.language],
@@ -59,9 +59,9 @@ function hookFields(hook: KnownHook, display: Display): (readonly [string, Cell]
     ['Time limit', hook.timeoutMs === 0 ? '' : `${hook.timeoutMs} ms`],
     ['Priority', String(hook.priority)],
     ['Fired', `${hook.fired} (${hook.failed} failed, ${hook.dropped} dropped, ${hook.waiting} waiting)`],
-    ['Kills', hook.kills === 0 ? '' : { text: `its process ended ${hook.kills} times because of it`, tone: 'warn' }],
+    ['Kills', hook.kills === 0 ? '' : { text: `its process was killed ${hook.kills} times`, tone: 'warn' }],
     [
-      'Takes',
+      'Duration',
       hook.meanMs === null
         ? ''
         : `${formatMilliseconds(hook.meanMs)} on average, ${formatMilliseconds(hook.p99Ms)} at worst (p99)`,

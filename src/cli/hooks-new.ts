@@ -1,5 +1,5 @@
 /**
- * `hermes hooks new`: writes a hook that works, to be changed.
+ * `hermes hooks new`: creates a hook from a working template.
  */
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { ensureDirectory } from '../lib/files.ts'
 import type { CliContext } from './context.ts'
 import { assertHomeUsable } from './settings.ts'
 
-/** Throws `cli/usage` for a name that is none, or that is taken. */
+/** Throws `cli/usage` for an invalid or existing name. */
 export async function hooksNew(
   context: CliContext,
   name: string,
@@ -20,21 +20,21 @@ export async function hooksNew(
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name)) {
     throw new HermesError('cli/usage', `Expected a name of letters, digits, - and _, found ${JSON.stringify(name)}.`)
   }
-  if (existsSync(folder)) throw new HermesError('cli/usage', `${folder} is there already.`)
+  if (existsSync(folder)) throw new HermesError('cli/usage', `${folder} already exists.`)
   ensureDirectory(hooks)
   ensureDirectory(folder)
   const file = join(folder, python ? 'handler.py' : 'handler.ts')
   writeFileSync(file, python ? pythonHandler : typescriptHandler, { mode: 0o600 })
-  // Last: with it the folder becomes a hook.
+  // Written last, because the manifest makes the directory a hook.
   writeFileSync(join(folder, 'HOOK.yaml'), manifest(name), { mode: 0o600 })
   context.output.write(
-    `Wrote ${file}.\nIt writes the length of every answer into the log. A running gateway has loaded it by now.\nTry it: hermes hooks test ${name}\n`,
+    `Wrote ${file}.\nIt logs the length of every reply. A running gateway loads it automatically.\nTest it: hermes hooks test ${name}\n`,
   )
 }
 
 function manifest(name: string): string {
   return `name: ${name}
-description: Writes the length of every answer into the log
+description: Logs the length of every reply
 events:
   - agent:end
 `
@@ -42,7 +42,7 @@ events:
 
 const typescriptHandler = `import type { HookEvents, HookServices } from '#sdk'
 
-/** Called for each event that HOOK.yaml names. What people wrote is data: never put it into a command. */
+/** Called for each event in HOOK.yaml. Text written by users is data: never use it in a command. */
 export async function handle(
   event: string,
   context: HookEvents['agent:end'],
@@ -52,7 +52,7 @@ export async function handle(
 }
 `
 
-const pythonHandler = `"""Called for each event that HOOK.yaml names. What people wrote is data: never put it into a command."""
+const pythonHandler = `"""Called for each event in HOOK.yaml. Text written by users is data: never use it in a command."""
 
 
 async def handle(event_type: str, context: dict, services):

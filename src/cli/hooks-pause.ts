@@ -1,5 +1,5 @@
 /**
- * `hermes hooks pause` and `hermes hooks resume`: through the daemon, or without one in the file that it reads at its start.
+ * `hermes hooks pause` and `hermes hooks resume`: through the daemon, or in the file that it reads at its start.
  */
 import { readPaused, writePaused } from '../hooks/paused-hooks.ts'
 import type { CliContext } from './context.ts'
@@ -7,12 +7,12 @@ import { findRunnableHook, loadKnownHooks } from './known-hooks.ts'
 
 export async function hooksPause(context: CliContext, name: string): Promise<void> {
   await setPaused(context, name, 'pause')
-  context.output.write(`${name} hears nothing until \`hermes hooks resume ${name}\`.\n`)
+  context.output.write(`${name} receives no events until \`hermes hooks resume ${name}\`.\n`)
 }
 
 export async function hooksResume(context: CliContext, name: string): Promise<void> {
   await setPaused(context, name, 'resume')
-  context.output.write(`${name} hears its events again.\n`)
+  context.output.write(`${name} receives its events again.\n`)
 }
 
 async function setPaused({ home, ...rest }: CliContext, name: string, action: 'pause' | 'resume'): Promise<void> {

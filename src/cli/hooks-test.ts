@@ -1,5 +1,5 @@
 /**
- * `hermes hooks test`: calls one hook as the gateway would, and shows what it returns, what went wrong and how long it took.
+ * `hermes hooks test`: calls a hook as the gateway would, and shows its result, its error and its duration.
  */
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
@@ -25,7 +25,7 @@ const testResultSchema = z.looseObject({
   value: z.unknown().optional(),
   error: z.string().default(''),
   stack: z.string().default(''),
-  /** What it printed and logged. A daemon has that in its log. */
+  /** What the hook printed and logged. The output of a hook of the daemon is in the daemon's log. */
   said: z.array(z.string()).default([]),
 })
 type TestResult = z.output<typeof testResultSchema>
@@ -35,32 +35,33 @@ export async function hooksTest(context: CliContext, name: string, options: Hook
   const known = await loadKnownHooks(context)
   const hook = findRunnableHook(name, known.hooks)
   const event = options.event ?? chooseEvent(hook.events)
-  const given = options.context === undefined ? sampleContext(event) : readContextFile(options.context)
+  const eventContext = options.context === undefined ? sampleContext(event) : readContextFile(options.context)
   if (!/^[^\s:]+:\S+$/.test(event))
     throw new HermesError('cli/usage', `Expected an event such as agent:end, found ${JSON.stringify(event)}.`)
-  const answer = await testHook(known, name, event, given)
-  if (!answer.ok) context.exitCode = exitCodes.failed
+  const result = await testHook(known, name, event, eventContext)
+  if (!result.ok) context.exitCode = exitCodes.failed
   const display = createDisplay(context.output, context.environment)
-  if (options.json) return display.json({ event, ...answer })
-  for (const line of answer.said) display.line(toSingleLine(line))
-  const took = `${answer.ms.toFixed(1)} ms`
-  if (answer.ok) {
+  if (options.json) return display.json({ event, ...result })
+  for (const line of result.said) display.line(toSingleLine(line))
+  const took = `${result.ms.toFixed(1)} ms`
+  if (result.ok) {
     display.line(`${display.tone('good', '✓')} ${name} handled ${event} in ${took}`)
-    if (answer.value !== null && answer.value !== undefined)
-      display.line(`  returned ${toSingleLine(JSON.stringify(answer.value))}`)
+    if (result.value !== null && result.value !== undefined)
+      display.line(`  returned ${toSingleLine(JSON.stringify(result.value))}`)
     return
   }
-  display.line(`${display.tone('bad', '✗')} ${name} failed at ${event} after ${took}: ${toSingleLine(answer.error)}`)
-  for (const line of answer.stack.split('\n').slice(0, 20)) if (line !== '') display.line(`  ${toSingleLine(line)}`)
+  display.line(`${display.tone('bad', '✗')} ${name} failed at ${event} after ${took}: ${toSingleLine(result.error)}`)
+  for (const line of result.stack.split('\n').slice(0, 20)) if (line !== '') display.line(`  ${toSingleLine(line)}`)
 }
 
-/** One that it hears: the first that it names, or else one of the first family. */
+/** The first event in the hook's manifest, or an event that matches its first pattern. */
 function chooseEvent(events: readonly string[]): string {
   const named = events.find((event) => !event.endsWith(':*'))
   if (named !== undefined) return named
   const families = events.map((event) => event.slice(0, -1))
   return (
-    [...hookEventNames, 'command:status'].find((event) => families.some((of) => event.startsWith(of))) ?? 'agent:end'
+    [...hookEventNames, 'command:status'].find((event) => families.some((family) => event.startsWith(family))) ??
+    'agent:end'
   )
 }
 
@@ -76,10 +77,10 @@ async function testHook(
   const registry = createRegistry(createCollectingLog(said))
   try {
     const result = await registry.testFire(name, event, context)
-    // What it printed has arrived when its process has ended.
+    // All output has arrived when the process of the hook has ended.
     await registry.stop(0)
     if (result === undefined)
-      throw new HermesError('cli/failed', `${name} cannot be used as it is.`, { hint: '`hermes hooks list` says why.' })
+      throw new HermesError('cli/failed', `${name} is invalid.`, { hint: '`hermes hooks list` shows the reason.' })
     const { outcome, ms } = result
     return outcome.ok
       ? { ok: true, ms, value: outcome.value ?? null, error: '', stack: '', said }
@@ -89,7 +90,7 @@ async function testHook(
   }
 }
 
-/** Keeps what comes from a process of handlers, the gateway's own words left out. */
+/** Collects the log lines of host processes, without those of the gateway. */
 function createCollectingLog(said: string[], isHost = false): Logger {
   const add = (_fields: LogFields, message: string) => {
     if (isHost) said.push(message)

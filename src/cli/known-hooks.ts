@@ -1,5 +1,5 @@
 /**
- * The hooks of this home as commands see them: from the running daemon, or without one from the folders.
+ * The hooks of this home: from the running daemon, or from the directories when none is running.
  */
 import { z } from 'zod'
 import { composeHooks } from '../app/compose-hooks.ts'
@@ -11,7 +11,7 @@ import type { CliContext } from './context.ts'
 import { type Daemon, findRunningDaemon, warnVersionMismatch } from './daemon.ts'
 import { readSettings } from './settings.ts'
 
-/** As `GET /api/hooks` gives them: the daemon may be older or newer. */
+/** A hook in the response of `GET /api/hooks`. Loose, because the daemon may be older or newer. */
 const hookSchema = z.looseObject({
   name: z.string(),
   kind: z.string(),
@@ -39,10 +39,10 @@ export type KnownHook = z.output<typeof hookSchema>
 const responseSchema = z.looseObject({ hooks: z.array(hookSchema) })
 
 export interface KnownHooks {
-  /** Undefined when none runs. */
+  /** `undefined` when no daemon is running. */
   readonly daemon: Daemon | undefined
   readonly hooks: readonly KnownHook[]
-  /** The hooks of this home without a daemon. End it with `stop`. Nothing is sent from within. `log` hears what they print. */
+  /** A registry with the hooks of this home, which the caller must stop. Its hooks cannot send messages. */
   createRegistry(log?: Logger): HookRegistry
 }
 
@@ -73,36 +73,36 @@ export async function loadKnownHooks(context: CliContext): Promise<KnownHooks> {
     return { daemon, hooks, createRegistry }
   }
   warnVersionMismatch(context, daemon)
-  const answer = responseSchema.safeParse(await daemon.request('/api/hooks'))
-  if (!answer.success) {
-    throw new HermesError('cli/failed', 'The gateway answers in a form that this version does not know.', {
-      hint: 'It may be another version: restart it, then try again.',
-      cause: answer.error,
+  const response = responseSchema.safeParse(await daemon.request('/api/hooks'))
+  if (!response.success) {
+    throw new HermesError('cli/failed', 'This version cannot read the response of the gateway.', {
+      hint: 'The gateway may be another version. Restart it and try again.',
+      cause: response.error,
     })
   }
-  return { daemon, hooks: answer.data.hooks, createRegistry }
+  return { daemon, hooks: response.data.hooks, createRegistry }
 }
 
-/** The hook of this name. Throws `cli/not-found`. */
+/** Throws `cli/not-found`. */
 export function findHook(name: string, hooks: readonly KnownHook[]): KnownHook {
   const found = hooks.find((hook) => hook.name === name)
   if (found !== undefined) return found
   const names = hooks.map((hook) => hook.name).join(', ')
   throw new HermesError(
     'cli/not-found',
-    `No hook is called ${JSON.stringify(name)}${names === '' ? '' : `; there are ${names}`}.`,
+    `No hook is called ${JSON.stringify(name)}${names === '' ? '' : `; known hooks: ${names}`}.`,
     {
-      hint: '`hermes hooks list` shows what there is.',
+      hint: '`hermes hooks list` shows all hooks.',
     },
   )
 }
 
-/** As `hookCalled`, for what only a hook that can run is good for. Throws `cli/failed` with what keeps it from that. */
+/** As `findHook`. Throws `cli/failed` for a hook that is invalid or has no consent. */
 export function findRunnableHook(name: string, hooks: readonly KnownHook[]): KnownHook {
   const hook = findHook(name, hooks)
-  if (hook.state === 'invalid') throw new HermesError('cli/failed', `${name} cannot be used as it is: ${hook.reason}`)
+  if (hook.state === 'invalid') throw new HermesError('cli/failed', `${name} is invalid: ${hook.reason}`)
   if (hook.state !== 'not-accepted') return hook
-  throw new HermesError('cli/failed', `${name} does not run: nobody has accepted it.`, {
-    hint: `\`hermes hooks accept ${name}\` does.`,
+  throw new HermesError('cli/failed', `${name} does not run without consent.`, {
+    hint: `\`hermes hooks accept ${name}\` gives it.`,
   })
 }

@@ -1,5 +1,5 @@
 /**
- * The plugins of this home as commands see them: from the running daemon, or without one from the folders.
+ * The plugins of this home: from the running daemon, or from the directories when none is running.
  */
 import { z } from 'zod'
 import { pluginDirectories } from '../app/compose-plugins.ts'
@@ -12,7 +12,7 @@ import type { CliContext } from './context.ts'
 import { type Daemon, findRunningDaemon, warnVersionMismatch } from './daemon.ts'
 import { readSettings, type Settings } from './settings.ts'
 
-/** As `GET /api/plugins` gives them: the daemon may be older or newer. */
+/** A plugin in the response of `GET /api/plugins`. Loose, because the daemon may be older or newer. */
 const pluginSchema = z.looseObject({
   id: z.string(),
   name: z.string(),
@@ -47,7 +47,7 @@ export type KnownPlugin = z.output<typeof pluginSchema>
 const responseSchema = z.looseObject({ plugins: z.array(pluginSchema) })
 
 export interface KnownPlugins {
-  /** Undefined when none runs. */
+  /** `undefined` when no daemon is running. */
   readonly daemon: Daemon | undefined
   readonly settings: Settings
   readonly plugins: readonly KnownPlugin[]
@@ -71,17 +71,17 @@ async function scanPluginDirectories({ home }: CliContext, { config }: Settings)
   return z.array(pluginSchema).parse(createPluginReports(catalogue, emptyRuntimeState))
 }
 
-/** Reads the answer of a daemon. Throws `cli/failed` when it is none. */
-export function parsePlugins(said: unknown): readonly KnownPlugin[] {
-  const answer = responseSchema.safeParse(said)
-  if (answer.success) return answer.data.plugins
-  throw new HermesError('cli/failed', 'The gateway answers in a form that this version does not know.', {
-    hint: 'It may be another version: restart it, then try again.',
-    cause: answer.error,
+/** Parses the response of a daemon. Throws `cli/failed`. */
+export function parsePlugins(body: unknown): readonly KnownPlugin[] {
+  const response = responseSchema.safeParse(body)
+  if (response.success) return response.data.plugins
+  throw new HermesError('cli/failed', 'This version cannot read the response of the gateway.', {
+    hint: 'The gateway may be another version. Restart it and try again.',
+    cause: response.error,
   })
 }
 
-/** The plugin of this id, or of this bare name where only one has it. Throws `cli/not-found`. */
+/** The plugin with this id, or with this bare name if it is unique. Throws `cli/not-found`. */
 export function findPlugin<Plugin extends Pick<KnownPlugin, 'id' | 'state'>>(
   name: string,
   all: readonly Plugin[],
@@ -93,25 +93,23 @@ export function findPlugin<Plugin extends Pick<KnownPlugin, 'id' | 'state'>>(
   if (found !== undefined && second === undefined) return found
   if (found !== undefined && second !== undefined) {
     throw new HermesError('cli/not-found', `Both ${found.id} and ${second.id} are called ${name}.`, {
-      hint: 'Name the one you mean with its category.',
+      hint: 'Use the full id with the category.',
     })
   }
   const ids = plugins.map(({ id }) => id)
-  const meant = findClosestMatch(name, [...ids, ...ids.map(bareName)])
-  const advice = meant === null ? '' : `; did you mean ${meant}?`
+  const closest = findClosestMatch(name, [...ids, ...ids.map(bareName)])
+  const advice = closest === null ? '' : `; did you mean ${closest}?`
   throw new HermesError('cli/not-found', `No plugin is called ${JSON.stringify(name)}${advice}`, {
-    hint: '`hermes plugins list` shows what there is.',
+    hint: '`hermes plugins list` shows all plugins.',
   })
 }
 
-/** What went wrong with its hooks, a sentence each. */
+/** One sentence per kind of failure of its hooks. */
 export function formatHookWarnings({ hooks }: Pick<KnownPlugin, 'hooks'>): string[] {
   return hooks.flatMap(({ point, calls, failures, skipped, dropped, lastError }) => [
-    ...(failures === 0
-      ? []
-      : [`${point} failed ${failures} of ${calls} times, the last time: ${lastError?.text ?? ''}`]),
-    ...(skipped === 0 ? [] : [`${point} was left out ${skipped} times after it had taken too long`]),
-    ...(dropped === 0 ? [] : [`${point} was too slow: ${dropped} things were not told to it`]),
+    ...(failures === 0 ? [] : [`${point} failed ${failures} of ${calls} times; last error: ${lastError?.text ?? ''}`]),
+    ...(skipped === 0 ? [] : [`${point} was skipped ${skipped} times after timeouts`]),
+    ...(dropped === 0 ? [] : [`${point} was too slow: ${dropped} events were dropped`]),
   ])
 }
 

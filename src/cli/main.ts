@@ -1,5 +1,5 @@
 /**
- * Reads the command line and hands over to one file of this folder, loaded on demand.
+ * Parses the command line and runs a command, whose module is loaded on demand.
  */
 import { readFileSync } from 'node:fs'
 import type { CliContext } from './context.ts'
@@ -11,8 +11,8 @@ type Process = Pick<NodeJS.Process, 'argv' | 'stdout' | 'stderr' | 'env' | 'exit
 /** Runs one command; sets the exit code. Never rejects. */
 export async function main(process: Process): Promise<void> {
   const version = readPackageVersion()
-  const words = process.argv.slice(2)
-  if (words.length === 1 && ['--version', '-V', 'version'].includes(words[0] ?? '')) {
+  const args = process.argv.slice(2)
+  if (args.length === 1 && ['--version', '-V', 'version'].includes(args[0] ?? '')) {
     process.stdout.write(`${version}\n`)
     return
   }
@@ -25,23 +25,23 @@ export async function main(process: Process): Promise<void> {
     process.stderr.write(`hermes: the output could not be written: ${reason}\n`)
   })
   handleOutputErrors(process.stderr, () => undefined)
-  const code = await runCommand(words, context)
+  const code = await runCommand(args, context)
   process.exitCode = code === 0 ? outputExitCode : code
   if (context.exitsAfterCommand !== true) return
   await Promise.all([flushOutput(process.stdout), flushOutput(process.stderr)])
   process.exit()
 }
 
-/** Resolves when all that was given to it is out, or cannot be: an exit would cut off what a pipe has not taken yet. */
+/** Resolves when all output was written or has failed. Exiting earlier would truncate the output to a pipe. */
 function flushOutput(output: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => output.write('', () => resolve()))
 }
 
-/** Runs the command that the words name and resolves with its exit code. Never rejects. */
-export async function runCommand(words: readonly string[], context: CliContext): Promise<number> {
+/** Runs a command and resolves with its exit code. Never rejects. */
+export async function runCommand(args: readonly string[], context: CliContext): Promise<number> {
   const [{ buildProgram }, { reportError }] = await Promise.all([import('./program.ts'), import('./exit-codes.ts')])
   try {
-    await buildProgram(context).parseAsync(words.length === 0 ? ['--help'] : words, { from: 'user' })
+    await buildProgram(context).parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' })
     return context.exitCode
   } catch (error) {
     return reportError(error, context)
@@ -49,8 +49,8 @@ export async function runCommand(words: readonly string[], context: CliContext):
 }
 
 /**
- * Without a listener a reader that has gone (`hermes sessions list | head -1`) would end the process. That is no
- * failure, and neither is a closed terminal; an output that cannot be written is. The news may come after the command.
+ * Without a listener, a closed pipe (`hermes sessions list | head -1`) would crash the process. A closed pipe or terminal is
+ * not a failure; any other write error is, also when it is reported after the command.
  */
 function handleOutputErrors(output: NodeJS.WriteStream, onWriteError: (reason: string) => void): void {
   output.on('error', (error) => {

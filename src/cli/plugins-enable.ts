@@ -1,6 +1,6 @@
 /**
- * `hermes plugins enable` and `hermes plugins disable`: whether a plugin is loaded. Written into config.yaml, whose comments
- * stay; a running gateway follows at once.
+ * `hermes plugins enable` and `hermes plugins disable`: edit the lists in config.yaml and keep its comments. A running
+ * gateway applies the change at once.
  */
 import { realpathSync, statSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
@@ -24,10 +24,10 @@ import {
 
 type Action = 'enable' | 'disable'
 
-/** Plugins have half a minute each, and one in Python may bring much with it. */
+/** Each plugin has 30 seconds to load, and one change may load several. */
 const reloadTimeoutMs = 120_000
 
-/** Exit code 1 when it is enabled and cannot be loaded. Throws `cli/not-found`, `config/…`. */
+/** Exit code 1 when the plugin cannot be loaded. Throws `cli/not-found`, `config/…`. */
 export async function pluginsEnable(context: CliContext, name: string): Promise<void> {
   await setEnabled(context, name, 'enable')
 }
@@ -36,26 +36,26 @@ export async function pluginsDisable(context: CliContext, name: string): Promise
   await setEnabled(context, name, 'disable')
 }
 
-async function setEnabled(context: CliContext, name: string, how: Action): Promise<void> {
+async function setEnabled(context: CliContext, name: string, action: Action): Promise<void> {
   const known = await loadKnownPlugins(context)
   const { id, state, reason } = findPlugin(name, known.plugins)
-  if (how === 'enable' && state === 'invalid') {
-    throw new HermesError('cli/failed', `${id} cannot be used as it is: ${reason}`, {
-      hint: 'Mend it, then try again.',
+  if (action === 'enable' && state === 'invalid') {
+    throw new HermesError('cli/failed', `${id} is invalid: ${reason}`, {
+      hint: 'Fix it and try again.',
     })
   }
-  editConfig(context.home, editsFor(how, id, known))
+  editConfig(context.home, editsFor(action, id, known))
   const after = findPlugin(id, await reloadPlugins(context, known))
-  printResult(context, how, after, known.daemon !== undefined)
+  printResult(context, action, after, known.daemon !== undefined)
 }
 
-/** Other plugins of the same bare name are not meant: only an id names one of several. */
-function editsFor(how: Action, id: string, { plugins }: KnownPlugins): readonly ListEdit[] {
-  const alone = plugins.filter((other) => bareName(other.id) === bareName(id)).length === 1
-  const names = alone ? [id, bareName(id)] : [id]
+/** Also removes entries with the bare name, unless several plugins have it. */
+function editsFor(action: Action, id: string, { plugins }: KnownPlugins): readonly ListEdit[] {
+  const isUnique = plugins.filter((other) => bareName(other.id) === bareName(id)).length === 1
+  const names = isUnique ? [id, bareName(id)] : [id]
   const enabled = ['plugins', 'enabled'] as const
   const disabled = ['plugins', 'disabled'] as const
-  return how === 'enable'
+  return action === 'enable'
     ? [
         { path: enabled, add: id, remove: names.filter((other) => other !== id) },
         { path: disabled, remove: names },
@@ -76,14 +76,14 @@ function editConfig({ root, configFile }: HomeLayout, edits: readonly ListEdit[]
   const after = applyEdits(before, edits)
   if (after === before) return
   if (!isDeepStrictEqual(withoutLists(yaml.value), withoutLists(parseYaml(after, 'config.yaml').value))) {
-    throw new HermesError('config/unreadable', 'config.yaml cannot be changed without changing something else in it.', {
-      hint: 'Add the plugin to `plugins.enabled` by hand.',
+    throw new HermesError('config/unreadable', 'config.yaml cannot be edited without changing other values.', {
+      hint: 'Edit `plugins.enabled` and `plugins.disabled` by hand.',
     })
   }
   ensureDirectory(root)
-  const there = statSync(configFile, { throwIfNoEntry: false })
-  // A linked file stays linked.
-  writeFileAtomic(there === undefined ? configFile : realpathSync(configFile), after, (there?.mode ?? 0o600) & 0o777)
+  const stats = statSync(configFile, { throwIfNoEntry: false })
+  // Writes the target of a symbolic link and keeps the link.
+  writeFileAtomic(stats === undefined ? configFile : realpathSync(configFile), after, (stats?.mode ?? 0o600) & 0o777)
 }
 
 function readConfigText(configFile: string): string {
@@ -102,7 +102,7 @@ function applyEdits(text: string, edits: readonly ListEdit[]): string {
   }
 }
 
-/** Everything but the two lists. */
+/** The configuration without the two lists. */
 function withoutLists(value: unknown): unknown {
   const { plugins, ...rest } = toRecord(value)
   const { enabled: _enabled, disabled: _disabled, ...others } = toRecord(plugins)
@@ -113,16 +113,16 @@ function toRecord(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
 }
 
-/** What has become of it: the daemon has loaded or unloaded it by then. */
+/** Applies the change in the daemon and returns the new state of all plugins. */
 async function reloadPlugins(context: CliContext, { daemon }: KnownPlugins): Promise<readonly KnownPlugin[]> {
   if (daemon !== undefined) return parsePlugins(await daemon.request('/api/plugins/reload', {}, reloadTimeoutMs))
   return (await loadKnownPlugins(context)).plugins
 }
 
-function printResult(context: CliContext, how: Action, plugin: KnownPlugin, running: boolean): void {
+function printResult(context: CliContext, action: Action, plugin: KnownPlugin, running: boolean): void {
   const { id, state, reason, warnings } = plugin
   const { output, errors } = context
-  if (how === 'disable') {
+  if (action === 'disable') {
     output.write(`${id} is disabled${running ? ' and unloaded' : ''}.\n`)
     return
   }
@@ -131,9 +131,11 @@ function printResult(context: CliContext, how: Action, plugin: KnownPlugin, runn
     errors.write(`hermes: ${id} is enabled, but cannot be loaded: ${toSingleLine(reason)}\n`)
     return
   }
-  const what = formatRegistrations(plugin)
+  const registrations = formatRegistrations(plugin)
   output.write(
-    running ? `${id} is enabled and loaded${what === '' ? '' : `: ${toSingleLine(what)}`}.\n` : `${id} is enabled.\n`,
+    running
+      ? `${id} is enabled and loaded${registrations === '' ? '' : `: ${toSingleLine(registrations)}`}.\n`
+      : `${id} is enabled.\n`,
   )
   for (const warning of warnings) errors.write(`hermes: ${toSingleLine(warning)}\n`)
 }

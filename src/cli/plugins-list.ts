@@ -1,5 +1,5 @@
 /**
- * `hermes plugins list` and `hermes plugins info`: which plugins there are, and what they do.
+ * `hermes plugins list` and `hermes plugins info`.
  */
 import type { CliContext } from './context.ts'
 import { type Cell, createDisplay } from './display.ts'
@@ -17,7 +17,7 @@ export async function pluginsList(context: CliContext, { json }: { readonly json
   if (json) return display.json(plugins)
   if (plugins.length === 0) {
     return display.isTerminal
-      ? display.line(`No plugin is there. \`hermes plugins new <name>\` writes one into ${context.home.plugins}.`)
+      ? display.line(`There are no plugins. \`hermes plugins new <name>\` creates one in ${context.home.plugins}.`)
       : undefined
   }
   display.table(
@@ -26,9 +26,9 @@ export async function pluginsList(context: CliContext, { json }: { readonly json
   )
   if (!display.isTerminal) return
   if (plugins.some(({ state }) => state === 'off')) {
-    display.line('\nA plugin runs with all rights of the gateway. `hermes plugins enable <id>` lets one run.')
+    display.line('\nA plugin has all permissions of the gateway. `hermes plugins enable <id>` enables one.')
   }
-  if (daemon === undefined) display.line('\nNo gateway is running: nothing is loaded.')
+  if (daemon === undefined) display.line('\nNo gateway is running, so no plugin is loaded.')
 }
 
 export async function pluginsInfo(
@@ -50,9 +50,9 @@ function pluginFields(plugin: KnownPlugin): (readonly [string, Cell])[] {
     ['Name', plugin.name === plugin.id ? '' : plugin.name],
     ['About', plugin.description],
     ['State', stateCell(plugin)],
-    ['Why', plugin.reason],
+    ['Reason', plugin.reason],
     ...[...warnings, ...formatHookWarnings(plugin)].map((text): readonly [string, Cell] => [
-      'Worth knowing',
+      'Warning',
       { text, tone: 'warn' },
     ]),
     ['Version', plugin.version],

@@ -1,5 +1,5 @@
 /**
- * `hermes plugins new`: writes a plugin that works, to be changed.
+ * `hermes plugins new`: creates a plugin from a working template.
  */
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { ensureDirectory } from '../lib/files.ts'
 import type { CliContext } from './context.ts'
 import { assertHomeUsable } from './settings.ts'
 
-/** Throws `cli/usage` for a name that is none, or that is taken. */
+/** Throws `cli/usage` for an invalid or existing name. */
 export async function pluginsNew(
   context: CliContext,
   name: string,
@@ -20,39 +20,39 @@ export async function pluginsNew(
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name)) {
     throw new HermesError('cli/usage', `Expected a name of letters, digits, - and _, found ${JSON.stringify(name)}.`)
   }
-  if (existsSync(folder)) throw new HermesError('cli/usage', `${folder} is there already.`)
+  if (existsSync(folder)) throw new HermesError('cli/usage', `${folder} already exists.`)
   ensureDirectory(plugins)
   ensureDirectory(folder)
   const file = join(folder, python ? '__init__.py' : 'index.ts')
   writeFileSync(file, python ? pythonPlugin : typescriptPlugin, { mode: 0o600 })
-  // Last: with it the folder becomes a plugin.
+  // Written last, because the manifest makes the directory a plugin.
   writeFileSync(join(folder, 'plugin.yaml'), manifest(name), { mode: 0o600 })
   context.output.write(
-    `Wrote ${file}.\nIt tells the model what time it is, and writes every use of a tool into the log.\nTry it: hermes plugins test ${name}\nUse it: hermes plugins enable ${name}\n`,
+    `Wrote ${file}.\nIt tells the model the time and logs every tool call.\nTest it: hermes plugins test ${name}\nEnable it: hermes plugins enable ${name}\n`,
   )
 }
 
 function manifest(name: string): string {
   return `name: ${name}
 version: 0.1.0
-description: Tells the model what time it is
+description: Tells the model the time
 provides_hooks: [pre_llm_call, post_tool_call]
 `
 }
 
 const typescriptPlugin = `import type { PluginContext } from '#sdk'
 
-/** Called once, when the plugin is loaded. What it registers is taken back when it is unloaded. */
+/** Called once, when the plugin is loaded. Its registrations are removed when it is unloaded. */
 export function register(ctx: PluginContext): void {
-  // Added to the user's message of this turn, for the model alone.
+  // Added to the user's message of this turn; only the model sees it.
   ctx.registerHook('pre_llm_call', () => ({ context: \`It is \${new Date().toISOString()}.\` }))
   ctx.registerHook('post_tool_call', ({ tool_name, status, duration_ms }) => {
-    ctx.log.info({ tool: tool_name, status }, \`a tool was used for \${duration_ms} ms\`)
+    ctx.log.info({ tool: tool_name, status }, \`a tool call took \${duration_ms} ms\`)
   })
 }
 `
 
-const pythonPlugin = `"""Called once, when the plugin is loaded. What it registers is taken back when it is unloaded."""
+const pythonPlugin = `"""Called once, when the plugin is loaded. Its registrations are removed when it is unloaded."""
 
 from datetime import datetime, timezone
 
@@ -63,10 +63,10 @@ def register(ctx):
 
 
 def tell_time(**kwargs):
-    """Added to the user's message of this turn, for the model alone."""
+    """Added to the user's message of this turn; only the model sees it."""
     return {"context": f"It is {datetime.now(timezone.utc).isoformat()}."}
 
 
 def log_tool(tool_name, status, duration_ms, **kwargs):
-    print(f"{tool_name} was used for {duration_ms} ms: {status}")
+    print(f"{tool_name} took {duration_ms} ms: {status}")
 `

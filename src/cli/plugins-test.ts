@@ -1,6 +1,6 @@
 /**
- * `hermes plugins test`: loads one plugin in an empty home without a model, sends one message, and shows what the plugin
- * registered, which of it was called, how long that took and what failed.
+ * `hermes plugins test`: loads a plugin in an empty home without a model, sends one message, and shows the plugin's
+ * registrations with their calls, durations and errors.
  */
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,25 +25,25 @@ export interface PluginsTestOptions {
   readonly json: boolean
 }
 
-/** The demonstration uses a tool for this. */
+/** The offline demonstration calls a tool for this message. */
 const defaultMessage = 'Please list the files here.'
 
 interface TestRun {
   readonly plugin: PluginReport
   readonly firings: readonly CallbackTrace[]
   readonly answer: string
-  /** What kept the message from being answered; '' when nothing did. */
+  /** Why the message was not answered; '' on success. */
   readonly failure: string
-  /** What the log said beside that. */
+  /** Other warnings in the log. */
   readonly warnings: readonly string[]
 }
 
-/** Exit code 1 when it cannot be loaded, when a callback failed, or when the message was not answered. */
+/** Exit code 1 when the plugin cannot be loaded, a callback failed, or the message was not answered. */
 export async function pluginsTest(context: CliContext, name: string, options: PluginsTestOptions): Promise<void> {
   const known = await loadKnownPlugins(context)
   const plugin = findPlugin(name, known.plugins)
   if (plugin.state === 'invalid') {
-    throw new HermesError('cli/failed', `${plugin.id} cannot be used as it is: ${plugin.reason}`)
+    throw new HermesError('cli/failed', `${plugin.id} is invalid: ${plugin.reason}`)
   }
   const { message = defaultMessage, json } = options
   const folder = mkdtempSync(join(tmpdir(), 'hermes-plugin-'))
@@ -61,14 +61,14 @@ export async function pluginsTest(context: CliContext, name: string, options: Pl
   }
 }
 
-/** Writes a home that holds the plugin, what it requires, and what they are told; the agent works in that folder. */
+/** Writes a home with the plugin, its requirements and their settings. It is the working directory of the agent. */
 function writeTestHome(home: HomeLayout, plugin: KnownPlugin, { plugins, settings }: KnownPlugins): void {
   const needed = resolveRequired(plugin, plugins)
   for (const { id, folder, origin } of needed) {
     if (origin === 'bundled') continue
-    const place = join(home.plugins, id)
-    ensureDirectory(place)
-    cpSync(folder, place, { recursive: true, dereference: true, filter: (path) => !path.endsWith('node_modules') })
+    const target = join(home.plugins, id)
+    ensureDirectory(target)
+    cpSync(folder, target, { recursive: true, dereference: true, filter: (path) => !path.endsWith('node_modules') })
   }
   const { plugins: section, memory } = settings.config.current()
   const config = {
@@ -77,17 +77,17 @@ function writeTestHome(home: HomeLayout, plugin: KnownPlugin, { plugins, setting
     plugins: { ...section, enabled: needed.map(({ id }) => id), disabled: [] },
     memory,
   }
-  // YAML of the second version holds JSON.
+  // JSON is valid YAML.
   writeFileAtomic(home.configFile, JSON.stringify(config))
 }
 
 function resolveRequired(plugin: KnownPlugin, all: readonly KnownPlugin[]): KnownPlugin[] {
   const needed = new Set([plugin])
-  // A set that grows while it is gone through hands out what was added, too.
-  for (const one of needed) {
-    for (const wanted of one.requires) {
+  // The iteration of a set includes the values added meanwhile.
+  for (const { requires } of needed) {
+    for (const required of requires) {
       const found = all.find(
-        ({ id, state }) => matchesPluginId(wanted, id) && state !== 'missing' && state !== 'invalid',
+        ({ id, state }) => matchesPluginId(required, id) && state !== 'missing' && state !== 'invalid',
       )
       if (found !== undefined) needed.add(found)
     }
@@ -132,7 +132,7 @@ async function sendTestMessage(gateway: { readonly url: string; token(): string 
       output: output.stream,
       errors: errors.stream,
     })
-    return { answer: output.text().trim(), failure: code === 0 ? '' : errors.text().trim() || 'no answer came' }
+    return { answer: output.text().trim(), failure: code === 0 ? '' : errors.text().trim() || 'no reply was received' }
   } catch (error) {
     return { answer: '', failure: messageOf(error) }
   }
@@ -145,7 +145,7 @@ function createCollector() {
   return { stream, text: () => chunks.join('') }
 }
 
-/** The sentences of warnings and errors among log lines. */
+/** The messages of the warnings and errors in a log. */
 function parseWarnings(text: string): string[] {
   return text
     .trimEnd()

@@ -1,7 +1,7 @@
 /**
- * Faults that nobody caught. A rejection harms only the work it belongs to; after an exception nothing is certain, and a
- * new start goes on where the database stands. The exception to that is a plugin's: what threw in a timer or a socket of
- * its own, with nothing of the gateway below it, has harmed the plugin alone.
+ * Handles uncaught exceptions and unhandled rejections of the process. A rejection only affects the work it belongs to. After
+ * an exception the process exits, because its state is unknown; the next start continues from the database. An exception in
+ * a timer or a socket of a plugin, without code of the gateway on the stack, only affects the plugin.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { existsSync, realpathSync } from 'node:fs'
@@ -12,11 +12,11 @@ import type { Logger } from '../lib/log.ts'
 import { createLruCache } from '../lib/lru-cache.ts'
 
 export interface ProcessErrorHandlers {
-  /** Runs something of a plugin: timers and sockets that it opens there are known as its own. */
+  /** Runs code of a plugin. The timers and sockets that it opens are attributed to the plugin. */
   readonly runAsPlugin: <Value>(plugin: string, work: () => Value) => Value
-  /** Faults go there from now on, also those that came before. */
+  /** Sets the log, and writes earlier errors to it. */
   logTo(log: Logger): void
-  /** Faults are again what the runtime makes of them. */
+  /** Restores the default behaviour of the runtime. */
   uninstall(): void
 }
 
@@ -27,48 +27,49 @@ export interface ProcessErrorHandlersDeps {
     off(event: 'unhandledRejection' | 'uncaughtException', listener: (error: unknown) => void): unknown
   }
   exit(code: number): void
-  /** Where a fault is told that ends the process before there is a log. */
+  /** Receives an error that ends the process before there is a log. */
   readonly errors: { write(text: string): unknown }
-  /** Folders of plugins. */
+  /** Directories that contain plugins. */
   readonly pluginDirectories: readonly string[]
 }
 
-/** Different faults that are told loudly; a plugin may have one every second. */
-const maxRemembered = 100
+/** The number of different errors that are logged once at level error. A plugin may cause one every second. */
+const maxLogged = 100
 const maxBuffered = 50
 
 export function installProcessErrorHandlers({
   source,
   exit,
   errors,
-  pluginDirectories: pluginFolders,
+  pluginDirectories,
 }: ProcessErrorHandlersDeps): ProcessErrorHandlers {
   const storage = new AsyncLocalStorage<string>()
-  const roots = pluginFolders.map(resolveRealPath)
-  const logged = createLruCache<true>(maxRemembered)
+  const roots = pluginDirectories.map(resolveRealPath)
+  const logged = createLruCache<true>(maxLogged)
   const buffered: ((log: Logger) => void)[] = []
   let log: Logger | undefined
 
-  function logError(error: unknown, plugin: string | undefined, what: string): void {
-    const sentence = `${what}: ${messageOf(error)}`
-    const level = logged.has(sentence) ? 'debug' : 'error'
-    logged.set(sentence, true)
-    const line = (to: Logger) => to[level]({ plugin, err: error }, sentence)
-    if (log !== undefined) line(log)
-    else if (buffered.length < maxBuffered) buffered.push(line)
+  function logError(event: ErrorEvent, error: unknown, plugin: string | undefined, what: string): void {
+    const message = `${what}: ${messageOf(error)}`
+    const level = logged.has(message) ? 'debug' : 'error'
+    logged.set(message, true)
+    const write = (to: Logger) => to[level]({ event, plugin, err: error }, message)
+    if (log !== undefined) write(log)
+    else if (buffered.length < maxBuffered) buffered.push(write)
   }
 
   const onRejection = (reason: unknown) => {
     const plugin = attributePlugin(codeOwnersIn(reason, roots)[0], storage.getStore())
-    logError(reason, plugin, `a fault that nobody handled${pluginSuffix(plugin)}`)
+    logError('process.unhandled_rejection', reason, plugin, `unhandled rejection${pluginSuffix(plugin)}`)
   }
   const onException = (error: unknown) => {
-    // The outermost: it is what the runtime has called, so no other code was in the middle of anything.
+    // The outermost frame is the code that the runtime has called. If it belongs to a plugin, no other code was running.
     const plugin = attributePlugin(codeOwnersIn(error, roots).at(-1), storage.getStore())
-    if (plugin !== undefined) return logError(error, plugin, `a fault that nobody caught${pluginSuffix(plugin)}`)
-    const sentence = 'a fault that nobody caught; the process ends'
-    if (log === undefined) errors.write(`${sentence}: ${messageOf(error)}\n`)
-    else logError(error, undefined, sentence)
+    const event = 'process.uncaught_exception'
+    if (plugin !== undefined) return logError(event, error, plugin, `uncaught exception${pluginSuffix(plugin)}`)
+    const what = 'uncaught exception; the process exits'
+    if (log === undefined) errors.write(`${what}: ${messageOf(error)}\n`)
+    else logError(event, error, undefined, what)
     exit(1)
   }
   source.on('unhandledRejection', onRejection)
@@ -87,21 +88,23 @@ export function installProcessErrorHandlers({
   }
 }
 
+type ErrorEvent = 'process.unhandled_rejection' | 'process.uncaught_exception'
+
 function pluginSuffix(plugin: string | undefined): string {
-  return plugin === undefined ? '' : ` in the plugin ${plugin}, which goes on`
+  return plugin === undefined ? '' : ' in a plugin, which continues'
 }
 
 interface CodeOwner {
-  /** Undefined for code of the gateway. */
+  /** `undefined` for code of the gateway. */
   readonly plugin: string | undefined
 }
 
-/** Where the stack shows nobody's code, as that of a socket does, it is the one that opened it. */
+/** Falls back to the plugin that opened the timer or socket when the stack only has frames of the runtime. */
 function attributePlugin(code: CodeOwner | undefined, opener: string | undefined): string | undefined {
   return code === undefined ? opener : code.plugin
 }
 
-/** Whose code the stack shows, the innermost first; packages are code of whoever calls them. */
+/** The owners of the frames, the innermost first. Frames of packages are skipped, so their caller is the owner. */
 function codeOwnersIn(error: unknown, roots: readonly string[]): CodeOwner[] {
   return filesIn(stackOf(error)).flatMap((file) => {
     const plugin = pluginOf(file, roots)
@@ -113,7 +116,7 @@ function isPackage(file: string): boolean {
   return file.includes(`${sep}node_modules${sep}`)
 }
 
-/** Of each frame; those of the runtime itself are in no file. */
+/** The file of each frame. Frames of the runtime have none. */
 function filesIn(stack: string): string[] {
   const frames = stack.matchAll(/^ {4}at (?:[^\n]* \()?(?:async )?(?<file>(?:file:\/\/)?\/[^\n]*?):\d+:\d+\)?$/gm)
   return [...frames].map(({ groups = {} }) => plainPath(groups['file'] ?? ''))
@@ -124,12 +127,12 @@ function plainPath(file: string): string {
   try {
     return path.startsWith('file:') ? fileURLToPath(path) : path
   } catch {
-    // A stack is a text that anybody may write.
+    // The stack of an error may be any text.
     return path
   }
 }
 
-/** By its folder, with its category. */
+/** The id of the plugin that contains the file: its directory, with its category. */
 function pluginOf(file: string, roots: readonly string[]): string | undefined {
   for (const root of roots) {
     const [first = '', second = ''] = relative(root, file).split(sep)
@@ -140,12 +143,12 @@ function pluginOf(file: string, roots: readonly string[]): string | undefined {
   return undefined
 }
 
-/** Code knows its files by where they really lie. */
-function resolveRealPath(folder: string): string {
+/** Stack frames contain real paths. */
+function resolveRealPath(directory: string): string {
   try {
-    return realpathSync(folder)
+    return realpathSync(directory)
   } catch {
-    // Not there yet.
-    return folder
+    // Does not exist yet.
+    return directory
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The command line as people see it in `hermes --help`. Each command imports its own file when it runs.
+ * Defines the commands, options and help texts of `hermes`. The code of a command is imported when it runs.
  */
 import type { Command } from 'commander'
 import { HermesError } from '../lib/errors.ts'
@@ -15,7 +15,7 @@ interface ListOptions extends JsonOption {
 }
 
 const json = ['--json', 'print JSON, for scripts', false] as const
-const limit = ['--limit <number>', 'how many at most', parseLimit, 20] as const
+const limit = ['--limit <number>', 'maximum number of results', parseLimit, 20] as const
 
 export function buildProgram(context: CliContext): Command {
   const root = createRoot(context)
@@ -28,15 +28,15 @@ export function buildProgram(context: CliContext): Command {
 
 function addGatewayCommands(root: Command, context: CliContext): void {
   root.commandsGroup('The gateway:')
-  const gateway = createGroup(root, 'gateway', 'run the daemon, look at it, stop it')
+  const gateway = createGroup(root, 'gateway', 'run, inspect and stop the daemon')
   gateway
     .command('run')
     .summary('run the daemon in the foreground')
     .description(
-      'Runs the daemon in the foreground. SIGTERM or Ctrl-C ends it in order, a second one at once; SIGHUP reads the configuration again.',
+      'Runs the daemon in the foreground. SIGTERM or Ctrl-C stops it gracefully, a second signal at once. SIGHUP reloads the configuration.',
     )
-    .option('--strict', 'end with exit code 78 when the configuration cannot be used', false)
-    .option('--accept-hooks', 'run the programs under `hooks` of config.yaml although nobody has accepted them', false)
+    .option('--strict', 'exit with code 78 when the configuration is invalid', false)
+    .option('--accept-hooks', 'run the programs under `hooks` of config.yaml without consent', false)
     .action(async (options: { strict: boolean; acceptHooks: boolean }) => {
       const { gatewayRun } = await import('./gateway-run.ts')
       await gatewayRun(context, options)
@@ -44,7 +44,7 @@ function addGatewayCommands(root: Command, context: CliContext): void {
   addStatusCommand(gateway, context)
   gateway
     .command('stop')
-    .description('end the running daemon and wait until it has ended')
+    .description('stop the running daemon and wait until it has exited')
     .action(async () => {
       const { gatewayStop } = await import('./gateway-stop.ts')
       await gatewayStop(context)
@@ -54,8 +54,10 @@ function addGatewayCommands(root: Command, context: CliContext): void {
 function addStatusCommand(parent: Command, context: CliContext): void {
   parent
     .command('status')
-    .summary('how the gateway is, and what needs you')
-    .description('Says how the daemon is, what is degraded and what needs you. Exit code 3 when none runs.')
+    .summary('show the state of the gateway and what needs your attention')
+    .description(
+      'Shows the state of the daemon, what is degraded, and what needs your attention. Exit code 3 when no gateway is running.',
+    )
     .option(...json)
     .action(async (options: JsonOption) => {
       const { status } = await import('./status.ts')
@@ -67,17 +69,17 @@ function addChatCommands(root: Command, context: CliContext): void {
   root.commandsGroup('Talk to the agent:')
   root
     .command('chat')
-    .description('a conversation in the terminal, or one question and its answer')
-    .option('-q, --query <text>', 'ask this; print the answer alone and end')
-    .option('--session <name>', 'go on with (or begin) the conversation of this name')
+    .description('hold a conversation in the terminal, or ask one question')
+    .option('-q, --query <text>', 'ask one question, print only the answer, and exit')
+    .option('--session <name>', 'continue or start the conversation with this name')
     .action(async (options: { query?: string; session?: string }) => {
       const { chat } = await import('./chat.ts')
       await chat(context, options)
     })
-  const web = createGroup(root, 'web', 'the page in the browser')
+  const web = createGroup(root, 'web', 'the web page')
   web
     .command('url')
-    .description('print the address of the page, with the token that opens it')
+    .description('print the address of the web page, including the access token')
     .action(async () => {
       const { webUrl } = await import('./web-url.ts')
       await webUrl(context)
@@ -85,22 +87,24 @@ function addChatCommands(root: Command, context: CliContext): void {
 }
 
 function addInspectCommands(root: Command, context: CliContext): void {
-  root.commandsGroup('Look:')
+  root.commandsGroup('Inspect:')
   addStatusCommand(root, context)
   root
     .command('doctor')
-    .summary('check everything the gateway needs, and say what to do')
-    .description('Checks everything the gateway needs and says what to do. Exit code 1 when something is wrong.')
-    .option('--offline', 'do not ask the platforms themselves', false)
+    .summary('check everything the gateway needs')
+    .description(
+      'Checks everything the gateway needs and suggests a fix for each problem. Exit code 1 when there is a problem.',
+    )
+    .option('--offline', 'do not connect to the platforms', false)
     .option(...json)
     .action(async (options: JsonOption & { readonly offline: boolean }) => {
       const { doctor } = await import('./doctor.ts')
       await doctor(context, options)
     })
-  const sessions = createGroup(root, 'sessions', 'conversations that were held')
+  const sessions = createGroup(root, 'sessions', 'stored conversations')
   sessions
     .command('list')
-    .description('the newest conversations')
+    .description('list the newest conversations')
     .option(...limit)
     .option(...json)
     .action(async (options: ListOptions) => {
@@ -109,7 +113,7 @@ function addInspectCommands(root: Command, context: CliContext): void {
     })
   sessions
     .command('show <session>')
-    .description('one conversation in full, by its id or its key')
+    .description('show a conversation by its id or its key')
     .option(...json)
     .action(async (name: string, options: JsonOption) => {
       const { sessionsShow } = await import('./sessions.ts')
@@ -117,7 +121,7 @@ function addInspectCommands(root: Command, context: CliContext): void {
     })
   sessions
     .command('search <words...>')
-    .description('messages in which all the words occur, best match first')
+    .description('find messages that contain all words, best match first')
     .option(...limit)
     .option(...json)
     .action(async (words: string[], options: ListOptions) => {
@@ -127,39 +131,39 @@ function addInspectCommands(root: Command, context: CliContext): void {
 }
 
 function addMaintainCommands(root: Command, context: CliContext): void {
-  root.commandsGroup('Mend:')
+  root.commandsGroup('Maintain:')
   addConfigCommands(root, context)
-  const inbox = createGroup(root, 'inbox', 'messages that were set aside because working on them kept failing')
+  const inbox = createGroup(root, 'inbox', 'dead letters: messages that could not be processed')
   inbox
     .command('list')
-    .description('what was set aside, and what is still to be worked on')
+    .description('list dead letters, and messages that are not processed yet')
     .option(...json)
     .action(async (options: JsonOption) => (await import('./inbox.ts')).inboxList(context, options))
   inbox
     .command('retry')
-    .description('work on a message once more')
-    .argument('<number>', 'its number in the list', parseNumber)
+    .description('process a dead letter again')
+    .argument('<number>', 'number in the list', parseNumber)
     .action(async (seq: number) => (await import('./inbox.ts')).inboxRetry(context, seq))
   inbox
     .command('drop')
-    .description('forget a message')
-    .argument('<number>', 'its number in the list', parseNumber)
+    .description('delete a dead letter')
+    .argument('<number>', 'number in the list', parseNumber)
     .action(async (seq: number) => (await import('./inbox.ts')).inboxDrop(context, seq))
-  const outbox = createGroup(root, 'outbox', 'replies that could not be delivered')
+  const outbox = createGroup(root, 'outbox', 'dead letters: replies that could not be delivered')
   outbox
     .command('list')
-    .description('what could not be delivered, and why')
+    .description('list dead letters with their reasons')
     .option(...json)
     .action(async (options: JsonOption) => (await import('./outbox.ts')).outboxList(context, options))
   outbox
     .command('retry')
-    .description('send a reply once more')
-    .argument('<number>', 'its number in the list', parseNumber)
+    .description('send a dead letter again')
+    .argument('<number>', 'number in the list', parseNumber)
     .action(async (id: number) => (await import('./outbox.ts')).outboxRetry(context, id))
   outbox
     .command('drop')
-    .description('forget a reply')
-    .argument('<number>', 'its number in the list', parseNumber)
+    .description('delete a dead letter')
+    .argument('<number>', 'number in the list', parseNumber)
     .action(async (id: number) => (await import('./outbox.ts')).outboxDrop(context, id))
   addHookCommands(root, context)
   addPluginCommands(root, context)
@@ -174,90 +178,90 @@ function addMaintainCommands(root: Command, context: CliContext): void {
 
 function addHookCommands(root: Command, context: CliContext): void {
   root.commandsGroup('Extend:')
-  const hooks = createGroup(root, 'hooks', 'code of your own that hears what happens')
+  const hooks = createGroup(root, 'hooks', 'your own code that observes events')
   hooks
     .command('list')
-    .description('which hooks there are, and how they do')
+    .description('list hooks with their state and statistics')
     .option(...json)
     .action(async (options: JsonOption) => (await import('./hooks-list.ts')).hooksList(context, options))
   hooks
     .command('info <name>')
-    .description('everything about one hook')
+    .description('show all details of a hook')
     .option(...json)
     .action(async (name: string, options: JsonOption) =>
       (await import('./hooks-list.ts')).hooksInfo(context, name, options),
     )
   hooks
     .command('test <name>')
-    .description('call one hook with a made-up event; exit code 1 when it fails')
-    .option('--event <event>', 'which event; the first that the hook wants')
-    .option('--context <file>', 'the context of the event, a JSON object')
+    .description('call a hook with a sample event; exit code 1 when it fails')
+    .option('--event <event>', 'name of the event (default: the first event of the hook)')
+    .option('--context <file>', 'file with the event context, a JSON object')
     .option(...json)
     .action(async (name: string, options: JsonOption & { readonly event?: string; readonly context?: string }) =>
       (await import('./hooks-test.ts')).hooksTest(context, name, options),
     )
   hooks
     .command('new <name>')
-    .description('write a hook that works, to be changed')
-    .option('--python', 'in Python instead of TypeScript', false)
+    .description('create a hook from a working template')
+    .option('--python', 'use Python instead of TypeScript', false)
     .action(async (name: string, options: { readonly python: boolean }) =>
       (await import('./hooks-new.ts')).hooksNew(context, name, options),
     )
   hooks
     .command('accept <name>')
-    .description('let a program that config.yaml names run')
+    .description('give consent to run a shell hook configured in config.yaml')
     .action(async (name: string) => (await import('./hooks-accept.ts')).hooksAccept(context, name))
   hooks
     .command('revoke <name>')
-    .description('let a program that config.yaml names run no more')
+    .description('revoke consent for a shell hook configured in config.yaml')
     .action(async (name: string) => (await import('./hooks-accept.ts')).hooksRevoke(context, name))
   hooks
     .command('pause <name>')
-    .description('let a hook hear nothing until it is resumed')
+    .description('stop delivering events to a hook until it is resumed')
     .action(async (name: string) => (await import('./hooks-pause.ts')).hooksPause(context, name))
   hooks
     .command('resume <name>')
-    .description('let a hook hear its events again, also one that was set aside')
+    .description('resume a hook that was paused, or disabled after repeated failures')
     .action(async (name: string) => (await import('./hooks-pause.ts')).hooksResume(context, name))
 }
 
 function addPluginCommands(root: Command, context: CliContext): void {
-  const plugins = createGroup(root, 'plugins', 'code of your own that changes what happens')
+  const plugins = createGroup(root, 'plugins', 'your own code that changes the behaviour of the gateway')
   plugins
     .command('list')
-    .description('which plugins there are, and which are loaded')
+    .description('list plugins and their state')
     .option(...json)
     .action(async (options: JsonOption) => (await import('./plugins-list.ts')).pluginsList(context, options))
   plugins
     .command('info <id>')
-    .description('everything about one plugin')
+    .description('show all details of a plugin')
     .option(...json)
     .action(async (id: string, options: JsonOption) =>
       (await import('./plugins-list.ts')).pluginsInfo(context, id, options),
     )
   plugins
     .command('enable <id>')
-    .summary('let a plugin run')
-    .description('Writes a plugin into `plugins.enabled` of config.yaml: it may do everything that the gateway may.')
+    .summary('enable a plugin')
+    .description('Adds a plugin to `plugins.enabled` of config.yaml. The plugin gets all permissions of the gateway.')
     .action(async (id: string) => (await import('./plugins-enable.ts')).pluginsEnable(context, id))
   plugins
     .command('disable <id>')
-    .description('let a plugin run no more')
+    .description('disable a plugin')
     .action(async (id: string) => (await import('./plugins-enable.ts')).pluginsDisable(context, id))
   plugins
     .command('new <name>')
-    .description('write a plugin that works, to be changed')
-    .option('--python', 'in Python instead of TypeScript', false)
+    .description('create a plugin from a working template')
+    .option('--python', 'use Python instead of TypeScript', false)
     .action(async (name: string, options: { readonly python: boolean }) =>
       (await import('./plugins-new.ts')).pluginsNew(context, name, options),
     )
   plugins
     .command('test <id>')
-    .summary('try a plugin out in an empty home')
+    .summary('test a plugin in an empty home')
     .description(
-      'Loads a plugin in an empty home without a model, sends one message, and shows what it did. Exit code 1 when it fails.',
+      'Loads a plugin in an empty home without a model, sends one message, and shows the calls of the plugin. Exit code 1 when it fails.',
     )
-    .option('--message <text>', 'what to say')
+    .option('--message <text>', 'text of the message')
     .option(...json)
     .action(async (id: string, options: JsonOption & { readonly message?: string }) =>
       (await import('./plugins-test.ts')).pluginsTest(context, id, options),
@@ -268,16 +272,16 @@ function addConfigCommands(root: Command, context: CliContext): void {
   const config = createGroup(root, 'config', 'the configuration: config.yaml and .env of the home')
   config
     .command('check')
-    .description('every problem and warning with file, line and column; exit code 78 on problems')
+    .description('list problems and warnings with file, line and column; exit code 78 when there is a problem')
     .option(...json)
     .action(async (options: JsonOption) => (await import('./config.ts')).configCheck(context, options))
   config
     .command('path')
-    .description('print where config.yaml is, or would be')
+    .description('print the path of config.yaml')
     .action(async () => (await import('./config.ts')).configPath(context))
   config
     .command('show')
-    .description('every value in effect and where it comes from; secrets are hidden')
+    .description('show all values in effect and their origin; secrets are hidden')
     .option(...json)
     .action(async (options: JsonOption) => (await import('./config.ts')).configShow(context, options))
   config

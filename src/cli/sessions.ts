@@ -1,5 +1,5 @@
 /**
- * `hermes sessions`: conversations that were held, one in full, and a search through all of them.
+ * `hermes sessions`: lists, shows and searches stored conversations.
  */
 import { HermesError } from '../lib/errors.ts'
 import { messagesOfSession, recentSessions, sessionById, sessionByKey } from '../sessions/session-queries.ts'
@@ -16,20 +16,20 @@ export interface ListOptions {
   readonly json: boolean
 }
 
-/** The newest first. */
+/** Lists sessions, the newest first. */
 export async function sessionsList(context: CliContext, { limit, json }: ListOptions): Promise<void> {
   assertHomeUsable(context)
   const found = readHomeStore(context.home, (reader) => listSessions(reader, limit), [])
   const display = createDisplay(context.output, context.environment)
   if (json) return display.json(found)
-  if (found.length === 0) return display.isTerminal ? display.line('No conversation was held yet.') : undefined
+  if (found.length === 0) return display.isTerminal ? display.line('There are no conversations yet.') : undefined
   display.table(
     ['SESSION', 'LAST USED', 'PLATFORM', 'ABOUT'],
     found.map(({ id, updated_at, platform, about }) => [id, display.formatTime(updated_at), platform, about]),
   )
 }
 
-/** What a session without a title began with tells most about it. */
+/** Describes a session without a title by its first message. */
 const selectFirstUserMessage = query((db, p: { session_id: string }) =>
   db
     .selectFrom('messages')
@@ -51,7 +51,7 @@ function listSessions(reader: StoreReader, limit: number) {
 type Session = NonNullable<ReturnType<typeof findSession>>
 type StoredMessage = ReturnType<typeof loadMessages>[number]
 
-/** By its id or by the key of its conversation. Throws `cli/not-found`. */
+/** Shows a session by its id or its key. Throws `cli/not-found`. */
 export async function sessionsShow(
   context: CliContext,
   name: string,
@@ -82,18 +82,18 @@ function loadMessages(reader: StoreReader, id: string) {
     .map(({ content, body, ...rest }) => ({ ...rest, content: body ?? content }))
 }
 
-/** So much of a tool's result tells what it was. */
+/** Longer tool results are truncated. */
 const maxResultChars = 2_000
 
 function showSession(display: Display, session: Session, messages: readonly StoredMessage[]): void {
   const { id, session_key, title, created_at, ended_at, end_reason, input_tokens, output_tokens } = session
   const ended: [string, string][] =
-    ended_at === null ? [] : [['Ended', `${display.formatTime(ended_at)} (${end_reason ?? 'no reason given'})`]]
+    ended_at === null ? [] : [['Ended', `${display.formatTime(ended_at)} (${end_reason ?? 'no reason'})`]]
   if (title !== '') display.line(display.tone('strong', toSingleLine(title)))
   display.fields([
     ['Session', id],
     ['Key', session_key],
-    ['Begun', display.formatTime(created_at)],
+    ['Started', display.formatTime(created_at)],
     ...ended,
     ['Tokens', `${input_tokens} in, ${output_tokens} out`],
   ])
@@ -103,7 +103,7 @@ function showSession(display: Display, session: Session, messages: readonly Stor
 function showMessage(display: Display, message: StoredMessage): void {
   const { role, content, tool_name, tool_calls, created_at, superseded, is_summary } = message
   const who = role === 'tool' ? `tool ${toSingleLine(tool_name ?? '')}` : is_summary === 1 ? 'summary' : role
-  const note = superseded === 0 ? '' : '  (the model does not read this any more)'
+  const note = superseded === 0 ? '' : '  (not sent to the model any more)'
   display.line()
   display.line(`${display.tone('strong', who)}  ${display.tone('dim', `${display.formatTime(created_at)}${note}`)}`)
   const text = stripControlCharacters(role === 'tool' ? truncate(content, maxResultChars) : content).trimEnd()
@@ -111,7 +111,7 @@ function showMessage(display: Display, message: StoredMessage): void {
   for (const call of formatToolCalls(tool_calls)) display.line(display.tone('dim', `→ ${toSingleLine(call)}`))
 }
 
-/** `terminal {"command":"ls"}` for each call the assistant made. */
+/** `terminal {"command":"ls"}` for each tool call of the assistant. */
 function formatToolCalls(stored: string | null): string[] {
   const calls: unknown = stored === null ? [] : JSON.parse(stored)
   if (!Array.isArray(calls)) return []
@@ -121,7 +121,7 @@ function formatToolCalls(stored: string | null): string[] {
   })
 }
 
-/** Messages in which all the words occur, best match first. */
+/** Lists the messages that contain all words, best match first. */
 export async function sessionsSearch(
   context: CliContext,
   words: readonly string[],
@@ -131,9 +131,9 @@ export async function sessionsSearch(
   const found = readHomeStore(context.home, (reader) => reader.search(words.join(' '), limit), [])
   const display = createDisplay(context.output, context.environment)
   if (json) return display.json(found)
-  if (found.length === 0) return display.isTerminal ? display.line('Nothing was found.') : undefined
+  if (found.length === 0) return display.isTerminal ? display.line('No messages found.') : undefined
   display.table(
-    ['SESSION', 'WHEN', 'WHO', 'PLACE'],
+    ['SESSION', 'TIME', 'ROLE', 'EXCERPT'],
     found.map(({ sessionId, at, role, excerpt }) => [sessionId, display.formatTime(at), role, excerpt]),
   )
 }

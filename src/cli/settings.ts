@@ -1,5 +1,5 @@
 /**
- * The configuration as commands see it: read from the files, without a daemon and without leaving a trace.
+ * Reads the configuration for commands: from the files, without a daemon and without writing anything.
  */
 import { accessSync, constants, statSync } from 'node:fs'
 import { acceptedKeys, type GatewayShapes, gatewayShapes, gatewayVariables, restartPaths } from '../app/config.ts'
@@ -15,15 +15,15 @@ import type { CliContext } from './context.ts'
 export interface Settings {
   readonly catalogue: PlatformCatalogue
   readonly config: Config<GatewayShapes>
-  /** Everything that must not be shown. */
+  /** The values that must not be shown. */
   readonly secrets: SecretRegistry
-  /** The token that a daemon started now would use. Throws `http/token-unusable`. */
+  /** The token of a daemon that is started now. Throws `http/token-unusable`. */
   token(): string
 }
 
 type SettingsContext = Pick<CliContext, 'home' | 'environment' | 'platformDirectories'>
 
-/** Throws `home/unusable`; whatever is in the files, there are settings, and `config.state()` says what is wrong. */
+/** Throws `home/unusable`. Invalid files do not throw; `config.state()` has their problems. */
 export async function readSettings(context: SettingsContext): Promise<Settings> {
   const { home } = context
   assertHomeUsable(context)
@@ -45,7 +45,7 @@ export async function readSettings(context: SettingsContext): Promise<Settings> 
   return { catalogue, config, secrets, token: () => config.current().http.token ?? readGatewayToken(home.root) }
 }
 
-/** A home that is not there yet is fine; one that cannot be looked into is not. Throws `home/unusable`. */
+/** Throws `home/unusable` when the home exists but cannot be read. */
 export function assertHomeUsable({ home }: Pick<CliContext, 'home'>): void {
   try {
     const found = statSync(home.root, { throwIfNoEntry: false })

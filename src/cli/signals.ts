@@ -1,29 +1,29 @@
 /**
- * What signals mean to the daemon. Every one it cares about has a handler of its own, because a process that is PID 1
- * of a container ignores signals that have none.
+ * Installs the signal handlers of the daemon. Each signal needs a handler, because a process with PID 1 (in a container)
+ * ignores signals without one.
  */
 
 export interface SignalHandlerOptions {
-  /** The process, or anything that emits its signals. */
+  /** `process` or a substitute. */
   readonly source: {
     on(name: NodeJS.Signals, listener: (name: NodeJS.Signals) => void): unknown
     off(name: NodeJS.Signals, listener: (name: NodeJS.Signals) => void): unknown
   }
-  /** Somebody sits at the terminal it runs in: closing the window stops it. Otherwise SIGHUP means "reload". */
+  /** On a terminal, SIGHUP means that its window was closed, and stops the daemon. Otherwise it reloads the configuration. */
   readonly onTerminal: boolean
-  /** ms. */
+  /** In ms. */
   readonly clock: () => number
-  /** The first request to end. */
+  /** Called for the first signal to stop. */
   stop(): void
-  /** A further one: end at once, with this exit code. */
+  /** Called for further ones: exits at once with this code. */
   exit(code: number): void
   reload(): void
 }
 
-/** Launchers such as npm pass Ctrl-C on although the terminal has sent it to us as well, ms. */
+/** Launchers such as npm forward Ctrl-C although the terminal sends it to this process as well. */
 const sameKeyPressMs = 500
 
-/** Returns what takes the handlers away again. */
+/** Returns a function that removes the handlers. */
 export function installSignalHandlers({
   source,
   onTerminal,

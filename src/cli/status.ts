@@ -1,5 +1,5 @@
 /**
- * `hermes status`: how the daemon is, and without one, what the files of the home tell.
+ * `hermes status`: the state of the daemon; without one, the state of the files of the home.
  */
 import { formatIssue } from '../config/issue.ts'
 import type { CliContext } from './context.ts'
@@ -11,7 +11,7 @@ import { readSettings, type Settings } from './settings.ts'
 
 type Field = readonly [name: string, value: Cell]
 
-/** Exit code 3 when no daemon runs. Throws what `findRunningDaemon` throws. */
+/** Exit code 3 when no daemon is running. Throws what `findRunningDaemon` throws. */
 export async function status(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
   const settings = await readSettings(context)
   const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
@@ -24,9 +24,9 @@ export async function status(context: CliContext, { json }: { readonly json: boo
     return display.json({ running: daemon !== undefined, ...known, waiting })
   }
   const attention = describeDeadLetters(waiting).map((line): Field => ['Needs you', { text: line, tone: 'warn' }])
-  const facts = daemon === undefined ? homeFields(context, settings) : daemonFields(daemon)
+  const fields = daemon === undefined ? homeFields(context, settings) : daemonFields(daemon)
   display.line(formatHeadline(display, daemon))
-  display.fields(omitRepeatedNames([...facts, ...attention], display.isTerminal))
+  display.fields(omitRepeatedNames([...fields, ...attention], display.isTerminal))
 }
 
 function homeStatus({ home, version }: CliContext, { config }: Settings) {
@@ -37,10 +37,10 @@ function homeStatus({ home, version }: CliContext, { config }: Settings) {
 function formatHeadline(display: Display, daemon: Daemon | undefined): string {
   if (daemon === undefined) return display.tone('warn', 'No gateway is running on this home.')
   const { report } = daemon
-  const well = report.status === 'ready' && report.degraded.length === 0
-  const state = report.status === 'ready' && !well ? 'ready, but degraded' : report.status
+  const isHealthy = report.status === 'ready' && report.degraded.length === 0
+  const state = report.status === 'ready' && !isHealthy ? 'ready, but degraded' : report.status
   const since = `process ${report.pid}, for ${formatDuration(report.uptimeMs)}`
-  return `hermes-gateway ${toSingleLine(report.version)} is ${display.tone(well ? 'good' : 'warn', state)} (${since})`
+  return `hermes-gateway ${toSingleLine(report.version)} is ${display.tone(isHealthy ? 'good' : 'warn', state)} (${since})`
 }
 
 function daemonFields({ report, url }: Daemon): Field[] {
@@ -62,13 +62,13 @@ function daemonFields({ report, url }: Daemon): Field[] {
     ...report.plugins.map((plugin): Field => ['Plugins', { text: formatFailure(plugin.id, plugin), tone: 'warn' }]),
     ...report.daemons.map((daemon): Field => ['Daemons', daemonCell(daemon)]),
     ...report.degraded.map((reason): Field => ['Degraded', { text: reason, tone: 'warn' }]),
-    ...report.pendingRestart.map((path): Field => ['After a restart', { text: `${path} was changed`, tone: 'warn' }]),
+    ...report.pendingRestart.map((path): Field => ['Restart needed', { text: `${path} was changed`, tone: 'warn' }]),
   ]
 }
 
 function modelText({ model, provider }: { readonly model: string; readonly provider: string }): string {
-  if (provider === 'demo') return 'none: the offline demonstration answers'
-  return `${model === '' ? 'none is named' : model} (${provider})`
+  if (provider === 'demo') return 'none (offline demonstration)'
+  return `${model === '' ? 'none' : model} (${provider})`
 }
 
 function formatFailure(name: string, { state, reason }: { readonly state: string; readonly reason: string }): string {
@@ -76,18 +76,17 @@ function formatFailure(name: string, { state, reason }: { readonly state: string
 }
 
 function daemonCell({ name, owner, state, restarts, reason }: DaemonReport['daemons'][number]): Cell {
-  const again = restarts === 0 ? '' : `, started again ${restarts === 1 ? 'once' : `${restarts} times`}`
-  const text = `${name} (${owner})  ${state}${again}${reason === '' ? '' : `; last failure: ${reason}`}`
+  const restarted = restarts === 0 ? '' : `, restarted ${restarts === 1 ? 'once' : `${restarts} times`}`
+  const text = `${name} (${owner})  ${state}${restarted}${reason === '' ? '' : `; last failure: ${reason}`}`
   return state === 'restarting' ? { text, tone: 'warn' } : text
 }
 
 function platformCell(name: string, { state, reason, receiving }: DaemonReport['platforms'][string]): Cell {
-  // Connected, and in trouble: "receiving" beside it would contradict the reason.
-  if (state === 'connected' && reason !== undefined)
-    return { text: `${name}  works with difficulty: ${reason}`, tone: 'warn' }
+  // "receiving" would contradict the reason.
+  if (state === 'connected' && reason !== undefined) return { text: `${name}  degraded: ${reason}`, tone: 'warn' }
   const known = state === 'connected' && typeof receiving === 'boolean'
-  const flow = known ? `, ${receiving ? 'receiving' : 'nothing comes in'}` : ''
-  const text = `${name}  ${state}${flow}${reason === undefined ? '' : `: ${reason}`}`
+  const activity = known ? `, ${receiving ? 'receiving' : 'not receiving'}` : ''
+  const text = `${name}  ${state}${activity}${reason === undefined ? '' : `: ${reason}`}`
   if (state === 'failed' || state === 'degraded') return { text, tone: 'bad' }
   return known && !receiving ? { text, tone: 'warn' } : text
 }
@@ -99,12 +98,12 @@ function homeFields({ home }: CliContext, { config }: Settings): Field[] {
     ...problems.map((problem): Field => ['Problem', { text: formatIssue(problem), tone: 'bad' }]),
     ...warnings.map((warning): Field => ['Warning', { text: formatIssue(warning), tone: 'warn' }]),
     ...degraded.map((reason): Field => ['Degraded', { text: reason, tone: 'warn' }]),
-    ['Start it', 'npm start  (or hermes gateway run)'],
+    ['Start', 'npm start  (or hermes gateway run)'],
   ]
 }
 
-/** On a terminal a name stands once above the rows that share it; scripts want it in each. */
-function omitRepeatedNames(facts: readonly Field[], terminal: boolean): Field[] {
-  if (!terminal) return [...facts]
-  return facts.map(([name, value], index) => [facts[index - 1]?.[0] === name ? '' : name, value])
+/** On a terminal, only the first of several rows with the same name shows it. Scripts get it in every row. */
+function omitRepeatedNames(fields: readonly Field[], isTerminal: boolean): Field[] {
+  if (!isTerminal) return [...fields]
+  return fields.map(([name, value], index) => [fields[index - 1]?.[0] === name ? '' : name, value])
 }

@@ -1,31 +1,31 @@
 /**
- * What one look of `hermes doctor` found.
+ * The result of a check of `hermes doctor`.
  */
 import type { CliContext } from '../context.ts'
 import type { Daemon } from '../daemon.ts'
 import type { Settings } from '../settings.ts'
 
 export interface CheckResult {
-  /** `ok`: nothing to do. `note`: works, but worth knowing. `problem`: does not work until it is mended. */
+  /** `ok`: nothing to do. `note`: works, with a remark. `problem`: does not work until it is fixed. */
   readonly state: 'ok' | 'note' | 'problem'
-  /** What was looked at, in one or two words. */
+  /** The subject of the check, in one or two words. */
   readonly subject: string
-  /** What was found, in plain words. No secret. */
+  /** The finding, without secrets. */
   readonly text: string
-  /** What to do about it. */
+  /** How to fix it. */
   readonly advice?: string
 }
 
-/** What the checks look at. */
+/** The input of the checks. */
 export interface CheckContext {
   readonly context: CliContext
   readonly settings: Settings
-  /** Undefined when none runs. */
+  /** `undefined` when no daemon is running. */
   readonly daemon: Daemon | undefined
 }
 
-/** Finds things out and changes nothing. Should not throw; what it throws is shown as a problem. */
-export type Check = (patient: CheckContext) => readonly CheckResult[] | Promise<readonly CheckResult[]>
+/** Changes nothing. An exception is shown as a problem. */
+export type Check = (checkContext: CheckContext) => readonly CheckResult[] | Promise<readonly CheckResult[]>
 
 export function ok(subject: string, text: string): CheckResult {
   return { state: 'ok', subject, text }

@@ -1,5 +1,5 @@
 /**
- * The configuration: the files, the model, the platforms.
+ * Checks the configuration files, the model and the platforms.
  */
 import { createProvider } from '../../agent/models/create-provider.ts'
 import { formatIssue } from '../../config/issue.ts'
@@ -9,17 +9,15 @@ import { type Check, type CheckResult, note, ok, problem } from './check-result.
 export const checkConfig: Check = ({ settings: { config, catalogue }, context: { home } }) => {
   const { problems, warnings, source, degraded } = config.state()
   const findings: CheckResult[] = [
-    ...problems.map((one) => problem('Config', formatIssue(one), 'Mend it there, then run hermes config check.')),
+    ...problems.map((one) => problem('Config', formatIssue(one), 'Fix it and run hermes config check.')),
     ...warnings.map((one) => note('Config', formatIssue(one))),
     ...catalogue.invalid.map(({ directory, reason }) =>
-      note('Config', `platform folder ${directory}: ${reason}`, 'Mend it or remove the folder.'),
+      note('Config', `platform directory ${directory}: ${reason}`, 'Fix it or remove the directory.'),
     ),
   ]
   if (source !== 'file' && problems.length > 0) findings.push(...degraded.map((reason) => note('Config', reason)))
   if (findings.length > 0) return findings
-  return [
-    ok('Config', source === 'file' ? `${home.configFile} is in order` : 'no config.yaml: every value has its default'),
-  ]
+  return [ok('Config', source === 'file' ? `${home.configFile} is valid` : 'no config.yaml: all values are defaults')]
 }
 
 export const checkModel: Check = ({ settings: { config } }) => {
@@ -37,10 +35,10 @@ export const checkModel: Check = ({ settings: { config } }) => {
   if ('problem' in choice) return [problem('Model', choice.problem.message, choice.problem.hint)]
   if (choice.provider.name !== 'demo') {
     const at = base_url === '' ? '' : ` at ${base_url}`
-    return [ok('Model', `${choice.model} (${choice.provider.name})${at}; its key is not tried here`)]
+    return [ok('Model', `${choice.model} (${choice.provider.name})${at}; the key was not tested`)]
   }
-  const advice = 'Put OPENAI_API_KEY or ANTHROPIC_API_KEY into .env and `model` into config.yaml.'
-  return [note('Model', 'none is set up: the offline demonstration answers', advice)]
+  const advice = 'Add OPENAI_API_KEY or ANTHROPIC_API_KEY to .env and `model` to config.yaml.'
+  return [note('Model', 'no model is configured: the offline demonstration answers', advice)]
 }
 
 export const checkPlatforms: Check = ({ settings: { config, catalogue } }) => {
@@ -52,15 +50,15 @@ export const checkPlatforms: Check = ({ settings: { config, catalogue } }) => {
   }).flatMap(resultsOf)
   return findings.length > 0
     ? findings
-    : [problem('Platforms', 'none is installed', 'Check the installation: platforms/ is empty.')]
+    : [problem('Platforms', 'no platform is installed', 'Check the installation: platforms/ is empty.')]
 }
 
 function resultsOf({ platform, account, blocked, access }: PlatformAccount): CheckResult[] {
   const name = account === 'default' ? platform.name : `${platform.name}/${account}`
-  if (blocked?.begun) return [note('Platforms', `${name}: ${blocked.reason}`, 'Set it, or leave the platform off.')]
+  if (blocked?.begun) return [note('Platforms', `${name}: ${blocked.reason}`, 'Set it, or disable the platform.')]
   if (blocked?.kind === 'off') return [ok('Platforms', `${name}: ${blocked.reason}`)]
   if (blocked !== undefined) {
-    return [problem('Platforms', `${name}: ${blocked.reason}`, 'Set what it needs, or switch it off.')]
+    return [problem('Platforms', `${name}: ${blocked.reason}`, 'Configure it, or disable the platform.')]
   }
   const isClosed =
     access.access === 'allowlist' &&
@@ -70,6 +68,6 @@ function resultsOf({ platform, account, blocked, access }: PlatformAccount): Che
       (list) => list.length === 0,
     )
   if (!isClosed) return [ok('Platforms', `${name}: on`)]
-  const advice = `Add user ids to platforms.${platform.name}.allow_from; "*" lets everybody in.`
-  return [note('Platforms', `${name}: on, but nobody may write to it`, advice)]
+  const advice = `Add user ids to platforms.${platform.name}.allow_from; "*" allows every user.`
+  return [note('Platforms', `${name}: on, but no user is allowed`, advice)]
 }

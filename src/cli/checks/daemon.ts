@@ -1,5 +1,5 @@
 /**
- * The daemon: whether one runs and how it is, whether its port is free, what waits for a person.
+ * Checks the daemon, its port, and whether there are dead letters.
  */
 import { createServer } from 'node:net'
 import { systemCode } from '../../lib/errors.ts'
@@ -8,8 +8,7 @@ import { countDeadLetters, describeDeadLetters } from '../dead-letter-counts.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
 export const checkDaemon: Check = ({ daemon, context: { version } }) => {
-  if (daemon === undefined)
-    return [note('Gateway', 'it is not running', 'Start it with npm start (or hermes gateway run).')]
+  if (daemon === undefined) return [note('Gateway', 'not running', 'Start it with npm start (or hermes gateway run).')]
   const { report } = daemon
   const at = `process ${report.pid} at ${daemon.url}`
   const findings: CheckResult[] = [
@@ -18,14 +17,14 @@ export const checkDaemon: Check = ({ daemon, context: { version } }) => {
     ...Object.entries(report.platforms)
       .filter(([, { state, reason }]) => state === 'failed' || (state === 'connected' && reason !== undefined))
       .map(([name, { state, reason }]) => {
-        const how = state === 'failed' ? state : 'works with difficulty'
-        return note('Gateway', `${name} ${how}: ${reason ?? 'its log says why'}`)
+        const health = state === 'failed' ? state : 'degraded'
+        return note('Gateway', `${name} ${health}: ${reason ?? 'see the log'}`)
       }),
-    ...report.pendingRestart.map((path) => note('Gateway', `${path} was changed`, 'It counts after a restart.')),
+    ...report.pendingRestart.map((path) => note('Gateway', `${path} was changed`, 'Restart the gateway to apply it.')),
   ]
   if (report.version !== version) {
     findings.push(
-      note('Gateway', `it is version ${report.version}, this command is ${version}`, 'Restart the gateway.'),
+      note('Gateway', `it is version ${report.version}, this command is version ${version}`, 'Restart the gateway.'),
     )
   }
   return findings
@@ -34,7 +33,7 @@ export const checkDaemon: Check = ({ daemon, context: { version } }) => {
 export const checkPort: Check = async ({ daemon, settings: { config } }) => {
   if (daemon !== undefined) return [ok('Port', `${new URL(daemon.url).port} is used by the gateway`)]
   const { host, port } = config.current().http
-  if (port === 0) return [ok('Port', 'any free one is taken')]
+  if (port === 0) return [ok('Port', 'chosen at the start (`http.port` is 0)')]
   const code = await findListenError(host === 'localhost' ? '127.0.0.1' : host, port)
   const where = localOrigin(host, port)
   if (code === undefined) return [ok('Port', `${port} is free`)]
@@ -45,7 +44,7 @@ export const checkPort: Check = async ({ daemon, settings: { config } }) => {
   return [problem('Port', `${where} cannot be opened (${code})`, 'Check `http.host` and `http.port`.')]
 }
 
-/** The system's reason, or undefined when the address can be had. */
+/** The system's error code; `undefined` when the address is available. */
 function findListenError(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer()
@@ -55,9 +54,9 @@ function findListenError(host: string, port: number): Promise<string | undefined
 }
 
 export const checkDeadLetters: Check = ({ context: { home } }) => {
-  const found = countDeadLetters(home)
-  // A database that cannot be read has a check of its own.
-  if ('problem' in found) return []
-  const lines = describeDeadLetters(found).map((line) => note('Dead letters', line))
+  const counts = countDeadLetters(home)
+  // `checkDatabase` reports a database that cannot be read.
+  if ('problem' in counts) return []
+  const lines = describeDeadLetters(counts).map((line) => note('Dead letters', line))
   return lines.length > 0 ? lines : [ok('Dead letters', 'none')]
 }

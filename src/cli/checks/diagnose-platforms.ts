@@ -1,5 +1,5 @@
 /**
- * One look at each platform itself: every account that is on is shown to its own adapter, all side by side.
+ * Runs the diagnosis of the adapter for each enabled account, all of them in parallel.
  */
 import { z } from 'zod'
 import { HermesError, isHermesError, messageOf } from '../../lib/errors.ts'
@@ -8,10 +8,10 @@ import { type PlatformAccount, platformAccounts } from '../../platforms/accounts
 import { loadPlatform } from '../../platforms/registry.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
-/** For the import of the adapter and its look together. */
+/** The limit for the import of an adapter and its diagnosis. */
 const diagnoseTimeoutMs = 10_000
 
-/** Adapters of other people may answer anything. */
+/** Adapters of users may return anything. */
 const diagnosesSchema = z.array(
   z.object({ state: z.enum(['ok', 'note', 'problem']), text: z.string(), advice: z.string().optional() }),
 )
@@ -26,34 +26,34 @@ export const checkPlatformConnections: Check = ({ settings: { config, catalogue 
   return diagnosePlatforms(accounts, daemon?.url)
 }
 
-/** Accounts that are off or lack something are left alone. Never rejects. */
+/** Skips accounts that are disabled or not completely configured. Never rejects. */
 export async function diagnosePlatforms(
   accounts: readonly PlatformAccount[],
   gatewayUrl: string | undefined,
   limitMs = diagnoseTimeoutMs,
 ): Promise<CheckResult[]> {
-  const wanted = accounts.filter(({ blocked }) => blocked === undefined)
-  return (await Promise.all(wanted.map((account) => diagnoseAccount(account, gatewayUrl, limitMs)))).flat()
+  const enabled = accounts.filter(({ blocked }) => blocked === undefined)
+  return (await Promise.all(enabled.map((account) => diagnoseAccount(account, gatewayUrl, limitMs)))).flat()
 }
 
 /** Never rejects. */
 async function diagnoseAccount(account: PlatformAccount, gatewayUrl: string | undefined, limitMs: number) {
   const name = nameOf(account)
-  const over = new AbortController()
+  const controller = new AbortController()
   try {
-    const look = await withTimeout(runDiagnose(account, gatewayUrl, over.signal), limitMs)
-    if (look.done) return look.value
+    const diagnosis = await withTimeout(runDiagnose(account, gatewayUrl, controller.signal), limitMs)
+    if (diagnosis.done) return diagnosis.value
     const advice = 'Check the network and the address of the platform, then run hermes doctor again.'
     return [problem('Platforms', `${name}: no answer within ${limitMs / 1_000} s`, advice)]
   } catch (error) {
     if (isHermesError(error)) return [problem('Platforms', `${name}: ${error.message}`, error.hint)]
-    return [problem('Platforms', `${name} could not be looked at: ${messageOf(error)}`, defaultAdvice(account))]
+    return [problem('Platforms', `${name}: the diagnosis failed: ${messageOf(error)}`, defaultAdvice(account))]
   } finally {
-    over.abort()
+    controller.abort()
   }
 }
 
-/** Empty where the platform has nothing to look at. May throw anything. */
+/** Empty for a platform without a diagnosis. May throw anything. */
 async function runDiagnose(account: PlatformAccount, gatewayUrl: string | undefined, signal: AbortSignal) {
   const module = await loadPlatform(account.platform)
   if (module.diagnose === undefined) return []
@@ -61,7 +61,10 @@ async function runDiagnose(account: PlatformAccount, gatewayUrl: string | undefi
   const found = await module.diagnose({ account: account.account, options: account.options, ...address }, signal)
   const diagnoses = diagnosesSchema.safeParse(found)
   if (!diagnoses.success) {
-    throw new HermesError('platform/invalid', `${account.platform.adapterFile}: diagnose gave no list of diagnoses.`)
+    throw new HermesError(
+      'platform/invalid',
+      `${account.platform.adapterFile}: diagnose() did not return a list of diagnoses.`,
+    )
   }
   return diagnoses.data.map(({ state, text, advice }): CheckResult => {
     const line = `${nameOf(account)}: ${text}`

@@ -1,5 +1,5 @@
 /**
- * The home: whose it is, who can look into it, its token and its database.
+ * Checks the home: its permissions, its token and its database.
  */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { readGatewayToken } from '../../http/gateway-token.ts'
@@ -9,32 +9,36 @@ import { type Check, note, ok, problem } from './check-result.ts'
 
 export const checkHomeDirectory: Check = ({ context: { home } }) => {
   const found = statSync(home.root, { throwIfNoEntry: false })
-  if (found === undefined) return [note('Home', `${home.root} does not exist yet`, 'The first start makes it.')]
+  if (found === undefined) return [note('Home', `${home.root} does not exist yet`, 'The first start creates it.')]
   try {
     accessSync(home.root, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
     return [
-      problem('Home', `${home.root}: ${messageOf(error)}`, 'It must be yours and writable; check owner and rights.'),
+      problem(
+        'Home',
+        `${home.root}: ${messageOf(error)}`,
+        'Check the owner and the permissions: it must be yours and writable.',
+      ),
     ]
   }
   if ((found.mode & 0o077) === 0) return [ok('Home', home.root)]
-  const advice = `Run: chmod 700 ${home.root} (the next start does it).`
-  return [note('Home', `others can look into ${home.root} (mode ${formatMode(found.mode)})`, advice)]
+  const advice = `Run: chmod 700 ${home.root} (the next start does this).`
+  return [note('Home', `other users can read ${home.root} (mode ${formatMode(found.mode)})`, advice)]
 }
 
 export const checkToken: Check = ({ context: { home }, settings: { config } }) => {
   if (config.current().http.token !== undefined) return [ok('Token', 'set by `http.token`')]
   const found = statSync(home.tokenFile, { throwIfNoEntry: false })
-  if (found === undefined) return [ok('Token', 'made at the first start')]
+  if (found === undefined) return [ok('Token', 'created at the first start')]
   try {
     readGatewayToken(home.root)
   } catch (error) {
     if (isHermesError(error)) return [problem('Token', error.message, error.hint)]
     throw error
   }
-  if ((found.mode & 0o077) === 0) return [ok('Token', `${home.tokenFile}, for you alone`)]
-  const text = `others can read ${home.tokenFile} (mode ${formatMode(found.mode)}) and so command the agent`
-  return [problem('Token', text, `Delete it and restart the gateway: a new one is made.`)]
+  if ((found.mode & 0o077) === 0) return [ok('Token', `${home.tokenFile}, readable only for you`)]
+  const text = `other users can read ${home.tokenFile} (mode ${formatMode(found.mode)}) and so control the agent`
+  return [problem('Token', text, 'Delete it and restart the gateway, which creates a new one.')]
 }
 
 function formatMode(mode: number): string {
@@ -42,12 +46,12 @@ function formatMode(mode: number): string {
 }
 
 export const checkDatabase: Check = ({ context: { home } }) => {
-  if (!existsSync(home.databaseFile)) return [ok('Database', 'made at the first start')]
+  if (!existsSync(home.databaseFile)) return [ok('Database', 'created at the first start')]
   try {
     const damage = readHomeStore(home, (reader) => reader.checkIntegrity(), [])
     const size = `${Math.ceil(statSync(home.databaseFile).size / 1024)} kB`
-    if (damage.length === 0) return [ok('Database', `${home.databaseFile}, ${size}, whole`)]
-    const advice = 'Stop the gateway, move state.db aside and restore a backup.'
+    if (damage.length === 0) return [ok('Database', `${home.databaseFile}, ${size}, intact`)]
+    const advice = 'Stop the gateway, rename state.db and restore a backup.'
     return damage.slice(0, 5).map((line) => problem('Database', `${home.databaseFile} is damaged: ${line}`, advice))
   } catch (error) {
     if (isHermesError(error)) return [problem('Database', error.message, error.hint)]

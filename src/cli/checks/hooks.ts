@@ -1,5 +1,5 @@
 /**
- * The hooks: which there are, which cannot be used and why, and whether Python is there for those that need it.
+ * Checks the hooks: invalid ones, disabled ones, and whether Python is available for those that need it.
  */
 import { spawnSync } from 'node:child_process'
 import { z } from 'zod'
@@ -23,7 +23,7 @@ export const checkHooks: Check = async ({ context: { home }, settings: { config 
     eventIssue: (event) => validateEvent(canonical(event)),
   })
   const findings: CheckResult[] = [
-    ...invalid.map(({ reason }) => problem('Hooks', reason, 'Mend it or remove the folder.')),
+    ...invalid.map(({ reason }) => problem('Hooks', reason, 'Fix it or remove the directory.')),
     ...warnings.map((warning) => note('Hooks', warning)),
   ]
   if (hooks.some(({ language }) => language === 'python')) {
@@ -40,8 +40,8 @@ function checkPython(command: string, path = ''): CheckResult[] {
   const { status, error } = spawnSync(command, ['-c', code], { env: { PATH: path }, timeout: 10_000, stdio: 'ignore' })
   if (status === 0) return []
   const what =
-    status === 9 ? 'it is older than 3.9' : error === undefined ? `it ended with ${status}` : messageOf(error)
-  const advice = 'Install Python 3.9 or newer, or name its program in `hooks.python`.'
+    status === 9 ? 'it is older than 3.9' : error === undefined ? `it exited with ${status}` : messageOf(error)
+  const advice = 'Install Python 3.9 or newer, or set its path in `hooks.python`.'
   return [problem('Hooks', `hooks in Python cannot run: ${command}: ${what}`, advice)]
 }
 
@@ -49,14 +49,20 @@ const responseSchema = z.looseObject({
   hooks: z.array(z.looseObject({ name: z.string(), state: z.string(), reason: z.string(), problem: z.string() })),
 })
 
-async function resultsOfDaemon(ask: () => Promise<unknown>): Promise<CheckResult[]> {
-  const answer = responseSchema.safeParse(await ask())
-  if (!answer.success) return []
-  return answer.data.hooks.flatMap(({ name, state, reason, problem: newest }) => {
+async function resultsOfDaemon(request: () => Promise<unknown>): Promise<CheckResult[]> {
+  const response = responseSchema.safeParse(await request())
+  if (!response.success) return []
+  return response.data.hooks.flatMap(({ name, state, reason, problem: newest }) => {
     if (state === 'set-aside') {
-      return [problem('Hooks', `${name} is set aside: ${reason}`, `Mend it, or run hermes hooks resume ${name}.`)]
+      return [
+        problem(
+          'Hooks',
+          `${name} is disabled after repeated failures: ${reason}`,
+          `Fix it, or run hermes hooks resume ${name}.`,
+        ),
+      ]
     }
-    if (newest !== '') return [problem('Hooks', `${name} runs in its old version: ${newest}`, 'Mend its files.')]
-    return state === 'paused' ? [note('Hooks', `${name} is paused`, `hermes hooks resume ${name} ends that.`)] : []
+    if (newest !== '') return [problem('Hooks', `${name} still runs its previous version: ${newest}`, 'Fix its files.')]
+    return state === 'paused' ? [note('Hooks', `${name} is paused`, `hermes hooks resume ${name} resumes it.`)] : []
   })
 }

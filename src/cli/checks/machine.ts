@@ -1,11 +1,11 @@
 /**
- * The machine: Node, programs that tools and hooks use, space on the disk, the folder commands start in.
+ * Checks the machine: Node, the programs that tools and hooks use, disk space, and the working directory of commands.
  */
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { delimiter, dirname, isAbsolute, join } from 'node:path'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
-/** main.mjs has refused a Node that is too old. */
+/** main.mjs refuses a Node that is too old. */
 export const checkNode: Check = () => [ok('Node', `${process.versions.node}, ${process.platform} ${process.arch}`)]
 
 const megabyte = 1024 * 1024
@@ -18,11 +18,17 @@ export const checkDiskSpace: Check = ({ context: { home } }) => {
   const text =
     free >= 1024 * megabyte ? `${(free / megabyte / 1024).toFixed(1)} GB` : `${Math.floor(free / megabyte)} MB`
   if (free < minFreeBytes) {
-    return [problem('Disk', `${text} free where the home is`, 'Free some space: messages are refused once it is full.')]
+    return [
+      problem(
+        'Disk',
+        `${text} free on the disk of the home`,
+        'Free some space: messages are refused when the disk is full.',
+      ),
+    ]
   }
   return [
     free < lowFreeBytes
-      ? note('Disk', `${text} free where the home is`, 'Free some space soon.')
+      ? note('Disk', `${text} free on the disk of the home`, 'Free some space soon.')
       : ok('Disk', `${text} free`),
   ]
 }
@@ -33,7 +39,7 @@ function nearestExistingDirectory(path: string): string {
 
 const programs = [
   { names: ['python3'], use: 'hooks and plugins written in Python' },
-  { names: ['rg'], use: 'fast searching in files; a slower search takes its place' },
+  { names: ['rg'], use: 'fast file search; a slower search is used without it' },
   { names: ['bash', 'sh'], use: 'commands of the agent' },
 ] as const
 
@@ -59,19 +65,20 @@ function isExecutable(file: string): boolean {
     accessSync(file, constants.X_OK)
     return statSync(file).isFile()
   } catch {
-    // Not there, or not ours to run: the next folder of the PATH may have it.
+    // Missing or not executable: the next directory of the PATH may have it.
     return false
   }
 }
 
 export const checkWorkingDirectory: Check = ({ settings: { config }, context: { home } }) => {
   const configured = config.current().terminal.cwd
-  const folder = configured || config.environment().values['HOME'] || home.root
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) {
-    return [ok('Work folder', `commands of the agent start in ${folder}`)]
+  const directory = configured || config.environment().values['HOME'] || home.root
+  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true) {
+    return [ok('Work folder', `commands of the agent start in ${directory}`)]
   }
-  if (configured === '' && folder === home.root) return [ok('Work folder', `${folder} (made at the first start)`)]
+  if (configured === '' && directory === home.root)
+    return [ok('Work folder', `${directory} (created at the first start)`)]
   return [
-    problem('Work folder', `${folder} is not a folder`, 'Create it, or set `terminal.cwd` to a folder that exists.'),
+    problem('Work folder', `${directory} is not a folder`, 'Create it, or set `terminal.cwd` to an existing folder.'),
   ]
 }

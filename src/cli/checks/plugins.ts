@@ -1,5 +1,5 @@
 /**
- * The plugins: those that are wanted and cannot be loaded, those whose folder cannot be used, and what is odd about the rest.
+ * Checks the plugins: enabled ones that cannot be loaded, invalid directories, and warnings.
  */
 import { z } from 'zod'
 import { pluginDirectories } from '../../app/compose-plugins.ts'
@@ -14,17 +14,17 @@ export const checkPlugins: Check = async ({ context: { home }, settings: { confi
   const environment = config.environment().values
   const catalogue = await cataloguePlugins({ roots: pluginDirectories(home), settings, environment })
   const reports = createPluginReports(catalogue, emptyRuntimeState)
-  const troubles = pluginFailures(reports, catalogue.isEnabled)
+  const failures = pluginFailures(reports, catalogue.isEnabled)
   const findings: CheckResult[] = [
-    ...troubles.map(({ id, reason }) => problem(subject, `${id} cannot be loaded: ${reason}`, adviceFor(id))),
+    ...failures.map(({ id, reason }) => problem(subject, `${id} cannot be loaded: ${reason}`, adviceFor(id))),
     ...catalogue.invalid
       .filter(({ id }) => !catalogue.isEnabled(id))
-      .map(({ reason }) => note(subject, reason, 'Mend it or remove the folder.')),
+      .map(({ reason }) => note(subject, reason, 'Fix it or remove the directory.')),
     ...catalogue.warnings.map((warning) => note(subject, warning)),
     ...reports.flatMap(({ id, warnings }) => warnings.map((warning) => note(subject, `${id}: ${warning}`))),
   ]
   if (daemon !== undefined) {
-    const known = new Set(troubles.map(({ id }) => id))
+    const known = new Set(failures.map(({ id }) => id))
     findings.push(...(await resultsOfDaemon(() => daemon.request('/api/plugins'), known)))
   }
   if (findings.length > 0) return findings
@@ -33,7 +33,7 @@ export const checkPlugins: Check = async ({ context: { home }, settings: { confi
 }
 
 function adviceFor(id: string): string {
-  return `Mend it, or run hermes plugins disable ${id}.`
+  return `Fix it, or run hermes plugins disable ${id}.`
 }
 
 const responseSchema = z.looseObject({
@@ -46,11 +46,11 @@ const responseSchema = z.looseObject({
   ),
 })
 
-/** What only loading shows. */
-async function resultsOfDaemon(ask: () => Promise<unknown>, known: ReadonlySet<string>): Promise<CheckResult[]> {
-  const answer = responseSchema.safeParse(await ask())
-  if (!answer.success) return []
-  return answer.data.plugins
+/** Failures that only occur when a plugin is loaded. */
+async function resultsOfDaemon(request: () => Promise<unknown>, known: ReadonlySet<string>): Promise<CheckResult[]> {
+  const response = responseSchema.safeParse(await request())
+  if (!response.success) return []
+  return response.data.plugins
     .filter(({ id, state }) => state === 'failed' && !known.has(id))
     .map(({ id, reason }) => problem(subject, `${id} cannot be loaded: ${reason}`, adviceFor(id)))
 }
