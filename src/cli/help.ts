@@ -49,5 +49,6 @@ Examples:
   hermes chat --query 'What is on my disk?'    ask one question; only the answer is written to stdout
 
 Home: $HERMES_HOME (default: ~/.hermes). Documentation: ${docs}
-Exit codes: 0 success, 1 failure, 2 usage error, 3 no gateway is running, 78 configuration error, 130 interrupted.`
+Exit codes: 0 success, 1 failure, 2 usage error, 3 no gateway is running, 78 configuration error,
+            130 interrupted.`
 }

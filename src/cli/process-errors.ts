@@ -51,8 +51,9 @@ export function installProcessErrorHandlers({
 
   function logError(event: ErrorEvent, error: unknown, plugin: string | undefined, what: string): void {
     const message = `${what}: ${messageOf(error)}`
-    const level = logged.has(message) ? 'debug' : 'error'
-    logged.set(message, true)
+    const key = `${plugin ?? ''}\n${message}`
+    const level = logged.has(key) ? 'debug' : 'error'
+    logged.set(key, true)
     const write = (to: Logger) => to[level]({ event, plugin, err: error }, message)
     if (log !== undefined) write(log)
     else if (buffered.length < maxBuffered) buffered.push(write)

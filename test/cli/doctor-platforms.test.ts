@@ -87,18 +87,18 @@ test('what is switched off, and what lacks its token, is not asked', async (t) =
   }
 })
 
-test('an adapter that fails, or answers nonsense, is a problem that says what to do', async (t) => {
+test('an adapter that fails or returns an invalid diagnosis is a problem with advice', async (t) => {
   const failing = await linesOf(homeWithPlatform(t, `throw new Error('socket hang up')`))
   assert.equal(failing.code, 1)
   assert.deepEqual(failing.lines.slice(-2), [
-    '✗ Platforms: chat could not be looked at: socket hang up',
+    '✗ Platforms: chat: the diagnosis failed: socket hang up',
     '    → Check platforms.chat in config.yaml and the network, then run hermes doctor again.',
   ])
   const odd = await linesOf(homeWithPlatform(t, `return 'all is well'`))
-  assert.match(odd.lines.at(-2) ?? '', /^✗ Platforms: chat: .*adapter\.js: diagnose gave no list of diagnoses/)
+  assert.match(odd.lines.at(-2) ?? '', /^✗ Platforms: chat: .*adapter\.js: /)
 })
 
-test('no secret is shown, whatever an adapter puts into its words', async (t) => {
+test('secrets in the diagnosis of an adapter are redacted', async (t) => {
   const home = homeWithPlatform(
     t,
     `return [
@@ -115,7 +115,7 @@ test('no secret is shown, whatever an adapter puts into its words', async (t) =>
   assert.match(lines.at(-1) ?? '', /Check platforms\.chat in config\.yaml/, 'a problem always says what to do')
 })
 
-test('platforms are looked at side by side, and one that does not answer is given up and told to stop', async (t) => {
+test('platforms are checked in parallel, and the check of one that does not respond is aborted', async (t) => {
   const home = homeWithPlatform(
     t,
     `if (account === 'default') {
@@ -137,13 +137,13 @@ test('platforms are looked at side by side, and one that does not answer is give
   assert.deepEqual(looks, ['silent'], 'its signal has told it')
 })
 
-test('an adapter is told where the running gateway is', async (t) => {
+test('an adapter receives the address of the running gateway', async (t) => {
   const home = homeWithPlatform(t, `return [{ state: 'ok', text: 'the gateway is at ' + gatewayUrl }]`)
   const [finding] = await diagnosePlatforms(await accountsOf(home), 'http://127.0.0.1:1234')
   assert.equal(finding?.text, 'chat: the gateway is at http://127.0.0.1:1234')
 })
 
-test('doctor ends with its exit code and its whole output although an adapter keeps sockets and timers', async (t) => {
+test('doctor exits with its code and its complete output although an adapter keeps sockets and timers open', async (t) => {
   const home = homeWithPlatform(
     t,
     `const { createServer } = await import('node:net')
@@ -159,7 +159,7 @@ test('doctor ends with its exit code and its whole output although an adapter ke
   assert.ok(findings.some(({ text }: { text: string }) => text.endsWith(`a long story ${'x'.repeat(300_000)}`)))
 })
 
-test('an account whose variable is not set is a problem with its place, and the others are looked at', async (t) => {
+test('an account with an unset variable is a problem with its location, and the others are checked', async (t) => {
   const section = `{token: one-of-two-tokens, allow_from: ["*"], accounts: {family: {token: "\${FAMILY_TOKEN}"}}}`
   const home = homeWithPlatform(t, `return [{ state: 'ok', text: 'met ' + account }]`, section)
   const place = /config\.yaml:\d+:\d+/

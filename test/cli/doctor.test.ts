@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { homeWith, quietConfig, runInProcess } from './support.ts'
 
-test('doctor finds nothing wrong with a fresh home, and says what is worth knowing', async (t) => {
+test('doctor reports no problems on a new home, only notes', async (t) => {
   const home = homeWith(t)
   chmodSync(home.root, 0o700)
   const { code, stdout } = await runInProcess(home.root, ['doctor'])
@@ -12,12 +12,12 @@ test('doctor finds nothing wrong with a fresh home, and says what is worth knowi
   for (const subject of ['Node', 'Home', 'Disk', 'Database', 'Token', 'Config', 'Port', 'Work folder']) {
     assert.match(stdout, new RegExp(`^✓ ${subject}: `, 'm'))
   }
-  assert.match(stdout, /^! Model: none is set up.*\n {4}→ Put OPENAI_API_KEY/m)
-  assert.match(stdout, /^! Gateway: it is not running\n {4}→ Start it/m)
-  assert.match(stdout, /^Nothing is wrong; \d things are worth knowing/m)
+  assert.match(stdout, /^! Model: .*\n {4}→ .*OPENAI_API_KEY/m)
+  assert.match(stdout, /^! Gateway: not running\n {4}→ .*hermes gateway run/m)
+  assert.match(stdout, /^No problems, \d notes \(!\)/m)
 })
 
-test('doctor finds what is wrong, says what to do, and ends with 1', async (t) => {
+test('doctor reports problems with advice and exits with 1', async (t) => {
   const taken = createServer()
   await new Promise<void>((resolve) => {
     taken.listen(0, '127.0.0.1', resolve)
@@ -38,21 +38,21 @@ test('doctor finds what is wrong, says what to do, and ends with 1', async (t) =
   assert.match(wrongConfig.stdout, /^✗ Config: config\.yaml:4:14 log\.level: expected debug, info, warn or error/m)
   assert.match(wrongConfig.stdout, /^! Config: config\.yaml:1:\d+ http\.hots: unknown key .*did you mean "host"/m)
   assert.match(wrongConfig.stdout, /^! Config: \.env others can read this file/m)
-  assert.match(wrongConfig.stdout, /^! Home: others can look into .*0755/m)
+  assert.match(wrongConfig.stdout, /^! Home: .*0755/m)
   assert.match(wrongConfig.stdout, /^! python3: not found/m)
 
   writeFileSync(home.configFile, `http: {port: ${address.port}}\nmodel: gpt-5\nterminal: {cwd: /nowhere/at/all}\n`)
   const { code, stdout } = await runInProcess(home.root, ['doctor'])
   assert.equal(code, 1)
   assert.match(stdout, /^✗ Database: .*(damaged|not a database)/m)
-  assert.match(stdout, /^✗ Token: others can read .*0644/m)
+  assert.match(stdout, /^✗ Token: .*0644/m)
   assert.match(stdout, /^✗ Model: .*key of openai is missing.*\n {4}→ Set OPENAI_API_KEY/m)
   assert.match(stdout, new RegExp(`^✗ Port: another program uses http://127.0.0.1:${address.port}$`, 'm'))
   assert.match(stdout, /^✗ Work folder: \/nowhere\/at\/all is not a folder/m)
-  assert.match(stdout, /^5 things are wrong \(✗\)/m)
+  assert.match(stdout, /^5 problems \(✗\)/m)
 })
 
-test('doctor --json gives the same to scripts', async (t) => {
+test('doctor --json prints the same results for scripts', async (t) => {
   const home = homeWith(t, `${quietConfig}model: gpt-5\napi_key: sk-secret-0123456789\n`)
   chmodSync(home.configFile, 0o600)
   const { code, stdout } = await runInProcess(home.root, ['doctor', '--json'])
@@ -60,6 +60,6 @@ test('doctor --json gives the same to scripts', async (t) => {
     JSON.parse(stdout)
   assert.deepEqual([code, ok], [0, true])
   const model = findings.find(({ subject }) => subject === 'Model')
-  assert.deepEqual([model?.state, model?.text], ['ok', 'gpt-5 (openai); its key is not tried here'])
+  assert.deepEqual([model?.state, model?.text.startsWith('gpt-5 (openai)')], ['ok', true])
   assert.ok(!stdout.includes('sk-secret'))
 })

