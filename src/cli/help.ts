@@ -45,8 +45,8 @@ function subcommandTerm(this: Help, command: Command): string {
 function helpFooter(docs: string): string {
   return `
 Examples:
-  hermes gateway run                           start the daemon, which prints the address of the web page
-  hermes chat --query 'What is on my disk?'    ask one question; only the answer is written to stdout
+  hermes gateway run                           start the daemon and print the address of the web page
+  hermes chat --query 'What is on my disk?'    ask one question; stdout gets only the answer
 
 Home: $HERMES_HOME (default: ~/.hermes). Documentation: ${docs}
 Exit codes: 0 success, 1 failure, 2 usage error, 3 no gateway is running, 78 configuration error,

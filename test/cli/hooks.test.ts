@@ -97,7 +97,7 @@ test('what cannot run is neither tried nor paused, and the reason is said', asyn
   for (const [word, name, expected] of [
     ['pause', 'broken', /broken is invalid: .*expected at least one event/],
     ['test', 'broken', /broken is invalid: .*expected at least one event/],
-    ['resume', 'agent:end/true', /nobody has accepted it/],
+    ['resume', 'agent:end/true', /hermes hooks accept agent:end\/true/],
   ] as const) {
     const { code, stderr } = await runInProcess(root, ['hooks', word, name])
     assert.equal(code, 1)
