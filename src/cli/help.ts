@@ -45,7 +45,7 @@ function subcommandTerm(this: Help, command: Command): string {
 function helpFooter(docs: string): string {
   return `
 Examples:
-  hermes gateway run                           start the daemon and print the address of the web page
+  hermes gateway run                           start the daemon and print the address of the page
   hermes chat --query 'What is on my disk?'    ask one question; stdout gets only the answer
 
 Home: $HERMES_HOME (default: ~/.hermes). Documentation: ${docs}
