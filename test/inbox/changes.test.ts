@@ -90,7 +90,7 @@ test('an edit keeps what it says nothing of: where the message came from, what i
   assert.deepEqual([event.replyTo, event.messageId, event.source.userName], [replyTo, '9', undefined])
 })
 
-test('a message that is being read or was answered stays as it was read; the edit is noted', async (t) => {
+test('a claimed or answered message does not change; the edit is added to the trace', async (t) => {
   const { inbox, waiting, notes, store, rows } = await withMessage(t)
   await claim(store)
   assert.deepEqual(await inbox.change(edit('two'), keys('k1:e:1')), { status: 'accepted', seq: 1 })
@@ -239,7 +239,7 @@ test('a message that is deleted while it waits is not answered: people see why, 
   assert.deepEqual(await inbox.change(deletion(), keys('k1:d')), { status: 'duplicate', seq: 1 })
 })
 
-test('a message that is deleted after it was read is answered all the same; the deletion is noted', async (t) => {
+test('a message that is deleted after it was claimed is still answered; the deletion is added to the trace', async (t) => {
   const { inbox, waiting, settled, store, notes } = await withMessage(t)
   await claim(store)
   await inbox.change(deletion(), keys('k1:d'))

@@ -82,7 +82,7 @@ test('a platform that takes no files gets a line that names each', async (t) => 
   ])
 })
 
-test('a file that cannot be sent leaves a line that says why, once in the log, and holds up nothing', async (t) => {
+test('a file that cannot be sent is replaced with a line with the reason, is logged once, and delays nothing', async (t) => {
   const { bench, folder, lines, write } = withFiles(t, { settings: { outbox: { max_attachment_mb: 1 } } })
   mkdirSync(join(folder, 'folder.zip'))
   truncateSync(write('large.mp4'), 1_024 * 1_024 + 1)
@@ -108,7 +108,7 @@ test('a file that cannot be sent leaves a line that says why, once in the log, a
   assert.deepEqual(new Set(await bench.states()), new Set(['sent']))
 })
 
-test('where nobody says which files may go out none does', async (t) => {
+test('without an attachment policy no file is sent', async (t) => {
   const { write } = withFiles(t)
   const bench = openOutbox(t, { attachments: true })
   await bench.say(`MEDIA:${write('a.png')}`)
@@ -116,7 +116,7 @@ test('where nobody says which files may go out none does', async (t) => {
   assert.deepEqual(bench.sender.texts(), ['📎 File not sent: a.png (this gateway sends no files)'])
 })
 
-test('the guard is asked about the file itself, whatever links lead to it', async (t) => {
+test('the attachment policy checks the real file, not the link to it', async (t) => {
   const { bench, folder, asked, write } = withFiles(t)
   const path = write('real.png')
   symlinkSync(folder, join(folder, 'link'))
@@ -125,7 +125,7 @@ test('the guard is asked about the file itself, whatever links lead to it', asyn
   assert.deepEqual(asked, [path, path])
 })
 
-test('a file is looked at when it is sent: one written after the reply goes out', async (t) => {
+test('a file is checked when it is sent: one written after the reply is sent', async (t) => {
   const { bench, folder, write } = withFiles(t)
   bench.connected = false
   await bench.say(`MEDIA:${join(folder, 'late.png')}`)
@@ -136,7 +136,7 @@ test('a file is looked at when it is sent: one written after the reply goes out'
   assert.equal(await contentOf(bench.sender.calls[0]), 'content of late.png')
 })
 
-test('a file that is replaced by a link to a secret while it is sent does not go out', async (t) => {
+test('a file that is replaced by a link to a secret during sending is not sent', async (t) => {
   const { bench, folder, write } = withFiles(t)
   const path = write('a.txt')
   write('secret.txt')
@@ -155,7 +155,7 @@ test('a file that is replaced by a link to a secret while it is sent does not go
   assert.deepEqual(sent, ['📎 File not sent: a.txt (it may hold secrets)'])
 })
 
-test('a file that the platform refuses leaves a line in its place', async (t) => {
+test('a file that the platform refuses is replaced with a line', async (t) => {
   const { bench, write } = withFiles(t)
   bench.sender.script.push(rejected)
   await bench.say(`![A map](/${write('map.tiff').slice(1)})`)
@@ -167,7 +167,7 @@ test('a file that the platform refuses leaves a line in its place', async (t) =>
   )
 })
 
-test('a file that may have arrived is sent once more with a label, whatever is beside it', async (t) => {
+test('a file that may have arrived is sent again with a label', async (t) => {
   const { bench, write } = withFiles(t)
   bench.sender.script.push(lost, lost)
   await bench.say(`MEDIA:${write('a.png')}`)
@@ -184,7 +184,7 @@ test('a file that may have arrived is sent once more with a label, whatever is b
   assert.deepEqual(await bench.states(), ['sent'])
 })
 
-test('a file that may have arrived and is gone meanwhile is said to be missing, with the label', async (t) => {
+test('a file that may have arrived and was deleted meanwhile is reported as missing, with the label', async (t) => {
   const { bench, write } = withFiles(t)
   const path = write('a.png')
   bench.sender.script.push(lost)
@@ -218,7 +218,7 @@ test('a file in flight at a crash is sent once more with the label', async (t) =
   ])
 })
 
-test('a crash after a file was refused tells of it once', async (t) => {
+test('a crash after a file was refused repeats nothing', async (t) => {
   const { bench, folder, files: attachmentPolicy } = withFiles(t)
   const died = new Promise<void>((resolve) => {
     bench.onFailpoint = (point) => {
@@ -248,7 +248,7 @@ test('a file waits for the end of a limit like any message', async (t) => {
   ])
 })
 
-test('what the gateway itself says names no file', async (t) => {
+test('media tags in notices of the gateway are not evaluated', async (t) => {
   const { bench, write } = withFiles(t)
   const text = `The model said MEDIA:${write('a.png')}`
   await bench.say(text, { kind: 'notice' })
@@ -256,7 +256,7 @@ test('what the gateway itself says names no file', async (t) => {
   assert.deepEqual(bench.sender.texts(), [text])
 })
 
-test('a growing reply shows no tag, and the answer takes its place with the file behind it', async (t) => {
+test('a draft shows no media tag, and the final reply replaces it, followed by the file', async (t) => {
   const { bench, write } = withFiles(t, { draftIntervalMs: 0 })
   const { outbox, sender, say } = bench
   const sentence = 'A sentence that is long enough to be shown.'
@@ -279,7 +279,7 @@ test('a growing reply shows no tag, and the answer takes its place with the file
   ])
 })
 
-test('a reply that is only a file takes back the draft that people saw', async (t) => {
+test('a reply that is only a file removes its draft', async (t) => {
   const { bench, write } = withFiles(t, { remove: true })
   const draft = { platformId: 'm9', shownText: 'thinking' }
   bench.sender.shown.set('m9', 'thinking')
@@ -289,7 +289,7 @@ test('a reply that is only a file takes back the draft that people saw', async (
   assert.deepEqual([...bench.sender.shown.keys()], ['m1'])
 })
 
-test('a dead letter says which file did not arrive', async (t) => {
+test('a dead letter names the file that did not arrive', async (t) => {
   const { bench, write } = withFiles(t, { settings: { outbox: { max_tries: 1 } } })
   bench.sender.script.push({ success: false, problem: 'temporary', error: 'bad gateway' })
   await bench.say(`MEDIA:${write('a.png')}`)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limited, lost, openOutbox, rejected } from './support.ts'
 
-test('a reply that was given up is listed with its reason, newest first', async (t) => {
+test('dead letters are listed with their reason, the newest first', async (t) => {
   const { outbox, sender, say } = openOutbox(t)
   sender.script.push(rejected, rejected)
   await say('one', { turnId: 'turn', sessionKey: 'session' })
@@ -19,7 +19,7 @@ test('a reply that was given up is listed with its reason, newest first', async 
   assert.equal((await outbox.list(1)).length, 1)
 })
 
-test('a dead letter can be sent after all, before what waits in its chat', async (t) => {
+test('a retried dead letter is sent before later replies of its chat', async (t) => {
   const { outbox, sender, time, say, states } = openOutbox(t)
   sender.script.push(rejected, limited(60_000))
   await say('one')
@@ -37,7 +37,7 @@ test('a dead letter can be sent after all, before what waits in its chat', async
   assert.equal(await outbox.retry(letter?.id ?? 0), false)
 })
 
-test('a dead letter that may have arrived is sent after all with the label', async (t) => {
+test('a retried dead letter that may have arrived is sent with the label', async (t) => {
   const { outbox, sender, say } = openOutbox(t, { settings: { outbox: { max_tries: 1 } } })
   sender.script.push(lost)
   await say('hello')
@@ -48,7 +48,7 @@ test('a dead letter that may have arrived is sent after all with the label', asy
   assert.deepEqual(sender.texts(), ['hello', '♻️ May be a duplicate:\n\nhello'])
 })
 
-test('a dropped dead letter is gone for good', async (t) => {
+test('a dropped dead letter can neither be dropped again nor retried', async (t) => {
   const { outbox, sender, say, states } = openOutbox(t)
   sender.script.push(rejected)
   await say('hello')
@@ -60,7 +60,7 @@ test('a dropped dead letter is gone for good', async (t) => {
   assert.deepEqual(await states(), ['dropped'])
 })
 
-test('a reply that was sent cannot be dropped or sent again', async (t) => {
+test('a delivered reply can be neither dropped nor retried', async (t) => {
   const { outbox, say } = openOutbox(t)
   await say('hello')
   await outbox.whenIdle()
@@ -68,7 +68,7 @@ test('a reply that was sent cannot be dropped or sent again', async (t) => {
   assert.equal(await outbox.drop(1), false)
 })
 
-test('old finished replies are forgotten in small steps, those still open are kept', async (t) => {
+test('pruning deletes old finished replies in batches and keeps open ones', async (t) => {
   const bench = openOutbox(t)
   const { outbox, store, time, say, states, sender } = bench
   for (const text of ['one', 'two', 'three']) await say(text)

@@ -43,7 +43,7 @@ test('replies of one chat arrive in the order they were stored, threads among th
   assert.deepEqual(sender.texts(), ['one', 'two', 'three', 'four'])
 })
 
-test('two replies stored in one breath never are in flight together', async (t) => {
+test('two replies stored at the same time are never in flight together', async (t) => {
   const { outbox, sender, say, states } = openOutbox(t)
   const answer = createDeferred<{ success: true }>()
   sender.script.push(answer.promise)
@@ -126,7 +126,7 @@ test('a reply whose transaction is tried again is sent once', async (t) => {
   assert.deepEqual(sender.texts(), ['hello'])
 })
 
-test('a reply whose caller is slow to say that it is stored is sent once and in its place', async (t) => {
+test('a reply whose caller reports its commit late is sent once and in order', async (t) => {
   const { outbox, store, sender, say, time } = openOutbox(t)
   const target = { platform: 'fake', account: 'default', chatId: 'chat' }
   const slow = outbox.prepare({ key: 'slow', target, kind: 'reply', text: 'one' })
@@ -138,7 +138,7 @@ test('a reply whose caller is slow to say that it is stored is sent once and in 
   assert.deepEqual(sender.texts(), ['one', 'two'])
 })
 
-test('a rate limit is kept to the millisecond, holds back the chat, and does not count as a try', async (t) => {
+test('a rate limit is respected to the millisecond, blocks the chat, and does not count as a try', async (t) => {
   const { outbox, sender, time, say, rows } = openOutbox(t, { settings: { outbox: { max_tries: 1 } } })
   sender.script.push(limited(7_000), limited(500))
   await say('one')
@@ -170,7 +170,7 @@ test('no reply is sent into a chat before its rate limit is over, not even a new
   assert.deepEqual(sender.texts(), ['one', 'one', 'two'])
 })
 
-test('a temporary failure is tried again after growing pauses and given up after the last try', async (t) => {
+test('a temporary failure is retried with growing delays and becomes a dead letter after the last try', async (t) => {
   const { outbox, sender, time, say, rows } = openOutbox(t, { settings: { outbox: { max_tries: 4, max_backoff: 3 } } })
   sender.script.push(temporary, temporary, temporary, temporary)
   await say('one')
@@ -188,7 +188,7 @@ test('a temporary failure is tried again after growing pauses and given up after
   assert.deepEqual(time.pendingSleeps(), [])
 })
 
-test('a rejected reply is given up at once and those behind it go on', async (t) => {
+test('a rejected reply becomes a dead letter at once and does not block later replies', async (t) => {
   const { outbox, sender, say, states } = openOutbox(t)
   sender.script.push(rejected)
   await Promise.all([say('one'), say('two')])
@@ -218,7 +218,7 @@ test('a revoked token stops the account until it is connected again, and costs n
   assert.deepEqual(sender.texts().sort(), ['one', 'one', 'two'])
 })
 
-test('replies wait while their platform is away and leave when it is back', async (t) => {
+test('replies wait while their platform is disconnected and are sent when it is connected again', async (t) => {
   const bench = openOutbox(t)
   bench.connected = false
   await bench.say('one')
@@ -234,7 +234,7 @@ test('replies wait while their platform is away and leave when it is back', asyn
   assert.deepEqual(bench.sender.texts(), ['one', 'two'])
 })
 
-test('a platform that goes away between the transaction and the call gets the reply later, unlabelled', async (t) => {
+test('a platform that disconnects between the transaction and the call gets the reply later, without a label', async (t) => {
   const bench = openOutbox(t)
   const { outbox, store, time, sender } = bench
   const target = { platform: 'fake', account: 'default', chatId: 'chat' }
@@ -250,7 +250,7 @@ test('a platform that goes away between the transaction and the call gets the re
   assert.deepEqual(sender.texts(), ['hello'])
 })
 
-test('one chat in trouble never delays another', async (t) => {
+test('a failing chat never delays another', async (t) => {
   const { outbox, sender, say } = openOutbox(t)
   sender.script.push(createDeferred<never>().promise, temporary, lost)
   await say('hangs', { chatId: 'a' })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { recordingLog } from '../config/support.ts'
 import { flushEventLoop, limited, lost, openOutbox, temporary } from './support.ts'
 
-test('what waited for an outage to end goes as soon as the platform works again', async (t) => {
+test('replies that wait because of an outage are sent as soon as the platform works again', async (t) => {
   const { outbox, sender, time, say } = openOutbox(t)
   sender.script.push(...Array.from({ length: 6 }, () => temporary))
   await say('the answer')
@@ -48,7 +48,7 @@ test('a limit still holds when the platform works again', async (t) => {
   assert.deepEqual([...sender.shown.values()], ['the answer'])
 })
 
-test('another account waits on', async (t) => {
+test('a new connection of another account changes nothing', async (t) => {
   const { outbox, sender, time, say } = openOutbox(t)
   sender.script.push(...Array.from({ length: 5 }, () => temporary))
   await say('the answer')
@@ -87,7 +87,7 @@ test('an outage is one warning for each reply that it stops, however often it is
   assert.equal(tries.length, 15, 'the further tries are there for those who look closely')
 })
 
-test('patience that a platform asks for again and again is one warning', async (t) => {
+test('repeated rate limits are logged as one warning', async (t) => {
   const { log, lines } = recordingLog()
   const { outbox, sender, time, say } = openOutbox(t, { log })
   sender.script.push(limited(1_000), limited(1_000), limited(1_000))
@@ -102,7 +102,7 @@ test('patience that a platform asks for again and again is one warning', async (
   assert.deepEqual(warnings(lines), [['warn', 'queued']])
 })
 
-test('a reply that may have arrived, and one that is given up, are told when they become so', async (t) => {
+test('a reply is logged when it becomes uncertain and when it becomes a dead letter', async (t) => {
   const { log, lines } = recordingLog()
   const { outbox, sender, time, say } = openOutbox(t, { log, settings: { outbox: { max_tries: 4 } } })
   sender.script.push(temporary, lost, lost, lost)
@@ -119,7 +119,7 @@ test('a reply that may have arrived, and one that is given up, are told when the
   ])
 })
 
-test('what an adapter throws is told in one line, with the error itself', async (t) => {
+test('an exception of an adapter is logged in one line with the error', async (t) => {
   const { log, lines } = recordingLog()
   const { outbox, sender, say } = openOutbox(t, { log })
   const thrown = new Error('socket hang up')

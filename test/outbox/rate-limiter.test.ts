@@ -54,7 +54,7 @@ test('a platform that asks for two seconds is not called in them, and is called 
   assert.deepEqual(own, [`own ${asked + 2_001}`])
 })
 
-test('when a limit ends answers go first, then drafts, then what adapters do by themselves', async (t) => {
+test("after a limit replies go first, then drafts, then the adapters' own calls", async (t) => {
   const bench = openOutbox(t)
   const { outbox, sender, time, say } = bench
   const own: string[] = []
@@ -98,7 +98,7 @@ test('a chat has one call in flight: an answer waits for the draft of another tu
   assert.deepEqual(sender.texts(), [`${sentence} ▉`, 'elsewhere', 'the answer'])
 })
 
-test('a limit that typing runs into holds back the answer too', async (t) => {
+test('a rate limit of a typing call also delays the reply', async (t) => {
   const { outbox, sender, time, say } = openOutbox(t, { typing: true })
   sender.script.push(limited(3_000))
   outbox.showTyping(chat, forever())
@@ -129,7 +129,7 @@ test('of a draft that has waited only the newest text is shown', async (t) => {
   assert.deepEqual(sender.texts(), [`${sentence} ${'word '.repeat(9).trim()} ▉`])
 })
 
-test('a draft that ran into a limit comes half as often, so that the answer meets none', async (t) => {
+test('a draft that hit a limit is updated half as often, so that the reply hits none', async (t) => {
   const bench = openOutbox(t)
   const { sender, time } = bench
   const draft = openDraft(bench, 'chat')
@@ -169,7 +169,7 @@ test('after a limit of the whole account one call goes first, then twice as many
   assert.equal(new Set(sender.texts()).size, 201)
 })
 
-test('a limit of one account leaves the others alone', async (t) => {
+test('a limit of one account does not affect other accounts', async (t) => {
   const { outbox, sender, say } = openOutbox(t)
   sender.script.push(limited(60_000, 'account'))
   await say('one')
@@ -180,7 +180,7 @@ test('a limit of one account leaves the others alone', async (t) => {
   assert.deepEqual(sender.texts(), ['one', 'three'])
 })
 
-test('a limit that a platform cannot mean is taken for one it can', async (t) => {
+test('an implausible limit is replaced with a plausible one', async (t) => {
   for (const [retryAfterMs, waits] of [
     [Number.NaN, 5_001],
     [Number.POSITIVE_INFINITY, 5_001],
@@ -202,7 +202,7 @@ test('a limit that a platform cannot mean is taken for one it can', async (t) =>
   }
 })
 
-test('a draft that is taken back waits for the end of a limit', async (t) => {
+test('the removal of a draft waits for the end of a limit', async (t) => {
   const bench = openOutbox(t, { remove: true })
   const { outbox, sender, time, say } = bench
   const draft = openDraft(bench, 'chat')
@@ -230,7 +230,7 @@ test('a call of an adapter’s own is not repeated, and its limit is remembered'
   assert.deepEqual(bench.time.pendingSleeps(), [2_001])
 })
 
-test('a call of an adapter’s own that nobody wants any more leaves the line and its timer', async (t) => {
+test('an aborted call of an adapter leaves the queue and cancels its timer', async (t) => {
   const bench = openOutbox(t)
   const { outbox, time } = bench
   await ownCall(bench, [], 'chat', limited(2_000))
@@ -247,7 +247,7 @@ test('a call of an adapter’s own that nobody wants any more leaves the line an
   )
 })
 
-test('a stop ends what waits for its turn', async (t) => {
+test('a stop ends the calls that wait for a permit', async (t) => {
   const bench = openOutbox(t)
   await ownCall(bench, [], 'chat', limited(2_000))
   const waiting = ownCall(bench, [], 'chat')
@@ -269,7 +269,7 @@ test('a call of an adapter’s own that throws frees the chat', async (t) => {
   assert.deepEqual(sender.texts(), ['hello'])
 })
 
-test('where nothing is held back a call costs no timer and no promise', () => {
+test('without a limit a permit costs no timer and no promise', () => {
   const time = createManualTime()
   const budget = createRateLimiter(time)
   const slot = budget.tryAcquire(chat, 'final')
@@ -281,7 +281,7 @@ test('where nothing is held back a call costs no timer and no promise', () => {
   assert.equal(budget.isAvailable(chat), true)
 })
 
-test('a timer of a limit far away is looked after in steps that a timer can hold', async () => {
+test('the timer of a distant limit is split into shorter sleeps', async () => {
   const time = createManualTime()
   const budget = createRateLimiter(time)
   const slot = budget.tryAcquire(chat, 'final')
@@ -303,7 +303,7 @@ test('a timer of a limit far away is looked after in steps that a timer can hold
   assert.ok(granted !== undefined)
 })
 
-test('who waits although the limit is over goes before who comes just then', async () => {
+test('a call that still waits after the end of the limit goes before a new one', async () => {
   let now = 0
   // A timer that is late: the clock is past the end, and nobody has been woken yet.
   const budget = createRateLimiter({ clock: () => now, sleep: () => new Promise(() => undefined) })

@@ -44,7 +44,7 @@ test('a growing reply refers to its question unless the account wants no referen
   }
 })
 
-test('an account that wants no typing shows none', async (t) => {
+test('an account with typing disabled shows no typing indicator', async (t) => {
   const { outbox, sender, time } = openOutbox(t, { typing: true, replyPolicy: { replyTo: 'first', typing: false } })
   outbox.showTyping(target, new AbortController().signal)
   await flushEventLoop()

@@ -37,7 +37,7 @@ test('what was stored and not sent is sent after a restart, in order', async (t)
   assert.deepEqual(second.settled, ['sent one', 'sent two', 'sent three'])
 })
 
-test('a crash before the call leads to a labelled reply: nobody can know that it was not sent', async (t) => {
+test('a crash before the call leads to a labelled reply, because it is unknown whether it was sent', async (t) => {
   const second = await crashAt(t, 'outbox:claimed', (first) => first.say('hello'))
   assert.deepEqual(second.sender.texts(), [])
   await second.outbox.recover()
@@ -115,7 +115,7 @@ test('an edit that had become a send at the crash is labelled like any send', as
   assert.deepEqual(second.sender.texts(), ['hello', 'hello', `${label}\n\nhello`])
 })
 
-test('a rate limit outlives a restart', async (t) => {
+test('a rate limit survives a restart', async (t) => {
   const first = openOutbox(t)
   first.sender.script.push({ success: false, problem: 'rate-limited', error: 'slow down', retryAfterMs: 9_000 })
   await first.say('hello')
@@ -130,7 +130,7 @@ test('a rate limit outlives a restart', async (t) => {
   assert.deepEqual(second.sender.texts(), ['hello', 'hello'])
 })
 
-test('a reply that was in flight at every crash is given up in the end, and seen', async (t) => {
+test('a reply that was in flight at every crash becomes a dead letter in the end', async (t) => {
   const settings = { outbox: { max_tries: 3 } }
   const first = openOutbox(t, { settings })
   first.onFailpoint = (point) => void (point === 'outbox:claimed' && first.crash())

@@ -33,7 +33,7 @@ test('a text is cut at a paragraph rather than at a line, and at a line rather t
   ])
 })
 
-test('a break in the first half of a message is passed over, for it would leave it nearly empty', () => {
+test('a break in the first half of a message is ignored, because the message would be nearly empty', () => {
   const [first = ''] = splitMessage(`Title\n\n${'word '.repeat(30)}`, chars(60))
   assert.ok(first.length > 40)
 })
@@ -74,7 +74,7 @@ test('a code block without an end is closed in every message', () => {
   for (const part of parts) assert.match(part, /^~~~python\n(print\(1\)\n)+~~~\n\(\d\/\d\)$/)
 })
 
-test('code in a list leaves its indentation behind when it moves to the next message', () => {
+test('code in a list loses its indentation when it continues in the next message', () => {
   const text = `1. Run this:\n\n    \`\`\`sh\n${'    echo hello\n'.repeat(8)}    \`\`\`\n\n2. Done.`
   const parts = splitMessage(text, chars(110))
   assert.match(parts[0] ?? '', /^1\. Run this:\n\n {4}```sh\n( {4}echo hello\n)+ {4}```\n\(1\/2\)$/)
@@ -113,7 +113,7 @@ test('platforms count in their own unit', () => {
   for (const part of splitMessage('a < b '.repeat(40), chars(100), escaped)) assert.ok(escaped(part) <= 100)
 })
 
-test('texts that nobody would write take no longer than others', () => {
+test('unusual texts take no longer than others', () => {
   const size = 300_000
   const shapes = [
     'x'.repeat(size),

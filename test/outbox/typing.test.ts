@@ -33,7 +33,7 @@ test('a turn that is answered at once costs no call for typing', async (t) => {
   assert.equal(sender.calls.length, 0)
 })
 
-test('a platform that fails to show typing is asked again and disturbs nobody', async (t) => {
+test('a failed typing call is repeated and has no other effect', async (t) => {
   const { outbox, sender, time } = openOutbox(t, { typing: true })
   sender.script.push(new Error('no such chat'))
   const turn = new AbortController()
@@ -47,7 +47,7 @@ test('a platform that fails to show typing is asked again and disturbs nobody', 
   turn.abort()
 })
 
-test('a platform that cannot show typing costs no timer, one that is away is waited for', async (t) => {
+test('a platform without a typing indicator costs no timer; a disconnected one is waited for', async (t) => {
   const unable = openOutbox(t)
   unable.outbox.showTyping(target, new AbortController().signal)
   await flushEventLoop()

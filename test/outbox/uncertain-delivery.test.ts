@@ -4,7 +4,7 @@ import { limited, lost, openOutbox, rejected, temporary } from './support.ts'
 
 const label = '♻️ May be a duplicate:'
 
-test('a reply that may have arrived is delivered once more, and says so', async (t) => {
+test('a reply that may have arrived is delivered again with a label', async (t) => {
   const { outbox, sender, time, say, rows } = openOutbox(t)
   sender.script.push(lost)
   await say('hello')
@@ -19,7 +19,7 @@ test('a reply that may have arrived is delivered once more, and says so', async 
   assert.equal((await rows())[0]?.state, 'sent')
 })
 
-test('an adapter that throws counts as one whose answer was lost', async (t) => {
+test('an exception of an adapter counts as a lost response', async (t) => {
   const { outbox, sender, time, say } = openOutbox(t)
   sender.script.push(new Error('socket hang up'))
   await say('hello')
@@ -43,7 +43,7 @@ test('the label stays on every further try', async (t) => {
   assert.deepEqual(await states(), ['sent'])
 })
 
-test('a message that leaves no room for the label gets it in a message in front', async (t) => {
+test('a message without space for the label gets it in a separate message before it', async (t) => {
   const { outbox, sender, time, say } = openOutbox(t, { limits: { maxChars: 40, unit: 'utf16' } })
   const text = 'x'.repeat(40)
   sender.script.push(lost)
@@ -112,7 +112,7 @@ test('a platform whose sends are idempotent is sent the message again without a 
   assert.deepEqual(sender.texts(), ['hello', 'hello', 'hello'])
 })
 
-test('an edit is repeated without a label, whatever became of it', async (t) => {
+test('an edit is always repeated without a label', async (t) => {
   const { outbox, sender, time, say } = openOutbox(t)
   sender.script.push(lost, new Error('gone'))
   await say('hello', { draft: { platformId: 'm9', shownText: 'hel ▉' } })
@@ -147,7 +147,7 @@ test('a reply whose draft is gone is sent as a new message', async (t) => {
   assert.deepEqual([row?.state, row?.op, row?.platform_id], ['sent', 'send', 'm1'])
 })
 
-test('a reply whose draft is gone is given up when the new message is refused too', async (t) => {
+test('a reply without its draft becomes a dead letter when the new message is refused too', async (t) => {
   const { outbox, sender, say, states } = openOutbox(t)
   sender.script.push(rejected, rejected)
   await say('hello', { draft: { platformId: 'm9', shownText: '' } })

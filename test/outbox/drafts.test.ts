@@ -22,7 +22,7 @@ function openDraft({ outbox }: OutboxFixture, options: { replyTo?: string; resum
   return draft
 }
 
-test('a reply is shown while it grows, with a cursor, and at a gentle pace', async (t) => {
+test('a reply is shown while it is written, with a cursor and at a limited rate', async (t) => {
   const bench = openOutbox(t)
   const { sender, time } = bench
   const draft = openDraft(bench, { replyTo: 'question' })
@@ -47,7 +47,7 @@ test('a reply is shown while it grows, with a cursor, and at a gentle pace', asy
   assert.deepEqual(await draft.close(), { platformId: 'm1', shownText: `${sentence} abc ▉` })
 })
 
-test('an adapter says itself how often a draft may be edited', async (t) => {
+test('an adapter can set the interval between edits of a draft', async (t) => {
   const bench = openOutbox(t, { draftIntervalMs: 3_000 })
   const draft = openDraft(bench)
   draft.update(sentence)
@@ -58,7 +58,7 @@ test('an adapter says itself how often a draft may be edited', async (t) => {
   assert.deepEqual(bench.time.pendingSleeps(), [])
 })
 
-test('adapters that draw a cursor of their own get the bare text', async (t) => {
+test('adapters that draw the cursor themselves get the text without it', async (t) => {
   const bench = openOutbox(t, { drawsCursor: true })
   const draft = openDraft(bench)
   draft.update(sentence)
@@ -66,7 +66,7 @@ test('adapters that draw a cursor of their own get the bare text', async (t) => 
   assert.deepEqual(bench.sender.texts(), [sentence])
 })
 
-test('a slow platform never holds up the model: only the newest text is shown', async (t) => {
+test('a slow platform never delays the model: only the newest text is shown', async (t) => {
   const bench = openOutbox(t, { draftIntervalMs: 0 })
   const { sender } = bench
   const answer = createDeferred<{ success: true }>()
@@ -106,7 +106,7 @@ test('a draft that fills its message stops growing, and the rest comes with the 
   assert.ok(rest.length >= 2 && rest.every(({ op }) => op === 'send'))
 })
 
-test('the final answer takes the place of the draft', async (t) => {
+test('the final reply replaces the draft', async (t) => {
   const bench = openOutbox(t)
   const draft = openDraft(bench)
   draft.update(sentence)
@@ -119,7 +119,7 @@ test('the final answer takes the place of the draft', async (t) => {
   assert.equal(bench.outbox.draftAddressOf(turnId), null)
 })
 
-test('a draft that shows the answer already is not edited again', async (t) => {
+test('a draft that already shows the final text is not edited again', async (t) => {
   const bench = openOutbox(t, { settings: { streaming: { cursor: '' } } })
   const draft = openDraft(bench)
   draft.update(sentence)
@@ -135,7 +135,7 @@ test('a draft that shows the answer already is not edited again', async (t) => {
   )
 })
 
-test('adapters with a cursor of their own hear of the last edit even when no letter changes', async (t) => {
+test('adapters that draw the cursor get the final edit even when the text is unchanged', async (t) => {
   const bench = openOutbox(t, { drawsCursor: true })
   const draft = openDraft(bench)
   draft.update(sentence)
@@ -153,7 +153,7 @@ test('adapters with a cursor of their own hear of the last edit even when no let
   )
 })
 
-test('closing waits for the call in flight, so that no late edit covers the answer', async (t) => {
+test('closing waits for the call in flight, so that no late edit overwrites the reply', async (t) => {
   const bench = openOutbox(t)
   const answer = createDeferred<{ success: true; messageId: string }>()
   bench.sender.script.push(answer.promise)
@@ -196,7 +196,7 @@ test('a draft waits as long as the platform asks, and so does the answer after i
   assert.deepEqual(sender.texts().at(-1), 'the answer')
 })
 
-test('after three failures in a row the draft is left alone and the answer still arrives', async (t) => {
+test('after three consecutive failures the draft is not updated any more, and the reply still arrives', async (t) => {
   const bench = openOutbox(t, { draftIntervalMs: 0 })
   const { sender } = bench
   const draft = openDraft(bench)
@@ -216,7 +216,7 @@ test('after three failures in a row the draft is left alone and the answer still
   assert.deepEqual([...sender.shown.values()], ['the answer'])
 })
 
-test('a first draft that may have arrived is not put there twice', async (t) => {
+test('a first draft that may have arrived is not sent twice', async (t) => {
   const bench = openOutbox(t, { draftIntervalMs: 0 })
   bench.sender.script.push(lost)
   const draft = openDraft(bench)
@@ -245,7 +245,7 @@ test('a first draft that may have arrived is found where the platform can be ask
   )
 })
 
-test('a draft whose token is refused ends', async (t) => {
+test('a draft ends when the token is refused', async (t) => {
   const bench = openOutbox(t, { draftIntervalMs: 0 })
   bench.sender.script.push(unauthorised)
   const draft = openDraft(bench)
@@ -255,7 +255,7 @@ test('a draft whose token is refused ends', async (t) => {
   assert.equal(await draft.close(), null)
 })
 
-test('there is no draft where it cannot be shown', async (t) => {
+test('there is no draft where the platform or the settings do not allow it', async (t) => {
   const options = { target, turnId }
   assert.equal(openOutbox(t, { edit: false }).outbox.openDraft(options), null)
   assert.equal(openOutbox(t, { settings: { streaming: { enabled: false } } }).outbox.openDraft(options), null)
@@ -281,7 +281,7 @@ test('a draft never overtakes a reply that waits, and appears once that is sent'
   assert.deepEqual(sender.texts(), ['before', 'before', `${sentence} more ▉`])
 })
 
-test('a resumed turn goes on in the draft people have seen', async (t) => {
+test('a resumed turn continues in its earlier draft', async (t) => {
   const first = openOutbox(t)
   openDraft(first).update(sentence)
   await flushEventLoop()
@@ -302,7 +302,7 @@ test('a resumed turn goes on in the draft people have seen', async (t) => {
   assert.equal(third.outbox.draftAddressOf(turnId), null)
 })
 
-test('a resumed turn that ends at once still replaces the draft people have seen', async (t) => {
+test('a resumed turn that ends at once still replaces its earlier draft', async (t) => {
   const first = openOutbox(t)
   openDraft(first).update(sentence)
   await flushEventLoop()
@@ -330,7 +330,7 @@ test('a draft accepted just before a crash is found again where the platform can
   assert.equal((await draft.close())?.platformId, 'm1')
 })
 
-test('a turn without an answer takes its draft back', async (t) => {
+test('a turn without a reply removes its draft', async (t) => {
   const bench = openOutbox(t, { remove: true })
   const draft = openDraft(bench)
   draft.update(sentence)
