@@ -1,15 +1,15 @@
 /**
- * The tables as Kysely sees them. Portable by rule (both SQLite and PostgreSQL): booleans are 0/1, times are integer
- * milliseconds, JSON is text written and parsed in code. The statements that create them are in `migrations/`.
+ * The types of the tables for Kysely. All columns are portable between SQLite and PostgreSQL: booleans are 0 or 1, times are
+ * integer milliseconds, and JSON is text. The statements that create the tables are in `migrations/`.
  */
 import type { Generated } from 'kysely'
 
 export interface Database {
-  /** One row per session key: which session it is in now, and the fence of its turns. */
+  /** The state of a session key: its current session, and the epoch that fences its turns. */
   lanes: {
     session_key: string
     session_id: string
-    /** Grows with every claim and reset; a write that carries an older one is refused. */
+    /** Increases with every claim and reset; a write with an older epoch is refused. */
     epoch: number
     /** 1 until the first turn of the session has begun. */
     fresh: number
@@ -17,7 +17,7 @@ export interface Database {
     source: string
     updated_at: number
   }
-  /** One row per life of a conversation. */
+  /** One row per session of a conversation. */
   sessions: {
     id: string
     session_key: string
@@ -49,10 +49,10 @@ export interface Database {
     accepted_at: number
     /** The last error, for people. */
     reason: string | null
-    /** `TurnOutcome`, JSON, once it has ended. */
+    /** `TurnResult`, JSON, once it has ended. */
     outcome: string | null
   }
-  /** Every name under which an event is known; the first one is its own. */
+  /** The keys by which an event is recognised; the first one is its own. */
   inbox_keys: { key: string; seq: number }
   turns: {
     id: string
@@ -63,7 +63,7 @@ export interface Database {
     stop_requested: Generated<number>
     /** `SessionSource` of the event that began it, JSON. */
     origin: string
-    /** Who may approve for it; the user id until approvals exist. */
+    /** The user who may approve tool calls of the turn. */
     authority: string
     route: string
     reason: string | null
@@ -77,28 +77,28 @@ export interface Database {
     id: Generated<number>
     session_id: string
     turn_id: string | null
-    /** Place within the session. */
+    /** The ordinal within the session. */
     ord: number
     role: 'user' | 'assistant' | 'tool'
-    /** At most 64 kB; a longer text is whole in `texts`. */
+    /** At most 64 kB; a longer text is stored in `texts`. */
     content: string
     text_id: number | null
     /** JSON of the assistant's tool calls. */
     tool_calls: string | null
     tool_call_id: string | null
     tool_name: string | null
-    /** What the provider wants back, JSON. */
+    /** Data that the provider requires in later requests, JSON. */
     provider_data: string | null
     usage: string | null
-    /** 0: the model reads it. n: the nth compression of its session took its place. -1: its turn was set aside. */
+    /** 0: the model reads it. n: replaced by the nth compression of its session. -1: excluded with its failed turn. */
     superseded: Generated<number>
-    /** 1: written by a compression, in the place of the lines before it. */
+    /** 1: a summary that replaces the messages before it. */
     is_summary: Generated<number>
     created_at: number
   }
   /** Texts above 64 kB, so that the rows people list and search stay small. */
   texts: { id: Generated<number>; body: string }
-  /** The frozen system prompt of a session: never among messages, never searched. */
+  /** The frozen system prompt of a session, which is not a message and not searched. */
   prompts: { session_id: string; text: string }
   tool_calls: {
     turn_id: string
@@ -108,7 +108,7 @@ export interface Database {
     mode: 'pure' | 'idempotent' | 'effect'
     state: 'started' | 'done' | 'interrupted'
     result: string | null
-    /** What arrived after the turn had gone on without it. */
+    /** A result that arrived after the turn had continued without it. */
     late_result: string | null
     started_at: number
     ended_at: number | null
@@ -116,7 +116,7 @@ export interface Database {
   grants: { id: Generated<number>; scope: string; rule: string; granted_by: string; created_at: number }
   outbox: {
     id: Generated<number>
-    /** `<turn>:<part>` or another name unique for ever. */
+    /** `<turn>:<part>` or another key that is never used twice. */
     key: string
     platform: string
     account: string
@@ -131,7 +131,7 @@ export interface Database {
     text: string
     reply_to: string | null
     state: OutboxState
-    /** 1: an earlier try may have reached the platform, so the next one must not be silent. */
+    /** 1: an earlier try may have reached the platform, so the next one needs a label. */
     doubt: Generated<number>
     tries: Generated<number>
     due_at: number
@@ -144,7 +144,7 @@ export interface Database {
     created_at: number
     updated_at: number
   }
-  /** Addresses of live drafts: where a final answer replaces what people saw growing. */
+  /** The addresses of live drafts, which the final replies replace. */
   drafts: {
     turn_id: string
     part: number
@@ -154,9 +154,9 @@ export interface Database {
     platform_id: string
     created_at: number
   }
-  /** How far an account has read a place (a chat, or a thread of it). */
+  /** Read cursors: how far an account has read a chat or thread (`place`). */
   marks: { platform: string; account: string; place: string; last_id: string; updated_at: number }
-  /** What people were asked, and what they chose. */
+  /** Questions to users, and their answers. */
   questions: {
     id: string
     kind: string
@@ -164,7 +164,7 @@ export interface Database {
     platform: string
     account: string
     chat_id: string
-    /** Whose action waits for the answer. */
+    /** The user whose action waits for the answer. */
     asked_user: string
     /** The ids of the buttons, JSON. */
     choices: string
@@ -173,15 +173,15 @@ export interface Database {
     state: 'waiting' | 'answered' | 'expired'
     answer: string | null
     answered_by: string | null
-    /** What was added to the answer in words. */
+    /** The text that the user added to the answer. */
     reason: string | null
     expires_at: number
-    /** When a living process last knew of it: the clock of an approval stands still while there is none. */
+    /** When a running process last saw it: the time limit of an approval stops while no process runs. */
     seen_at: number | null
     created_at: number
     answered_at: number | null
   }
-  /** What happened to a message, for the question "where is it". */
+  /** Events in the processing of a message that no other table records. */
   trace: {
     id: Generated<number>
     session_key: string

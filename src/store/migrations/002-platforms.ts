@@ -1,4 +1,4 @@
-/** What real chat platforms need: how far they were read, files and buttons that go out, questions put to people. */
+/** For chat platforms: read cursors, outgoing files and buttons, and questions to users. */
 export const platforms = `
 drop table cursors;
 create table marks (

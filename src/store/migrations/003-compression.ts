@@ -1,6 +1,6 @@
 /**
- * Compressed conversations: a line may take the place of older ones, which stay. So a place has one line for each number
- * in `superseded`, and one of them, 0, is read by the model.
+ * Compressed conversations: a summary replaces older messages, which are kept. An ordinal may therefore have several
+ * messages with different values of `superseded`; the model reads the one with 0.
  */
 export const compression = `
 update messages set superseded = -1 where superseded = 1;

@@ -1,7 +1,7 @@
 /**
- * Search takes in what was written once nobody waits for it any more: when the reply is on its way, or cannot go now. It
- * is behind by a turn at most, by fifty lines where turns end without a reply; what belongs to no turn is taken in at once.
- * Several lines together cost about what one costs alone.
+ * Indexes new messages for the search after the reply was sent or queued, so that a reply does not wait for the index. The
+ * index is behind by at most a turn, or by fifty messages when turns end without a reply. Messages without a turn are indexed
+ * at once. Indexing several messages together costs about as much as indexing one.
  */
 const indexNewMessages = `
   insert into messages_fts (rowid, content) select id, content from messages

@@ -1,6 +1,6 @@
 /**
- * Messages and replies are numbered as they come, so the oldest are those with the lowest numbers: an index by age beside
- * that was written with each of them and read once a day.
+ * Messages and replies are numbered in the order of time, so the oldest have the lowest numbers. The indexes by age were
+ * written with each row and read only once a day.
  */
 export const dropAgeIndexes = `
 drop index inbox_by_age;

@@ -1,6 +1,6 @@
 /**
- * What a tool waits for is a question like others: when it was last seen by a living process, so that its clock can stand
- * still while there is none, and why somebody said no.
+ * Approvals become questions. `seen_at` is when a running process last saw a question, so that its time limit stops while no
+ * process runs; `reason` is why a user refused.
  */
 export const approvals = `
 drop table approvals;
