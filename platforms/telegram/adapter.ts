@@ -1,6 +1,6 @@
 /**
- * Telegram: the account of one bot, from the options to what the gateway sees of it. The only file here that opens the
- * network; the others get what they call.
+ * The Telegram adapter: composes one account of the platform. Only this file opens network connections; the other files
+ * receive the functions that they call.
  */
 import { Agent } from 'node:https'
 import { performance } from 'node:perf_hooks'
@@ -14,23 +14,20 @@ import {
   type PlatformContext,
   sleep,
 } from '#sdk'
-import { allowedUpdates } from './connection/allowed-updates.ts'
-import { type BotApi, createBotApi, type TelegrafClient } from './connection/api.ts'
+import { allowedUpdates, type BotApi, createBotApi, type TelegrafClient } from './connection/api.ts'
 import { setBotCommands } from './connection/commands.ts'
-import { fetchIdentity, toConnectError } from './connection/identity.ts'
+import { fetchIdentity } from './connection/identity.ts'
 import { createPolling, type Polling } from './connection/polling.ts'
 import { watchWebhook } from './connection/watchdog.ts'
-import { createWebhookRoute } from './connection/webhook.ts'
-import { deleteOwnWebhook, fetchWebhookInfo, setWebhook } from './connection/webhook-registration.ts'
+import { createWebhookRoute, deleteOwnWebhook, fetchWebhookInfo, setWebhook } from './connection/webhook.ts'
 import { diagnose } from './diagnose.ts'
-import { createTokenRedactor } from './errors.ts'
+import { createTokenRedactor, toConnectError } from './errors.ts'
 import { resolveAttachmentUrl } from './inbound/attachment-url.ts'
 import { createIngest, type Ingest } from './inbound/ingest.ts'
 import { parseOptions, type TelegramOptions } from './options.ts'
-import { createRateLimitScope } from './outbound/rate-limit-scope.ts'
 import { createSender } from './outbound/sender.ts'
 
-/** Telegram takes uploads of this size; a Bot API server of one's own takes more. */
+/** Upload limits of Telegram and of a self-hosted Bot API server. */
 const maxUploadBytes = 50_000_000
 const ownServerMaxUploadBytes = 2_000_000_000
 
@@ -42,15 +39,15 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
   const sender = createSender({
     api,
     maxUploadBytes: options.ownApiRoot ? ownServerMaxUploadBytes : maxUploadBytes,
-    rateLimitScope: createRateLimitScope(now),
+    now,
   })
   let poll: Polling | undefined
-  /** What goes on beside the messages, until the end. */
+  /** Background work that `disconnect` awaits. */
   const tasks: Promise<void>[] = []
 
   return {
     limits: { maxChars: 4_096, unit: 'utf16' },
-    // Edits count against one call a second in each chat.
+    // Telegram allows about one call per second in each chat, and edits count.
     draftIntervalMs: 1_000,
     sendsAttachments: true,
     showsButtons: true,
@@ -61,9 +58,9 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
         fetchIdentity(api, until),
         options.webhook === undefined ? removeWebhook(until) : undefined,
       ])
-      const handIn = createIngestFor(username)
-      if (options.webhook === undefined) await startPolling(handIn, until)
-      else await startWebhook(options.webhook, handIn, until)
+      const ingest = createIngestFor(username)
+      if (options.webhook === undefined) await startPolling(ingest, until)
+      else await startWebhook(options.webhook, ingest, until)
       tasks.push(registerCommands())
     },
     async disconnect() {
@@ -94,8 +91,8 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
 
   async function startPolling(ingest: Ingest, until: AbortSignal): Promise<void> {
     poll = createPolling({
-      getUpdates: (question, signal) =>
-        api.call('getUpdates', { ...question, limit: 100, allowed_updates: allowedUpdates }, signal),
+      getUpdates: ({ offset, timeout }, signal) =>
+        api.call('getUpdates', { offset, timeout, limit: 100, allowed_updates: allowedUpdates }, signal),
       ingest,
       health: context.health,
       refused: context.refused,
@@ -126,19 +123,22 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     return deleteOwnWebhook(api, options.webhookPath, until).catch(throwConnectError)
   }
 
-  /** Nobody waits for the menu, and a bot without one works. Never rejects. */
+  /** Runs in the background, because a bot works without a command menu. Never rejects. */
   async function registerCommands(): Promise<void> {
     try {
       const changed = await setBotCommands(api, context.commands(), stopping.signal)
-      if (changed) context.log.info({}, 'the menu of commands was changed')
+      if (changed) context.log.info({ event: 'telegram.commands_updated' }, 'command menu updated')
     } catch (error) {
-      if (!stopping.signal.aborted)
-        context.log.warn({ error }, `the menu of commands cannot be set: ${messageOf(error)}`)
+      if (stopping.signal.aborted) return
+      context.log.warn(
+        { event: 'telegram.commands_failed', error },
+        `command menu cannot be updated: ${messageOf(error)}`,
+      )
     }
   }
 
   async function locate({ ref }: Attachment, signal: AbortSignal) {
-    if (ref === undefined) throw new Error('The attachment has no name that Telegram knows.')
+    if (ref === undefined) throw new Error('The attachment has no file_id of Telegram.')
     const trusted = options.ownApiRoot ? { trusted: new URL(options.apiRoot).origin } : {}
     return await resolveAttachmentUrl({ api, ...trusted }, ref, signal)
   }
@@ -149,7 +149,7 @@ function throwConnectError(error: unknown): never {
 }
 
 function createApi({ token, apiRoot }: TelegramOptions): BotApi {
-  // An idle connection that the other side has closed, or that has died, would lose the next message: ours are closed first.
+  // A request over an idle connection that the server has closed would fail, so idle connections are closed first.
   const agent = new Agent({ keepAlive: true, timeout: 5_000 })
   const client: TelegrafClient = new Telegram(token, { apiRoot, agent })
   return createBotApi({ client, fetch, apiRoot, token, redact: createTokenRedactor(token) })

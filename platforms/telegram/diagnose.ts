@@ -1,13 +1,13 @@
 /**
- * What `hermes doctor` says of an account: whether the token works, how messages come in, what the bot may read.
+ * Checks an account for `hermes doctor`: the token, how messages arrive, and what the bot can read in groups.
  */
 import { type DiagnosticResult, isHermesError, messageOf } from '#sdk'
 import type { BotApi } from './connection/api.ts'
 import { type BotIdentity, fetchIdentity } from './connection/identity.ts'
-import { fetchWebhookInfo, isOwnWebhook, type WebhookInfo } from './connection/webhook-registration.ts'
+import { fetchWebhookInfo, isOwnWebhook, type WebhookInfo } from './connection/webhook.ts'
 import type { TelegramOptions } from './options.ts'
 
-/** Asks and changes nothing. Never throws. */
+/** Changes nothing at Telegram. Never throws. */
 export async function diagnose(
   api: BotApi,
   options: TelegramOptions,
@@ -16,7 +16,7 @@ export async function diagnose(
   try {
     const me = await fetchIdentity(api, signal)
     const info = await fetchWebhookInfo(api, signal)
-    const name: DiagnosticResult = { state: 'ok', text: `The token is that of @${me.username}.` }
+    const name: DiagnosticResult = { state: 'ok', text: `The token belongs to @${me.username}.` }
     return [name, ...diagnoseDelivery(info, options), ...diagnoseGroups(me, options)]
   } catch (error) {
     const advice = isHermesError(error, 'platform/unauthorised')
@@ -30,19 +30,19 @@ function diagnoseDelivery({ url, pending, lastError }: WebhookInfo, options: Tel
   const { webhook, webhookPath } = options
   if (webhook === undefined) {
     if (url === undefined)
-      return [{ state: 'ok', text: 'The gateway asks for messages (mode: polling); no webhook is in the way.' }]
+      return [{ state: 'ok', text: 'The gateway polls for messages (mode: polling), and no webhook is set.' }]
     if (isOwnWebhook(url, webhookPath)) {
       return [{ state: 'note', text: 'A webhook of this gateway is still set; it is removed at the next start.' }]
     }
     const advice =
-      'Stop the other program and remove its webhook (deleteWebhook), or give this gateway a bot of its own.'
+      'Stop the other program and remove its webhook (deleteWebhook), or use a separate bot for this gateway.'
     return [{ state: 'problem', text: `Another program receives the messages of this bot: ${originOf(url)}.`, advice }]
   }
   const found: DiagnosticResult[] = []
   if (!/^https:\/\/[^/]+(?<!:(?!443\/|80\/|88\/|8443\/)\d+)\//.test(webhook.url) && !options.ownApiRoot) {
     found.push({
       state: 'problem',
-      text: `Telegram does not call ${webhook.url}.`,
+      text: `Telegram cannot call ${webhook.url}.`,
       advice: 'Use an https address on port 443, 80, 88 or 8443 in webhook_url.',
     })
   }
@@ -51,45 +51,46 @@ function diagnoseDelivery({ url, pending, lastError }: WebhookInfo, options: Tel
       state: 'note',
       text:
         url === undefined ? 'The webhook is not set yet.' : `Telegram calls ${originOf(url)} instead of this gateway.`,
-      advice: 'It is set when the gateway starts.',
+      advice: 'The gateway sets it when it starts.',
     })
   } else if (lastError !== undefined && pending > 0) {
     found.push({
       state: 'problem',
-      text: `Telegram cannot call the webhook: ${lastError.message} (${pending} messages wait).`,
+      text: `Telegram cannot call the webhook: ${lastError.message} (${pending} pending messages).`,
       advice:
-        'Check that webhook_url leads to this gateway, that its name is in http.allowed_hosts, and its certificate.',
+        'Check that webhook_url reaches this gateway, that its host name is in http.allowed_hosts, and that its certificate is valid.',
     })
   } else found.push({ state: 'ok', text: `Telegram calls ${originOf(url)} (mode: webhook).` })
   return found
 }
 
-/** What was configured for groups may need rights that only @BotFather gives. */
+/** Some settings for groups require rights that only @BotFather can grant. */
 function diagnoseGroups(
   { readsAllGroupMessages, canJoinGroups }: BotIdentity,
   { groups }: TelegramOptions,
 ): DiagnosticResult[] {
-  const wantsAll = !groups.requireMention || groups.freeResponseChats.size > 0 || groups.hasMentionPatterns
+  const needsAllMessages =
+    !groups.requireMention || groups.freeResponseChats.size > 0 || groups.matchesMention !== undefined
   const found: DiagnosticResult[] = []
-  if (wantsAll && !readsAllGroupMessages) {
+  if (needsAllMessages && !readsAllGroupMessages) {
     found.push({
       state: 'problem',
-      text: 'Privacy mode is on: in groups the bot is shown only commands, mentions and answers to it.',
+      text: 'Privacy mode is on: in groups the bot receives only commands, mentions and replies to it.',
       advice:
         'Switch it off with @BotFather (/setprivacy), then remove the bot from the group and add it again; or make it an administrator there.',
     })
   }
-  if (wantsAll && !canJoinGroups) {
+  if (needsAllMessages && !canJoinGroups) {
     found.push({
       state: 'problem',
-      text: 'The bot may not be added to groups.',
+      text: 'The bot cannot be added to groups.',
       advice: 'Allow it with @BotFather (/setjoingroups).',
     })
   }
   return found
 }
 
-/** A webhook of somebody else may hold a secret in its path. */
+/** The path of another program's webhook may contain a secret. */
 function originOf(url: string): string {
-  return URL.parse(url)?.origin ?? 'an address that cannot be read'
+  return URL.parse(url)?.origin ?? 'an invalid URL'
 }

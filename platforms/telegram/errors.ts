@@ -1,52 +1,52 @@
 /**
- * What went wrong with a call of the Bot API, and what the sender should do about it. Whatever telegraf or fetch threw ends
- * here: their messages hold the address of the call, and the address holds the token.
+ * Maps failed calls of the Bot API to `ApiError` and `SendResult`. Errors of telegraf and fetch must not leave this
+ * adapter, because their messages contain the URL of the call, and the URL contains the token.
  */
-import { isConnectError, messageOf, type SendResult, systemCode } from '#sdk'
-import { asId, asNumber, asRecord, asText, isRecord, type JsonRecord } from './inbound/payload.ts'
+import { HermesError, isConnectError, isRecord, messageOf, type SendResult, systemCode } from '#sdk'
+import { asId, asNumber, asRecord, asText, type JsonRecord } from './inbound/payload.ts'
 
 export interface ApiErrorDetails {
-  /** Telegram's error code; absent where no answer came. */
+  /** Telegram's error code; absent when there was no response. */
   readonly code?: number
   readonly retryAfterMs?: number
-  /** The group has become a supergroup with this id. */
+  /** The id of the supergroup into which the group was converted. */
   readonly migratedTo?: string
-  /** The call has certainly not been carried out. */
+  /** Telegram has certainly not executed the call. */
   readonly notExecuted: boolean
 }
 
-/** A failed call. Its message is Telegram's own description, or what happened on the way; never the token. */
+/** A failed call. The message is Telegram's description or the network error. It never contains the token. */
 export class ApiError extends Error {
   readonly details: ApiErrorDetails
 
-  constructor(message: string, facts: ApiErrorDetails) {
+  constructor(message: string, details: ApiErrorDetails) {
     super(message)
     this.name = 'ApiError'
-    this.details = facts
+    this.details = details
   }
 
-  /** Telegram has answered no, in words that match. */
-  matches(words: RegExp): boolean {
-    return this.details.code !== undefined && words.test(this.message)
+  /** Whether Telegram responded with an error whose description matches. */
+  matches(pattern: RegExp): boolean {
+    return this.details.code !== undefined && pattern.test(this.message)
   }
 }
 
-/** Everything a call can throw, as an `ApiError`. The original is left behind, because it holds the token. */
+/** Converts everything a call can throw. The original error is not kept as the cause, because it contains the token. */
 export function toApiError(thrown: unknown, redact: (text: string) => string): ApiError {
   if (thrown instanceof ApiError) return thrown
-  const answer = isRecord(thrown) ? thrown['response'] : undefined
-  if (isRecord(answer) && 'error_code' in answer) return parseErrorResponse(answer, redact)
+  const response = isRecord(thrown) ? thrown['response'] : undefined
+  if (isRecord(response) && 'error_code' in response) return parseErrorResponse(response, redact)
   const reason = redact(reasonOf(thrown))
   return new ApiError(`Telegram could not be reached: ${reason}`, { notExecuted: isConnectError(thrown) })
 }
 
-/** An answer that is not `{"ok": true}`. */
-export function parseErrorResponse(answer: JsonRecord, redact: (text: string) => string): ApiError {
-  const code = asNumber(answer['error_code']) ?? 0
-  const { retry_after, migrate_to_chat_id } = asRecord(answer['parameters'])
+/** Parses a response that is not `{"ok": true}`. */
+export function parseErrorResponse(response: JsonRecord, redact: (text: string) => string): ApiError {
+  const code = asNumber(response['error_code']) ?? 0
+  const { retry_after, migrate_to_chat_id } = asRecord(response['parameters'])
   const retryAfter = asNumber(retry_after)
   const migratedTo = asId(migrate_to_chat_id)
-  return new ApiError(redact(`Telegram answered ${code}: ${asText(answer['description']) ?? 'no description'}`), {
+  return new ApiError(redact(`Telegram answered ${code}: ${asText(response['description']) ?? 'no description'}`), {
     code,
     ...(retryAfter === undefined ? {} : { retryAfterMs: Math.max(0, retryAfter) * 1_000 }),
     ...(migratedTo === undefined ? {} : { migratedTo }),
@@ -54,9 +54,9 @@ export function parseErrorResponse(answer: JsonRecord, redact: (text: string) =>
   })
 }
 
-/** What the outbox should do next. */
-export function toSendResult({ message: error, details: facts }: ApiError): Extract<SendResult, { success: false }> {
-  const { code, retryAfterMs, notExecuted } = facts
+/** Tells the outbox how to continue after a failed call. */
+export function toSendResult({ message: error, details }: ApiError): Extract<SendResult, { success: false }> {
+  const { code, retryAfterMs, notExecuted } = details
   if (code === 401) return { success: false, problem: 'unauthorised', error }
   if (code === 429) {
     const wait = retryAfterMs === undefined ? {} : { retryAfterMs }
@@ -66,21 +66,29 @@ export function toSendResult({ message: error, details: facts }: ApiError): Extr
   return { success: false, problem: 'temporary', error, ...(notExecuted ? {} : { maybeSent: true }) }
 }
 
-/** Takes the token out of a text, in the forms in which it stands in addresses. */
+/** Maps a failed call while connecting. Telegram responds with 404 to a token of an invalid form. */
+export function toConnectError(error: unknown): HermesError {
+  const code = error instanceof ApiError ? error.details.code : undefined
+  const cause = { cause: error }
+  if (code === 401 || code === 404) return new HermesError('platform/unauthorised', messageOf(error), cause)
+  return new HermesError('platform/connect-failed', messageOf(error), cause)
+}
+
+/** Removes the token from a text, plain or URL-encoded. */
 export function createTokenRedactor(token: string): (text: string) => string {
   const forms = [token, encodeURIComponent(token)]
   return (text) =>
     forms.reduce((clean, form) => clean.replaceAll(form, '<token>'), text).replace(/\/bot[^/\s]+\//g, '/bot<token>/')
 }
 
-/** Short, and without the address of the call where the error says more than that. */
+/** Prefers the cause of an error to its message, because the message may contain the URL of the call. */
 function reasonOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return messageOf(thrown)
-  if (thrown.name === 'TimeoutError') return 'no answer in time'
-  if (thrown.name === 'AbortError') return 'the call was called off'
+  if (thrown.name === 'TimeoutError') return 'the response timed out'
+  if (thrown.name === 'AbortError') return 'the call was aborted'
   const cause = thrown.cause instanceof Error ? thrown.cause : undefined
-  const said = /\breason: (.*)$/s.exec(thrown.message)?.[1] ?? cause?.message ?? thrown.message
-  return said === '' ? (codeOf(thrown) ?? 'unknown') : said
+  const reason = /\breason: (.*)$/s.exec(thrown.message)?.[1] ?? cause?.message ?? thrown.message
+  return reason === '' ? (codeOf(thrown) ?? 'unknown') : reason
 }
 
 function codeOf(thrown: unknown): string | undefined {

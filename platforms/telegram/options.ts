@@ -1,5 +1,5 @@
 /**
- * The options of an account, checked once: whatever is wrong with them is said before anything is connected.
+ * Parses and validates the options of an account before it connects.
  */
 import { HermesError } from '#sdk'
 import { createMentionMatcher, type MentionMatcher } from './inbound/mention-patterns.ts'
@@ -10,20 +10,19 @@ export interface TelegramOptions {
   readonly botId: string
   /** Ends in a slash. */
   readonly apiRoot: string
-  /** An operator has named the root: it may lie in a private network. */
+  /** `api_root` is configured, so the server may be in a private network. */
   readonly ownApiRoot: boolean
   readonly webhook?: { readonly url: string; readonly secret: string }
-  /** Where the webhook of this account is served, in either mode. */
+  /** The path of this account's webhook, also in polling mode. */
   readonly webhookPath: string
   readonly groups: GroupRules
 }
 
-/** What counts in groups and channels. */
+/** Rules for messages in groups and channels. */
 export interface GroupRules {
   readonly requireMention: boolean
-  /** By one of the account's own words. */
-  readonly matchesMention: MentionMatcher
-  readonly hasMentionPatterns: boolean
+  /** Absent without `mention_patterns`. */
+  readonly matchesMention?: MentionMatcher
   /** Chat ids, or `chat:thread`. */
   readonly freeResponseChats: ReadonlySet<string>
   /** Thread ids, or `chat:thread`. */
@@ -33,18 +32,15 @@ export interface GroupRules {
 
 const defaultApiRoot = 'https://api.telegram.org/'
 
-/** Throws `config/invalid`, in words that repeat no secret. */
+/** Throws `config/invalid`. The message contains no secret. */
 export function parseOptions(options: Readonly<Record<string, unknown>>, account: string): TelegramOptions {
   const token = trimmedText(options['token'])
   const botId = /^(\d+):[\w-]+$/.exec(token)?.[1]
   if (botId === undefined) {
-    throw invalidOption(
-      'token',
-      'it has not the form <digits>:<letters> of the tokens that @BotFather gives (123456:ABC…)',
-    )
+    throw invalidOption('token', 'expected a token from @BotFather in the form <digits>:<letters> (123456:ABC…)')
   }
   const root = trimmedText(options['api_root'])
-  const words = textList(options['mention_patterns'])
+  const patterns = textList(options['mention_patterns'])
   const webhookPath = account === 'default' ? '/webhooks/telegram' : `/webhooks/telegram/${account}`
   const webhook = usesWebhook(options) ? parseWebhook(options, webhookPath) : undefined
   return {
@@ -56,8 +52,7 @@ export function parseOptions(options: Readonly<Record<string, unknown>>, account
     webhookPath,
     groups: {
       requireMention: options['require_mention'] !== false,
-      matchesMention: createMentionMatcher(words),
-      hasMentionPatterns: words.length > 0,
+      ...(patterns.length === 0 ? {} : { matchesMention: createMentionMatcher(patterns) }),
       freeResponseChats: new Set(textList(options['free_response_chats'])),
       ignoredThreads: new Set(textList(options['ignored_threads'])),
       allowBots: parseAllowBots(options['allow_bots']),
@@ -70,15 +65,16 @@ function usesWebhook(options: Readonly<Record<string, unknown>>): boolean {
   return mode === 'webhook' || (mode === '' && trimmedText(options['webhook_url']) !== '')
 }
 
-/** `webhook_url` may be the address of the gateway, or already that of the webhook; accounts share it and differ in the path. */
+/** `webhook_url` is the address of the gateway or of the webhook itself. Accounts share it and differ in the path. */
 function parseWebhook(options: Readonly<Record<string, unknown>>, path: string): { url: string; secret: string } {
   const secret = trimmedText(options['webhook_secret'])
   if (!/^[\w-]{1,256}$/.test(secret)) {
-    throw invalidOption('webhook_secret', 'mode webhook needs 1 to 256 letters, digits, _ and -')
+    throw invalidOption('webhook_secret', 'mode webhook requires a secret of 1 to 256 letters, digits, _ and -')
   }
-  const given = trimmedText(options['webhook_url'])
-  if (given === '') throw invalidOption('webhook_url', 'mode webhook needs the public address of this gateway')
-  const url = parseUrl('webhook_url', given)
+  const configuredUrl = trimmedText(options['webhook_url'])
+  if (configuredUrl === '')
+    throw invalidOption('webhook_url', 'mode webhook requires the public address of this gateway')
+  const url = parseUrl('webhook_url', configuredUrl)
   const base = url.pathname.replace(/\/+$/, '')
   url.pathname = base.endsWith(path) ? base : `${base.replace(/\/webhooks\/telegram$/, '')}${path}`
   return { url: url.href, secret }
@@ -87,13 +83,13 @@ function parseWebhook(options: Readonly<Record<string, unknown>>, path: string):
 function parseUrl(key: string, text: string): URL {
   const url = URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw invalidOption(key, 'expected an address that begins with https:// (or http://)')
+    throw invalidOption(key, 'expected a URL that starts with https:// (or http://)')
   }
   return url
 }
 
-function invalidOption(key: string, what: string): HermesError {
-  return new HermesError('config/invalid', `platforms.telegram.${key}: ${what}.`)
+function invalidOption(key: string, issue: string): HermesError {
+  return new HermesError('config/invalid', `platforms.telegram.${key}: ${issue}.`)
 }
 
 function parseAllowBots(value: unknown): GroupRules['allowBots'] {

@@ -1,29 +1,39 @@
 /**
- * The Bot API as the rest of this folder sees it: methods with plain payloads, and one kind of error.
+ * A client for the Bot API: method name and payload in, result or `ApiError` out.
  */
-import { linkAbortSignal } from '#sdk'
+import { isRecord, linkAbortSignal } from '#sdk'
 import { ApiError, parseErrorResponse, toApiError } from '../errors.ts'
-import { isRecord, type JsonRecord } from '../inbound/payload.ts'
+import type { JsonRecord } from '../inbound/payload.ts'
+
+/** The updates that the gateway requests. The Bot API has no update for deleted messages. */
+export const allowedUpdates = [
+  'message',
+  'edited_message',
+  'channel_post',
+  'edited_channel_post',
+  'callback_query',
+  'message_reaction',
+] as const
 
 export interface BotApi {
-  /** Calls a method and gives its result. Throws `ApiError`, also when the signal aborts. */
+  /** Calls a method and returns its result. Throws `ApiError`, also when the signal aborts. */
   call(method: string, payload: JsonRecord, signal: AbortSignal): Promise<unknown>
-  /** The same with a file, which goes out as it is read from the disk. */
+  /** Calls a method with a file, which is streamed from disk. Throws `ApiError`. */
   upload(method: string, payload: JsonRecord, file: UploadedFile, signal: AbortSignal): Promise<unknown>
-  /** Where a file lies that `getFile` has named; the address holds the token. */
+  /** The download URL of a path returned by `getFile`. It contains the token. */
   fileUrl(path: string): string
 }
 
 export interface UploadedFile {
-  /** The field of the payload it stands for: `photo`. */
+  /** The field of the payload, for example `photo`. */
   readonly field: string
   readonly name: string
   readonly blob: Blob
 }
 
 /**
- * What is used of telegraf's client. Its own types end with the Bot API of 2024, and want the signal of a package that
- * stood in for Node's own.
+ * The part of telegraf's client that is used. telegraf's types describe the Bot API of 2024 and require the `AbortSignal`
+ * of a polyfill.
  */
 export interface TelegrafClient {
   callApi(method: string, payload: JsonRecord, options?: { readonly signal?: object }): Promise<unknown>
@@ -31,19 +41,19 @@ export interface TelegrafClient {
 
 export interface BotApiDeps {
   readonly client: TelegrafClient
-  /** The client's own uploads never end under newer versions of Node. */
+  /** telegraf's own uploads never finish on current versions of Node. */
   readonly fetch: (url: string, init: { method: 'POST'; body: FormData; signal: AbortSignal }) => Promise<Response>
   /** Ends in a slash. */
   readonly apiRoot: string
   readonly token: string
   readonly redact: (text: string) => string
-  /** How long a call may take. Above what Telegram holds the slowest poll. */
+  /** Time limit of a call. Must exceed the hold time of the slowest poll. */
   readonly callTimeoutMs?: number
 }
 
-/** What takes longer was sent into a connection that has died. */
+/** A call that takes longer was sent over a dead connection. */
 const defaultCallTimeoutMs = 40_000
-/** A little before the gateway itself gives a call up, so that the reason is told. */
+/** Shorter than the gateway's own time limit, so that the error names the reason. */
 const uploadTimeoutMs = 115_000
 
 export function createBotApi(deps: BotApiDeps): BotApi {
@@ -58,7 +68,7 @@ export function createBotApi(deps: BotApiDeps): BotApi {
         return await client.callApi(method, payload, { signal: limit.signal })
       } catch (error) {
         if (limit.signal.aborted && !signal.aborted)
-          throw new ApiError('Telegram does not answer.', { notExecuted: false })
+          throw new ApiError('Telegram does not respond.', { notExecuted: false })
         throw toApiError(error, redact)
       } finally {
         clearTimeout(timer)
@@ -85,16 +95,16 @@ export function createBotApi(deps: BotApiDeps): BotApi {
 }
 
 function throwIfAborted(signal: AbortSignal): void {
-  if (signal.aborted) throw new ApiError('The call was called off before it was made.', { notExecuted: true })
+  if (signal.aborted) throw new ApiError('The call was aborted before it was sent.', { notExecuted: true })
 }
 
-/** A server in between may answer with something that is not JSON. */
+/** A proxy may respond with something other than JSON. */
 function parseResult(status: number, body: string, redact: (text: string) => string): unknown {
-  const answer = parseJson(body)
-  if (isRecord(answer) && answer['ok'] === true) return answer['result']
-  const known = isRecord(answer) && typeof answer['error_code'] === 'number'
+  const json = parseJson(body)
+  if (isRecord(json) && json['ok'] === true) return json['result']
+  const isApiError = isRecord(json) && typeof json['error_code'] === 'number'
   throw parseErrorResponse(
-    known ? answer : { error_code: status, description: 'an answer that is not of the Bot API' },
+    isApiError ? json : { error_code: status, description: 'the response is not from the Bot API' },
     redact,
   )
 }

@@ -1,5 +1,5 @@
 /**
- * The gateway's commands in Telegram's own menu, set only when they have changed.
+ * Publishes the gateway's commands in Telegram's command menu when they have changed.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { CommandEntry } from '#sdk'
@@ -11,11 +11,11 @@ interface BotCommand {
   readonly description: string
 }
 
-/** Telegram shows so many, and so much of each. */
+/** Limits of `setMyCommands`. */
 const maxCommands = 100
 const maxDescriptionChars = 256
 
-/** What Telegram can show: small letters, digits and _; the others work when somebody types them. */
+/** Telegram lists only names of small letters, digits and _. Users can still type the other commands. */
 export function toBotCommands(commands: readonly CommandEntry[]): BotCommand[] {
   return commands
     .filter(({ name }) => /^[a-z0-9_]{1,32}$/.test(name))
@@ -26,17 +26,17 @@ export function toBotCommands(commands: readonly CommandEntry[]): BotCommand[] {
     })
 }
 
-/** Resolves true when the menu was changed. Throws `ApiError`. */
+/** Resolves to `true` when the menu was changed. Throws `ApiError`. */
 export async function setBotCommands(
   api: BotApi,
   commands: readonly CommandEntry[],
   signal: AbortSignal,
 ): Promise<boolean> {
-  const wanted = toBotCommands(commands)
-  if (wanted.length === 0) return false
-  const shown = asRecords(await api.call('getMyCommands', {}, signal))
-  const known = shown.map(({ command, description }) => ({ command, description }))
-  if (isDeepStrictEqual(known, wanted)) return false
-  await api.call('setMyCommands', { commands: wanted }, signal)
+  const botCommands = toBotCommands(commands)
+  if (botCommands.length === 0) return false
+  const published = asRecords(await api.call('getMyCommands', {}, signal))
+  const current = published.map(({ command, description }) => ({ command, description }))
+  if (isDeepStrictEqual(current, botCommands)) return false
+  await api.call('setMyCommands', { commands: botCommands }, signal)
   return true
 }

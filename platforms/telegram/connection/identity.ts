@@ -1,20 +1,19 @@
 /**
- * Who the bot is, as `getMe` tells.
+ * Reads the bot's own account with `getMe`.
  */
-import { HermesError, messageOf } from '#sdk'
-import { ApiError } from '../errors.ts'
+import { toConnectError } from '../errors.ts'
 import { asRecord, asText } from '../inbound/payload.ts'
 import type { BotApi } from './api.ts'
 
 export interface BotIdentity {
-  /** Without the @; '' where Telegram does not say. */
+  /** Without the @; '' when Telegram sends none. */
   readonly username: string
   /** Privacy mode is off. */
   readonly readsAllGroupMessages: boolean
   readonly canJoinGroups: boolean
 }
 
-/** Throws `platform/unauthorised` for a wrong token, `platform/connect-failed` for anything else. */
+/** Throws `platform/unauthorised` for an invalid token, otherwise `platform/connect-failed`. */
 export async function fetchIdentity(api: BotApi, signal: AbortSignal): Promise<BotIdentity> {
   try {
     const me = asRecord(await api.call('getMe', {}, signal))
@@ -26,12 +25,4 @@ export async function fetchIdentity(api: BotApi, signal: AbortSignal): Promise<B
   } catch (error) {
     throw toConnectError(error)
   }
-}
-
-/** Telegram answers 404 to a token that is none at all. */
-export function toConnectError(error: unknown): HermesError {
-  const code = error instanceof ApiError ? error.details.code : undefined
-  const cause = { cause: error }
-  if (code === 401 || code === 404) return new HermesError('platform/unauthorised', messageOf(error), cause)
-  return new HermesError('platform/connect-failed', messageOf(error), cause)
 }

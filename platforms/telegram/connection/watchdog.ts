@@ -1,23 +1,24 @@
 /**
- * In webhook mode nothing is asked for, so silence proves nothing: now and then Telegram is asked whether its calls arrive.
+ * Checks a webhook once a minute with `getWebhookInfo`. Without calls the gateway cannot tell an idle chat from a broken
+ * webhook.
  */
 import { messageOf } from '#sdk'
-import type { WebhookInfo } from './webhook-registration.ts'
+import type { WebhookInfo } from './webhook.ts'
 
 export interface WebhookWatchdogDeps {
-  /** The address that Telegram was given. */
+  /** The registered URL. */
   readonly url: string
   fetchInfo(signal: AbortSignal): Promise<WebhookInfo>
   health(state: 'connected' | 'degraded', reason?: string): void
-  /** Telegram's calls arrive, as far as it knows. */
+  /** Called when the check succeeds. */
   received(): void
   sleep(ms: number, signal: AbortSignal): Promise<void>
-  /** ms since 1970. */
+  /** Milliseconds since 1970. */
   clock(): number
 }
 
 const checkIntervalMs = 60_000
-/** An error this old has been overcome, or nobody has written since. */
+/** An older error is resolved, or there was no message since. */
 const recentErrorMs = 3 * checkIntervalMs
 
 /** Resolves when the signal aborts; never rejects. */
@@ -37,12 +38,13 @@ export async function watchWebhook(deps: WebhookWatchdogDeps, signal: AbortSigna
 }
 
 async function checkWebhook(
-  { url: wanted, fetchInfo, clock }: WebhookWatchdogDeps,
+  { url: registeredUrl, fetchInfo, clock }: WebhookWatchdogDeps,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   try {
     const { url, pending, lastError } = await fetchInfo(signal)
-    if (url !== wanted) return 'another program has changed the webhook of this bot; give this gateway a bot of its own'
+    if (url !== registeredUrl)
+      return 'another program has changed the webhook of this bot; use a separate bot for this gateway'
     if (lastError === undefined || pending === 0 || clock() - lastError.at > recentErrorMs) return undefined
     return `Telegram cannot call the webhook: ${lastError.message}`
   } catch (error) {

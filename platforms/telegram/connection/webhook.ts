@@ -1,20 +1,22 @@
 /**
- * Webhook mode: Telegram calls the gateway. A call is answered with 200 when its update is on disk; anything else makes
- * Telegram call again.
+ * Webhook mode: the HTTP route that Telegram calls, and the registration of its URL. The route responds with 200 only
+ * after the update is stored. Telegram repeats the call after any other response.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { HttpRoute } from '#sdk'
 import type { Ingest } from '../inbound/ingest.ts'
+import { asNumber, asRecord, asText, type JsonRecord } from '../inbound/payload.ts'
+import { allowedUpdates, type BotApi } from './api.ts'
 
 export interface WebhookDeps {
   readonly path: string
   readonly secret: string
   ingest: Ingest
-  /** Telegram has called. */
+  /** Called for every authentic request. */
   received(): void
 }
 
-export function createWebhookRoute({ path, secret, ingest: handIn, received }: WebhookDeps): HttpRoute {
+export function createWebhookRoute({ path, secret, ingest, received }: WebhookDeps): HttpRoute {
   return {
     method: 'POST',
     path,
@@ -26,8 +28,8 @@ export function createWebhookRoute({ path, secret, ingest: handIn, received }: W
       const update = await parseJsonBody(request)
       if (update === undefined) return new Response('expected an update as JSON', { status: 400 })
       received()
-      // What it throws becomes a status above 400, by the server.
-      await handIn([update])
+      // The HTTP server converts an exception into a status above 400.
+      await ingest([update])
       return new Response(null, { status: 200 })
     },
   }
@@ -41,8 +43,58 @@ async function parseJsonBody(request: Request): Promise<unknown> {
   }
 }
 
-/** Compares digests, so that the time it takes tells nothing about the secret. */
+/** Compares digests, so that the duration reveals nothing about the secret. */
 function isEqualConstantTime(one: string, other: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(one), digest(other))
+}
+
+export interface WebhookInfo {
+  /** Absent when no webhook is set. */
+  readonly url?: string
+  readonly pending: number
+  /** The last failed call of the webhook; `at` in milliseconds since 1970. */
+  readonly lastError?: { readonly message: string; readonly at: number }
+}
+
+/** Throws `ApiError`. */
+export async function fetchWebhookInfo(api: BotApi, signal: AbortSignal): Promise<WebhookInfo> {
+  const info = asRecord(await api.call('getWebhookInfo', {}, signal))
+  const url = asText(info['url'])
+  const lastError = parseLastError(info)
+  return {
+    ...(url === undefined ? {} : { url }),
+    pending: asNumber(info['pending_update_count']) ?? 0,
+    ...(lastError === undefined ? {} : { lastError }),
+  }
+}
+
+function parseLastError(info: JsonRecord): WebhookInfo['lastError'] {
+  const message = asText(info['last_error_message'])
+  const at = asNumber(info['last_error_date'])
+  return message === undefined || at === undefined ? undefined : { message, at: at * 1_000 }
+}
+
+/** Whether this gateway set the webhook, for this account. */
+export function isOwnWebhook(url: string, path: string): boolean {
+  return URL.parse(url)?.pathname.endsWith(path) ?? false
+}
+
+/** Pending messages are kept. Throws `ApiError`. */
+export async function setWebhook(
+  api: BotApi,
+  webhook: { url: string; secret: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const { url, secret } = webhook
+  await api.call('setWebhook', { url, secret_token: secret, allowed_updates: allowedUpdates }, signal)
+}
+
+/**
+ * Telegram allows no polling while a webhook is set. Removes a webhook of this gateway; one of another program stays, and
+ * polling then reports the conflict. Throws `ApiError`.
+ */
+export async function deleteOwnWebhook(api: BotApi, path: string, signal: AbortSignal): Promise<void> {
+  const { url } = await fetchWebhookInfo(api, signal)
+  if (url !== undefined && isOwnWebhook(url, path)) await api.call('deleteWebhook', {}, signal)
 }

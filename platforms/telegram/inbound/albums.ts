@@ -1,28 +1,24 @@
 /**
- * An album comes as several messages that share a `media_group_id`: here they become one again.
+ * Groups the messages of an album. Telegram sends one message for each file, with a common `media_group_id`.
  */
-import { asId, asRecord, asText, isRecord, type JsonRecord } from './payload.ts'
+import { isRecord } from '#sdk'
+import { asId, asRecord, asText, type JsonRecord, newMessageOf } from './payload.ts'
 
-/** Whether the last update is a part of an album, so that further parts may be on their way. */
-export function endsInAlbum(updates: readonly unknown[]): boolean {
-  return albumKeyOf(asRecord(updates.at(-1))) !== undefined
-}
-
-/** The updates in order; those of one album stand together, at the place of its first part. */
+/** The updates in order. Those of one album form a group at the position of its first part. */
 export function groupAlbums(updates: readonly unknown[]): readonly (readonly JsonRecord[])[] {
   const groups = new Map<unknown, JsonRecord[]>()
   for (const update of updates.filter(isRecord)) {
-    const name = albumKeyOf(update) ?? update
-    const group = groups.get(name)
-    if (group === undefined) groups.set(name, [update])
+    const key = albumKeyOf(update) ?? update
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [update])
     else group.push(update)
   }
   return [...groups.values()]
 }
 
-/** With chat and author: what somebody else wrote must never be taken for a part of it. */
+/** Includes chat and author, so that a message of another author is never merged into the album. */
 function albumKeyOf(update: JsonRecord): string | undefined {
-  const message = asRecord(update['message'] ?? update['channel_post'])
+  const message = asRecord(newMessageOf(update))
   const group = asText(message['media_group_id'])
   if (group === undefined) return undefined
   return [message['chat'], message['from']].map((one) => asId(asRecord(one)['id']) ?? '').join(':') + group

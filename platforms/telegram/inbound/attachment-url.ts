@@ -1,5 +1,5 @@
 /**
- * Where the bytes of a file lie that somebody sent.
+ * Finds the download address of a received file.
  */
 import type { AttachmentAddress } from '#sdk'
 import type { BotApi } from '../connection/api.ts'
@@ -7,22 +7,23 @@ import { asRecord, asText } from './payload.ts'
 
 export interface AttachmentUrlDeps {
   readonly api: BotApi
-  /** The origin of the configured `api_root`; absent where Telegram itself is asked. */
+  /** The origin of a configured `api_root`; absent for Telegram's own server. */
   readonly trusted?: string
 }
 
-/** Throws `ApiError` (`file is too big`: bots may load 20 MB), or an Error for a path that cannot be fetched. */
+/** Throws `ApiError` (`file is too big`: bots can download up to 20 MB), or `Error` for a path that cannot be fetched. */
 export async function resolveAttachmentUrl(
   { api, trusted }: AttachmentUrlDeps,
   ref: string,
   signal: AbortSignal,
 ): Promise<AttachmentAddress> {
   const path = asText(asRecord(await api.call('getFile', { file_id: ref }, signal))['file_path'])
-  if (path === undefined) throw new Error('Telegram does not say where the file is.')
-  // A Bot API server in local mode names files of its own disk; they are not served, and must not be read from ours.
+  if (path === undefined) throw new Error('Telegram returned no path for the file.')
+  // A Bot API server in local mode returns paths on its own disk. They are not served over HTTP, and the gateway must
+  // not read such a path from its own disk.
   if (/^[/\\]|^[a-z]+:|\\/i.test(path) || path.split('/').some((part) => part === '..' || part === '.')) {
     throw new Error(
-      'The Bot API server gives paths of its own disk (--local); files can only be fetched without that option.',
+      'The Bot API server runs with --local and returns paths on its own disk. Files can be downloaded only without --local.',
     )
   }
   return { url: api.fileUrl(path), ...(trusted === undefined ? {} : { trusted }) }

@@ -1,31 +1,22 @@
 /**
- * What happens to a message after it was written, and presses of its buttons.
+ * Reads reactions and button presses.
  */
 import type { ButtonPress, ReactionChange } from '#sdk'
-import type { NormalizeContext } from './context.ts'
-import { asId, asNumber, asRecord, asRecords, asText, type JsonRecord } from './payload.ts'
-import { chatSourceOf, userOf } from './source.ts'
+import { chatSourceOf, type NormalizeContext, timeOf, userOf } from './message.ts'
+import { asId, asRecord, asRecords, asText, type JsonRecord } from './payload.ts'
 
-/**
- * Whether people changed the words: a place that moves on, or a keyboard, comes as an edit as well. What the words were
- * before, nobody says.
- */
-export function hasTextOrCaption(message: JsonRecord): boolean {
-  return asText(message['text']) !== undefined || asText(message['caption']) !== undefined
-}
-
-/** One change for each emoji that came or went. */
-export function toReactionChanges(update: JsonRecord, view: NormalizeContext): readonly ReactionChange[] {
-  const place = chatSourceOf(update, view)
+/** One change for each emoji that was added or removed. */
+export function toReactionChanges(update: JsonRecord, context: NormalizeContext): readonly ReactionChange[] {
+  const chat = chatSourceOf(update, context)
   const messageId = asId(update['message_id'])
-  if (place === undefined || messageId === undefined) return []
+  if (chat === undefined || messageId === undefined) return []
   // Anonymous administrators react as their chat.
-  const person = update['actor_chat'] === undefined ? userOf(asRecord(update['user'])) : {}
+  const author = update['actor_chat'] === undefined ? userOf(asRecord(update['user'])) : {}
   const before = emojisOf(update['old_reaction'])
   const after = emojisOf(update['new_reaction'])
   const change = (added: boolean) => (reaction: string) => ({
     kind: 'reaction' as const,
-    source: { ...place, ...person },
+    source: { ...chat, ...author },
     added,
     reaction,
     messageId,
@@ -48,18 +39,13 @@ function emojisOf(reactions: unknown): ReadonlySet<string> {
   )
 }
 
-/** Undefined for buttons that are none of ours: of inline messages, of games. */
-export function toButtonPress(query: JsonRecord, view: NormalizeContext): ButtonPress | undefined {
+/** `undefined` for a button that the gateway did not create: of an inline message or a game. */
+export function toButtonPress(query: JsonRecord, context: NormalizeContext): ButtonPress | undefined {
   const message = asRecord(query['message'])
-  const place = chatSourceOf(message, view)
+  const chat = chatSourceOf(message, context)
   const buttonId = asText(query['data'])
   const messageId = asId(message['message_id'])
-  if (place === undefined || buttonId === undefined || messageId === undefined) return undefined
-  // The message is the bot's own; the person is who pressed.
-  return { source: { ...place, ...userOf(asRecord(query['from'])) }, buttonId, messageId }
-}
-
-/** ms since 1970; 0 where Telegram does not say. */
-export function timeOf(seconds: unknown): number {
-  return Math.max(0, asNumber(seconds) ?? 0) * 1_000
+  if (chat === undefined || buttonId === undefined || messageId === undefined) return undefined
+  // The author of the message is the bot. `from` of the query is the user who pressed the button.
+  return { source: { ...chat, ...userOf(asRecord(query['from'])) }, buttonId, messageId }
 }

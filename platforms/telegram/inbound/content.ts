@@ -1,25 +1,19 @@
 /**
- * What a message says: its text, what kind of message it is, and the files it carries. Messages of the service (somebody
- * joined, the title changed) say nothing.
+ * Reads messages that are not plain text: files with a caption, stickers, locations, contacts, polls and games. Service
+ * messages (a member joined, the title changed) have no content.
  */
 import type { Attachment, MessageType } from '#sdk'
 import { asId, asNumber, asRecord, asRecords, asText, type JsonRecord } from './payload.ts'
 
 export interface MessageContent {
   readonly text: string
-  /** Marks mentions and commands in `text`, in UTF-16 units. */
+  /** Mentions and commands in `text`; offsets are UTF-16 units. */
   readonly entities: readonly JsonRecord[]
   readonly messageType: MessageType
   readonly attachments: readonly Attachment[]
 }
 
-/** Undefined where there is nothing for the agent. */
-export function contentOf(message: JsonRecord): MessageContent | undefined {
-  const text = asText(message['text'])
-  if (text !== undefined) {
-    const messageType = text.trimStart().startsWith('/') ? 'command' : 'text'
-    return { text, entities: asRecords(message['entities']), messageType, attachments: [] }
-  }
+export function nonTextContentOf(message: JsonRecord): MessageContent | undefined {
   return mediaOf(message) ?? describeContent(message)
 }
 
@@ -27,11 +21,11 @@ interface MediaKind {
   readonly field: string
   readonly type: MessageType
   readonly kind: Attachment['kind']
-  /** What Telegram makes of every file of this kind. */
+  /** The format into which Telegram converts every file of this kind. */
   readonly mimeType?: string
 }
 
-/** In this order: an animation comes with a `document` as well. */
+/** The order matters: an animation also has a `document`. */
 const mediaKinds: readonly MediaKind[] = [
   { field: 'animation', type: 'video', kind: 'video' },
   { field: 'video', type: 'video', kind: 'video' },
@@ -42,14 +36,14 @@ const mediaKinds: readonly MediaKind[] = [
 ]
 
 function mediaOf(message: JsonRecord): MessageContent | undefined {
-  const said = { text: asText(message['caption']) ?? '', entities: asRecords(message['caption_entities']) }
+  const caption = { text: asText(message['caption']) ?? '', entities: asRecords(message['caption_entities']) }
   const photo = attachmentOf(largestOf(message['photo']), 'photo', 'image/jpeg')
-  if (photo !== undefined) return { ...said, messageType: 'photo', attachments: [photo] }
+  if (photo !== undefined) return { ...caption, messageType: 'photo', attachments: [photo] }
   const sticker = asRecord(message['sticker'])
   if (asText(sticker['file_id']) !== undefined) return stickerOf(sticker)
   for (const { field, type, kind, mimeType } of mediaKinds) {
     const file = attachmentOf(asRecord(message[field]), kind, mimeType)
-    if (file !== undefined) return { ...said, messageType: type, attachments: [file] }
+    if (file !== undefined) return { ...caption, messageType: type, attachments: [file] }
   }
   return undefined
 }
@@ -69,24 +63,24 @@ function attachmentOf(file: JsonRecord, kind: Attachment['kind'], usualType?: st
   }
 }
 
-/** Telegram offers a photo in several sizes, usually the largest last. */
+/** Telegram sends a photo in several sizes, usually the largest last. */
 function largestOf(sizes: unknown): JsonRecord {
   const area = (size: JsonRecord) => (asNumber(size['width']) ?? 0) * (asNumber(size['height']) ?? 0)
   return asRecords(sizes).reduce((best, size) => (area(size) >= area(best) ? size : best), {})
 }
 
-/** Its emoji says what it says; only one that stands still is a picture that a model can look at. */
+/** The text is the emoji. Only a static sticker is an image that a model can read. */
 function stickerOf(sticker: JsonRecord): MessageContent {
-  const moves = sticker['is_animated'] === true || sticker['is_video'] === true
-  const picture = moves ? undefined : attachmentOf(sticker, 'sticker', 'image/webp')
+  const isMoving = sticker['is_animated'] === true || sticker['is_video'] === true
+  const picture = isMoving ? undefined : attachmentOf(sticker, 'sticker', 'image/webp')
   const text = asText(sticker['emoji']) ?? '[Sticker]'
   return { text, entities: [], messageType: 'sticker', attachments: picture === undefined ? [] : [picture] }
 }
 
-/** Things without a file, in words. */
+/** Describes content that has no file. */
 function describeContent(message: JsonRecord): MessageContent | undefined {
-  const place = describeLocation(message)
-  if (place !== undefined) return { text: place, entities: [], messageType: 'location', attachments: [] }
+  const location = describeLocation(message)
+  if (location !== undefined) return { text: location, entities: [], messageType: 'location', attachments: [] }
   const text =
     describeContact(message) ??
     describePoll(message) ??
@@ -100,10 +94,10 @@ function describeLocation(message: JsonRecord): string | undefined {
   const venue = asRecord(message['venue'])
   const { latitude, longitude, live_period: live } = asRecord(message['location'] ?? venue['location'])
   if (asNumber(latitude) === undefined || asNumber(longitude) === undefined) return undefined
-  const where = `${latitude}, ${longitude}`
+  const coordinates = `${latitude}, ${longitude}`
   const names = [asText(venue['title']), asText(venue['address'])].filter((name) => name !== undefined)
-  if (names.length > 0) return `[Venue: ${oneLine(names.join(', '))} (${where})]`
-  return `[${asNumber(live) === undefined ? 'Location' : 'Live location'}: ${where}]`
+  if (names.length > 0) return `[Venue: ${oneLine(names.join(', '))} (${coordinates})]`
+  return `[${asNumber(live) === undefined ? 'Location' : 'Live location'}: ${coordinates}]`
 }
 
 function describeContact(message: JsonRecord): string | undefined {
@@ -145,7 +139,7 @@ function describeGameOrStory(message: JsonRecord): string | undefined {
   return asId(asRecord(message['story'])['id']) === undefined ? undefined : '[Story]'
 }
 
-/** Names come from people: they must not be able to start a line of their own. */
+/** Users choose these names. A name with line breaks could imitate another message. */
 export function oneLine(text: string, limitChars = 500): string {
   const flat = text
     .slice(0, limitChars * 2)

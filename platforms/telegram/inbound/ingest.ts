@@ -1,5 +1,5 @@
 /**
- * Hands in what came from Telegram, whichever way it came, and answers what must be answered at once.
+ * Passes updates of Telegram to the gateway, from polling or a webhook, and answers button presses.
  */
 import {
   isHermesError,
@@ -10,107 +10,114 @@ import {
   type SessionSource,
   targetOf,
 } from '#sdk'
-import type { NormalizeContext } from './context.ts'
+import type { NormalizeContext } from './message.ts'
 import { chatIdOf, type InboundEvent, normalize } from './normalize.ts'
 
 export interface IngestDeps {
   readonly context: Pick<PlatformContext, 'accept' | 'change' | 'press' | 'rateLimited' | 'log'>
   readonly normalizeContext: NormalizeContext
-  /** Shows a line to whoever pressed a button. May throw: they are not told then. */
+  /** Shows a short text to the user who pressed a button. May throw; the user then sees nothing. */
   answerCallbackQuery(queryId: string, text: string, signal: AbortSignal): Promise<unknown>
-  /** Says something in a chat. */
+  /** Sends a notice to a chat. */
   sendNotice(source: SessionSource, text: string, signal: AbortSignal): Promise<SendResult>
   /** Aborts when the account is disconnected. */
   readonly signal: AbortSignal
 }
 
 /**
- * Resolves when all of the updates are on disk, refused or known already: then Telegram may be told "got it". Rejects when
- * anything could not be stored; what was stored meanwhile is recognised when it comes again.
+ * Resolves when every update is stored, refused or a duplicate, so that it can be confirmed to Telegram. Rejects when one
+ * could not be stored. Telegram then delivers all of them again, and the gateway drops those that it stored as duplicates.
  */
 export type Ingest = (updates: readonly unknown[]) => Promise<void>
 
 const tooLargeText = 'This message is too large for me. Please send it as a file, or in parts.'
-const staleButtonText = 'This button is no longer in use.'
-/** Telegram takes so many characters for a line above the chat. */
+const unknownButtonResult: PressResult = { status: 'stale', text: 'This button is no longer in use.' }
+/** The limit of `answerCallbackQuery`. */
 const maxCallbackAnswerChars = 200
 
 export function createIngest(deps: IngestDeps): Ingest {
-  const { context, normalizeContext, signal } = deps
-  const { log } = context
-
   return async (updates) => {
-    const chats = Map.groupBy(read(updates), chatIdOf)
-    const all = await Promise.allSettled([...chats.values()].map(inOrder))
-    for (const one of all) if (one.status === 'rejected') throw one.reason
+    const events = readUpdates(deps, updates)
+    const [only] = events
+    if (only !== undefined && events.length === 1) return await ingestEvent(deps, only)
+    const chats = Map.groupBy(events, chatIdOf)
+    const results = await Promise.allSettled([...chats.values()].map((chat) => ingestInOrder(deps, chat)))
+    for (const result of results) if (result.status === 'rejected') throw result.reason
   }
+}
 
-  /** One that cannot be read must not stop all those behind it for ever. */
-  function read(updates: readonly unknown[]): readonly InboundEvent[] {
-    try {
-      return normalize(updates, normalizeContext)
-    } catch (error) {
-      log.error({ error, updates: updates.length }, `an update could not be read: ${messageOf(error)}`)
-      return updates.length > 1 ? updates.flatMap((update) => read([update])) : []
-    }
+/** An update that cannot be parsed is skipped. Otherwise Telegram would deliver it, and nothing after it, forever. */
+function readUpdates(deps: IngestDeps, updates: readonly unknown[]): readonly InboundEvent[] {
+  try {
+    return normalize(updates, deps.normalizeContext)
+  } catch (error) {
+    deps.context.log.error(
+      { event: 'telegram.update_unreadable', error, updates: updates.length },
+      `update cannot be parsed: ${messageOf(error)}`,
+    )
+    return updates.length > 1 ? updates.flatMap((update) => readUpdates(deps, [update])) : []
   }
+}
 
-  async function inOrder(intakes: readonly InboundEvent[]): Promise<void> {
-    for (const intake of intakes) await handIn(intake)
-  }
+async function ingestInOrder(deps: IngestDeps, events: readonly InboundEvent[]): Promise<void> {
+  for (const event of events) await ingestEvent(deps, event)
+}
 
-  async function handIn(intake: InboundEvent): Promise<void> {
-    switch (intake.kind) {
-      case 'event':
-        return await acceptEvent(intake)
-      case 'change':
-        await unlessTooLarge(context.change(intake.change, intake.keys))
-        return
-      case 'press': {
-        const answer = intake.press === undefined ? staleAnswer : await context.press(intake.press)
-        void answerQuery(intake.queryId, answer)
-      }
-    }
-  }
-
-  async function acceptEvent({ event, keys, parts = [] }: Extract<InboundEvent, { kind: 'event' }>): Promise<void> {
-    const accepted = await unlessTooLarge(context.accept(event, keys))
-    if (accepted === 'too-large') void explain(event.source)
-    // Some parts of the album came in before the others: those are not known yet.
-    else if (accepted.status === 'duplicate')
-      for (const part of parts) await unlessTooLarge(context.accept(part.event, part.keys))
-  }
-
-  async function unlessTooLarge<T>(work: Promise<T>): Promise<T | 'too-large'> {
-    try {
-      return await work
-    } catch (error) {
-      if (isHermesError(error, 'inbox/too-large')) return 'too-large'
-      throw error
-    }
-  }
-
-  /** Never rejects, and nothing waits for it. */
-  async function explain(source: SessionSource): Promise<void> {
-    try {
-      const result = await context.rateLimited(targetOf(source), signal, (call) =>
-        deps.sendNotice(source, tooLargeText, call),
-      )
-      if (!result.success)
-        log.info({ chat: source.chatId, error: result.error }, 'nobody could be told that a message is too large')
-    } catch (error) {
-      if (!signal.aborted) log.warn({ error, chat: source.chatId }, 'nobody could be told that a message is too large')
-    }
-  }
-
-  /** Never rejects: a press that is too old cannot be answered, and needs none. */
-  async function answerQuery(queryId: string, { text }: PressResult): Promise<void> {
-    try {
-      await deps.answerCallbackQuery(queryId, text.slice(0, maxCallbackAnswerChars).toWellFormed(), signal)
-    } catch (error) {
-      log.debug({ error }, `the press of a button could not be answered: ${messageOf(error)}`)
+async function ingestEvent(deps: IngestDeps, event: InboundEvent): Promise<void> {
+  switch (event.kind) {
+    case 'event':
+      return await acceptMessage(deps, event)
+    case 'change':
+      await unlessTooLarge(deps.context.change(event.change, event.keys))
+      return
+    case 'press': {
+      const result = event.press === undefined ? unknownButtonResult : await deps.context.press(event.press)
+      void answerQuery(deps, event.queryId, result)
     }
   }
 }
 
-const staleAnswer: PressResult = { status: 'stale', text: staleButtonText }
+async function acceptMessage(
+  deps: IngestDeps,
+  { event, keys, parts = [] }: Extract<InboundEvent, { kind: 'event' }>,
+): Promise<void> {
+  const { context } = deps
+  const accepted = await unlessTooLarge(context.accept(event, keys))
+  if (accepted === 'too-large') void sendTooLargeNotice(deps, event.source)
+  // Some parts of the album were accepted earlier. The others are not stored yet.
+  else if (accepted.status === 'duplicate')
+    for (const part of parts) await unlessTooLarge(context.accept(part.event, part.keys))
+}
+
+async function unlessTooLarge<T>(work: Promise<T>): Promise<T | 'too-large'> {
+  try {
+    return await work
+  } catch (error) {
+    if (isHermesError(error, 'inbox/too-large')) return 'too-large'
+    throw error
+  }
+}
+
+/** Runs in the background. Never rejects. */
+async function sendTooLargeNotice(deps: IngestDeps, source: SessionSource): Promise<void> {
+  const { context, signal, sendNotice } = deps
+  const fields = { event: 'telegram.notice_failed', chat: source.chatId }
+  try {
+    const result = await context.rateLimited(targetOf(source), signal, (call) => sendNotice(source, tooLargeText, call))
+    if (!result.success) context.log.info({ ...fields, error: result.error }, 'notice about a too large message failed')
+  } catch (error) {
+    if (!signal.aborted) context.log.warn({ ...fields, error }, 'notice about a too large message failed')
+  }
+}
+
+/** Never rejects. Telegram refuses the answer to an old press, and the user no longer waits for it. */
+async function answerQuery(deps: IngestDeps, queryId: string, { text }: PressResult): Promise<void> {
+  try {
+    await deps.answerCallbackQuery(queryId, text.slice(0, maxCallbackAnswerChars).toWellFormed(), deps.signal)
+  } catch (error) {
+    deps.context.log.debug(
+      { event: 'telegram.press_answer_failed', error },
+      `button press cannot be answered: ${messageOf(error)}`,
+    )
+  }
+}

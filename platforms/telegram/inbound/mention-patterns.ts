@@ -1,27 +1,27 @@
 /**
- * Words that count as a mention of the bot. They are words and no regular expressions: a message of a stranger must never
- * be able to make a pattern slow.
+ * Matches words that count as a mention of the bot. They are words, not regular expressions, so that no message can cause
+ * a slow match.
  */
 import { HermesError } from '#sdk'
 
-/** Whether a text names the bot. Takes time in proportion to the text. */
+/** Whether a text mentions the bot. Runs in time linear to the length of the text. */
 export type MentionMatcher = (text: string) => boolean
 
 /**
- * `hermes` anywhere as a whole word in any case, `^hermes` at the beginning only. The `\b` and `\s*` around a word that
- * people know from patterns change nothing. Throws `config/invalid` for anything else that looks like a pattern.
+ * `hermes` matches anywhere as a whole word in any case, `^hermes` only at the start. `\b` and `\s*` around a word are
+ * accepted and ignored. Throws `config/invalid` for any other regular expression syntax.
  */
 export function createMentionMatcher(words: readonly string[]): MentionMatcher {
   const tests = words.map(toRegExp)
   return (text) => tests.some((test) => test.test(text))
 }
 
-function toRegExp(given: string): RegExp {
-  const [, start, word = ''] = /^(\^?)(?:\\s[*+]?|\\b)*(.*?)(?:\\s[*+]?|\\b)*$/s.exec(given) ?? []
+function toRegExp(pattern: string): RegExp {
+  const [, start, word = ''] = /^(\^?)(?:\\s[*+]?|\\b)*(.*?)(?:\\s[*+]?|\\b)*$/s.exec(pattern) ?? []
   if (word.trim() === '' || /[\\^$*+?()[\]{}|]/.test(word)) {
     throw new HermesError(
       'config/invalid',
-      `platforms.telegram.mention_patterns: expected words, with ^ in front for the beginning only, found "${given}".`,
+      `platforms.telegram.mention_patterns: expected words, optionally with a leading ^, found "${pattern}".`,
     )
   }
   const before = start === '^' ? '^\\s*' : '(?<![\\p{L}\\p{N}_])'

@@ -1,15 +1,21 @@
 /**
- * From what Telegram sends to what the gateway takes in. Pure, and never throws: a payload that makes no sense is nothing.
+ * Converts updates of the Bot API into what the gateway accepts: messages, changes of messages, button presses. Pure.
  */
-import { type ButtonPress, brand, type EventKey, type MessageChange, type MessageEvent, type SessionSource } from '#sdk'
+import {
+  type ButtonPress,
+  brand,
+  type EventKey,
+  isRecord,
+  type MessageChange,
+  type MessageEvent,
+  type SessionSource,
+} from '#sdk'
 import { type Addressee, addresseeOf, shouldProcess, withoutMention } from './addressing.ts'
 import { groupAlbums } from './albums.ts'
-import { hasTextOrCaption, timeOf, toButtonPress, toReactionChanges } from './changes.ts'
-import { contentOf, type MessageContent, oneLine } from './content.ts'
-import type { NormalizeContext } from './context.ts'
-import { asId, asRecord, asText, isRecord, type JsonRecord } from './payload.ts'
-import { replyOf } from './reply.ts'
-import { nameOf, sourceOf } from './source.ts'
+import { toButtonPress, toReactionChanges } from './changes.ts'
+import { type MessageContent, oneLine } from './content.ts'
+import { contentOf, type NormalizeContext, nameOf, replyOf, sourceOf, timeOf } from './message.ts'
+import { asId, asRecord, asText, isAlbumPart, type JsonRecord, newMessageOf } from './payload.ts'
 
 type EventKeys = readonly [EventKey, ...EventKey[]]
 
@@ -18,37 +24,40 @@ export type InboundEvent =
       readonly kind: 'event'
       readonly event: MessageEvent
       readonly keys: EventKeys
-      /** The messages of an album, each for itself: some may have come in before the others. */
+      /** The messages of an album one by one, because some of them may have been accepted before the others arrived. */
       readonly parts?: readonly { readonly event: MessageEvent; readonly keys: EventKeys }[]
     }
   | { readonly kind: 'change'; readonly change: MessageChange; readonly keys: EventKeys }
-  /** Without a press the button is none of ours, but the person waits for an answer all the same. */
+  /** `press` is absent when the gateway did not create the button. Telegram expects an answer in either case. */
   | { readonly kind: 'press'; readonly queryId: string; readonly press?: ButtonPress }
 
-/** What is to be handed in for some updates, in their order. */
-export function normalize(updates: readonly unknown[], view: NormalizeContext): InboundEvent[] {
-  return groupAlbums(updates).flatMap((group) => {
-    const [first] = group
-    if (first === undefined) return []
-    const updateId = asId(first['update_id'])
-    if (updateId === undefined) return []
-    if (group.length > 1 || newMessageIn(first) !== undefined) return normalizeMessages(group, view)
-    const edited = first['edited_message'] ?? first['edited_channel_post']
-    if (isRecord(edited)) return normalizeEdit(updateId, edited, view)
-    if (isRecord(first['message_reaction'])) return normalizeReactions(updateId, first['message_reaction'], view)
-    return isRecord(first['callback_query']) ? normalizePress(first['callback_query'], view) : []
-  })
+/** Events in the order of the updates. */
+export function normalize(updates: readonly unknown[], context: NormalizeContext): InboundEvent[] {
+  const groups = updates.some(isAlbumPart) ? groupAlbums(updates) : updates.filter(isRecord).map((update) => [update])
+  return groups.flatMap((group) => normalizeGroup(group, context))
 }
 
-/** Where things of one chat must keep their order. */
-export function chatIdOf(intake: InboundEvent): string {
-  switch (intake.kind) {
+/** A group is one update, or all messages of an album. */
+function normalizeGroup(group: readonly JsonRecord[], context: NormalizeContext): InboundEvent[] {
+  const [first] = group
+  const updateId = asId(first?.['update_id'])
+  if (first === undefined || updateId === undefined) return []
+  if (newMessageOf(first) !== undefined) return normalizeMessages(group, context)
+  const edited = first['edited_message'] ?? first['edited_channel_post']
+  if (isRecord(edited)) return normalizeEdit(updateId, edited, context)
+  if (isRecord(first['message_reaction'])) return normalizeReactions(updateId, first['message_reaction'], context)
+  return isRecord(first['callback_query']) ? normalizePress(first['callback_query'], context) : []
+}
+
+/** The chat of an event. Events of one chat are accepted in order. */
+export function chatIdOf(event: InboundEvent): string {
+  switch (event.kind) {
     case 'event':
-      return intake.event.source.chatId
+      return event.event.source.chatId
     case 'change':
-      return intake.change.kind === 'edited' ? intake.change.event.source.chatId : intake.change.source.chatId
+      return event.change.kind === 'edited' ? event.change.event.source.chatId : event.change.source.chatId
     case 'press':
-      return intake.press?.source.chatId ?? ''
+      return event.press?.source.chatId ?? ''
   }
 }
 
@@ -59,16 +68,16 @@ interface AlbumPart {
   readonly addressee: Addressee
 }
 
-/** One message, or the messages of an album as one. */
-function normalizeMessages(updates: readonly JsonRecord[], view: NormalizeContext): InboundEvent[] {
-  const parts = updates.flatMap((update) => toAlbumParts(update, view))
+/** One message, or the messages of an album merged into one event. */
+function normalizeMessages(updates: readonly JsonRecord[], context: NormalizeContext): InboundEvent[] {
+  const parts = updates.flatMap((update) => toAlbumParts(update, context))
   const [first] = parts
-  const source = first && sourceOf(first.message, view)
-  if (first === undefined || source === undefined || source.userId === view.botId) return []
-  const said = parts.map(({ addressee }) => addressee)
-  const addressee = said.includes('us') ? 'us' : said.includes('elsewhere') ? 'elsewhere' : 'nobody'
-  if (!shouldProcess(source, addressee, view)) return []
-  const single = parts.map((part) => ({ event: toMessageEvent(part, source, view), keys: keysOf(part, view) }))
+  const source = first && sourceOf(first.message, context)
+  if (first === undefined || source === undefined || source.userId === context.botId) return []
+  const addressees = parts.map((part) => part.addressee)
+  const addressee = (['us', 'other-bot'] as const).find((one) => addressees.includes(one)) ?? 'none'
+  if (!shouldProcess(source, addressee, context)) return []
+  const single = parts.map((part) => ({ event: toMessageEvent(part, source, context), keys: keysOf(part, context) }))
   const [head, ...others] = single
   if (head === undefined) return []
   if (others.length === 0) return [{ kind: 'event', ...head }]
@@ -78,28 +87,23 @@ function normalizeMessages(updates: readonly JsonRecord[], view: NormalizeContex
   return [{ kind: 'event', event, keys: [...head.keys, ...others.flatMap(({ keys }) => keys)], parts: single }]
 }
 
-function toAlbumParts(update: JsonRecord, view: NormalizeContext): AlbumPart[] {
+function toAlbumParts(update: JsonRecord, context: NormalizeContext): AlbumPart[] {
   const updateId = asId(update['update_id'])
-  const message = newMessageIn(update)
+  const message = newMessageOf(update)
   const content = message && contentOf(message)
   if (updateId === undefined || message === undefined || content === undefined) return []
-  return [{ updateId, message, content, addressee: addresseeOf(message, content, view) }]
-}
-
-function newMessageIn(update: JsonRecord): JsonRecord | undefined {
-  const message = update['message'] ?? update['channel_post']
-  return isRecord(message) ? message : undefined
+  return [{ updateId, message, content, addressee: addresseeOf(message, content, context) }]
 }
 
 function toMessageEvent(
   { message, content }: Omit<AlbumPart, 'updateId'>,
   source: SessionSource,
-  view: NormalizeContext,
+  context: NormalizeContext,
 ): MessageEvent {
   const messageId = asId(message['message_id'])
-  const replyTo = replyOf(message, view.botId)
+  const replyTo = replyOf(message, context.botId)
   const origin = forwardedFrom(message)
-  const text = source.chatType === 'dm' ? content.text : withoutMention(content, view)
+  const text = source.chatType === 'dm' ? content.text : withoutMention(content, context)
   const isCommand = content.messageType === 'command' || (content.messageType === 'text' && text.startsWith('/'))
   return {
     source: { ...source, ...(messageId === undefined ? {} : { messageId }) },
@@ -109,7 +113,7 @@ function toMessageEvent(
     timestamp: timeOf(message['edit_date'] ?? message['date']),
     ...(content.attachments.length === 0 ? {} : { attachments: content.attachments }),
     ...(replyTo === undefined ? {} : { replyTo }),
-    // What others wrote is passed on to be read, not to be obeyed.
+    // The author of a forwarded text is a different person, so it must not run commands.
     ...(origin === undefined ? {} : { allowGatewayControl: false }),
   }
 }
@@ -122,35 +126,37 @@ function forwardedFrom(message: JsonRecord): string | undefined {
   return from === undefined ? 'somebody' : oneLine(from, 80)
 }
 
-function normalizeEdit(updateId: string, message: JsonRecord, view: NormalizeContext): InboundEvent[] {
-  const source = sourceOf(message, view)
+function normalizeEdit(updateId: string, message: JsonRecord, context: NormalizeContext): InboundEvent[] {
+  const source = sourceOf(message, context)
   const content = contentOf(message)
-  const of = messageKey(message, view)
-  if (!hasTextOrCaption(message) || source === undefined || content === undefined || of === undefined) return []
-  if (source.userId === view.botId) return []
-  const event = toMessageEvent({ message, content, addressee: 'us' }, source, view)
-  return [{ kind: 'change', change: { kind: 'edited', of, event }, keys: [updateKey(updateId, view)] }]
+  const of = messageKey(message, context)
+  // A live location or a keyboard that changes arrives as an edit, too.
+  const hasText = asText(message['text']) !== undefined || asText(message['caption']) !== undefined
+  if (!hasText || source === undefined || content === undefined || of === undefined) return []
+  if (source.userId === context.botId) return []
+  const event = toMessageEvent({ message, content, addressee: 'us' }, source, context)
+  return [{ kind: 'change', change: { kind: 'edited', of, event }, keys: [updateKey(updateId, context)] }]
 }
 
-function normalizeReactions(updateId: string, reaction: JsonRecord, view: NormalizeContext): InboundEvent[] {
-  const changes = toReactionChanges(reaction, view)
+function normalizeReactions(updateId: string, reaction: JsonRecord, context: NormalizeContext): InboundEvent[] {
+  const changes = toReactionChanges(reaction, context)
   return changes.map((change, index) => {
     const key = index === 0 ? updateId : `${updateId}:${index + 1}`
-    return { kind: 'change', change, keys: [updateKey(key, view)] }
+    return { kind: 'change', change, keys: [updateKey(key, context)] }
   })
 }
 
-function normalizePress(query: JsonRecord, view: NormalizeContext): InboundEvent[] {
+function normalizePress(query: JsonRecord, context: NormalizeContext): InboundEvent[] {
   const queryId = asText(query['id'])
   if (queryId === undefined) return []
-  const press = toButtonPress(query, view)
+  const press = toButtonPress(query, context)
   return [{ kind: 'press', queryId, ...(press === undefined ? {} : { press }) }]
 }
 
-/** The update's own name, and the name by which a later edit finds the message. */
-function keysOf({ updateId, message }: AlbumPart, view: NormalizeContext): EventKeys {
-  const alias = messageKey(message, view)
-  return alias === undefined ? [updateKey(updateId, view)] : [updateKey(updateId, view), alias]
+/** The key of the update, and the key by which a later edit finds the message. */
+function keysOf({ updateId, message }: AlbumPart, context: NormalizeContext): EventKeys {
+  const alias = messageKey(message, context)
+  return alias === undefined ? [updateKey(updateId, context)] : [updateKey(updateId, context), alias]
 }
 
 function updateKey(updateId: string, { botId }: NormalizeContext): EventKey {

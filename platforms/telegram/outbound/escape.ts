@@ -1,15 +1,15 @@
 /**
- * Text and markup of Telegram's HTML: escaping, and what people see of it.
+ * Escapes text for Telegram's HTML, and converts that HTML back to text.
  */
 
-/** Safe as text and inside an attribute. */
+/** The result is safe as text and as an attribute value. */
 export function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 }
 
 const htmlEntities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"' }
 
-/** What remains of our own HTML after parsing. */
+/** The visible text of HTML that this adapter created. */
 export function stripHtml(html: string): string {
   return html
     .replace(/<[^>]*>/g, '')

@@ -1,6 +1,6 @@
 /**
- * Markdown tokens as the HTML that Telegram takes: few tags, no nesting of quotes and code, everything else escaped.
- * A message that Telegram refuses to parse is lost formatting at best, so nothing here may come out unbalanced.
+ * Renders Markdown tokens as Telegram's HTML: few tags, no nested quotes, everything else escaped. The tags must be
+ * balanced, because Telegram rejects a message that it cannot parse.
  */
 import type { MarkedToken } from '#sdk'
 import { escapeHtml, stripHtml } from './escape.ts'
@@ -11,25 +11,25 @@ type TokenOf<Type extends MarkedToken['type']> = Extract<MarkedToken, { type: Ty
 
 interface RenderContext {
   readonly insideQuote: boolean
-  /** How many lists lie around. */
+  /** The number of enclosing lists. */
   readonly listDepth: number
 }
 
-/** Never longer on the screen than it must be: no trailing blanks, at most one empty line. */
+/** The result has no trailing whitespace and at most one empty line between blocks. */
 export function toHtml(blocks: readonly MarkedToken[]): string {
   return blocksHtml(blocks, { insideQuote: false, listDepth: 0 })
 }
 
-/** What the token types mean is known; `marked` has others only through extensions. */
+/** Narrows the type: `marked` creates other tokens only through extensions. */
 function knownTokens(tokens: InlineTokens | undefined): readonly MarkedToken[] {
   return (tokens ?? []).filter((token): token is MarkedToken => typeof token.raw === 'string')
 }
 
-function blocksHtml(tokens: readonly MarkedToken[], place: RenderContext): string {
+function blocksHtml(tokens: readonly MarkedToken[], context: RenderContext): string {
   let html = ''
   let gap = ''
   for (const token of tokens) {
-    const block = blockHtml(token, place)
+    const block = blockHtml(token, context)
     if (block === '') {
       gap += token.raw
       continue
@@ -41,7 +41,7 @@ function blocksHtml(tokens: readonly MarkedToken[], place: RenderContext): strin
   return html
 }
 
-function blockHtml(token: MarkedToken, place: RenderContext): string {
+function blockHtml(token: MarkedToken, context: RenderContext): string {
   switch (token.type) {
     case 'heading':
       return `<b>${inlineHtml(token.tokens)}</b>`
@@ -52,9 +52,9 @@ function blockHtml(token: MarkedToken, place: RenderContext): string {
     case 'code':
       return codeHtml(token)
     case 'blockquote':
-      return quoteHtml(token, place)
+      return quoteHtml(token, context)
     case 'list':
-      return listHtml(token, place)
+      return listHtml(token, context)
     case 'table':
       return tableHtml(token, inlineHtml)
     case 'hr':
@@ -76,10 +76,10 @@ function codeHtml({ text, lang = '' }: TokenOf<'code'>): string {
     : `<pre><code class="language-${escapeHtml(language)}">${code}</code></pre>`
 }
 
-/** A quote inside a quote would be refused; it keeps its mark instead. */
-function quoteHtml({ tokens }: TokenOf<'blockquote'>, place: RenderContext): string {
-  const quoted = blocksHtml(knownTokens(tokens), { ...place, insideQuote: true })
-  if (!place.insideQuote) return `<blockquote>${quoted}</blockquote>`
+/** Telegram rejects nested quotes, so an inner quote keeps its `>`. */
+function quoteHtml({ tokens }: TokenOf<'blockquote'>, context: RenderContext): string {
+  const quoted = blocksHtml(knownTokens(tokens), { ...context, insideQuote: true })
+  if (!context.insideQuote) return `<blockquote>${quoted}</blockquote>`
   return quoted
     .split('\n')
     .map((line) => `&gt; ${line}`)
@@ -88,17 +88,17 @@ function quoteHtml({ tokens }: TokenOf<'blockquote'>, place: RenderContext): str
 
 const bullets = ['•', '◦', '▪'] as const
 
-function listHtml({ items, ordered, start, loose }: TokenOf<'list'>, place: RenderContext): string {
+function listHtml({ items, ordered, start, loose }: TokenOf<'list'>, context: RenderContext): string {
   const first = start === '' ? 1 : start
   const lines = items.map((item, index) => {
-    const body = indentLines(blocksHtml(knownTokens(item.tokens), { ...place, listDepth: place.listDepth + 1 }))
-    const mark = ordered ? `${first + index}.` : (bullets[place.listDepth] ?? '▪')
+    const body = indentLines(blocksHtml(knownTokens(item.tokens), { ...context, listDepth: context.listDepth + 1 }))
+    const mark = ordered ? `${first + index}.` : (bullets[context.listDepth] ?? '▪')
     return `${item.task ? (item.checked === true ? '☑' : '☐') : mark} ${body}`
   })
-  return lines.join(loose && place.listDepth === 0 ? '\n\n' : '\n')
+  return lines.join(loose && context.listDepth === 0 ? '\n\n' : '\n')
 }
 
-/** The lines after the first stand under it; code stays as it is. */
+/** Indents all lines after the first, except in code blocks. */
 function indentLines(html: string): string {
   return html
     .split(/(<pre>[\s\S]*?<\/pre>)/)
@@ -160,7 +160,7 @@ function wrapTag(tag: string, html: string): string {
   return html === '' ? '' : `<${tag}>${html}</${tag}>`
 }
 
-/** The tags a model may write itself, as Telegram calls them. */
+/** HTML tags that models write, mapped to the tags of Telegram. */
 const htmlTags: Readonly<Record<string, string>> = {
   b: 'b',
   strong: 'b',
@@ -179,7 +179,7 @@ function tagOf(raw: string): string | undefined {
   return name !== undefined && Object.hasOwn(htmlTags, name) ? htmlTags[name] : undefined
 }
 
-/** Where the tag at `at` is closed, when it is one of ours and it is. */
+/** The index of the token that closes the tag at `at`, if it is a supported tag. */
 function closingTagIndex(tokens: readonly MarkedToken[], at: number): number | undefined {
   const raw = tokens[at]?.raw ?? ''
   if (tagOf(raw) === undefined) return undefined
@@ -191,15 +191,15 @@ function closingTagIndex(tokens: readonly MarkedToken[], at: number): number | u
 }
 
 function linkHtml({ href, text, tokens, autolink }: TokenOf<'link'>): string {
-  // Telegram makes links of bare addresses by itself.
+  // Telegram creates links from plain URLs itself.
   if (autolink === true) return escapeHtml(text)
   const label = inlineHtml(tokens)
   return anchor(href, label === '' ? escapeHtml(href) : label)
 }
 
 /**
- * Only addresses that Telegram opens become links; others are shown for what they are. Of its own only people are among
- * them: the rest do things (set a proxy, sign in, join) that should not hide behind words.
+ * Only URLs that Telegram opens become links. Of the `tg:` URLs these are links to users only: the others trigger actions
+ * (set a proxy, sign in, join), which a label must not hide.
  */
 function anchor(href: string, label: string): string {
   if (/^https?:\/\/\S|^tg:\/\/user\?id=\d+$/i.test(href)) return `<a href="${escapeHtml(href)}">${label}</a>`
@@ -207,7 +207,7 @@ function anchor(href: string, label: string): string {
   return stripHtml(label) === address || address === '' ? label : `${label} (${escapeHtml(address)})`
 }
 
-/** In plain text Markdown knows the entities of HTML. */
+/** Markdown text may contain HTML entities. */
 function textHtml(text: string): string {
   return escapeHtml(text.replace(/&(?:(amp|lt|gt|quot|apos|nbsp)|#(\d{1,6}));/g, decodeEntity))
 }

@@ -1,17 +1,121 @@
 /**
- * Which method of the Bot API sends a file. What Telegram would not show as a picture, a film or a song goes as a document.
+ * Sends files, each with the method of the Bot API for its type. A file that Telegram cannot display as a photo, video or
+ * audio is sent as a document.
  */
-import type { OutboundAttachment } from '#sdk'
+import { messageOf, type OutboundAttachment, type OutboundMessage, type SendResult } from '#sdk'
+import type { UploadedFile } from '../connection/api.ts'
+import { ApiError } from '../errors.ts'
+import type { JsonRecord } from '../inbound/payload.ts'
+import { type ApiRequest, maxCaptionChars, mediaFields, type RenderedText, renderText } from './render.ts'
 
-export interface MediaMethod {
+export interface SendFileDeps {
+  /** Calls a method that returns a message. Throws `ApiError`. */
+  call(request: ApiRequest, signal: AbortSignal): Promise<SendResult>
+  /** Calls a method that returns a message, with a file. Throws `ApiError`. */
+  upload(request: ApiRequest, file: UploadedFile, signal: AbortSignal): Promise<SendResult>
+  sendText(message: OutboundMessage, signal: AbortSignal): Promise<SendResult>
+  readonly maxUploadBytes: number
+}
+
+/** Sends a file with its caption. A caption that is too long follows as a separate message. Throws `ApiError`. */
+export async function sendFile(
+  deps: SendFileDeps,
+  message: OutboundMessage,
+  file: OutboundAttachment,
+  signal: AbortSignal,
+): Promise<SendResult> {
+  const body = await renderText(message.text, maxCaptionChars)
+  const isLong = body.text.length > maxCaptionChars && !body.isHtml
+  const sent = await sendMedia(deps, message, file, isLong ? undefined : body, signal)
+  if (!sent.success || !isLong) return sent
+  const { replyTo: _replyTo, buttons: _buttons, attachment: _file, ...rest } = message
+  const text = await deps.sendText(rest, signal)
+  // The file has arrived. A retry would send it twice, so it must carry the label of a possible duplicate.
+  return text.success ? sent : { ...text, maybeSent: true }
+}
+
+async function sendMedia(
+  deps: SendFileDeps,
+  message: OutboundMessage,
+  file: OutboundAttachment,
+  caption: RenderedText | undefined,
+  signal: AbortSignal,
+): Promise<SendResult> {
+  const media = mediaMethodOf(file)
+  const fields = mediaFields(message, caption)
+  const deliver = (method: MediaMethod, payload: JsonRecord) => callMediaMethod(deps, file, method, payload, signal)
+  try {
+    return await deliver(media, fields)
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    if (error.matches(/can't parse/i)) return await deliver(media, mediaFields(message, plainCaption(message)))
+    if (file.source.kind === 'url' && error.matches(urlFetchFailed)) {
+      return await sendLink(deps, message, file.source.url, signal)
+    }
+    if (media.method === 'sendPhoto' && error.matches(notAPhoto)) return await deliver(asDocument, fields)
+    throw error
+  }
+}
+
+async function callMediaMethod(
+  { call, upload, maxUploadBytes }: SendFileDeps,
+  file: OutboundAttachment,
+  { method, field }: MediaMethod,
+  payload: JsonRecord,
+  signal: AbortSignal,
+): Promise<SendResult> {
+  const { source, fileName } = file
+  if (source.kind === 'url') return await call({ method, payload: { ...payload, [field]: source.url } }, signal)
+  if (source.bytes > maxUploadBytes) throw fileTooLarge(fileName, source.bytes, maxUploadBytes)
+  const blob = await openFile(file)
+  return await upload({ method, payload }, { field, name: fileName, blob }, signal)
+}
+
+/** Telegram could not download the file, but the user may be able to. */
+async function sendLink(
+  { sendText }: SendFileDeps,
+  message: OutboundMessage,
+  url: string,
+  signal: AbortSignal,
+): Promise<SendResult> {
+  const { attachment: _file, ...rest } = message
+  const text = [message.text, url].filter((part) => part.trim() !== '').join('\n')
+  return await sendText({ ...rest, text }, signal)
+}
+
+const urlFetchFailed =
+  /failed to get HTTP URL content|wrong file identifier|WEBPAGE_|wrong type of the web page content|wrong remote file/i
+const notAPhoto = /PHOTO_|IMAGE_PROCESS_FAILED|wrong type|file is too big/i
+
+function plainCaption({ text }: OutboundMessage): RenderedText {
+  return { text: text.trim().slice(0, maxCaptionChars), isHtml: false }
+}
+
+function fileTooLarge(fileName: string, bytes: number, limit: number): ApiError {
+  const megabytes = (count: number) => `${Math.ceil(count / 1_000_000)} MB`
+  const message = `${fileName} has ${megabytes(bytes)}; bots can send files of at most ${megabytes(limit)}.`
+  return new ApiError(message, { code: 413, notExecuted: true })
+}
+
+/** A file may have been deleted since the message was queued, or may not be sendable. A retry would not help. */
+async function openFile({ source, fileName }: OutboundAttachment): Promise<Blob> {
+  if (source.kind !== 'file') throw new Error('a URL cannot be opened as a file')
+  try {
+    return await source.open()
+  } catch (error) {
+    throw new ApiError(`${fileName} cannot be read: ${messageOf(error)}`, { code: 400, notExecuted: true })
+  }
+}
+
+interface MediaMethod {
   readonly method: string
-  /** The field that holds the file. */
+  /** The field of the payload for the file. */
   readonly field: string
 }
 
-export const asDocument: MediaMethod = { method: 'sendDocument', field: 'document' }
+const asDocument: MediaMethod = { method: 'sendDocument', field: 'document' }
 
-/** Telegram makes photos smaller; above this it refuses them. */
+/** Telegram rejects larger photos. */
 const photoBytes = 10 * 1024 * 1024
 
 export function mediaMethodOf({ kind, fileName, mimeType, source }: OutboundAttachment): MediaMethod {

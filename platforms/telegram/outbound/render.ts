@@ -1,5 +1,5 @@
 /**
- * From an `OutboundMessage` to calls of the Bot API. Pure, apart from the parser that is loaded when first needed.
+ * Converts an `OutboundMessage` into requests of the Bot API. Pure, except that the Markdown parser is loaded on first use.
  */
 import { type Button, type OutboundMessage, parseMarkdown, type Target } from '#sdk'
 import type { JsonRecord } from '../inbound/payload.ts'
@@ -11,29 +11,29 @@ export interface ApiRequest {
   readonly payload: JsonRecord
 }
 
-/** A text as Telegram takes it: HTML, or just text. */
+/** A text in one of the two formats of Telegram. */
 export interface RenderedText {
   readonly text: string
   readonly isHtml: boolean
 }
 
-/** Telegram counts UTF-16 units, of what is left after parsing. */
+/** Limits in UTF-16 units of the text without tags. */
 export const maxTextChars = 4_096
 export const maxCaptionChars = 1_024
 
 /**
- * Markdown as HTML; as it is written where there is nothing to format, or where the formatted text would be too long (a
- * table drawn with blanks, a link shown in full) and the text itself is not.
+ * Renders Markdown as HTML. Returns the original text if it contains no markup, or if rendering makes it longer than the
+ * limit (padded tables, links with their address).
  */
 export async function renderText(markdown: string, limit = maxTextChars): Promise<RenderedText> {
   const plain = { text: markdown.trim(), isHtml: false }
   if (!mayContainMarkup(markdown)) return plain
   const html = toHtml(await parseMarkdown(markdown))
-  const shown = stripHtml(html).trim()
-  return shown === '' || shown.length > limit ? plain : { text: html, isHtml: true }
+  const visible = stripHtml(html).trim()
+  return visible === '' || visible.length > limit ? plain : { text: html, isHtml: true }
 }
 
-/** Cheap, so that short plain answers never load the parser. */
+/** A cheap test, so that short plain replies never load the parser. */
 function mayContainMarkup(text: string): boolean {
   return /[\\`*_~[#>|<&]|^[ \t]*(?:[-+=]|\d+[.)])|^ {4}|\t| {2}\n/m.test(text)
 }
@@ -47,13 +47,13 @@ export function sendRequest(message: OutboundMessage, body: RenderedText): ApiRe
       ...textFields(body),
       ...replyFields(replyTo),
       ...keyboardFields(buttons),
-      // What the gateway itself says should not unfold into pictures.
+      // Notices of the gateway need no link previews.
       ...(kind === 'notice' ? { link_preview_options: { is_disabled: true } } : {}),
     },
   }
 }
 
-/** Without buttons the message loses those it had. Undefined for an id that is none of Telegram's. */
+/** A message without buttons loses its former ones. `undefined` for an invalid message id. */
 export function editRequest(messageId: string, message: OutboundMessage, body: RenderedText): ApiRequest | undefined {
   const id = toMessageId(messageId)
   if (id === undefined) return undefined
@@ -81,7 +81,7 @@ export function typingRequest(target: Target): ApiRequest {
   return { method: 'sendChatAction', payload: { ...targetFields(target), action: 'typing' } }
 }
 
-/** The fields that every message with a file has; `caption` where it fits. */
+/** The fields of a message with a file; `caption` is absent when it does not fit. */
 export function mediaFields(
   { target, replyTo, buttons }: OutboundMessage,
   caption: RenderedText | undefined,
@@ -96,13 +96,13 @@ export function mediaFields(
   }
 }
 
-/** The topic General is addressed by naming none. */
+/** The topic General (id 1) is addressed by omitting the thread. */
 function targetFields({ chatId, threadId }: Target): JsonRecord {
   const thread = threadId === undefined || threadId === '1' ? undefined : toMessageId(threadId)
   return { chat_id: toChatId(chatId), ...(thread === undefined ? {} : { message_thread_id: thread }) }
 }
 
-/** A number, or the @name of a public channel. */
+/** A numeric id, or the @name of a public channel. */
 function toChatId(chatId: string): number | string {
   const id = Number(chatId)
   return Number.isSafeInteger(id) ? id : chatId
@@ -119,11 +119,11 @@ function textFields({ text, isHtml }: RenderedText): JsonRecord {
 
 function replyFields(replyTo: string | undefined): JsonRecord {
   const id = replyTo === undefined ? undefined : toMessageId(replyTo)
-  // The message may have been deleted meanwhile; the answer must come all the same.
+  // The message may have been deleted. The reply must be sent nevertheless.
   return id === undefined ? {} : { reply_parameters: { message_id: id, allow_sending_without_reply: true } }
 }
 
-/** Short labels share a line, in pairs. */
+/** Two buttons per row if all labels are short. */
 function keyboardFields(buttons: readonly Button[] | undefined): JsonRecord {
   if (buttons === undefined || buttons.length === 0) return {}
   const keys = buttons.map(({ id, label }) => ({ text: label, callback_data: id }))

@@ -1,26 +1,16 @@
 /**
- * Everything that goes out: messages, edits, deletions, typing, files. What Telegram refuses in one form is tried once in
- * a plainer one; all else is said to the outbox, which decides.
+ * Sends, edits and deletes messages. When Telegram rejects the formatting, the text is sent once more without it. All
+ * other failures are returned to the outbox, which decides whether to retry.
  */
-import {
-  messageOf,
-  type OutboundAttachment,
-  type OutboundMessage,
-  type PlatformAdapter,
-  type SendResult,
-  type Target,
-} from '#sdk'
+import type { OutboundMessage, PlatformAdapter, SendResult, Target } from '#sdk'
 import type { BotApi } from '../connection/api.ts'
 import { ApiError, toSendResult } from '../errors.ts'
 import { asId, asRecord, type JsonRecord } from '../inbound/payload.ts'
-import { asDocument, mediaMethodOf } from './media.ts'
-import type { RateLimitScope } from './rate-limit-scope.ts'
+import { type SendFileDeps, sendFile } from './media.ts'
 import {
   type ApiRequest,
   deleteRequest,
   editRequest,
-  maxCaptionChars,
-  mediaFields,
   type RenderedText,
   renderText,
   sendRequest,
@@ -33,192 +23,156 @@ export interface SenderDeps {
   readonly api: BotApi
   /** The largest file that may be uploaded. */
   readonly maxUploadBytes: number
-  readonly rateLimitScope: RateLimitScope
+  /** Milliseconds of a monotonic clock. */
+  readonly now: () => number
 }
 
-export function createSender({ api, maxUploadBytes, rateLimitScope: limits }: SenderDeps): Sender {
-  /** Groups that have become supergroups, by their former id: what is still addressed to those arrives too. */
-  const migratedChats = new Map<string, string>()
+export function createSender({ api, maxUploadBytes, now }: SenderDeps): Sender {
+  const rateLimits = createRateLimitScope(now)
+  const migratedChats: MigratedChats = new Map()
 
-  return {
-    async send(message, signal) {
-      const { attachment, target } = message
-      const sending = attachment === undefined ? sendText(message, signal) : sendFile(message, attachment, signal)
-      return limits.classify(target.chatId, await sending)
-    },
-    async edit(messageId, message, _final, signal) {
-      return limits.classify(
-        message.target.chatId,
-        withoutMaybeSent(await catchApiError(() => edit(messageId, message, signal))),
-      )
-    },
-    async remove(target, messageId, signal) {
-      return limits.classify(
-        target.chatId,
-        withoutMaybeSent(await catchApiError(() => remove(target, messageId, signal))),
-      )
-    },
-    async typing(target, signal) {
-      return limits.classify(target.chatId, withoutMaybeSent(await catchApiError(() => type(target, signal))))
-    },
-  }
-
-  async function edit(messageId: string, message: OutboundMessage, signal: AbortSignal): Promise<SendResult> {
-    if (message.text.trim() === '') return emptyTextResult
-    const body = await renderText(message.text)
-    const call = editRequest(messageId, message, body)
-    if (call === undefined) return noSuchMessageResult
-    try {
-      return sentResult(await callWithPlainFallback(call, message, body, signal), messageId)
-    } catch (error) {
-      // It reads like this already: an earlier try has arrived.
-      if (error instanceof ApiError && error.matches(/message is not modified/i)) return { success: true, messageId }
-      throw error
-    }
-  }
-
-  async function remove(target: Target, messageId: string, signal: AbortSignal): Promise<SendResult> {
-    const call = deleteRequest(target, messageId)
-    if (call === undefined) return noSuchMessageResult
-    try {
-      await callApi(call, signal)
-    } catch (error) {
-      if (!(error instanceof ApiError && error.matches(/message to delete not found/i))) throw error
-    }
-    return { success: true }
-  }
-
-  async function type(target: Target, signal: AbortSignal): Promise<SendResult> {
-    await callApi(typingRequest(target), signal)
-    return { success: true }
+  function callApi({ method, payload }: ApiRequest, signal: AbortSignal): Promise<unknown> {
+    return withMigratedChat(migratedChats, payload, (current) => api.call(method, current, signal))
   }
 
   async function sendText(message: OutboundMessage, signal: AbortSignal): Promise<SendResult> {
     if (message.text.trim() === '') return emptyTextResult
     return await catchApiError(async () => {
       const body = await renderText(message.text)
-      return sentResult(await callWithPlainFallback(sendRequest(message, body), message, body, signal))
+      return sentResult(await callWithPlainFallback(callApi, sendRequest(message, body), message, body, signal))
     })
   }
 
-  /** The file with its caption; a caption that is too long follows as a message of its own. */
-  async function sendFile(
-    message: OutboundMessage,
-    file: OutboundAttachment,
-    signal: AbortSignal,
-  ): Promise<SendResult> {
-    return await catchApiError(async () => {
-      const body = await renderText(message.text, maxCaptionChars)
-      const isLong = body.text.length > maxCaptionChars && !body.isHtml
-      const sent = await sendMedia(message, file, isLong ? undefined : body, signal)
-      if (!sent.success || !isLong) return sent
-      const { replyTo: _replyTo, buttons: _buttons, attachment: _file, ...rest } = message
-      const text = await sendText(rest, signal)
-      // The file has arrived: a second try would show it twice, so it must carry the label.
-      return text.success ? sent : { ...text, maybeSent: true }
-    })
+  const fileDeps: SendFileDeps = {
+    call: async (request, signal) => sentResult(await callApi(request, signal)),
+    upload: async ({ method, payload }, file, signal) =>
+      sentResult(
+        await withMigratedChat(migratedChats, payload, (current) => api.upload(method, current, file, signal)),
+      ),
+    sendText,
+    maxUploadBytes,
   }
 
-  async function sendMedia(
-    message: OutboundMessage,
-    file: OutboundAttachment,
-    caption: RenderedText | undefined,
-    signal: AbortSignal,
-  ): Promise<SendResult> {
-    const media = mediaMethodOf(file)
-    const fields = mediaFields(message, caption)
-    try {
-      return sentResult(await deliver(media, fields))
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error
-      if (error.matches(/can't parse/i))
-        return sentResult(await deliver(media, mediaFields(message, plainCaption(message))))
-      if (file.source.kind === 'url' && error.matches(urlFetchFailed))
-        return await sendLink(message, file.source.url, signal)
-      if (media.method === 'sendPhoto' && error.matches(notAPhoto)) return sentResult(await deliver(asDocument, fields))
-      throw error
-    }
-
-    async function deliver({ method, field }: typeof media, payload: JsonRecord): Promise<unknown> {
-      const { source, fileName } = file
-      if (source.kind === 'url') return await callApi({ method, payload: { ...payload, [field]: source.url } }, signal)
-      if (source.bytes > maxUploadBytes) throw fileTooLarge(fileName, source.bytes, maxUploadBytes)
-      const blob = await openFile(file)
-      return await withMigratedChat(payload, (settled) =>
-        api.upload(method, settled, { field, name: fileName, blob }, signal),
-      )
-    }
+  return {
+    async send(message, signal) {
+      const { attachment, target } = message
+      const sending =
+        attachment === undefined
+          ? sendText(message, signal)
+          : catchApiError(() => sendFile(fileDeps, message, attachment, signal))
+      return rateLimits.classify(target.chatId, await sending)
+    },
+    async edit(messageId, message, _final, signal) {
+      const result = await catchApiError(() => editText(callApi, messageId, message, signal))
+      return rateLimits.classify(message.target.chatId, withoutMaybeSent(result))
+    },
+    async remove(target, messageId, signal) {
+      const result = await catchApiError(() => deleteMessage(callApi, target, messageId, signal))
+      return rateLimits.classify(target.chatId, withoutMaybeSent(result))
+    },
+    async typing(target, signal) {
+      const result = await catchApiError(async () => {
+        await callApi(typingRequest(target), signal)
+        return { success: true }
+      })
+      return rateLimits.classify(target.chatId, withoutMaybeSent(result))
+    },
   }
+}
 
-  /** What Telegram cannot fetch, people can open. */
-  async function sendLink(message: OutboundMessage, url: string, signal: AbortSignal): Promise<SendResult> {
-    const { attachment: _file, ...rest } = message
-    return await sendText(
-      { ...rest, text: [message.text, url].filter((part) => part.trim() !== '').join('\n') },
-      signal,
-    )
+/** Sends a request to the current id of its chat. Throws `ApiError`. */
+type CallApi = (request: ApiRequest, signal: AbortSignal) => Promise<unknown>
+
+async function editText(
+  callApi: CallApi,
+  messageId: string,
+  message: OutboundMessage,
+  signal: AbortSignal,
+): Promise<SendResult> {
+  if (message.text.trim() === '') return emptyTextResult
+  const body = await renderText(message.text)
+  const request = editRequest(messageId, message, body)
+  if (request === undefined) return noSuchMessageResult
+  try {
+    return sentResult(await callWithPlainFallback(callApi, request, message, body, signal), messageId)
+  } catch (error) {
+    // An earlier attempt has already made this edit.
+    if (error instanceof ApiError && error.matches(/message is not modified/i)) return { success: true, messageId }
+    throw error
   }
+}
 
-  /** Makes the call; when Telegram cannot read our HTML, once more with the text as it was written. */
-  async function callWithPlainFallback(
-    call: ApiRequest,
-    message: OutboundMessage,
-    body: RenderedText,
-    signal: AbortSignal,
-  ): Promise<unknown> {
-    try {
-      return await callApi(call, signal)
-    } catch (error) {
-      if (!body.isHtml || !(error instanceof ApiError) || !error.matches(/can't parse|message is too long/i))
-        throw error
-      const { parse_mode: _mode, ...payload } = call.payload
-      return await callApi({ ...call, payload: { ...payload, text: message.text.trim() } }, signal)
-    }
+async function deleteMessage(
+  callApi: CallApi,
+  target: Target,
+  messageId: string,
+  signal: AbortSignal,
+): Promise<SendResult> {
+  const request = deleteRequest(target, messageId)
+  if (request === undefined) return noSuchMessageResult
+  try {
+    await callApi(request, signal)
+  } catch (error) {
+    if (!(error instanceof ApiError && error.matches(/message to delete not found/i))) throw error
   }
+  return { success: true }
+}
 
-  function callApi({ method, payload }: ApiRequest, signal: AbortSignal): Promise<unknown> {
-    return withMigratedChat(payload, (settled) => api.call(method, settled, signal))
+/** When Telegram cannot parse the HTML, sends the original text instead. */
+async function callWithPlainFallback(
+  callApi: CallApi,
+  request: ApiRequest,
+  message: OutboundMessage,
+  body: RenderedText,
+  signal: AbortSignal,
+): Promise<unknown> {
+  try {
+    return await callApi(request, signal)
+  } catch (error) {
+    if (!body.isHtml || !(error instanceof ApiError) || !error.matches(/can't parse|message is too long/i)) throw error
+    const { parse_mode: _mode, ...payload } = request.payload
+    return await callApi({ ...request, payload: { ...payload, text: message.text.trim() } }, signal)
   }
+}
 
-  /** Follows a group that has become a supergroup. */
-  async function withMigratedChat(
-    payload: JsonRecord,
-    call: (payload: JsonRecord) => Promise<unknown>,
-  ): Promise<unknown> {
-    const chat = String(payload['chat_id'])
-    const known = migratedChats.get(chat)
-    try {
-      return await call(known === undefined ? payload : { ...payload, chat_id: Number(known) })
-    } catch (error) {
-      const to = error instanceof ApiError ? error.details.migratedTo : undefined
-      if (to === undefined || known !== undefined) throw error
-      migratedChats.set(chat, to)
-      return await call({ ...payload, chat_id: Number(to) })
-    }
+/** Ids of supergroups by the id of the group that was converted. Sessions may still use the former id. */
+type MigratedChats = Map<string, string>
+
+/** Calls with the current id of the chat, and once more when Telegram returns a new id. */
+async function withMigratedChat(
+  migratedChats: MigratedChats,
+  payload: JsonRecord,
+  call: (payload: JsonRecord) => Promise<unknown>,
+): Promise<unknown> {
+  const chatId = String(payload['chat_id'])
+  const knownId = migratedChats.get(chatId)
+  try {
+    return await call(knownId === undefined ? payload : { ...payload, chat_id: Number(knownId) })
+  } catch (error) {
+    const newId = error instanceof ApiError ? error.details.migratedTo : undefined
+    if (newId === undefined || knownId !== undefined) throw error
+    migratedChats.set(chatId, newId)
+    return await call({ ...payload, chat_id: Number(newId) })
   }
 }
 
 const emptyTextResult: SendResult = {
   success: false,
   problem: 'rejected',
-  error: 'Telegram takes no message without text.',
+  error: 'Telegram accepts no message without text.',
 }
 const noSuchMessageResult: SendResult = {
   success: false,
   problem: 'rejected',
-  error: 'There is no such message on Telegram.',
+  error: 'Telegram has no message with this id.',
 }
-const urlFetchFailed =
-  /failed to get HTTP URL content|wrong file identifier|WEBPAGE_|wrong type of the web page content|wrong remote file/i
-const notAPhoto = /PHOTO_|IMAGE_PROCESS_FAILED|wrong type|file is too big/i
 
-/** The result of a call that gives a message. */
-function sentResult(result: unknown, known?: string): SendResult {
-  const messageId = asId(asRecord(result)['message_id']) ?? known
+/** The result of a call that returns a message. */
+function sentResult(result: unknown, knownId?: string): SendResult {
+  const messageId = asId(asRecord(result)['message_id']) ?? knownId
   return { success: true, ...(messageId === undefined ? {} : { messageId }) }
 }
 
-/** Never throws for what Telegram says. */
 async function catchApiError(work: () => Promise<SendResult>): Promise<SendResult> {
   try {
     return await work()
@@ -228,29 +182,38 @@ async function catchApiError(work: () => Promise<SendResult>): Promise<SendResul
   }
 }
 
-/** Of a call that shows nothing twice when it is repeated. */
+/** For calls that are safe to repeat. */
 function withoutMaybeSent(result: SendResult): SendResult {
   if (result.success) return result
   const { maybeSent: _maybeSent, ...rest } = result
   return rest
 }
 
-function plainCaption({ text }: OutboundMessage): RenderedText {
-  return { text: text.trim().slice(0, maxCaptionChars), isHtml: false }
+export interface RateLimitScope {
+  /** Adds the scope to a rate-limited result. */
+  classify(chatId: string, result: SendResult): SendResult
 }
 
-function fileTooLarge(fileName: string, bytes: number, limit: number): ApiError {
-  const megabytes = (count: number) => `${Math.ceil(count / 1_000_000)} MB`
-  const what = `${fileName} has ${megabytes(bytes)}; bots may send files of at most ${megabytes(limit)}.`
-  return new ApiError(what, { code: 413, notExecuted: true })
-}
+/** From this number of chats that are limited at the same time, the limit is assumed to be that of the account. */
+const minChatsForAccountLimit = 3
 
-/** May have gone since it was named, or may not be sent: trying again will not help. */
-async function openFile({ source, fileName }: OutboundAttachment): Promise<Blob> {
-  if (source.kind !== 'file') throw new Error('an address is not opened')
-  try {
-    return await source.open()
-  } catch (error) {
-    throw new ApiError(`${fileName} cannot be read: ${messageOf(error)}`, { code: 400, notExecuted: true })
+/**
+ * Telegram limits the calls for each chat and those of the bot, and its error does not say which limit applies. Limits in
+ * several chats at the same time indicate that it is the bot's.
+ *
+ * @param now milliseconds of a monotonic clock
+ */
+export function createRateLimitScope(now: () => number): RateLimitScope {
+  /** When each chat may be called again. */
+  const limitedUntil = new Map<string, number>()
+
+  return {
+    classify(chatId, result) {
+      if (result.success || result.problem !== 'rate-limited') return result
+      const at = now()
+      for (const [chat, until] of limitedUntil) if (until <= at) limitedUntil.delete(chat)
+      limitedUntil.set(chatId, at + (result.retryAfterMs ?? 0))
+      return { ...result, scope: limitedUntil.size >= minChatsForAccountLimit ? 'account' : 'chat' }
+    },
   }
 }

@@ -103,7 +103,7 @@ describe('doctor', () => {
   })
 })
 
-test('the manifest of the README asks for the rights that are looked for, and for each event that is heard', () => {
+test('the manifest in the README contains all required scopes and events', () => {
   const readme = readFileSync(new URL('../../../platforms/slack/README.md', import.meta.url), 'utf8')
   const manifest = JSON.parse(/```json\n(.*?)```/s.exec(readme)?.[1] ?? '{}')
   assert.deepEqual(manifest.oauth_config.scopes.bot, requiredScopes.map(({ scope }) => scope).toSorted())

@@ -18,7 +18,7 @@ test('a direct message is answered in the direct chat', async (t) => {
   assert.equal((await shown(direct, 'Hello Ada.')).thread_ts, undefined)
 })
 
-test('a mention in a channel is answered in a thread, and what follows there is one conversation', async (t) => {
+test('a mention in a channel is answered in a thread that is one conversation', async (t) => {
   const { server, gateway, shown } = await startSlackGateway(t, {
     replies: [{ text: 'First.' }, { text: 'Second.' }, { text: 'Other.' }],
   })
@@ -35,7 +35,7 @@ test('a mention in a channel is answered in a thread, and what follows there is 
   assert.equal(gateway.model.requestCount, 3)
 })
 
-test('after a restart a thread goes on without a mention', async (t) => {
+test('after a restart a thread continues without a mention', async (t) => {
   const { server, gateway, shown } = await startSlackGateway(t, { replies: [{ text: 'First.' }, { text: 'Second.' }] })
   const { ts } = await server.say(channel, ada, `${mention} first question`)
   await shown(channel, 'First.')
@@ -46,7 +46,7 @@ test('after a restart a thread goes on without a mention', async (t) => {
   assert.equal((await shown(channel, 'Second.')).thread_ts, ts)
 })
 
-test('a mention in the middle of a thread brings along what was said there', async (t) => {
+test('a mention inside a thread includes the earlier messages of the thread', async (t) => {
   const { server, gateway, shown } = await startSlackGateway(t, { replies: [{ text: 'It is red.' }] })
   const { ts } = await server.say(channel, bob, 'The build of today is broken')
   await server.say(channel, ada, 'which one?', { thread_ts: ts })
@@ -56,7 +56,7 @@ test('a mention in the middle of a thread brings along what was said there', asy
   assert.match(asked, /The build of today is broken.*which one\?.*what do you think\?/s)
 })
 
-test('commands: !status in a chat, /hermes status as a slash command', async (t) => {
+test('commands work as !status in a chat and as /hermes status', async (t) => {
   const { server, shown } = await startSlackGateway(t)
   await server.say(direct, ada, '!status')
   await shown(direct, /platforms?/i)
@@ -66,7 +66,7 @@ test('commands: !status in a chat, /hermes status as a slash command', async (t)
   await shown(direct, /U0ADA00001/)
 })
 
-test('a stranger is acknowledged and not answered; a stranger who uses the slash command is told', async (t) => {
+test('a user who is not allowed gets no answer, except to the slash command', async (t) => {
   const { server, gateway, said } = await startSlackGateway(t, { slack: { allow_from: [ada] } })
   assert.equal((await server.say(channel, bob, `${mention} let me in`)).acknowledged, true)
   const answer = await server.slash(channel, bob, 'status')
@@ -75,7 +75,7 @@ test('a stranger is acknowledged and not answered; a stranger who uses the slash
   assert.equal(gateway.model.requestCount, 0)
 })
 
-test('where Slack streams, a reply in a thread grows as a stream and is its own final message', async (t) => {
+test('with streams a reply in a thread grows into its final message', async (t) => {
   const gate = createGate()
   const { server, shown, said } = await startSlackGateway(t, {
     server: { streaming: 'everywhere' },
@@ -94,7 +94,7 @@ test('where Slack streams, a reply in a thread grows as a stream and is its own 
   assert.equal(server.faults.calls('chat.update'), 0)
 })
 
-test('where Slack does not stream, a reply grows by edits, with a cursor until it is done', async (t) => {
+test('without streams a reply grows by edits, with a cursor until it is done', async (t) => {
   const gate = createGate()
   const { server, shown, said } = await startSlackGateway(t, {
     config: streaming,
@@ -110,7 +110,7 @@ test('where Slack does not stream, a reply grows by edits, with a cursor until i
   assert.equal(server.faults.calls('chat.startStream'), 1)
 })
 
-test('a reply whose stream was open when the gateway stopped ends as the whole answer in the same message', async (t) => {
+test('a reply whose stream was open at a stop is completed in the same message', async (t) => {
   const { server, gateway, shown, said } = await startSlackGateway(t, {
     server: { streaming: 'everywhere' },
     config: streaming,
@@ -124,7 +124,7 @@ test('a reply whose stream was open when the gateway stopped ends as the whole a
   assert.deepEqual(said(channel), [words])
 })
 
-test('what was written while Slack could not be reached is answered after it, in order and once', async (t) => {
+test('messages written during an outage of Slack are answered once and in order', async (t) => {
   const { server, gateway, shown, said } = await startSlackGateway(t, {
     model: ({ lastUserText }) => ({ text: `Heard: ${lastUserText}` }),
     // Slack gives up before the outage is over: only the history knows.
@@ -146,7 +146,7 @@ test('what was written while Slack could not be reached is answered after it, in
   assert.match(gateway.log.join(''), /platform works again|no connection to Slack|signed in/)
 })
 
-test('what was written while the gateway was down is answered at its next start', async (t) => {
+test('messages written while the gateway was down are answered at the next start', async (t) => {
   const { server, gateway, shown } = await startSlackGateway(t, {
     model: ({ lastUserText }) => ({ text: `Heard: ${lastUserText}` }),
     server: { maxTries: 0, redeliverMs: 50 },
@@ -167,7 +167,7 @@ test('what was written while the gateway was down is answered at its next start'
   assert.equal(gateway.model.requestCount, 3)
 })
 
-test('over HTTP an event that Slack sends again is answered once', async (t) => {
+test('a repeated event over HTTP is answered once', async (t) => {
   const { server, gateway, shown } = await startSlackGateway(t, {
     slack: { mode: 'http' },
     replies: [{ text: 'Hello Ada.' }],
@@ -181,7 +181,7 @@ test('over HTTP an event that Slack sends again is answered once', async (t) => 
   assert.equal(gateway.model.requestCount, 1)
 })
 
-test('a reply whose answer was lost is found again and not posted twice', async (t) => {
+test('a reply whose response was lost is found and not posted twice', async (t) => {
   const { server, gateway, said } = await startSlackGateway(t, { replies: [{ text: 'Only once.' }] })
   server.faults.dropResponse('chat.postMessage')
   await server.say(direct, ada, 'Hello')
@@ -190,7 +190,7 @@ test('a reply whose answer was lost is found again and not posted twice', async 
   assert.equal(server.faults.calls('chat.postMessage'), 1)
 })
 
-test('two workspaces are two accounts that do not hear each other', async (t) => {
+test('two workspaces are two separate accounts', async (t) => {
   const other = await startSlackServer({ teamId: 'T0OTHER01', botUserId: 'U0BOT0002' })
   populateWorkspace(other)
   const { server, shown, gateway } = await startSlackGateway(t, {
@@ -211,7 +211,7 @@ test('two workspaces are two accounts that do not hear each other', async (t) =>
   )
 })
 
-test('a storm of limits loses no answer, nobody calls too early, and nobody waits much longer than told', async (t) => {
+test('rate limits lose no reply, and are neither violated nor exceeded by much', async (t) => {
   const { server, gateway, said } = await startSlackGateway(t, {
     config: streaming,
     model: ({ lastUserText }) => ({ text: `${lastUserText.replace(/^\[.*?\] /, '')}: ${words}` }),
@@ -236,7 +236,7 @@ test('a storm of limits loses no answer, nobody calls too early, and nobody wait
   assert.equal(gateway.model.requestCount, 4)
 })
 
-test('an edit and a deletion before the answer reach what waits', async (t) => {
+test('an edit and a deletion before the reply change the queued messages', async (t) => {
   const gate = createGate()
   const { server, gateway, shown } = await startSlackGateway(t, {
     model: ({ lastUserText }) => ({ text: `Heard: ${lastUserText}`, gate: gate.hold(0) }),
@@ -249,7 +249,7 @@ test('an edit and a deletion before the answer reach what waits', async (t) => {
   await shown(direct, /Heard: .*the second/s)
 })
 
-test('a button of a question is pressed, answered, and gone', async (t) => {
+test('pressing a button answers a question and removes its buttons', async (t) => {
   const { server, shown } = await startSlackGateway(t, {
     config: { approvals: { destructive_slash_confirm: true } },
     replies: [{ text: 'Hello.' }],

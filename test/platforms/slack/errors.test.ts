@@ -61,7 +61,7 @@ describe('the words of Slack', () => {
   })
 })
 
-test('no method is called before the time is over that Slack asked to wait, whoever asks', async (t) => {
+test('no method is called before its rate limit has expired', async (t) => {
   let now = 1_000_000
   const { server, adapter } = await startSlackTest(t, { clock: () => now })
   server.faults.limit({ on: 'chat.postMessage', ms: 2_000, chat: direct })
@@ -76,7 +76,7 @@ test('no method is called before the time is over that Slack asked to wait, whoe
   assert.equal((await adapter.send(reply('two', channel), neverAborted)).success, true)
 })
 
-test('a limit of edits holds back the edits of all chats, and no post', async (t) => {
+test('a rate limit of edits delays edits in all chats, but no posts', async (t) => {
   let now = 1_000_000
   const { server, adapter } = await startSlackTest(t, { clock: () => now })
   const one = await adapter.send(reply('one', direct), neverAborted)
@@ -94,7 +94,7 @@ test('a limit of edits holds back the edits of all chats, and no post', async (t
   assert.equal((await edit(other.messageId, channel))?.success, true)
 })
 
-test('the more replies grow at once, the slower each of them does', async (t) => {
+test('concurrent growing replies are edited less often', async (t) => {
   let now = 1_000_000
   const { adapter } = await startSlackTest(t, { clock: () => now })
   assert.equal(adapter.draftIntervalMs, 800)
@@ -109,7 +109,7 @@ test('the more replies grow at once, the slower each of them does', async (t) =>
   assert.equal(adapter.draftIntervalMs, 800)
 })
 
-test('a server that never answers is not waited for without end', async (t) => {
+test('a call without a response times out', async (t) => {
   const { server, adapter } = await startSlackTest(t)
   const release = server.faults.hold('chat.postMessage')
   const hurry = new AbortController()

@@ -10,7 +10,7 @@ import { createTelegramTest, signal, startTelegramTest } from './support.ts'
 
 const token = '123456:AAtest-token'
 
-test('the address of a webhook is made of what an operator may write', () => {
+test('webhook_url accepts the address of the gateway or of the webhook', () => {
   const urlOf = (webhook_url: string, account = 'default') =>
     parseOptions({ token, webhook_url, webhook_secret: 's' }, account).webhook?.url
   assert.equal(urlOf('https://bot.example'), 'https://bot.example/webhooks/telegram')
@@ -20,42 +20,42 @@ test('the address of a webhook is made of what an operator may write', () => {
   assert.equal(urlOf('https://bot.example/webhooks/telegram', 'work'), 'https://bot.example/webhooks/telegram/work')
 })
 
-test('an address alone means mode webhook, and mode: polling wins over it', () => {
+test('webhook_url selects mode webhook, unless mode: polling is set', () => {
   const webhook = { token, webhook_url: 'https://bot.example', webhook_secret: 's' }
   assert.ok(parseOptions(webhook, 'default').webhook)
   assert.equal(parseOptions({ ...webhook, mode: 'polling' }, 'default').webhook, undefined)
 })
 
-test('options that cannot work are refused in words, and no secret is repeated', () => {
+test('invalid options are refused, and the error contains no secret', () => {
   const cases: readonly (readonly [Readonly<Record<string, unknown>>, string, RegExp])[] = [
-    [{ token: 'secret words' }, 'config/invalid', /telegram\.token: it has not the form <digits>:<letters>/],
-    [{ token, mode: 'webhook' }, 'config/invalid', /webhook_secret: mode webhook needs/],
-    [{ token, mode: 'webhook', webhook_secret: 'secret words' }, 'config/invalid', /1 to 256 letters/],
-    [{ token, mode: 'webhook', webhook_secret: 's' }, 'config/invalid', /webhook_url: mode webhook needs/],
-    [{ token, webhook_url: 'bot.example', webhook_secret: 's' }, 'config/invalid', /begins with https/],
-    [{ token, api_root: 'ftp://x' }, 'config/invalid', /api_root: expected an address/],
-    [{ token, mention_patterns: ['(a+)+$'] }, 'config/invalid', /mention_patterns: expected words/],
+    [{ token: 'secret words' }, 'config/invalid', /telegram\.token: /],
+    [{ token, mode: 'webhook' }, 'config/invalid', /webhook_secret: /],
+    [{ token, mode: 'webhook', webhook_secret: 'secret words' }, 'config/invalid', /webhook_secret: /],
+    [{ token, mode: 'webhook', webhook_secret: 's' }, 'config/invalid', /webhook_url: /],
+    [{ token, webhook_url: 'bot.example', webhook_secret: 's' }, 'config/invalid', /webhook_url: /],
+    [{ token, api_root: 'ftp://x' }, 'config/invalid', /api_root: /],
+    [{ token, mention_patterns: ['(a+)+$'] }, 'config/invalid', /mention_patterns: /],
   ]
-  for (const [options, code, words] of cases) {
+  for (const [options, code, key] of cases) {
     assert.throws(
       () => parseOptions(options, 'default'),
       (error) =>
         error instanceof HermesError &&
         error.code === code &&
-        words.test(error.message) &&
+        key.test(error.message) &&
         !/secret words/.test(error.message),
       JSON.stringify(options),
     )
   }
 })
 
-test('words that count as a mention are found as words, in any case and language', () => {
+test('mention patterns match whole words in any case and language', () => {
   const isNamed = createMentionMatcher(['hermes', '^bot', '\\bМаша\\b', 'mr. robot'])
   for (const text of ['Hermes?', 'say, HERMES!', '  Bot, go', 'эй маша', 'MR. ROBOT']) assert.ok(isNamed(text), text)
   for (const text of ['hermeshaus', 'a bot', 'машаня', 'mrx robot', '']) assert.ok(!isNamed(text), text)
 })
 
-test('the menu holds what Telegram can show', () => {
+test('the command menu contains only what Telegram can show', () => {
   const entry = (name: string, description = 'Does it.', argsHint = '') => ({ name, description, argsHint })
   assert.deepEqual(
     toBotCommands([entry('new', 'Begins.', '[name]'), entry('reload-mcp'), entry('help', 'x'.repeat(300))]),
@@ -67,7 +67,7 @@ test('the menu holds what Telegram can show', () => {
   assert.equal(toBotCommands(Array.from({ length: 150 }, (_, index) => entry(`c${index}`))).length, 100)
 })
 
-test('the menu is set when it has changed, and only then', async (t) => {
+test('the command menu is set only when it has changed', async (t) => {
   const { server, gateway, adapter } = await startTelegramTest(t)
   await server.bot.called('setMyCommands')
   assert.deepEqual(server.bot.menu(), [
@@ -90,7 +90,7 @@ test('the menu is set when it has changed, and only then', async (t) => {
   assert.deepEqual(called, ['getMyCommands', 'getMyCommands', 'setMyCommands'])
 })
 
-test('a menu that cannot be set keeps nobody from talking', async (t) => {
+test('a failure to set the command menu does not affect messages', async (t) => {
   const chat = await createTelegramTest()
   t.after(chat.close)
   chat.server.faults.respond('getMyCommands', { status: 500, body: 'oh' })
@@ -99,7 +99,7 @@ test('a menu that cannot be set keeps nobody from talking', async (t) => {
   assert.equal(chat.gateway.ingestedEvents.length, 1)
 })
 
-test('a file is found under the configured root; a path of another disk is refused', async (t) => {
+test('a file is fetched from the configured server; a path on its disk is refused', async (t) => {
   const { server, adapter } = await startTelegramTest(t)
   const { files, token: ours } = server.bot
   const ref = files.add(Buffer.from('abc'), '.txt')
@@ -116,7 +116,7 @@ test('a file is found under the configured root; a path of another disk is refus
   }
 })
 
-/** What doctor says of an account. */
+/** Runs the doctor checks of an account. */
 async function diagnoseAccount(
   t: TestContext,
   {
@@ -133,19 +133,19 @@ async function diagnoseAccount(
   }
 }
 
-test('doctor: an account that can work', async (t) => {
+test('doctor reports a working account', async (t) => {
   const { look, server } = await diagnoseAccount(t)
-  assert.deepEqual(await look(), [
-    { state: 'ok', text: 'The token is that of @HermesTestBot.' },
-    { state: 'ok', text: 'The gateway asks for messages (mode: polling); no webhook is in the way.' },
-  ])
+  const [identity, delivery, ...more] = await look()
+  assert.deepEqual([identity?.state, identity?.text.includes('@HermesTestBot')], ['ok', true])
+  assert.deepEqual([delivery?.state, delivery?.text.includes('mode: polling')], ['ok', true])
+  assert.deepEqual(more, [])
   assert.deepEqual(
     server.bot.calls.map(({ method }) => method),
     ['getMe', 'getWebhookInfo'],
   )
 })
 
-test('doctor: a wrong token, and a Telegram that cannot be reached', async (t) => {
+test('doctor reports an invalid token and an unreachable Telegram', async (t) => {
   const { look, server } = await diagnoseAccount(t, { token: '1:wrong' })
   const [wrong] = await look()
   assert.deepEqual([wrong?.state, wrong?.text.includes('401: Unauthorized')], ['problem', true])
@@ -153,31 +153,30 @@ test('doctor: a wrong token, and a Telegram that cannot be reached', async (t) =
   server.faults.startOutage('refuse')
   const [away] = await look()
   assert.deepEqual([away?.state, away?.text.includes('Telegram could not be reached')], ['problem', true])
-  assert.match(away?.advice ?? '', /reaches http/)
+  assert.match(away?.advice ?? '', /http:/)
 })
 
-test('doctor: a webhook in the way of polling, ours or not', async (t) => {
+test('doctor reports a webhook that prevents polling', async (t) => {
   const { look, server } = await diagnoseAccount(t)
   server.bot.delivery.setWebhook({ url: 'http://127.0.0.1:9/hidden-path' })
   const [, other] = await look()
-  assert.deepEqual(
-    [other?.state, other?.text],
-    ['problem', 'Another program receives the messages of this bot: http://127.0.0.1:9.'],
-  )
+  assert.equal(other?.state, 'problem')
+  assert.match(other?.text ?? '', /http:\/\/127\.0\.0\.1:9(?!\/)/, 'the origin, without a path that may be secret')
   server.bot.delivery.setWebhook({ url: 'http://127.0.0.1:9/webhooks/telegram' })
   const [, own] = await look()
   assert.equal(own?.state, 'note')
 })
 
-test('doctor: a webhook that Telegram cannot call', async (t) => {
+test('doctor reports a webhook that is not registered', async (t) => {
   const webhook_url = 'http://127.0.0.1:9'
   const { look, server } = await diagnoseAccount(t, { webhook_url, webhook_secret: 's' })
-  assert.match((await look())[1]?.text ?? '', /not set yet/)
+  assert.equal((await look())[1]?.state, 'note')
   server.bot.delivery.setWebhook({ url: `${webhook_url}/webhooks/telegram`, secret_token: 's' })
-  assert.match((await look())[1]?.text ?? '', /^Telegram calls http:\/\/127\.0\.0\.1:9/)
+  const [, registered] = await look()
+  assert.deepEqual([registered?.state, registered?.text.includes(webhook_url)], ['ok', true])
 })
 
-test('doctor: privacy mode, where the account wants to hear everything', async (t) => {
+test('doctor reports privacy mode when the account needs all messages of a group', async (t) => {
   const { look } = await diagnoseAccount(t, { require_mention: false })
   const found = (await look()).find(({ text }) => text.startsWith('Privacy mode is on'))
   assert.equal(found?.state, 'problem')

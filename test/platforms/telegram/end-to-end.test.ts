@@ -29,7 +29,7 @@ async function gatewayOnTelegram(
   return { server, bot: server.bot, gateway }
 }
 
-test('somebody writes on Telegram and is answered there', async (t) => {
+test('a message on Telegram is answered there', async (t) => {
   const { bot, gateway } = await gatewayOnTelegram(t, {}, { replies: [{ text: 'It is **noon**.' }] })
   await bot.say('What time is it?').confirmed
   const reply = await bot.chats.until(({ text }) => text === 'It is noon.')
@@ -40,7 +40,7 @@ test('somebody writes on Telegram and is answered there', async (t) => {
   assert.equal(Object(ready).platforms.telegram.state, 'connected')
 })
 
-test('a stranger is not answered', async (t) => {
+test('a user who is not allowed gets no answer', async (t) => {
   const { bot, server } = await gatewayOnTelegram(t)
   await bot.say('Let me in', { from: { id: 666, first_name: 'Mallory' } }).confirmed
   await bot.say('Hello').confirmed
@@ -48,7 +48,7 @@ test('a stranger is not answered', async (t) => {
   assert.equal(server.faults.calls('sendMessage'), 1)
 })
 
-test('a long answer grows in one message, and ends in place', async (t) => {
+test('a long reply grows in one message and ends in it', async (t) => {
   const words = Array.from({ length: 60 }, (_, index) => `word${index}`).join(' ')
   const streaming = { enabled: true, edit_interval: 0.05, buffer_threshold: 10 }
   const { bot } = await gatewayOnTelegram(t, {}, { config: { streaming }, replies: [{ text: words, delayMs: 5 }] })
@@ -58,7 +58,7 @@ test('a long answer grows in one message, and ends in place', async (t) => {
   assert.equal(bot.chats.shown.length, 1)
 })
 
-test('two bots of one gateway keep their conversations apart', async (t) => {
+test('two bots of one gateway have separate conversations', async (t) => {
   const server = await startTelegramServer()
   const other = server.addBot({ id: 777, username: 'WorkBot' })
   await startTestGateway(t, {
@@ -81,7 +81,7 @@ test('two bots of one gateway keep their conversations apart', async (t) => {
   assert.ok(server.bot.chats.shown.every(({ text }) => !text.includes('at work')))
 })
 
-test('what was written while Telegram was away is answered when it is back, once', async (t) => {
+test('messages written during an outage of Telegram are answered once', async (t) => {
   const { server, bot, gateway } = await gatewayOnTelegram(t)
   await bot.say('before').confirmed
   await bot.chats.until(({ text }) => text.includes('before'))
@@ -97,7 +97,7 @@ test('what was written while Telegram was away is answered when it is back, once
   assert.equal(bot.chats.shown.filter(({ text }) => text.includes('meanwhile')).length, 1)
 })
 
-test('another program with the same token is told of in the health, and outlived', async (t) => {
+test('a second program with the same token is reported, and messages arrive once it stops', async (t) => {
   const { server, bot, gateway } = await gatewayOnTelegram(t)
   const url = `${server.url}/bot${bot.token}/getUpdates?timeout=50`
   const over = new AbortController()
@@ -105,14 +105,14 @@ test('another program with the same token is told of in the health, and outlived
     while (!over.signal.aborted) await fetch(url, { signal: over.signal }).catch(() => undefined)
   }
   const rivalry = rival()
-  await gateway.waitForLog('another program asks for the messages of this bot')
+  await gateway.waitForLog('another program receives the messages of this bot')
   over.abort()
   await rivalry
   await bot.say('Who are you?').confirmed
   await bot.chats.until(({ text }) => text.includes('Who are you?'))
 })
 
-test('a storm of refusals for too many calls loses no answer, and no call comes too early', async (t) => {
+test('rate limits delay replies, but lose none', async (t) => {
   const { server, bot } = await gatewayOnTelegram(t, { allow_from: ['*'] })
   const people = [1, 2, 3, 4].map((id) => ({ id, first_name: `Person ${id}` }))
   for (const { id } of people) bot.chats.add({ id, type: 'private' })
@@ -124,7 +124,7 @@ test('a storm of refusals for too many calls loses no answer, and no call comes 
   assert.equal(bot.chats.shown.length, people.length)
 })
 
-test('an answer of which nobody knows whether it arrived is shown again with a label', async (t) => {
+test('a reply that may have arrived is sent again with a label', async (t) => {
   const { server, bot } = await gatewayOnTelegram(t)
   server.faults.dropResponse('sendMessage')
   await bot.say('Hello').confirmed
@@ -132,7 +132,7 @@ test('an answer of which nobody knows whether it arrived is shown again with a l
   assert.equal(bot.chats.shown.length, 2)
 })
 
-test('a token that is revoked stops this platform, and only this one', async (t) => {
+test('a revoked token stops only this platform', async (t) => {
   const { server, bot, gateway } = await gatewayOnTelegram(t)
   const body = { ok: false, error_code: 401, description: 'Unauthorized' }
   server.faults.respond(/^send/, { status: 401, body }, Number.POSITIVE_INFINITY)
@@ -143,7 +143,7 @@ test('a token that is revoked stops this platform, and only this one', async (t)
   assert.ok(!gateway.log.some((line) => line.includes('AAtest')), 'the token stands in the log')
 })
 
-test('a picture that somebody sends lies on the disk when the model is asked', async (t) => {
+test('a received image is stored before the model is called', async (t) => {
   const { bot, gateway } = await gatewayOnTelegram(t)
   const dot = Buffer.from(
     'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg==',

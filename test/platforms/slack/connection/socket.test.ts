@@ -11,7 +11,7 @@ import { silentLog } from '../../../../src/lib/log.ts'
 import type { SlackServer } from '../../../kit/servers/slack/slack-server.ts'
 import { ada, direct, neverAborted, startSlackTest } from '../support.ts'
 
-test('Slack warns before it leaves a socket: a second one is open before the first is left', async (t) => {
+test('a second socket is open before the first is closed after a warning', async (t) => {
   const { server, gateway } = await startSlackTest(t)
   const counts: number[] = []
   server.workspace.onChange(() => counts.push(server.delivery.sockets()))
@@ -27,7 +27,7 @@ test('Slack warns before it leaves a socket: a second one is open before the fir
   )
 })
 
-test('what came over the old socket is acknowledged there, although a new one is open', async (t) => {
+test('events of the old socket are acknowledged on it', async (t) => {
   const { server, gateway } = await startSlackTest(t)
   const release = gateway.holdAccepts()
   const arrived = gateway.nextAttempt()
@@ -41,7 +41,7 @@ test('what came over the old socket is acknowledged there, although a new one is
   assert.equal(gateway.attempts(), 1)
 })
 
-test('a socket is replaced before the time is over that Slack gives it', async (t) => {
+test('a socket is replaced before its lifetime ends', async (t) => {
   const { server } = await startSlackTest(t, { server: { socketSeconds: 0.2 } })
   await server.socketsOpen(2)
   // It goes on doing so; what matters is that there is never none.
@@ -50,7 +50,7 @@ test('a socket is replaced before the time is over that Slack gives it', async (
   assert.equal((await server.say(direct, ada, 'hello')).acknowledged, true)
 })
 
-test('a connection that is cut is opened anew, and what was said meanwhile is heard once', async (t) => {
+test('a lost connection is reopened, and missed messages are accepted once', async (t) => {
   const { server, gateway } = await startSlackTest(t)
   await server.say(direct, ada, 'before')
   server.delivery.cut()
@@ -63,7 +63,7 @@ test('a connection that is cut is opened anew, and what was said meanwhile is he
   )
 })
 
-test('a connection that has gone silent is noticed by its unanswered pings', async (t) => {
+test('a dead connection is detected by unanswered pings', async (t) => {
   const { server } = await startSlackTest(t, { connect: false })
   let heard = 0
   const receiver = new SocketModeReceiver({
@@ -87,7 +87,7 @@ test('a connection that has gone silent is noticed by its unanswered pings', asy
   await server.faults.endOutage()
 })
 
-test('an API that fails or limits the opening of sockets is asked again, not sooner than it said', async (t) => {
+test('opening a socket is retried after failures, and respects rate limits', async (t) => {
   const { server, gateway } = await startSlackTest(t)
   server.faults.respond('apps.connections.open', { status: 500, body: 'oops' }, 2)
   await cutAll(server)
@@ -101,7 +101,7 @@ test('an API that fails or limits the opening of sockets is asked again, not soo
   assert.equal((await server.say(direct, ada, 'hello')).acknowledged, true)
 })
 
-test('sockets that close as soon as they are open do not become a storm', async (t) => {
+test('sockets that close at once are reopened with a delay', async (t) => {
   const pauses: number[] = []
   const opened: ReturnType<typeof openedSocket>[] = []
   const socket = createSocketConnection({
@@ -132,7 +132,7 @@ test('sockets that close as soon as they are open do not become a storm', async 
   assert.deepEqual(pauses, [250, 500, 1_000, 2_000])
 })
 
-test('a stop while a socket is being opened ends it, and leaves no rejection behind', async (t) => {
+test('a stop while a socket opens leaves no unhandled rejection', async (t) => {
   const { server, adapter, gateway } = await startSlackTest(t, { connect: false })
   const unhandled: unknown[] = []
   const note = (reason: unknown) => void unhandled.push(reason)
@@ -152,7 +152,7 @@ test('a stop while a socket is being opened ends it, and leaves no rejection beh
   assert.deepEqual(unhandled, [])
 })
 
-test('a stop in the middle of a reconnect leaves no rejection and no socket behind', async (t) => {
+test('a stop during a reconnect leaves no unhandled rejection and no socket', async (t) => {
   const { server, adapter } = await startSlackTest(t)
   const unhandled: unknown[] = []
   const note = (reason: unknown) => void unhandled.push(reason)
@@ -165,7 +165,7 @@ test('a stop in the middle of a reconnect leaves no rejection and no socket behi
   assert.deepEqual(unhandled, [])
 })
 
-test('a token that is revoked while it runs ends the account, and says which', async (t) => {
+test('a revoked token stops the account and is named', async (t) => {
   const { server, gateway } = await startSlackTest(t)
   server.refuseTokens()
   await cutAll(server)
@@ -173,7 +173,7 @@ test('a token that is revoked while it runs ends the account, and says which', a
   assert.match(told, /app_token: Slack does not know the token/)
 })
 
-test('frames that cannot be read are survived', async (t) => {
+test('invalid frames are ignored', async (t) => {
   const { server } = await startSlackTest(t)
   const unhandled: unknown[] = []
   const note = (reason: unknown) => void unhandled.push(reason)

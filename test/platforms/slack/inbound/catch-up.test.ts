@@ -34,7 +34,7 @@ async function afterRestart(...given: Parameters<typeof startSlackTest>) {
   return { ...all, thread, say, nextLife, heard }
 }
 
-test('each chat, and each thread, is read on from where it was left, oldest first', async (t) => {
+test('catch-up continues each chat and thread at its cursor, oldest message first', async (t) => {
   const { say, nextLife, heard, gateway, thread } = await afterRestart(t)
   say(direct, 'one')
   say(direct, 'two')
@@ -48,7 +48,7 @@ test('each chat, and each thread, is read on from where it was left, oldest firs
   assert.ok(missed.indexOf('one') < missed.indexOf('two'))
 })
 
-test('a thread that began meanwhile is read, too', async (t) => {
+test('catch-up includes threads that started during the outage', async (t) => {
   const { server, say, nextLife, heard, gateway } = await afterRestart(t)
   const { ts } = server.workspace.post(channel, { user: ada, text: `${mention} a new question`, subtype: 'hidden' })
   const root = server.workspace.find(channel, ts)
@@ -60,7 +60,7 @@ test('a thread that began meanwhile is read, too', async (t) => {
   assert.deepEqual(acceptedEvents(gateway).slice(2), ['a new question', 'and one more thing'])
 })
 
-test('what was taken before is not taken again, but an edit of it that was missed is', async (t) => {
+test('catch-up accepts a missed edit of a known message, but not the message again', async (t) => {
   const { server, nextLife, gateway, heard, say } = await afterRestart(t)
   const [before] = server.workspace.channel(direct)?.messages ?? []
   assert.ok(before)
@@ -73,7 +73,7 @@ test('what was taken before is not taken again, but an edit of it that was misse
   assert.ok(change?.kind === 'edited' && change.event.text === 'before, mended', JSON.stringify(gateway.changes))
 })
 
-test('of a busy place the newest fifty are read', async (t) => {
+test('catch-up reads the newest fifty messages of a busy chat', async (t) => {
   const { say, nextLife, heard, gateway } = await afterRestart(t)
   for (let at = 0; at < 80; at += 1) say(direct, `message ${at}`)
   await nextLife()
@@ -83,7 +83,7 @@ test('of a busy place the newest fifty are read', async (t) => {
   assert.deepEqual([missed[0], missed.at(-1)], ['message 30', 'message 79'])
 })
 
-test('what is a day old is left alone', async (t) => {
+test('catch-up skips messages older than a day', async (t) => {
   let now = Date.now()
   const { server, say, nextLife, heard, gateway } = await afterRestart(t, { clock: () => now })
   say(direct, 'long ago')
@@ -94,7 +94,7 @@ test('what is a day old is left alone', async (t) => {
   assert.deepEqual(acceptedEvents(gateway).slice(2), ['just now'])
 })
 
-test('without the right to read, the app works all the same', async (t) => {
+test('the app works without the scope to read history', async (t) => {
   const { server, say, nextLife, gateway } = await afterRestart(t)
   say(direct, 'unread')
   server.scopes.delete('im:history')
@@ -104,7 +104,7 @@ test('without the right to read, the app works all the same', async (t) => {
   assert.deepEqual(acceptedEvents(gateway).slice(2), ['live'])
 })
 
-test('a rate limit is waited for, and costs nothing', async (t) => {
+test('catch-up waits for a rate limit and loses no message', async (t) => {
   const { server, say, nextLife, heard } = await afterRestart(t)
   say(direct, 'one')
   const window = server.faults.limit({ on: 'conversations.history', ms: 1_000 })
@@ -114,7 +114,7 @@ test('a rate limit is waited for, and costs nothing', async (t) => {
   assert.ok(window.refused() >= 1)
 })
 
-test('while what was missed is not taken yet, nothing newer is marked as read', async (t) => {
+test('live messages do not move the cursor during catch-up', async (t) => {
   const { server, say, nextLife, gateway } = await afterRestart(t)
   say(direct, 'missed')
   const mark = gateway.marks.get(direct)
@@ -128,7 +128,7 @@ test('while what was missed is not taken yet, nothing newer is marked as read', 
   assert.notEqual(gateway.marks.get(direct), mark)
 })
 
-test('what could not be stored is fetched again', { timeout: 20_000 }, async (t) => {
+test('messages that could not be stored are fetched again', { timeout: 20_000 }, async (t) => {
   const { say, nextLife, gateway, server } = await afterRestart(t)
   say(direct, 'one')
   gateway.failNextAccept(new HermesError('store/full'))
@@ -139,7 +139,7 @@ test('what could not be stored is fetched again', { timeout: 20_000 }, async (t)
   assert.equal(gateway.marks.get(direct)?.includes('.'), true)
 })
 
-test('what will never fit is not fetched for ever, and its writer is told', async (t) => {
+test('a message that is too large is skipped, and its author is notified', async (t) => {
   const { say, nextLife, heard, gateway, server } = await afterRestart(t)
   say(direct, 'too much')
   say(direct, 'small')
@@ -151,7 +151,7 @@ test('what will never fit is not fetched for ever, and its writer is told', asyn
   assert.ok(!gateway.logLines.join('').includes('trying again'))
 })
 
-test('one message that can never be taken is left out once, and those behind it and the other chats are read', async (t) => {
+test('a message that cannot be accepted is skipped, and the following ones are read', async (t) => {
   const { say, nextLife, heard, gateway } = await afterRestart(t)
   say(direct, 'behind it')
   say(channel, `${mention} elsewhere`)
@@ -165,7 +165,7 @@ test('one message that can never be taken is left out once, and those behind it 
   assert.ok(!gateway.logLines.join('').includes('trying again'))
 })
 
-test('a missed edit that is too large does not hold up what was written after it', async (t) => {
+test('a missed edit that is too large does not block later messages', async (t) => {
   const { server, say, nextLife, heard, gateway } = await afterRestart(t)
   const [before] = server.workspace.channel(direct)?.messages ?? []
   assert.ok(before)
@@ -180,7 +180,7 @@ test('a missed edit that is too large does not hold up what was written after it
   assert.ok(!gateway.logLines.join('').includes('trying again'))
 })
 
-test('places: channels are read on from the newest mark of theirs, threads from their own, the newest first', () => {
+test('catch-up targets are channels and threads at their cursors, newest first', () => {
   const marks = new Map([
     ['C1', '0000000100.000000'],
     ['C1:0000000150.000000', '0000000200.000000'],

@@ -7,7 +7,7 @@ import { ada, channel, direct, startSlackTest } from '../support.ts'
 
 const mention = '<@U0BOT0001>'
 
-test('a mention comes as two events and is one message', async (t) => {
+test('the two events of a mention are accepted once', async (t) => {
   const { server, gateway } = await startSlackTest(t)
   await server.say(channel, ada, `${mention} hello`)
   const [first, second] = gateway.ingestedEvents
@@ -19,7 +19,7 @@ test('a mention comes as two events and is one message', async (t) => {
   assert.deepEqual([first?.accepted.status, second?.accepted.status], ['accepted', 'duplicate'])
 })
 
-test('edits, deletions and reactions are named after the message and their own time', async (t) => {
+test('edits, deletions and reactions have keys of the message and their own time', async (t) => {
   const { server, gateway, changeKeys } = await startSlackTest(t)
   const { workspace } = server
   const { ts } = await server.say(direct, ada, 'one')
@@ -33,13 +33,13 @@ test('edits, deletions and reactions are named after the message and their own t
   assert.deepEqual(changeKeys, [`${name}:e:${edited}`, `${name}:r:+eyes:${ada}:${reacted}`, `${name}:d:${removed}`])
 })
 
-test('a second account of the same workspace has names of its own', async (t) => {
+test('a second account of a workspace has separate keys', async (t) => {
   const { server, gateway } = await startSlackTest(t, { account: 'second' })
   await server.say(direct, ada, 'hello')
   assert.match(gateway.ingestedEvents[0]?.keys[0] ?? '', /@second$/)
 })
 
-test('each message marks its channel as read, and each thread of it', async (t) => {
+test('each message moves the cursor of its channel or thread', async (t) => {
   const { server, gateway } = await startSlackTest(t)
   const one = await server.say(direct, ada, 'one')
   assert.equal(gateway.marks.get(direct), one.ts)

@@ -61,7 +61,7 @@ describe('markdown becomes the markup of Slack', () => {
   })
 })
 
-test('whatever the model writes, nobody is called by it', async () => {
+test('text of the model never mentions a user or a channel', async () => {
   const calls = [
     '<!channel>',
     '<!here>',
@@ -96,7 +96,7 @@ test('whatever the model writes, nobody is called by it', async () => {
   await fc.assert(property, { seed: 20_261_121, numRuns: 300 })
 })
 
-test('the frames of a stream are the beginning of what follows, wherever they are cut', () => {
+test('the text of each frame is a prefix of the next one', () => {
   const text = 'a <!channel> b <@U1> c << d <!'
   let shown = ''
   for (let end = 0; end <= text.length; end += 1) {

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test'
 import { displayed } from '../../../kit/servers/slack/slack-server.ts'
 import { ada, bob, channel, direct, neverAborted, reply, startSlackTest } from '../support.ts'
 
-test('a person can be written to by their id, the direct chat is opened once', async (t) => {
+test('a message to a user id opens the direct chat once', async (t) => {
   const { server, adapter } = await startSlackTest(t)
   for (const text of ['one', 'two']) {
     assert.equal((await adapter.send(reply(text, bob, { deliveryId: text }), neverAborted)).success, true)
@@ -15,13 +15,13 @@ test('a person can be written to by their id, the direct chat is opened once', a
   assert.equal(server.faults.calls('conversations.open'), 1)
 })
 
-test('what the gateway itself says shows no previews of links', async (t) => {
+test('notices have no link previews', async (t) => {
   const { server, adapter } = await startSlackTest(t)
   await adapter.send(reply('see https://example.org', direct, { kind: 'notice' }), neverAborted)
   assert.equal(displayed(server.posts(direct)[0] ?? { text: '' }), 'see <https://example.org>')
 })
 
-test('where the message of a thread is gone, the answer stands in the channel', async (t) => {
+test('a reply is posted to the channel when its thread was deleted', async (t) => {
   const { server, adapter } = await startSlackTest(t)
   const { ts } = await server.say(channel, ada, '<@U0BOT0001> hello')
   server.workspace.remove(channel, ts)
@@ -30,7 +30,7 @@ test('where the message of a thread is gone, the answer stands in the channel', 
   assert.deepEqual([post?.text, post?.thread_ts], ['Here I am.', undefined])
 })
 
-test('a text that outgrew a message goes out as several, all of it, and only once when it is tried again', async (t) => {
+test('a text that is too long is sent as several messages, and a retry repeats none', async (t) => {
   const { server, adapter } = await startSlackTest(t)
   const line = 'if (a < b && c > d) {}\n'
   const message = reply(line.repeat(1_600))

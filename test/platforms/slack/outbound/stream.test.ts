@@ -26,7 +26,7 @@ async function startAskedTest(t: TestContext, given: SlackTestOptions = {}) {
   return { ...all, thread, grow, finish, shown }
 }
 
-test('a stream grows by what is new, ends as the whole text, and ending it twice is harmless', async (t) => {
+test('a stream is extended by the new text, and finishing it twice is harmless', async (t) => {
   const { server, grow, finish, shown } = await startAskedTest(t)
   const ts = await grow('The quick ')
   await grow('The quick brown', ts)
@@ -37,7 +37,7 @@ test('a stream grows by what is new, ends as the whole text, and ending it twice
   assert.deepEqual(server.posts(channel)[0]?.metadata?.['event_payload'], { id: 'delivery' })
 })
 
-test('a stream is addressed to who asked', async (t) => {
+test('a stream is addressed to the user who asked', async (t) => {
   const { grow, server, adapter } = await startAskedTest(t)
   await grow('The quick ')
   // Nobody has asked in this thread: it is shown with a post.
@@ -48,7 +48,7 @@ test('a stream is addressed to who asked', async (t) => {
   assert.equal(server.faults.calls('chat.postMessage'), 1)
 })
 
-test('a text that was rewritten cannot be streamed on: the stream is closed and edited', async (t) => {
+test('a rewritten text closes the stream and edits the message', async (t) => {
   const { grow, finish, shown } = await startAskedTest(t)
   const ts = await grow('The quick brown')
   await grow('A slow white', ts)
@@ -57,14 +57,14 @@ test('a text that was rewritten cannot be streamed on: the stream is closed and 
   assert.deepEqual(shown(), [['A slow white rabbit.', 'completed']])
 })
 
-test('a final that differs from what was streamed replaces it', async (t) => {
+test('a final text that differs from the stream replaces it', async (t) => {
   const { grow, finish, shown } = await startAskedTest(t)
   const ts = await grow('The password is hunter2')
   assert.equal((await finish('The password is [removed]', ts))?.success, true)
   assert.deepEqual(shown(), [['The password is [removed]', 'completed']])
 })
 
-test('a stream that Slack has closed by itself goes on with edits', async (t) => {
+test('a stream that Slack closes continues with edits', async (t) => {
   const { server, grow, finish, shown } = await startAskedTest(t)
   const ts = await grow('The quick')
   const message = server.workspace.find(channel, ts)
@@ -76,7 +76,7 @@ test('a stream that Slack has closed by itself goes on with edits', async (t) =>
   assert.deepEqual(shown(), [['The quick brown fox.', 'completed']])
 })
 
-test('a frame whose answer was lost shows no word twice in the end', async (t) => {
+test('a frame whose response was lost repeats no text in the final message', async (t) => {
   const { server, adapter, grow, finish, shown, thread } = await startAskedTest(t)
   const ts = await grow('The quick')
   server.faults.dropResponse('chat.appendStream')
@@ -87,7 +87,7 @@ test('a frame whose answer was lost shows no word twice in the end', async (t) =
   assert.deepEqual(shown(), [['The quick brown fox.', 'completed']])
 })
 
-test('an end whose answer was lost is ended once more, with the same text', async (t) => {
+test('a stream whose end has an unknown result is finished again', async (t) => {
   const { server, grow, finish, shown } = await startAskedTest(t)
   const ts = await grow('The quick')
   server.faults.dropResponse('chat.stopStream')
@@ -97,7 +97,7 @@ test('an end whose answer was lost is ended once more, with the same text', asyn
   assert.deepEqual(shown(), [['The quick brown fox.', 'completed']])
 })
 
-test('after a restart a stream that is still open is closed by its final', async (t) => {
+test('after a restart the final text closes a stream that is still open', async (t) => {
   const { createAnother, adapter, grow, shown, thread } = await startAskedTest(t)
   const ts = await grow('The quick')
   await adapter.disconnect()
@@ -108,7 +108,7 @@ test('after a restart a stream that is still open is closed by its final', async
   assert.deepEqual(shown(), [['The quick brown fox.', 'completed']])
 })
 
-test('a stream whose beginning was lost is found again, and removed where it is abandoned', async (t) => {
+test('a stream whose start has an unknown result is found, and removed when abandoned', async (t) => {
   const { server, adapter, thread } = await startAskedTest(t)
   const draft = reply('The quick', channel, { thread, kind: 'draft', deliveryId: 'draft:turn' })
   server.faults.dropResponse('chat.startStream')
@@ -120,7 +120,7 @@ test('a stream whose beginning was lost is found again, and removed where it is 
   assert.deepEqual(server.posts(channel), [])
 })
 
-test('buttons end a stream as an edit that carries them', async (t) => {
+test('a reply with buttons closes its stream and is edited', async (t) => {
   const { server, grow, finish } = await startAskedTest(t)
   const ts = await grow('May I')
   const buttons = [{ id: 'ask:1:allow', label: 'Allow' }]
@@ -128,7 +128,7 @@ test('buttons end a stream as an edit that carries them', async (t) => {
   assert.equal(server.posts(channel)[0]?.blocks?.length, 2)
 })
 
-test('a very long reply is streamed in pieces that fit', async (t) => {
+test('a very long reply is streamed in several frames', async (t) => {
   const { grow, finish, shown } = await startAskedTest(t)
   const text = 'word '.repeat(7_000).trim()
   const ts = await grow(text.slice(0, 20_000))
@@ -136,7 +136,7 @@ test('a very long reply is streamed in pieces that fit', async (t) => {
   assert.equal(shown()[0]?.[0], text)
 })
 
-test('where channels cannot be streamed to, direct chats still can', async (t) => {
+test('streams in direct chats continue to work when channels do not support them', async (t) => {
   const { server, adapter, grow } = await startAskedTest(t, { server: { streaming: 'direct' } })
   await grow('The quick')
   assert.match(server.posts(channel)[0]?.text ?? '', /▉$/)
@@ -146,7 +146,7 @@ test('where channels cannot be streamed to, direct chats still can', async (t) =
   assert.equal(server.posts(direct)[0]?.streaming_state, 'in_progress')
 })
 
-test('a limit on new streams costs no reply: it is shown with a post, and streams come back later', async (t) => {
+test('a rate limit on new streams falls back to a post, and streams resume later', async (t) => {
   let now = 1_000_000
   const { server, grow, shown } = await startAskedTest(t, { server: { streaming: 'everywhere' }, clock: () => now })
   server.faults.limit({ on: 'chat.startStream', ms: 1_000 })
@@ -163,7 +163,7 @@ test('a limit on new streams costs no reply: it is shown with a post, and stream
   assert.deepEqual(shown().at(-1), ['The third', 'in_progress'])
 })
 
-test('a growing reply calls nobody, even where a call is cut in two', async (t) => {
+test('a growing reply mentions no user, even when a mention is split between frames', async (t) => {
   const { server, grow, finish } = await startAskedTest(t)
   const ts = await grow('Hi <')
   await grow('Hi <!channel> and', ts)

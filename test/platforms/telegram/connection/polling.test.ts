@@ -13,7 +13,7 @@ type PollResponse =
   | 'hang'
   | { readonly afterMs: number; readonly updates: readonly unknown[] }
 
-/** A Telegram that answers as told, and then with nothing. */
+/** Telegram sends the given responses, then empty ones. */
 function setUp(t: TestContext, answers: PollResponse[], deps: Partial<PollingDeps> = {}) {
   const time = createVirtualTime()
   const questions: { offset: number; timeout: number; at: number }[] = []
@@ -27,7 +27,7 @@ function setUp(t: TestContext, answers: PollResponse[], deps: Partial<PollingDep
       if (answer instanceof Error) throw answer
       if (answer === 'hang') await time.sleep(Number.MAX_SAFE_INTEGER, over)
       else if ('afterMs' in answer) await time.sleep(answer.afterMs, over)
-      if (over.aborted) throw new ApiError('called off', { notExecuted: false })
+      if (over.aborted) throw new ApiError('aborted', { notExecuted: false })
       if (answer === 'hang') return []
       return 'afterMs' in answer ? answer.updates : answer
     },
@@ -57,7 +57,7 @@ const refusal = (code: number, text: string, retryAfterMs?: number) =>
 const quiet = { afterMs: 7_000, updates: [] }
 const connectionLost = () => new ApiError('Telegram could not be reached: read ECONNRESET', { notExecuted: false })
 
-test('it begins with a question that is answered at once, then waits for what comes', async (t) => {
+test('the first request returns at once, the following ones wait for updates', async (t) => {
   const { poll, time, questions, taken } = setUp(t, [[update(5)], [update(6), update(7)]])
   await poll.start(signal)
   await time.flush()
@@ -72,7 +72,7 @@ test('it begins with a question that is answered at once, then waits for what co
   assert.deepEqual(taken, [[update(5)], [update(6), update(7)]])
 })
 
-test('what could not be stored is not confirmed: it is asked for again', async (t) => {
+test('updates that could not be stored are not confirmed', async (t) => {
   let full = true
   const { poll, time, questions, healths } = setUp(t, [[update(5)], [update(5)], [update(5)]], {
     async ingest() {
@@ -85,10 +85,10 @@ test('what could not be stored is not confirmed: it is asked for again', async (
   assert.equal(healths.length > 0 && healths.every((line) => line.includes('messages cannot be stored')), true)
   full = false
   await time.advance(60_000)
-  assert.equal(questions.at(-1)?.offset, 0, 'nothing came, so there is nothing to confirm')
+  assert.equal(questions.at(-1)?.offset, 0, 'no update was received, so there is none to confirm')
 })
 
-test('once it is stored it is confirmed, and health says so', async (t) => {
+test('updates are confirmed once they are stored, and the health recovers', async (t) => {
   const failures = [new HermesError('store/full'), new HermesError('store/full')]
   const { poll, time, questions, healths } = setUp(t, [[update(5)], [update(5)], [update(5)]], {
     async ingest() {
@@ -105,7 +105,7 @@ test('once it is stored it is confirmed, and health says so', async (t) => {
   assert.equal(healths.at(-1), 'connected')
 })
 
-test('one lost connection is nothing to tell of, two are, and the pauses stay below ten seconds', async (t) => {
+test('two lost connections in a row are reported, one is not, and retries stay within ten seconds', async (t) => {
   const { poll, time, questions, healths } = setUp(t, [
     [],
     connectionLost(),
@@ -123,7 +123,7 @@ test('one lost connection is nothing to tell of, two are, and the pauses stay be
   assert.deepEqual(gaps.slice(3, 12), [300, 600, 1_200, 2_400, 4_800, 8_000, 8_000, 8_000, 8_000])
 })
 
-test('a network that is away is told of once, in whatever words each try fails', async (t) => {
+test('an unreachable network is reported with one text, although the errors differ', async (t) => {
   const unmade = () => new ApiError('Telegram could not be reached: connect ECONNREFUSED', { notExecuted: true })
   const { poll, time, healths } = setUp(t, [
     [],
@@ -139,7 +139,7 @@ test('a network that is away is told of once, in whatever words each try fails',
   assert.deepEqual([...new Set(healths)], ['degraded: Telegram could not be reached: read ECONNRESET', 'connected'])
 })
 
-test('a connection that has died without a word is given up and made anew', async (t) => {
+test('a dead connection is detected and replaced', async (t) => {
   const { poll, time, taken, healths } = setUp(t, [[], 'hang', [update(1)]])
   await poll.start(signal)
   // The wait, the margin of a fast connection, and the pause.
@@ -149,7 +149,7 @@ test('a connection that has died without a word is given up and made anew', asyn
   assert.deepEqual([taken, healths], [[[update(1)]], []])
 })
 
-test('a slow connection is given the time it needs, and more after each time that was not enough', async (t) => {
+test('the time limit adapts to a slow connection', async (t) => {
   const slow = (afterMs: number, updates: readonly unknown[] = []) => ({ afterMs, updates })
   const known = setUp(t, [slow(2_000), slow(11_000), slow(14_000, [update(1)])])
   const starting = known.poll.start(signal)
@@ -164,35 +164,36 @@ test('a slow connection is given the time it needs, and more after each time tha
   assert.deepEqual(learning.taken[0], [update(2)])
 })
 
-test('another program that asks for the same messages is told of, and waited for', async (t) => {
+test('a conflict with another program is reported and retried', async (t) => {
   const conflict = () => refusal(409, 'Conflict: terminated by other getUpdates request')
   const { poll, time, healths, taken } = setUp(t, [conflict(), conflict(), conflict(), conflict(), [update(1)]])
   await poll.start(signal)
   await time.advance(30_000)
-  assert.match(healths[0] ?? '', /^degraded: another program asks for the messages of this bot/)
+  assert.match(healths[0] ?? '', /^degraded: /)
   assert.equal(healths.at(-1), 'connected')
   assert.deepEqual(taken, [[update(1)]])
 })
 
-test('a webhook that is in the way is named as such', async (t) => {
+test('a conflict with a webhook is reported as such', async (t) => {
   const { poll, time, healths } = setUp(t, [
     refusal(409, "Conflict: can't use getUpdates method while webhook is active"),
     refusal(409, "Conflict: can't use getUpdates method while webhook is active"),
   ])
   await poll.start(signal)
   await time.flush()
-  assert.match(healths[0] ?? '', /a webhook is set for this bot.*mode: webhook/)
+  assert.match(healths[0] ?? '', /mode: webhook/)
 })
 
-test('a token that is refused later ends the questions, and is said in words that help', async (t) => {
+test('a token that is revoked ends polling', async (t) => {
   const { poll, time, questions, refusals } = setUp(t, [[], refusal(401, 'Unauthorized'), refusal(401, 'Unauthorized')])
   await poll.start(signal)
   await time.advance(60_000)
-  assert.deepEqual(refusals, ['Telegram refuses the token; check it with @BotFather'])
+  assert.equal(refusals.length, 1)
+  assert.match(refusals[0] ?? '', /@BotFather/)
   assert.equal(questions.length, 2)
 })
 
-test('too many questions: not one before the time is over', async (t) => {
+test('a rate limit is respected', async (t) => {
   const { poll, time, questions } = setUp(t, [[], refusal(429, 'Too Many Requests: retry after 12', 12_000)])
   await poll.start(signal)
   await time.advance(11_999)
@@ -201,14 +202,14 @@ test('too many questions: not one before the time is over', async (t) => {
   assert.equal(questions.length, 3)
 })
 
-test('a first question that fails fails the start', async (t) => {
+test('a first request that fails fails the start', async (t) => {
   const { poll, time, questions } = setUp(t, [connectionLost()])
   await assert.rejects(poll.start(signal), /ECONNRESET/)
   await time.advance(60_000)
   assert.equal(questions.length, 1)
 })
 
-test('the parts of an album that arrive a little later come in with the first', async (t) => {
+test('the parts of an album that arrive a little later are accepted with the first', async (t) => {
   const part = (id: number) => update(id, { media_group_id: '7', chat: { id: 1 } })
   const { poll, time, taken } = setUp(t, [[part(1)], [part(1), part(2)]])
   const starting = poll.start(signal)
@@ -219,7 +220,7 @@ test('the parts of an album that arrive a little later come in with the first', 
   assert.deepEqual(taken, [[part(1), part(2)]])
 })
 
-test('an answer that holds no updates is a failure, not an end', async (t) => {
+test('a response without updates is a failure that is retried', async (t) => {
   const nonsense: PollResponse[] = [[], [{ no: 'number' }], [update(3)]]
   const { poll, time, taken, questions } = setUp(t, nonsense)
   await poll.start(signal)
@@ -228,14 +229,14 @@ test('an answer that holds no updates is a failure, not an end', async (t) => {
   assert.equal(questions.at(-1)?.offset, 4)
 })
 
-test('numbers that begin anew after a quiet week are followed', async (t) => {
+test('update ids that restart at a lower number are accepted', async (t) => {
   const { poll, time, questions } = setUp(t, [[update(900)], [update(17)]])
   await poll.start(signal)
   await time.flush()
   assert.equal(questions.at(-1)?.offset, 18)
 })
 
-test('it ends at once, whatever it is doing', async (t) => {
+test('stop ends polling at once', async (t) => {
   for (const answers of [['hang'], [connectionLost(), connectionLost()], [refusal(429, 'wait', 3_600_000)]] as const) {
     const { poll, time, questions } = setUp(t, [[], ...answers])
     await poll.start(signal)

@@ -48,7 +48,7 @@ async function serve(t: TestContext) {
   }
 }
 
-test('Telegram calls the gateway, with a secret, and hears 200 when the message is on disk', async (t) => {
+test('the webhook responds with 200 when the message is stored', async (t) => {
   const { telegram, connect, url } = await serve(t)
   const { gateway } = await connect()
   const release = gateway.holdAccepts()
@@ -65,7 +65,7 @@ test('Telegram calls the gateway, with a secret, and hears 200 when the message 
   assert.equal(telegram.faults.calls('getUpdates'), 0)
 })
 
-test('a message that cannot be stored is sent again until it can', async (t) => {
+test('Telegram delivers a message again until it is stored', async (t) => {
   const { telegram, connect } = await serve(t)
   const { gateway } = await connect()
   gateway.failNextAccept(new HermesError('store/full'))
@@ -78,7 +78,7 @@ test('a message that cannot be stored is sent again until it can', async (t) => 
   )
 })
 
-test('who does not know the secret is not heard, and learns nothing', async (t) => {
+test('a request without the secret is refused', async (t) => {
   const { connect, url, telegram } = await serve(t)
   const { gateway } = await connect()
   const update = JSON.stringify({
@@ -102,7 +102,7 @@ test('who does not know the secret is not heard, and learns nothing', async (t) 
   assert.equal(gateway.ingestedEvents.length, 1)
 })
 
-test('each account has a webhook of its own, under one address', async (t) => {
+test('each account has its own webhook path', async (t) => {
   const { telegram, connect, url } = await serve(t)
   const other = telegram.addBot({ id: 777, username: 'OtherBot' })
   const first = await connect({ webhook_url: `${url}/webhooks/telegram` })
@@ -116,7 +116,7 @@ test('each account has a webhook of its own, under one address', async (t) => {
   )
 })
 
-test('a stop leaves the webhook, so that Telegram keeps what comes; back in mode polling it is removed', async (t) => {
+test('the webhook stays set after a stop, and is removed by mode polling', async (t) => {
   const { telegram, connect } = await serve(t)
   const { adapter } = await connect()
   await adapter.disconnect()
@@ -127,7 +127,7 @@ test('a stop leaves the webhook, so that Telegram keeps what comes; back in mode
   assert.equal(gateway.ingestedEvents.length, 1)
 })
 
-test('a webhook of somebody else is left alone, and named in the health', async (t) => {
+test('a webhook of another program is not removed, and is reported', async (t) => {
   const { telegram, connect } = await serve(t)
   telegram.bot.delivery.setWebhook({ url: 'http://127.0.0.1:9/somebody/else' })
   const told = Promise.withResolvers<string>()
@@ -136,7 +136,7 @@ test('a webhook of somebody else is left alone, and named in the health', async 
   assert.equal(telegram.faults.calls('deleteWebhook'), 0)
 })
 
-test('in webhook mode Telegram is asked now and then whether its calls arrive', async (t) => {
+test('the watchdog reports a webhook that Telegram cannot call', async (t) => {
   const time = createVirtualTime()
   const over = new AbortController()
   t.after(() => over.abort())

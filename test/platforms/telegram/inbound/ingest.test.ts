@@ -14,7 +14,7 @@ const { botId, groups } = parseOptions({ token: '1:abc' }, 'default')
 const normalizeContext = { platform: 'telegram', account: 'default', botId, username: 'Bot', groups }
 const chat = { id: 42, type: 'private' }
 
-test('an update has a name of its own, and the message in it a second one, by which edits find it', () => {
+test('an event has the key of its update and the key of its message, by which edits find it', () => {
   const message = (message_id: number) => ({
     message_id,
     from: defaultUser,
@@ -24,7 +24,7 @@ test('an update has a name of its own, and the message in it a second one, by wh
     ...photo('p'),
   })
   const names = (...updates: readonly unknown[]) =>
-    normalize(updates, normalizeContext).map((intake) => (intake.kind === 'press' ? [] : intake.keys))
+    normalize(updates, normalizeContext).map((event) => (event.kind === 'press' ? [] : event.keys))
   assert.deepEqual(names({ update_id: 5, message: message(9) }), [['tg:1:5', 'tg:1:m:42:9']])
   assert.deepEqual(names({ update_id: 5, message: message(9) }, { update_id: 6, message: message(10) }), [
     ['tg:1:5', 'tg:1:m:42:9', 'tg:1:6', 'tg:1:m:42:10'],
@@ -38,16 +38,16 @@ test('an update has a name of its own, and the message in it a second one, by wh
   )
 })
 
-test('a part of an album that came in before the others is not taken for the whole album', async () => {
+test('an album is completed when one of its parts was accepted earlier', async () => {
   const { context, ingestedEvents } = createRecordingContext({ platform: 'telegram' })
   const nothing = async () => ({ success: true as const })
-  const handIn = createIngest({ context, normalizeContext, answerCallbackQuery: nothing, sendNotice: nothing, signal })
+  const ingest = createIngest({ context, normalizeContext, answerCallbackQuery: nothing, sendNotice: nothing, signal })
   const part = (id: number) => ({
     update_id: id,
     message: { message_id: id, from: defaultUser, chat, date: 1, media_group_id: 'm', ...photo(`file-${id}`) },
   })
-  await handIn([part(1)])
-  await handIn([part(1), part(2), part(3)])
+  await ingest([part(1)])
+  await ingest([part(1), part(2), part(3)])
   const accepted = ingestedEvents.filter(({ accepted: { status } }) => status === 'accepted')
   assert.deepEqual(
     accepted.map(({ event }) => (event.attachments ?? []).map(({ ref }) => ref)),
@@ -55,15 +55,15 @@ test('a part of an album that came in before the others is not taken for the who
   )
 })
 
-test('a part of an album that will never fit holds up nothing when the album comes again', async () => {
+test('a part of an album that is too large does not block the other parts', async () => {
   const { context, ingestedEvents, failNextAccept } = createRecordingContext({ platform: 'telegram' })
   const nothing = async () => ({ success: true as const })
-  const handIn = createIngest({ context, normalizeContext, answerCallbackQuery: nothing, sendNotice: nothing, signal })
+  const ingest = createIngest({ context, normalizeContext, answerCallbackQuery: nothing, sendNotice: nothing, signal })
   const part = (id: number) => ({
     update_id: id,
     message: { message_id: id, from: defaultUser, chat, date: 1, media_group_id: 'm', ...photo(`file-${id}`) },
   })
-  await handIn([part(1)])
+  await ingest([part(1)])
   let calls = 0
   const accept = context.accept
   const strict = {
@@ -83,7 +83,7 @@ test('a part of an album that will never fit holds up nothing when the album com
   assert.equal(ingestedEvents.at(-1)?.event.attachments?.[0]?.ref, 'file-3')
 })
 
-test('one chat whose message cannot be stored yet does not hold up the others', async (t) => {
+test('a chat whose message cannot be stored does not block other chats', async (t) => {
   const { server, gateway } = await startTelegramTest(t)
   server.bot.chats.add({ id: 77, type: 'private' })
   gateway.failNextAccept(new HermesError('store/locked'))
@@ -96,7 +96,7 @@ test('one chat whose message cannot be stored yet does not hold up the others', 
   assert.deepEqual(accepted.map(({ event }) => event.text).sort(), ['from Ada', 'from Bob'])
 })
 
-test('messages of one chat come in in their order', async (t) => {
+test('messages of one chat are accepted in order', async (t) => {
   const { server, gateway, adapter, createAnother } = await startTelegramTest(t)
   await adapter.disconnect()
   const all = ['one', 'two', 'three'].map((text) => server.bot.say(text).confirmed)
@@ -108,7 +108,7 @@ test('messages of one chat come in in their order', async (t) => {
   )
 })
 
-test('a press whose choice could not be stored is delivered again, and answered then', async (t) => {
+test('a button press that could not be stored is delivered again and answered then', async (t) => {
   const { server, gateway, adapter } = await startTelegramTest(t)
   const sent = await adapter.send(
     { deliveryId: 'd', target, text: 'May I?', kind: 'reply', buttons: [{ id: 'appr:1:yes', label: 'Yes' }] },
@@ -122,7 +122,7 @@ test('a press whose choice could not be stored is delivered again, and answered 
   assert.equal(gateway.presses.length, 1)
 })
 
-test('a press that Telegram takes no answer for any more does no harm', async (t) => {
+test('a button press that is too old to be answered causes no failure', async (t) => {
   const { server, gateway } = await startTelegramTest(t)
   const release = gateway.holdAccepts()
   void server.bot.press(1, 'appr:1:yes')
@@ -136,7 +136,7 @@ test('a press that Telegram takes no answer for any more does no harm', async (t
   )
 })
 
-test('a button that is none of ours is answered all the same', async (t) => {
+test('a button that the gateway did not create is answered, too', async (t) => {
   const { server } = await startTelegramTest(t)
   assert.equal(await server.bot.press(1, ''), 'This button is no longer in use.')
 })

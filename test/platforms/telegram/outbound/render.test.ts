@@ -77,14 +77,14 @@ describe('Markdown on Telegram', () => {
   }
 })
 
-test('plain text is sent as it is', async () => {
+test('text without markup is sent unchanged', async () => {
   assert.deepEqual(await renderText('Hello, world! 1 + 1 is 2.\nSee https://e.org.'), {
     text: 'Hello, world! 1 + 1 is 2.\nSee https://e.org.',
     isHtml: false,
   })
 })
 
-test('a text that only formatting makes too long is sent as it was written', async () => {
+test('a text that becomes too long by formatting is sent unformatted', async () => {
   const row = `| a | ${'b '.repeat(30)} |`
   const columns = `| name | ${'a long heading '.repeat(4)} |\n|--|--|\n`
   const text = columns + `${row}\n`.repeat(40)
@@ -92,11 +92,11 @@ test('a text that only formatting makes too long is sent as it was written', asy
   assert.deepEqual(await renderText(text), { text: text.trim(), isHtml: false })
 })
 
-test('a text of which formatting leaves nothing is sent as it was written', async () => {
+test('a text that is empty after formatting is sent unformatted', async () => {
   assert.deepEqual(await renderText('[x]: https://e.org'), { text: '[x]: https://e.org', isHtml: false })
 })
 
-test('whatever a model writes, Telegram can read it, and it is as long as it was counted', async () => {
+test('any Markdown renders to HTML that Telegram parses, within the counted length', async () => {
   const piece = fc.constantFrom(
     ...[
       '**',
@@ -152,7 +152,7 @@ test('whatever a model writes, Telegram can read it, and it is as long as it was
 const message: OutboundMessage = { deliveryId: 'd', target, text: 'Hi', kind: 'reply' }
 const plain = { text: 'Hi', isHtml: false }
 
-test('an answer refers to its message, and comes even when that is gone', () => {
+test('a reply refers to its message, and is sent even when that message was deleted', () => {
   assert.deepEqual(sendRequest({ ...message, replyTo: '7' }, { text: '<b>Hi</b>', isHtml: true }), {
     method: 'sendMessage',
     payload: {
@@ -164,14 +164,14 @@ test('an answer refers to its message, and comes even when that is gone', () => 
   })
 })
 
-test('a topic is named, General by naming none; public channels by their name', () => {
+test('topics are addressed by id, General without one, public channels by name', () => {
   const to = (chatId: string, threadId: string) =>
     sendRequest({ ...message, target: { ...target, chatId, threadId } }, plain).payload
   assert.deepEqual(to('-100123', '5'), { chat_id: -100_123, message_thread_id: 5, text: 'Hi' })
   assert.deepEqual(to('@news', '1'), { chat_id: '@news', text: 'Hi' })
 })
 
-test('short buttons stand in pairs, long ones alone; notices unfold no previews', () => {
+test('short buttons form rows of two, long ones one row each; notices have no link previews', () => {
   const buttons = [
     { id: 'a:1', label: 'Allow' },
     { id: 'a:2', label: 'Deny' },
@@ -190,7 +190,7 @@ test('short buttons stand in pairs, long ones alone; notices unfold no previews'
   })
 })
 
-test('an id that is none of Telegram’s is not asked for', () => {
+test('an invalid message id causes no call', () => {
   assert.equal(editRequest('gone', message, plain), undefined)
   assert.equal(deleteRequest(target, '-1'), undefined)
   assert.deepEqual(typingRequest({ ...target, threadId: '5' }).payload, {
