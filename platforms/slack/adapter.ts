@@ -1,96 +1,259 @@
 /**
- * The Slack platform: the only file here that opens the network, with Slack's own SDK and `fetch`.
+ * The Slack adapter: composes one account of the platform, and connects and disconnects it.
  *
- *     Slack → socket.ts or http-events.ts → receive.ts (normalize.ts) → the gateway
- *     the gateway → sender.ts (render.ts, stream.ts, edits.ts, files.ts) → web.ts → Slack
+ *     Slack → connection/socket.ts or webhook.ts → inbound/ingest.ts (normalize.ts) → the gateway
+ *     the gateway → outbound/sender.ts (render.ts, stream.ts, edits.ts, files.ts) → connection/api.ts → Slack
  */
-import { AsyncLocalStorage } from 'node:async_hooks'
-import { LogLevel, SocketModeReceiver, webApi } from '@slack/bolt'
-import { type DiagnosticContext, definePlatform, type Logger, type PlatformAdapter, type PlatformContext } from '#sdk'
-import { createAccount, type SlackTransport } from './connection/account.ts'
-import { createApi, type RawApiCall } from './connection/api.ts'
-import { openSocketMode } from './connection/socket-mode.ts'
+import {
+  type DiagnosticContext,
+  definePlatform,
+  messageOf,
+  type PlatformAdapter,
+  type PlatformContext,
+  sleep,
+} from '#sdk'
+import { type ApiCall, createApi } from './connection/api.ts'
+import { fetchIdentity } from './connection/identity.ts'
+import { createSocketConnection, type Envelope, type SocketConnection, SocketError } from './connection/socket.ts'
+import { createSilentApiCall, createTransport, type SlackTransport } from './connection/transport.ts'
+import { createWebhookRoute } from './connection/webhook.ts'
 import { diagnose } from './diagnose.ts'
+import { toConnectError } from './errors.ts'
+import { resolveAttachmentUrl } from './inbound/attachment-url.ts'
+import { catchUpUntilStored } from './inbound/catch-up.ts'
+import type { NormalizeContext } from './inbound/context.ts'
+import { createIngest, type Ingest } from './inbound/ingest.ts'
+import { createJoinedThreads, type JoinedThreads } from './inbound/joined-threads.ts'
+import type { WorkspaceIdentity } from './inbound/source.ts'
+import { withThreadContext } from './inbound/thread-context.ts'
+import { createUserNames, type UserNames } from './inbound/user-names.ts'
 import { parseOptions, type SlackOptions } from './options.ts'
+import { createEditThrottle } from './outbound/edit-throttle.ts'
+import { ephemeralResponse, sendEphemeral } from './outbound/ephemeral.ts'
+import { createSender } from './outbound/sender.ts'
+import { createStreams } from './outbound/stream.ts'
+import { createTypingStatus } from './outbound/typing-status.ts'
 
-/** A pong must have come within it; a ping goes out every third of it. */
-const pingTimeoutMs = 4_000
+/** What connecting an account needs, and what it sets. */
+interface Account {
+  readonly context: PlatformContext
+  readonly options: SlackOptions
+  readonly transport: SlackTransport
+  readonly call: ApiCall
+  readonly names: UserNames
+  readonly stopping: AbortController
+  identity: WorkspaceIdentity | undefined
+  threads: JoinedThreads | undefined
+  socket: SocketConnection | undefined
+  /** Running catch-ups. Meanwhile live messages must not move the cursors. */
+  activeCatchUps: number
+}
 
 export function createAdapter(context: PlatformContext): PlatformAdapter {
   const options = parseOptions(context.options, context.account)
-  return createAccount(context, options, createTransport(options, context.log))
-}
-
-function createTransport(options: SlackOptions, log: Logger): SlackTransport {
-  const { apiUrl, trustedOrigin, transport } = options
-  const logger = createSdkLogger((line) => log.debug({ sdk: line }, 'said by the SDK of Slack'))
-  return {
-    call: createApiCall(options.botToken, apiUrl, logger),
-    async openSocket(events, signal) {
-      if (transport.mode !== 'socket') throw new Error('there is no socket in http mode')
-      const receiver = new SocketModeReceiver({
-        appToken: transport.appToken,
-        logger,
-        autoReconnectEnabled: false,
-        clientPingTimeout: pingTimeoutMs,
-        installerOptions: {
-          clientOptions: { ...clientOptions(apiUrl), fetch: (url, init) => fetch(url, { ...init, signal }) },
-        },
-      })
-      return await openSocketMode(receiver, events, signal)
-    },
-    async upload(url, bytes, signal) {
-      const { protocol, origin } = new URL(url)
-      if (protocol !== 'https:' && origin !== trustedOrigin) throw new Error('Slack named an address that is not https')
-      const response = await fetch(url, { method: 'POST', body: bytes, redirect: 'error', signal })
-      await response.body?.cancel()
-      return { ok: response.ok, status: response.status }
-    },
-  }
-}
-
-/** The SDK's client takes no signal for one call, so each call carries its own in the context it runs in. */
-function createApiCall(token: string, apiUrl: string, logger: SdkLogger): RawApiCall {
-  const signals = new AsyncLocalStorage<AbortSignal>()
-  const client = new webApi.WebClient(token, {
-    ...clientOptions(apiUrl),
-    logger,
-    // A call that waited in a queue would run in the context of another one.
-    maxRequestConcurrency: Number.POSITIVE_INFINITY,
-    fetch: (url, init) => fetch(url, { ...init, signal: signals.getStore() ?? null }),
+  const account = createAccount(context, options)
+  const { call, transport, stopping } = account
+  const { clock, log } = context
+  const { signal } = stopping
+  const status = createTypingStatus({
+    call,
+    text: options.typingText,
+    clock,
+    rateLimited: context.rateLimited,
+    log,
+    signal,
   })
-  return (method, args, signal) => signals.run(signal, () => client.apiCall(method, { ...args }))
-}
+  const editThrottle = createEditThrottle(clock)
+  const streams = createStreams({
+    call,
+    clock,
+    log,
+    teamId: () => account.identity?.teamId ?? '',
+    onFrame: (ts) => editThrottle.recordEdit(ts, 'frame'),
+    lastAuthorOf: (channel, threadTs) => account.threads?.lastAuthorOf(channel, threadTs),
+  })
+  const sender = createSender({
+    call,
+    streams,
+    richBlocks: options.richBlocks,
+    upload: transport.upload,
+    clock,
+    onDraftEdited: (ts) => editThrottle.recordEdit(ts, 'edit'),
+    onPosted(channel, threadTs) {
+      account.threads?.recordPosted(channel, threadTs)
+      status.posted(channel, threadTs)
+    },
+  })
+  const { botToken, trustedOrigin } = options
 
-/** Only the outbox tries again: the SDK would post a message twice whose answer was lost. */
-function clientOptions(apiUrl: string) {
-  return { slackApiUrl: apiUrl, retryConfig: { retries: 0 }, rejectRateLimitedCalls: true }
-}
-
-type SdkLogger = NonNullable<webApi.WebClientOptions['logger']>
-
-/** What the SDK says beside its answers; its debug lines hold whole messages and are dropped. */
-function createSdkLogger(say: (line: string) => void): SdkLogger {
-  const tell = (...parts: unknown[]) => say(parts.map(String).join(' ').slice(0, 500))
-  const nothing = () => undefined
   return {
-    debug: nothing,
-    info: nothing,
-    warn: tell,
-    error: tell,
-    setLevel: nothing,
-    getLevel: () => LogLevel.WARN,
-    setName: nothing,
+    ...sender,
+    get draftIntervalMs() {
+      return editThrottle.intervalMs()
+    },
+    drawsCursor: true,
+    sendsAttachments: true,
+    showsButtons: true,
+    typing: status.typing,
+    activity: status.activity,
+    locate: (attachment, until) => resolveAttachmentUrl(attachment, { call, botToken, trustedOrigin }, until),
+    connect: (until) => connect(account, until),
+    async disconnect() {
+      stopping.abort()
+      await account.socket?.stop()
+    },
   }
+}
+
+function createAccount(context: PlatformContext, options: SlackOptions): Account {
+  const { clock, log } = context
+  const transport = createTransport(options, log)
+  const stopping = new AbortController()
+  const call = createApi({
+    call: transport.call,
+    clock,
+    stopping: stopping.signal,
+    onRefused(error) {
+      // Before the account is connected, `connect` rejects with the same error.
+      if (account.identity !== undefined) context.refused(`bot_token: ${error}`)
+    },
+  })
+  const account: Account = {
+    context,
+    options,
+    transport,
+    call,
+    names: createUserNames({ call, log, signal: stopping.signal }),
+    stopping,
+    identity: undefined,
+    threads: undefined,
+    socket: undefined,
+    activeCatchUps: 0,
+  }
+  return account
+}
+
+async function connect(account: Account, signal: AbortSignal): Promise<void> {
+  const { context, options, call, stopping } = account
+  const identity = await fetchIdentity(call, signal)
+  const cursors = await context.cursors()
+  account.identity = identity
+  const threads = createJoinedThreads({
+    history: (chatId, query) => context.history(chatId, query),
+    cursorKeys: cursors.keys(),
+    log: context.log,
+  })
+  account.threads = threads
+  const ingest = createAccountIngest(account, identity, threads)
+  // Set before the first event can arrive, because its cursor would hide older messages from the catch-up.
+  account.activeCatchUps += 1
+  try {
+    if (options.transport.mode === 'http') openRoute(account, ingest, options.transport.signingSecret)
+    else await openSocket(account, ingest, signal)
+  } finally {
+    account.activeCatchUps -= 1
+  }
+  stopping.signal.throwIfAborted()
+  context.received()
+  context.log.info(
+    { event: 'slack.signed_in', workspace: identity.teamName, mode: options.transport.mode },
+    'signed in to Slack',
+  )
+  void runCatchUp(account, ingest)
+}
+
+function createAccountIngest(account: Account, identity: WorkspaceIdentity, threads: JoinedThreads): Ingest {
+  const { context, options, call, names, stopping } = account
+  const { signal } = stopping
+  const normalizeContext: NormalizeContext = {
+    platform: context.platform,
+    account: context.account,
+    identity,
+    rules: options.rules,
+    isCommand: (name) => context.commands().some((command) => command.name === name),
+    hasJoinedThread: threads.has,
+    userNameOf: names.get,
+    now: context.clock,
+  }
+  return createIngest({
+    gateway: context,
+    normalizeContext,
+    threads,
+    log: context.log,
+    withThreadContext: (event) => withThreadContext(event, { call, normalizeContext, signal }),
+    isCatchingUp: () => account.activeCatchUps > 0,
+    sendEphemeral: (source, text) => sendEphemeral({ call, context, signal }, source, text),
+  })
+}
+
+function openRoute({ context }: Account, ingest: Ingest, signingSecret: string): void {
+  const { account, received: onActivity, health, clock, log } = context
+  context.route(
+    createWebhookRoute({ account, signingSecret, ingest, clock, log, health, onActivity, ephemeralResponse }),
+  )
+}
+
+async function openSocket(account: Account, ingest: Ingest, signal: AbortSignal): Promise<void> {
+  const { context, transport, stopping } = account
+  const socket = createSocketConnection({
+    open: transport.openSocket,
+    events: {
+      onActivity: () => context.received(),
+      onEnvelope: (envelope) => handleEnvelope(account, envelope, ingest),
+    },
+    health: (state, reason) => context.health(state, reason),
+    onUnauthorised: (error) => context.refused(`app_token: ${error}`),
+    onReconnected: () => void runCatchUp(account, ingest),
+    sleep,
+    clock: context.clock,
+    log: context.log,
+  })
+  account.socket = socket
+  if (stopping.signal.aborted) await socket.stop()
+  try {
+    await socket.connect(signal)
+  } catch (error) {
+    throw error instanceof SocketError ? toConnectError(error.failure, 'app_token') : error
+  }
+}
+
+/** Never rejects. */
+async function handleEnvelope({ context }: Account, envelope: Envelope, ingest: Ingest): Promise<void> {
+  const { body, retries } = envelope
+  if (retries > 0) context.log.info({ event: 'slack.event_repeated', retry: retries }, 'Slack delivers an event again')
+  const { acknowledge, reply } = await ingest.ingest(body)
+  if (!acknowledge) return
+  try {
+    await envelope.acknowledge(reply === undefined ? undefined : ephemeralResponse(reply))
+  } catch (error) {
+    // The socket has closed. Slack delivers the event again, and the gateway drops it as a duplicate.
+    context.log.debug({ event: 'slack.acknowledge_failed', error: messageOf(error) }, 'event could not be acknowledged')
+  }
+}
+
+/** Fetches messages that were written while there was no connection. Never rejects. */
+async function runCatchUp(account: Account, { ingestStored }: Ingest): Promise<void> {
+  const { context, call, stopping } = account
+  const { clock, log } = context
+  account.activeCatchUps += 1
+  await catchUpUntilStored({
+    call,
+    cursors: () => context.cursors(),
+    ingestStored,
+    clock,
+    sleep,
+    log,
+    signal: stopping.signal,
+  })
+  account.activeCatchUps -= 1
 }
 
 export default definePlatform({
   createAdapter,
-  async diagnose({ account, options: given, gatewayUrl }: DiagnosticContext, signal) {
-    const options = parseOptions(given, account)
-    const silent = createSdkLogger(() => undefined)
-    const asking = (token: string) => {
-      const call = createApi({ call: createApiCall(token, options.apiUrl, silent), clock: Date.now, stopping: signal })
+  async diagnose({ account, options: accountOptions, gatewayUrl }: DiagnosticContext, signal) {
+    const options = parseOptions(accountOptions, account)
+    const callWith = (token: string) => {
+      const call = createApi({ call: createSilentApiCall(token, options.apiUrl), clock: Date.now, stopping: signal })
       return (method: string) => call(method, {}, signal)
     }
     const appToken = options.transport.mode === 'socket' ? options.transport.appToken : ''
@@ -98,8 +261,8 @@ export default definePlatform({
       account,
       options,
       gatewayUrl,
-      callWithBotToken: asking(options.botToken),
-      callWithAppToken: asking(appToken),
+      callWithBotToken: callWith(options.botToken),
+      callWithAppToken: callWith(appToken),
     })
   },
 })

@@ -1,23 +1,23 @@
 /**
- * What a call that failed means for whoever made it. Pure: whatever was thrown in, a failure in plain words out.
+ * Maps errors of the SDK to failures, send results and connect errors. Pure.
  *
- * Slack answers with a word (`channel_not_found`), a status (5xx), "too many" (429) or not at all; the SDK throws a class
- * for each, told apart by its `code`.
+ * Slack responds with an error code (`channel_not_found`), a status (5xx), a rate limit (429) or not at all. The SDK throws
+ * an error with its own `code` for each of these cases.
  */
-import { isConnectError, messageOf, type SendFailureKind } from '#sdk'
+import { HermesError, isConnectError, messageOf, type SendFailureKind, type SendResult } from '#sdk'
 import { asRecord, type JsonRecord, numberAt, recordAt, textAt } from './inbound/payload.ts'
 
 export interface CallFailure {
   readonly problem: SendFailureKind
-  /** In plain words, with Slack's own word at the end. */
+  /** A description that ends with Slack's error code. */
   readonly error: string
-  /** Slack's word; absent where Slack did not say any. */
+  /** Slack's error code, if there was one. */
   readonly code?: string
   /** Only with `rate-limited`. */
   readonly retryAfterMs?: number
   /** Only with `rate-limited`. */
   readonly scope?: 'chat'
-  /** Slack may have done what it was asked. */
+  /** Slack may have executed the call. */
   readonly maybeSent?: boolean
 }
 
@@ -31,7 +31,7 @@ export function toCallFailure(thrown: unknown, method: string): CallFailure {
     case 'slack_webapi_http_error':
       return {
         problem: 'temporary',
-        error: `Slack answered with the status ${numberAt(error, 'statusCode') ?? 'unknown'}`,
+        error: `Slack responded with status ${numberAt(error, 'statusCode') ?? 'unknown'}`,
         maybeSent: true,
       }
     default:
@@ -39,12 +39,30 @@ export function toCallFailure(thrown: unknown, method: string): CallFailure {
   }
 }
 
-/** What Slack says with `ok: false`. */
+/** Tells the outbox how to continue after a failed call. */
+export function toSendResult({ problem, error, retryAfterMs, scope, maybeSent }: CallFailure): SendResult {
+  return {
+    success: false,
+    problem,
+    error,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(scope === undefined ? {} : { scope }),
+    ...(maybeSent === undefined ? {} : { maybeSent }),
+  }
+}
+
+/** Maps a failure while connecting. The error code says whether a retry can help. */
+export function toConnectError({ problem, error }: CallFailure, key: 'bot_token' | 'app_token'): HermesError {
+  if (problem === 'unauthorised') return new HermesError('platform/unauthorised', `${key}: ${error}.`)
+  return new HermesError(problem === 'rejected' ? 'platform/refused' : 'platform/connect-failed', `${key}: ${error}.`)
+}
+
+/** Parses a response with `ok: false`. */
 function fromErrorResponse(data: JsonRecord, method: string): CallFailure {
   const code = textAt(data, 'error') ?? ''
   if (!/^[a-z0-9_]{1,60}$/.test(code)) {
     // A proxy or a captive portal, for example.
-    return { problem: 'temporary', error: 'what answered was not Slack', maybeSent: true }
+    return { problem: 'temporary', error: 'the response is not from Slack', maybeSent: true }
   }
   if (code === 'ratelimited' || code === 'rate_limited') {
     return { ...rateLimited(method, numberAt(recordAt(data, 'response_metadata'), 'retryAfter')), code }
@@ -54,12 +72,12 @@ function fromErrorResponse(data: JsonRecord, method: string): CallFailure {
     code === 'missing_scope' && needed !== undefined ? `the app lacks the scope ${needed}` : errorDescriptions[code]
   const error = advice === undefined ? `Slack refused ${method}: ${code}` : `${advice} (${code})`
   if (isUnauthorised(code, method)) return { problem: 'unauthorised', error, code }
-  // As documented, some of it may have been done before the error.
+  // According to Slack's documentation the call may have been executed in part.
   if (serverErrors.has(code)) return { problem: 'temporary', error, code, maybeSent: true }
   return { problem: 'rejected', error, code }
 }
 
-/** A method that is not for bots says of the token what else is said of a wrong one. */
+/** A method that bots cannot use returns `not_allowed_token_type` for a valid token, too. */
 function isUnauthorised(code: string, method: string): boolean {
   return unauthorisedErrors.has(code) || (code === 'not_allowed_token_type' && methodsOfEveryBot.has(method))
 }
@@ -69,24 +87,24 @@ function rateLimited(method: string, retryAfter: number | undefined): CallFailur
     problem: 'rate-limited',
     error: `Slack limits the rate of ${method}`,
     ...(retryAfter === undefined ? {} : { retryAfterMs: retryAfter * 1_000 }),
-    // Posts are counted by channel, everything else by method: web.ts holds the method back for every chat, and the
-    // others may go on with what is not limited.
+    // Slack counts posts per channel and other calls per method. api.ts delays a limited method for all chats; methods
+    // without a limit continue.
     scope: 'chat',
   }
 }
 
-/** No answer came. Where no connection was made, nothing was asked either. */
+/** There was no response. Without a connection the call was not sent. */
 function fromNetworkError(thrown: unknown, method: string): CallFailure {
   const reason = messageOf(thrown)
   if (reason.includes('Retry header')) return rateLimited(method, undefined)
   const codes = systemCodesIn(thrown)
-  const never = isConnectError(thrown)
+  const wasSent = !isConnectError(thrown)
   const detail = codes.length > 0 ? codes.join(', ') : reason.replace(/^A request error occurred: /, '')
-  const error = never ? `Slack could not be reached (${detail})` : `Slack did not answer ${method} (${detail})`
-  return { problem: 'temporary', error, ...(never ? {} : { maybeSent: true }) }
+  const error = wasSent ? `Slack did not respond to ${method} (${detail})` : `Slack could not be reached (${detail})`
+  return { problem: 'temporary', error, ...(wasSent ? { maybeSent: true } : {}) }
 }
 
-/** The system's words, wherever in the chain of causes they stand. */
+/** The system error codes in the chain of causes. */
 function systemCodesIn(thrown: unknown, depth = 0): string[] {
   if (!(thrown instanceof Error) || depth > 5) return []
   const original = 'original' in thrown ? thrown.original : undefined
@@ -117,26 +135,26 @@ const serverErrors: ReadonlySet<string> = new Set([
 ])
 
 const errorDescriptions: Readonly<Record<string, string>> = {
-  not_authed: 'no token was sent',
-  invalid_auth: 'Slack does not know the token',
+  not_authed: 'the call had no token',
+  invalid_auth: 'the token is invalid',
   account_inactive: 'the app was removed from the workspace, or its token belongs to a deleted user',
-  token_revoked: 'the token was revoked: install the app anew and set the new one',
-  token_expired: 'the token has expired: install the app anew and set the new one',
-  not_allowed_token_type: 'this is a token of another kind: bot_token begins with xoxb-, app_token with xapp-',
-  channel_not_found: 'Slack does not know this channel, or the bot may not see it: invite it with /invite',
-  not_in_channel: 'the bot is no member of the channel: invite it with /invite',
+  token_revoked: 'the token was revoked: install the app again and set the new token',
+  token_expired: 'the token has expired: install the app again and set the new token',
+  not_allowed_token_type: 'the token has the wrong type: bot_token begins with xoxb-, app_token with xapp-',
+  channel_not_found: 'the channel does not exist, or the bot is not a member: invite it with /invite',
+  not_in_channel: 'the bot is not a member of the channel: invite it with /invite',
   is_archived: 'the channel is archived',
   msg_too_long: 'the message is too long for Slack',
   no_text: 'the message has no text',
-  message_not_found: 'the message is gone',
+  message_not_found: 'the message was deleted',
   cant_update_message: 'this message cannot be edited',
   cant_delete_message: 'this message cannot be deleted',
-  edit_window_closed: 'the workspace allows no more edits of this message',
-  thread_not_found: 'the thread is gone',
-  restricted_action: 'the workspace does not let the app post here',
+  edit_window_closed: 'the workspace no longer allows edits of this message',
+  thread_not_found: 'the thread was deleted',
+  restricted_action: 'the workspace does not allow the app to post here',
   restricted_action_read_only_channel: 'the channel is read-only',
-  restricted_action_thread_only_channel: 'the channel takes messages in threads only',
-  messages_tab_disabled: 'the Messages tab of the app is switched off: App Home → Show Tabs',
-  file_upload_size_restricted: 'the file is larger than Slack takes',
-  invalid_blocks: 'Slack could not read the blocks of the message',
+  restricted_action_thread_only_channel: 'the channel accepts messages only in threads',
+  messages_tab_disabled: 'the Messages tab of the app is disabled: App Home → Show Tabs',
+  file_upload_size_restricted: 'the file is larger than Slack allows',
+  invalid_blocks: 'Slack could not parse the blocks of the message',
 }

@@ -1,5 +1,5 @@
 /**
- * The options of an account, and what is missing for its mode.
+ * Parses and validates the options of an account.
  */
 import { HermesError } from '#sdk'
 
@@ -8,16 +8,16 @@ export interface SlackOptions {
   readonly transport:
     | { readonly mode: 'socket'; readonly appToken: string }
     | { readonly mode: 'http'; readonly signingSecret: string }
-  /** The base of the Web API, with a slash at its end. */
+  /** The base URL of the Web API. Ends in a slash. */
   readonly apiUrl: string
-  /** The origin of `api_url`, where the operator has set one: it may lie in a private network. */
+  /** The origin of a configured `api_url`, which may be in a private network. */
   readonly trustedOrigin: string | undefined
   readonly rules: MessageRules
   readonly richBlocks: boolean
   readonly typingText: string
 }
 
-/** What of all that is said in a workspace is meant for the agent. */
+/** Rules that decide which messages the agent handles. */
 export interface MessageRules {
   readonly requireMention: boolean
   readonly strictMention: boolean
@@ -29,37 +29,37 @@ export interface MessageRules {
 
 export const defaultApiUrl = 'https://slack.com/api/'
 
-/** Throws `config/invalid`, naming the key, where something is missing that the mode needs. */
+/** Throws `config/invalid` with the name of the key when an option is missing or invalid. */
 export function parseOptions(options: Readonly<Record<string, unknown>>, account: string): SlackOptions {
-  const where = account === 'default' ? 'platforms.slack' : `platforms.slack.accounts.${account}`
+  const path = account === 'default' ? 'platforms.slack' : `platforms.slack.accounts.${account}`
   const text = (key: string) => {
     const value = options[key]
     return typeof value === 'string' ? value.trim() : ''
   }
-  const needed = (key: string, variable: string, why: string) => {
+  const required = (key: string, variable: string, reason: string) => {
     const value = text(key)
     if (value !== '') return value
-    throw new HermesError('config/invalid', `${where}.${key} (or ${variable}) is not set: ${why}.`, {
-      hint: 'docs/how-to/connect-slack.md says where to find it.',
+    throw new HermesError('config/invalid', `${path}.${key} (or ${variable}) is not set: ${reason}.`, {
+      hint: 'See docs/how-to/connect-slack.md.',
     })
   }
-  const botToken = needed('bot_token', 'SLACK_BOT_TOKEN', 'the app signs in with it')
-  const own = text('api_url')
+  const botToken = required('bot_token', 'SLACK_BOT_TOKEN', 'the app uses it to sign in')
+  const configuredUrl = text('api_url')
   return {
     botToken,
     transport:
       options['mode'] === 'http'
-        ? { mode: 'http', signingSecret: needed('signing_secret', 'SLACK_SIGNING_SECRET', 'mode: http needs it') }
-        : { mode: 'socket', appToken: needed('app_token', 'SLACK_APP_TOKEN', 'mode: socket needs it') },
-    apiUrl: own === '' ? defaultApiUrl : parseBaseUrl(own, `${where}.api_url`),
-    trustedOrigin: own === '' ? undefined : new URL(parseBaseUrl(own, `${where}.api_url`)).origin,
+        ? { mode: 'http', signingSecret: required('signing_secret', 'SLACK_SIGNING_SECRET', 'mode: http requires it') }
+        : { mode: 'socket', appToken: required('app_token', 'SLACK_APP_TOKEN', 'mode: socket requires it') },
+    apiUrl: configuredUrl === '' ? defaultApiUrl : parseBaseUrl(configuredUrl, `${path}.api_url`),
+    trustedOrigin: configuredUrl === '' ? undefined : new URL(parseBaseUrl(configuredUrl, `${path}.api_url`)).origin,
     rules: parseRules(options),
     richBlocks: options['rich_blocks'] === true,
     typingText: text('typing_status_text') || 'is thinking...',
   }
 }
 
-/** The rules alone, with their defaults. */
+/** The rules with their defaults. */
 export function parseRules(options: Readonly<Record<string, unknown>>): MessageRules {
   const bots = options['allow_bots']
   return {
@@ -74,7 +74,7 @@ export function parseRules(options: Readonly<Record<string, unknown>>): MessageR
 
 function parseBaseUrl(address: string, key: string): string {
   if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) {
-    throw new HermesError('config/invalid', `${key} is not the address of a server (https://…).`)
+    throw new HermesError('config/invalid', `${key} is not a URL (https://…).`)
   }
   return address.endsWith('/') ? address : `${address}/`
 }

@@ -1,56 +1,58 @@
 /**
- * Calls of Slack's Web API as data: an answer or a failure, never a throw; none before the time that Slack asked to wait.
+ * Calls of Slack's Web API. They return a result or a failure and never throw. A rate-limited method is not called before
+ * its time.
  */
 import { linkAbortSignal, type SendResult } from '#sdk'
-import { type CallFailure, toCallFailure } from '../errors.ts'
+import { type CallFailure, toCallFailure, toSendResult } from '../errors.ts'
 import { asRecord, type JsonRecord, textAt, tsAt } from '../inbound/payload.ts'
 
-/** One call over the network. Rejects as the SDK does, and when the signal aborts. */
+/** One network call. Rejects with an error of the SDK, or when the signal aborts. */
 export type RawApiCall = (method: string, args: JsonRecord, signal: AbortSignal) => Promise<unknown>
 
 export type CallResult =
   | { readonly ok: true; readonly data: JsonRecord }
   | { readonly ok: false; readonly failure: CallFailure }
 
-/** A call that is bounded in time. */
+/** A call with a time limit. Never rejects. */
 export type ApiCall = (method: string, args: JsonRecord, signal: AbortSignal) => Promise<CallResult>
 
 export interface ApiDeps {
   readonly call: RawApiCall
   readonly clock: () => number
-  /** Aborts when the adapter ends: every call ends then. */
+  /** Aborts when the adapter stops, and with it every call. */
   readonly stopping: AbortSignal
-  /** The token is not accepted, whatever was asked. */
+  /** Slack rejects the token. */
   onRefused?(error: string): void
 }
 
-/** Longer than Slack ever takes; a server that has gone silent must not hold up a chat. */
+/** Longer than any call takes. A dead connection must not block a chat. */
 const callTimeoutMs = 20_000
-/** Where Slack limits the rate without saying for how long. */
+/** Used when Slack does not send a duration. */
 const defaultRetryAfterMs = 5_000
 
-export function createApi({ call, clock, stopping: ended, onRefused }: ApiDeps): ApiCall {
-  /** Until when a method (for posts: in a channel) may not be called, ms. */
-  const holds = new Map<string, number>()
+export function createApi({ call, clock, stopping, onRefused }: ApiDeps): ApiCall {
+  /** The time until which a method (for posts: in a channel) is rate-limited. */
+  const limitedUntil = new Map<string, number>()
 
   return async (method, args, signal) => {
     const key = method === 'chat.postMessage' ? `${method} ${textAt(args, 'channel') ?? ''}` : method
-    const waitMs = (holds.get(key) ?? 0) - clock()
+    const waitMs = (limitedUntil.get(key) ?? 0) - clock()
     if (waitMs > 0) return rateLimitedResult(method, waitMs)
-    holds.delete(key)
-    if (ended.aborted || signal.aborted) return abortedResult(method)
+    limitedUntil.delete(key)
+    if (stopping.aborted || signal.aborted) return abortedResult(method)
     try {
-      return { ok: true, data: asRecord(await bounded(method, args, signal)) }
+      return { ok: true, data: asRecord(await callWithTimeout(method, args, signal)) }
     } catch (thrown) {
       const failure = toCallFailure(thrown, method)
       if (failure.problem === 'unauthorised') onRefused?.(failure.error)
-      if (failure.problem === 'rate-limited') holds.set(key, clock() + (failure.retryAfterMs ?? defaultRetryAfterMs))
+      if (failure.problem === 'rate-limited')
+        limitedUntil.set(key, clock() + (failure.retryAfterMs ?? defaultRetryAfterMs))
       return { ok: false, failure }
     }
   }
 
-  async function bounded(method: string, args: JsonRecord, signal: AbortSignal): Promise<unknown> {
-    const limit = linkAbortSignal(signal, ended)
+  async function callWithTimeout(method: string, args: JsonRecord, signal: AbortSignal): Promise<unknown> {
+    const limit = linkAbortSignal(signal, stopping)
     const timer = setTimeout(limit.abort, callTimeoutMs)
     try {
       return await call(method, args, limit.signal)
@@ -67,23 +69,12 @@ function rateLimitedResult(method: string, waitMs: number): CallResult {
 }
 
 function abortedResult(method: string): CallResult {
-  return { ok: false, failure: { problem: 'temporary', error: `${method} was called off` } }
+  return { ok: false, failure: { problem: 'temporary', error: `${method} was aborted` } }
 }
 
-export function toSendResult({ problem, error, retryAfterMs, scope, maybeSent }: CallFailure): SendResult {
-  return {
-    success: false,
-    problem,
-    error,
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    ...(scope === undefined ? {} : { scope }),
-    ...(maybeSent === undefined ? {} : { maybeSent }),
-  }
-}
-
-/** What a post or an edit came to. `ts` stands for the message where Slack does not name it. */
-export function toPostResult(answer: CallResult, ts?: string): SendResult {
-  if (!answer.ok) return toSendResult(answer.failure)
-  const messageId = tsAt(answer.data) ?? ts
+/** The result of a post or an edit. `ts` is used when Slack returns no id. */
+export function toPostResult(result: CallResult, ts?: string): SendResult {
+  if (!result.ok) return toSendResult(result.failure)
+  const messageId = tsAt(result.data) ?? ts
   return { success: true, ...(messageId === undefined ? {} : { messageId }) }
 }

@@ -1,6 +1,8 @@
 /**
- * One socket of Slack's Socket Mode, over the SDK's client: it opens the socket, greets, pings and acknowledges. When to
- * open the next one is not left to it (socket.ts), for it leaves a socket as soon as Slack warns.
+ * Opens one socket of Slack's Socket Mode with the SDK's client, which handles the handshake, pings and acknowledgements.
+ * socket.ts decides when to open the next socket, because the SDK closes a socket as soon as Slack announces its end.
+ *
+ * This file relies on internals of the SDK. test/platforms/slack/sdk-internals.test.ts checks them.
  */
 import diagnostics from 'node:diagnostics_channel'
 import type { SocketModeReceiver } from '@slack/bolt'
@@ -9,12 +11,12 @@ import { toCallFailure } from '../errors.ts'
 import { asRecord, type JsonRecord, numberAt, recordAt, textAt } from '../inbound/payload.ts'
 import { type Envelope, type OpenedSocket, SocketError, type SocketEvents } from './socket.ts'
 
-/** How long a half-open socket may take to say goodbye. */
+/** The time limit of the close handshake on a half-open socket. */
 const closeTimeoutMs = 500
-/** Where undici, on which the SDK stands, tells of answered pings. */
+/** The diagnostics channels on which undici, used by the SDK, publishes pings and pongs. */
 const pingChannels = ['undici:websocket:ping', 'undici:websocket:pong']
 
-/** @param receiver fresh, without reconnecting of its own, its HTTP calls ended by the signal */
+/** @param receiver new, without automatic reconnects; the signal must abort its HTTP calls */
 export async function openSocketMode(
   { client }: Pick<SocketModeReceiver, 'client'>,
   events: SocketEvents,
@@ -26,18 +28,18 @@ export async function openSocketMode(
   let address = ''
   let forced: NodeJS.Timeout | undefined
 
-  const heard = (message: unknown) => {
+  const onPing = (message: unknown) => {
     if (address !== '' && textAt(asRecord(message), 'url') === undefined && socketUrlOf(message) === address)
       events.onActivity()
   }
-  for (const name of pingChannels) diagnostics.subscribe(name, heard)
+  for (const name of pingChannels) diagnostics.subscribe(name, onPing)
   void closed.promise.then(() => {
     clearTimeout(forced)
-    for (const name of pingChannels) diagnostics.unsubscribe(name, heard)
+    for (const name of pingChannels) diagnostics.unsubscribe(name, onPing)
   })
 
-  // The SDK's own reader of frames, with ours before it: a warning must not reach it.
-  const readers = client.listeners('ws_message')
+  // Wraps the SDK's listener for frames, so that a disconnect warning does not reach it.
+  const listeners = client.listeners('ws_message')
   client.removeAllListeners('ws_message')
   client.on('ws_message', (data: unknown, isBinary: unknown) => {
     events.onActivity()
@@ -45,7 +47,7 @@ export async function openSocketMode(
     const type = textAt(frame, 'type')
     if (type === 'hello') hello = frame
     if (type === 'disconnect') return events.onDisconnectWarning(textAt(frame, 'reason') ?? 'no reason given')
-    for (const read of readers) void ignoreRejection(read(data, isBinary))
+    for (const listener of listeners) void ignoreRejection(listener(data, isBinary))
   })
   client.on('slack_event', (event: unknown) => {
     const envelope = toEnvelope(asRecord(event))
@@ -57,7 +59,7 @@ export async function openSocketMode(
   })
   client.on('connecting', () => {
     if (client.websocket !== undefined) unrefCloseTimer(client.websocket)
-    // Too late to be called off otherwise: thrown here it rejects the start.
+    // The SDK accepts no signal. An exception here rejects `start`.
     signal.throwIfAborted()
   })
   client.on('error', (error: unknown) => {
@@ -77,7 +79,7 @@ export async function openSocketMode(
   }
   return { closed: closed.promise, lifetimeMs: connectionTimeOf(hello), close }
 
-  /** A second call does not wait for the answer to the goodbye. */
+  /** A second call of `disconnect` does not wait for the close handshake. */
   function close(): void {
     void ignoreRejection(client.disconnect())
     forced ??= setTimeout(() => void ignoreRejection(client.disconnect()), closeTimeoutMs)
@@ -86,25 +88,25 @@ export async function openSocketMode(
 }
 
 /**
- * The SDK waits half a minute for the answer to its goodbye, and loses hold of that timer when the connection breaks
- * meanwhile: a daemon that has stopped would stay for as long.
+ * The SDK waits 30 seconds for the close handshake, and does not clear that timer when the connection breaks. The timer
+ * would keep a stopped daemon alive.
  */
 function unrefCloseTimer(socket: object): void {
-  let waiting: unknown
+  let current: unknown
   Object.defineProperty(socket, 'closeHandshakeTimeout', {
-    get: () => waiting,
+    get: () => current,
     set(timer: unknown) {
-      waiting = timer
+      current = timer
       if (typeof timer === 'object' && timer !== null && 'unref' in timer && typeof timer.unref === 'function')
         timer.unref()
     },
   })
 }
 
-/** The SDK rejects with nothing at all where a socket closes before the greeting. */
+/** The SDK rejects with `undefined` when a socket closes before `hello`. */
 function toSocketError(thrown: unknown, reason: string, signal: AbortSignal): SocketError {
-  if (signal.aborted) return new SocketError({ problem: 'temporary', error: 'Slack did not open a socket in time' })
-  if (thrown === undefined) return new SocketError({ problem: 'temporary', error: `${reason} before it had greeted` })
+  if (signal.aborted) return new SocketError({ problem: 'temporary', error: 'opening a socket timed out' })
+  if (thrown === undefined) return new SocketError({ problem: 'temporary', error: `${reason} before hello` })
   return new SocketError(toCallFailure(thrown, 'apps.connections.open'))
 }
 
@@ -120,13 +122,13 @@ function toEnvelope(event: JsonRecord): Envelope | undefined {
   }
 }
 
-/** `hello` and `disconnect`; anything else is the SDK's to read. */
+/** Parses `hello` and `disconnect`. The SDK parses the other frames. */
 function parseControlFrame(data: unknown): JsonRecord {
   if (typeof data !== 'string' || !/"type"\s*:\s*"(hello|disconnect)"/.test(data)) return {}
   try {
     return asRecord(JSON.parse(data))
   } catch {
-    // The SDK reads it next, and ignores it with a line in its log.
+    // The SDK also fails to parse it, logs that, and ignores the frame.
     return {}
   }
 }
@@ -143,11 +145,11 @@ function socketUrlOf(message: unknown): string | undefined {
   return hasUrl && typeof socket.url === 'string' ? socket.url : undefined
 }
 
-/** Waits for work of the SDK whose failure says nothing that `disconnected` does not say. */
+/** The event `disconnected` reports the same failures. */
 async function ignoreRejection(work: unknown): Promise<void> {
   try {
     await work
   } catch {
-    // A frame that could not be read, or a socket that was gone already.
+    // An invalid frame, or a socket that was already closed.
   }
 }

@@ -1,44 +1,44 @@
 /**
- * Keeps a socket to Slack open. Before Slack leaves one (about once an hour, and when it says so) a second is opened, and
- * the first is left once what came over it is acknowledged: nothing is missed in between. After a cut it is tried again
- * at once, then with short pauses.
+ * Keeps a socket to Slack open. Slack closes each socket after about an hour, and announces it. A second socket is opened
+ * before that, and the first one is closed after its events are acknowledged, so that no event is lost. A lost connection is
+ * reopened at once, then with short delays.
  *
- * How a socket is opened is a parameter: here is only when.
+ * The function that opens a socket is a parameter.
  */
 import { type Logger, linkAbortSignal, messageOf } from '#sdk'
 import type { CallFailure } from '../errors.ts'
 
-/** Something that Slack sent and wants acknowledged. */
+/** An event that must be acknowledged. */
 export interface Envelope {
   readonly body: unknown
-  /** How often it was delivered before. */
+  /** The number of earlier deliveries. */
   readonly retries: number
-  /** Tells Slack that it has arrived. Rejects when the socket is gone; Slack then delivers it again. */
+  /** Rejects when the socket is closed. Slack then delivers the event again. */
   acknowledge(payload?: Readonly<Record<string, unknown>>): Promise<void>
 }
 
 export interface SocketEvents {
-  /** Resolves when the envelope is done with. */
+  /** Resolves when the envelope is handled. */
   onEnvelope(envelope: Envelope): Promise<void>
-  /** Slack will leave this socket soon. */
+  /** Slack will close this socket soon. */
   onDisconnectWarning(reason: string): void
-  /** Anything came in: a frame, or the answer to a ping. */
+  /** Called for every frame and every pong. */
   onActivity(): void
 }
 
 export interface OpenedSocket {
-  /** Resolves with the reason when it has closed, whoever closed it. */
+  /** Resolves with the reason when the socket has closed. */
   readonly closed: Promise<string>
-  /** How long Slack keeps it, where Slack said so. */
+  /** The lifetime that Slack announced. */
   readonly lifetimeMs: number | undefined
-  /** Closes it. May be called twice. */
+  /** May be called twice. */
   close(): void
 }
 
-/** Resolves when Slack has greeted. Rejects with a `SocketError` where Slack refused, and when the signal aborts. */
+/** Resolves after Slack's `hello`. Rejects with `SocketError` when Slack refuses, and when the signal aborts. */
 export type OpenSocket = (events: SocketEvents, signal: AbortSignal) => Promise<OpenedSocket>
 
-/** Slack's answer to the wish for a socket. */
+/** A socket could not be opened. */
 export class SocketError extends Error {
   readonly failure: CallFailure
 
@@ -53,9 +53,9 @@ export interface SocketConnectionDeps {
   readonly open: OpenSocket
   readonly events: Omit<SocketEvents, 'onDisconnectWarning'>
   readonly health: (state: 'connected' | 'degraded', reason?: string) => void
-  /** Slack does not accept the token any more. */
+  /** Slack rejects the token. */
   readonly onUnauthorised: (error: string) => void
-  /** There was a time without a socket, and it is over. */
+  /** A socket is open again after a time without one. */
   readonly onReconnected: () => void
   /** Resolves after `ms` or when the signal aborts, never rejects. */
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
@@ -64,28 +64,28 @@ export interface SocketConnectionDeps {
 }
 
 export interface SocketConnection {
-  /** Opens the first one. Rejects as `OpenSocket` does. */
+  /** Opens the first socket. Rejects as `OpenSocket` does. */
   connect(signal: AbortSignal): Promise<void>
-  /** Leaves all sockets and opens no more; resolves when they are closed. May be called twice, and during `connect`. */
+  /** Closes all sockets; resolves when they are closed. May be called twice, and during `connect`. */
   stop(): Promise<void>
 }
 
 const openTimeoutMs = 5_000
 const minBackoffMs = 250
 const maxBackoffMs = 2_500
-/** After a refusal that will hardly change by itself. */
+/** After a refusal that needs a change of the app's settings. */
 const refusedBackoffMs = 30_000
-/** How long an unfinished acknowledgement holds an old socket open. */
+/** How long an old socket stays open for pending acknowledgements. */
 const acknowledgeGraceMs = 3_000
-/** A socket that was open for so long has held. */
+/** A socket that was open for this long counts as stable. */
 const stableAfterMs = 10_000
-/** Slack keeps a socket for about an hour where it does not say. */
+/** Used when Slack announces no lifetime. */
 const defaultLifetimeMs = 55 * 60_000
 const refreshMarginMs = 60_000
 
 interface ActiveSocket {
   readonly socket: OpenedSocket
-  /** Envelopes of it that are not done with. */
+  /** Envelopes that are not handled yet. */
   readonly pendingEnvelopes: Set<Promise<void>>
 }
 
@@ -96,7 +96,7 @@ export function createSocketConnection(deps: SocketConnectionDeps): SocketConnec
   let current: ActiveSocket | undefined
   let isReconnecting = false
   let openedAt = Number.NEGATIVE_INFINITY
-  /** Sockets in a row that did not hold. */
+  /** Sockets in a row that were not stable. */
   let shortLivedSockets = 0
   let wasDisconnected = false
 
@@ -111,7 +111,7 @@ export function createSocketConnection(deps: SocketConnectionDeps): SocketConnec
     },
   }
 
-  /** One attempt, bounded in time. */
+  /** One attempt, with a time limit. */
   async function openOne(signal: AbortSignal): Promise<ActiveSocket> {
     const limit = linkAbortSignal(signal, stopping.signal)
     const pendingEnvelopes = new Set<Promise<void>>()
@@ -128,7 +128,7 @@ export function createSocketConnection(deps: SocketConnectionDeps): SocketConnec
             pendingEnvelopes.delete(work)
           },
           onDisconnectWarning(reason) {
-            log.debug({ reason }, 'Slack will leave a socket')
+            log.debug({ event: 'slack.socket_expiring', reason }, 'Slack will close a socket')
             if (live !== undefined && live === current) reconnect()
           },
         },
@@ -165,11 +165,11 @@ export function createSocketConnection(deps: SocketConnectionDeps): SocketConnec
     if (!closed.aborted && live === current) reconnect()
   }
 
-  /** Acknowledgements go over the socket their envelope came by. */
+  /** Acknowledgements must use the socket of their envelope. */
   async function retire({ socket, pendingEnvelopes }: ActiveSocket): Promise<void> {
-    const over = new AbortController()
-    await Promise.race([Promise.all(pendingEnvelopes), sleep(acknowledgeGraceMs, over.signal)])
-    over.abort()
+    const finished = new AbortController()
+    await Promise.race([Promise.all(pendingEnvelopes), sleep(acknowledgeGraceMs, finished.signal)])
+    finished.abort()
     socket.close()
   }
 
@@ -177,17 +177,17 @@ export function createSocketConnection(deps: SocketConnectionDeps): SocketConnec
     current = undefined
     if (stopping.signal.aborted) return
     wasDisconnected = true
-    log.debug({ reason }, 'a socket to Slack has closed')
+    log.debug({ event: 'slack.socket_closed', reason }, 'socket closed')
     reconnect()
   }
 
-  /** Opens another socket, however long it takes. One search at a time. */
+  /** Opens another socket, with retries. Only one such loop runs at a time. */
   function reconnect(): void {
     if (isReconnecting || stopping.signal.aborted) return
     isReconnecting = true
     void openNext().finally(() => {
       isReconnecting = false
-      // It may have been lost again before the search was over.
+      // The new socket may have closed in the meantime.
       if (current === undefined) reconnect()
     })
   }
@@ -196,12 +196,12 @@ export function createSocketConnection(deps: SocketConnectionDeps): SocketConnec
     const reason = messageOf(error)
     if (error instanceof SocketError && error.failure.problem === 'unauthorised') onUnauthorised(reason)
     else if (current === undefined) health('degraded', `no connection to Slack: ${reason}`)
-    else log.debug({ error: reason }, 'the next socket could not be opened')
+    else log.debug({ event: 'slack.socket_open_failed', error: reason }, 'next socket could not be opened')
   }
 
   async function openNext(): Promise<void> {
     shortLivedSockets = clock() - openedAt < stableAfterMs ? shortLivedSockets + 1 : 0
-    // The first cut is mended at once; sockets that close as soon as they are open must not become a storm.
+    // The first reconnect has no delay. Sockets that close at once must not cause a reconnect loop without delays.
     if (shortLivedSockets > 1) await sleep(backoffMs(shortLivedSockets - 1), stopping.signal)
     for (let attempt = 1; !stopping.signal.aborted; attempt += 1) {
       try {

@@ -1,13 +1,13 @@
 /**
- * Events, interactions and slash commands that Slack posts to us, for an app without Socket Mode.
+ * The HTTP route for events, interactions and slash commands of an app without Socket Mode.
  *
- * Slack hears 200 when what it sent is on disk. Anything else, or nothing within three seconds, and it sends it again.
+ * It responds with 200 when the payload is stored. After any other response, or none within three seconds, Slack sends the
+ * payload again.
  */
-import type { HttpRoute, Logger, PlatformContext } from '#sdk'
+import { type HttpRoute, isRecord, type Logger, type PlatformContext } from '#sdk'
 import type { Ingest } from '../inbound/ingest.ts'
-import { asRecord, isRecord, textAt } from '../inbound/payload.ts'
-import { verifySignature } from './signature.ts'
-import { createSignatureFailures } from './signature-failures.ts'
+import { asRecord, textAt } from '../inbound/payload.ts'
+import { createSignatureFailures, verifySignature } from './signature.ts'
 
 export interface WebhookDeps {
   readonly account: string
@@ -16,15 +16,15 @@ export interface WebhookDeps {
   readonly clock: () => number
   readonly log: Logger
   readonly health: PlatformContext['health']
-  /** A request of Slack's came in. */
+  /** Called for every authentic request. */
   onActivity(): void
-  /** The answer to a slash command. */
+  /** The response to a slash command. */
   ephemeralResponse(text: string): Readonly<Record<string, unknown>>
 }
 
 export function createWebhookRoute(deps: WebhookDeps): HttpRoute {
-  const { account, signingSecret, ingest, clock, log, onActivity, ephemeralResponse } = deps
-  const wrongSignatures = createSignatureFailures(deps)
+  const { account, signingSecret, ingest, clock, log, health, onActivity, ephemeralResponse } = deps
+  const signatures = createSignatureFailures({ clock, log, health })
   const path = account === 'default' ? '/webhooks/slack' : `/webhooks/slack/${account}`
   return { method: 'POST', path, access: 'own', handle }
 
@@ -36,30 +36,33 @@ export function createWebhookRoute(deps: WebhookDeps): HttpRoute {
       body,
     }
     if (!verifySignature(signed, signingSecret, clock())) {
-      wrongSignatures.recordInvalid(/^v0=[0-9a-f]{64}$/.test(signed.signature ?? ''))
-      return new Response('the signature is not valid', { status: 401 })
+      signatures.recordInvalid(/^v0=[0-9a-f]{64}$/.test(signed.signature ?? ''))
+      return new Response('invalid signature', { status: 401 })
     }
-    wrongSignatures.recordValid()
+    signatures.recordValid()
     const payload = parseBody(body.toString('utf8'), request.headers.get('content-type') ?? '')
     if (payload === undefined) return new Response('expected JSON or a form', { status: 400 })
     if (payload['type'] === 'url_verification') return new Response(textAt(payload, 'challenge') ?? '')
     onActivity()
-    noteRetry(request.headers)
+    logRetry(request.headers)
     const { acknowledge, reply } = await ingest.ingest(payload)
-    if (!acknowledge) return new Response('not stored, send it again', { status: 503 })
+    if (!acknowledge) return new Response('not stored, send again', { status: 503 })
     return reply === undefined ? new Response(null, { status: 200 }) : Response.json(ephemeralResponse(reply))
   }
 
-  /** What was stored already is known by its key; why Slack sent it again is worth knowing. */
-  function noteRetry(headers: Headers): void {
+  /** A repeated event is dropped as a duplicate. The log shows why Slack repeated it. */
+  function logRetry(headers: Headers): void {
     const number = headers.get('x-slack-retry-num')
     if (number === null) return
     const reason = headers.get('x-slack-retry-reason') ?? 'unknown'
-    log.info({ retry: Number(number), reason: reason.slice(0, 40) }, 'Slack delivers an event again')
+    log.info(
+      { event: 'slack.event_repeated', retry: Number(number), reason: reason.slice(0, 40) },
+      'Slack delivers an event again',
+    )
   }
 }
 
-/** Events are JSON. Slash commands are a form; interactions a form with JSON in `payload`. */
+/** Events are JSON, slash commands a form, interactions a form with JSON in `payload`. */
 function parseBody(text: string, contentType: string): Readonly<Record<string, unknown>> | undefined {
   if (!contentType.startsWith('application/x-www-form-urlencoded')) return parseJson(text)
   const form = new URLSearchParams(text)

@@ -1,5 +1,5 @@
 /**
- * Where the bytes of a file lie that somebody sent, and what must be shown to get them.
+ * Finds the download URL and the headers of a received file.
  */
 import type { Attachment, AttachmentAddress } from '#sdk'
 import type { ApiCall } from '../connection/api.ts'
@@ -8,11 +8,11 @@ import { recordAt, textAt } from './payload.ts'
 export interface AttachmentUrlDeps {
   readonly call: ApiCall
   readonly botToken: string
-  /** The origin of `api_url`, where the operator has set one. */
+  /** The origin of a configured `api_url`. */
   readonly trustedOrigin: string | undefined
 }
 
-/** Rejects where Slack does not tell the address. */
+/** Rejects when Slack returns no URL. */
 export async function resolveAttachmentUrl(
   { ref = '' }: Attachment,
   deps: AttachmentUrlDeps,
@@ -21,9 +21,9 @@ export async function resolveAttachmentUrl(
   const url = URL.canParse(ref) ? ref : await fetchFileUrl(ref, deps.call, signal)
   const { trustedOrigin, botToken } = deps
   const trusted = trustedOrigin === undefined ? {} : { trusted: trustedOrigin }
-  // A file may lie elsewhere (a drive that was shared): nobody but Slack gets the token.
+  // A file may be stored elsewhere (a shared drive). Only Slack receives the token.
   if (!isSlackUrl(new URL(url), trustedOrigin)) return { url, ...trusted }
-  // Slack answers a token that it does not accept with a page to sign in.
+  // Slack responds to a rejected token with the HTML of its sign-in page.
   return { url, headers: { authorization: `Bearer ${botToken}` }, refusedType: 'text/html', ...trusted }
 }
 
@@ -33,10 +33,10 @@ export function isSlackUrl({ protocol, hostname, origin }: URL, trustedOrigin: s
 }
 
 async function fetchFileUrl(id: string, call: ApiCall, signal: AbortSignal): Promise<string> {
-  const answer = await call('files.info', { file: id }, signal)
-  if (!answer.ok) throw new Error(answer.failure.error)
-  const file = recordAt(answer.data, 'file')
+  const result = await call('files.info', { file: id }, signal)
+  if (!result.ok) throw new Error(result.failure.error)
+  const file = recordAt(result.data, 'file')
   const url = textAt(file, 'url_private_download') ?? textAt(file, 'url_private')
-  if (url === undefined || !URL.canParse(url)) throw new Error('Slack named no address for the file')
+  if (url === undefined || !URL.canParse(url)) throw new Error('Slack returned no URL for the file')
   return url
 }

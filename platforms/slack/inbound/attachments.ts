@@ -1,5 +1,5 @@
 /**
- * Files that came with a message: what they are, and where their bytes lie.
+ * Reads the files of a message.
  */
 import type { Attachment, MessageType } from '#sdk'
 import { type JsonRecord, numberAt, recordsAt, textAt } from './payload.ts'
@@ -25,12 +25,12 @@ export function parseAttachments(message: JsonRecord): Attachment[] {
   })
 }
 
-/** The type of a message is that of its first file. */
+/** The type of the first file. */
 export function messageTypeOf(files: readonly Attachment[]): MessageType {
   return files[0]?.kind ?? 'text'
 }
 
-/** The address, or the id where Slack has kept the address back (files of other workspaces). */
+/** The URL, or the id when Slack omits the URL (files of other workspaces). */
 function fileRefOf(file: JsonRecord): string | undefined {
   if (textAt(file, 'file_access') === 'check_file_info') return textAt(file, 'id')
   return textAt(file, 'url_private_download') ?? textAt(file, 'url_private') ?? textAt(file, 'id')
@@ -41,7 +41,7 @@ function unavailableReason(file: JsonRecord): string | undefined {
     case 'tombstone':
       return 'the file was deleted'
     case 'hidden_by_limit':
-      return 'the workspace no longer shows the file: its plan keeps files for a limited time'
+      return 'the file is no longer available: the plan of the workspace keeps files for a limited time'
     default:
       return undefined
   }
@@ -49,7 +49,7 @@ function unavailableReason(file: JsonRecord): string | undefined {
 
 function attachmentKindOf(file: JsonRecord, mimeType = ''): Attachment['kind'] {
   const subtype = textAt(file, 'subtype')
-  // A clip recorded in Slack; sound alone is stored as a video without pictures.
+  // A clip recorded in Slack. Audio clips are stored as videos without pictures.
   if (subtype === 'slack_audio') return 'voice'
   if (subtype === 'slack_video' || mimeType.startsWith('video/')) return 'video'
   if (mimeType.startsWith('image/')) return 'photo'

@@ -1,19 +1,19 @@
 /**
- * What people wrote while nobody listened: after a restart or an outage the newest messages of each place are fetched,
- * and taken like live ones. Their keys are the same, so that whatever was taken already is known.
+ * Fetches messages that were written during a restart or an outage. They have the same keys as live messages, so that the
+ * gateway drops those that it has stored already.
  *
- * Bounded: so many places, so many messages of each, not older than a day.
+ * The number of chats, the messages of each chat, and their age are limited.
  */
-import type { Logger } from '#sdk'
+import { type Logger, messageOf } from '#sdk'
 import type { ApiCall } from '../connection/api.ts'
 import { nextCursor } from '../outbound/find-delivery.ts'
 import { isTrueAt, type JsonRecord, numberAt, recordsAt, textAt, tsAt } from './payload.ts'
 
 export interface CatchUpDeps {
   readonly call: ApiCall
-  /** How far each place was read: a channel, or `channel:thread_ts`. */
-  marks(): Promise<ReadonlyMap<string, string>>
-  /** Takes a message of a channel, as it stands in the history. Resolves when it is on disk. */
+  /** The cursors of channels and threads; the key is `channel` or `channel:thread_ts`. */
+  cursors(): Promise<ReadonlyMap<string, string>>
+  /** Accepts a message from the history of a channel. Resolves when it is stored. */
   ingestStored(channel: string, message: JsonRecord): Promise<void>
   readonly clock: () => number
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
@@ -25,39 +25,58 @@ const maxTargets = 20
 const maxMessages = 50
 const maxPages = 4
 const maxAgeMs = 24 * 3_600_000
-/** An event that came late may be older than one that was taken before it. */
+/** A late event may be older than the cursor. */
 const overlapMs = 60_000
-/** Longer is not waited for a rate limit: the next outage asks again. */
+/** A longer rate limit ends the catch-up. */
 const maxRateLimitWaitMs = 60_000
 
 interface CatchUpTarget {
   readonly channel: string
   readonly threadTs?: string
-  /** Seconds, with a fraction: what was read last. */
+  /** The cursor, in seconds. */
   readonly since: number
 }
 
-/** Resolves when all has been taken, or as much as Slack lets us see. Rejects where something could not be stored. */
-export async function catchUp(deps: CatchUpDeps): Promise<void> {
-  const places = catchUpTargetsOf(await deps.marks())
-  const queue = [...places]
-  const asked = new Set(places.map(targetKeyOf))
-  for (const place of queue) {
-    if (deps.signal.aborted) return
-    // A thread that began meanwhile is a place of its own.
-    for (const found of await catchUpTarget(deps, place)) {
-      if (!asked.has(targetKeyOf(found)) && asked.size < maxTargets * 2) queue.push(found)
-      asked.add(targetKeyOf(found))
+const retryMs = 10_000
+
+/** Repeats the catch-up until every message is stored or the signal aborts. Never rejects. */
+export async function catchUpUntilStored(deps: CatchUpDeps): Promise<void> {
+  const { log, sleep, signal } = deps
+  while (!signal.aborted) {
+    try {
+      return await catchUp(deps)
+    } catch (error) {
+      if (signal.aborted) return
+      log.warn(
+        { event: 'slack.catch_up_failed', error },
+        `missed messages could not be stored, trying again: ${messageOf(error)}`,
+      )
+      await sleep(retryMs, signal)
     }
   }
 }
 
-/** Channels first: a thread's mark tells how far its channel was read, too. Newest first. */
-export function catchUpTargetsOf(marks: ReadonlyMap<string, string>): CatchUpTarget[] {
+/** Resolves when all messages that the bot can read are stored. Rejects when one could not be stored. */
+async function catchUp(deps: CatchUpDeps): Promise<void> {
+  const targets = catchUpTargetsOf(await deps.cursors())
+  const queue = [...targets]
+  const known = new Set(targets.map(targetKeyOf))
+  for (const target of queue) {
+    if (deps.signal.aborted) return
+    // A thread that started during the outage is a target of its own.
+    for (const thread of await catchUpTarget(deps, target)) {
+      if (!known.has(targetKeyOf(thread)) && known.size < maxTargets * 2) queue.push(thread)
+      known.add(targetKeyOf(thread))
+    }
+  }
+}
+
+/** Channels, then threads, newest first. The cursor of a thread also counts for its channel. */
+export function catchUpTargetsOf(cursors: ReadonlyMap<string, string>): CatchUpTarget[] {
   const channels = new Map<string, number>()
   const threads: CatchUpTarget[] = []
-  for (const [name, id] of marks) {
-    const [channel = '', threadTs] = name.split(':', 2)
+  for (const [key, id] of cursors) {
+    const [channel = '', threadTs] = key.split(':', 2)
     const since = Number(id)
     if (channel === '' || !Number.isFinite(since)) continue
     channels.set(channel, Math.max(channels.get(channel) ?? 0, since))
@@ -68,11 +87,11 @@ export function catchUpTargetsOf(marks: ReadonlyMap<string, string>): CatchUpTar
   return [...top, ...newest(threads).slice(0, maxTargets - top.length)]
 }
 
-/** Takes what is new in a place, oldest first; gives back the threads that began there. */
-async function catchUpTarget(deps: CatchUpDeps, place: CatchUpTarget): Promise<CatchUpTarget[]> {
-  const { channel, threadTs, since } = place
+/** Accepts the new messages of a target, oldest first. Returns the threads that started there. */
+async function catchUpTarget(deps: CatchUpDeps, target: CatchUpTarget): Promise<CatchUpTarget[]> {
+  const { channel, threadTs, since } = target
   const oldest = Math.max(since - overlapMs / 1_000, (deps.clock() - maxAgeMs) / 1_000)
-  const messages = await fetchMessagesSince(deps, place, oldest.toFixed(6))
+  const messages = await fetchMessagesSince(deps, target, oldest.toFixed(6))
   const threads: CatchUpTarget[] = []
   for (const message of messages) {
     if (deps.signal.aborted) return []
@@ -86,7 +105,7 @@ async function catchUpTarget(deps: CatchUpDeps, place: CatchUpTarget): Promise<C
   return threads
 }
 
-/** The newest messages since `oldest`, the oldest of them first. */
+/** The newest messages since `oldest`, in ascending order. */
 async function fetchMessagesSince(
   deps: CatchUpDeps,
   { channel, threadTs }: CatchUpTarget,
@@ -113,24 +132,27 @@ async function fetchMessagesSince(
       if (ts !== undefined) found.set(ts, message)
     }
     cursor = nextCursor(data)
-    // A channel comes newest first, so one page is enough; a thread comes oldest first.
+    // A channel is listed newest first, so one page is enough. A thread is listed oldest first.
     if (threadTs === undefined || cursor === undefined || !isTrueAt(data, 'has_more')) break
   }
   const ordered = [...found].sort(([one], [other]) => Number(one) - Number(other))
   return ordered.slice(-maxMessages).map(([, message]) => message)
 }
 
-/** Undefined where Slack does not let us see it. */
+/** `undefined` when the bot cannot read the channel. */
 async function callWithRetry(deps: CatchUpDeps, method: string, args: JsonRecord): Promise<JsonRecord | undefined> {
   const { call, sleep, log, signal } = deps
   for (let attempt = 1; attempt <= 3 && !signal.aborted; attempt += 1) {
-    const answer = await call(method, args, signal)
-    if (answer.ok) return answer.data
-    const { problem, error, code, retryAfterMs = 1_000 * attempt } = answer.failure
+    const result = await call(method, args, signal)
+    if (result.ok) return result.data
+    const { problem, error, code, retryAfterMs = 1_000 * attempt } = result.failure
     if (problem === 'rejected' || problem === 'unauthorised') {
-      // Without the right the app works all the same: only what was written meanwhile stays unread.
+      // The app also works without the scope for history. Only missed messages stay unread.
       const level = code === 'missing_scope' ? 'info' : 'debug'
-      log[level]({ place: textAt(args, 'channel'), error }, 'what was written meanwhile cannot be read')
+      log[level](
+        { event: 'slack.catch_up_skipped', channel: textAt(args, 'channel'), error },
+        'missed messages cannot be read',
+      )
       return undefined
     }
     if (retryAfterMs > maxRateLimitWaitMs) break

@@ -1,5 +1,5 @@
 /**
- * The one thing that a payload of Slack comes to, and what is known when it is read.
+ * The result of reading a payload, and the account data that is needed to read it.
  */
 import type { ButtonPress, EventKey, MessageChange, MessageEvent, ReadCursor } from '#sdk'
 import type { MessageRules } from '../options.ts'
@@ -8,23 +8,23 @@ import type { SourceContext } from './source.ts'
 export type EventKeys = readonly [EventKey, ...EventKey[]]
 
 export type InboundEvent =
-  | { readonly kind: 'message'; readonly event: MessageEvent; readonly keys: EventKeys; readonly mark: ReadCursor }
+  | { readonly kind: 'message'; readonly event: MessageEvent; readonly keys: EventKeys; readonly cursor: ReadCursor }
   | { readonly kind: 'change'; readonly change: MessageChange; readonly keys: EventKeys }
   | { readonly kind: 'press'; readonly press: ButtonPress }
-  /** Only the person who wrote it sees it, and what is answered at once. */
+  /** A slash command. Only its author sees the command and the immediate response. */
   | { readonly kind: 'slash'; readonly event: MessageEvent; readonly keys: EventKeys }
-  /** Nothing to do; the reason is for the log. */
+  /** The reason appears in the log. */
   | { readonly kind: 'ignored'; readonly reason: string }
 
 export interface NormalizeContext extends SourceContext {
   readonly rules: MessageRules
-  /** A slash command of this name exists; small letters, without the slash. */
+  /** Whether a command of this name exists (small letters, without the slash). */
   isCommand(name: string): boolean
-  /** The bot has taken part in this thread. */
+  /** Whether the bot takes part in this thread. */
   hasJoinedThread(channel: string, threadTs: string): boolean
-  /** The name of a person, where it is known already. */
+  /** The name of a user, if it is known already. */
   userNameOf(userId: string): string | undefined
-  /** ms since 1970. */
+  /** Milliseconds since 1970. */
   now(): number
 }
 

@@ -1,5 +1,5 @@
 /**
- * Takes what came from Slack to the gateway, in the order it came, and says whether Slack may be told "got it".
+ * Passes payloads of Slack to the gateway, in order for each channel, and decides whether to acknowledge them.
  */
 import {
   type AcceptResult,
@@ -10,7 +10,6 @@ import {
   type MessageEvent,
   messageOf,
   type PlatformContext,
-  type ReadCursor,
   type SessionSource,
 } from '#sdk'
 import { toEdit } from './changes.ts'
@@ -22,18 +21,18 @@ import { asRecord, type JsonRecord, recordAt, textAt, tsAt } from './payload.ts'
 import { isDirectMessage } from './source.ts'
 
 export interface IngestResult {
-  /** False: it was not stored, and Slack shall deliver it again. */
+  /** `false` when the payload was not stored, so that Slack delivers it again. */
   readonly acknowledge: boolean
-  /** For a slash command: what its writer is told at once. */
+  /** The immediate response to a slash command. */
   readonly reply?: string
 }
 
 export interface Ingest {
-  /** Resolves when what the payload says is on disk, or when it says nothing to us. Never rejects. */
+  /** Resolves when the payload is stored or ignored. Never rejects. */
   ingest(payload: unknown): Promise<IngestResult>
   /**
-   * A message from the history of a channel. Rejects where nothing can be stored at present; one that cannot be taken for
-   * a reason of its own is left out, so that it does not hold up all those behind it.
+   * Accepts a message from the history of a channel. Rejects when the store is unavailable. A message that fails for
+   * another reason is skipped, so that it does not block the following ones.
    */
   ingestStored(channel: string, message: JsonRecord): Promise<void>
 }
@@ -43,11 +42,11 @@ export interface IngestDeps {
   readonly normalizeContext: NormalizeContext
   readonly threads: JoinedThreads
   readonly log: Logger
-  /** A mention in a thread that was not read yet, with what was said before it. Never rejects. */
+  /** Adds the earlier messages of a thread to the first mention in it. Never rejects. */
   withThreadContext(event: MessageEvent): Promise<MessageEvent>
-  /** While history is fetched, what is read live must not mark what lies before it as read. */
+  /** While missed messages are fetched, live messages must not move the cursors. */
   isCatchingUp(): boolean
-  /** Tells one person something that only they see. Never rejects. */
+  /** Sends a text that only the author of `source` sees. Never rejects. */
   sendEphemeral(source: SessionSource, text: string): Promise<void>
 }
 
@@ -55,9 +54,9 @@ const acknowledged: IngestResult = { acknowledge: true }
 
 export function createIngest(deps: IngestDeps): Ingest {
   const { gateway, normalizeContext, threads, log, sendEphemeral } = deps
-  /** What is being taken in a channel: the next of the channel comes after it. */
+  /** The last pending payload of each channel. */
   const channelQueues = new Map<string, Promise<unknown>>()
-  /** Messages of the history that were left out: while the disk is full they come by again and again. */
+  /** Skipped messages, to log each of them once: the catch-up is repeated while the store is unavailable. */
   const skippedMessages = createLruCache<true>(200)
 
   return {
@@ -68,9 +67,9 @@ export function createIngest(deps: IngestDeps): Ingest {
       const work = before === undefined ? ingestPayload(payload) : before.then(() => ingestPayload(payload))
       if (channel === undefined) return await work
       channelQueues.set(channel, work)
-      const receipt = await work
+      const result = await work
       if (channelQueues.get(channel) === work) channelQueues.delete(channel)
-      return receipt
+      return result
     },
   }
 
@@ -80,12 +79,12 @@ export function createIngest(deps: IngestDeps): Ingest {
     } catch (error) {
       if (isStoreUnavailable(error)) throw error
       const ts = tsAt(message) ?? ''
-      const name = `${channel}:${ts}`
-      if (skippedMessages.has(name)) return
-      skippedMessages.set(name, true)
+      const key = `${channel}:${ts}`
+      if (skippedMessages.has(key)) return
+      skippedMessages.set(key, true)
       log.error(
-        { error, channel, ts },
-        `a message of the history could not be taken, it is left out: ${messageOf(error)}`,
+        { event: 'slack.message_skipped', error, channel, ts },
+        `missed message cannot be accepted and is skipped: ${messageOf(error)}`,
       )
     }
   }
@@ -98,13 +97,13 @@ export function createIngest(deps: IngestDeps): Ingest {
     if (thread !== undefined) await threads.lookUp(thread.channel, thread.ts)
     const incoming = normalize(payload, normalizeContext)
     if (incoming.kind !== 'message') return
-    const { event: said, keys, mark } = incoming
-    const status = await accept(said.source, () => gateway.accept(said, keys, mark))
-    const place = messageLocationOf(event)
+    const { event: messageEvent, keys, cursor } = incoming
+    const status = await accept(messageEvent.source, () => gateway.accept(messageEvent, keys, cursor))
+    const location = messageLocationOf(event)
     const editedTs = tsAt(recordAt(message, 'edited'))
-    if (status !== 'duplicate' || place === undefined || editedTs === undefined) return
-    // It was taken before, and may have been edited while nobody listened.
-    const edit = toEdit(event, place, editedTs, normalizeContext)
+    if (status !== 'duplicate' || location === undefined || editedTs === undefined) return
+    // The message was accepted before, and may have been edited during the outage.
+    const edit = toEdit(event, location, editedTs, normalizeContext)
     if (edit.kind === 'change') await change(edit)
   }
 
@@ -115,7 +114,10 @@ export function createIngest(deps: IngestDeps): Ingest {
       if (thread !== undefined) await threads.lookUp(thread.channel, thread.ts)
       return await dispatch(normalize(payload, normalizeContext))
     } catch (error) {
-      log.warn({ error }, `an event of Slack could not be stored and will be delivered again: ${messageOf(error)}`)
+      log.warn(
+        { event: 'slack.event_not_stored', error },
+        `event could not be stored and will be delivered again: ${messageOf(error)}`,
+      )
       return { acknowledge: false }
     }
   }
@@ -123,12 +125,12 @@ export function createIngest(deps: IngestDeps): Ingest {
   async function dispatch(incoming: InboundEvent): Promise<IngestResult> {
     switch (incoming.kind) {
       case 'ignored':
-        log.debug({ reason: incoming.reason }, 'nothing to do for an event of Slack')
+        log.debug({ event: 'slack.event_ignored', reason: incoming.reason }, 'event ignored')
         return acknowledged
       case 'message': {
-        const { keys, mark } = incoming
+        const { keys, cursor } = incoming
         const event = await deps.withThreadContext(incoming.event)
-        await accept(event.source, () => gateway.accept(event, keys, markNow(mark)))
+        await accept(event.source, () => gateway.accept(event, keys, deps.isCatchingUp() ? undefined : cursor))
         return acknowledged
       }
       case 'slash':
@@ -141,46 +143,46 @@ export function createIngest(deps: IngestDeps): Ingest {
     }
   }
 
-  function markNow(mark: ReadCursor): ReadCursor | undefined {
-    return deps.isCatchingUp() ? undefined : mark
-  }
-
-  /** Rejects where it was not stored and may be next time. */
+  /** Rejects when a later attempt may succeed. */
   async function accept(
     source: SessionSource,
     call: () => Promise<AcceptResult>,
-  ): Promise<AcceptResult['status'] | 'too large'> {
+  ): Promise<AcceptResult['status'] | 'too-large'> {
     try {
       const { status } = await call()
       if (status !== 'refused') threads.recordIngested(source)
       return status
     } catch (error) {
       if (!isHermesError(error, 'inbox/too-large')) throw error
-      // It will never fit: delivering it again would change nothing.
+      // A repeated delivery would fail again.
       void sendEphemeral(source, `${error.meaning} ${error.hint}`)
-      return 'too large'
+      return 'too-large'
     }
   }
 
-  /** Rejects where it was not stored and may be next time. */
+  /** Rejects when a later attempt may succeed. */
   async function change({ change: changed, keys }: Extract<InboundEvent, { kind: 'change' }>): Promise<void> {
     try {
       await gateway.change(changed, keys)
     } catch (error) {
       if (!isHermesError(error, 'inbox/too-large')) throw error
-      // The message stays as it was taken in.
-      log.warn({ change: changed.kind, reason: error.message }, 'a change of a message is too large')
+      // The stored message remains unchanged.
+      log.warn(
+        { event: 'slack.change_too_large', change: changed.kind, reason: error.message },
+        'change of a message is too large',
+      )
     }
   }
 
   async function acceptSlash({ event, keys }: Extract<InboundEvent, { kind: 'slash' }>): Promise<IngestResult> {
     try {
       const { status } = await gateway.accept(event, keys)
-      if (status === 'refused') return { acknowledge: true, reply: 'You are not on the list of people I may talk to.' }
-      return { acknowledge: true, reply: `Got it: ${event.text.slice(0, 100)}` }
+      if (status === 'refused')
+        return { acknowledge: true, reply: 'You are not on the list of users who can talk to me.' }
+      return { acknowledge: true, reply: `Received: ${event.text.slice(0, 100)}` }
     } catch (error) {
-      log.warn({ error }, `a slash command could not be stored: ${messageOf(error)}`)
-      // Slack does not deliver a command again, so its writer has to know.
+      log.warn({ event: 'slack.command_not_stored', error }, `slash command could not be stored: ${messageOf(error)}`)
+      // Slack does not deliver a command again, so its author must be notified.
       const { meaning, hint } = isHermesError(error) ? error : new HermesError('store/failed')
       return { acknowledge: true, reply: `${meaning} ${hint}` }
     }
@@ -191,27 +193,27 @@ export function createIngest(deps: IngestDeps): Ingest {
       const { text } = await gateway.press(pressed)
       if (text !== '') void sendEphemeral(pressed.source, text)
     } catch (error) {
-      log.warn({ error }, `a button could not be taken: ${messageOf(error)}`)
-      // A press is not delivered again either.
-      void sendEphemeral(pressed.source, 'That could not be stored just now. Please press the button again.')
+      log.warn({ event: 'slack.press_not_stored', error }, `button press could not be stored: ${messageOf(error)}`)
+      // Slack does not deliver a press again.
+      void sendEphemeral(pressed.source, 'Your choice could not be stored. Please press the button again.')
     }
     return acknowledged
   }
 }
 
-/** Nothing can be stored now (a full disk, a gateway that starts or stops), whatever it is. */
+/** No message can be stored at present: the disk is full, or the gateway is starting or stopping. */
 function isStoreUnavailable(error: unknown): boolean {
   return isHermesError(error) && (error.code.startsWith('store/') || error.code === 'http/starting')
 }
 
-/** What belongs to one channel is taken in its order. */
+/** Payloads of one channel are handled in order. */
 function channelOf(payload: unknown): string | undefined {
   const body = asRecord(payload)
   const event = recordAt(body, 'event')
   return textAt(event, 'channel') ?? textAt(recordAt(event, 'item'), 'channel')
 }
 
-/** The thread of a message of which it has to be known whether the bot takes part. */
+/** The thread for which normalisation must know whether the bot takes part in it. */
 function threadToLookUp(payload: unknown, { rules }: NormalizeContext): { channel: string; ts: string } | undefined {
   if (!rules.requireMention || rules.strictMention) return undefined
   const event = recordAt(asRecord(payload), 'event')

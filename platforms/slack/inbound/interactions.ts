@@ -1,5 +1,5 @@
 /**
- * What people do with controls: buttons of our messages, and the slash command.
+ * Reads button presses and the slash command.
  */
 import { brand, type EventKey, type MessageEvent, parseCommand } from '#sdk'
 import { type InboundEvent, ignored, type NormalizeContext } from './context.ts'
@@ -9,7 +9,7 @@ import { sourceOf } from './source.ts'
 import { toPlainText } from './text.ts'
 
 /** `block_actions`. */
-export function normalizePress(payload: JsonRecord, view: NormalizeContext): InboundEvent {
+export function normalizePress(payload: JsonRecord, context: NormalizeContext): InboundEvent {
   const [action = {}] = recordsAt(payload, 'actions')
   const user = recordAt(payload, 'user')
   const message = recordAt(payload, 'message')
@@ -18,43 +18,47 @@ export function normalizePress(payload: JsonRecord, view: NormalizeContext): Inb
   const channel = textAt(recordAt(payload, 'channel'), 'id') ?? textAt(container, 'channel_id')
   const messageTs = tsAt(message) ?? tsAt(container, 'message_ts')
   const userId = textAt(user, 'id')
-  if (textAt(action, 'type') !== 'button') return ignored('a control that is no button of ours')
+  if (textAt(action, 'type') !== 'button') return ignored('not a button of the gateway')
   if (buttonId === undefined || channel === undefined || messageTs === undefined || userId === undefined) {
     return ignored('a button without a message')
   }
   const threadTs = tsAt(message, 'thread_ts') ?? tsAt(container, 'thread_ts')
-  const userName = view.userNameOf(userId) ?? textAt(user, 'username') ?? textAt(user, 'name')
+  const userName = context.userNameOf(userId) ?? textAt(user, 'username') ?? textAt(user, 'name')
   return {
     kind: 'press',
-    // No `ts`: the button stands in the message of ours, and that opens no thread.
-    press: { source: sourceOf({ channel, threadTs }, { userId, userName }, view), buttonId, messageId: messageTs },
+    // Without `ts`, because a message of the bot starts no thread.
+    press: { source: sourceOf({ channel, threadTs }, { userId, userName }, context), buttonId, messageId: messageTs },
   }
 }
 
-/** `/hermes status`: a command where one has that name, else what the person says. */
-export function normalizeSlash(payload: JsonRecord, view: NormalizeContext): InboundEvent {
+/** `/hermes status` is the command `status` if it exists, otherwise a message. */
+export function normalizeSlash(payload: JsonRecord, context: NormalizeContext): InboundEvent {
   const channel = textAt(payload, 'channel_id')
   const userId = textAt(payload, 'user_id')
   const trigger = textAt(payload, 'trigger_id')
   if (channel === undefined || userId === undefined || trigger === undefined) {
-    return ignored('a slash command without a channel or a person')
+    return ignored('a slash command without a channel or a user')
   }
-  if (view.rules.ignoredChannels.includes(channel)) return ignored('the channel is ignored')
-  const text = slashText(textAt(payload, 'text') ?? '', view)
+  if (context.rules.ignoredChannels.includes(channel)) return ignored('the channel is ignored')
+  const text = slashText(textAt(payload, 'text') ?? '', context)
   const event: MessageEvent = {
-    source: sourceOf({ channel }, { userId, userName: view.userNameOf(userId) ?? textAt(payload, 'user_name') }, view),
+    source: sourceOf(
+      { channel },
+      { userId, userName: context.userNameOf(userId) ?? textAt(payload, 'user_name') },
+      context,
+    ),
     text,
     messageType: parseCommand({ text }) === null ? 'text' : 'command',
-    timestamp: view.now(),
+    timestamp: context.now(),
   }
-  const key = brand<EventKey>(`sl:${view.identity.teamId}:cmd:${trigger}`)
+  const key = brand<EventKey>(`sl:${context.identity.teamId}:cmd:${trigger}`)
   return { kind: 'slash', event, keys: [key] }
 }
 
-function slashText(written: string, view: NormalizeContext): string {
-  const text = toPlainText(written.trim(), { botUserId: view.identity.botUserId, nameOf: view.userNameOf })
-  if (text === '') return view.isCommand('help') ? '/help' : 'help'
+function slashText(written: string, context: NormalizeContext): string {
+  const text = toPlainText(written.trim(), { botUserId: context.identity.botUserId, nameOf: context.userNameOf })
+  if (text === '') return context.isCommand('help') ? '/help' : 'help'
   const bare = text.replace(/^[!/]/, '')
   const [word = ''] = bare.split(/\s/, 1)
-  return view.isCommand(word.toLowerCase()) ? `/${bare}` : withCommandPrefix(text, view)
+  return context.isCommand(word.toLowerCase()) ? `/${bare}` : withCommandPrefix(text, context)
 }

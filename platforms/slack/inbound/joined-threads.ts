@@ -1,36 +1,36 @@
 /**
- * Which threads the bot has taken part in, and who wrote there last: in the first nobody needs to mention it, and a
- * stream is addressed to the second.
+ * Remembers the threads in which the bot takes part, where messages need no mention, and the last author of each thread,
+ * who is the recipient of a stream.
  */
-import { type ChatEntry, createLruCache, messageOf, type SessionSource } from '#sdk'
+import { type ChatEntry, createLruCache, type Logger, messageOf, type SessionSource } from '#sdk'
 
 export interface JoinedThreads {
-  /** What is known without asking. */
+  /** Answers from memory. */
   has(channel: string, threadTs: string): boolean
-  /** Finds out where it is not known, from what the gateway has stored. Never rejects. */
+  /** Looks up an unknown thread in the stored messages. Never rejects. */
   lookUp(channel: string, threadTs: string): Promise<void>
-  /** A message of this source was taken. */
+  /** A message of this source was accepted. */
   recordIngested(source: SessionSource): void
-  /** A message of ours stands there. */
+  /** The bot has posted there. */
   recordPosted(channel: string, threadTs: string | undefined): void
   lastAuthorOf(channel: string, threadTs: string): string | undefined
 }
 
 export interface JoinedThreadsDeps {
   history(chatId: string, query: { readonly limit: number }): Promise<readonly ChatEntry[]>
-  /** Places that were read in an earlier life. */
-  readonly markedPlaces: Iterable<string>
-  log(reason: string): void
+  /** Cursor keys: `channel` or `channel:thread_ts`. */
+  readonly cursorKeys: Iterable<string>
+  readonly log: Logger
 }
 
 const maxRemembered = 2_000
-/** How far back a thread is looked for among the messages that were taken. */
+/** How many stored messages are searched for a thread. */
 const maxLookback = 200
 
-export function createJoinedThreads({ history, markedPlaces: places, log }: JoinedThreadsDeps): JoinedThreads {
+export function createJoinedThreads({ history, cursorKeys, log }: JoinedThreadsDeps): JoinedThreads {
   const joined = createLruCache<boolean>(maxRemembered)
-  const writers = createLruCache<string>(maxRemembered)
-  for (const place of places) if (place.includes(':')) joined.set(place, true)
+  const lastAuthors = createLruCache<string>(maxRemembered)
+  for (const key of cursorKeys) if (key.includes(':')) joined.set(key, true)
   const keyOf = (channel: string, threadTs: string) => `${channel}:${threadTs}`
 
   return {
@@ -43,17 +43,17 @@ export function createJoinedThreads({ history, markedPlaces: places, log }: Join
         const isKnown = entries.some(({ messageId }) => messageId === threadTs)
         if (!joined.has(key)) joined.set(key, isKnown)
       } catch (error) {
-        log(messageOf(error))
+        log.debug({ event: 'slack.thread_lookup_failed', error: messageOf(error) }, 'thread could not be looked up')
       }
     },
     recordIngested({ chatId, threadId, userId }) {
       if (threadId === undefined) return
       joined.set(keyOf(chatId, threadId), true)
-      if (userId !== undefined) writers.set(keyOf(chatId, threadId), userId)
+      if (userId !== undefined) lastAuthors.set(keyOf(chatId, threadId), userId)
     },
     recordPosted(channel, threadTs) {
       if (threadTs !== undefined) joined.set(keyOf(channel, threadTs), true)
     },
-    lastAuthorOf: (channel, threadTs) => writers.get(keyOf(channel, threadTs)),
+    lastAuthorOf: (channel, threadTs) => lastAuthors.get(keyOf(channel, threadTs)),
   }
 }

@@ -1,15 +1,15 @@
 /**
- * Messages people (and other bots) write.
+ * Reads messages of users and other bots.
  */
 import { type MessageEvent, type MessageType, parseCommand } from '#sdk'
 import { messageTypeOf, parseAttachments } from './attachments.ts'
 import { type InboundEvent, ignored, type NormalizeContext } from './context.ts'
 import { mentionsUser } from './mentions.ts'
 import { isTrueAt, type JsonRecord, recordAt, recordsAt, textAt, tsAt, tsToTime } from './payload.ts'
-import { isDirectMessage, type MessageLocation, messageKey, readMarkOf, sourceOf } from './source.ts'
+import { cursorOf, isDirectMessage, type MessageLocation, messageKey, sourceOf } from './source.ts'
 import { toPlainText } from './text.ts'
 
-/** Subtypes that are something somebody said; the others are Slack's own notices. */
+/** Subtypes of messages that have an author. The others are notices of Slack. */
 const userMessageSubtypes: ReadonlySet<string> = new Set([
   'file_share',
   'thread_broadcast',
@@ -17,17 +17,17 @@ const userMessageSubtypes: ReadonlySet<string> = new Set([
   'me_message',
 ])
 
-export function normalizeMessage(message: JsonRecord, view: NormalizeContext): InboundEvent {
-  const place = messageLocationOf(message)
-  if (place === undefined) return ignored('a message without a channel or a time')
-  if (isOwnMessage(message, view)) return ignored('our own message')
+export function normalizeMessage(message: JsonRecord, context: NormalizeContext): InboundEvent {
+  const location = messageLocationOf(message)
+  if (location === undefined) return ignored('a message without a channel or a time')
+  if (isOwnMessage(message, context)) return ignored('a message of the bot')
   if (!isUserMessage(message)) return ignored(`a notice (${textAt(message, 'subtype') ?? 'hidden'})`)
-  const reason = ignoreReason(message, place, view)
+  const reason = ignoreReason(message, location, context)
   if (reason !== undefined) return ignored(reason)
-  const event = toMessageEvent(message, place, view)
+  const event = toMessageEvent(message, location, context)
   if (event.text === '' && event.attachments === undefined) return ignored('a message without text or files')
-  const key = messageKey(place.channel, place.ts, view)
-  return { kind: 'message', event, keys: [key], mark: readMarkOf(event.source, place.ts) }
+  const key = messageKey(location.channel, location.ts, context)
+  return { kind: 'message', event, keys: [key], cursor: cursorOf(event.source, location.ts) }
 }
 
 export function messageLocationOf(message: JsonRecord): (MessageLocation & { readonly ts: string }) | undefined {
@@ -47,21 +47,30 @@ export function isUserMessage(message: JsonRecord): boolean {
   return !isTrueAt(message, 'hidden') && (subtype === undefined || userMessageSubtypes.has(subtype))
 }
 
-/** Why a message is none of our business; undefined when it is meant for us. */
-export function ignoreReason(message: JsonRecord, place: MessageLocation, view: NormalizeContext): string | undefined {
-  const { rules, identity } = view
-  if (rules.ignoredChannels.includes(place.channel)) return 'the channel is ignored'
-  const named = mentionsUser(message, identity.botUserId)
-  if (isBot(message) && (rules.allowBots === 'none' || (rules.allowBots === 'mentions' && !named))) {
+/** Why the bot does not handle a message; `undefined` when it does. */
+export function ignoreReason(
+  message: JsonRecord,
+  location: MessageLocation,
+  context: NormalizeContext,
+): string | undefined {
+  const { rules, identity } = context
+  if (rules.ignoredChannels.includes(location.channel)) return 'the channel is ignored'
+  const isMentioned = mentionsUser(message, identity.botUserId)
+  if (isBot(message) && (rules.allowBots === 'none' || (rules.allowBots === 'mentions' && !isMentioned))) {
     return 'written by another bot'
   }
-  if (named || isDirectMessage(place) || !rules.requireMention || rules.freeResponseChannels.includes(place.channel))
+  if (
+    isMentioned ||
+    isDirectMessage(location) ||
+    !rules.requireMention ||
+    rules.freeResponseChannels.includes(location.channel)
+  )
     return undefined
-  if (!rules.strictMention && isFollowUp(message, place, view)) return undefined
+  if (!rules.strictMention && isFollowUp(message, location, context)) return undefined
   return 'the bot is not mentioned'
 }
 
-/** In a thread in which the bot has taken part a message needs no mention. */
+/** In a thread in which the bot takes part a message needs no mention. */
 function isFollowUp(
   message: JsonRecord,
   { channel, ts, threadTs }: MessageLocation,
@@ -73,26 +82,26 @@ function isFollowUp(
 
 export function toMessageEvent(
   message: JsonRecord,
-  place: MessageLocation & { readonly ts: string },
-  view: NormalizeContext,
+  location: MessageLocation & { readonly ts: string },
+  context: NormalizeContext,
 ): MessageEvent {
   const attachments = parseAttachments(message)
-  const text = withCommandPrefix(messageText(message, view), view)
+  const text = withCommandPrefix(messageText(message, context), context)
   const messageType: MessageType = parseCommand({ text }) === null ? messageTypeOf(attachments) : 'command'
   return {
-    source: sourceOf(place, authorOf(message, view), view),
+    source: sourceOf(location, authorOf(message, context), context),
     text,
     messageType,
-    messageId: place.ts,
-    timestamp: tsToTime(place.ts),
+    messageId: location.ts,
+    timestamp: tsToTime(location.ts),
     ...(attachments.length === 0 ? {} : { attachments }),
   }
 }
 
-function authorOf(message: JsonRecord, view: NormalizeContext) {
+function authorOf(message: JsonRecord, context: NormalizeContext) {
   const userId = textAt(message, 'user') ?? textAt(message, 'bot_id')
   const profile = recordAt(message, 'user_profile')
-  const known = userId === undefined ? undefined : view.userNameOf(userId)
+  const known = userId === undefined ? undefined : context.userNameOf(userId)
   const userName = textAt(profile, 'display_name') ?? textAt(profile, 'real_name') ?? known
   return { userId, userName: userName ?? textAt(message, 'username'), isBot: isBot(message) }
 }
@@ -101,28 +110,28 @@ function isBot(message: JsonRecord): boolean {
   return textAt(message, 'bot_id') !== undefined || textAt(message, 'subtype') === 'bot_message'
 }
 
-function messageText(message: JsonRecord, view: NormalizeContext): string {
+function messageText(message: JsonRecord, context: NormalizeContext): string {
   const own = textAt(message, 'text') ?? ''
   const shared = recordsAt(message, 'attachments').flatMap((attachment) => sharedMessageText(attachment, own === ''))
-  const textView = { botUserId: view.identity.botUserId, nameOf: view.userNameOf }
+  const textView = { botUserId: context.identity.botUserId, nameOf: context.userNameOf }
   return [own, ...shared]
     .filter((part) => part !== '')
     .map((part) => toPlainText(part, textView))
     .join('\n')
 }
 
-/** A message that was passed on; and where a bot writes its text nowhere else, its attachments. */
-function sharedMessageText(attachment: JsonRecord, nothingElse: boolean): string[] {
-  const passedOn = isTrueAt(attachment, 'is_share') || isTrueAt(attachment, 'is_msg_unfurl')
-  if (!passedOn && !nothingElse) return []
+/** The text of a shared message. Some bots put their whole text into attachments. */
+function sharedMessageText(attachment: JsonRecord, hasNoText: boolean): string[] {
+  const isShared = isTrueAt(attachment, 'is_share') || isTrueAt(attachment, 'is_msg_unfurl')
+  if (!isShared && !hasNoText) return []
   const text = textAt(attachment, 'text') ?? textAt(attachment, 'fallback')
   if (text === undefined) return []
-  if (!passedOn) return [text]
+  if (!isShared) return [text]
   const author = textAt(attachment, 'author_name') ?? textAt(attachment, 'author_id') ?? 'somebody'
   return [`[Passed on, from ${author.replace(/[\r\n[\]]+/g, ' ')}]\n${text}`]
 }
 
-/** `!status` is `/status`: Slack keeps words that begin with a slash for itself. Only commands that exist. */
+/** Converts `!status` to `/status` if the command exists, because Slack intercepts messages that start with a slash. */
 export function withCommandPrefix(text: string, { isCommand }: Pick<NormalizeContext, 'isCommand'>): string {
   const word = /^!([A-Za-z][\w-]*)(?=\s|$)/.exec(text)?.[1]
   return word !== undefined && isCommand(word.toLowerCase()) ? `/${text.slice(1)}` : text

@@ -1,15 +1,13 @@
 /**
- * Reading what Slack sent without trusting its shape: a field that is not there, or of another type, is undefined.
+ * Readers of untyped JSON from Slack. A missing field, or one of an unexpected type, is `undefined`.
  */
+import { isRecord } from '#sdk'
+
 export type JsonRecord = Readonly<Record<string, unknown>>
 
 const emptyRecord: JsonRecord = {}
 
-export function isRecord(value: unknown): value is JsonRecord {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** The value where it is an object, else one without fields. */
+/** The value if it is an object, otherwise an empty one. */
 export function asRecord(value: unknown): JsonRecord {
   return isRecord(value) ? value : emptyRecord
 }
@@ -18,7 +16,7 @@ export function recordAt(fields: JsonRecord, key: string): JsonRecord {
   return asRecord(ownValue(fields, key))
 }
 
-/** A text that is not empty. */
+/** A non-empty string. */
 export function textAt(fields: JsonRecord, key: string): string | undefined {
   const value = ownValue(fields, key)
   return typeof value === 'string' && value !== '' ? value : undefined
@@ -33,24 +31,24 @@ export function isTrueAt(fields: JsonRecord, key: string): boolean {
   return ownValue(fields, key) === true
 }
 
-/** The objects of a list; everything else in it is left out. */
+/** The objects of a list; other items are left out. */
 export function recordsAt(fields: JsonRecord, key: string): readonly JsonRecord[] {
   const value = ownValue(fields, key)
   return Array.isArray(value) ? value.filter(isRecord) : []
 }
 
-/** The `ts` of a message: its id within the channel, and when it was written. */
+/** The `ts` of a message: its id in the channel and its time. */
 export function tsAt(fields: JsonRecord, key = 'ts'): string | undefined {
   const ts = textAt(fields, key)
   return ts !== undefined && /^\d{1,12}\.\d{1,9}$/.test(ts) ? ts : undefined
 }
 
-/** ms since 1970. */
+/** Milliseconds since 1970. */
 export function tsToTime(ts: string): number {
   return Math.round(Number(ts) * 1_000)
 }
 
-/** What an object inherits is not what Slack sent. */
+/** Ignores inherited properties. */
 function ownValue(fields: JsonRecord, key: string): unknown {
   return Object.hasOwn(fields, key) ? fields[key] : undefined
 }

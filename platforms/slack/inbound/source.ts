@@ -1,13 +1,13 @@
 /**
- * Where a message stands: the source of an event, its keys, and the place it marks as read.
+ * Creates the source, the keys and the cursor of a message.
  *
- * A channel message that is answered in a thread has its own `ts` as its thread from the start, so that what follows in
- * the thread belongs to the same session.
+ * A channel message that is answered in a thread has its own `ts` as its thread id, so that follow-ups in the thread belong
+ * to the same session.
  */
 import { brand, type EventKey, type ReadCursor, type SessionSource } from '#sdk'
 import type { MessageRules } from '../options.ts'
 
-/** Who we are in the workspace, as `auth.test` says. */
+/** The workspace and the bot user, from `auth.test`. */
 export interface WorkspaceIdentity {
   readonly teamId: string
   readonly teamName: string
@@ -24,11 +24,11 @@ export interface SourceContext {
 
 export interface MessageLocation {
   readonly channel: string
-  /** `im`, `mpim`, `channel`, `group`; not in every event. */
+  /** `im`, `mpim`, `channel` or `group`; absent in some events. */
   readonly channelType?: string | undefined
-  /** The message's own `ts`, where there is one. */
+  /** The `ts` of the message. */
   readonly ts?: string | undefined
-  /** The first message of the thread it stands in. */
+  /** The `ts` of the first message of its thread. */
   readonly threadTs?: string | undefined
 }
 
@@ -42,14 +42,14 @@ export function isDirectMessage({ channel, channelType }: Pick<MessageLocation, 
   return channelType === 'im' || channel.startsWith('D')
 }
 
-export function sourceOf(place: MessageLocation, author: MessageAuthor, view: SourceContext): SessionSource {
-  const threadId = threadIdOf(place, view.rules)
+export function sourceOf(location: MessageLocation, author: MessageAuthor, context: SourceContext): SessionSource {
+  const threadId = threadIdOf(location, context.rules)
   return {
-    platform: view.platform,
-    account: view.account,
-    chatId: place.channel,
-    chatType: isDirectMessage(place) ? 'dm' : 'group',
-    scopeId: view.identity.teamId,
+    platform: context.platform,
+    account: context.account,
+    chatId: location.channel,
+    chatType: isDirectMessage(location) ? 'dm' : 'group',
+    scopeId: context.identity.teamId,
     ...(author.userId === undefined ? {} : { userId: author.userId }),
     ...(author.userName === undefined ? {} : { userName: author.userName }),
     ...(author.isBot === true ? { isBot: true } : {}),
@@ -58,32 +58,32 @@ export function sourceOf(place: MessageLocation, author: MessageAuthor, view: So
 }
 
 function threadIdOf(
-  place: MessageLocation,
+  location: MessageLocation,
   { replyInThread }: Pick<MessageRules, 'replyInThread'>,
 ): string | undefined {
-  const { ts, threadTs } = place
+  const { ts, threadTs } = location
   if (threadTs !== undefined && threadTs !== ts) return threadTs
-  // The first message of a thread stands in the channel.
-  return replyInThread && !isDirectMessage(place) ? ts : undefined
+  // A message outside a thread starts one if replies go to threads.
+  return replyInThread && !isDirectMessage(location) ? ts : undefined
 }
 
-/** The name of a message. A second account may sit in the same channel, and each of them answers for itself. */
+/** The key of a message. It contains the account, because two accounts may be in the same channel. */
 export function messageKey(channel: string, ts: string, { account, identity }: SourceContext): EventKey {
   const suffix = account === 'default' ? '' : `@${account}`
   return brand<EventKey>(`sl:${identity.teamId}:${channel}:${ts}${suffix}`)
 }
 
-/** The name of what happened to a message. */
+/** The key of a change of a message. */
 export function changeKey(of: EventKey, what: 'e' | 'd' | 'r', detail: string): EventKey {
   return brand<EventKey>(`${of}:${what}:${detail}`)
 }
 
-/** A place of the reading marks: a channel, or a thread of it. */
-export function readMarkOf({ chatId, threadId }: SessionSource, ts: string): ReadCursor {
+/** The cursor of a channel or a thread. */
+export function cursorOf({ chatId, threadId }: SessionSource, ts: string): ReadCursor {
   return { place: threadId === undefined ? chatId : `${chatId}:${threadId}`, id: toSortableTs(ts) }
 }
 
-/** Marks are compared as texts. */
+/** Cursors are compared as strings. */
 function toSortableTs(ts: string): string {
   const [seconds = '', micros = ''] = ts.split('.')
   return `${seconds.padStart(10, '0')}.${micros.padEnd(6, '0')}`

@@ -1,30 +1,30 @@
 /**
- * What somebody wrote, as the model reads it: Slack's own markup for people, channels and links made plain.
+ * Converts Slack's markup for users, channels and links to plain text.
  */
 
 export interface TextContext {
   readonly botUserId: string
-  /** The name of a person, where it is known already. */
+  /** The name of a user, if it is known already. */
   nameOf(userId: string): string | undefined
 }
 
-/** Takes mentions of the bot away and turns the rest into plain text. Linear in the length of the text. */
-export function toPlainText(text: string, view: TextContext): string {
-  let addressed = false
+/** Removes mentions of the bot and converts the rest to plain text. Runs in linear time. */
+export function toPlainText(text: string, context: TextContext): string {
+  let hasMention = false
   const plain = text.replace(/<([^<>]*)>([ \t]?)/g, (_whole, inner: string, space: string) => {
     const [target = '', label] = splitOnce(inner, '|')
-    if (target === `@${view.botUserId}`) {
-      addressed = true
+    if (target === `@${context.botUserId}`) {
+      hasMention = true
       return ''
     }
-    return `${entityText(target, label, view)}${space}`
+    return `${entityText(target, label, context)}${space}`
   })
   const decoded = plain.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
-  return addressed ? decoded.trim() : decoded
+  return hasMention ? decoded.trim() : decoded
 }
 
-function entityText(target: string, label: string | undefined, view: TextContext): string {
-  if (target.startsWith('@')) return `@${label ?? view.nameOf(target.slice(1)) ?? target.slice(1)}`
+function entityText(target: string, label: string | undefined, context: TextContext): string {
+  if (target.startsWith('@')) return `@${label ?? context.nameOf(target.slice(1)) ?? target.slice(1)}`
   if (target.startsWith('#')) return `#${label || target.slice(1)}`
   if (target.startsWith('!')) return specialMentionText(target.slice(1), label)
   const address = target.replace(/^mailto:/, '')

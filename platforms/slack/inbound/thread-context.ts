@@ -1,8 +1,8 @@
 /**
- * A mention in the middle of a thread that the bot has not read (contract §3.15): what was said before comes along, as
- * words of the people who said it, and the pictures of its first message.
+ * Adds the earlier messages of a thread, and the images of its first message, to the first mention in it (contract
+ * §3.15).
  */
-import type { Attachment, MessageEvent } from '#sdk'
+import { type Attachment, linkAbortSignal, type MessageEvent } from '#sdk'
 import type { ApiCall } from '../connection/api.ts'
 import { parseAttachments } from './attachments.ts'
 import type { NormalizeContext } from './context.ts'
@@ -18,13 +18,13 @@ export interface ThreadContextDeps {
 
 const maxMessages = 30
 const maxChars = 8_000
-/** Of one message. */
+/** The limit of one message. */
 const maxLineChars = 4_000
 const maxImages = 4
-/** Slack wants to hear within three seconds that the mention has arrived. */
+/** Slack expects the acknowledgement of the mention within three seconds. */
 const readTimeoutMs = 1_500
 
-/** The event with what was said before it; as it is where that cannot be read. Never rejects. */
+/** Returns the event unchanged when the thread cannot be read. Never rejects. */
 export async function withThreadContext(event: MessageEvent, deps: ThreadContextDeps): Promise<MessageEvent> {
   const { chatId, threadId, chatType } = event.source
   const { messageId } = event
@@ -34,8 +34,8 @@ export async function withThreadContext(event: MessageEvent, deps: ThreadContext
   if (earlier.length === 0) return event
   const lines = newestThatFit(earlier.map((message) => toContextLine(message, deps.normalizeContext)))
   const content = `Said in this thread before:\n${lines.join('\n')}`
-  const pictures = rootImages(earlier, threadId)
-  const attachments: readonly Attachment[] = [...(event.attachments ?? []), ...pictures]
+  const images = rootImages(earlier, threadId)
+  const attachments: readonly Attachment[] = [...(event.attachments ?? []), ...images]
   return {
     ...event,
     seed: { messages: [{ role: 'user', content }] },
@@ -49,42 +49,40 @@ async function readThread(
   threadTs: string,
   before: string,
 ): Promise<JsonRecord[]> {
-  const limit = new AbortController()
-  const end = () => limit.abort()
-  const timer = setTimeout(end, readTimeoutMs)
-  signal.addEventListener('abort', end, { once: true })
+  const limit = linkAbortSignal(signal)
+  const timer = setTimeout(limit.abort, readTimeoutMs)
   try {
     const args = { channel, ts: threadTs, latest: before, limit: maxMessages }
-    const answer = await call('conversations.replies', args, limit.signal)
-    if (!answer.ok) return []
-    return recordsAt(answer.data, 'messages').filter(
+    const result = await call('conversations.replies', args, limit.signal)
+    if (!result.ok) return []
+    return recordsAt(result.data, 'messages').filter(
       (message) => isUserMessage(message) && Number(tsAt(message)) < Number(before),
     )
   } finally {
     clearTimeout(timer)
-    signal.removeEventListener('abort', end)
+    limit.release()
   }
 }
 
-/** The last ones that fit, each whole: half of one could be taken for the words of somebody else. */
+/** Whole messages only, because a truncated one could be attributed to another author. */
 function newestThatFit(lines: readonly string[]): string[] {
   const kept: string[] = []
-  let room = maxChars
+  let remaining = maxChars
   for (const line of lines.toReversed()) {
-    room -= line.length + 1
-    if (room < 0) break
+    remaining -= line.length + 1
+    if (remaining < 0) break
     kept.unshift(line)
   }
   return kept
 }
 
-/** Names and words come from people: only a line of ours begins at the margin with somebody's name. */
-function toContextLine(message: JsonRecord, view: NormalizeContext): string {
+/** Indents the lines of a text, so that a message cannot imitate the line of another author. */
+function toContextLine(message: JsonRecord, context: NormalizeContext): string {
   const userId = textAt(message, 'user') ?? textAt(message, 'bot_id') ?? 'somebody'
-  const name = view.userNameOf(userId) ?? textAt(message, 'username') ?? userId
+  const name = context.userNameOf(userId) ?? textAt(message, 'username') ?? userId
   const text = toPlainText(textAt(message, 'text') ?? '', {
-    botUserId: view.identity.botUserId,
-    nameOf: view.userNameOf,
+    botUserId: context.identity.botUserId,
+    nameOf: context.userNameOf,
   })
   const files = parseAttachments(message).map(({ kind, fileName = 'no name' }) => {
     return `[${kind === 'photo' ? 'image' : kind}: ${toSingleLine(fileName)}]`

@@ -1,14 +1,14 @@
 /**
- * Names of people, looked up behind the scenes: a message never waits for one, the next of the same person has it.
+ * Looks up the names of users in the background. A message does not wait for a name; the next one of the same user has it.
  */
 import { createLruCache, type Logger } from '#sdk'
 import type { ApiCall } from '../connection/api.ts'
 import { recordAt, textAt } from './payload.ts'
 
 export interface UserNames {
-  /** Undefined where it is not known yet; then it is looked up. */
+  /** `undefined` when the name is unknown. Starts a lookup. */
   get(userId: string): string | undefined
-  /** Slack has told it with an event. */
+  /** Stores a name from an event. */
   set(userId: string, name: string): void
 }
 
@@ -19,11 +19,11 @@ export interface UserNamesDeps {
 }
 
 export function createUserNames({ call, log, signal }: UserNamesDeps): UserNames {
-  /** '' while it is looked up, and where there is none. */
+  /** '' during a lookup and for users without a name. */
   const names = createLruCache<string>(2_000)
-  let allowed = true
+  let isAllowed = true
   let lookups = Promise.resolve()
-  let waiting = 0
+  let pending = 0
 
   return {
     get(userId) {
@@ -34,28 +34,28 @@ export function createUserNames({ call, log, signal }: UserNamesDeps): UserNames
     set: (userId, name) => names.set(userId, name),
   }
 
-  /** One at a time, and not many: names are a courtesy, the rate is needed for answers. */
+  /** One lookup at a time and few pending ones, because replies need the rate limit. */
   function lookUp(userId: string): void {
-    if (!allowed || waiting >= 20 || !/^[UW][A-Z0-9]+$/.test(userId)) return
+    if (!isAllowed || pending >= 20 || !/^[UW][A-Z0-9]+$/.test(userId)) return
     names.set(userId, '')
-    waiting += 1
+    pending += 1
     lookups = lookups
-      .then(() => ask(userId))
+      .then(() => fetchName(userId))
       .finally(() => {
-        waiting -= 1
+        pending -= 1
       })
   }
 
-  async function ask(userId: string): Promise<void> {
-    if (!allowed || signal.aborted) return
-    const answer = await call('users.info', { user: userId }, signal)
-    if (!answer.ok) {
-      if (answer.failure.code === 'missing_scope') allowed = false
+  async function fetchName(userId: string): Promise<void> {
+    if (!isAllowed || signal.aborted) return
+    const result = await call('users.info', { user: userId }, signal)
+    if (!result.ok) {
+      if (result.failure.code === 'missing_scope') isAllowed = false
       else names.delete(userId)
-      log.debug({ error: answer.failure.error }, 'the name of a person is not known')
+      log.debug({ event: 'slack.name_lookup_failed', error: result.failure.error }, 'name of a user is unknown')
       return
     }
-    const user = recordAt(answer.data, 'user')
+    const user = recordAt(result.data, 'user')
     const profile = recordAt(user, 'profile')
     const name = textAt(profile, 'display_name') ?? textAt(profile, 'real_name') ?? textAt(user, 'name')
     if (name !== undefined) names.set(userId, name)

@@ -1,13 +1,13 @@
 /**
- * Slack's blocks for what text alone cannot carry: buttons, pictures, long edits.
+ * Creates Slack's blocks for buttons, images and long edits.
  */
 import type { Button } from '#sdk'
 import type { JsonRecord } from '../inbound/payload.ts'
 import { splitText, truncate } from './chunk.ts'
 
-/** What all sections of a message may hold together; above it Slack refuses the blocks, at a length it does not tell. */
+/** The limit of all sections of a message together. Slack rejects more, at an undocumented length. */
 export const maxBlocksChars = 10_000
-/** What a Markdown block holds. */
+/** The limit of a Markdown block. */
 export const maxMarkdownBlockChars = 12_000
 const maxSectionChars = 3_000
 const maxButtonChars = 75

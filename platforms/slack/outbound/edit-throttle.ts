@@ -1,17 +1,17 @@
 /**
- * How often growing replies may change. Slack counts by method and workspace: about fifty edits a minute, a hundred
- * frames of streams. The more replies grow at once, the slower each of them does, so that no limit holds back answers.
+ * Limits how often growing replies are updated. Slack allows about 50 edits and 100 stream frames per minute and workspace.
+ * Concurrent replies share this rate, so that updates do not delay final messages.
  */
 export interface EditThrottle {
-  /** A growing reply has been changed. */
+  /** A growing reply was updated. */
   recordEdit(id: string, how: 'edit' | 'frame'): void
-  /** The pause between two changes of one reply, ms. */
+  /** The interval between two updates of one reply, ms. */
   intervalMs(): number
 }
 
 const shareMs = { edit: 1_200, frame: 600 } as const
 const minIntervalMs = 800
-/** A reply that has not changed for so long does not grow any more. */
+/** A reply without updates for this long counts as finished. */
 const idleAfterMs = 10_000
 
 export function createEditThrottle(clock: () => number): EditThrottle {

@@ -1,9 +1,10 @@
 /**
- * Changing and removing messages of ours. An edit holds less than a post: what does not fit goes into blocks, or the
- * message makes room for a new one.
+ * Edits and deletes messages of the bot. An edit may be shorter than a post: a longer text is sent as blocks, or the message
+ * is replaced by a new one.
  */
 import type { OutboundMessage, SendResult } from '#sdk'
-import { type ApiCall, type CallResult, toPostResult, toSendResult } from '../connection/api.ts'
+import { type ApiCall, type CallResult, toPostResult } from '../connection/api.ts'
+import { toSendResult } from '../errors.ts'
 import { isLongEdit, type Post, renderDraft, renderPosts, toBlockPost, truncateForEdit } from './render.ts'
 import type { Streams } from './stream.ts'
 
@@ -16,12 +17,12 @@ export interface EditDeps {
   readonly call: ApiCall
   readonly streams: Streams
   readonly richBlocks: boolean
-  /** A growing reply has been edited. */
+  /** A growing reply was edited. */
   onDraftEdited(ts: string): void
 }
 
-export function createEdits({ call, streams, richBlocks, onDraftEdited: grew }: EditDeps): Edits {
-  /** Slack has said that the text of an edit was too long; before that it is tried. */
+export function createEdits({ call, streams, richBlocks, onDraftEdited }: EditDeps): Edits {
+  /** Slack has rejected the text of an edit as too long. */
   let editsAreShort = false
 
   return { edit, remove }
@@ -44,13 +45,13 @@ export function createEdits({ call, streams, richBlocks, onDraftEdited: grew }: 
     message: OutboundMessage,
     signal: AbortSignal,
   ): Promise<SendResult> {
-    grew(ts)
+    onDraftEdited(ts)
     const post = await renderDraft(message)
     if (!editsAreShort || !isLongEdit(post)) {
-      const answer = await update(channel, ts, post, signal)
-      if (!isTooLong(answer)) return toPostResult(answer, ts)
+      const result = await update(channel, ts, post, signal)
+      if (!isTooLong(result)) return toPostResult(result, ts)
     }
-    // The rest cannot be shown before the reply is done.
+    // The rest is shown when the reply is complete.
     return toPostResult(await update(channel, ts, { text: truncateForEdit(post.text) }, signal), ts)
   }
 
@@ -63,46 +64,46 @@ export function createEdits({ call, streams, richBlocks, onDraftEdited: grew }: 
     const [post, ...more] = await renderPosts(message, { richBlocks })
     if (post === undefined || more.length > 0) return await removeForRepost(channel, ts, signal)
     if (!editsAreShort || !isLongEdit(post)) {
-      const answer = await update(channel, ts, post, signal)
-      if (!isTooLong(answer)) return toPostResult(answer, ts)
+      const result = await update(channel, ts, post, signal)
+      if (!isTooLong(result)) return toPostResult(result, ts)
     }
     const short = toBlockPost(post)
     if (short === undefined) return await removeForRepost(channel, ts, signal)
-    const answer = await update(channel, ts, short, signal)
-    return isTooLong(answer) ? await removeForRepost(channel, ts, signal) : toPostResult(answer, ts)
+    const result = await update(channel, ts, short, signal)
+    return isTooLong(result) ? await removeForRepost(channel, ts, signal) : toPostResult(result, ts)
   }
 
-  function isTooLong(answer: CallResult): boolean {
-    const tooLong = !answer.ok && /^msg_(too_long|blocks_too_long)$/.test(answer.failure.code ?? '')
+  function isTooLong(result: CallResult): boolean {
+    const tooLong = !result.ok && /^msg_(too_long|blocks_too_long)$/.test(result.failure.code ?? '')
     if (tooLong) editsAreShort = true
     return tooLong
   }
 
-  /** The draft goes, and the caller hears that there is nothing to edit: it sends the reply as a message of its own. */
+  /** Deletes the draft and rejects the edit, so that the outbox sends the reply as a new message. */
   async function removeForRepost(channel: string, ts: string, signal: AbortSignal): Promise<SendResult> {
     const removed = await remove(channel, ts, signal)
     if (!removed.success && removed.problem !== 'rejected') return removed
     return { success: false, problem: 'rejected', error: 'the text is too long for an edit' }
   }
 
-  /** Without blocks those that stand there are taken away. An open stream refuses edits: it is closed first. */
+  /** An edit without blocks removes the existing ones. Slack rejects the edit of an open stream, so it is closed first. */
   async function update(channel: string, ts: string, post: Post, signal: AbortSignal): Promise<CallResult> {
     const args = { channel, ts, text: post.text, blocks: post.blocks ?? [] }
-    const answer = await call('chat.update', args, signal)
-    if (answer.ok || answer.failure.code !== 'streaming_state_conflict') return answer
+    const result = await call('chat.update', args, signal)
+    if (result.ok || result.failure.code !== 'streaming_state_conflict') return result
     await streams.close(ts, channel, signal)
     return await call('chat.update', args, signal)
   }
 
   async function remove(channel: string, ts: string, signal: AbortSignal): Promise<SendResult> {
     if (streams.isOpen(ts, channel)) await streams.close(ts, channel, signal)
-    const answer = await call('chat.delete', { channel, ts }, signal)
-    if (answer.ok || answer.failure.code !== 'cant_delete_message') return result(answer, ts)
+    const result = await call('chat.delete', { channel, ts }, signal)
+    if (result.ok || result.failure.code !== 'cant_delete_message') return toResult(result, ts)
     await streams.close(ts, channel, signal)
-    return result(await call('chat.delete', { channel, ts }, signal), ts)
+    return toResult(await call('chat.delete', { channel, ts }, signal), ts)
   }
 
-  function result(answer: CallResult, ts: string): SendResult {
-    return answer.ok ? { success: true, messageId: ts } : toSendResult(answer.failure)
+  function toResult(result: CallResult, ts: string): SendResult {
+    return result.ok ? { success: true, messageId: ts } : toSendResult(result.failure)
   }
 }

@@ -1,12 +1,13 @@
 /**
- * Files that go out: an address for the upload, the bytes, and the message that shows the file.
+ * Uploads files and posts the messages that contain them.
  */
 import { type LruCache, messageOf, type OutboundAttachment, type OutboundMessage, type SendResult } from '#sdk'
-import { type ApiCall, toSendResult } from '../connection/api.ts'
+import type { ApiCall } from '../connection/api.ts'
+import { toSendResult } from '../errors.ts'
 import { type JsonRecord, recordsAt, textAt } from '../inbound/payload.ts'
 import { type Post, renderCaption, renderImage, renderLink } from './render.ts'
 
-/** Posts the bytes of a file to the address that Slack named. Rejects as `fetch`, and for an address not to be trusted. */
+/** Uploads a file to the URL from Slack. Rejects as `fetch` does, and for a URL that is not trusted. */
 export type UploadFile = (
   url: string,
   bytes: Blob,
@@ -17,7 +18,7 @@ export interface SendFileDeps {
   readonly call: ApiCall
   readonly upload: UploadFile
   post(channel: string, message: OutboundMessage, post: Post, signal: AbortSignal): Promise<SendResult>
-  /** Takes the file of a delivery, to find it again. */
+  /** File ids by delivery, to find the message later. */
   readonly uploaded: LruCache<string>
 }
 
@@ -35,21 +36,21 @@ export async function sendFile(
     return await uploadFile(deps, channel, message, { bytes: file, fileName, caption }, signal)
   }
   const asLink: Post = { text: renderLink(source.url, fileName, caption) }
-  const shown = kind === 'image' || kind === 'animation' ? renderImage(source.url, fileName, caption) : asLink
-  const sent = await deps.post(channel, message, shown, signal)
-  // Slack could not fetch the picture: nothing was posted, so this is no second post.
-  const unreadable = !sent.success && sent.problem === 'rejected' && sent.error.includes('invalid_')
-  return unreadable && shown !== asLink ? await deps.post(channel, message, asLink, signal) : sent
+  const post = kind === 'image' || kind === 'animation' ? renderImage(source.url, fileName, caption) : asLink
+  const sent = await deps.post(channel, message, post, signal)
+  // Slack could not download the image and has posted nothing.
+  const isUnreadable = !sent.success && sent.problem === 'rejected' && sent.error.includes('invalid_')
+  return isUnreadable && post !== asLink ? await deps.post(channel, message, asLink, signal) : sent
 }
 
-/** Whether a message shows this file. */
+/** Whether a message contains this file. */
 export function containsFile(message: JsonRecord, id: string | undefined): boolean {
   return id !== undefined && recordsAt(message, 'files').some((file) => textAt(file, 'id') === id)
 }
 
-async function openFile(opening: () => Promise<Blob>): Promise<Blob | SendResult> {
+async function openFile(open: () => Promise<Blob>): Promise<Blob | SendResult> {
   try {
-    return await opening()
+    return await open()
   } catch (thrown) {
     return { success: false, problem: 'rejected', error: messageOf(thrown) }
   }
@@ -63,18 +64,18 @@ async function uploadFile(
   signal: AbortSignal,
 ): Promise<SendResult> {
   const { bytes, fileName, caption } = file
-  const place = await call('files.getUploadURLExternal', { filename: fileName, length: bytes.size }, signal)
-  if (!place.ok) {
-    // Nothing is shown before the upload is complete, whatever became of this call.
-    const { maybeSent: _irrelevant, ...failure } = place.failure
+  const slot = await call('files.getUploadURLExternal', { filename: fileName, length: bytes.size }, signal)
+  if (!slot.ok) {
+    // A file is visible only after the upload is complete, so a retry of this call is safe.
+    const { maybeSent: _irrelevant, ...failure } = slot.failure
     return toSendResult(failure)
   }
-  const url = textAt(place.data, 'upload_url')
-  const id = textAt(place.data, 'file_id')
-  if (url === undefined || id === undefined) return temporaryFailure('Slack named no address for the upload')
+  const url = textAt(slot.data, 'upload_url')
+  const id = textAt(slot.data, 'file_id')
+  if (url === undefined || id === undefined) return temporaryFailure('Slack returned no URL for the upload')
   try {
     const { ok, status } = await upload(url, bytes, signal)
-    if (!ok) return temporaryFailure(`the upload was answered with the status ${status}`)
+    if (!ok) return temporaryFailure(`the upload failed with status ${status}`)
   } catch (thrown) {
     return temporaryFailure(`the upload failed: ${messageOf(thrown)}`)
   }
@@ -85,9 +86,9 @@ async function uploadFile(
     ...(target.threadId === undefined ? {} : { thread_ts: target.threadId }),
     ...(caption === '' ? {} : { initial_comment: caption }),
   }
-  const shown = await call('files.completeUploadExternal', args, signal)
-  // Slack does not say in which message the file is shown.
-  return shown.ok ? { success: true } : toSendResult(shown.failure)
+  const completed = await call('files.completeUploadExternal', args, signal)
+  // Slack does not return the message of the file.
+  return completed.ok ? { success: true } : toSendResult(completed.failure)
 }
 
 function temporaryFailure(error: string): SendResult {

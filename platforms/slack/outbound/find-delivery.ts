@@ -1,7 +1,6 @@
 /**
- * Looks whether a message of ours stands in a channel: its newest messages, with their metadata.
+ * Searches the newest messages of a channel for a delivery.
  */
-
 import type { ApiCall } from '../connection/api.ts'
 import { isTrueAt, type JsonRecord, recordAt, recordsAt, textAt, tsAt } from '../inbound/payload.ts'
 
@@ -14,30 +13,30 @@ export interface DeliverySearch {
   readonly channel: string
   readonly threadTs: string | undefined
   matches(message: JsonRecord): boolean
-  /** When it was first tried, ms; undefined where that was in an earlier life. */
+  /** The time of the first attempt; `undefined` if that was before a restart. */
   readonly since: number | undefined
   readonly signal: AbortSignal
 }
 
 const pageSize = 100
 const maxPages = 4
-/** Clocks differ. */
+/** Tolerates a difference between the clocks. */
 const clockSkewMs = 10 * 60_000
 
-/** Rejects where Slack could not be asked now; `unknown` where it cannot say. */
+/** Rejects when the call fails. `unknown` when the search is not conclusive. */
 export async function findDelivery(call: ApiCall, search: DeliverySearch): Promise<FindDeliveryResult> {
   let cursor: string | undefined
   for (let page = 0; page < maxPages; page += 1) {
-    const answer = await call(...pageRequest(search, cursor), search.signal)
-    if (!answer.ok) {
-      // Rights that the app does not have will not come by asking again.
-      if (answer.failure.problem === 'rejected') return 'unknown'
-      throw new Error(answer.failure.error)
+    const result = await call(...pageRequest(search, cursor), search.signal)
+    if (!result.ok) {
+      // A missing scope is permanent.
+      if (result.failure.problem === 'rejected') return 'unknown'
+      throw new Error(result.failure.error)
     }
-    const found = recordsAt(answer.data, 'messages').find(search.matches)
+    const found = recordsAt(result.data, 'messages').find(search.matches)
     if (found !== undefined) return foundResult(found)
-    cursor = nextCursor(answer.data)
-    if (cursor === undefined) return isTrueAt(answer.data, 'has_more') ? 'unknown' : { sent: false }
+    cursor = nextCursor(result.data)
+    if (cursor === undefined) return isTrueAt(result.data, 'has_more') ? 'unknown' : { sent: false }
   }
   return 'unknown'
 }
@@ -58,7 +57,7 @@ function pageRequest(
     : ['conversations.replies', { ...range, ts: threadTs }]
 }
 
-/** Where the next page of a list begins; undefined on the last one. */
+/** The cursor of the next page; `undefined` on the last page. */
 export function nextCursor(data: JsonRecord): string | undefined {
   return textAt(recordAt(data, 'response_metadata'), 'next_cursor')
 }

@@ -1,13 +1,13 @@
 /**
- * Markdown as Slack's own markup (mrkdwn). Whatever the model wrote, `<!channel>` and `<@U…>` of its text reach nobody:
- * every `<`, `>` and `&` that is not ours is escaped.
+ * Renders Markdown as Slack's markup (mrkdwn). Every `<`, `>` and `&` of the text is escaped, so that `<!channel>` and `<@U…>`
+ * mention no one.
  */
 import { formatTable, type MarkedToken, type TableStyle } from '#sdk'
 
-/** Slack's text has no tables: they are code blocks (contract §3.15). */
+/** Slack has no tables, so they become code blocks (contract §3.15). */
 const tableStyle: TableStyle = { columnSeparator: ' | ', ruleCharacter: '-', ruleSeparator: '-|-', minColumnWidth: 3 }
 
-/** The blocks of a message, as `parseMarkdown` gives them. */
+/** @param tokens the result of `parseMarkdown` */
 export function toMrkdwn(tokens: readonly MarkedToken[]): string {
   return renderBlocks(tokens, 0).trim()
 }
@@ -16,7 +16,7 @@ export function escapeText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
-/** A link that Slack draws as one; only addresses that lead somewhere outside. Else the words, and the address beside them. */
+/** A link for web, mail and phone URLs, otherwise the label followed by the URL. */
 export function renderLinkMarkup(address: string, label: string): string {
   const words = escapeText(label.replace(/\s+/g, ' ').trim()).replaceAll('|', '¦')
   if (!/^(https?:\/\/|mailto:|tel:)/i.test(address)) {
@@ -27,7 +27,7 @@ export function renderLinkMarkup(address: string, label: string): string {
   return words === '' || words === target ? `<${target}>` : `<${target}|${words}>`
 }
 
-/** Nested deeper than this, text is shown as it was written. */
+/** Deeper blocks are shown unformatted. */
 const maxDepth = 24
 
 function renderBlocks(tokens: readonly MarkedToken[], depth: number): string {
@@ -36,7 +36,7 @@ function renderBlocks(tokens: readonly MarkedToken[], depth: number): string {
   for (const token of tokens) {
     const block = renderBlock(token, depth)
     if (block === '') continue
-    // A heading belongs to what follows it.
+    // There is no empty line between a heading and its text.
     if (text !== '') text += before === 'heading' ? '\n' : '\n\n'
     text += block
     before = token.type
@@ -86,7 +86,7 @@ function renderBlock(token: MarkedToken, depth: number): string {
   }
 }
 
-/** What stands in one item: its text, then nested lists directly below. */
+/** The text of an item, followed by nested lists. */
 function renderListItem(tokens: readonly MarkedToken[], depth: number): string {
   return tokens
     .map((token) => renderBlock(token, depth))
@@ -95,31 +95,32 @@ function renderListItem(tokens: readonly MarkedToken[], depth: number): string {
 }
 
 interface InlineStyle {
-  /** All of it is bold already: a second pair of stars would end it. */
+  /** The text is bold already. Another `*` would end it. */
   readonly bold?: boolean
 }
 
-/** A piece of a line; `marked` ones need room around their markers. */
-interface InlinePiece {
+/** A part of a line. Slack needs a separator around markers. */
+interface InlinePart {
   readonly text: string
   readonly hasMarkers: boolean
 }
 
 function renderInline(tokens: readonly unknown[] | undefined, style: InlineStyle = {}): string {
-  const pieces = markedTokens(tokens).map((token) => renderInlineToken(token, style))
+  const parts = markedTokens(tokens).map((token) => renderInlineToken(token, style))
   let text = ''
   let open = false
-  for (const piece of pieces) {
-    if (piece.text === '') continue
-    // Slack takes a marker for one only beside a space or a sign; an invisible space does.
-    const glued = (piece.hasMarkers || open) && /[\p{L}\p{N}*_~`]$/u.test(text) && /^[\p{L}\p{N}*_~`]/u.test(piece.text)
-    text += glued ? `\u200B${piece.text}` : piece.text
-    open = piece.hasMarkers
+  for (const part of parts) {
+    if (part.text === '') continue
+    // Slack recognises a marker only next to a space or punctuation. An invisible space is sufficient.
+    const needsSpace =
+      (part.hasMarkers || open) && /[\p{L}\p{N}*_~`]$/u.test(text) && /^[\p{L}\p{N}*_~`]/u.test(part.text)
+    text += needsSpace ? `\u200B${part.text}` : part.text
+    open = part.hasMarkers
   }
   return text
 }
 
-function renderInlineToken(token: MarkedToken, style: InlineStyle): InlinePiece {
+function renderInlineToken(token: MarkedToken, style: InlineStyle): InlinePart {
   switch (token.type) {
     case 'strong':
       return style.bold === true
@@ -157,7 +158,7 @@ function renderInlineToken(token: MarkedToken, style: InlineStyle): InlinePiece 
   }
 }
 
-/** The words alone, for places in which nothing can be marked. Not escaped. */
+/** The text without formatting. Not escaped. */
 function plainText(tokens: readonly MarkedToken[]): string {
   return tokens
     .map((token) => {
@@ -169,7 +170,7 @@ function plainText(tokens: readonly MarkedToken[]): string {
     .join('')
 }
 
-/** Markers around each line: Slack's do not reach over the end of one. */
+/** Adds markers to each line, because they do not span lines in Slack. */
 function wrapLines(marker: string, text: string): string {
   return text
     .split('\n')
@@ -197,7 +198,7 @@ function indentLines(text: string): string {
   return text.replaceAll('\n', '\n    ')
 }
 
-/** Models write the entities of HTML now and then. */
+/** Models sometimes write HTML entities. */
 function decodeEntities(text: string): string {
   return text
     .replace(/&(lt|gt|quot|nbsp|#39);/g, (whole, name: string) => entities[name] ?? whole)
@@ -210,7 +211,7 @@ function fileNameOf(address: string): string {
   return address.split(/[?#]/, 1)[0]?.split('/').pop() || 'image'
 }
 
-/** `marked` types the children of its tokens loosely. */
+/** Narrows the loosely typed children of tokens. */
 function markedTokens(tokens: readonly unknown[] | undefined): MarkedToken[] {
   return (tokens ?? []).filter(isToken)
 }

@@ -1,5 +1,5 @@
 /**
- * From a message of ours to what Slack's calls take. Pure: data to data.
+ * Converts an `OutboundMessage` into posts of Slack. Pure, except that the Markdown parser is loaded on first use.
  */
 import { type OutboundMessage, parseMarkdown } from '#sdk'
 import type { JsonRecord } from '../inbound/payload.ts'
@@ -10,23 +10,23 @@ import { escapeText, renderLinkMarkup, toMrkdwn } from './markup.ts'
 
 /** One message in Slack. */
 export interface Post {
-  /** mrkdwn. Beside blocks it is what notifications show. */
+  /** mrkdwn. With blocks it is shown only in notifications. */
   readonly text: string
   readonly blocks?: readonly JsonRecord[]
 }
 
 export interface RenderOptions {
-  /** Answers go out as a Markdown block where they fit in one. */
+  /** Replies are sent as a Markdown block if they fit in one. */
   readonly richBlocks: boolean
 }
 
-/** Slack cuts a text off after 40,000 characters; escaping may have made ours longer than it was. */
+/** Slack truncates a text after 40,000 characters. Escaping may make a text longer. */
 const maxPostChars = 39_900
-/** `chat.update` refuses a longer text, though `chat.postMessage` takes it; counted in bytes. */
+/** `chat.update` rejects a longer text, unlike `chat.postMessage`. Counted in bytes. */
 const maxEditBytes = 3_900
 const cursor = ' ▉'
 
-/** Nearly always one post. Several where the rendered text has outgrown a message, or buttons stand below a long one. */
+/** Usually one post. Several if the rendered text is too long, or if a long text has buttons. */
 export async function renderPosts(message: OutboundMessage, { richBlocks }: RenderOptions): Promise<readonly Post[]> {
   const { text, buttons = [] } = message
   const mrkdwn = toMrkdwn(await parseMarkdown(text))
@@ -42,13 +42,13 @@ export async function renderPosts(message: OutboundMessage, { richBlocks }: Rend
   return splitIntoPosts(mrkdwn)
 }
 
-/** A reply that is still being written. */
+/** A reply in progress. */
 export async function renderDraft(message: OutboundMessage): Promise<Post> {
   const mrkdwn = toMrkdwn(await parseMarkdown(`${message.text}${cursor}`))
   return { text: truncate(mrkdwn, maxPostChars) }
 }
 
-/** The same as blocks, for an edit whose text is longer than an edit may be; undefined where blocks cannot hold it either. */
+/** A post as blocks, for an edit with a long text; `undefined` if it is too long for blocks, too. */
 export function toBlockPost({ text, blocks }: Post): Post | undefined {
   if (blocks === undefined && text.length > maxBlocksChars) return undefined
   return { text: truncateForEdit(text), blocks: blocks ?? sectionBlocks(text) }
@@ -58,20 +58,20 @@ export function isLongEdit({ text }: Post): boolean {
   return Buffer.byteLength(text) > maxEditBytes
 }
 
-/** What an edit may show of a text. */
+/** Truncates a text to the limit of an edit. */
 export function truncateForEdit(text: string): string {
-  let shown = truncate(text, maxEditBytes)
-  while (Buffer.byteLength(shown) > maxEditBytes) shown = truncate(text, Math.floor(shown.length * 0.75))
-  return shown
+  let short = truncate(text, maxEditBytes)
+  while (Buffer.byteLength(short) > maxEditBytes) short = truncate(text, Math.floor(short.length * 0.75))
+  return short
 }
 
-/** A picture that lies on the web: Slack fetches it itself, over https only. */
+/** An image on the web. Slack downloads it itself, only over https. */
 export function renderImage(url: string, name: string, caption: string): Post {
   const text = renderLink(url, name, caption)
   return /^https:\/\//i.test(url) && url.length <= 3_000 ? { text, blocks: imageBlocks(url, name, caption) } : { text }
 }
 
-/** A file that lies on the web, as a link. */
+/** A file on the web, as a link. */
 export function renderLink(url: string, name: string, caption: string): string {
   return [caption, renderLinkMarkup(url, name)].filter((line) => line !== '').join('\n')
 }
@@ -80,7 +80,7 @@ export async function renderCaption(text: string): Promise<string> {
   return toMrkdwn(await parseMarkdown(text))
 }
 
-/** A line of the gateway's own, as it is. */
+/** A text without Markdown. */
 export function renderPlainText(text: string): string {
   return escapeText(text)
 }

@@ -1,8 +1,9 @@
 /**
- * Messages of ours: posting them, and finding out whether one arrived whose answer was lost.
+ * Posts messages, and finds out whether a message arrived after a lost response.
  */
 import { createLruCache, type OutboundMessage, type PlatformAdapter, type SendResult, type Target } from '#sdk'
-import { type ApiCall, type CallResult, toPostResult, toSendResult } from '../connection/api.ts'
+import { type ApiCall, type CallResult, toPostResult } from '../connection/api.ts'
+import { toSendResult } from '../errors.ts'
 import { type JsonRecord, recordAt, textAt, tsAt } from '../inbound/payload.ts'
 import { createEdits } from './edits.ts'
 import { containsFile, sendFile, type UploadFile } from './files.ts'
@@ -16,9 +17,9 @@ export interface SenderDeps {
   readonly richBlocks: boolean
   readonly upload: UploadFile
   readonly clock: () => number
-  /** A growing reply has been edited. */
+  /** A growing reply was edited. */
   onDraftEdited(ts: string): void
-  /** A message of ours stands in this thread now. */
+  /** The bot has posted in this channel or thread. */
   onPosted(channel: string, threadTs: string | undefined): void
 }
 
@@ -27,13 +28,13 @@ export type Sender = Required<Pick<PlatformAdapter, 'send' | 'edit' | 'remove' |
 export function createSender(deps: SenderDeps): Sender {
   const { call, streams, richBlocks, clock, upload, onDraftEdited, onPosted } = deps
   const edits = createEdits({ call, streams, richBlocks, onDraftEdited })
-  /** Direct chats by the person they are with. */
+  /** Direct chats by user id. */
   const directChats = createLruCache<string>(500)
-  /** When a delivery was first tried in this life, ms. */
+  /** The time of the first attempt of each delivery since the start. */
   const triedAt = createLruCache<number>(1_000)
-  /** How many posts of a message that needs several have gone out. */
+  /** The number of posts that were sent of a message that needs several. */
   const progress = createLruCache<number>(100)
-  /** The file of a delivery. */
+  /** File ids by delivery. */
   const uploaded = createLruCache<string>(200)
 
   return {
@@ -58,9 +59,9 @@ export function createSender(deps: SenderDeps): Sender {
         since: triedAt.get(message.deliveryId),
         signal,
       })
-      // Which file it was is not known any more after a restart.
-      const blind = message.attachment?.source.kind === 'file' && !uploaded.has(message.deliveryId)
-      return blind && found !== 'unknown' && !found.sent ? 'unknown' : found
+      // After a restart the id of the file is unknown.
+      const isFileUnknown = message.attachment?.source.kind === 'file' && !uploaded.has(message.deliveryId)
+      return isFileUnknown && found !== 'unknown' && !found.sent ? 'unknown' : found
     },
   }
 
@@ -73,7 +74,7 @@ export function createSender(deps: SenderDeps): Sender {
     return typeof channel === 'string' ? await work(channel) : toSendResult(channel.failure)
   }
 
-  /** A person's id stands for the direct chat with them. */
+  /** A user id is replaced by the direct chat with that user. */
   async function channelOf(
     { chatId }: Target,
     signal: AbortSignal,
@@ -81,9 +82,9 @@ export function createSender(deps: SenderDeps): Sender {
     if (!/^[UW][A-Z0-9]+$/.test(chatId)) return chatId
     const known = directChats.get(chatId)
     if (known !== undefined) return known
-    const answer = await call('conversations.open', { users: chatId }, signal)
-    if (!answer.ok) return answer
-    const channel = textAt(recordAt(answer.data, 'channel'), 'id') ?? chatId
+    const result = await call('conversations.open', { users: chatId }, signal)
+    if (!result.ok) return result
+    const channel = textAt(recordAt(result.data, 'channel'), 'id') ?? chatId
     directChats.set(chatId, channel)
     return channel
   }
@@ -100,7 +101,7 @@ export function createSender(deps: SenderDeps): Sender {
     return await postAll(channel, message, await renderPosts(message, { richBlocks }), signal)
   }
 
-  /** Nearly always one. A try that broke off in between goes on where it was. */
+  /** A retry continues after the last post that was sent. */
   async function postAll(
     channel: string,
     message: OutboundMessage,
@@ -108,15 +109,15 @@ export function createSender(deps: SenderDeps): Sender {
     signal: AbortSignal,
   ): Promise<SendResult> {
     const key = message.deliveryId
-    const left = posts.slice(progress.get(key) ?? 0)
+    const remaining = posts.slice(progress.get(key) ?? 0)
     let result: SendResult = { success: false, problem: 'rejected', error: 'the message has no text' }
-    for (const [at, one] of left.entries()) {
-      const still = left.length - at - 1
-      // The last one carries the name: once it is there, all are.
-      const deliveryId = still === 0 ? key : `${key}/${still}`
+    for (const [at, one] of remaining.entries()) {
+      const after = remaining.length - at - 1
+      // The last post has the id of the delivery. If it has arrived, all posts have.
+      const deliveryId = after === 0 ? key : `${key}/${after}`
       result = await post(channel, { ...message, deliveryId }, one, signal)
       if (!result.success) return result
-      if (still > 0) progress.set(key, posts.length - still)
+      if (after > 0) progress.set(key, posts.length - after)
     }
     progress.delete(key)
     return result
@@ -136,10 +137,10 @@ export function createSender(deps: SenderDeps): Sender {
       metadata: { event_type: deliveryEventType, event_payload: { id: deliveryId } },
     }
     if (target.threadId === undefined) return toPostResult(await call('chat.postMessage', args, signal))
-    const answer = await call('chat.postMessage', { ...args, thread_ts: target.threadId }, signal)
-    // Somebody has deleted the message that the thread hangs on; nothing was posted, so this is no second post.
-    const isGone = !answer.ok && missingThreadErrors.has(answer.failure.code ?? '')
-    return toPostResult(isGone ? await call('chat.postMessage', args, signal) : answer)
+    const result = await call('chat.postMessage', { ...args, thread_ts: target.threadId }, signal)
+    // The first message of the thread was deleted, and Slack has posted nothing.
+    const isThreadDeleted = !result.ok && missingThreadErrors.has(result.failure.code ?? '')
+    return toPostResult(isThreadDeleted ? await call('chat.postMessage', args, signal) : result)
   }
 
   function isDelivery(stored: JsonRecord, { attachment, deliveryId, kind }: OutboundMessage, channel: string): boolean {
@@ -148,7 +149,7 @@ export function createSender(deps: SenderDeps): Sender {
       return textAt(recordAt(metadata, 'event_payload'), 'id') === deliveryId
     }
     if (attachment !== undefined) return containsFile(stored, uploaded.get(deliveryId))
-    // A stream has no name before it ends: one that is open and that we do not know is the one that was asked for.
+    // An open stream has no metadata. An open stream that is not known must be this delivery.
     const ts = tsAt(stored)
     return kind === 'draft' && ts !== undefined && isStreaming(stored) && !streams.isOpen(ts, channel)
   }

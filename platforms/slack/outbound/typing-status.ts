@@ -1,6 +1,6 @@
 /**
- * "is thinking..." beside the name of the bot. Slack shows that in some threads only, for two minutes, and until the bot
- * writes there; where it says no it is not asked again.
+ * Shows "is thinking..." next to the name of the bot. Slack supports it only in some threads, and removes it after two
+ * minutes or when the bot posts. After a refusal it is not tried again.
  */
 import {
   createLruCache,
@@ -11,13 +11,14 @@ import {
   type Target,
   type TurnActivity,
 } from '#sdk'
-import { type ApiCall, toPostResult, toSendResult } from '../connection/api.ts'
+import { type ApiCall, toPostResult } from '../connection/api.ts'
+import { toSendResult } from '../errors.ts'
 
 export interface TypingStatus {
   typing(target: Target, signal: AbortSignal): Promise<SendResult>
-  /** A turn that ended without a message leaves nothing behind. */
+  /** Removes the status when a turn ends without a message. */
   activity(target: Target, activity: TurnActivity): void
-  /** A message of ours has taken the status away. */
+  /** A post has removed the status. */
   posted(channel: string, threadTs: string | undefined): void
 }
 
@@ -25,33 +26,40 @@ export interface TypingStatusDeps {
   readonly call: ApiCall
   readonly text: string
   readonly clock: () => number
-  readonly paced: PlatformContext['rateLimited']
+  readonly rateLimited: PlatformContext['rateLimited']
   readonly log: Logger
   readonly signal: AbortSignal
 }
 
-/** Slack forgets a status after two minutes. */
+/** Slack removes a status after two minutes. */
 const refreshMs = 60_000
 
-export function createTypingStatus({ call, text, clock, paced, log, signal: ended }: TypingStatusDeps): TypingStatus {
-  /** When a thread got its status, ms; Infinity where Slack shows none. */
+export function createTypingStatus({
+  call,
+  text,
+  clock,
+  rateLimited,
+  log,
+  signal: stopping,
+}: TypingStatusDeps): TypingStatus {
+  /** The time of the last status of a thread; `Infinity` when Slack supports none there. */
   const shownAt = createLruCache<number>(1_000)
-  let offered = true
+  let isSupported = true
 
   return {
     async typing({ chatId, threadId }, signal) {
-      if (!offered || threadId === undefined) return successResult
+      if (!isSupported || threadId === undefined) return successResult
       const key = threadKeyOf(chatId, threadId)
       if (clock() - (shownAt.get(key) ?? Number.NEGATIVE_INFINITY) < refreshMs) return successResult
-      const answer = await set(chatId, threadId, text, signal)
-      if (answer.ok) {
+      const result = await set(chatId, threadId, text, signal)
+      if (result.ok) {
         shownAt.set(key, clock())
         return successResult
       }
-      const { problem, code = '' } = answer.failure
-      if (problem !== 'rejected') return toSendResult(answer.failure)
+      const { problem, code = '' } = result.failure
+      if (problem !== 'rejected') return toSendResult(result.failure)
       shownAt.set(key, Number.POSITIVE_INFINITY)
-      if (unsupportedErrors.has(code)) offered = false
+      if (unsupportedErrors.has(code)) isSupported = false
       return successResult
     },
     activity(target, { kind }) {
@@ -69,17 +77,17 @@ export function createTypingStatus({ call, text, clock, paced, log, signal: ende
     },
   }
 
-  /** Never rejects: Slack itself takes a status away after two minutes. */
+  /** Never rejects, because Slack removes a status after two minutes anyway. */
   async function clear(target: Target, threadId: string): Promise<void> {
     const { chatId } = target
     try {
-      await paced(target, ended, async (signal) => {
-        // The next turn may have begun while this waited.
+      await rateLimited(target, stopping, async (signal) => {
+        // The next turn may have started while this call waited for the rate limit.
         if (shownAt.has(threadKeyOf(chatId, threadId))) return successResult
         return toPostResult(await set(chatId, threadId, '', signal))
       })
     } catch (error) {
-      log.debug({ error: messageOf(error) }, 'a status was not taken away')
+      log.debug({ event: 'slack.status_clear_failed', error: messageOf(error) }, 'status could not be cleared')
     }
   }
 
@@ -90,7 +98,7 @@ export function createTypingStatus({ call, text, clock, paced, log, signal: ende
 
 const successResult: SendResult = { success: true }
 
-/** Not of this thread alone. */
+/** Errors that apply to all threads. */
 const unsupportedErrors: ReadonlySet<string> = new Set([
   'unknown_method',
   'missing_scope',
