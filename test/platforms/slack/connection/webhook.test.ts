@@ -20,7 +20,7 @@ describe('the signature', () => {
   const signature = 'v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503'
   const request = { timestamp: '1531420618', signature, body }
 
-  test('is checked as Slack documents it', () => assert.equal(verifySignature(request, secret, now), true))
+  test('is verified as Slack documents it', () => assert.equal(verifySignature(request, secret, now), true))
 
   const refused: readonly [what: string, is: boolean][] = [
     ['another body', verifySignature({ ...request, body: Buffer.from('token=x') }, secret, now)],
@@ -76,32 +76,32 @@ describe('the route', () => {
     return { status: response.status, text: await response.text(), received, route }
   }
 
-  test('lies at an address of its own for each account, and checks its callers itself', async () => {
+  test('has a path for each account and its own access check', async () => {
     const { route } = await ask('{}')
     assert.deepEqual([route.method, route.path, route.access], ['POST', '/webhooks/slack', 'own'])
   })
 
-  test('answers the challenge by which Slack checks the address', async () => {
+  test('responds to the URL verification', async () => {
     const { status, text, received } = await ask(JSON.stringify({ type: 'url_verification', challenge: 'c1' }))
     assert.deepEqual([status, text, received], [200, 'c1', []])
   })
 
-  test('refuses what Slack did not sign, and takes nothing of it', async () => {
+  test('refuses a request without a valid signature', async () => {
     const { status, received } = await ask('{"type":"event_callback"}', { headers: { 'x-slack-signature': 'v0=00' } })
     assert.deepEqual([status, received], [401, []])
   })
 
-  test('hands in events, also those that Slack sends again', async () => {
+  test('accepts events, including repeated ones', async () => {
     const headers = { 'x-slack-retry-num': '1', 'x-slack-retry-reason': 'http_timeout' }
     const { status, received } = await ask('{"type":"event_callback"}', { headers })
     assert.deepEqual([status, received], [200, [{ type: 'event_callback' }]])
   })
 
-  test('does not say 200 for what was not stored', async () => {
+  test('responds with an error when an event was not stored', async () => {
     assert.equal((await ask('{"type":"event_callback"}', { receipt: { acknowledge: false } })).status, 503)
   })
 
-  test('reads interactions and slash commands, which are forms', async () => {
+  test('accepts interactions and slash commands as forms', async () => {
     const type = 'application/x-www-form-urlencoded'
     const press = await ask(String(new URLSearchParams({ payload: '{"type":"block_actions"}' })), { type })
     assert.deepEqual(press.received, [{ type: 'block_actions' }])
@@ -110,14 +110,14 @@ describe('the route', () => {
     assert.deepEqual(JSON.parse(command.text), { response_type: 'ephemeral', text: 'Got it' })
   })
 
-  test('refuses a body that is nothing it knows', async () => {
+  test('refuses a body of an unknown format', async () => {
     assert.equal((await ask('not json')).status, 400)
     assert.equal((await ask('[1]')).status, 400)
   })
 })
 
 describe('requests with a wrong signature', () => {
-  const reason = 'requests with a wrong signature arrive; check signing_secret'
+  const reason = 'requests have a wrong signature; check signing_secret'
 
   function open() {
     const lines: string[] = []
@@ -155,7 +155,7 @@ describe('requests with a wrong signature', () => {
     }
   }
 
-  test('a flood of them is one line an hour, with their number', async () => {
+  test('are logged once an hour with their number', async () => {
     const { lines, later, wrong, unsigned } = open()
     for (let sent = 0; sent < 100; sent += 1) await unsigned()
     assert.equal(lines.length, 1)
@@ -168,7 +168,7 @@ describe('requests with a wrong signature', () => {
     )
   })
 
-  test('a wrong signing secret shows in the health, until it is right', async () => {
+  test('degrade the health until a valid request arrives', async () => {
     const { healths, right, wrong } = open()
     await wrong()
     assert.deepEqual(healths, [`degraded ${reason}`])
@@ -177,7 +177,7 @@ describe('requests with a wrong signature', () => {
     assert.deepEqual(healths, [`degraded ${reason}`, 'connected'])
   })
 
-  test('a stranger cannot make an account look ill that Slack has reached, nor one with unsigned requests', async () => {
+  test('do not degrade the health after a valid request, or when unsigned', async () => {
     const { healths, right, wrong, unsigned } = open()
     await unsigned()
     await right()

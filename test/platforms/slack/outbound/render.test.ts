@@ -47,7 +47,7 @@ describe('markdown becomes the markup of Slack', () => {
     test(what, async () => assert.equal(await render(markdown), mrkdwn))
   }
 
-  test('a table is drawn with letters of one width', async () => {
+  test('a table is rendered as a code block', async () => {
     const table = '| Name | Größe |\n|:--|--:|\n| 日本 | 1 |\n| `a|b` | **22** |'
     assert.equal(
       await render(table.replace('a|b', 'a\\|b')),
@@ -55,7 +55,7 @@ describe('markdown becomes the markup of Slack', () => {
     )
   })
 
-  test('a block inside another ends neither', async () => {
+  test('nested blocks are rendered correctly', async () => {
     const text = await render('````\n```\ninner\n```\n````')
     assert.equal(text.match(/```/g)?.length, 2)
   })
@@ -108,7 +108,7 @@ test('the text of each frame is a prefix of the next one', () => {
 })
 
 describe('what does not fit', () => {
-  test('pieces hold all lines, and code blocks are closed and opened again', () => {
+  test('chunks contain all lines, and code blocks are closed and reopened', () => {
     const lines = Array.from({ length: 50 }, (_, at) => `line ${at}`)
     const pieces = splitText(`\`\`\`\n${lines.join('\n')}\n\`\`\``, 120)
     assert.ok(pieces.length > 3)
@@ -120,13 +120,13 @@ describe('what does not fit', () => {
     for (const line of lines) assert.ok(joined.includes(`${line}\n`), line)
   })
 
-  test('a word longer than a piece is cut between letters', () => {
+  test('a word longer than a chunk is split between characters', () => {
     const pieces = splitText('😀'.repeat(100), 31)
     for (const piece of pieces) assert.ok(piece.isWellFormed() && piece.length <= 31)
     assert.equal(pieces.join('').replaceAll('\n', ''), '😀'.repeat(100))
   })
 
-  test('a text that grew beyond a message by its escapes is several messages', async () => {
+  test('a text that becomes too long by escaping is sent as several messages', async () => {
     const text = 'if (a < b && c > d) {}\n'.repeat(1_600)
     const posts = await renderPosts(reply(text), plainly)
     assert.ok(posts.length > 1)
@@ -135,7 +135,7 @@ describe('what does not fit', () => {
     assert.equal(read.match(/if \(a &lt; b &amp;&amp; c &gt; d\) \{\}/g)?.length, 1_600)
   })
 
-  test('an edit that is longer than an edit may be becomes blocks, with a short text beside them', async () => {
+  test('a long edit becomes blocks with a short text', async () => {
     const [post] = await renderPosts(reply('word '.repeat(1_500)), plainly)
     assert.ok(post)
     const short = toBlockPost(post)
@@ -148,7 +148,7 @@ describe('what does not fit', () => {
 })
 
 describe('buttons and pictures', () => {
-  test('buttons stand below the text, which is cut into sections', async () => {
+  test('buttons follow the text, which is split into sections', async () => {
     const buttons = [
       { id: 'ask:1:allow', label: 'Allow', style: 'primary' as const },
       { id: 'ask:1:deny', label: 'x'.repeat(200) },
@@ -170,7 +170,7 @@ describe('buttons and pictures', () => {
     assert.ok(deny.text.text.length <= 75)
   })
 
-  test('many buttons stand in several rows', async () => {
+  test('many buttons form several rows', async () => {
     const buttons = Array.from({ length: 30 }, (_, at) => ({ id: `b:${at}`, label: String(at) }))
     const [post] = await renderPosts(reply('choose', undefined, { buttons }), plainly)
     assert.deepEqual(
@@ -179,14 +179,14 @@ describe('buttons and pictures', () => {
     )
   })
 
-  test('a picture over https is a picture, any other is a link', () => {
+  test('an image over https is an image block, any other URL a link', () => {
     assert.equal(renderImage('https://example.org/a.png', 'a.png', 'Look').blocks?.length, 2)
     assert.deepEqual(renderImage('http://example.org/a.png', 'a.png', ''), {
       text: '<http://example.org/a.png|a.png>',
     })
   })
 
-  test('with rich_blocks a reply is a Markdown block, without calls', async () => {
+  test('with rich_blocks a reply is a Markdown block without mentions', async () => {
     const [post] = await renderPosts(reply('# Title\n\nHi <!channel> **x**'), { richBlocks: true })
     assert.deepEqual(post?.blocks, [{ type: 'markdown', text: '# Title\n\nHi <\u2060!channel> **x**' }])
     assert.equal(post.text, '*Title*\nHi &lt;!channel&gt; *x*')
@@ -194,12 +194,12 @@ describe('buttons and pictures', () => {
     assert.equal(long?.blocks, undefined)
   })
 
-  test('a growing reply has a cursor, inside a code block that is not closed yet, too', async () => {
+  test('a growing reply has a cursor, also inside an open code block', async () => {
     assert.equal((await renderDraft(reply('The ans'))).text, 'The ans ▉')
     assert.equal((await renderDraft(reply('```js\nconst a'))).text, '```\nconst a ▉\n```')
   })
 
-  test('a clipped text says that something is missing', () => {
+  test('a truncated text ends with an ellipsis', () => {
     assert.equal(truncate('short', 10), 'short')
     assert.equal(truncate('some longer words stand here', 22), 'some longer …')
   })

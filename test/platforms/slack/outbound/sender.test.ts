@@ -48,7 +48,7 @@ test('a text that is too long is sent as several messages, and a retry repeats n
 })
 
 describe('an edit takes less than a post', () => {
-  test('a longer final becomes blocks in place', async (t) => {
+  test('a long final text becomes blocks in the same message', async (t) => {
     const { server, adapter } = await startSlackTest(t)
     const sent = await adapter.send(reply('The', channel, { kind: 'draft' }), neverAborted)
     assert.ok(sent.success && sent.messageId !== undefined)
@@ -65,7 +65,7 @@ describe('an edit takes less than a post', () => {
     assert.equal(server.faults.calls('chat.update') - calls, 1)
   })
 
-  test('where blocks cannot hold it the draft makes room and the answer is sent anew', async (t) => {
+  test('a final text that is too long for blocks replaces the draft by a new message', async (t) => {
     const { server, adapter } = await startSlackTest(t)
     const sent = await adapter.send(reply('The', channel, { kind: 'draft' }), neverAborted)
     assert.ok(sent.success && sent.messageId !== undefined)
@@ -74,7 +74,7 @@ describe('an edit takes less than a post', () => {
     assert.deepEqual(server.posts(channel), [])
   })
 
-  test('a draft that grows beyond it shows its beginning', async (t) => {
+  test('a draft that is too long shows its start', async (t) => {
     const { server, adapter } = await startSlackTest(t)
     const draft = reply('The', channel, { kind: 'draft' })
     const sent = await adapter.send(draft, neverAborted)
@@ -93,14 +93,14 @@ describe('files', () => {
     source: { kind: 'url' as const, url },
   })
 
-  test('a picture that Slack cannot fetch is posted as a link, once', async (t) => {
+  test('an image that Slack cannot download is posted once as a link', async (t) => {
     const { server, adapter } = await startSlackTest(t)
     const attachment = picture('https://example.org/broken.png')
     assert.equal((await adapter.send(reply('Look', direct, { attachment }), neverAborted)).success, true)
     assert.deepEqual(server.posts(direct).map(displayed), ['Look\n<https://example.org/broken.png|cat.png>'])
   })
 
-  test('an upload whose receipt was lost is found by its file', async (t) => {
+  test('an upload with an unknown result is found by its file', async (t) => {
     const { server, adapter } = await startSlackTest(t)
     const bytes = new Blob(['hello'])
     const attachment = {
@@ -118,7 +118,7 @@ describe('files', () => {
     assert.equal(server.posts(direct).length, 1)
   })
 
-  test('an upload that fails before the file is shown has sent nothing', async (t) => {
+  test('an upload that fails early can be retried', async (t) => {
     const { server, adapter } = await startSlackTest(t)
     const attachment = {
       kind: 'document' as const,
@@ -131,7 +131,7 @@ describe('files', () => {
     assert.ok(!result.success && result.problem === 'temporary' && result.maybeSent !== true)
   })
 
-  test('only Slack, and the server the operator has named, get the token', async (t) => {
+  test('only Slack and the configured server receive the token', async (t) => {
     const { server, adapter } = await startSlackTest(t)
     const at = async (ref: string) => await adapter.locate?.({ kind: 'document', ref }, neverAborted)
     const own = await at(`${new URL(server.apiUrl).origin}/files-pri/F1/a.txt`)
@@ -149,7 +149,7 @@ describe('files', () => {
     }
   })
 
-  test('a file that is known by its id only is asked for', async (t) => {
+  test('the URL of a file without one is fetched by id', async (t) => {
     const { server, adapter } = await startSlackTest(t)
     const file = server.addFile('a.txt', 'text/plain', Buffer.from('hello'))
     const address = await adapter.locate?.({ kind: 'document', ref: String(file['id']) }, neverAborted)
@@ -160,7 +160,7 @@ describe('files', () => {
 })
 
 describe('whether a message arrived', () => {
-  test('is seen in its thread, among others', async (t) => {
+  test('is found in its thread', async (t) => {
     const { server, adapter } = await startSlackTest(t)
     const root = server.workspace.post(channel, { user: ada, text: 'a thread', subtype: 'hidden' })
     for (let at = 0; at < 150; at += 1) {
@@ -174,7 +174,7 @@ describe('whether a message arrived', () => {
     assert.deepEqual(await adapter.resolveUnknown?.({ ...message, deliveryId: 'other' }, neverAborted), { sent: false })
   })
 
-  test('is unknown where the app may not read, and not decided while Slack cannot be asked', async (t) => {
+  test('is unknown without the scope to read, and rejects during an outage', async (t) => {
     const { server, adapter } = await startSlackTest(t)
     const message = reply('found?')
     server.faults.respond('conversations.history', { status: 503, body: '' })
