@@ -1,5 +1,5 @@
 /**
- * The OpenAI-compatible API as a platform: each request is a message, its chat the session the client names.
+ * The OpenAI-compatible API as a platform. A request is a message, and its chat is the session that the client names.
  */
 import {
   definePlatform,
@@ -26,7 +26,7 @@ export function createApiServer(context: PlatformContext, options: Partial<Compl
 
   const show = (messageId: string, { kind, turnId, replyTo, text }: OutboundMessage): SendResult => {
     if (kind === 'draft') waiting.publishText(turnId, replyTo, text)
-    // The answer itself reaches its client with the outcome; without a client it waits in the session.
+    // The client receives the reply with the result of the turn. Without a client it stays in the session.
     return { success: true, messageId }
   }
 
@@ -85,7 +85,7 @@ export function createApiServer(context: PlatformContext, options: Partial<Compl
   }
 }
 
-/** Errors the client can act on become its own kind of error; others are the server's to log. */
+/** Converts errors that the client can act on. The server logs the others. */
 async function withErrorResponse(handle: () => Promise<Response>): Promise<Response> {
   try {
     return await handle()

@@ -1,6 +1,6 @@
 /**
- * The body of a streamed completion. It holds back for a client that reads slowly: then only the newest text is kept,
- * so that neither the turn nor the memory depends on the client.
+ * The body of a streamed completion. For a slow client only the newest text is kept, so that the client affects neither the
+ * turn nor the memory.
  */
 import type { TurnResult } from '#sdk'
 import { type ApiError, errorBody } from './errors.ts'
@@ -19,7 +19,7 @@ import { createTextDelta } from './text-delta.ts'
 
 export interface CompletionStream {
   readonly body: ReadableStream<Uint8Array>
-  /** The answer so far, whole. */
+  /** The complete text of the reply so far. */
   setText(text: string): void
   sendToolProgress(progress: ToolProgress): void
   /** Sends the rest and ends the stream. */
@@ -31,11 +31,11 @@ export interface CompletionStream {
 export interface CompletionStreamOptions {
   readonly completion: Completion
   readonly includeUsage: boolean
-  /** Pause between comments that keep proxies from closing a quiet connection. */
+  /** The interval of comments that prevent proxies from closing an idle connection. */
   readonly keepAliveMs: number
 }
 
-/** Events waiting for the client before text is held back. */
+/** The number of pending events from which text is held back. */
 const highWaterMark = 16
 
 export function createCompletionStream({
@@ -49,7 +49,7 @@ export function createCompletionStream({
   let newest: string | undefined
 
   const send = (event: string) => controller?.enqueue(encoder.encode(event))
-  // Whoever asked for token counts gets the field in every chunk, null until the last.
+  // With `include_usage` every chunk has the field; it is `null` except in the last one.
   const sendChunk = (delta: CompletionDelta, finishReason: 'stop' | null = null) =>
     send(sseEvent({ ...completionChunk(completion, delta, finishReason), ...(includeUsage ? { usage: null } : {}) }))
   const hasRoom = () => (controller?.desiredSize ?? 0) > 0
@@ -89,7 +89,7 @@ export function createCompletionStream({
       flush()
     },
     sendToolProgress(progress) {
-      // Only a sign of life: a client that does not read can do without.
+      // A slow client needs no keep-alive comment.
       if (hasRoom()) send(toolProgressEvent(completion, progress))
     },
     finish({ text, usage }) {

@@ -1,8 +1,8 @@
 /**
- * One chat completion from request to response: hand the message in, wait for its outcome, answer in the client's form.
+ * Handles a chat completion: accepts the message, waits for the result of its turn, and responds in OpenAI's format.
  *
- * A request that names a session is finished even when its client hangs up: the answer waits in the session. A request
- * without one exists for its client alone, and its turn stops with it.
+ * A turn with a named session continues when the client disconnects, and its reply stays in the session. A turn without one
+ * is stopped, because no other client can read its reply.
  */
 import type { PlatformContext, TurnResult } from '#sdk'
 import { type CompletionStream, createCompletionStream } from './completion-stream.ts'
@@ -13,16 +13,16 @@ import type { PendingRequests } from './pending-requests.ts'
 import { type InboundMessage, toInboundMessage } from './to-event.ts'
 
 export interface CompletionOptions {
-  /** More requests at the same time are told to come back. */
+  /** Additional requests are refused with a hint to retry. */
   readonly maxConcurrent: number
   readonly keepAliveMs: number
 }
 
 export interface Completions {
   open(): void
-  /** Requests that wait are told that the gateway stops; their turns go on. */
+  /** Aborts when the gateway stops. Pending requests fail; their turns continue. */
   close(): void
-  /** Throws `ApiError` and what the gateway throws. */
+  /** Throws `ApiError` and errors of the gateway. */
   handle(request: Request): Promise<Response>
 }
 
@@ -40,7 +40,7 @@ export function createCompletions(
     throw new ApiError(403, accepted.reason, { type: 'permission_error', code: 'inbox/refused' })
   }
 
-  /** The outcome of a turn that went well; throws `ApiError` for every other end of waiting. */
+  /** The result of a successful turn. Throws `ApiError` otherwise. */
   async function outcomeOf(seq: number, visit: PendingCompletion): Promise<TurnResult> {
     const { signal, release, message, chat } = visit
     const closed = closing.signal
@@ -52,7 +52,7 @@ export function createCompletions(
       if (!signal.aborted) throw error
       release()
       if (chat.sessionId === undefined && !waiting.has(message.key)) await stop(seq)
-      throw new ApiError(499, 'The client hung up.', { cause: error })
+      throw new ApiError(499, 'The client disconnected.', { cause: error })
     }
     if (outcome.status === 'done') return outcome
     const { text, errorCode = outcome.status === 'stopped' ? 'agent/stopped' : 'agent/failed' } = outcome
@@ -63,7 +63,10 @@ export function createCompletions(
     try {
       await context.stop(seq)
     } catch (error) {
-      context.log.error({ seq, err: error }, 'could not stop the turn of a client that hung up')
+      context.log.error(
+        { event: 'api_server.stop_failed', seq, error },
+        'turn of a disconnected client could not be stopped',
+      )
     }
   }
 
@@ -72,7 +75,8 @@ export function createCompletions(
       answer.finish(await outcome)
     } catch (error) {
       const known = toApiError(error)
-      if (known === null) context.log.error({ err: error }, 'a streamed completion failed')
+      if (known === null)
+        context.log.error({ event: 'api_server.completion_failed', error }, 'streamed completion failed')
       answer.fail(known ?? new ApiError(500, 'The gateway could not handle the request.', { type: 'server_error' }))
     }
   }
@@ -129,7 +133,7 @@ const streamHeaders = { 'content-type': 'text/event-stream; charset=utf-8', 'x-a
 interface PendingCompletion {
   readonly chat: ChatRequest
   readonly message: InboundMessage
-  /** Aborts when the client hangs up. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal
   /** Stops waiting; may be called twice. */
   readonly release: () => void
@@ -145,7 +149,7 @@ function toCompletion(context: PlatformContext, chat: ChatRequest, seq: number):
 }
 
 function tooManyRequests(maxConcurrent: number): ApiError {
-  return new ApiError(429, `${maxConcurrent} requests are being worked on already; try again in a moment.`, {
+  return new ApiError(429, `The limit of ${maxConcurrent} concurrent requests is reached; try again in a moment.`, {
     type: 'rate_limit_error',
     code: 'rate_limit_exceeded',
     retryAfterSeconds: 1,
@@ -153,7 +157,7 @@ function tooManyRequests(maxConcurrent: number): ApiError {
 }
 
 function gatewayStopping(): ApiError {
-  return new ApiError(503, 'The gateway is stopping; the answer, if one was on its way, waits in the session.', {
+  return new ApiError(503, 'The gateway is stopping. A reply that was in progress is stored in the session.', {
     type: 'server_error',
     code: 'http/starting',
     retryAfterSeconds: 1,

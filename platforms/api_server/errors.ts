@@ -1,10 +1,10 @@
 /**
- * Errors in OpenAI's shape, so that its clients raise the exceptions their users know.
+ * Errors in OpenAI's format, so that its clients raise their usual exceptions.
  */
 import { type HermesError, isHermesError } from '#sdk'
 
 export interface ApiErrorDetail {
-  /** The field that is wrong, for example `messages[2].content`. */
+  /** The invalid field, for example `messages[2].content`. */
   readonly param?: string
   readonly code?: string
   readonly type?:
@@ -29,7 +29,7 @@ export class ApiError extends Error {
   }
 }
 
-/** A field the client must mend. */
+/** An invalid field. */
 export function invalidParam(param: string, message: string, code = 'invalid_value'): ApiError {
   return new ApiError(400, `${param}: ${message}`, { param, code })
 }
@@ -43,12 +43,12 @@ export function errorResponse(error: ApiError, extraHeaders: Readonly<Record<str
   const { type, retryAfterSeconds } = error.detail
   const headers = new Headers(extraHeaders)
   if (retryAfterSeconds !== undefined) headers.set('retry-after', String(retryAfterSeconds))
-  // The turn has run, tools and all: OpenAI's clients would otherwise run it again by themselves.
+  // The turn has run with its tools. OpenAI's clients would otherwise retry it.
   if (type === 'agent_incomplete') headers.set('x-should-retry', 'false')
   return Response.json(errorBody(error), { status: error.status, headers })
 }
 
-/** What an error of the gateway means to a client; null for what only the log should explain. */
+/** Maps an error of the gateway. `null` for internal errors, which are only logged. */
 export function toApiError(thrown: unknown): ApiError | null {
   if (thrown instanceof ApiError) return thrown
   if (!isHermesError(thrown)) return null

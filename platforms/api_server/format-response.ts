@@ -1,5 +1,5 @@
 /**
- * Answers in OpenAI's formats: completions, chunks, the list of models, server-sent events. Pure.
+ * Creates responses in OpenAI's formats: completions, chunks, the list of models, server-sent events. Pure.
  */
 import type { TurnResult } from '#sdk'
 
@@ -36,7 +36,7 @@ export function completionChunk(
   return { id, object: 'chat.completion.chunk', created, model, choices }
 }
 
-/** The last chunk of a stream whose client asked for token counts. */
+/** The last chunk of a stream with `include_usage`. */
 export function usageChunk(completion: Completion, usage: TurnResult['usage']): object {
   return { ...completionChunk(completion, {}), choices: [], usage: tokenUsage(usage) }
 }
@@ -57,8 +57,8 @@ export interface ToolProgress {
 }
 
 /**
- * `event: hermes.tool.progress`. Its data is an empty chunk with more fields: clients that do not look at the event's
- * name read it like any other chunk and find nothing to add.
+ * `event: hermes.tool.progress`. Its data is an empty chunk with additional fields. Clients that ignore the event name read
+ * an empty chunk.
  */
 export function toolProgressEvent(completion: Completion, progress: ToolProgress): string {
   return sseEvent({ ...completionChunk(completion, {}), emoji: '🔧', ...progress }, 'hermes.tool.progress')
@@ -72,7 +72,7 @@ export function sseEvent(data: unknown, event?: string): string {
 export const sseDone = 'data: [DONE]\n\n'
 export const sseKeepAlive = ': keep-alive\n\n'
 
-/** One model: what the gateway is configured to use. */
+/** One model: the configured one. */
 export function modelList(model: string, created: number): unknown {
   return { object: 'list', data: [modelEntry(model, created)] }
 }

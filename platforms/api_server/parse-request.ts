@@ -1,27 +1,28 @@
 /**
- * From the bytes and headers of `POST /v1/chat/completions` to a checked request. Pure.
+ * Parses and validates the body and headers of `POST /v1/chat/completions`. Pure.
  *
- * What would break the client's expectation if it were ignored is refused (several choices, forced tool calls, a JSON
- * schema, audio). What only tunes a model is ignored, because the agent has a configuration of its own: `model` is
- * echoed and switches nothing; temperature, penalties, token limits and `tools` have no effect.
+ * Options that a client relies on are refused (several choices, forced tool calls, a JSON schema, audio). Options that tune
+ * a model are ignored, because the agent has its own configuration: `model` is echoed, and temperature, penalties, token
+ * limits and `tools` have no effect.
  */
+import { isRecord } from '#sdk'
 import { ApiError, invalidParam } from './errors.ts'
-import { isRecord, readBoolean, readString } from './payload.ts'
+import { readBoolean, readString } from './payload.ts'
 import { type ParsedMessages, readMessages } from './read-messages.ts'
 
 export interface ChatRequest extends ParsedMessages {
   readonly stream: boolean
-  /** The stream ends with a chunk that counts tokens. */
+  /** The stream ends with a chunk that contains the token usage. */
   readonly includeUsage: boolean
-  /** As the client wrote it; undefined when it named none. */
+  /** The model that the client named. */
   readonly model: string | undefined
-  /** `X-Hermes-Session-Id`: the conversation to go on with. */
+  /** `X-Hermes-Session-Id`: the session to continue. */
   readonly sessionId: string | undefined
   /** `Idempotency-Key`. */
   readonly idempotencyKey: string | undefined
 }
 
-/** Throws `ApiError` 400 naming the field. */
+/** Throws `ApiError` 400 with the name of the field. */
 export function parseChatRequest(bytes: Uint8Array, headers: Headers): ChatRequest {
   const body = parseJson(bytes)
   if (!isRecord(body)) throw new ApiError(400, 'The body must be a JSON object.', { code: 'invalid_json' })
@@ -81,14 +82,14 @@ function readIncludeUsage(options: unknown): boolean {
 function rejectUnsupported(body: Record<string, unknown>): void {
   const refuse = (param: string, message: string) => invalidParam(param, message, 'unsupported_value')
   const { n, response_format: format, tool_choice: choice, modalities } = body
-  if (typeof n === 'number' && n !== 1) throw refuse('n', 'the agent gives one answer')
+  if (typeof n === 'number' && n !== 1) throw refuse('n', 'the agent returns one choice')
   if (isRecord(format) && format['type'] !== 'text') {
-    throw refuse('response_format', 'the agent answers in text; ask for JSON in the message')
+    throw refuse('response_format', 'the agent replies with text; request JSON in the message')
   }
   if (choice === 'required' || isRecord(choice)) {
     throw refuse('tool_choice', "the agent uses its own tools; the client's cannot be called")
   }
   if (Array.isArray(modalities) && modalities.some((kind) => kind !== 'text')) {
-    throw refuse('modalities', 'the agent answers in text')
+    throw refuse('modalities', 'the agent replies with text')
   }
 }

@@ -1,11 +1,7 @@
 /**
- * Reading unknown JSON: small checks that name the field when something else is there.
+ * Readers of untyped JSON. An error names the field and the type that was found.
  */
 import { invalidParam } from './errors.ts'
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 /** Throws `ApiError` 400. */
 export function readString(value: unknown, at: string): string {
@@ -13,7 +9,7 @@ export function readString(value: unknown, at: string): string {
   return value
 }
 
-/** Absent and null count as false. Throws `ApiError` 400. */
+/** A missing value and `null` count as `false`. Throws `ApiError` 400. */
 export function readBoolean(value: unknown, at: string): boolean {
   if (value === undefined || value === null) return false
   if (typeof value !== 'boolean') throw invalidParam(at, `expected true or false, found ${typeNameOf(value)}`)

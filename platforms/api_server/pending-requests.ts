@@ -1,8 +1,8 @@
 /**
- * Which of the requests under way a live text or a tool belongs to.
+ * Finds the pending request of a message or a tool event.
  *
- * Messages name the request they answer (`replyTo`). Tools name only their turn: a turn that begins is taken for the
- * oldest request of its chat that has none yet, until its first message says better.
+ * Messages contain the id of their request (`replyTo`). Tool events contain only their turn: a new turn is assigned to the
+ * oldest request of its chat without one, until its first message shows the correct request.
  */
 import type { ToolProgress } from './format-response.ts'
 
@@ -15,9 +15,9 @@ export interface PendingRequest {
 }
 
 export interface PendingRequests {
-  /** Gives the function that takes it out again; it may be called twice. */
+  /** Returns the function that removes the request. It may be called twice. */
   add(request: PendingRequest): () => void
-  /** Whether any request waits for this event. */
+  /** Whether a request waits for this event. */
   has(messageId: string): boolean
   publishText(turnId: string | undefined, replyTo: string | undefined, text: string): void
   publishToolProgress(turnId: string, progress: ToolProgress): void

@@ -1,19 +1,19 @@
 /**
- * From the `messages` of a chat completion request to what the agent gets: the last user message as the input, the
- * earlier ones as the transcript of a new session, system and developer messages as its instructions. Pure.
+ * Converts the `messages` of a request: the last user message is the input, the earlier ones are the transcript of a new
+ * session, and system and developer messages are its instructions. Pure.
  */
-import type { ChatMessage, ToolCall } from '#sdk'
+import { type ChatMessage, isRecord, type ToolCall } from '#sdk'
 import { invalidParam } from './errors.ts'
-import { isRecord, readString } from './payload.ts'
+import { readString } from './payload.ts'
 
 export interface ParsedMessages {
   readonly input: string
   readonly history: readonly ChatMessage[]
-  /** '' when the client gave none. */
+  /** '' without system and developer messages. */
   readonly instructions: string
 }
 
-/** Throws `ApiError` 400 naming the field. */
+/** Throws `ApiError` 400 with the name of the field. */
 export function readMessages(value: unknown): ParsedMessages {
   if (!Array.isArray(value) || value.length === 0)
     throw invalidParam('messages', 'expected a list with at least one message')
@@ -38,13 +38,12 @@ export function readMessages(value: unknown): ParsedMessages {
   })
   const last = spoken.pop()
   if (last === undefined) throw invalidParam('messages', 'expected a user message')
-  if (last.role !== 'user')
-    throw invalidParam('messages', 'the last message must be a user message: it is what the agent answers')
+  if (last.role !== 'user') throw invalidParam('messages', 'the last message must be a user message')
   if (last.content.trim() === '') throw invalidParam('messages', 'the last user message is empty')
   return { input: last.content, history: spoken, instructions: instructions.filter((text) => text !== '').join('\n\n') }
 }
 
-/** `openCalls`: ids of tool calls without a result, with the names of their tools; kept up to date. */
+/** `openCalls` contains the tool calls without a result, with their tool names. It is updated. */
 function readChatMessage(
   message: Record<string, unknown>,
   role: unknown,
@@ -77,7 +76,7 @@ function readChatMessage(
   }
 }
 
-/** Models want user and assistant to take turns: neighbours of the same role become one message. */
+/** Models expect alternating roles, so consecutive messages of one role are merged. */
 function appendMerged(spoken: ChatMessage[], message: ChatMessage): void {
   const before = spoken.at(-1)
   if (before?.role === 'user' && message.role === 'user') {
@@ -87,7 +86,7 @@ function appendMerged(spoken: ChatMessage[], message: ChatMessage): void {
   } else spoken.push(message)
 }
 
-/** Not `join`, which copies both: thousands of neighbours would take minutes. */
+/** Appends instead of joining, because joining thousands of messages would take quadratic time. */
 function joinContent(a: string, b: string): string {
   return a === '' || b === '' ? a + b : `${a}\n\n${b}`
 }

@@ -1,14 +1,14 @@
 /**
- * What a stream still has to send of an answer that grows. Pure apart from remembering what was sent.
+ * Computes the part of a growing reply that a stream has not sent yet.
  *
- * A stream can only append. Usually every text extends the one before, and only the unseen rest goes out. When a text
- * does not (a model call was tried again after half an answer, or a filter rewrote the end), what was sent cannot be
- * taken back: the new text follows as a paragraph of its own, so the answer that counts is always the end of the stream.
+ * A stream can only append. Usually each text extends the previous one, and only the new part is sent. Otherwise (a model
+ * call was retried in the middle of a reply, or a filter changed the end) the new text follows as a separate paragraph, so
+ * that the stream always ends with the final reply.
  */
 export interface TextDelta {
-  /** The text so far; gives what to append now, '' for nothing. */
+  /** Takes the text so far and returns the part to append, '' for none. */
   next(text: string): string
-  /** The whole answer; gives the rest. */
+  /** Takes the final text and returns the rest. */
   finish(text: string): string
 }
 
@@ -27,7 +27,7 @@ export function createTextDelta(): TextDelta {
 
   return {
     next(text) {
-      // Blanks at the end wait for what comes after them: the final text may come without them.
+      // Trailing whitespace is held back, because the final text may not contain it.
       const visible = withoutLoneSurrogate(text).trim()
       return sent.startsWith(visible) ? '' : append(visible)
     },
@@ -38,7 +38,7 @@ export function createTextDelta(): TextDelta {
   }
 }
 
-/** A character of two units may be cut between two chunks of a model. */
+/** A chunk of a model may end within a surrogate pair. */
 function withoutLoneSurrogate(text: string): string {
   return /[\ud800-\udbff]$/.test(text) ? text.slice(0, -1) : text
 }

@@ -1,5 +1,5 @@
 /**
- * From a checked request to the event that the gateway works on.
+ * Converts a validated request into the event for the gateway.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { brand, type EventKey, type MessageEvent, type PlatformContext } from '#sdk'
@@ -7,14 +7,14 @@ import type { ChatRequest } from './parse-request.ts'
 
 export interface InboundMessage {
   readonly event: MessageEvent
-  /** Names the event for ever, and is its message id, so that live texts find their request. */
+  /** Part of the event key, and the message id by which live texts find their request. */
   readonly key: EventKey
 }
 
 /**
- * A repeated request must find the session of the first one, so its key names the session when nothing else does. Where
- * one is named, the key counts in it alone: no conversation gets the answer of another. Neither of the two can hold a
- * space, so that no pair reads like another.
+ * A repeated request must find the session of the first one, so its idempotency key is the session id if there is no other.
+ * With a session id the key is valid only in that session, so that no session receives the reply of another. Neither value
+ * can contain a space, so that the combination is unambiguous.
  */
 export function toInboundMessage(context: PlatformContext, chat: ChatRequest): InboundMessage {
   const { platform, account } = context
@@ -32,7 +32,7 @@ export function toInboundMessage(context: PlatformContext, chat: ChatRequest): I
       messageType: 'text',
       messageId: key,
       timestamp: context.clock(),
-      // Programs speak here: a line that begins with a slash is their text.
+      // The clients are programs, so a text that starts with a slash is not a command.
       allowGatewayControl: false,
       ...(hasSeed ? { seed: { messages: history, ...(instructions === '' ? {} : { instructions }) } } : {}),
     },

@@ -1,23 +1,23 @@
 /**
- * The console platform (`cli`): its chats are terminals, and `hermes chat` is what people use.
- * A terminal that is closed needs no delivery, it reads the history when it comes back: sending always succeeds.
+ * The console platform (`cli`): the chats of `hermes chat`. A closed terminal needs no delivery, because it reads the history
+ * when it is opened. Sending therefore always succeeds.
  */
 
 import type { OutboundMessage, PlatformAdapter, PlatformContext } from '#sdk'
 import { brand, definePlatform, type EventKey, HermesError, messageOf, withTimeout } from '#sdk'
 import { createHub } from './hub.ts'
 
-/** How long a question for an outcome is held open, ms; clients give up far later. */
+/** How long a request for a result is held open, ms. Clients have a longer time limit. */
 const longPollMs = 25_000
 
 export function createAdapter(context: PlatformContext): PlatformAdapter {
   const hub = createHub(context)
   const closing = new AbortController()
-  /** By chat: what was written and has not been answered yet, so that `stop` knows what to stop. */
+  /** Messages without a result by chat, for `stop`. */
   const pendingSeqs = new Map<string, Set<number>>()
 
   return {
-    // A terminal needs no splitting, and is quick to update.
+    // A terminal needs no splitting and updates quickly.
     limits: { maxChars: 1_000_000, unit: 'utf16' },
     draftIntervalMs: 60,
     idempotentSends: true,
@@ -51,7 +51,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     const { chat, id, text, attended } = await parseBody(request)
     const chatId = parseId('chat', chat)
     const messageId = parseId('id', id)
-    if (typeof text !== 'string' || text.trim() === '') throw badRequest('text', 'a text that is not empty', text)
+    if (typeof text !== 'string' || text.trim() === '') throw badRequest('text', 'a non-empty string', text)
     const { platform, account } = context
     const event = {
       source: { platform, account, chatId, chatType: 'dm' as const, userId: 'owner' },
@@ -59,7 +59,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
       messageType: text.trimStart().startsWith('/') ? ('command' as const) : ('text' as const),
       messageId,
       timestamp: context.clock(),
-      // Nobody sits there who could answer a question.
+      // No user is present who could answer a question.
       ...(attended === false ? { metadata: { attended: 'no' } } : {}),
     }
     const accepted = await context.accept(event, [brand<EventKey>(`cli:${chatId}:${messageId}`)])
@@ -77,7 +77,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     context.waitForResult(seq, closing.signal).then(forget, forget)
   }
 
-  /** A `seq` names a message that was accepted before the daemon was started anew. */
+  /** `seq` may belong to a message that was accepted before a restart. */
   async function stop(request: Request): Promise<Response> {
     const { chat, seq } = await parseBody(request)
     const seqs = new Set(pendingSeqs.get(parseId('chat', chat)))
@@ -94,7 +94,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     return new Response(lines, { headers: { 'content-type': 'application/x-ndjson; charset=utf-8' } })
   }
 
-  /** 200 with the outcome, or 202 when there is none yet: ask again. */
+  /** 200 with the result, or 202 while there is none. */
   async function outcome(request: Request): Promise<Response> {
     const seq = parseSeq(Number(new URL(request.url).searchParams.get('seq')))
     const enough = new AbortController()

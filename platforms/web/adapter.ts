@@ -1,17 +1,17 @@
 /**
  * The web platform: the gateway's own chat page.
  *
- * A page that is not open needs no delivery: it reads the history when it comes back. So sending here means waking the
- * pages that are open, who read the stored reply; it always succeeds, and repeating it is free.
+ * A closed page needs no delivery, because it reads the history when it is opened. Sending therefore only notifies the open
+ * pages, which read the stored reply. It always succeeds and can be repeated.
  */
 import { definePlatform, type OutboundMessage, type PlatformAdapter, type PlatformContext } from '#sdk'
 import { createAssets } from './assets.ts'
 import { createHub } from './hub.ts'
 import { createRoutes } from './routes.ts'
 
-/** Far above what a model writes: a page needs no splitting. */
+/** Larger than any reply, because a page needs no splitting. */
 const maxChars = 1_000_000
-/** Pause between two updates of a draft, ms: smooth to the eye, cheap for the page. */
+/** The interval between two updates of a draft, ms. */
 const draftIntervalMs = 60
 
 export function createAdapter(context: PlatformContext): PlatformAdapter {

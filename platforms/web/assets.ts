@@ -1,5 +1,5 @@
 /**
- * The files of the page. Read when first asked for, then kept: they are few and small.
+ * Serves the files of the page. Each file is read at its first request and then kept in memory.
  */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { systemCode } from '#sdk'
 import { notFoundResponse } from './responses.ts'
 
-/** The page runs its own files and nothing else: no inline code, no other origin, no markup made from strings. */
+/** The page may load only its own files: no inline code, no other origin, no HTML from strings. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -28,7 +28,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 }
 
-/** Only what is meant for the browser: no dot files, no parent folders, no compiler settings. */
+/** Allows only files for the browser: no hidden files, parent directories or compiler settings. */
 const assetPath = /^(?:[a-z-]+\/)?[a-z-]+\.(css|js|svg)$/
 
 export interface Assets {
@@ -79,8 +79,8 @@ export function createAssets(): Assets {
 }
 
 /**
- * The markdown reader comes from its package as it is: a browser can read the same module. It is found beside the
- * package's manifest, because the gateway may run a packed copy of the module that only Node understands.
+ * The location of a served file. Browsers can run the module of `marked` unchanged. It is found from the package's
+ * manifest, because the gateway may run a bundled copy of the module that only Node understands.
  */
 function assetUrl(name: string): string {
   const url =

@@ -1,11 +1,11 @@
 /**
- * Older lines of a chat, a page at a time.
+ * Reads older entries of a chat in pages.
  */
 import type { ChatEntry, HistoryQuery } from '#sdk'
 
 const pageSize = 60
 
-/** The lines before `before` (without it the newest), oldest first, and whether there are more. */
+/** The entries before `before`, or the newest ones, in ascending order. `more`: older entries exist. */
 export async function readHistoryPage(
   history: (query: HistoryQuery) => Promise<ChatEntry[]>,
   before: string | undefined,

@@ -1,5 +1,5 @@
 /**
- * The pages that are open and what they watch: one live chat with its subscribers for every chat that moves.
+ * Manages the open pages: the live state and the subscribers of each active chat.
  */
 import type { ChatEntry, Logger } from '#sdk'
 import { createLiveChat, type LiveChat } from './live-chat.ts'
@@ -11,16 +11,16 @@ const maxChats = 500
 const initialEntries = 60
 
 export interface Hub {
-  /** A stream for a page. `after` is the last entry it knows. It ends when the signal aborts. */
+  /** Opens the stream of a page. `after` is the last entry that the page has. The stream ends when the signal aborts. */
   subscribe(chatId: string, after: string | undefined, signal: AbortSignal): ReadableStream<Uint8Array>
-  /** The live state of a chat; made when there is none. */
+  /** The live state of a chat, created on first use. */
   chat(chatId: string): LiveChat
   publish(chatId: string, events: readonly LiveEvent[]): void
-  /** Something new stands in the history of this chat. */
+  /** The history of this chat has a new entry. */
   wake(chatId: string): void
-  /** Forgets the live state of a chat if nothing moves there and nobody watches. */
+  /** Drops the live state of a chat that is idle and has no subscribers. */
   prune(chatId: string): void
-  /** How many pages are open. */
+  /** The number of open pages. */
   subscriberCount(): number
   /** Ends every stream and the heartbeat. May be called twice. */
   close(): void
@@ -30,7 +30,7 @@ export interface HubOptions {
   readonly history: (chatId: string, query: { after?: string; limit: number }) => Promise<ChatEntry[]>
   readonly info: () => WireInfo
   readonly log: Logger
-  /** Pause between two heartbeats, ms; a page that misses several connects anew. */
+  /** The interval of heartbeats, ms. A page that misses several of them reconnects. */
   readonly pingIntervalMs?: number
 }
 
@@ -40,13 +40,13 @@ interface ChatEntryState {
 }
 
 export function createHub({ history, info, log, pingIntervalMs: pingMs = 15_000 }: HubOptions): Hub {
-  const rooms = new Map<string, ChatEntryState>()
+  const chats = new Map<string, ChatEntryState>()
   let heartbeat: NodeJS.Timeout | undefined
   let knownInfo = ''
 
   return {
     subscribe(chatId, after, signal) {
-      const { live, subscribers } = room(chatId)
+      const { live, subscribers } = chatOf(chatId)
       const [oldest] = subscribers
       if (subscribers.size >= maxSubscribersPerChat) oldest?.close()
       const subscriber = createSubscriber({
@@ -64,43 +64,43 @@ export function createHub({ history, info, log, pingIntervalMs: pingMs = 15_000 
       subscribers.add(subscriber)
       if (signal.aborted) subscriber.close()
       signal.addEventListener('abort', () => subscriber.close(), { once: true })
-      beat()
+      startHeartbeat()
       return subscriber.stream
     },
-    chat: (chatId) => room(chatId).live,
+    chat: (chatId) => chatOf(chatId).live,
     publish(chatId, events) {
-      for (const subscriber of rooms.get(chatId)?.subscribers ?? []) {
+      for (const subscriber of chats.get(chatId)?.subscribers ?? []) {
         for (const event of events) subscriber.post(event)
       }
     },
     wake(chatId) {
-      for (const subscriber of rooms.get(chatId)?.subscribers ?? []) subscriber.wake()
+      for (const subscriber of chats.get(chatId)?.subscribers ?? []) subscriber.wake()
     },
     prune,
     subscriberCount,
     close() {
       clearInterval(heartbeat)
       heartbeat = undefined
-      for (const { subscribers } of rooms.values()) for (const subscriber of subscribers) subscriber.close()
-      rooms.clear()
+      for (const { subscribers } of chats.values()) for (const subscriber of subscribers) subscriber.close()
+      chats.clear()
     },
   }
 
-  function room(chatId: string): ChatEntryState {
-    const known = rooms.get(chatId)
+  function chatOf(chatId: string): ChatEntryState {
+    const known = chats.get(chatId)
     if (known !== undefined) return known
-    for (const id of rooms.keys()) {
-      if (rooms.size < maxChats) break
+    for (const id of chats.keys()) {
+      if (chats.size < maxChats) break
       prune(id)
     }
     const created: ChatEntryState = { live: createLiveChat(), subscribers: new Set() }
-    rooms.set(chatId, created)
+    chats.set(chatId, created)
     return created
   }
 
   function prune(chatId: string): void {
-    const known = rooms.get(chatId)
-    if (known?.subscribers.size === 0 && known.live.isIdle()) rooms.delete(chatId)
+    const known = chats.get(chatId)
+    if (known?.subscribers.size === 0 && known.live.isIdle()) chats.delete(chatId)
     if (subscriberCount() === 0) {
       clearInterval(heartbeat)
       heartbeat = undefined
@@ -109,18 +109,18 @@ export function createHub({ history, info, log, pingIntervalMs: pingMs = 15_000 
 
   function subscriberCount(): number {
     let count = 0
-    for (const { subscribers } of rooms.values()) count += subscribers.size
+    for (const { subscribers } of chats.values()) count += subscribers.size
     return count
   }
 
-  /** One timer for all pages, only while there are any. It also tells them what changed about the daemon. */
-  function beat(): void {
+  /** One timer for all pages, which runs only while pages are open. It also sends changes of the gateway's status. */
+  function startHeartbeat(): void {
     knownInfo = JSON.stringify(info())
     heartbeat ??= setInterval(() => {
       const now = info()
       const changed = JSON.stringify(now) !== knownInfo
       knownInfo = JSON.stringify(now)
-      for (const { subscribers } of rooms.values()) {
+      for (const { subscribers } of chats.values()) {
         for (const subscriber of subscribers) subscriber.post(changed ? { type: 'info', info: now } : { type: 'ping' })
       }
     }, pingMs).unref()

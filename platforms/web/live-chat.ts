@@ -1,7 +1,6 @@
 /**
- * What happens in one chat right now: drafts being written, running turns, their tools, messages at work.
- *
- * Nothing here is stored, and everything is bounded: the history is the truth, this is what makes it move.
+ * The live state of a chat: drafts, running turns with their tools, and messages in progress. It is kept in memory with
+ * limits; only the history is stored.
  */
 import type { TurnActivity } from '#sdk'
 import type { DraftEvent, LiveEvent, ToolEvent } from './protocol.ts'
@@ -12,30 +11,30 @@ const maxToolsPerTurn = 100
 const maxMessages = 64
 
 export interface LiveChat {
-  /** Takes the new text of a draft; returns the event for those who watch, or null when nothing changed. */
+  /** Sets the text of a draft. Returns the event for subscribers, or `null` when nothing changed. */
   updateDraft(id: string, turnId: string, text: string): DraftEvent | null
   hasDraft(id: string): boolean
   dropDraft(id: string): boolean
-  /** Takes what a turn does; returns the events for those who watch. */
+  /** Applies an activity of a turn. Returns the events for subscribers. */
   applyActivity(activity: TurnActivity): LiveEvent[]
-  /** Everything a newcomer must be told to see what the others see. */
+  /** Events that bring a new subscriber to the current state. */
   snapshot(): LiveEvent[]
-  /** An accepted message is being worked on, or waits for it. */
+  /** A message was accepted and is queued or in progress. */
   messageStarted(seq: number): void
   messageEnded(seq: number): void
   /**
-   * What a stop button stops. A number: the oldest message at work, which the running turn works on; later ones wait
-   * behind it. `unknown`: a turn runs whose message is not known here, because it began before this process did.
+   * The target of the stop button. A number is the oldest message in progress, which the running turn handles.
+   * `unknown`: a turn is running whose message is not known, because it started before this process.
    */
   stopTarget(): number | 'unknown' | undefined
-  /** Nothing moves here: the state may be forgotten. */
+  /** Whether the state is empty and can be dropped. */
   isIdle(): boolean
 }
 
 interface RunningTurn {
   /** By call id, in call order. */
   readonly tools: Map<string, ToolEvent>
-  /** Nobody here sent the message it works on. */
+  /** The turn handles a message that no page has sent. */
   readonly isForeign: boolean
 }
 
@@ -97,7 +96,6 @@ export function createLiveChat(): LiveChat {
   }
 }
 
-/** Forgets the oldest. */
 function evictOldest<Key>(map: Map<Key, unknown>, max: number): void {
   for (const key of map.keys()) {
     if (map.size <= max) return
@@ -118,8 +116,8 @@ function toolEvent(
 }
 
 /**
- * How many leading UTF-16 units two texts share. It may fall inside a surrogate pair: JSON carries halves as escapes,
- * and the page puts them together again.
+ * The number of leading UTF-16 units that two texts share. It may split a surrogate pair: JSON escapes the halves, and the
+ * page joins them again.
  */
 function commonPrefix(known: string, next: string): number {
   if (next.startsWith(known)) return known.length

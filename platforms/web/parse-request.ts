@@ -1,10 +1,9 @@
 /**
- * What a page may ask, read from the request into exact values. Each problem names the field, what was expected and
- * what was found.
+ * Parses and validates requests of a page. An error names the field, the expected value and the value that was found.
  */
-import { HermesError } from '#sdk'
+import { HermesError, isRecord } from '#sdk'
 
-/** A message as a page sends it. `id` is made by the page and makes a repeated request harmless. */
+/** A message from a page. The page creates the `id`, so that a repeated request is recognised. */
 export interface SentMessage {
   readonly chat: string
   readonly id: string
@@ -15,12 +14,12 @@ const chatIdPattern = /^[A-Za-z0-9_-]{1,64}$/
 const messageIdPattern = /^[A-Za-z0-9_-]{8,64}$/
 const entryIdPattern = /^[\x21-\x7e]{1,200}$/
 
-/** The chat id of an address. Throws `http/bad-request`. */
+/** The chat id of a URL. Throws `http/bad-request`. */
 export function parseChatId(value: unknown): string {
   return requireMatch('chat', value, chatIdPattern, '1 to 64 of A-Z a-z 0-9 _ -')
 }
 
-/** An entry id from an address; undefined where there is none. Throws `http/bad-request`. */
+/** An entry id from a URL, if present. Throws `http/bad-request`. */
 export function parseEntryId(field: string, value: string | null): string | undefined {
   return value === null || value === '' ? undefined : requireMatch(field, value, entryIdPattern, 'the id of an entry')
 }
@@ -32,13 +31,13 @@ export async function parseSentMessage(request: Request): Promise<SentMessage> {
   const id = requireMatch('id', body.get('id'), messageIdPattern, '8 to 64 of A-Z a-z 0-9 _ -')
   const text = body.get('text')
   if (typeof text !== 'string') throw unexpectedValue('text', 'a string', text)
-  // Halves of a surrogate pair cannot be stored as UTF-8.
+  // Lone surrogates cannot be stored as UTF-8.
   const clean = text.toWellFormed().trim()
   if (clean === '') throw unexpectedValue('text', 'at least one character', text)
   return { chat, id, text: clean }
 }
 
-/** The chat that a body names. Throws `http/bad-request`. */
+/** The chat id of a body. Throws `http/bad-request`. */
 export async function parseChatIdBody(request: Request): Promise<string> {
   return parseChatId((await parseObject(request)).get('chat'))
 }
@@ -53,9 +52,7 @@ async function parseObject(request: Request): Promise<Map<string, unknown>> {
   } catch (error) {
     throw new HermesError('http/bad-request', 'The body is not JSON.', { cause: error })
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw unexpectedValue('the body', 'an object', value)
-  }
+  if (!isRecord(value)) throw unexpectedValue('the body', 'an object', value)
   return new Map(Object.entries(value))
 }
 
@@ -68,7 +65,7 @@ function unexpectedValue(field: string, expected: string, found: unknown): Herme
   return new HermesError('http/bad-request', `${field}: expected ${expected}, found ${describeValue(found)}.`)
 }
 
-/** Short, and never unfolded: a stranger may nest a value deeper than any printer survives. */
+/** Describes objects and lists without their content, which may be nested too deeply to print. */
 function describeValue(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (typeof value !== 'object' || value === null) return JSON.stringify(value).slice(0, 80)

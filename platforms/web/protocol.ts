@@ -1,18 +1,17 @@
 /**
- * What travels between the adapter and the page: one JSON object a line, from `GET /web/stream`.
- * Both sides read this file (the page through JSDoc), so they cannot drift apart. It imports nothing.
+ * The protocol of `GET /web/stream`: one JSON object per line. The adapter and the page (through JSDoc) use these types.
  */
 
-/** One stored line of the chat; the same shape as the gateway's `ChatEntry`. */
+/** A stored entry of the chat, with the shape of the gateway's `ChatEntry`. */
 export interface WireEntry {
   readonly id: string
   readonly from: 'user' | 'agent'
   readonly kind: 'message' | 'notice'
   readonly text: string
-  /** ms since 1970. */
+  /** Milliseconds since 1970. */
   readonly at: number
   readonly turnId?: string
-  /** The id that a page gave the message when it sent it. */
+  /** The id that the page created for the message. */
   readonly messageId?: string
 }
 
@@ -26,7 +25,7 @@ export interface WireInfo {
 export type LiveEvent =
   | { readonly type: 'info'; readonly info: WireInfo }
   | { readonly type: 'entry'; readonly entry: WireEntry }
-  /** The text of a draft is its first `at` UTF-16 units as known, then `text`. */
+  /** The draft keeps its first `at` UTF-16 units, followed by `text`. */
   | { readonly type: 'draft'; readonly id: string; readonly turnId: string; readonly at: number; readonly text: string }
   | { readonly type: 'draft-gone'; readonly id: string }
   | { readonly type: 'turn'; readonly turnId: string; readonly state: 'running' | 'done' | 'failed' | 'stopped' }
@@ -39,7 +38,7 @@ export type LiveEvent =
       readonly state: 'running' | 'done' | 'failed'
       readonly summary: string
     }
-  /** All that was missed has been sent; what is live now follows. `more`: older lines exist. */
+  /** All missed entries were sent; live events follow. `more`: older entries exist. */
   | { readonly type: 'ready'; readonly more: boolean }
   | { readonly type: 'typing' }
   | { readonly type: 'ping' }

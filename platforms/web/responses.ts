@@ -1,5 +1,5 @@
 /**
- * Answers in JSON, and how an error reads on the wire: `{error: {code, message, hint}}`.
+ * JSON responses. An error has the form `{error: {code, message, hint}}`.
  */
 import { HermesError, isHermesError } from '#sdk'
 
@@ -13,7 +13,7 @@ export function jsonResponse(status: number, body: unknown): Response {
   return new Response(JSON.stringify(body), { status, headers })
 }
 
-/** Runs a handler and turns the errors that a person can do something about into answers. Others are the server's. */
+/** Converts a `HermesError` of a handler into a response. The HTTP server handles and logs other errors. */
 export async function withErrorResponse(handle: () => Promise<Response> | Response): Promise<Response> {
   try {
     return await handle()

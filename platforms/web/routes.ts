@@ -1,6 +1,6 @@
 /**
- * The addresses of the page. Everything that shows or changes a chat needs the gateway's token; the page itself holds
- * no secret and is public.
+ * The HTTP routes of the page. Routes that read or change a chat require the gateway's token. The files of the page contain
+ * no secret and are public.
  */
 import type { EventKey, HttpRoute, MessageEvent, PlatformContext } from '#sdk'
 import { brand, HermesError, messageOf, parseCommand } from '#sdk'
@@ -18,7 +18,6 @@ export interface RouteDeps {
   readonly closing: AbortSignal
 }
 
-/** Every address the adapter serves. */
 export function createRoutes({ context, hub, assets, closing }: RouteDeps): HttpRoute[] {
   const whileOpen = (handle: (request: Request) => Promise<Response> | Response) => (request: Request) =>
     withErrorResponse(() => {
@@ -44,7 +43,7 @@ export function createRoutes({ context, hub, assets, closing }: RouteDeps): Http
         'content-type': 'application/x-ndjson; charset=utf-8',
         'cache-control': 'no-store',
         'x-content-type-options': 'nosniff',
-        // Reverse proxies must pass each line on at once.
+        // Disables buffering in reverse proxies.
         'x-accel-buffering': 'no',
       },
     })
@@ -68,13 +67,17 @@ export function createRoutes({ context, hub, assets, closing }: RouteDeps): Http
     return jsonResponse(202, { seq })
   }
 
-  /** Keeps the message among those at work until it has ended, so that the stop button knows what to stop. */
+  /** Tracks the message until its turn has ended, so that the stop button can find it. */
   function trackMessage(chat: string, seq: number): void {
     hub.chat(chat).messageStarted(seq)
     context
       .waitForResult(seq, closing)
       .catch((error: unknown) => {
-        if (!closing.aborted) context.log.warn({ seq, error: messageOf(error) }, 'a message could not be followed')
+        if (!closing.aborted)
+          context.log.warn(
+            { event: 'web.message_tracking_failed', seq, error: messageOf(error) },
+            'message could not be tracked',
+          )
       })
       .finally(() => {
         hub.chat(chat).messageEnded(seq)
@@ -83,7 +86,7 @@ export function createRoutes({ context, hub, assets, closing }: RouteDeps): Http
       })
   }
 
-  /** Stops the running turn; a turn whose message is not known here is stopped by the command. */
+  /** Stops the running turn. A turn whose message is unknown is stopped by the command /stop. */
   async function stop(request: Request): Promise<Response> {
     const chat = await parseChatIdBody(request)
     const running = hub.chat(chat).stopTarget()

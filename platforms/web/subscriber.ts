@@ -1,29 +1,29 @@
 /**
- * One open page: a stream of lines that first brings what was missed and then what happens.
+ * The stream of one open page. It sends the missed entries first and then live events.
  *
- * The history is the only source of entries. A new one is never described by whoever made it; it only wakes the
- * subscriber, who reads on from where it stands. So every entry comes once, with the id it is stored under.
+ * The history is the only source of entries. A new entry only notifies the subscriber, which then continues to read the
+ * history. Every entry is therefore sent once, with the id under which it is stored.
  */
 import type { ChatEntry, Logger } from '#sdk'
 import { messageOf } from '#sdk'
 import type { LiveEvent } from './protocol.ts'
 
-/** How many lines the first read asks for; with more than that missed, it asks again for more. */
+/** The size of the first read of missed entries. Larger reads follow when it is not sufficient. */
 const initialBatch = 200
 const maxBatch = 51_200
-/** A page that reads slower than this much behind is let go; it comes back and catches up. */
+/** A page that falls further behind is disconnected. It reconnects and catches up. */
 const maxBufferedBytes = 4_000_000
 /**
- * Reading on begins this many lines back: two lines of the same moment may be stored in another order than their ids
- * say, and neither may be missed.
+ * Reading continues this many entries back, because two entries of the same millisecond may be stored in a different order
+ * than their ids.
  */
 const overlapEntries = 50
 
 export interface Subscriber {
   readonly stream: ReadableStream<Uint8Array>
-  /** Sends an event after everything that was asked for before. */
+  /** Sends an event after all pending work. */
   post(event: LiveEvent): void
-  /** Reads on in the history. */
+  /** Sends new entries of the history. */
   wake(): void
   /** Ends the stream. May be called twice. */
   close(): void
@@ -31,12 +31,12 @@ export interface Subscriber {
 
 export interface SubscriberOptions {
   readonly history: (query: { after?: string; limit: number }) => Promise<ChatEntry[]>
-  /** The last entry that the page knows; without it the newest `firstLimit` are sent. */
+  /** The last entry that the page has. Without it the newest `initialEntries` are sent. */
   readonly after: string | undefined
   readonly initialEntries: number
-  /** Said before everything else. */
+  /** Sent first. */
   readonly firstEvent: LiveEvent
-  /** What is live at the moment when everything missed has been sent. */
+  /** The live state, sent after the missed entries. */
   readonly snapshot: () => LiveEvent[]
   readonly onClose: () => void
   readonly log: Logger
@@ -44,19 +44,19 @@ export interface SubscriberOptions {
 
 export function createSubscriber(options: SubscriberOptions): Subscriber {
   const encoder = new TextEncoder()
-  /** Ids that the page knows, the newest last. */
+  /** Ids of entries that the page has, in ascending order. */
   const known: string[] = options.after === undefined ? [] : [options.after]
   let open = true
-  /** Work in order; `waiting` counts what has not run, so that events need not wait where nothing is before them. */
+  /** Pending work in order. `pending` counts it, so that an event is sent at once when there is none. */
   let tail: Promise<void> = Promise.resolve()
-  let waiting = 0
+  let pending = 0
   let drained: () => void = () => undefined
   let controller: ReadableStreamDefaultController<Uint8Array>
 
   const stream = new ReadableStream<Uint8Array>(
     {
-      start: (given) => {
-        controller = given
+      start: (created) => {
+        controller = created
       },
       pull: () => drained(),
       cancel: () => end(),
@@ -74,7 +74,7 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
 
   return {
     stream,
-    post: (event) => (waiting === 0 ? write(event) : enqueue(async () => write(event))),
+    post: (event) => (pending === 0 ? write(event) : enqueue(async () => write(event))),
     wake: () => enqueue(readNext),
     close() {
       if (!open) return
@@ -84,20 +84,23 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
   }
 
   function enqueue(work: () => Promise<void>): void {
-    waiting += 1
+    pending += 1
     tail = tail
       .then(() => (open ? work() : undefined))
       .catch((error: unknown) => {
-        // The page comes back by itself and starts from what it has; half a picture would be worse.
-        options.log.warn({ error: messageOf(error) }, 'a chat page was disconnected: its history could not be read')
+        // The page reconnects by itself and continues after its last entry.
+        options.log.warn(
+          { event: 'web.page_disconnected', error: messageOf(error) },
+          'chat page disconnected: its history could not be read',
+        )
         fail()
       })
       .finally(() => {
-        waiting -= 1
+        pending -= 1
       })
   }
 
-  /** Tells whether older lines exist. */
+  /** Returns whether older entries exist. */
   async function readNewest(): Promise<boolean> {
     const newest = await options.history({ limit: options.initialEntries + 1 })
     await writeEntries(newest.slice(-options.initialEntries))
@@ -129,7 +132,7 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
     if ((controller.desiredSize ?? 0) < -maxBufferedBytes) fail()
   }
 
-  /** Waits until the page has read what it was sent. */
+  /** Waits until the page has read the sent data. */
   function drain(): Promise<void> | undefined {
     if (!open || (controller.desiredSize ?? 0) > 0) return undefined
     return new Promise((resolve) => {
@@ -140,7 +143,7 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
   function fail(): void {
     if (!open) return
     end()
-    controller.error(new Error('the stream was ended by the gateway'))
+    controller.error(new Error('the gateway closed the stream'))
   }
 
   function end(): void {

@@ -1,8 +1,8 @@
 /**
- * The addresses of the gateway, as functions.
+ * Functions for the HTTP routes of the gateway.
  */
 
-/** The gateway understood the request and said no. */
+/** The gateway refused the request. */
 export class ApiError extends Error {
   /**
    * @param {number} status
@@ -16,12 +16,12 @@ export class ApiError extends Error {
     this.hint = hint
   }
 
-  /** The token is wrong. */
+  /** The token is invalid. */
   get unauthorised() {
     return this.status === 401
   }
 
-  /** It may work in a moment: the gateway starts, stops or is busy. */
+  /** A retry may succeed: the gateway is starting, stopping or busy. */
   get passing() {
     return this.status === 503 || this.status === 502 || this.status === 504 || this.status === 429
   }
@@ -36,7 +36,7 @@ export class ApiError extends Error {
  */
 
 /**
- * All functions throw `ApiError` for what the gateway says and `TypeError` where it cannot be reached.
+ * All functions throw `ApiError` when the gateway refuses and `TypeError` when it cannot be reached.
  *
  * @param {{ token: string, chat: string, fetch: typeof globalThis.fetch }} options
  * @returns {Api}

@@ -1,5 +1,5 @@
 /**
- * The page: with a token it is the chat, without one it asks for it.
+ * The entry of the page: shows the chat with a token and the sign-in screen without one.
  */
 import { openChat } from './chat.js'
 import { drawIcons } from './dom.js'
@@ -11,14 +11,14 @@ const storage = createStorage(() => window.localStorage)
 const gate = createSignIn({
   onToken(token) {
     keepToken(token, storage)
-    // The chat is joined to the page once; a fresh page is the simplest way to begin again.
+    // The chat attaches its listeners once. A reload is the simplest way to start again.
     location.reload()
   },
 })
 
 drawIcons()
 begin()
-// The address with a token may also be opened in a page that is already there.
+// The URL with a token may be opened in an existing page.
 window.addEventListener('hashchange', () => {
   if (location.hash.includes('token=')) location.reload()
 })

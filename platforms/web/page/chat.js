@@ -1,5 +1,5 @@
 /**
- * The chat: joins what the gateway says, what the person does and what the page shows.
+ * The chat: connects the stream of the gateway, the user's input and the views.
  */
 import { ApiError, createApi } from './api.js'
 import { createConnection } from './connection.js'
@@ -16,8 +16,8 @@ import { createScroller } from './view/scroller.js'
 import { createStatus } from './view/status.js'
 import { createWorkingIndicator } from './view/working-indicator.js'
 
-const wrongToken = 'This token was not accepted. Perhaps the gateway has made a new one: ask for the address again.'
-/** A page that is not there this soon is shown as it is. */
+const wrongToken = 'This token is not valid. The gateway may have a new one: run hermes web url again.'
+/** The page is shown after this time, even if the history has not arrived. */
 const revealMs = 250
 
 /**
@@ -120,7 +120,7 @@ export function openChat({ token, storage, onLeave }) {
     const { key, target } = event
     if (event.isComposing) return
     if (key === 'Escape' && store.workingSince() !== null && document.querySelector(':popover-open') === null) stop()
-    // The field keeps the focus; what people want to leaf through is the conversation.
+    // The field keeps the focus, but these keys scroll the conversation.
     const leafing = target instanceof HTMLTextAreaElement && target.scrollHeight <= target.clientHeight
     if (leafing && (key === 'PageUp' || key === 'PageDown')) {
       event.preventDefault()
@@ -151,7 +151,7 @@ export function openChat({ token, storage, onLeave }) {
 
   function stop() {
     stopButton.disabled = true
-    void attempt(() => api.stop(), 'The work could not be stopped.')
+    void attempt(() => api.stop(), 'The agent could not be stopped.')
   }
 
   async function showOlder() {
@@ -164,12 +164,12 @@ export function openChat({ token, storage, onLeave }) {
         store.addOlder(entries, more)
         render()
       })
-    }, 'Earlier messages could not be read.')
+    }, 'Earlier messages could not be loaded.')
     olderButton.disabled = false
   }
 
   /**
-   * Tells the person when it did not work, above the field they look at.
+   * Shows a failure above the message field.
    *
    * @param {() => Promise<void>} act
    * @param {string} failure
@@ -185,7 +185,7 @@ export function openChat({ token, storage, onLeave }) {
     }
   }
 
-  /** Many events in one moment are one picture. */
+  /** Draws once for all events of a frame. */
   function schedule() {
     frame ||= requestAnimationFrame(render)
   }
@@ -206,7 +206,7 @@ export function openChat({ token, storage, onLeave }) {
 }
 
 /**
- * Something in the conversation shows by itself that work goes on.
+ * Whether the conversation itself shows that the agent is working.
  *
  * @param {import('./items.js').Item} item
  */
@@ -221,7 +221,7 @@ function chatOf(location) {
   return /^[A-Za-z0-9_-]{1,64}$/.test(named) ? named : 'main'
 }
 
-/** `crypto.randomUUID` exists on secure addresses only; this does everywhere. */
+/** `crypto.randomUUID` is available only on secure origins. */
 function createId() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

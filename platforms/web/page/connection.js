@@ -1,16 +1,16 @@
 /**
- * The stream of the chat: opened, read line by line, and opened again when it breaks, from where it stood.
+ * Reads the stream of the chat, and reopens it after its last entry when it breaks.
  */
 import { ApiError } from './api.js'
 
 /**
- * `open`: all that was missed has come. `waiting`: broken, the next try comes in a moment.
- * `refused`: the token is wrong; no further try.
+ * `open`: all missed entries have arrived. `waiting`: disconnected until the next attempt.
+ * `refused`: the token is invalid; there are no further attempts.
  *
  * @typedef {'connecting' | 'open' | 'waiting' | 'refused'} ConnectionState
  */
 
-/** The gateway says something every 15 s; a stream that is silent for this long is dead. */
+/** The gateway sends a ping every 15 s. A stream without data for this long is dead. */
 const silenceMs = 40_000
 const firstPauseMs = 400
 const longestPauseMs = 8_000
@@ -100,7 +100,7 @@ export function createConnection({ stream, after, onBegin, onEvent, onState }) {
   }
 
   /**
-   * Pauses grow, with a random part, so that many pages do not return at the same instant.
+   * The delay grows and has a random part, so that pages do not reconnect at the same time.
    *
    * @param {string} reason
    */

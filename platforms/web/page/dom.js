@@ -1,10 +1,10 @@
 /**
- * Making and finding elements. Nothing of the page is made from strings of markup.
+ * Creates and finds elements. The page creates no HTML from strings.
  */
 import { icon } from './icons.js'
 
 /**
- * Makes an element. `false` and `undefined` leave an attribute out, `true` sets it empty.
+ * Creates an element. `false` and `undefined` omit an attribute, `true` sets it to ''.
  *
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
@@ -23,8 +23,7 @@ export function h(tag, attributes = {}, ...children) {
 }
 
 /**
- * The element of index.html with this id. Throws when it is missing or of another kind: a page that does not fit its
- * program should say so at once.
+ * The element of index.html with this id. Throws when it is missing or of another type.
  *
  * @template {HTMLElement} Kind
  * @param {string} id
@@ -37,7 +36,7 @@ export function byId(id, kind) {
   return element
 }
 
-/** Draws the icons that index.html names. */
+/** Inserts the icons into the elements with `data-icon`. */
 export function drawIcons() {
   for (const place of document.querySelectorAll('[data-icon]')) {
     if (place instanceof HTMLElement && place.firstChild === null) place.append(icon(place.dataset['icon'] ?? ''))
@@ -45,7 +44,7 @@ export function drawIcons() {
 }
 
 /**
- * Sets a text only when it differs, so that screen readers and selections are left alone.
+ * Sets a text only when it differs, to keep selections and not to trigger screen readers.
  *
  * @param {Element} element
  * @param {string} text

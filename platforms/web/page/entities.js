@@ -1,5 +1,5 @@
 /**
- * Character references of markdown (`&amp;`, `&#8212;`), without a parser of HTML. Unknown ones stay as written.
+ * Decodes character references in Markdown (`&amp;`, `&#8212;`). Unknown ones stay unchanged.
  */
 
 /** @type {Record<string, string>} */

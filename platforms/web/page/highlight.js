@@ -1,6 +1,6 @@
 /**
- * A light tint for code: comments step back, strings and the few words that shape a program stand out. It is no parser;
- * where it does not know the language it leaves the text alone.
+ * Simple syntax highlighting of comments, strings and common keywords, without a parser. Code in an unknown language stays
+ * unchanged.
  */
 import { h } from './dom.js'
 
@@ -35,7 +35,7 @@ function addLanguages(names, list, comment) {
   return names.split(' ').map((name) => [name, language])
 }
 
-/** Beyond this a tint costs more than it gives. */
+/** Longer code is not highlighted. */
 const maxChars = 20_000
 
 /**
@@ -66,7 +66,7 @@ export function highlight(code, name) {
 /** Comment, string, word or number, else anything: together they match every character once. @param {string} comment */
 function pattern(comment) {
   const block = comment === '//' ? '\\/\\*[\\s\\S]*?(?:\\*\\/|$)|' : ''
-  // In shells and configuration a # inside a word begins nothing.
+  // In shells and configuration a # inside a word does not start a comment.
   const line = `${comment === '#' ? '(?<![^\\s])#' : comment}[^\\n]*|`
   return new RegExp(
     `${block}${line}"(?:\\\\.|[^"\\\\\\n])*"|'(?:\\\\.|[^'\\\\\\n])*'|\`(?:\\\\.|[^\`\\\\])*\`|[A-Za-z_$][\\w$]*|\\d[\\w.]*|[\\s\\S]`,

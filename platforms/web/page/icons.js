@@ -1,5 +1,5 @@
 /**
- * The few icons, as strokes on a 24 by 24 grid.
+ * The icons, as paths on a 24 by 24 grid.
  */
 
 /** @type {Record<string, readonly string[]>} */

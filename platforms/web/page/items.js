@@ -1,12 +1,12 @@
 /**
- * The items of the conversation: what they are and in which order they stand.
+ * The items of the conversation and their order.
  */
 
 /** @typedef {import('../protocol.ts').WireEntry} WireEntry */
 /** @typedef {import('../protocol.ts').ToolEvent} ToolEvent */
 
 /**
- * `waiting`: for the connection. `queued`: stored by the gateway, which is still at work on something else.
+ * `waiting`: for the connection. `queued`: stored by the gateway, which is still handling an earlier message.
  *
  * @typedef {'sending' | 'waiting' | 'queued' | 'sent' | 'failed'} SendState
  */
@@ -43,7 +43,7 @@
 /** @typedef {UserItem | AgentItem | ActivityItem} Item */
 
 /**
- * A line of the history as an item.
+ * Converts an entry of the history.
  *
  * @param {WireEntry} entry
  * @returns {UserItem | AgentItem}
@@ -55,8 +55,8 @@ export function itemOf({ id, from, kind, text, at, turnId = '' }) {
 }
 
 /**
- * Adds an item: before another one, or behind what belongs to the same turn, so that an answer stands by its question
- * even when more was written meanwhile. Otherwise at the end, but before what has not left this page yet.
+ * Inserts an item before another one or after the items of its turn, so that a reply follows its question. Otherwise it is
+ * added at the end, before messages that are not sent yet.
  *
  * @param {readonly Item[]} items
  * @param {Item} item

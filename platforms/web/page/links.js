@@ -1,12 +1,12 @@
 /**
- * Where a link in a reply may lead: to the web or to a mailbox, never into this page and never to a script.
+ * Decides which links of a reply are allowed: web and mail, but no scripts and no URLs of this page.
  */
 
 const allowedSchemes = new Set(['http:', 'https:', 'mailto:'])
 const embeddedImagePattern = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/=\s]+$/
 
 /**
- * The address to use, or null where it is none to follow. Relative ones are none: they would lead into the gateway.
+ * The URL of a link, or `null` if it is not allowed. Relative URLs are not allowed, because they lead to the gateway.
  *
  * @param {string} href
  * @returns {string | null}
@@ -18,7 +18,7 @@ export function safeUrl(href) {
 }
 
 /**
- * A picture that carries its own bytes. Others are not loaded: that would tell a stranger that the reply was read.
+ * The URL of an embedded image. Other images are not loaded, because the request would reveal that the reply was read.
  *
  * @param {string} href
  */

@@ -1,6 +1,6 @@
 /**
- * Markdown as nodes. `marked` only reads: what it found becomes elements here, one kind at a time, so that nothing a
- * model or a tool writes is ever markup. Raw HTML is shown as the text it is.
+ * Converts Markdown to nodes. `marked` only parses; the elements are created here, so that no text of a model or a tool
+ * becomes HTML. Raw HTML is shown as text.
  */
 import { h } from './dom.js'
 import { decodeEntities } from './entities.js'
@@ -12,12 +12,12 @@ import { lexer } from './marked.js'
 /** @typedef {import('./marked.js').Token} Token */
 /** @typedef {import('./marked.js').ListItem} ListItem */
 
-/** Longer texts, and deeper ones, are shown as they were written. */
+/** Longer or more deeply nested texts are shown as plain text. */
 const maxChars = 400_000
 const maxDepth = 40
 
 /**
- * The blocks of a text. Each token's `raw` is its source; together they are the whole.
+ * The blocks of a text. The `raw` values of the tokens add up to the text.
  *
  * @param {string} source
  * @returns {Token[]}
@@ -27,7 +27,7 @@ export function parseMarkdown(source) {
     try {
       return lexer(source, { gfm: true, breaks: false })
     } catch (error) {
-      // Thousands of nested quotes or lists exhaust the stack of the reader; they are not meant to be read.
+      // Thousands of nested quotes or lists exhaust the stack of the parser.
       if (!(error instanceof RangeError)) throw error
     }
   }
@@ -35,7 +35,7 @@ export function parseMarkdown(source) {
 }
 
 /**
- * The node of one block; null for those that show nothing.
+ * The node of a block; `null` for an invisible one.
  *
  * @param {Token} token
  * @param {number} [depth]
@@ -50,7 +50,7 @@ export function renderBlock(token, depth = 0) {
     case 'hr':
       return h('hr')
     case 'heading':
-      // The page's own headings are above those of a reply.
+      // Headings of a reply are below those of the page.
       return h(headingTag(token.depth), {}, ...renderInline(token.tokens, depth))
     case 'paragraph':
       return h('p', {}, ...renderInline(token.tokens, depth))
@@ -98,7 +98,7 @@ function renderCode(text, language) {
     'div',
     { class: language === '' ? 'code bare' : 'code' },
     h('div', { class: 'code-head' }, label, copy),
-    // Reachable by keyboard, because it may scroll.
+    // Focusable, because it may scroll.
     h('pre', { tabindex: '0', role: 'region', 'aria-label': name }, code),
   )
 }
@@ -116,7 +116,7 @@ function renderItem(item, depth) {
   const content = []
   for (const token of item.tokens) {
     if (token.type === 'checkbox') continue
-    // A tight item's text is not a paragraph of its own.
+    // The text of a tight list item is not a paragraph.
     if (token.type === 'text') content.push(...renderInline(token.tokens ?? [token], depth))
     else content.push(...renderBlocks([token], depth + 1))
   }
@@ -163,7 +163,7 @@ function renderSpan(token, depth) {
     case 'br':
       return h('br')
     case 'html':
-      // The one tag that models use inside tables, where markdown has no other way.
+      // Models use this tag inside tables, where Markdown has no line break.
       return /^<br\s*\/?>$/i.test(token.text) ? h('br') : document.createTextNode(token.text)
     case 'link':
       return renderLink(token, depth)

@@ -1,5 +1,5 @@
 /**
- * What the page uses of the `marked` package, which the adapter serves beside it as `marked.js`.
+ * The part of the `marked` package that the page uses. The adapter serves the package as `marked.js`.
  */
 export type Token =
   | { type: 'space' | 'def' | 'hr' | 'br'; raw: string }

@@ -1,14 +1,13 @@
 /**
- * Sends what the person wrote, in order, and keeps it in the browser until the gateway has it on disk.
+ * Sends messages in order, and keeps them in the browser until the gateway has stored them.
  *
- * Every message has an id of its own, so that sending it again is harmless: after a lost answer, after a reload, from
- * the button.
+ * Every message has an id, so that it can be sent again: after a lost response, after a reload, or by the user.
  */
 import { ApiError } from './api.js'
 
 /** @typedef {{ id: string, text: string, at: number }} Unsent */
 
-/** What a page finds from an earlier visit is sent by itself only if the person may still expect it. */
+/** An older message from an earlier visit is not sent automatically. */
 const expectedMs = 60 * 60_000
 
 /**
@@ -24,7 +23,7 @@ const expectedMs = 60 * 60_000
 export function createOutbox({ send, store, storage, storageKey, now, newId, onUnauthorised }) {
   /** @type {Unsent[]} */
   let unsent = read()
-  /** Those that wait for the person: the gateway refused them, or they are old. */
+  /** Messages that only the user can send again: refused or old ones. */
   const held = new Set()
   let sending = false
   let connected = false
@@ -56,7 +55,7 @@ export function createOutbox({ send, store, storage, storageKey, now, newId, onU
       forget(id)
       store.drop(id)
     },
-    /** The history shows this message: the gateway has it. */
+    /** The history contains this message. */
     confirm: forget,
     /** The gateway can be reached, or not. @param {boolean} reachable */
     reachable(reachable) {
@@ -79,7 +78,7 @@ export function createOutbox({ send, store, storage, storageKey, now, newId, onU
   }
 
   /**
-   * True: go on with the next. False: the gateway cannot be reached now.
+   * `true`: continue with the next message. `false`: the gateway cannot be reached.
    *
    * @param {Unsent} message
    */
@@ -108,7 +107,7 @@ export function createOutbox({ send, store, storage, storageKey, now, newId, onU
       return true
     }
     store.setSendState(id, 'waiting')
-    // The stream may not have noticed yet that the gateway is gone; then nobody would call again.
+    // The stream may not have detected the outage yet, so it would not trigger a retry.
     if (connected) setTimeout(() => connected && void work(), 2_000)
     return false
   }

@@ -1,6 +1,6 @@
 /**
- * A text of markdown on the page that may still grow. Only its end is read again while it does: the last two blocks,
- * because what follows can still change what they are.
+ * Shows a growing Markdown text. An update parses only the last two blocks again, because new text can still change
+ * them.
  */
 import { parseMarkdown, renderBlock } from './markdown.js'
 import { morphChildren } from './morph.js'
@@ -11,14 +11,14 @@ import { morphChildren } from './morph.js'
  */
 export function createProse(root) {
   let source = ''
-  /** The part that is settled: its length in the source and the number of its nodes. */
+  /** The completed part: its length in the source and the number of its nodes. */
   let settledChars = 0
   let settledNodes = 0
 
   return {
     update(text, finished) {
       const next = text.replace(/\r\n?/g, '\n')
-      // The finished text is read as a whole: a link may be defined far from where it is used.
+      // The final text is parsed as a whole, because a link definition may be far from its use.
       if (finished || !next.startsWith(source.slice(0, settledChars))) {
         settledChars = 0
         settledNodes = 0
@@ -34,10 +34,10 @@ export function createProse(root) {
   /** @param {{ token: { raw: string }, node: Node | null }[]} blocks */
   function settle(blocks) {
     const visible = blocks.filter(({ node }) => node !== null)
-    const doubtful = visible.at(-2)
-    if (doubtful === undefined) return
+    const changeable = visible.at(-2)
+    if (changeable === undefined) return
     for (const block of blocks) {
-      if (block === doubtful) return
+      if (block === changeable) return
       settledChars += block.token.raw.length
       if (block.node !== null) settledNodes += 1
     }

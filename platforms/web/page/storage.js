@@ -1,6 +1,5 @@
 /**
- * What the browser keeps for the page. Where it keeps nothing (private windows, blocked storage), the page still works
- * until it is closed.
+ * The storage of the page. Without storage (private windows, blocked storage) values are kept in memory.
  */
 
 /**
@@ -33,7 +32,7 @@ export function createStorage(open) {
       try {
         storage?.setItem(prefix + key, value)
       } catch {
-        // Full or forbidden: the value in memory serves until the page is closed.
+        // Full or forbidden. The value stays in memory.
         storage?.removeItem(prefix + key)
       }
     },

@@ -1,7 +1,7 @@
 /**
- * What the page knows of the chat: the items of the conversation in order, and what is at work.
+ * The state of the chat: the items of the conversation, and what is in progress.
  *
- * Items are never changed, only replaced, so that the view sees at a glance what is new.
+ * Items are replaced, never changed, so that views detect changes by identity.
  */
 
 import { insert, itemOf } from './items.js'
@@ -13,19 +13,19 @@ import { insert, itemOf } from './items.js'
 /** @typedef {import('./items.js').SendState} SendState */
 
 /**
- * Two lines of the same moment may be stored in another order than their ids say; so a new stream begins a few lines
- * back, and what is known already is passed over.
+ * Two entries of the same millisecond may be stored in a different order than their ids. A new stream therefore starts a few
+ * entries back, and known entries are skipped.
  */
 const overlap = 20
 
-/** How long a sign of work counts, ms; the gateway repeats it every few seconds. */
+/** How long a `typing` event is valid, ms. The gateway repeats it every few seconds. */
 export const typingMs = 8_000
 
 /** @param {{ now: () => number, onChange: () => void, onReply: (text: string) => void, onStored: (key: string) => void }} options */
 export function createStore({ now, onChange, onReply, onStored }) {
   /** @type {readonly Item[]} */
   let items = []
-  /** Ids of entries that are shown. */
+  /** Ids of shown entries. */
   const shown = new Set()
   /** Drafts as the gateway has them; `key` is null while none is shown. @type {Map<string, { turnId: string, text: string, key: string | null }>} */
   const drafts = new Map()
@@ -41,12 +41,12 @@ export function createStore({ now, onChange, onReply, onStored }) {
 
   return {
     items: () => items,
-    /** The entry to continue from: a few back, see `overlap`. */
+    /** The entry after which a new stream starts. */
     resumeId: () => latest[0],
     oldestId,
     ready: () => ready,
     more: () => more,
-    /** Since when the agent works; null when it rests. */
+    /** The time since which the agent is working; `null` when it is idle. */
     workingSince: () => turns.values().next().value ?? null,
     typing: () => now() < typingUntil,
     begin() {
@@ -63,7 +63,7 @@ export function createStore({ now, onChange, onReply, onStored }) {
     setSendState(key, state, problem = '') {
       change(key, (item) => {
         if (item.kind !== 'user') return item
-        // What the history shows has been sent, whatever became of the answer.
+        // A message in the history was sent, even if the response was lost.
         if (item.entryId !== undefined && state !== 'sent' && state !== 'queued') return item
         return { ...item, state, problem }
       })
@@ -75,7 +75,7 @@ export function createStore({ now, onChange, onReply, onStored }) {
     },
   }
 
-  /** The first line that the history has. */
+  /** The first entry of the history. */
   function oldestId() {
     for (const item of items) if (item.kind !== 'activity' && item.entryId !== undefined) return item.entryId
     return undefined
@@ -125,7 +125,7 @@ export function createStore({ now, onChange, onReply, onStored }) {
     latest = [...latest, entry.id].slice(-overlap)
     const item = itemOf(entry)
     if (item.kind === 'user') {
-      // What was sent from here is known under the id that it got here.
+      // Messages of this page are known by the id that the page created.
       const own = items.find(({ kind, key }) => kind === 'user' && key === entry.messageId)
       put({
         ...item,
@@ -135,7 +135,7 @@ export function createStore({ now, onChange, onReply, onStored }) {
       if (own !== undefined) onStored(own.key)
       return
     }
-    // The answer takes the place of its draft.
+    // The reply replaces its draft.
     const draft = item.kind === 'agent' ? draftOf(item.turnId) : undefined
     put({ ...item, key: draft?.key ?? item.key })
     if (draft !== undefined) draft.key = null

@@ -1,5 +1,5 @@
 /**
- * Times as people read them, in the language of the browser.
+ * Formats times in the language of the browser.
  */
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
 const weekday = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long' })

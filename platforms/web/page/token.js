@@ -1,12 +1,12 @@
 /**
- * The token of the gateway: it arrives in the fragment of the address, which browsers never send to a server, and
- * leaves the address bar at once, so that it is in no history and no screenshot.
+ * The token of the gateway. It is passed in the fragment of the URL, which browsers do not send to servers, and removed from
+ * the address bar at once, so that it does not appear in the history or in screenshots.
  */
 
 const key = 'token'
 
 /**
- * The token of this visit: from the address, or the one kept before.
+ * The token from the URL, otherwise the stored one.
  *
  * @param {Location} location
  * @param {History} history
@@ -36,7 +36,7 @@ export function forgetToken(storage) {
 }
 
 /**
- * The token in what a person pasted: the whole address, its end, or the bare token. Null when there is none.
+ * Finds the token in a pasted text: the URL, its end, or the token itself. `null` if there is none.
  *
  * @param {string} pasted
  * @returns {string | null}
@@ -46,7 +46,7 @@ export function readToken(pasted) {
   const fragment = text.includes('#') ? text.slice(text.indexOf('#') + 1) : text
   const named = /(?:^|&)token=([^&\s]+)/.exec(fragment)?.[1]
   if (named !== undefined) return decoded(named)
-  // What can stand in a header, and no address.
+  // Characters that are valid in a header, but not a URL.
   return /^[A-Za-z0-9._~+/=-]{8,512}$/.test(text) && !text.includes('//') ? text : null
 }
 

@@ -54,7 +54,7 @@ async function take(events: AsyncGenerator<ChatEvent>, count: number): Promise<C
   return taken
 }
 
-test('a message in a terminal comes from the owner and is numbered', async (t) => {
+test('a message of a terminal belongs to the owner and has a number', async (t) => {
   const { client, gateway } = await connected(t)
   assert.equal(await client.send('/status now', signal), 1)
   assert.equal(await client.send('hello', signal), 2)
@@ -65,7 +65,7 @@ test('a message in a terminal comes from the owner and is numbered', async (t) =
   assert.match(first?.keys[0] ?? '', new RegExp(`^cli:${chat}:`))
 })
 
-test('a message that is posted twice gets the same number', async (t) => {
+test('a message that is posted twice has the same number', async (t) => {
   const { request } = await connected(t)
   const body = JSON.stringify({ chat, id: 'one', text: 'hello' })
   for (const _ of ['once', 'again']) {
@@ -74,7 +74,7 @@ test('a message that is posted twice gets the same number', async (t) => {
   }
 })
 
-test('a message that makes no sense is refused with what was expected', async (t) => {
+test('an invalid message is refused with the expected format', async (t) => {
   const { request } = await connected(t)
   const bodies = ['not json', '[]', '{}', JSON.stringify({ chat: '../..', id: '1', text: 'x' })]
   bodies.push(JSON.stringify({ chat, id: '1', text: '  ' }), JSON.stringify({ chat, id: 7, text: 'x' }))
@@ -87,7 +87,7 @@ test('a message that makes no sense is refused with what was expected', async (t
   assert.equal((await request('/cli/stream')).status, 400)
 })
 
-test('a full disk is told to the terminal with advice, and nothing is acknowledged', async (t) => {
+test('a full disk is reported with a hint, and the message is not acknowledged', async (t) => {
   const { client, gateway } = await connected(t)
   gateway.failNextAccept(new HermesError('store/full'))
   await assert.rejects(client.send('hello', signal), (error) => {
@@ -121,7 +121,7 @@ test('a terminal follows a turn while it happens', async (t) => {
   await events.return(undefined)
 })
 
-test('what is said in one chat is not heard in another', async (t) => {
+test('a terminal receives no messages of other chats', async (t) => {
   const { client, adapter } = await connected(t)
   const events = client.events(signal)
   await events.next()
@@ -132,7 +132,7 @@ test('what is said in one chat is not heard in another', async (t) => {
   await events.return(undefined)
 })
 
-test('a terminal that was away gets what it missed, and only that', async (t) => {
+test('a terminal that reconnects receives only the missed messages', async (t) => {
   const { client, adapter, gateway } = await connected(t)
   const line = { kind: 'message' as const, at: 0 }
   gateway.history.push({ ...line, id: '1', from: 'user', text: 'hi' }, { ...line, id: '2', from: 'agent', text: 'old' })
@@ -166,7 +166,7 @@ test('a terminal that was away gets what it missed, and only that', async (t) =>
   )
 })
 
-test('the outcome of a message comes when its turn has ended', async (t) => {
+test('the result of a message is available when its turn has ended', async (t) => {
   const { client, gateway } = await connected(t)
   const seq = await client.send('hello', signal)
   const waiting = client.waitForResult(seq, signal)
@@ -175,7 +175,7 @@ test('the outcome of a message comes when its turn has ended', async (t) => {
   assert.equal((await client.waitForResult(seq, signal)).text, 'Hi.')
 })
 
-test('stop reaches what was written in this chat and has not been answered', async (t) => {
+test('stop ends the pending messages of a chat', async (t) => {
   const { client, gateway, request } = await connected(t)
   const answered = await client.send('one', signal)
   const open = await client.send('two', signal)
@@ -188,7 +188,7 @@ test('stop reaches what was written in this chat and has not been answered', asy
   assert.deepEqual(gateway.stopped, [open, open, 17])
 })
 
-test('a terminal that stops reading is sent away instead of filling the memory', async () => {
+test('a terminal that does not read its stream is disconnected', async () => {
   const { context } = createRecordingContext()
   const hub = createHub(context)
   const stream = hub.listen(chat, null, signal)
@@ -199,7 +199,7 @@ test('a terminal that stops reading is sent away instead of filling the memory',
   assert.ok(bytes > 4_000_000 && bytes < 6_000_000, `${bytes} bytes were kept`)
 })
 
-test('a ninth terminal on one chat takes the place of the first', async () => {
+test('a ninth terminal of a chat replaces the first', async () => {
   const { context } = createRecordingContext()
   const hub = createHub(context)
   const streams = Array.from({ length: 9 }, () => hub.listen(chat, null, signal).getReader())

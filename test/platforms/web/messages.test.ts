@@ -13,7 +13,7 @@ async function errorOf(response: Response): Promise<{ code: unknown; message: st
   return { code: error['code'], message: String(error['message']), hint: error['hint'] }
 }
 
-test('a message is acknowledged when it is on disk, and comes from the owner in a chat of their own', async () => {
+test('a message is acknowledged when it is stored, and its author is the owner', async () => {
   const gateway = await startGateway()
   const answer = await gateway.request('/web/messages', posting(message))
   assert.equal(answer.status, 202)
@@ -32,7 +32,7 @@ test('a message is acknowledged when it is on disk, and comes from the owner in 
   assert.equal(event?.messageType, 'text')
 })
 
-test('a message that is sent twice is taken once, and both requests are told so', async () => {
+test('a message that is sent twice is accepted once', async () => {
   const gateway = await startGateway()
   await gateway.request('/web/messages', posting(message))
   const again = await gateway.request('/web/messages', posting(message))
@@ -41,13 +41,13 @@ test('a message that is sent twice is taken once, and both requests are told so'
   assert.equal(gateway.accepted.length, 1)
 })
 
-test('a slash command is handed in as one', async () => {
+test('a slash command is accepted as a command', async () => {
   const gateway = await startGateway()
   await gateway.request('/web/messages', posting({ ...message, text: '/status' }))
   assert.equal(gateway.accepted[0]?.messageType, 'command')
 })
 
-test('nothing goes without the token', async () => {
+test('every route of a chat requires the token', async () => {
   const gateway = await startGateway()
   const init = { ...posting(message), headers: { 'content-type': 'application/json' } }
   for (const path of ['/web/messages', '/web/stop']) assert.equal((await gateway.request(path, init)).status, 401)
@@ -77,7 +77,7 @@ for (const [what, body, expected] of wrong) {
   })
 }
 
-test('a body that is not JSON, or not said to be, is refused', async () => {
+test('a body that is not JSON is refused', async () => {
   const gateway = await startGateway()
   const broken = await gateway.request('/web/messages', { ...posting(message), body: '{"chat":' })
   assert.equal(broken.status, 400)
@@ -85,13 +85,13 @@ test('a body that is not JSON, or not said to be, is refused', async () => {
   assert.equal((await gateway.request('/web/messages', { ...posting(message), headers })).status, 400)
 })
 
-test('halves of characters do not reach the store', async () => {
+test('lone surrogates are replaced before a message is stored', async () => {
   const gateway = await startGateway()
   await gateway.request('/web/messages', posting({ ...message, text: 'a\ud83db' }))
   assert.equal(gateway.accepted[0]?.text, 'a\ufffdb')
 })
 
-test('what cannot be stored is not acknowledged, and the reason says what to do', async () => {
+test('a message that cannot be stored is not acknowledged, and the error has a hint', async () => {
   const gateway = await startGateway()
   gateway.failWith = new HermesError('store/full')
   const answer = await gateway.request('/web/messages', posting(message))
@@ -101,13 +101,13 @@ test('what cannot be stored is not acknowledged, and the reason says what to do'
   assert.match(String(error.hint), /Free some space/)
 })
 
-test('an error that nobody foresaw is the server’s to answer and to log', async () => {
+test('an unexpected error is left to the HTTP server', async () => {
   const gateway = await startGateway()
   gateway.failWith = new TypeError('broken')
   await assert.rejects(gateway.request('/web/messages', posting(message)), /broken/)
 })
 
-test('stop stops the message at work and leaves alone those that wait behind it', async () => {
+test('stop ends the running turn and keeps queued messages', async () => {
   const gateway = await startGateway()
   await gateway.request('/web/messages', posting(message))
   gateway.adapter.activity?.(target, { kind: 'turn-started', turnId: 't1' })
@@ -121,7 +121,7 @@ test('stop stops the message at work and leaves alone those that wait behind it'
   assert.deepEqual(gateway.stopped, [1, 2])
 })
 
-test('stop also reaches a turn that began before this process did', async () => {
+test('stop ends a turn that started before this process', async () => {
   const gateway = await startGateway()
   gateway.adapter.activity?.(target, { kind: 'tool-started', turnId: 't0', callId: 'c', tool: 'terminal', label: '' })
   await gateway.request('/web/stop', posting({ chat: 'main' }))
@@ -129,7 +129,7 @@ test('stop also reaches a turn that began before this process did', async () => 
   assert.equal(gateway.accepted[0]?.messageType, 'command')
 })
 
-test('stop does nothing when nothing runs', async () => {
+test('stop without a running turn does nothing', async () => {
   const gateway = await startGateway()
   const answer = await gateway.request('/web/stop', posting({ chat: 'main' }))
   assert.deepEqual(await answer.json(), { stopped: false })
@@ -137,7 +137,7 @@ test('stop does nothing when nothing runs', async () => {
   assert.deepEqual(gateway.stopped, [])
 })
 
-test('a gateway that stops takes nothing any more', async () => {
+test('a stopping gateway accepts no messages', async () => {
   const gateway = await startGateway()
   await gateway.adapter.disconnect()
   await gateway.adapter.disconnect()

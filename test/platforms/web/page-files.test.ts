@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { startGateway } from './support.ts'
 
-test('the page is served to anybody, because it holds no secret', async () => {
+test('the page is public, because it contains no secret', async () => {
   const { request } = await startGateway()
   const page = await request('/')
   assert.equal(page.status, 200)
@@ -14,7 +14,7 @@ test('the page is served to anybody, because it holds no secret', async () => {
   assert.match(await page.text(), /<title>Hermes<\/title>/)
 })
 
-test('the page may run its own files and nothing else', async () => {
+test("the content security policy allows only the page's own files", async () => {
   const { request } = await startGateway()
   const page = await request('/')
   const policy = page.headers.get('content-security-policy') ?? ''
@@ -27,7 +27,7 @@ test('the page may run its own files and nothing else', async () => {
   assert.doesNotMatch(html, /<script(?![^>]* src=)|<style|\sstyle=|\son[a-z]+=|(?:src|href)="(?!\/assets\/|#)/)
 })
 
-test('everything the page names is there, in the right kind', async () => {
+test('every file of the page is served with its content type', async () => {
   const { request } = await startGateway()
   const html = await (await request('/')).text()
   const names = [...html.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, name]) => name ?? '')
@@ -40,7 +40,7 @@ test('everything the page names is there, in the right kind', async () => {
   }
 })
 
-test('a file that has not changed is not sent again', async () => {
+test('an unchanged file is not sent again', async () => {
   const { request } = await startGateway()
   const first = await request('/assets/app.js')
   const etag = first.headers.get('etag') ?? ''
@@ -50,7 +50,7 @@ test('a file that has not changed is not sent again', async () => {
   assert.equal(await second.text(), '')
 })
 
-test('the markdown reader is the installed one, and runs in a browser as it is', async () => {
+test('marked.js is the installed package and needs no bundler', async () => {
   const { request } = await startGateway()
   const served = await (await request('/assets/marked.js')).text()
   const { version } = JSON.parse(await readFile(new URL(import.meta.resolve('marked/package.json')), 'utf8'))

@@ -34,7 +34,7 @@ describe('the chat page', { skip }, () => {
       status === 'running' ? { kind: 'turn-started', turnId } : { kind: 'turn-ended', turnId, status },
     )
 
-  test('without a token the page says how to get one, and says so when it is wrong', async () => {
+  test('without a valid token the page shows how to get one', async () => {
     await using opened = await open({ hash: '' })
     const { page, served, problems } = opened
     await page.waitForSelector('#gate:not([hidden])')
@@ -43,7 +43,7 @@ describe('the chat page', { skip }, () => {
     assert.match(await page.innerText('#gate-problem'), /Paste the address/)
     await page.fill('#token', 'wrong-token-wrong')
     await page.press('#token', 'Enter')
-    await page.locator('#gate-problem', { hasText: 'not accepted' }).waitFor()
+    await page.locator('#gate-problem', { hasText: 'not valid' }).waitFor()
     await page.fill('#token', `${served.address}/#token=${token}`)
     await page.press('#token', 'Enter')
     await connected(page)
@@ -51,7 +51,7 @@ describe('the chat page', { skip }, () => {
     assert.deepEqual(problems, [])
   })
 
-  test('the token leaves the address bar at once and is remembered', async () => {
+  test('the token is removed from the address bar and stored', async () => {
     await using opened = await open()
     const { page, served } = opened
     await connected(page)
@@ -65,7 +65,7 @@ describe('the chat page', { skip }, () => {
     await page.waitForSelector('#gate:not([hidden])')
   })
 
-  test('a newcomer is invited, told that there is no model yet, and how to connect one', async () => {
+  test('an empty conversation shows suggestions and how to connect a model', async () => {
     await using opened = await open({
       prepare: (gateway) => {
         gateway.info = { ...gateway.info, provider: 'demo', model: 'demo', degraded: ['the disk is slow'] }
@@ -73,10 +73,7 @@ describe('the chat page', { skip }, () => {
     })
     const { page, problems } = opened
     await connected(page)
-    assert.match(
-      await page.innerText('#banners'),
-      /runs with limits\. the disk is slow[\s\S]*No model is connected yet/,
-    )
+    assert.match(await page.innerText('#banners'), /the disk is slow[\s\S]*No model is connected yet/)
     await page.click('#banners summary')
     assert.match(await page.innerText('#banners'), /OPENAI_API_KEY/)
     await page.click('#prompts button')
@@ -88,7 +85,7 @@ describe('the chat page', { skip }, () => {
     assert.deepEqual(problems, [])
   })
 
-  test('a message is shown at once, its answer grows where it will stand, and is announced when it is finished', async () => {
+  test('a message is shown at once, and its reply grows in place and is announced when finished', async () => {
     await using opened = await open()
     const { page, gateway, problems } = opened
     await connected(page)
@@ -123,7 +120,7 @@ describe('the chat page', { skip }, () => {
     assert.deepEqual(problems, [])
   })
 
-  test('the stop button and Escape stop what runs', async () => {
+  test('the stop button and Escape stop the running turn', async () => {
     await using opened = await open()
     const { page, gateway } = opened
     await connected(page)
@@ -142,7 +139,7 @@ describe('the chat page', { skip }, () => {
     assert.deepEqual(gateway.stopped, [1, 1])
   })
 
-  test('a lost connection is shown, and afterwards nothing is missing and nothing is there twice', async () => {
+  test('a lost connection is shown, and no entry is missing or duplicated afterwards', async () => {
     await using opened = await open()
     const { page, gateway, served } = opened
     await connected(page)
@@ -171,7 +168,7 @@ describe('the chat page', { skip }, () => {
     assert.equal(await page.isVisible('#stop'), false)
   })
 
-  test('an answer stands by its question, even when more was asked meanwhile', async () => {
+  test('a reply follows its question, even when another message was sent meanwhile', async () => {
     const prepare = (gateway: Gateway) => {
       gateway.store('user', 'first?', { turnId: 't1' })
       gateway.store('user', 'second?', { turnId: 't2' })
@@ -184,7 +181,7 @@ describe('the chat page', { skip }, () => {
     assert.deepEqual(shown, ['first?', 'first!', 'second?', 'second!'])
   })
 
-  test('what was not sent survives a reload and is sent once; what is not finished stays in the field', async () => {
+  test('unsent messages and the draft in the field survive a reload', async () => {
     await using opened = await open()
     const { page, gateway, served } = opened
     await connected(page)
@@ -206,7 +203,7 @@ describe('the chat page', { skip }, () => {
     assert.equal(gateway.accepted.length, 1)
   })
 
-  test('what the gateway refuses is said with its reason, and can be tried again', async () => {
+  test('a refused message shows the reason and can be sent again', async () => {
     await using opened = await open()
     const { page, gateway } = opened
     await connected(page)
@@ -221,7 +218,7 @@ describe('the chat page', { skip }, () => {
     assert.equal(gateway.accepted.length, 1)
   })
 
-  test('markdown shows what was written and runs none of it', async () => {
+  test('Markdown is rendered without executing HTML or scripts', async () => {
     await using opened = await open()
     const { page, gateway, problems } = opened
     await connected(page)
@@ -242,7 +239,7 @@ describe('the chat page', { skip }, () => {
     assert.deepEqual(problems, [])
   })
 
-  test('a text that no reader of markdown can bear is shown as it is', async () => {
+  test('a text that is too deeply nested is shown as plain text', async () => {
     await using opened = await open()
     const { page, gateway, problems } = opened
     await connected(page)
@@ -266,7 +263,7 @@ describe('the chat page', { skip }, () => {
     assert.equal(await page.evaluate('navigator.clipboard.readText()'), code.trimEnd())
   })
 
-  test('a reader who looks back stays there while text is being written, and finds the way to the end', async () => {
+  test('the scroll position is kept while text is added, and a button jumps to the end', async () => {
     const prepare = (gateway: Gateway) => {
       for (let count = 1; count <= 70; count += 1) gateway.store(count % 2 ? 'user' : 'agent', `line ${count}`)
     }
@@ -296,7 +293,7 @@ describe('the chat page', { skip }, () => {
     assert.equal(await page.isVisible('#older'), false)
   })
 
-  test('commands are offered while they are typed; Shift and Enter begin a new line', async () => {
+  test('commands are suggested while typing; Shift and Enter start a new line', async () => {
     await using opened = await open()
     const { page, gateway } = opened
     await connected(page)
@@ -315,7 +312,7 @@ describe('the chat page', { skip }, () => {
     assert.equal((await second).text, 'one\ntwo')
   })
 
-  test('on a phone nothing is wider than the screen, and Enter begins a new line', async () => {
+  test('on a phone nothing is wider than the screen, and Enter starts a new line', async () => {
     await using phone = await createTab(browser, {
       viewport: { width: 360, height: 640 },
       hasTouch: true,
@@ -341,7 +338,7 @@ describe('the chat page', { skip }, () => {
     assert.deepEqual(problems, [])
   })
 
-  test('the page follows the colours that the person chose', async () => {
+  test('the page follows the colour scheme of the browser', async () => {
     await using opened = await open()
     const { page } = opened
     const paper = async (colorScheme: 'light' | 'dark' | null) => {

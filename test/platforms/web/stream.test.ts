@@ -23,7 +23,7 @@ async function openStream(gateway: Gateway, after = '', signal?: AbortSignal): P
   return createLineReader(response)
 }
 
-test('a page is told about the gateway, then what was said before, then that it is up to date', async () => {
+test("a stream starts with the gateway's status, the history and a ready event", async () => {
   const gateway = await startGateway()
   gateway.store('user', 'one')
   gateway.store('agent', 'two')
@@ -35,7 +35,7 @@ test('a page is told about the gateway, then what was said before, then that it 
   await lines.close()
 })
 
-test('a page that comes back is told only what it missed, however much that is', async () => {
+test('a page that reconnects receives all missed entries and no others', async () => {
   const gateway = await startGateway()
   const last = gateway.store('user', 'known')
   for (let count = 0; count < 450; count += 1) gateway.store('agent', `missed ${count}`)
@@ -48,7 +48,7 @@ test('a page that comes back is told only what it missed, however much that is',
   await lines.close()
 })
 
-test('a new page gets the newest lines and learns that there are more', async () => {
+test('a new page receives the newest entries and whether there are more', async () => {
   const gateway = await startGateway()
   for (let count = 1; count <= 100; count += 1) gateway.store('user', `line ${count}`)
   const lines = await openStream(gateway)
@@ -58,7 +58,7 @@ test('a new page gets the newest lines and learns that there are more', async ()
   await lines.close()
 })
 
-test('what is sent and answered reaches every open page, with the id it is stored under', async () => {
+test('messages and replies reach every open page with their stored ids', async () => {
   const gateway = await startGateway()
   const pages = [await openStream(gateway), await openStream(gateway)]
   for (const page of pages) await page.until('ready')
@@ -71,7 +71,7 @@ test('what is sent and answered reaches every open page, with the id it is store
   }
 })
 
-test('a reply that is delivered again is not shown again', async () => {
+test('a reply that is delivered twice is shown once', async () => {
   const gateway = await startGateway()
   const lines = await openStream(gateway)
   await lines.until('ready')
@@ -84,7 +84,7 @@ test('a reply that is delivered again is not shown again', async () => {
   await lines.close()
 })
 
-test('two lines of one moment are both shown, although the later one is stored before the other', async () => {
+test('two entries of one millisecond are both shown, in whichever order they are stored', async () => {
   const gateway = await startGateway()
   const lines = await openStream(gateway)
   await lines.until('ready')
@@ -99,7 +99,7 @@ test('two lines of one moment are both shown, although the later one is stored b
   await lines.close()
 })
 
-test('a draft grows by what is new, and its end is the stored answer', async () => {
+test('a draft grows by its new text and is replaced by the stored reply', async () => {
   const gateway = await startGateway()
   const lines = await openStream(gateway)
   await lines.until('ready')
@@ -129,7 +129,7 @@ test('a draft grows by what is new, and its end is the stored answer', async () 
   await lines.close()
 })
 
-test('a page that is opened in the middle of a turn sees what the others see', async () => {
+test('a page that is opened during a turn receives the live state', async () => {
   const gateway = await startGateway()
   const tool = { turnId: 't1', callId: 'c1', tool: 'terminal' }
   gateway.adapter.activity?.(target, { kind: 'turn-started', turnId: 't1' })
@@ -151,13 +151,13 @@ test('a page that is opened in the middle of a turn sees what the others see', a
   await lines.close()
 })
 
-test('what is stored cannot be removed from the page', async () => {
+test('stored entries cannot be removed from the page', async () => {
   const gateway = await startGateway()
   const result = await gateway.adapter.remove?.(target, 'stored', AbortSignal.timeout(1_000))
   assert.equal(result?.success === false && result.problem, 'rejected')
 })
 
-test('a page whose history cannot be read is let go, so that it comes back', async () => {
+test('a page is disconnected when its history cannot be read', async () => {
   const gateway = await startGateway()
   const lines = await openStream(gateway)
   await lines.until('ready')
@@ -166,7 +166,7 @@ test('a page whose history cannot be read is let go, so that it comes back', asy
   assert.equal(await lines.ended(), true)
 })
 
-test('pages that hang up and gateways that stop leave nothing behind', async () => {
+test('closed pages and stopped gateways release their resources', async () => {
   const hub = createHub({ history: async () => [], info: () => ({ ...gatewayInfo }), log: silentLog })
   const page = new AbortController()
   hub.subscribe('a', undefined, page.signal)
@@ -186,7 +186,7 @@ test('pages that hang up and gateways that stop leave nothing behind', async () 
 
 const gatewayInfo = { version: '1', model: 'm', provider: 'p', degraded: [] as readonly string[] }
 
-test('a quiet page hears a heartbeat, and news about the gateway', async () => {
+test("an idle page receives pings and changes of the gateway's status", async () => {
   let degraded: readonly string[] = []
   const hub = createHub({
     history: async () => [],
@@ -201,7 +201,7 @@ test('a quiet page hears a heartbeat, and news about the gateway', async () => {
   hub.close()
 })
 
-test('a chat keeps at most twenty pages; the oldest makes room', async () => {
+test('a chat has at most twenty pages; the oldest is disconnected', async () => {
   const hub = createHub({ history: async () => [], info: () => gatewayInfo, log: silentLog })
   const first = createLineReader(new Response(hub.subscribe('main', undefined, new AbortController().signal)))
   await first.until('ready')
@@ -211,7 +211,7 @@ test('a chat keeps at most twenty pages; the oldest makes room', async () => {
   hub.close()
 })
 
-test('a page that does not read is let go before it fills the memory', async () => {
+test('a page that does not read its stream is disconnected', async () => {
   const hub = createHub({ history: async () => [], info: () => gatewayInfo, log: silentLog })
   const lines = createLineReader(new Response(hub.subscribe('main', undefined, new AbortController().signal)))
   await lines.until('ready')
@@ -221,7 +221,7 @@ test('a page that does not read is let go before it fills the memory', async () 
   hub.close()
 })
 
-test('earlier lines come a page at a time, until there are none', async () => {
+test('older entries are read in pages', async () => {
   const gateway = await startGateway()
   for (let count = 1; count <= 200; count += 1) gateway.store('user', `line ${count}`)
   const seen: string[] = []

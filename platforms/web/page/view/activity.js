@@ -1,5 +1,5 @@
 /**
- * What the agent did in a turn: a quiet row for every tool, its details on request. A long list folds when it is done.
+ * Shows the tools of a turn: one row for each, with details on request. A long list is collapsed when the turn ends.
  */
 import { h, setText } from '../dom.js'
 import { icon } from '../icons.js'
@@ -7,7 +7,7 @@ import { icon } from '../icons.js'
 /** @typedef {import('../items.js').ActivityItem} ActivityItem */
 /** @typedef {import('../../protocol.ts').ToolEvent} ToolEvent */
 
-/** A finished turn with more tools than this shows one line. */
+/** A finished turn with more tools is collapsed. */
 const foldAbove = 3
 
 /** @returns {import('./message.js').View<ActivityItem>} */

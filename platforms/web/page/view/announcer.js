@@ -1,5 +1,5 @@
 /**
- * Tells screen readers about finished replies, once each and not word by word, and the tab about unread ones.
+ * Announces each finished reply once to screen readers, and marks unread replies in the title of the tab.
  */
 import { byId, h } from '../dom.js'
 import { parseMarkdown, renderBlock } from '../markdown.js'

@@ -1,5 +1,5 @@
 /**
- * What the person should know before they rely on the answers: the daemon runs with limits, or there is no real model.
+ * Shows warnings: the gateway is degraded, or no model is configured.
  */
 import { byId, h } from '../dom.js'
 import { icon } from '../icons.js'
@@ -52,7 +52,7 @@ export function createBanners(storage) {
         h(
           'li',
           {},
-          'Name a model: ',
+          'Configure a model: ',
           h('code', {}, 'provider: openai'),
           ' and ',
           h('code', {}, 'model: <its name>'),
@@ -65,7 +65,7 @@ export function createBanners(storage) {
         h(
           'li',
           {},
-          'Put the key into ',
+          'Add the key to ',
           h('code', {}, '.env'),
           ' beside it: ',
           h('code', {}, 'OPENAI_API_KEY=…'),
@@ -98,7 +98,7 @@ function degradedBanner(reasons) {
     h(
       'div',
       { class: 'banner-body' },
-      h('div', { class: 'banner-text' }, h('strong', {}, 'Hermes runs with limits.'), ...text),
+      h('div', { class: 'banner-text' }, h('strong', {}, 'Hermes has a problem.'), ...text),
     ),
   )
 }

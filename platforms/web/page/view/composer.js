@@ -1,5 +1,5 @@
 /**
- * The field where a person writes. Enter sends; on touch screens, where Shift is far away, Enter begins a new line.
+ * The message field. Enter sends the message; on touch screens it starts a new line.
  */
 import { createHints } from './hints.js'
 

@@ -1,5 +1,5 @@
 /**
- * Copying. The clipboard exists on secure addresses only; elsewhere the text is selected for the person to copy.
+ * Copies text. The clipboard is available only on secure origins; otherwise the text is selected for manual copying.
  */
 
 /**
@@ -19,7 +19,7 @@ export async function copyText(button, text, source) {
 }
 
 /**
- * Copies code blocks in a part of the page. Listens on the whole part, because code may still be growing.
+ * Handles the copy buttons of code blocks in a part of the page by event delegation, because code may still be growing.
  *
  * @param {HTMLElement} root
  */

@@ -1,5 +1,5 @@
 /**
- * The first screen of a conversation: an invitation with a few things to try.
+ * The screen of an empty conversation, with a few suggestions.
  */
 import { byId, h } from '../dom.js'
 import { icon } from '../icons.js'
@@ -7,7 +7,7 @@ import { icon } from '../icons.js'
 const prompts = [
   'What is in this folder, and what is it for?',
   'Explain in five lines what you can do here',
-  'Write a script that tells me which files grew this week',
+  'Write a script that lists the files that grew this week',
 ]
 
 /** @param {(text: string) => void} onChoose */

@@ -1,12 +1,12 @@
 /**
- * The commands, while a person types one: a listbox that the message field controls.
+ * The list of commands while the user types one: a listbox that the message field controls.
  */
 import { h } from '../dom.js'
 
 /** What every gateway knows; `/help` tells the rest. @type {readonly (readonly [string, string])[]} */
 const commands = [
-  ['/new', 'Begin a new conversation'],
-  ['/stop', 'Stop what is running'],
+  ['/new', 'Start a new conversation'],
+  ['/stop', 'Stop the running turn'],
   ['/status', 'Show the session and the gateway'],
   ['/help', 'Show all commands'],
 ]
@@ -22,7 +22,7 @@ export function createHints({ list, field, onChoose }) {
   let shown = []
   let selected = 0
 
-  // Before the field loses the focus, which would close the list.
+  // Runs before the field loses the focus, which would close the list.
   list.addEventListener('pointerdown', (event) => {
     event.preventDefault()
     const item = event.target instanceof Element ? event.target.closest('[role=option]') : null
@@ -53,7 +53,7 @@ export function createHints({ list, field, onChoose }) {
   }
 
   /**
-   * True when the key was meant for the list.
+   * Whether the list has handled the key.
    *
    * @param {KeyboardEvent} event
    */

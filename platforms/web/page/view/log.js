@@ -1,5 +1,5 @@
 /**
- * The conversation as a list: keeps one view for every item, in their order, and changes only what differs.
+ * The list of the conversation. Keeps one view for every item and updates only changed items.
  */
 import { h } from '../dom.js'
 import { dayName, dayNumber } from '../time.js'
@@ -30,7 +30,7 @@ export function createLog({ list, now, actions }) {
       const nextDays = new Map()
       const today = dayNumber(now())
       let lastDay = items.length > 0 ? dayNumber(items[0]?.at ?? 0) : today
-      // A conversation of today needs no date; one that began earlier says when.
+      // A date is shown only if the conversation started before today.
       let named = lastDay === today
       /** @type {HTMLElement[]} */
       const nodes = []

@@ -1,5 +1,5 @@
 /**
- * One message of the conversation: what a person wrote, what the agent answered, what the gateway says.
+ * Views for messages of the user, replies of the agent and notices of the gateway.
  */
 import { h, setText } from '../dom.js'
 import { icon } from '../icons.js'
@@ -10,7 +10,7 @@ import { copyText } from './copy-button.js'
 /** @typedef {import('../items.js').UserItem} UserItem */
 /** @typedef {import('../items.js').AgentItem} AgentItem */
 /**
- * A view keeps its node and brings it up to date.
+ * A view keeps its node and updates it.
  *
  * @template Shown
  * @typedef {{ node: HTMLElement, update: (item: Shown) => void }} View

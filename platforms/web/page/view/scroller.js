@@ -1,8 +1,8 @@
 /**
- * Where the reader is. At the end the page follows what is written; anywhere else it stays still and offers the way back.
+ * Scrolls with new text when the end is visible. Otherwise keeps the position and shows a button to jump to the end.
  */
 
-/** This close to the end counts as being there, px. */
+/** A distance to the end below this counts as the end, px. */
 const nearPx = 56
 
 /**
@@ -22,7 +22,7 @@ export function createScroller({ viewport, content, jump, frame }) {
     () => {
       const { scrollTop, scrollHeight, clientHeight } = viewport
       const below = scrollHeight - scrollTop - clientHeight
-      // The least step upwards is a wish to read there, even while text is being written below.
+      // Any step up means that the user wants to read there, even while text is added below.
       const upwards = scrollTop < lastTop - 1 && scrollHeight >= lastHeight
       following = below < (upwards ? 2 : nearPx)
       lastTop = scrollTop
@@ -43,7 +43,7 @@ export function createScroller({ viewport, content, jump, frame }) {
     toEnd,
     /** A page up (-1) or down (1). @param {number} pages */
     page: (pages) => viewport.scrollBy({ top: pages * viewport.clientHeight * 0.85 }),
-    /** Something new stands at the end. */
+    /** New content was added at the end. */
     noteNew() {
       if (!following) jump.dataset['new'] = ''
     },

@@ -1,5 +1,5 @@
 /**
- * The screen for a visit without a token, or with a wrong one.
+ * The screen for a visit without a valid token.
  */
 import { byId } from '../dom.js'
 import { readToken } from '../token.js'
@@ -18,7 +18,7 @@ export function createSignIn({ onToken }) {
       return
     }
     problem.textContent =
-      field.value.trim() === '' ? 'Paste the address or the token first.' : 'There is no token in this text.'
+      field.value.trim() === '' ? 'Paste the address or the token first.' : 'This text contains no token.'
     field.focus()
   })
   field.addEventListener('input', () => {

@@ -1,5 +1,5 @@
 /**
- * The connection in the bar, and the facts about the gateway behind it.
+ * The connection status in the bar, with details about the gateway.
  */
 import { byId, h, setText } from '../dom.js'
 
@@ -27,7 +27,7 @@ export function createStatus({ onForget }) {
     },
     /** @param {ConnectionState} next @param {string} why */
     setState(next, why) {
-      // A first try that is over in a blink needs no word.
+      // A short first attempt is not announced.
       if (next === 'connecting' && state === 'waiting') return
       state = next
       reason = why

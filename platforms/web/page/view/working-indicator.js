@@ -1,5 +1,5 @@
 /**
- * The sign that the agent is at work when nothing else moves, with the time it takes once that is worth telling.
+ * Shows that the agent is working when nothing else on the page moves, with the elapsed time after a while.
  */
 import { byId, setText } from '../dom.js'
 import { duration } from '../time.js'
