@@ -117,6 +117,7 @@ const packageSites: Readonly<Record<string, RegExp>> = {
   pino: /^src\/lib\/log/,
   marked: /^src\/lib\/markdown|^platforms\/web\//,
   fastify: /^src\/http\//,
+  'eventsource-parser': /^src\/agent\/models\//,
   openai: /^src\/agent\/models\//,
   '@anthropic-ai/sdk': /^src\/agent\/models\//,
   'ipaddr.js': /^src\/media\//,
@@ -269,7 +270,7 @@ test('what an idle gateway does not need is not loaded with it', () => {
   const loaded = loadedWith(source, 'src/gateway.ts')
   assert.ok(loaded.size > 80, `only ${loaded.size} files were followed`)
   const heavy =
-    /^(openai|@anthropic-ai\/sdk|ipaddr\.js|marked|unbash|semver|platforms\/.*|plugins\/.*|src\/agent\/tools\/[^/]+|src\/cli\/.*|src\/app\/plugin-runtime\.ts|src\/plugins\/(loader|context|discovery|manifest|plugin-tools|plugin-state|version-range)\.ts)$/
+    /^(openai|eventsource-parser|@anthropic-ai\/sdk|ipaddr\.js|marked|unbash|semver|platforms\/.*|plugins\/.*|src\/agent\/tools\/[^/]+|src\/cli\/.*|src\/app\/plugin-runtime\.ts|src\/plugins\/(loader|context|discovery|manifest|plugin-tools|plugin-state|version-range)\.ts)$/
   assert.deepEqual(
     [...loaded].filter((name) => heavy.test(name) && name !== 'src/agent/tools/parallel.ts'),
     [],

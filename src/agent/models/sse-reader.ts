@@ -1,19 +1,20 @@
 /**
- * Reads server-sent events from a response body, a network chunk at a time.
+ * Reads server-sent events from a response body, with limits on the size of one event and of the whole stream.
  *
- * The SDKs' own decoders have no limits: one endless line fills the memory, silence is waited for without end and an
- * abort ends the loop like a normal finish. Reading the body ourselves puts all three in one place.
+ * The decoders of the SDKs are not used because they have no limits: one endless line fills the memory, and an aborted
+ * stream ends like a complete one.
  */
+import { createParser } from 'eventsource-parser'
 import { ModelError } from './provider.ts'
 
 export interface SseReader {
-  /** The `data` of the events in the next network chunk, possibly none; null at the end. Rejects as the body does. */
+  /** The non-empty `data` of the events in the next network chunk, possibly none; null at the end. Rejects as the body does. */
   read(): Promise<readonly string[] | null>
-  /** Something came that is no event stream (a page, a document), its beginning for the error message; otherwise ''. */
+  /** The beginning of received text that does not belong to an event stream, such as an HTML page; otherwise ''. */
   readonly nonEventText: string
-  /** Reads on to the end and forgets what comes. Never rejects: the caller has what it wanted. */
+  /** Reads to the end and discards the data. Never rejects. */
   drain(): Promise<void>
-  /** Gives the body up and closes the connection. Never rejects. */
+  /** Cancels the body, which closes the connection. Never rejects. */
   cancel(): Promise<void>
 }
 
@@ -26,80 +27,69 @@ export interface SseLimits {
 
 const MAX_NON_EVENT_CHARS = 200
 
-/** Throws `ModelError` (`bad-response`) from `read` when a limit is passed. */
+/** `read` throws `ModelError` (`bad-response`) when a limit is exceeded. */
 export function createSseReader(body: ReadableStream<Uint8Array>, limits: SseLimits): SseReader {
   const reader = body.getReader()
   const decoder = new TextDecoder()
-  let pending = ''
-  let data: string | undefined
-  let seen = 0
-  let strayText = ''
+  let events: string[] = []
+  let receivedChars = 0
+  let beginning = ''
+  let unknownLines = ''
+  let isComplete = false
 
-  const takeLine = (line: string, events: string[]): void => {
-    if (line === '') {
-      if (data !== undefined) events.push(data)
-      data = undefined
-    } else if (line.startsWith('data:')) {
-      const text = line.startsWith('data: ') ? line.slice(6) : line.slice(5)
-      data = data === undefined ? text : `${data}\n${text}`
+  const parser = createParser({
+    maxBufferSize: limits.maxEventChars,
+    onEvent({ data }) {
       if (data.length > limits.maxEventChars) throw limitExceeded('an event', limits.maxEventChars)
-    } else if (
-      !/^(?::|event:|id:|retry:|event$|id$|retry$|data$)/.test(line) &&
-      strayText.length < MAX_NON_EVENT_CHARS
-    ) {
-      strayText = `${strayText}${line.trim()} `.slice(0, MAX_NON_EVENT_CHARS)
-    }
-  }
+      if (data !== '') events.push(data)
+    },
+    onError({ type, line }) {
+      if (type === 'max-buffer-size-exceeded') throw limitExceeded('an event', limits.maxEventChars)
+      if (type === 'unknown-field' && unknownLines.length < MAX_NON_EVENT_CHARS) unknownLines += `${line?.trim()} `
+    },
+  })
 
-  const takeText = (text: string): string[] => {
-    seen += text.length
-    if (seen > limits.maxStreamChars) throw limitExceeded('a stream', limits.maxStreamChars)
-    // Only the new part can hold the end of the pending line: searching it all again would be quadratic.
-    let searchFrom = pending.length
-    pending += text
-    let start = 0
-    const events: string[] = []
-    for (;;) {
-      const end = pending.indexOf('\n', searchFrom)
-      if (end === -1) break
-      takeLine(pending.slice(start, pending[end - 1] === '\r' && end > start ? end - 1 : end), events)
-      start = end + 1
-      searchFrom = start
-    }
-    if (start > 0) pending = pending.slice(start)
-    if (pending.length > limits.maxEventChars) throw limitExceeded('an event', limits.maxEventChars)
+  const feed = (text: string): readonly string[] => {
+    receivedChars += text.length
+    if (receivedChars > limits.maxStreamChars) throw limitExceeded('a stream', limits.maxStreamChars)
+    if (beginning.length < MAX_NON_EVENT_CHARS) beginning += text.slice(0, MAX_NON_EVENT_CHARS)
+    events = []
+    parser.feed(text)
     return events
   }
 
   return {
     get nonEventText() {
-      return strayText
+      // The parser reports only complete unknown lines; a document may consist of one line without an end.
+      const text = unknownLines === '' && isUnknownLine(beginning) ? beginning : unknownLines
+      return text.trim().slice(0, MAX_NON_EVENT_CHARS)
     },
     async read() {
       const { done, value } = await reader.read()
-      if (!done) return takeText(decoder.decode(value, { stream: true }))
-      // A last event without its blank line still counts: some servers leave the line out.
-      const rest = pending + decoder.decode()
-      pending = ''
-      if (rest === '' && data === undefined) return null
-      const events: string[] = []
-      for (const line of [...rest.split('\n'), '']) takeLine(line.endsWith('\r') ? line.slice(0, -1) : line, events)
-      return events
+      if (!done) return feed(decoder.decode(value, { stream: true }))
+      if (isComplete) return null
+      isComplete = true
+      // Dispatches a last event without its blank line, because some servers omit that line.
+      return feed(`${decoder.decode()}\n\n`)
     },
     async drain() {
-      let open = true
-      while (open) {
-        open = await reader.read().then(
+      let isOpen = true
+      while (isOpen) {
+        isOpen = await reader.read().then(
           ({ done }) => !done,
           () => false,
         )
       }
     },
     async cancel() {
-      // A body that already failed rejects its cancel with the same error, which `read` has reported.
+      // A body that has failed rejects its cancel with the same error, which `read` has already reported.
       await reader.cancel().catch(() => undefined)
     },
   }
+}
+
+function isUnknownLine(text: string): boolean {
+  return !/^\s*(?:$|:|(?:data|event|id|retry)(?:$|[:\r\n]))/.test(text)
 }
 
 function limitExceeded(what: string, chars: number): ModelError {
