@@ -4,9 +4,8 @@
  */
 
 import type { CompressionResult, RequestSummary } from '../agent/compression/compress-transcript.ts'
-import { compressionThreshold } from '../agent/compression/config.ts'
+import { charsPerToken, compressionThreshold, estimateTokens } from '../agent/compression/context-size.ts'
 import { createSummaryCooldown } from '../agent/compression/cooldown.ts'
-import { charsPerToken, estimateTokens } from '../agent/compression/estimate-tokens.ts'
 import type { AgentConfig } from '../agent/config.ts'
 import { toOpenAiHistory } from '../agent/loop/openai-history.ts'
 import { type CompletionDeps, complete } from '../agent/models/completion.ts'

@@ -1,9 +1,9 @@
 /**
- * Makes a shorter conversation of a long one (contract §4.3): plans, has the older part summed up by one call of the
- * model, and says which lines take the place of which. Knows no platform and no database, and writes nothing.
+ * Compresses a conversation (contract §4.3): makes a plan, requests a summary of the older part from the model, and
+ * returns the replacements. It writes nothing.
  */
 import { type ChatMessage, noUsage, type Usage } from '../../message/transcript.ts'
-import { estimateTokens } from './estimate-tokens.ts'
+import { estimateTokens } from './context-size.ts'
 import {
   type CompressionEntry,
   type CompressionOptions,
@@ -13,49 +13,49 @@ import {
 } from './plan.ts'
 import { buildSummaryMessage, buildSummaryRequest, lastTodoArguments, type SummaryRequest } from './summary-prompt.ts'
 
-/** One call of the model, without tools. Rejects as the model does. */
+/** One model call without tools. Rejects as the model does. */
 export type RequestSummary = (request: SummaryRequest) => Promise<{ readonly text: string; readonly usage: Usage }>
 
 export interface CompressionResult {
-  /** Lines that stay where they are with another text. */
+  /** Tool results whose content is replaced. */
   readonly clearedResults: readonly { readonly at: number; readonly message: ChatMessage }[]
-  /** Lines that one message replaces; it takes the place of the last of them. */
+  /** The message that replaces a range. It takes the ordinal of the last message in the range. */
   readonly summary?: { readonly from: number; readonly to: number; readonly message: ChatMessage }
-  /** Of the summary. */
+  /** The token usage of the summary. */
   readonly usage: Usage
   readonly tokensBefore: number
   readonly tokensAfter: number
 }
 
-/** The model answered, and its answer is no summary. */
+/** The response of the model is not a usable summary. */
 export class UnusableSummaryError extends Error {
-  constructor(why: string) {
-    super(`the summary cannot be used: ${why}`)
+  constructor(reason: string) {
+    super(`the summary cannot be used: ${reason}`)
     this.name = 'UnusableSummaryError'
   }
 }
 
 export interface SummaryOptions {
-  /** What the person who asks for it wants to be kept; '' without a wish. */
+  /** What the user wants to keep; '' without a preference. */
   readonly focus: string
-  /** What a store of memory wants to see in it; '' for nothing. Asked once it is known what goes. Never rejects. */
+  /** What a memory provider adds to the summary of these messages; '' for nothing. Never rejects. */
   insights(messages: readonly ChatMessage[]): Promise<string>
 }
 
-/** Undefined: there is nothing to win. Rejects as `ask` does, or with `SummaryUnusable`. */
+/** Undefined when a compression would not save enough. Rejects as `requestSummary` does, or with `UnusableSummaryError`. */
 export async function compressTranscript(
   entries: readonly CompressionEntry[],
-  rules: CompressionOptions,
-  options: SummaryOptions,
+  options: CompressionOptions,
+  summaryOptions: SummaryOptions,
   requestSummary: RequestSummary,
 ): Promise<CompressionResult | undefined> {
-  const plan = planCompression(entries, rules)
+  const plan = planCompression(entries, options)
   if (plan === undefined) return undefined
   const before = entries.map(({ message }) => message)
   const summary =
     plan.summarizedRange === undefined
       ? undefined
-      : await summarize(entries, plan, plan.summarizedRange, rules, options, requestSummary)
+      : await summarize(entries, plan, plan.summarizedRange, options, summaryOptions, requestSummary)
   const clearedResults = plan.clearedIndexes.flatMap((at) => {
     const message = before[at]
     return message === undefined ? [] : [{ at, message: clearToolResult(message) }]
@@ -75,22 +75,22 @@ export async function compressTranscript(
 }
 
 async function summarize(
-  lines: readonly CompressionEntry[],
+  entries: readonly CompressionEntry[],
   { maxSummaryTokens }: CompressionPlan,
   { from, to, role }: NonNullable<CompressionPlan['summarizedRange']>,
   { contextLength }: CompressionOptions,
   { focus, insights: collectInsights }: SummaryOptions,
   requestSummary: RequestSummary,
 ) {
-  const replaced = lines.slice(from, to)
+  const replaced = entries.slice(from, to)
   const insights = await collectInsights(replaced.map(({ message }) => message))
   const { text, usage } = await requestSummary(
     buildSummaryRequest(replaced, { tokens: maxSummaryTokens, contextLength, focus, insights }),
   )
   if (text.trim() === '') throw new UnusableSummaryError('it is empty')
-  const steps = lastTodoArguments(lines.slice(to)) === undefined ? lastTodoArguments(replaced) : undefined
+  const steps = lastTodoArguments(entries.slice(to)) === undefined ? lastTodoArguments(replaced) : undefined
   const message = buildSummaryMessage(role, steps === undefined ? text : `${text}\n\n## List of steps\n${steps}`)
-  if (estimateTokens([message]) >= estimateTokens(replaced.map((line) => line.message)))
-    throw new UnusableSummaryError('it is longer than what it replaces')
+  if (estimateTokens([message]) >= estimateTokens(replaced.map((entry) => entry.message)))
+    throw new UnusableSummaryError('it is longer than the messages that it replaces')
   return { from, to, message, usage }
 }

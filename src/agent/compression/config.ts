@@ -1,5 +1,5 @@
 /**
- * When a conversation is compressed and what of it stays as it is. The keys are those of the contract (§4.3).
+ * The configuration keys of compression, as defined in the contract (§4.3).
  */
 import { z } from 'zod'
 import type { ConfigOf } from '../../config/section.ts'
@@ -9,13 +9,13 @@ export const compressionConfig = {
     .int()
     .min(1_000)
     .default(128_000)
-    .describe('Tokens the model can read at once. Conversations are compressed before they are longer.'),
+    .describe('The context length of the model in tokens. Conversations are compressed before they exceed it.'),
   compression: z
     .object({
       enabled: z
         .boolean()
         .default(true)
-        .describe('Replace the older part of a long conversation by a summary. Off, only /compress does it.'),
+        .describe('Replaces the older part of a long conversation by a summary. When false, only /compress does so.'),
       threshold: z
         .number()
         .min(0.05)
@@ -28,55 +28,47 @@ export const compressionConfig = {
         .max(95)
         .optional()
         .describe(
-          'The older name of `threshold`, as a share or above 1 in percent; where both are set, this one counts.',
+          'The former name of `threshold`, as a share, or in percent above 1; takes precedence when both are set.',
         ),
       target_ratio: z
         .number()
         .min(0.05)
         .max(0.8)
         .default(0.2)
-        .describe('The share of the threshold that the newest messages fill, which stay as they are.'),
+        .describe('The share of the threshold that is kept for the newest messages.'),
       protect_last_n: z
         .int()
         .min(1)
         .max(1_000)
         .default(20)
-        .describe('So many of the newest messages stay as they are, unless they fill half of the threshold.'),
+        .describe('Number of the newest messages that are kept, unless they exceed half of the threshold.'),
       protect_first_n: z
         .int()
         .min(1)
         .max(1_000)
         .default(3)
-        .describe(
-          'So many of the first messages stay as they are, the system prompt counted: 3 is the first exchange.',
-        ),
+        .describe('Number of the first messages that are kept, including the system prompt: 3 is the first exchange.'),
       summary_model: z
         .string()
         .default('')
-        .describe('The model that writes the summary, at the same provider; empty: the one that answers.'),
+        .describe(
+          'The model that writes the summary, at the same provider; when empty, the model of the conversation.',
+        ),
       in_place: z
         .boolean()
         .default(true)
         .describe(
-          'The session keeps its id, and the messages that were summarised stay in the database. Only true is there yet: false is accepted and changes nothing, no second session is made.',
+          'The session keeps its id, and the summarised messages stay in the database. Only true is implemented; false is accepted and has no effect.',
         ),
     })
     .prefault({}),
   auxiliary: z
     .object({
       compression: z
-        .object({ model: z.string().default('').describe('As `compression.summary_model`, which it comes before.') })
+        .object({ model: z.string().default('').describe('Takes precedence over `compression.summary_model`.') })
         .prefault({}),
     })
     .prefault({}),
 } as const
 
 export type CompressionConfig = ConfigOf<typeof compressionConfig>
-
-/** The share of the model's window above which a conversation is compressed. */
-export function compressionThreshold({
-  compression: { threshold, threshold_percent: older },
-}: CompressionConfig): number {
-  if (older === undefined) return threshold
-  return Math.min(0.95, older > 1 ? older / 100 : older)
-}

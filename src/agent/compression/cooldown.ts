@@ -1,15 +1,15 @@
 /**
- * After a summary has failed, none is tried for a while in that session: 60 s, then 300 s, then 900 s (contract §4.3).
+ * Delays the next compression of a session after a failed summary: 60 s, then 300 s, then 900 s (contract §4.3).
  */
 import { createLruCache } from '../../lib/lru-cache.ts'
 
 const cooldownsMs = [60_000, 300_000, 900_000]
-/** Sessions that are remembered. */
+/** Limit of the sessions whose failures are kept in memory. */
 const maxSessions = 1_000
 
 export interface SummaryCooldown {
   isOver(sessionId: string, now: number): boolean
-  /** Returns for how many ms nothing is tried. */
+  /** Returns the delay in ms. */
   recordFailure(sessionId: string, now: number): number
   recordSuccess(sessionId: string): void
 }

@@ -1,130 +1,129 @@
 /**
- * What a compression does to a conversation, before anything is asked or written (contract §4.3): which tool results are
- * cleared, which messages become the summary, and in whose name it speaks. Pure.
+ * Plans the compression of a conversation (contract §4.3): which tool results are cleared, which messages the summary
+ * replaces, and which role it gets. Pure.
  */
 import type { ChatMessage } from '../../message/transcript.ts'
-import { estimateMessageTokens, estimateTokens } from './estimate-tokens.ts'
-import { groupMessages, type MessageGroup } from './message-groups.ts'
+import { estimateMessageTokens, estimateTokens } from './context-size.ts'
 
-/** What stands in the place of an old tool result. */
+/** Replaces the content of an old tool result. */
 export const clearedResultText = '[Old tool output cleared to save context space]'
 
 /** A longer tool result is cleared. */
 const maxKeptResultChars = 200
 
-/** Fewer new tokens are not worth a call of the model. */
+/** Fewer new tokens do not justify a model call. */
 const minSummarizedTokens = 500
 
 export interface CompressionEntry {
   readonly message: ChatMessage
-  /** Written by an earlier compression. */
+  /** The message is the summary of an earlier compression. */
   readonly isSummary?: boolean
 }
 
 export interface CompressionOptions {
-  /** Tokens the model can read. */
+  /** The context length of the model in tokens. */
   readonly contextLength: number
-  /** The share of it above which conversations are compressed. */
+  /** The share of the context length above which conversations are compressed. */
   readonly threshold: number
-  /** The share of the threshold that the tail fills. */
+  /** The share of the threshold that is kept for the tail. */
   readonly targetRatio: number
   readonly protectLastMessages: number
-  /** The system prompt, which is not among the lines, counts as one. */
+  /** Includes the system prompt, which is not one of the entries. */
   readonly protectFirstMessages: number
-  /** Where the turn begins that is at work: it is not summarised, because it goes on from its own lines. */
+  /** The index at which the running turn begins. It is not summarised, because it continues from its own messages. */
   readonly turnStart: number
-  /** Nothing is done unless so many tokens go. */
+  /** The minimum number of tokens that a compression must save. */
   readonly minTokensSaved: number
 }
 
 export interface CompressionPlan {
-  /** The lines whose tool results are cleared. */
+  /** The indexes of the tool results that are cleared. */
   readonly clearedIndexes: readonly number[]
-  /** The lines that the summary replaces; undefined: clearing is all. */
+  /** The messages that the summary replaces; undefined when results are only cleared. */
   readonly summarizedRange?: MessageGroup & { readonly role: 'user' | 'assistant' }
-  /** As long as the summary should be at most, in tokens. */
+  /** Length limit of the summary in tokens. */
   readonly maxSummaryTokens: number
 }
 
-/** Undefined: there is nothing to win. */
+/** Undefined when a compression would not save enough. */
 export function planCompression(
-  lines: readonly CompressionEntry[],
-  rules: CompressionOptions,
+  entries: readonly CompressionEntry[],
+  options: CompressionOptions,
 ): CompressionPlan | undefined {
-  const messages = lines.map(({ message }) => message)
+  const messages = entries.map(({ message }) => message)
   const groups = groupMessages(messages)
-  const tailTokens = rules.contextLength * rules.threshold * rules.targetRatio
-  const untouched = findTailStart(messages, groups, rules, tailTokens)
-  const kept = Math.min(untouched, rules.turnStart)
-  const head = findHeadEnd(lines, groups, rules, kept, tailTokens)
-  const summarizedRange = chooseSummarizedRange(lines, groups, head, kept)
+  const tailTokens = options.contextLength * options.threshold * options.targetRatio
+  const tailStart = findTailStart(messages, groups, options, tailTokens)
+  const kept = Math.min(tailStart, options.turnStart)
+  const head = findHeadEnd(entries, groups, options, kept, tailTokens)
+  const summarizedRange = chooseSummarizedRange(entries, groups, head, kept)
   const clearedIndexes = findClearableResults(
     messages,
     summarizedRange?.from ?? head,
     summarizedRange?.to ?? kept,
-    untouched,
+    tailStart,
   )
   const gain =
     sum(clearedIndexes, (at) => tokensSaved(messages[at])) +
-    (summarizedRange === undefined ? 0 : unsummarizedTokens(lines.slice(summarizedRange.from, summarizedRange.to)))
-  if (gain === 0 || gain < rules.minTokensSaved) return undefined
+    (summarizedRange === undefined ? 0 : unsummarizedTokens(entries.slice(summarizedRange.from, summarizedRange.to)))
+  if (gain === 0 || gain < options.minTokensSaved) return undefined
   const replaced =
     summarizedRange === undefined ? 0 : estimateTokens(messages.slice(summarizedRange.from, summarizedRange.to))
   return {
     clearedIndexes,
-    maxSummaryTokens: summaryTokenLimit(replaced, rules.contextLength),
+    maxSummaryTokens: summaryTokenLimit(replaced, options.contextLength),
     ...(summarizedRange === undefined ? {} : { summarizedRange }),
   }
 }
 
-/** 20 % of what it replaces, at least 2,000; at most 12,000 and 5 % of what the model can read. */
+/** 20 % of the replaced tokens and at least 2,000, but at most 12,000 and 5 % of the context length. */
 function summaryTokenLimit(replaced: number, contextLength: number): number {
   return Math.floor(Math.min(Math.max(replaced * 0.2, 2_000), contextLength * 0.05, 12_000))
 }
 
-/** The newest groups that fit, more of them where few messages would stay; the last one stays in any case. */
+/** The newest groups that fit, and more when they contain too few messages. The last group is always kept. */
 function findTailStart(
   messages: readonly ChatMessage[],
   groups: readonly MessageGroup[],
   { contextLength, threshold, protectLastMessages }: CompressionOptions,
   tailTokens: number,
 ): number {
-  const most = (contextLength * threshold) / 2
+  const maxTokens = (contextLength * threshold) / 2
   let start = messages.length
   let tokens = 0
   for (const { from, to } of groups.toReversed()) {
     tokens += estimateTokens(messages.slice(from, to))
-    const few = messages.length - start < protectLastMessages
-    if (start < messages.length && tokens > (few ? Math.max(most, tailTokens) : tailTokens)) break
+    const hasFewMessages = messages.length - start < protectLastMessages
+    if (start < messages.length && tokens > (hasFewMessages ? Math.max(maxTokens, tailTokens) : tailTokens)) break
     start = from
   }
   return start
 }
 
-/** The first exchange stays as it is, unless it is longer than all that stays at the end. */
+/** The first exchange is kept unless it is longer than the tail. */
 function findHeadEnd(
-  lines: readonly CompressionEntry[],
+  entries: readonly CompressionEntry[],
   groups: readonly MessageGroup[],
   { protectFirstMessages }: CompressionOptions,
   limit: number,
-  mostTokens: number,
+  maxTokens: number,
 ): number {
-  const wanted = protectFirstMessages - 1
-  const end = wanted <= 0 ? 0 : (groups.find(({ to }) => to >= wanted)?.to ?? lines.length)
-  const summary = lines.findIndex(({ isSummary }) => isSummary === true)
+  const protectedCount = protectFirstMessages - 1
+  const end = protectedCount <= 0 ? 0 : (groups.find(({ to }) => to >= protectedCount)?.to ?? entries.length)
+  const summary = entries.findIndex(({ isSummary }) => isSummary === true)
   const head = Math.min(end, limit, summary === -1 ? end : summary)
-  const tokens = sum(lines.slice(0, head), ({ message }) => estimateMessageTokens(message) - tokensSaved(message))
-  return tokens > mostTokens ? 0 : head
+  const tokens = sum(entries.slice(0, head), ({ message }) => estimateMessageTokens(message) - tokensSaved(message))
+  return tokens > maxTokens ? 0 : head
 }
 
-/** Undefined where too little is between the two. */
+/** Undefined when too few tokens lie between the head and the tail. */
 function chooseSummarizedRange(
-  lines: readonly CompressionEntry[],
+  entries: readonly CompressionEntry[],
   groups: readonly MessageGroup[],
   from: number,
   limit: number,
 ): CompressionPlan['summarizedRange'] {
-  const before = lines[from - 1]?.message.role
+  const before = entries[from - 1]?.message.role
   const ends = [
     limit,
     ...groups
@@ -132,39 +131,39 @@ function chooseSummarizedRange(
       .filter((start) => start > from && start < limit)
       .toReversed(),
   ]
-  const isWorth = (to: number) => unsummarizedTokens(lines.slice(from, to)) >= minSummarizedTokens
-  if (!isWorth(limit)) return undefined
+  const isLongEnough = (to: number) => unsummarizedTokens(entries.slice(from, to)) >= minSummarizedTokens
+  if (!isLongEnough(limit)) return undefined
   for (const to of ends) {
-    const role = chooseSummaryRole(before, lines[to]?.message.role)
-    if (role !== undefined && isWorth(to)) return { from, to, role }
+    const role = chooseSummaryRole(before, entries[to]?.message.role)
+    if (role !== undefined && isLongEnough(to)) return { from, to, role }
   }
-  // Providers are told neighbours of the same role as one message.
+  // Adjacent messages of the same role are joined before they are sent to a provider.
   return { from, to: limit, role: 'user' }
 }
 
-/** Users and the assistant take turns. Where neither may speak, a little more has to stay. */
+/** User and assistant must alternate. Undefined when neither role fits; then the range must end earlier. */
 function chooseSummaryRole(before: ChatMessage['role'] | undefined, after: ChatMessage['role'] | undefined) {
   if (before !== 'user' && after !== 'user') return 'user'
   return before !== undefined && before !== 'assistant' && after !== 'assistant' ? 'assistant' : undefined
 }
 
-function unsummarizedTokens(lines: readonly CompressionEntry[]): number {
-  return sum(lines, ({ message, isSummary }) => (isSummary === true ? 0 : estimateMessageTokens(message)))
+function unsummarizedTokens(entries: readonly CompressionEntry[]): number {
+  return sum(entries, ({ message, isSummary }) => (isSummary === true ? 0 : estimateMessageTokens(message)))
 }
 
-/** Old results of tools in the head, and those of the turn at work that lie before the tail. */
+/** Tool results in the head, and those of the running turn before the tail. */
 function findClearableResults(
   messages: readonly ChatMessage[],
   head: number,
   kept: number,
-  untouched: number,
+  tailStart: number,
 ): number[] {
   return messages.flatMap((message, at) =>
-    (at < head || (at >= kept && at < untouched)) && tokensSaved(message) > 0 ? [at] : [],
+    (at < head || (at >= kept && at < tailStart)) && tokensSaved(message) > 0 ? [at] : [],
   )
 }
 
-/** The same line with its result cleared, if it is a long one. */
+/** The same message; the content of a long tool result is replaced. */
 export function clearToolResult(message: ChatMessage): ChatMessage {
   return message.role === 'tool' && message.content.length > maxKeptResultChars
     ? { ...message, content: clearedResultText }
@@ -175,6 +174,36 @@ function tokensSaved(message: ChatMessage | undefined): number {
   return message === undefined ? 0 : estimateMessageTokens(message) - estimateMessageTokens(clearToolResult(message))
 }
 
-function sum<T>(list: readonly T[], of: (one: T) => number): number {
-  return list.reduce((total, one) => total + of(one), 0)
+function sum<Item>(items: readonly Item[], measure: (item: Item) => number): number {
+  return items.reduce((total, item) => total + measure(item), 0)
+}
+
+/** A half-open range of messages that must not be separated, such as a response with tool calls and their results. */
+export interface MessageGroup {
+  readonly from: number
+  readonly to: number
+}
+
+/** Splits the whole conversation. Messages between the results of a call belong to its group. */
+export function groupMessages(messages: readonly ChatMessage[]): MessageGroup[] {
+  const groups: MessageGroup[] = []
+  for (let from = 0; from < messages.length; ) {
+    const to = findGroupEnd(messages, from)
+    groups.push({ from, to })
+    from = to
+  }
+  return groups
+}
+
+function findGroupEnd(messages: readonly ChatMessage[], from: number): number {
+  const first = messages[from]
+  if (first?.role !== 'assistant' || first.toolCalls === undefined) return from + 1
+  const calls = new Set(first.toolCalls.map(({ id }) => id))
+  let end = from + 1
+  for (let at = from + 1; at < messages.length; at++) {
+    const message = messages[at]
+    if (message?.role === 'assistant') break
+    if (message?.role === 'tool' && calls.has(message.toolCallId)) end = at + 1
+  }
+  return end
 }

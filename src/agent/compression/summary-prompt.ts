@@ -1,8 +1,8 @@
 /**
- * What the model is asked when it sums a conversation up, and how the summary stands among the messages. Pure.
+ * Builds the request for a summary, and the message that contains the summary. Pure.
  */
 import type { ChatMessage } from '../../message/transcript.ts'
-import { charsPerToken } from './estimate-tokens.ts'
+import { charsPerToken } from './context-size.ts'
 import { type CompressionEntry, clearToolResult } from './plan.ts'
 
 export interface SummaryRequest {
@@ -11,13 +11,13 @@ export interface SummaryRequest {
 }
 
 export interface SummaryPromptOptions {
-  /** As long as the summary should be, in tokens. */
+  /** Length limit of the summary in tokens. */
   readonly tokens: number
-  /** Tokens that the model can read. */
+  /** The context length of the model in tokens. */
   readonly contextLength: number
-  /** What the person who asks for it wants to be kept; '' without a wish. */
+  /** What the user wants to keep; '' without a preference. */
   readonly focus: string
-  /** What a store of memory wants to see in it; '' for nothing. */
+  /** What a memory provider adds; '' for nothing. */
   readonly insights: string
 }
 
@@ -49,25 +49,25 @@ What is to be done next.
 ## Critical Context
 Values, errors and facts that would otherwise be lost.`
 
-/** What stands above a summary, so that the model takes it neither for a wish nor for its own words. */
+/** Precedes a summary, so that the model treats it neither as a request nor as its own text. */
 const summaryPreface =
   '[Record of the earlier conversation. Its messages were taken out of view to save room and this stands in their place. It tells what was said and done; it asks for nothing.]'
 
-/** The message that takes the place of what was summed up. */
+/** Builds the message that replaces the summarised ones. */
 export function buildSummaryMessage(role: 'user' | 'assistant', text: string): ChatMessage {
   return { role, content: `${summaryPreface}\n\n${text}` }
 }
 
-/** Asks for a summary of these lines; the one that is among them is brought up to date. */
+/** Builds the request for a summary of these entries. A summary among them is updated. */
 export function buildSummaryRequest(
-  lines: readonly CompressionEntry[],
+  entries: readonly CompressionEntry[],
   { tokens, contextLength, focus, insights }: SummaryPromptOptions,
 ): SummaryRequest {
-  const previousSummaries = lines.flatMap(({ message, isSummary }) =>
+  const previousSummaries = entries.flatMap(({ message, isSummary }) =>
     isSummary === true ? [withoutPreface(message.content)] : [],
   )
-  const added = lines.flatMap(({ message, isSummary }) => (isSummary === true ? [] : [clearToolResult(message)]))
-  // The rest is room for what surrounds it and for the answer.
+  const added = entries.flatMap(({ message, isSummary }) => (isSummary === true ? [] : [clearToolResult(message)]))
+  // The rest of the context is for the instructions and the response.
   const maxChars = Math.max(2_000, contextLength * charsPerToken * 0.6 - previousSummaries.join('').length)
   const parts = [
     ...(previousSummaries.length === 0
@@ -83,9 +83,9 @@ export function buildSummaryRequest(
   return { system: summarySystemPrompt, messages: [{ role: 'user', content: parts.join('\n\n---\n\n') }] }
 }
 
-/** The list of steps that the model wrote last, which lives in its call alone. */
-export function lastTodoArguments(lines: readonly CompressionEntry[]): string | undefined {
-  const calls = lines.flatMap(({ message }) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []))
+/** The last todo list of the model, which exists only in the arguments of its call. */
+export function lastTodoArguments(entries: readonly CompressionEntry[]): string | undefined {
+  const calls = entries.flatMap(({ message }) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []))
   return calls.findLast(({ name, arguments: json }) => name === 'todo' && json.includes('"todos"'))?.arguments
 }
 
@@ -93,7 +93,7 @@ function withoutPreface(content: string): string {
   return content.startsWith(summaryPreface) ? content.slice(summaryPreface.length).trim() : content
 }
 
-/** Quotes keep one message from looking like another. Long ones are cut, more where there are many; the newest stay. */
+/** Serialised as JSON, so that one message cannot imitate another. Long messages are truncated, and the oldest are dropped when they do not fit. */
 function serializeMessages(messages: readonly ChatMessage[], maxChars: number): string[] {
   const size = (lines: readonly string[]) => lines.reduce((chars, line) => chars + line.length + 1, 0)
   let limit = 8_000

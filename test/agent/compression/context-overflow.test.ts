@@ -16,7 +16,7 @@ function run(script: readonly ScriptStep[], compress: AgentTurnInput['compress']
   return { result, asked: provider.requests }
 }
 
-test('a conversation that the model finds too long is asked again once it is shorter, in the middle of a turn, too', async () => {
+test('a conversation that the model rejects as too long is compressed and sent again, also within a turn', async () => {
   let times = 0
   const compress = async () => {
     times += 1
@@ -41,7 +41,7 @@ test('a conversation that the model finds too long is asked again once it is sho
   assert.ok(asked.every(({ system }) => system === 'be kind'))
 })
 
-test('a conversation that is still too long is not compressed again: the model has the last word', async () => {
+test('a conversation that is still too long is not compressed again', async () => {
   let times = 0
   const { result } = run([refusal(), refusal()], async () => {
     times += 1
@@ -51,7 +51,7 @@ test('a conversation that is still too long is not compressed again: the model h
   assert.equal(times, 1)
 })
 
-test('where nothing can be made shorter, the refusal stays what it was; other failures never compress', async () => {
+test('without anything to compress the error is unchanged, and other errors never cause a compression', async () => {
   const first = refusal()
   await assert.rejects(run([first], async () => null).result, first)
   const second = refusal()

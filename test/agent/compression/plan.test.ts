@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { estimateMessageTokens, estimateTokens } from '../../../src/agent/compression/estimate-tokens.ts'
-import { groupMessages } from '../../../src/agent/compression/message-groups.ts'
+import { estimateMessageTokens, estimateTokens } from '../../../src/agent/compression/context-size.ts'
 import {
   type CompressionEntry,
   type CompressionOptions,
   type CompressionPlan,
   clearedResultText,
+  groupMessages,
   planCompression,
 } from '../../../src/agent/compression/plan.ts'
 import type { ChatMessage } from '../../../src/message/transcript.ts'
@@ -50,7 +50,7 @@ function plan(
   })
 }
 
-test('a token is four characters, whatever language or model; what a provider wants back counts in the place of what was read from it', () => {
+test('a token is estimated as four characters; the items of a provider count instead of the text read from them', () => {
   assert.equal(estimateMessageTokens(user('12345678')), 6)
   assert.equal(estimateMessageTokens(calls('a')), 4 + Math.ceil('read_file{}'.length / 4))
   const withItems: ChatMessage = {
@@ -62,7 +62,7 @@ test('a token is four characters, whatever language or model; what a provider wa
   assert.equal(estimateTokens([user('1234'), withItems]), 29)
 })
 
-test('an answer with calls and its results are one group, with what somebody said in between', () => {
+test('a response with tool calls, its results and messages in between are one group', () => {
   const messages = [user('q'), calls('a', 'b'), result('a'), user('hurry'), result('b'), user('next'), result('lost')]
   assert.deepEqual(
     groupMessages(messages).map(({ from, to }) => [from, to]),
@@ -75,7 +75,7 @@ test('an answer with calls and its results are one group, with what somebody sai
   )
 })
 
-test('the first exchange and the newest messages that fit stay, what is between them becomes the summary', () => {
+test('the first exchange and the newest messages that fit are kept, and the summary replaces the rest', () => {
   const messages = talk(20)
   const made = plan(messages)
   assert.ok(made?.summarizedRange)
@@ -90,7 +90,7 @@ test('the first exchange and the newest messages that fit stay, what is between 
   assert.deepEqual([made.summarizedRange.role, tail[0]?.role], ['user', 'assistant'])
 })
 
-test('protected messages stay although they are more than their share, but never more than half of the threshold', () => {
+test('protected messages are kept beyond their share, up to half of the threshold', () => {
   const messages = talk(20)
   const kept = (protectLastMessages: number) =>
     messages.length - (plan(messages, { protectLastMessages })?.summarizedRange?.to ?? 0)
@@ -98,7 +98,7 @@ test('protected messages stay although they are more than their share, but never
   assert.ok(kept(38) < 27, `${kept(38)}`)
 })
 
-test('a call is never parted from its results, wherever the budget ends', () => {
+test('a call is never separated from its results', () => {
   for (let chars = 100; chars < 6_000; chars += 130) {
     const messages = [
       ...talk(8),
@@ -121,7 +121,7 @@ test('a call is never parted from its results, wherever the budget ends', () => 
   }
 })
 
-test('old results of tools are cleared outside the tail, short ones and those in the tail are not', () => {
+test('old tool results are cleared, except short ones and those in the tail', () => {
   const messages = [
     user('look'),
     calls('old', 'short'),
@@ -137,7 +137,7 @@ test('old results of tools are cleared outside the tail, short ones and those in
   assert.ok(clearedResultText.length < 200, 'what was cleared is not cleared again')
 })
 
-test('a turn at work is not summed up: it loses only results that lie before the tail, and never the newest', () => {
+test('a running turn is not summarised, and loses only results before the tail', () => {
   const own = Array.from({ length: 10 }, (_, at) => [calls(`c${at}`), result(`c${at}`, words(400))]).flat()
   const alone = plan([user('a long job'), ...own], { turnStart: 0 })
   assert.equal(alone?.summarizedRange, undefined)
@@ -150,7 +150,7 @@ test('a turn at work is not summed up: it loses only results that lie before the
   assert.equal(last, undefined, 'what the model has just asked for stays')
 })
 
-test('users and the assistant take turns across the summary, whatever stands at its edges', () => {
+test('roles alternate across the summary', () => {
   const heads = [[], [user('q')], [user('q'), says('a')], [user('q'), calls('h'), result('h', 'ok')]]
   for (const [number, head] of heads.entries()) {
     for (const extra of [0, 1]) {
@@ -166,12 +166,12 @@ test('users and the assistant take turns across the summary, whatever stands at 
   }
 })
 
-test('where nobody but users spoke, the summary is theirs, too: providers join what they hear twice', () => {
+test('between user messages the summary is a user message, which providers join', () => {
   const messages = Array.from({ length: 20 }, (_, at) => user(`${at} ${words(100)}`))
   assert.equal(plan(messages, { protectFirstMessages: 1 })?.summarizedRange?.role, 'user')
 })
 
-test('the summary of an earlier time is part of what is summed up, and the head stays the same', () => {
+test('an earlier summary is part of the summarised range, and the head stays the same', () => {
   const first = plan(talk(20))
   const [one, two, ...rest] = talk(20)
   assert.ok(one && two)
@@ -181,12 +181,12 @@ test('the summary of an earlier time is part of what is summed up, and the head 
   assert.equal(early?.summarizedRange?.from, 1, 'an earlier summary never becomes part of the head')
 })
 
-test('a first exchange longer than all that stays at the end is summed up with the rest', () => {
+test('a first exchange longer than the tail is summarised too', () => {
   const messages = [user(words(2_000)), says('ok'), ...talk(15)]
   assert.equal(plan(messages)?.summarizedRange?.from, 0)
 })
 
-test('what is short, has just been compressed or wins too little is left alone', () => {
+test('a short, a recently compressed and a barely reducible conversation are not compressed', () => {
   assert.equal(plan([]), undefined)
   assert.equal(plan(talk(3)), undefined)
   const [one, two] = talk(1)
@@ -196,7 +196,7 @@ test('what is short, has just been compressed or wins too little is left alone',
   assert.equal(plan(talk(20), { minTokensSaved: 3_500 }), undefined)
 })
 
-test('the summary gets a fifth of what it replaces, within its limits', () => {
+test('the length limit of the summary is a fifth of the replaced tokens, within bounds', () => {
   const tokens = (contextLength: number, exchanges: number) =>
     plan(talk(exchanges), { contextLength })?.maxSummaryTokens
   assert.equal(tokens(10_000, 20), 500, 'never more than 5 % of what the model reads')

@@ -1,12 +1,22 @@
 /**
- * How many tokens a conversation takes, by its characters (contract §4.3): the same for every model, and cheap enough to
- * be asked before each turn. What it gets wrong, the model says: then the conversation is compressed as well.
+ * Estimates the tokens of a conversation by its characters (contract §4.3). The estimate is the same for every model and
+ * cheap enough to run before each turn. If it is too low, the model rejects the request and the conversation is
+ * compressed then.
  */
 import type { ChatMessage } from '../../message/transcript.ts'
+import type { CompressionConfig } from './config.ts'
+
+/** The share of the context length above which a conversation is compressed. */
+export function compressionThreshold({
+  compression: { threshold, threshold_percent: former },
+}: CompressionConfig): number {
+  if (former === undefined) return threshold
+  return Math.min(0.95, former > 1 ? former / 100 : former)
+}
 
 export const charsPerToken = 4
 
-/** What a message costs beside its words. */
+/** The tokens of a message in addition to its text. */
 const messageOverheadTokens = 4
 
 export function estimateMessageTokens(message: ChatMessage): number {
@@ -21,11 +31,11 @@ function countChars(message: ChatMessage): number {
   if (message.role !== 'assistant') return message.content.length
   const { content, toolCalls = [], providerData } = message
   const own = toolCalls.reduce((sum, call) => sum + call.name.length + call.arguments.length, content.length)
-  // The provider's own items are sent in the place of what was read from them.
+  // The provider's own items are sent instead of the text and the calls that were read from them.
   return Math.max(own, countTextChars(providerData?.items))
 }
 
-/** The characters of all texts in a JSON value. */
+/** The characters of all strings in a JSON value. */
 function countTextChars(value: unknown): number {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return 0
