@@ -5,7 +5,7 @@
 export {
   /** @deprecated Use `extractUsage`. */
   extractUsage as usageIn,
-} from './agent/models/extract-usage.ts'
+} from './agent/models/response-json.ts'
 export {
   /** @deprecated Use `Coalescer`. */
   type Coalescer as Latest,

@@ -123,7 +123,7 @@ export type { Logger } from './lib/log.ts'
 
 // Helpers for adapters and plugins
 
-export { extractUsage } from './agent/models/extract-usage.ts'
+export { extractUsage } from './agent/models/response-json.ts'
 export { type Coalescer, createCoalescer } from './lib/coalesce.ts'
 export { asArray, asNumber, asRecord, asString, isRecord } from './lib/json.ts'
 export { type LinkedSignal, linkAbortSignal } from './lib/linked-signal.ts'

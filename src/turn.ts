@@ -3,8 +3,9 @@
  * plugin, a hook or a file in flows/turn; it becomes a line here only if it changes what the gateway guarantees.
  */
 
-import type { Agent, SubagentWorkspace } from './agent/agent.ts'
-import type { AgentTools } from './agent/loop/tool-batch.ts'
+import type { Agent } from './agent/agent.ts'
+import type { AgentTools } from './agent/loop/agent-tools.ts'
+import type { SubagentWorkspace } from './agent/loop/agent-turn.ts'
 import type { ToolContext } from './agent/tools/tool.ts'
 import type { SessionCompression } from './flows/session-compression.ts'
 import type { PrepareMessage } from './flows/turn/attachments.ts'

@@ -1,14 +1,14 @@
 /**
- * Where the agent lets plugins have a say: the questions the loop asks, with the answers already put together.
- * The room of the plugins implements this; without plugins every method is a constant.
+ * The extension points through which the agent calls plugins. The `plugins` module implements them and merges the results
+ * of several plugins; without plugins every method returns a constant.
  *
- * Nothing here rejects, except where it says so, and nothing is built unless somebody listens.
+ * No method rejects unless its description says so. Payloads are built only for registered hooks.
  */
 import type { RewriteTrace } from '../middleware/contract.ts'
 import type { JsonObject, ModelRequest } from './models/provider.ts'
 import type { SubagentResult } from './tools/tool.ts'
 
-/** What is the same for a whole turn. */
+/** Data that stays the same for a whole turn. */
 export interface TurnInfo {
   readonly sessionId: string
   readonly sessionKey: string
@@ -20,7 +20,7 @@ export interface TurnInfo {
   /** `<platform>_<chat_type>`; '' on the command line. */
   readonly route: string
   readonly senderId: string
-  /** '' where there is none. */
+  /** '' for a session without a parent. */
   readonly parentSessionId: string
   readonly model: string
   readonly provider: string
@@ -28,13 +28,13 @@ export interface TurnInfo {
   readonly apiMode: string
 }
 
-/** One attempt at the model. */
+/** One call of the model. */
 export interface RequestInfo {
   readonly turn: TurnInfo
   readonly apiRequestId: string
   /** From 1. */
   readonly iteration: number
-  /** From 1; counts a reissue, too. */
+  /** From 1; includes reissues. */
   readonly apiCallCount: number
   /** From 0. */
   readonly retryCount: number
@@ -47,14 +47,14 @@ export interface ToolInfo {
   readonly apiRequestId: string
 }
 
-/** What is to become of a tool call. Aborts and programming errors reject; everything else is one of these. */
+/** The decision about a tool call. Aborts and programming errors reject instead. */
 export type ToolDirective =
   | { readonly kind: 'run'; readonly args: JsonObject }
   | { readonly kind: 'block'; readonly message: string }
   | { readonly kind: 'approve'; readonly message: string; readonly ruleKey: string; readonly args: JsonObject }
 
 export interface ToolResult {
-  /** What the model reads. */
+  /** The text for the model. */
   readonly result: string
   readonly status: 'ok' | 'error' | 'blocked'
   readonly errorType: string | null
@@ -63,56 +63,56 @@ export interface ToolResult {
 }
 
 export interface AgentHooks {
-  // — a turn
-  /** `on_session_start`: a new session has its system prompt. */
+  // Turn
+  /** `on_session_start`: the system prompt of a new session was created. */
   onSessionStart(turn: TurnInfo): Promise<void>
-  /** `pre_llm_call` and memory: what is added to the user's message in requests of this turn; '' for nothing. */
+  /** `pre_llm_call` and memory: text that is added to the user's message in the requests of this turn; '' for none. */
   collectContext(turn: TurnInfo, about: TurnStartInfo): Promise<string>
   /** `transform_llm_output`. */
   transformOutput(turn: TurnInfo, text: string): Promise<string>
   /** `post_llm_call` and memory. */
   onTurnResponse(turn: TurnInfo, about: TurnResponseInfo): Promise<void>
-  /** `on_session_end`: at the end of every run, however it ended. */
-  onTurnEnd(turn: TurnInfo, how: TurnEndInfo): Promise<void>
+  /** `on_session_end`: at the end of every turn, also of a failed or interrupted one. */
+  onTurnEnd(turn: TurnInfo, end: TurnEndInfo): Promise<void>
 
-  // — a model call
-  /** Whether somebody may still change what the model says, so that drafts must wait. */
+  // Model call
+  /** Whether a plugin may still change the output of the model, so that it must not be shown yet. */
   outputMayChange(): boolean
-  /** `pre_tool_list_finalized`: the wire format's own tool objects of this request. */
+  /** `pre_tool_list_finalized`: gets the tool objects of this request in the wire format. */
   filterTools(turn: TurnInfo, tools: readonly JsonObject[]): Promise<readonly JsonObject[]>
-  /** `pre_api_request_mutable`. Not asked about the request of a reissue: that is the word of a plugin already. */
-  rewriteRequest(facts: RequestInfo, request: ModelRequest): Promise<ModelRequest>
+  /** `pre_api_request_mutable`. Not called for the request of a reissue, which a plugin wrote. */
+  rewriteRequest(info: RequestInfo, request: ModelRequest): Promise<ModelRequest>
   /** `pre_api_request`. */
-  onRequestStart(facts: RequestInfo, request: ModelRequest, trace: RewriteTrace): void
-  /** `post_api_request`: of a reissued iteration the second call only. */
-  onRequestEnd(facts: RequestInfo, request: ModelRequest, trace: RewriteTrace, ending: RequestEndInfo): void
+  onRequestStart(info: RequestInfo, request: ModelRequest, trace: RewriteTrace): void
+  /** `post_api_request`: for a reissued iteration, only the second call. */
+  onRequestEnd(info: RequestInfo, request: ModelRequest, trace: RewriteTrace, end: RequestEndInfo): void
   /** `api_request_error`. */
-  onRequestError(facts: RequestInfo, request: ModelRequest, trace: RewriteTrace, failure: RequestFailure): void
-  /** `post_llm_call_can_reissue`: the request to be sent once more, or null. */
-  reissue(facts: RequestInfo, request: ModelRequest, response: JsonObject): Promise<ModelRequest | null>
-  onStreamStart(facts: RequestInfo): void
-  onStreamDelta(facts: RequestInfo, kind: 'text' | 'reasoning', delta: string): void
-  onStreamEnd(facts: RequestInfo, finalText: string, error: string | null): void
+  onRequestError(info: RequestInfo, request: ModelRequest, trace: RewriteTrace, failure: RequestFailure): void
+  /** `post_llm_call_can_reissue`: the request to send again, or null. */
+  reissue(info: RequestInfo, request: ModelRequest, response: JsonObject): Promise<ModelRequest | null>
+  onStreamStart(info: RequestInfo): void
+  onStreamDelta(info: RequestInfo, kind: 'text' | 'reasoning', delta: string): void
+  onStreamEnd(info: RequestInfo, finalText: string, error: string | null): void
 
-  // — a tool call
+  // Tool call
   /** `pre_tool_call`, on the effective arguments. */
-  beforeToolCall(facts: ToolInfo, args: JsonObject, trace: RewriteTrace): Promise<ToolDirective>
+  beforeToolCall(info: ToolInfo, args: JsonObject, trace: RewriteTrace): Promise<ToolDirective>
   /** `post_tool_call`. */
-  afterToolCall(facts: ToolInfo, args: JsonObject, trace: RewriteTrace, ending: ToolResult): Promise<void>
+  afterToolCall(info: ToolInfo, args: JsonObject, trace: RewriteTrace, result: ToolResult): Promise<void>
   /** `transform_tool_result`. */
-  transformToolResult(facts: ToolInfo, args: JsonObject, ending: ToolResult): Promise<string>
+  transformToolResult(info: ToolInfo, args: JsonObject, result: ToolResult): Promise<string>
 
-  // — a sub-agent, by the turn that made it
+  // Sub-agent; `parent` is the turn that started it
   /** `subagent_start`. */
   onSubagentStart(parent: TurnInfo, child: SubagentInfo): void
   /** `subagent_stop`. */
-  onSubagentStop(parent: TurnInfo, child: SubagentInfo, ending: SubagentEndInfo): void
+  onSubagentStop(parent: TurnInfo, child: SubagentInfo, end: SubagentEndInfo): void
 }
 
 export interface SubagentInfo {
   readonly sessionId: string
   readonly subagentId: string
-  /** `leaf`: it makes no sub-agents. */
+  /** `leaf`: it cannot start sub-agents. */
   readonly role: string
   readonly goal: string
 }
@@ -131,7 +131,7 @@ export interface SubagentToolCall {
 
 export interface TurnStartInfo {
   readonly userMessage: string
-  /** OpenAI format; made only when asked for. */
+  /** In the format of OpenAI. Built only when called. */
   history(): readonly JsonObject[]
   readonly isFirstTurn: boolean
 }
@@ -146,7 +146,7 @@ export interface TurnEndInfo {
   readonly completed: boolean
   readonly failed: boolean
   readonly interrupted: boolean
-  /** `stop`, `max_iterations`, `interrupted`, `error: …` */
+  /** `stop`, `max_iterations`, `interrupted`, `overtaken`, `error: …` */
   readonly reason: string
 }
 
@@ -163,4 +163,31 @@ export interface RequestFailure {
   readonly retryable: boolean
   readonly reason: string
   readonly durationMs: number
+}
+
+const resolved = Promise.resolve()
+const noop = () => undefined
+
+/** The hooks without plugins: no hook observes or changes anything. */
+export const noopAgentHooks: AgentHooks = {
+  onSessionStart: () => resolved,
+  collectContext: async () => '',
+  transformOutput: async (_turn, text) => text,
+  onTurnResponse: () => resolved,
+  onTurnEnd: () => resolved,
+  outputMayChange: () => false,
+  filterTools: async (_turn, tools) => tools,
+  rewriteRequest: async (_info, request) => request,
+  onRequestStart: noop,
+  onRequestEnd: noop,
+  onRequestError: noop,
+  reissue: async () => null,
+  onStreamStart: noop,
+  onStreamDelta: noop,
+  onStreamEnd: noop,
+  beforeToolCall: async (_info, args) => ({ kind: 'run', args }),
+  afterToolCall: () => resolved,
+  transformToolResult: async (_info, _args, { result }) => result,
+  onSubagentStart: noop,
+  onSubagentStop: noop,
 }

@@ -1,126 +1,124 @@
 /**
- * One turn of the agent, from the first hook of its session to the end that every turn has, in the order of the contract:
- * session start, context, the loop, the answer as plugins leave it, and the end.
+ * Runs one turn of the agent, from the first to the last hook: session start, context, loop, output, turn end.
  */
 import { isHermesError, messageOf } from '../lib/errors.ts'
 import { raceAbort } from '../lib/timers.ts'
-import type { AssistantMessage, ToolCall, Usage } from '../message/transcript.ts'
-import type { TurnEndInfo } from './agent-hooks.ts'
-import { type CurrentTurnStore, createCurrentTurnStore } from './loop/current-turn.ts'
-import { type LoopDeps, type LoopInput, type LoopResult, runAgentLoop } from './loop/loop.ts'
+import { noUsage, type ToolCall } from '../message/transcript.ts'
+import type { Middleware, Scope } from '../middleware/contract.ts'
+import type { TurnEndInfo, TurnInfo } from './agent-hooks.ts'
+import type { AgentTools } from './loop/agent-tools.ts'
+import type { AgentDeps, AgentResult, AgentTurnInput, RunAgentTurn } from './loop/agent-turn.ts'
+import { runAgentLoop } from './loop/loop.ts'
 import { toOpenAiHistory } from './loop/openai-history.ts'
-import { createSubagents, type RunAgentTurn } from './loop/subagents.ts'
-import type { ToolContext } from './tools/tool.ts'
-
-export type AgentDeps = LoopDeps
-
-export interface AgentTurnInput extends LoopInput {
-  /** As the person wrote it. */
-  readonly userMessage: string
-  readonly isFirstTurn: boolean
-  /** A place of its own for the tools of a sub-agent; without it they share the one of the turn. */
-  openSubagentWorkspace?(sessionId: string, turnId: string): SubagentWorkspace
-  /** The system prompt of the session has just been made: its first turn has come this far for the first time. */
-  readonly startsSession: boolean
-}
-
-export interface SubagentWorkspace {
-  toolContextFor(call: ToolCall, signal: AbortSignal): ToolContext
-  /** Ends what still runs there. */
-  close(): Promise<void>
-}
-
-export interface AgentResult {
-  /** What people get. */
-  readonly text: string
-  /** The last answer, not yet in the transcript: it is stored with the end of the turn. */
-  readonly message: AssistantMessage
-  /** Of the last answer; what the ones before it cost went to the journal with them. */
-  readonly usage: Usage
-  readonly iterations: number
-  /** The model's last word on why it stopped: `stop`, `length` … or `max_iterations`. */
-  readonly finishReason: string
-}
+import type { Subagents } from './loop/subagents.ts'
+import type { ApproveTool } from './loop/tool-approval.ts'
+import type { Delegate, ToolContext } from './tools/tool.ts'
 
 export interface Agent {
-  /** Rejects with `ModelError`, with what a guardrail or a plugin throws, with `store/fenced`, or with the signal's reason. */
-  runTurn(run: AgentTurnInput): Promise<AgentResult>
-  /** The turn in which the caller is called; undefined outside of turns. */
-  currentTurn: CurrentTurnStore['current']
+  /** Rejects with `ModelError`, with errors of guardrails and plugins, with `store/fenced`, or with the signal's reason. */
+  runTurn(input: AgentTurnInput): Promise<AgentResult>
+  /** The turn within which the caller runs; undefined outside of turns and after the end of the turn. */
+  currentTurn(): CurrentTurn | undefined
+}
+
+/** A request that a plugin makes within a turn uses the tools, the approvals and the signal of that turn. */
+export interface CurrentTurn {
+  readonly turn: TurnInfo
+  readonly tools: AgentTools
+  readonly approve: ApproveTool
+  readonly signal: AbortSignal
+  toolContextFor(call: ToolCall): ToolContext
 }
 
 export function createAgent(deps: AgentDeps): Agent {
-  const turns = createCurrentTurnStore(deps.middleware)
-  const runInCurrentTurn = (own: AgentDeps, run: AgentTurnInput) => {
-    const { turn, tools, signal, toolContextFor } = run
-    turns.enter({ turn, tools, approve: own.approve, signal, toolContextFor })
-    return runAgentTurn(own, run)
+  const { middleware } = deps
+  const turns = new WeakMap<Scope, CurrentTurn>()
+  const runInScope: RunAgentTurn = (turnDeps, input) => {
+    const { turn, tools, signal, toolContextFor } = input
+    turns.set(middleware.currentScope(), { turn, tools, approve: turnDeps.approve, signal, toolContextFor })
+    return runAgentTurn(turnDeps, input)
   }
   return {
-    currentTurn: turns.current,
-    runTurn(run) {
-      const { sessionId, turnId, taskId, platform, route } = run.turn
+    currentTurn: () => findCurrentTurn(middleware, turns),
+    runTurn(input) {
+      const { sessionId, turnId, taskId, platform, route } = input.turn
       const session = { session_id: sessionId, platform, route }
-      // A lane begins in a fresh root: whatever called it is no part of the conversation.
-      return deps.middleware.scope({ parent: null, type: 'agent', name: 'session', metadata: session }, () =>
-        deps.middleware.scope(
-          { type: 'agent', name: 'turn', metadata: { ...session, turn_id: turnId, task_id: taskId } },
-          () => runInCurrentTurn(deps, withSubagents(deps, run, runInCurrentTurn)),
+      const metadata = { session_id: sessionId, platform, route, turn_id: turnId, task_id: taskId }
+      // The session is a root scope: the scope of the caller does not belong to the conversation.
+      return middleware.scope({ parent: null, type: 'agent', name: 'session', metadata: session }, () =>
+        middleware.scope({ type: 'agent', name: 'turn', metadata }, () =>
+          runInScope(deps, withSubagents(deps, input, runInScope)),
         ),
       )
     },
   }
 }
 
-function withSubagents(deps: AgentDeps, run: AgentTurnInput, runAgentTurn: RunAgentTurn): AgentTurnInput {
-  const { delegateFor, takeSubagentUsage } = createSubagents(deps, run, runAgentTurn)
+/** The innermost turn around the current scope. */
+function findCurrentTurn({ currentScope }: Middleware, turns: WeakMap<Scope, CurrentTurn>): CurrentTurn | undefined {
+  for (let scope: Scope | undefined = currentScope(); scope !== undefined; scope = scope.parent) {
+    const turn = turns.get(scope)
+    if (turn !== undefined) return scope.closed ? undefined : turn
+  }
+  return undefined
+}
+
+/** Sub-agents are loaded with the first tool call that delegates. */
+function withSubagents(deps: AgentDeps, input: AgentTurnInput, run: RunAgentTurn): AgentTurnInput {
+  let subagents: Subagents | undefined
+  const delegateFor =
+    (call: ToolCall): Delegate =>
+    async (tasks, signal) => {
+      const { createSubagents } = await import('./loop/subagents.ts')
+      subagents ??= createSubagents(deps, input, run)
+      return subagents.delegate(call, tasks, signal)
+    }
   return {
-    ...run,
-    takeSubagentUsage,
-    toolContextFor: (call) => ({ ...run.toolContextFor(call), delegate: delegateFor(call) }),
+    ...input,
+    takeSubagentUsage: () => subagents?.takeUsage() ?? noUsage,
+    toolContextFor: (call) => ({ ...input.toolContextFor(call), delegate: delegateFor(call) }),
   }
 }
 
-/** From the first to the last hook, within the current scope. */
-async function runAgentTurn(deps: AgentDeps, run: AgentTurnInput): Promise<AgentResult> {
+async function runAgentTurn(deps: AgentDeps, input: AgentTurnInput): Promise<AgentResult> {
   const { agentHooks } = deps
-  const { turn, userMessage, signal, transcript } = run
-  let exit: TurnEndInfo | undefined
+  const { turn, userMessage, signal, transcript } = input
+  let end: TurnEndInfo | undefined
   try {
-    if (run.startsSession) await raceAbort(agentHooks.onSessionStart(turn), signal)
-    const about = { userMessage, isFirstTurn: run.isFirstTurn, history: () => toOpenAiHistory(transcript) }
-    const context = await raceAbort(agentHooks.collectContext(turn, about), signal)
-    const { messages, ...looped } = await runAgentLoop(deps, run, context)
-    const result = await transformOutput(deps, run, looped)
+    if (input.startsSession) await raceAbort(agentHooks.onSessionStart(turn), signal)
+    const start = { userMessage, isFirstTurn: input.isFirstTurn, history: () => toOpenAiHistory(transcript) }
+    const context = await raceAbort(agentHooks.collectContext(turn, start), signal)
+    const { messages, ...loopResult } = await runAgentLoop(deps, input, context)
+    const result = await transformOutput(deps, input, loopResult)
     const { text, message } = result
     if (text !== '') {
       const history = () => toOpenAiHistory([...messages, message])
       await raceAbort(agentHooks.onTurnResponse(turn, { userMessage, response: text, history }), signal)
     }
-    exit = { completed: text !== '', failed: false, interrupted: false, reason: result.finishReason }
+    end = { completed: text !== '', failed: false, interrupted: false, reason: result.finishReason }
     return result
   } catch (error) {
-    exit = toTurnEndInfo(error, signal)
+    end = toTurnEndInfo(error, signal)
     throw error
   } finally {
-    if (exit !== undefined) await agentHooks.onTurnEnd(turn, exit)
+    if (end !== undefined) await agentHooks.onTurnEnd(turn, end)
   }
 }
 
-/** `transform_llm_output` gets the whole text of the turn; what comes of it is what is stored and what people see. */
+/** `transform_llm_output` gets the whole text of the turn. Its result is stored and sent. */
 async function transformOutput(
   { agentHooks }: AgentDeps,
   { turn, signal }: AgentTurnInput,
-  result: Omit<LoopResult, 'messages'>,
+  result: AgentResult,
 ): Promise<AgentResult> {
   const { text, message } = result
   if (text === '') return result
   const changed = await raceAbort(agentHooks.transformOutput(turn, text), signal)
   if (changed === text) return result
-  // What was said before the last tools is in the transcript already; where it was left alone it is not stored twice.
+  // The text before the last tool calls is in the transcript already. If it is unchanged, it is not stored twice.
   const before = text.slice(0, text.length - message.content.length)
   const content = changed.startsWith(before) ? changed.slice(before.length) : changed
-  // The vendor's own items hold the words as they were.
+  // The vendor's own items contain the text before the change, so they are removed.
   const { providerData: _providerData, ...plain } = message
   return { ...result, text: changed, message: { ...plain, content } }
 }

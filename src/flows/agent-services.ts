@@ -3,10 +3,10 @@
  * turn, so that an idle daemon does not pay for it.
  */
 import { resolve } from 'node:path'
-import type { SubagentWorkspace } from '../agent/agent.ts'
 import { createSessionResourcePool } from '../agent/environments/session-resources.ts'
+import type { AgentTools } from '../agent/loop/agent-tools.ts'
+import type { SubagentWorkspace } from '../agent/loop/agent-turn.ts'
 import { createSessionToolSnapshots } from '../agent/loop/session-tool-snapshot.ts'
-import type { AgentTools } from '../agent/loop/tool-batch.ts'
 import type { Provider, ToolSchema } from '../agent/models/provider.ts'
 import { resolveProviderName } from '../agent/models/resolve-provider-name.ts'
 import { planBatch } from '../agent/tools/parallel.ts'

@@ -2,9 +2,8 @@
  * What plugins ask of a running gateway: an answer of the model, a tool, a message in a conversation.
  */
 
-import type { Agent } from '../agent/agent.ts'
+import type { Agent, CurrentTurn } from '../agent/agent.ts'
 import type { TurnInfo } from '../agent/agent-hooks.ts'
-import type { CurrentTurn } from '../agent/loop/current-turn.ts'
 import type { Journal, ProgressListener } from '../agent/loop/journal.ts'
 import { runToolCall, type ToolCallDeps } from '../agent/loop/run-tool-call.ts'
 import { type CompletionDeps, complete } from '../agent/models/completion.ts'

@@ -15,6 +15,7 @@ export const bundledPackages = [
   'pino',
   'commander',
   'unbash',
+  'eventsource-parser',
   'openai',
   '@anthropic-ai/sdk',
   'discord.js',

@@ -30,13 +30,13 @@ test('the hooks of a first turn come in the order of the contract', async () => 
   assert.deepEqual(hooks.events, [...expected, 'answered', 'session end'])
 })
 
-test('a session begins once: neither its later turns nor a resumed first turn tell of it again', async () => {
+test('on_session_start runs once per session, neither for later turns nor for a resumed first turn', async () => {
   const hooks = createRecordingHooks()
   await runTestAgent([{ chunks: ['ok'] }], {}, { hooks, startsSession: false }).result
   assert.deepEqual(hooks.events.slice(0, 2), ['context', 'request'])
 })
 
-test('context of plugins stands behind the message of this turn in every request of the turn, and nowhere else', async () => {
+test('the context of plugins follows the message of this turn in every request of the turn, and nowhere else', async () => {
   const earlier: ChatMessage[] = [
     { role: 'user', content: 'before' },
     { role: 'assistant', content: 'yes' },
@@ -61,7 +61,7 @@ test('context of plugins stands behind the message of this turn in every request
   assert.ok(journal.messages.every(({ content }) => !content.includes('roses')))
 })
 
-test('with a context that changes at each turn the bytes before the message of the turn stay what they were', async () => {
+test('a context that changes with each turn does not change the bytes before the message of the turn', async () => {
   const sent: string[] = []
   const transcript: ChatMessage[] = []
   for (const turn of [1, 2, 3]) {
@@ -80,7 +80,7 @@ test('with a context that changes at each turn the bytes before the message of t
   assert.doesNotMatch(sent[2] ?? '', /context [12]/)
 })
 
-test('after a conversation was made shorter its context stands behind the same message', async () => {
+test('after a compression the context follows the same message', async () => {
   const compress = async (): Promise<ChatMessage[]> => [
     { role: 'user', content: 'a record of what was said' },
     { role: 'assistant', content: 'I see.' },
@@ -96,7 +96,7 @@ test('after a conversation was made shorter its context stands behind the same m
   )
 })
 
-test('plugins get the conversation in the format of OpenAI, and a copy of it', async () => {
+test('plugins get a copy of the conversation in the format of OpenAI', async () => {
   const histories: unknown[] = []
   const hooks = createRecordingHooks({
     collectContext: async (_turn, { history, isFirstTurn, userMessage }) => {
@@ -122,7 +122,7 @@ test('plugins get the conversation in the format of OpenAI, and a copy of it', a
   ])
 })
 
-test('what a plugin makes of the answer is what people get and what is stored, without the words it replaced', async () => {
+test('the output that a plugin transforms is sent and stored without the replaced text', async () => {
   const script = [asksForTool, { chunks: ['the key is 1234'], providerItems: [{ sealed: 'the key is 1234' }] }]
   const masked = async (_turn: unknown, text: string) => text.replace('1234', '****')
   const one = await runTestAgent(script, look, { hooks: { transformOutput: masked } }).result
@@ -132,14 +132,14 @@ test('what a plugin makes of the answer is what people get and what is stored, w
   assert.deepEqual([whole.text, whole.message.content], ['something else', 'something else'])
 })
 
-test('a turn without words is no answer: nothing is transformed and nobody is told of one', async () => {
+test('a turn without text has no response: the output hooks do not run', async () => {
   const { result, points, exits } = endingRun([{ chunks: [] }])
   assert.equal((await result).text, '')
   assert.ok(!points.events.includes('transform') && !points.events.includes('answered'))
   assert.deepEqual(exits, [{ completed: false, failed: false, interrupted: false, reason: 'stop' }])
 })
 
-test('every turn has its end told once: answered, out of steps, failed, refused, overtaken, broken', async () => {
+test('every turn reports its end once: completed, out of iterations, failed, rejected, superseded, defective', async () => {
   const fenced = {
     ...createInMemoryJournal(),
     recordAssistantMessage: () => Promise.reject(new HermesError('store/fenced')),
@@ -163,7 +163,7 @@ test('every turn has its end told once: answered, out of steps, failed, refused,
   }
 })
 
-test('a stop ends the turn as interrupted wherever it is: before the model, while it writes, in a tool, after it', async () => {
+test('an abort ends the turn as interrupted before, during and after the model call', async () => {
   const reason = new Error('stop')
   const forEver = () => new Promise<never>(() => undefined)
   for (const stuckIn of ['collectContext', 'onSessionStart', 'transformOutput', 'onTurnResponse'] as const) {
@@ -185,7 +185,7 @@ test('a stop ends the turn as interrupted wherever it is: before the model, whil
   assert.equal(exits[0]?.interrupted, true)
 })
 
-test('the refusal of a guardrail reaches whoever runs the turn as what it is, and no model was asked', async () => {
+test('the rejection of a guardrail is thrown unchanged, and the model is not called', async () => {
   const middleware = createMiddleware({ log: silentLog })
   middleware.registerGuardrail('hours', 'model', () => 'not at night')
   const { result, provider, points } = endingRun([{ chunks: ['never'] }], { middleware })
@@ -197,7 +197,7 @@ test('the refusal of a guardrail reaches whoever runs the turn as what it is, an
   assert.deepEqual(points.events, ['session start', 'context', 'session end'])
 })
 
-test('a turn is a scope in that of its session, an iteration in the turn, and each call in its iteration', async () => {
+test('scopes are nested: session, turn, iteration, call', async () => {
   const middleware = createMiddleware({ log: silentLog })
   const seen: { name: string; parent: string | null; uuid: string }[] = []
   middleware.registerSubscriber('watch', ({ name, parent_uuid, uuid, scope_category }) => {

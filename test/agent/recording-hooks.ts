@@ -1,16 +1,15 @@
 /**
- * The points of an agent with everything that is asked and told written down, in order.
+ * Agent hooks that record every call in order.
  */
-
-import type {
-  AgentHooks,
-  RequestEndInfo,
-  RequestFailure,
-  RequestInfo,
-  ToolResult,
+import {
+  type AgentHooks,
+  noopAgentHooks,
+  type RequestEndInfo,
+  type RequestFailure,
+  type RequestInfo,
+  type ToolResult,
 } from '../../src/agent/agent-hooks.ts'
 import type { JsonObject, ModelRequest } from '../../src/agent/models/provider.ts'
-import { noopAgentHooks } from '../../src/agent/noop-agent-hooks.ts'
 import type { RewriteTrace } from '../../src/middleware/contract.ts'
 
 export interface RecordedRequest {

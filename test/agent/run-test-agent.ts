@@ -1,10 +1,11 @@
 /**
  * One run of the agent in memory: a scripted model, tools of plain functions, and whatever plugins would put around it.
  */
-import { type AgentTurnInput, createAgent } from '../../src/agent/agent.ts'
-import type { AgentHooks, TurnInfo } from '../../src/agent/agent-hooks.ts'
+
+import { createAgent } from '../../src/agent/agent.ts'
+import { type AgentHooks, noopAgentHooks, type TurnInfo } from '../../src/agent/agent-hooks.ts'
+import type { AgentTurnInput } from '../../src/agent/loop/agent-turn.ts'
 import { type ApproveTool, denyAll } from '../../src/agent/loop/tool-approval.ts'
-import { noopAgentHooks } from '../../src/agent/noop-agent-hooks.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { ChatMessage } from '../../src/message/transcript.ts'
 import type { Middleware } from '../../src/middleware/contract.ts'

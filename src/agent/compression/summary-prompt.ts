@@ -35,7 +35,7 @@ What was finished, with paths, commands and results.
 ### In Progress
 What was being worked on at the end.
 ### Blocked
-What stands in the way.
+What prevents progress.
 
 ## Key Decisions
 What was decided, and why.

@@ -1,10 +1,11 @@
 /**
- * A conversation as plugins see it: messages of OpenAI's chat format, without the system prompt.
+ * Converts a conversation to the format in which plugins receive it: messages of Chat Completions, without the system
+ * prompt.
  */
 import type { ChatMessage } from '../../message/transcript.ts'
 import type { JsonObject } from '../models/provider.ts'
 
-/** A copy: what is done to it changes nothing. */
+/** Returns a copy, so that a plugin cannot modify the transcript. */
 export function toOpenAiHistory(messages: readonly ChatMessage[]): JsonObject[] {
   return messages.map((message) => {
     const { role, content } = message

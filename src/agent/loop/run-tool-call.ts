@@ -1,6 +1,6 @@
 /**
- * One tool call on its whole way (design, "Managed calls"): what plugins may rewrite, refuse, wrap and watch, with the
- * tool itself in the middle. Every failure becomes a result that the model reads.
+ * One managed tool call (design, "Managed calls"): plugins can rewrite, reject, wrap and observe it; the innermost step
+ * runs the tool. Every failure becomes a result for the model.
  */
 import type { Logger } from '../../lib/log.ts'
 import type { ToolCall } from '../../message/transcript.ts'
@@ -9,9 +9,9 @@ import type { AgentHooks, ToolInfo, TurnInfo } from '../agent-hooks.ts'
 import type { JsonObject } from '../models/provider.ts'
 import { decodeArguments } from '../tools/support/parse-arguments.ts'
 import type { ToolContext } from '../tools/tool.ts'
+import type { AgentTools, PreparedToolCall } from './agent-tools.ts'
 import type { Journal, ProgressListener } from './journal.ts'
 import { type ApproveTool, unattendedDenial } from './tool-approval.ts'
-import type { AgentTools, PreparedToolCall } from './tool-batch.ts'
 import {
   type ExecutedToolResult,
   failedResult,
@@ -23,15 +23,15 @@ import {
 
 export interface ToolCallDeps {
   readonly turn: TurnInfo
-  /** Of the model call that asked for the tool; '' when an earlier life made it. */
+  /** The id of the model call that requested the tool; '' if the process that made it has ended. */
   readonly apiRequestId: string
-  /** An earlier life of this turn may have begun the call. */
+  /** The call may have been started before a restart. */
   readonly resumed: boolean
   readonly tools: AgentTools
   readonly middleware: Middleware
   readonly agentHooks: AgentHooks
   readonly approve: ApproveTool
-  /** Why a guardrail refused; null for any other error. */
+  /** The reason when the error is the rejection of a guardrail; null for any other error. */
   rejectionReason(error: unknown): string | null
   readonly journal: Journal
   readonly listener: ProgressListener
@@ -39,21 +39,21 @@ export interface ToolCallDeps {
   /** ms */
   readonly clock: () => number
   toolContextFor(call: ToolCall): ToolContext
-  /** Named points for crash tests; does nothing in production. */
+  /** Named points at which crash tests kill the process; does nothing in production. */
   failpoint(point: string): void
 }
 
 export interface ToolCallResult {
-  /** What the model reads. */
+  /** The text for the model. */
   readonly result: string
-  /** `interrupted`: an earlier life began it, and what came of it is not known. */
+  /** `interrupted`: the call was started before a crash, and its outcome is unknown. */
   readonly status: 'done' | 'interrupted'
   readonly ok: boolean
-  /** For people who watch. */
+  /** For the live view. */
   readonly summary: string
 }
 
-/** Rejects with what the journal rejects with, or with the signal's reason when it aborted before the tool began. */
+/** Rejects with the error of the journal, or with the signal's reason when it aborts before the tool starts. */
 export async function runToolCall(deps: ToolCallDeps, call: ToolCall, signal: AbortSignal): Promise<ToolCallResult> {
   const { agentHooks, turn, apiRequestId } = deps
   const info = { turn, toolName: call.name, toolCallId: call.id, apiRequestId }
@@ -61,28 +61,27 @@ export async function runToolCall(deps: ToolCallDeps, call: ToolCall, signal: Ab
   const executed = await executeToolCall(deps, state, info, signal)
   await agentHooks.afterToolCall(info, state.args, state.trace, executed)
   const { status, interrupted } = executed
-  // What is not known must stay labelled, whatever a plugin would like to read there.
-  const shown = interrupted ? executed.result : await agentHooks.transformToolResult(info, state.args, executed)
-  const result = shown === executed.result ? shown : deps.tools.sanitizeForModel(shown)
+  // A plugin must not replace the text that says that the outcome is unknown.
+  const transformed = interrupted ? executed.result : await agentHooks.transformToolResult(info, state.args, executed)
+  const result = transformed === executed.result ? transformed : deps.tools.sanitizeForModel(transformed)
   const summary = executed.rejectionReason ?? result
   return { result, status: interrupted ? 'interrupted' : 'done', ok: status === 'ok', summary }
 }
 
 type ReadyCall = Extract<PreparedToolCall, { kind: 'ready' }>
 
-/** How far a call has come. */
 interface ToolCallState {
   readonly call: ToolCall
-  /** What the model asked for, as JSON has it. */
+  /** The arguments that the model sent; undefined if they are not a JSON object. */
   modelArgs: JsonObject | undefined
-  /** The arguments as they are in force at this point. */
+  /** The effective arguments at this point. */
   args: JsonObject
   trace: RewriteTrace
-  /** A person was asked and said yes. */
+  /** A user was asked and approved the call. */
   isApproved: boolean
-  /** What the journal has been told of. */
+  /** The start as recorded in the journal. */
   started: { readonly ready: ReadyCall; readonly args: JsonObject; readonly at: number } | undefined
-  /** The journal refused: the turn must end, whatever a plugin makes of the error. */
+  /** The journal rejected: the turn must end, even if a plugin handles the error. */
   journalFailure: { readonly error: unknown } | undefined
   /** What the tool itself returned. */
   toolOutput: string | undefined
@@ -109,21 +108,21 @@ async function executeToolCall(
 ): Promise<ExecutedToolResult> {
   const { call } = state
   const { tools, middleware } = deps
-  const first = tools.prepare(call)
-  const given = first.kind === 'ready' ? first.jsonArguments : decodeModelArguments(call)
-  state.modelArgs = given
-  state.args = given ?? {}
-  // Neither a plugin nor a person is asked about a call that will not be run.
+  const prepared = tools.prepare(call)
+  const modelArgs = prepared.kind === 'ready' ? prepared.jsonArguments : decodeModelArguments(call)
+  state.modelArgs = modelArgs
+  state.args = modelArgs ?? {}
+  // Checked first, so that neither plugins nor users decide about a call that will not run.
   if (deps.resumed && (await deps.journal.wasStarted(call))) return unknownOutcome()
-  const check: CheckArguments = (args, by) =>
-    requireReady(args === given ? first : tools.prepare({ name: call.name, arguments: args }), by)
+  const check: CheckArguments = (args, changedBy) =>
+    requireReady(args === modelArgs ? prepared : tools.prepare({ name: call.name, arguments: args }), changedBy)
   try {
-    if (given === undefined)
-      throw new ToolRejected('error', 'invalid_arguments', first.kind === 'invalid' ? first.error : '')
+    if (modelArgs === undefined)
+      throw new ToolRejected('error', 'invalid_arguments', prepared.kind === 'invalid' ? prepared.error : '')
     const value: unknown = await middleware.tool<JsonObject, unknown>({
       toolName: call.name,
       toolCallId: call.id,
-      args: given,
+      args: modelArgs,
       signal,
       fields: () => eventFields(info),
       policy: (args, trace) => applyPolicy(deps, state, info, { args, trace, check }, signal),
@@ -134,44 +133,44 @@ async function executeToolCall(
   } catch (error) {
     if (state.journalFailure !== undefined) throw state.journalFailure.error
     if (signal.aborted && state.started === undefined) throw signal.reason
-    // A wrapper that does not notice the stop must not hide what the tool did.
+    // Middleware that ignores the abort must not hide the result of the tool.
     if (signal.aborted && state.toolOutput !== undefined)
       return toExecutedResult(state.toolOutput, state.toolOutput, durationOf(deps, state), tools.sanitizeForModel)
     return toFailedResult(deps, state, error)
   }
 }
 
-type CheckArguments = (args: JsonObject, by: () => string) => ReadyCall
+type CheckArguments = (args: JsonObject, changedBy: () => string) => ReadyCall
 
 interface EffectiveArguments {
   readonly args: JsonObject
   readonly check: CheckArguments
 }
 
-/** Step 4, on the effective arguments; afterwards the journal knows of the call, and nothing but its chain lies before it. */
+/** Step 4 of a managed call: decides on the effective arguments and records the start in the journal. Only the execution chain follows. */
 async function applyPolicy(
   deps: ToolCallDeps,
   state: ToolCallState,
   info: ToolInfo,
-  { args: given, trace, check }: EffectiveArguments & { readonly trace: RewriteTrace },
+  { args: rewritten, trace, check }: EffectiveArguments & { readonly trace: RewriteTrace },
   signal: AbortSignal,
 ): Promise<JsonObject> {
-  state.args = given
+  state.args = rewritten
   state.trace = trace
-  let ready = check(given, () => rewriterNames(trace))
-  const directive = await deps.agentHooks.beforeToolCall(info, given, trace)
+  let ready = check(rewritten, () => rewriterNames(trace))
+  const directive = await deps.agentHooks.beforeToolCall(info, rewritten, trace)
   if (directive.kind === 'block') throw new ToolRejected('blocked', 'blocked', directive.message)
   const { args } = directive
-  if (args !== given) {
+  if (args !== rewritten) {
     state.args = args
     ready = check(args, () => 'a plugin (pre_tool_call)')
   }
   if (directive.kind === 'approve') {
     const { message, ruleKey } = directive
-    const request = { info: info, args, message, ruleKey }
-    const attended = info.turn.taskId === info.turn.sessionId
-    const answer = attended ? await deps.approve(request, signal) : { deny: unattendedDenial(request) }
-    if (answer !== 'allow') throw new ToolRejected('blocked', 'not_approved', answer.deny)
+    const request = { info, args, message, ruleKey }
+    const isAttended = info.turn.taskId === info.turn.sessionId
+    const decision = isAttended ? await deps.approve(request, signal) : { deny: unattendedDenial(request) }
+    if (decision !== 'allow') throw new ToolRejected('blocked', 'not_approved', decision.deny)
     state.isApproved = true
   }
   signal.throwIfAborted()
@@ -207,14 +206,17 @@ async function invokeTool(
   signal: AbortSignal,
 ): Promise<string> {
   signal.throwIfAborted()
-  if (state.started === undefined) throw new Error('a tool was about to run before anybody knew of it')
+  if (state.started === undefined) throw new Error('tool call was executed before it was written to the journal')
   let { ready } = state.started
   if (args !== state.started.args) {
-    ready = check(args, () => 'a plugin that wraps the tool')
-    // Nobody is asked twice: whoever wraps tools may put in what people are not to see, such as a password.
+    ready = check(args, () => 'a plugin (tool_execution)')
+    // The user is not asked again, because middleware may insert values that must not be shown, such as a password.
     if (state.isApproved && JSON.stringify(args) !== JSON.stringify(state.started.args))
-      deps.log.info({ tool: state.call.name }, 'a plugin that wraps the tool has changed what a person had allowed')
-    // A wrapper may turn a harmless call into one with an effect: the journal has to know that first.
+      deps.log.info(
+        { event: 'tool.approved_arguments_changed', tool: state.call.name, call: state.call.id },
+        'middleware changed the arguments of an approved tool call',
+      )
+    // Middleware may change a call without an effect into one with an effect. The journal must record that first.
     if (ready.mode === 'effect' && state.started.ready.mode !== 'effect') await recordStart(deps, state, args, ready)
   }
   const context = deps.toolContextFor(state.call)
@@ -222,16 +224,17 @@ async function invokeTool(
   return state.toolOutput
 }
 
-/** The arguments as they are, for plugins; undefined where there is nothing that could be handed around. */
+/** Arguments that are not valid for the tool but can be shown to plugins; undefined if they are not a JSON object. */
 function decodeModelArguments({ name, arguments: text }: ToolCall): JsonObject | undefined {
-  const found = decodeArguments(name, text)
-  return found.ok ? found.value : undefined
+  const decoded = decodeArguments(name, text)
+  return decoded.ok ? decoded.value : undefined
 }
 
-function requireReady(prepared: PreparedToolCall, by: () => string): ReadyCall {
+/** @param changedBy names what changed the arguments; '' if nothing did */
+function requireReady(prepared: PreparedToolCall, changedBy: () => string): ReadyCall {
   if (prepared.kind === 'ready') return prepared
-  const who = by()
-  const notice = who === '' ? '' : ` The arguments are not as you sent them: ${who} had changed them.`
+  const name = changedBy()
+  const notice = name === '' ? '' : ` These are not the arguments that you sent: ${name} changed them.`
   throw new ToolRejected('error', 'invalid_arguments', `${prepared.error}${notice}`)
 }
 
@@ -244,10 +247,13 @@ function toFailedResult(deps: ToolCallDeps, state: ToolCallState, error: unknown
   if (reason !== null) return new ToolRejected('blocked', 'guardrail_rejected', reason).result
   if (error instanceof ToolRejected) return error.result
   if (error instanceof OutcomeUnknownError) return unknownOutcome()
-  const isDone = state.toolOutput !== undefined && state.started?.ready.mode === 'effect'
-  const ending = failedResult(error, deps.middleware.errorOrigin(error), isDone, durationOf(deps, state))
-  deps.log.warn({ tool: state.call.name, error }, `a tool failed: ${ending.errorMessage}`)
-  return ending
+  const hadEffect = state.toolOutput !== undefined && state.started?.ready.mode === 'effect'
+  const result = failedResult(error, deps.middleware.errorOrigin(error), hadEffect, durationOf(deps, state))
+  deps.log.warn(
+    { event: 'tool.failed', tool: state.call.name, call: state.call.id, error },
+    `tool failed: ${result.errorMessage}`,
+  )
+  return result
 }
 
 function durationOf({ clock }: ToolCallDeps, { started }: ToolCallState): number {

@@ -4,7 +4,7 @@
  */
 import { createLruCache } from '../../lib/lru-cache.ts'
 import type { ToolSchema } from '../models/provider.ts'
-import type { AgentTools } from './tool-batch.ts'
+import type { AgentTools } from './agent-tools.ts'
 
 /** Sessions that are remembered; one that was quiet for longer than that gets the tools of the day. */
 const maxSessions = 10_000

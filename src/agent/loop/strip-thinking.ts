@@ -1,22 +1,22 @@
 /**
- * What of a model's text people get to see. Some models think aloud between tags in the text itself (contract §3.7).
+ * Removes thinking from the text of a model. Some models write it between tags in the text itself (contract §3.7).
  */
 const thinkingTags = 'think|thinking|thought|reasoning|REASONING_SCRATCHPAD'
 
-/** A tag counts only where a block begins: in the middle of a sentence somebody is talking about tags. */
+/** A tag counts only at the beginning of a line: elsewhere the text may be about tags. */
 const thinkingBlock = new RegExp(`(^|\\n)[ \\t]*<(${thinkingTags})>[\\s\\S]*?(?:</\\2>[ \\t]*\\n?|$)`, 'g')
 
-/** A beginning that may still become a tag. */
+/** An incomplete text that may become an opening tag. */
 const partialOpeningTag = new RegExp(`(^|\\n)[ \\t]*<(?:${prefixPattern(thinkingTags.split('|'))})?$`)
 
-/** The text without its thoughts; a thought that has not ended hides everything behind it. Pure. */
+/** The text without thinking. An unclosed tag hides the rest of the text. Pure. */
 export function stripThinking(text: string): string {
   if (!text.includes('<')) return text
-  const shown = text.replace(thinkingBlock, '$1')
-  return shown === text ? text : shown.trimStart()
+  const visible = text.replace(thinkingBlock, '$1')
+  return visible === text ? text : visible.trimStart()
 }
 
-/** The same for a text that still grows: what may be the beginning of a tag is held back, so that nobody sees half of one. */
+/** The same for a text that is still growing: a possible beginning of a tag is hidden. */
 export function stripPartialThinking(text: string): string {
   return stripThinking(text.includes('<') ? text.replace(partialOpeningTag, '$1') : text)
 }

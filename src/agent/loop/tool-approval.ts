@@ -1,33 +1,34 @@
 /**
- * Asking a person whether a tool may run, as the loop sees it; `gateway.ts` joins it with the room that asks.
+ * The approval of tool calls by a user, as the loop requires it. `src/flows/approvals.ts` connects it with the approvals
+ * module.
  */
 import type { ToolInfo } from '../agent-hooks.ts'
 import type { JsonObject } from '../models/provider.ts'
 
 export interface ToolApprovalRequest {
   readonly info: ToolInfo
-  /** The arguments it would run with. */
+  /** The arguments with which the tool would run. */
   readonly args: JsonObject
-  /** Why it is asked; '' when the plugin gave no reason. */
+  /** The reason for the question; '' when the plugin gave none. */
   readonly message: string
-  /** What an answer that is kept holds for. */
+  /** The key under which a permanent answer is stored. */
   readonly ruleKey: string
 }
 
-/** `deny` tells the model why. Rejects with the signal's reason when it aborts. */
+/** `deny` is the explanation for the model. Rejects with the signal's reason when it aborts. */
 export type ApproveTool = (
   request: ToolApprovalRequest,
   signal: AbortSignal,
 ) => Promise<'allow' | { readonly deny: string }>
 
-/** For a gateway that has no way to ask. */
-export const denyAll: ApproveTool = async ({ info: facts, message }) => ({
-  deny: `A plugin wants a person to allow ${facts.toolName} first${reasonSuffix(message)}, and nobody can be asked here. It was not run.`,
+/** For a gateway without a way to ask a user. */
+export const denyAll: ApproveTool = async ({ info, message }) => ({
+  deny: `A plugin requires that a user approves ${info.toolName} first${reasonSuffix(message)}, and no user can be asked here. It was not run.`,
 })
 
-/** Nobody watches a background task: a question would wait for ever. */
-export function unattendedDenial({ info: facts, message }: ToolApprovalRequest): string {
-  return `A plugin wants a person to allow ${facts.toolName} first${reasonSuffix(message)}, and nobody watches a background task. It was not run.`
+/** No user follows a background task, so a question would never be answered. */
+export function unattendedDenial({ info, message }: ToolApprovalRequest): string {
+  return `A plugin requires that a user approves ${info.toolName} first${reasonSuffix(message)}, and no user follows a background task. It was not run.`
 }
 
 function reasonSuffix(message: string): string {

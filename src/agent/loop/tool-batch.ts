@@ -1,43 +1,17 @@
 /**
- * Runs the tools that one model answer asked for: together when the rule allows it, results in the order of the calls.
+ * Runs the tool calls of one model response, in parallel where that is safe. The results have the order of the calls.
  */
 import { createHash } from 'node:crypto'
+import { withTimeout } from '../../lib/timers.ts'
 import type { ToolCall, ToolMessage } from '../../message/transcript.ts'
-import type { JsonObject, ToolSchema } from '../models/provider.ts'
 import { mapWithConcurrency } from '../tools/parallel.ts'
-import type { ToolContext, ToolMode } from '../tools/tool.ts'
 import { runToolCall, type ToolCallDeps, type ToolCallResult } from './run-tool-call.ts'
-import { settlesWithinGrace } from './settles-within-grace.ts'
-
-/** The tools of a run, as the loop needs them; the registry in `tools/` implements it. */
-export interface AgentTools {
-  /** Byte-stable: sorted by name. */
-  schemas(): readonly ToolSchema[]
-  /** Reads the arguments of a call: the model's own text, or what plugins have made of it. Never throws. */
-  prepare(call: { readonly name: string; readonly arguments: string | JsonObject }): PreparedToolCall
-  /** The rule of contract §4.2: whether these may run at the same time. */
-  canRunInParallel(calls: readonly ToolCall[]): boolean
-  /** A result that did not come from the tool itself, made fit for the model: secrets out, not too long. */
-  sanitizeForModel(result: string): string
-}
-
-export type PreparedToolCall =
-  | {
-      readonly kind: 'ready'
-      readonly mode: ToolMode
-      readonly label: string
-      /** The arguments as JSON has them. */
-      readonly jsonArguments: JsonObject
-      run(context: ToolContext): Promise<string>
-    }
-  /** `error` tells the model what was expected and what was found. */
-  | { readonly kind: 'invalid'; readonly error: string }
 
 const maxParallelTools = 8
 
 /**
- * Every call gets a result; only a fenced journal or an aborted signal makes this reject. It settles when nothing of it
- * runs any more, so that the next turn meets no tool of this one; only a tool that ignores its signal is left behind.
+ * Every call gets a result. Rejects only when the journal is fenced or the signal aborts. Settles after all tools have
+ * settled, so that no tool of this turn runs during the next one. A tool that ignores its signal is the only exception.
  */
 export function runToolBatch(
   deps: ToolCallDeps,
@@ -56,11 +30,23 @@ export function runToolBatch(
   })
 }
 
+/** How long a tool may take to settle after its signal has aborted. */
+const gracePeriodMs = 5_000
+
+/** False when the signal aborted and the work did not settle within the grace period. Rejects as the work rejects. */
+async function settlesWithinGrace(work: Promise<unknown>, signal: AbortSignal): Promise<boolean> {
+  const untilAbort = await withTimeout(work, Number.POSITIVE_INFINITY, signal)
+  return untilAbort.done || (await withTimeout(work, gracePeriodMs)).done
+}
+
 async function runAndRecordToolCall(deps: ToolCallDeps, call: ToolCall, signal: AbortSignal): Promise<string> {
   const { journal, listener, log, failpoint } = deps
   const work = runToolCall(deps, call, signal)
   if (!(await settlesWithinGrace(work, signal))) {
-    log.warn({ tool: call.name }, 'a tool ignores that it was stopped; the turn ends without it')
+    log.warn(
+      { event: 'tool.abort_ignored', tool: call.name, call: call.id },
+      'tool ignores its abort signal; the turn ends without it',
+    )
     void recordLateResult(deps, call, work)
     throw signal.reason
   }
@@ -68,12 +54,12 @@ async function runAndRecordToolCall(deps: ToolCallDeps, call: ToolCall, signal: 
   failpoint('tool:effect-done')
   await journal.recordToolResult(call, result, status)
   failpoint('tool:recorded')
-  log.debug({ tool: call.name, ok }, 'tool ended')
+  log.debug({ event: 'tool.completed', tool: call.name, call: call.id, ok }, 'tool completed')
   if (status === 'done') listener.onToolEnd(call, ok, truncateSummary(summary))
   return result
 }
 
-/** What it brings at last is evidence: the journal keeps it aside when the turn has ended. */
+/** Records the result of a tool that completed after its turn, so that it can be inspected. */
 async function recordLateResult(
   { journal, log }: ToolCallDeps,
   call: ToolCall,
@@ -83,7 +69,7 @@ async function recordLateResult(
     const { result, status } = await work
     await journal.recordToolResult(call, result, status)
   } catch (error) {
-    log.warn({ tool: call.name, error }, 'a tool ended after its turn')
+    log.warn({ event: 'tool.completed_late', tool: call.name, call: call.id, error }, 'tool completed after its turn')
   }
 }
 
@@ -91,7 +77,7 @@ function truncateSummary(summary: string): string {
   return summary.length <= 200 ? summary : `${summary.slice(0, 200).toWellFormed()}…`
 }
 
-/** Recognises a repeated action; not a secret. */
+/** Identifies a repeated call. The hash protects no secret. */
 export function hashToolCall(call: ToolCall): string {
   return createHash('sha256').update(`${call.name}\n${call.arguments}`).digest('hex')
 }

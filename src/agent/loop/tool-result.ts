@@ -1,26 +1,33 @@
 /**
- * How a tool call ended, and the text the model reads of it.
+ * The results of tool calls and their texts for the model.
  */
 import { messageOf } from '../../lib/errors.ts'
 import { asString, isRecord, parseJson } from '../../lib/json.ts'
 import type { ToolResult } from '../agent-hooks.ts'
 
 export interface ExecutedToolResult extends ToolResult {
-  /** An earlier life began it, and what came of it is not known. */
+  /** The call was started before a crash, and its outcome is unknown. */
   readonly interrupted: boolean
-  /** Why nothing ran, in plain words; null when something did. */
+  /** Why the tool did not run; null when it ran. */
   readonly rejectionReason: string | null
 }
 
-/** The tool does not run, and the model is told why. */
+/** The tool does not run. The message is for the model. */
 export class ToolRejected extends Error {
   readonly result: ExecutedToolResult
 
   constructor(status: 'error' | 'blocked', errorType: string, message: string) {
     super(message)
     this.name = 'ToolRejected'
-    const said = { errorType, errorMessage: message, rejectionReason: message }
-    this.result = { result: errorJson(message), status, ...said, durationMs: 0, interrupted: false }
+    this.result = {
+      result: errorJson(message),
+      status,
+      errorType,
+      errorMessage: message,
+      rejectionReason: message,
+      durationMs: 0,
+      interrupted: false,
+    }
   }
 }
 
@@ -29,15 +36,15 @@ export class OutcomeUnknownError extends Error {}
 const unknownOutcomeText =
   'Interrupted, outcome unknown: the gateway stopped while this ran, and it was not run again. Find out what it did before you repeat it.'
 
-const toolEffectNotice =
-  '(That came after the tool itself had done its work: look at what it did before you repeat it.)'
+const toolEffectNotice = '(This error occurred after the tool had finished: check what it did before you repeat it.)'
 
 export function unknownOutcome(): ExecutedToolResult {
   return { ...new ToolRejected('error', 'interrupted', unknownOutcomeText).result, interrupted: true }
 }
 
 /**
- * @param toolOutput what the tool itself returned; what a plugin returned in its place may be anything. Throws what JSON throws.
+ * @param value the result of the call; a plugin may have replaced it by any value. Throws if that is not serialisable.
+ * @param toolOutput what the tool itself returned
  */
 export function toExecutedResult(
   value: unknown,
@@ -58,9 +65,8 @@ function errorMessageIn(result: string): string {
 }
 
 /**
- * Something was thrown on the way.
- * @param origin who threw it, if it was not the tool: the model must not take the tool for broken
- * @param hadEffect the tool has had its effect before that: the model must not try it again
+ * @param origin the plugin that threw the error, or null for the tool: the model must not assume that the tool is broken
+ * @param hadEffect the tool had its effect before the error: the model must not repeat the call without a check
  */
 export function failedResult(
   error: unknown,

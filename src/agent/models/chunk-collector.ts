@@ -1,43 +1,43 @@
 /**
- * Aggregates the chunks of an answer once more, for when a plugin has changed them on their way.
+ * Aggregates the chunks of a stream again after a plugin has changed them.
  */
 
 import { isRecord } from '../../lib/json.ts'
 import type { ChunkCollector } from '../../middleware/contract.ts'
 import { type JsonObject, ModelError } from './provider.ts'
-import type { ResponseAggregator } from './stream-response.ts'
+import type { ResponseAggregator } from './wire-format.ts'
 
-/** What is wrong with the chunks is a plugin's doing: the vendor's own have been aggregated already. */
-export function createChunkCollector(aggregate: ResponseAggregator): ChunkCollector<JsonObject, JsonObject> {
+/** Attributes every error to a plugin, because the vendor's own chunks have been aggregated before without one. */
+export function createChunkCollector(aggregator: ResponseAggregator): ChunkCollector<JsonObject, JsonObject> {
   return {
     add(chunk) {
       if (!isRecord(chunk)) throw pluginStreamError('a chunk is not a JSON object')
-      withPluginError(() => aggregate.add(chunk))
+      withPluginError(() => aggregator.add(chunk))
     },
     finish() {
-      // The vendor's stream has ended well, whether or not its last words were passed on.
-      aggregate.markDone()
-      const response = withPluginError(() => aggregate.result())
+      // The vendor's stream is complete, whether or not the plugin passed its last chunk on.
+      aggregator.markDone()
+      const response = withPluginError(() => aggregator.result())
       if (response === null) throw pluginStreamError('its end is missing')
       return response
     },
   }
 }
 
-function withPluginError<Value>(read: () => Value): Value {
+function withPluginError<Value>(work: () => Value): Value {
   try {
-    return read()
+    return work()
   } catch (error) {
     if (error instanceof ModelError) throw pluginStreamError(error.message, error)
     throw error
   }
 }
 
-function pluginStreamError(what: string, cause?: ModelError): ModelError {
+function pluginStreamError(reason: string, cause?: ModelError): ModelError {
   const options = cause === undefined ? {} : { cause }
   return new ModelError(
     'bad-response',
-    `A plugin changed the model's stream so that it cannot be read: ${what}`,
+    `A plugin changed the model's stream so that it cannot be read: ${reason}`,
     options,
   )
 }

@@ -1,11 +1,11 @@
 /**
- * Turns what a vendor or the network reports into one `ModelError`, sorted by what the caller does next.
+ * Maps errors of vendors and of the network to `ModelError`. Its `kind` decides what the caller does next.
  */
 import { systemCode } from '../../lib/errors.ts'
-import { asNumber, asRecord, asString, isRecord } from '../../lib/json.ts'
+import { asNumber, asRecord, asString, isRecord, type JsonObject } from '../../lib/json.ts'
 import { ModelError, type ModelErrorKind } from './provider.ts'
 
-/** A vendor's error, whichever of the usual shapes it came in. */
+/** An error that a vendor reported, in a form independent of the vendor. */
 export interface ProviderFailure {
   readonly status?: number | undefined
   readonly type: string
@@ -26,13 +26,13 @@ export function parseProviderFailure(body: unknown, status?: number): ProviderFa
   return { status: status ?? ownStatus, type: asString(inner['type']), code: asString(code), message }
 }
 
-/** The error inside a stream's chunk, undefined for ordinary chunks. */
-export function failureInChunk(chunk: Readonly<Record<string, unknown>>): ProviderFailure | undefined {
+/** Reads a chunk that reports an error. */
+export function parseChunkFailure(chunk: JsonObject): ProviderFailure {
   const { error, type } = chunk
   if (isRecord(error) || (typeof error === 'string' && error !== '')) return parseProviderFailure(chunk)
-  if (type === 'error') return { ...parseProviderFailure(chunk), type: '' }
   if (type === 'response.failed') return parseProviderFailure(chunk['response'])
-  return undefined
+  // Here `type` is the type of the event, not of the error.
+  return { ...parseProviderFailure(chunk), type: '' }
 }
 
 const CONTEXT_PATTERN =
@@ -45,14 +45,14 @@ const RATE_LIMIT_PATTERN = /rate_limit|too_many_requests|tokens per min/
 const OVERLOADED_PATTERN = /overloaded|api_error|server_error|internal_error|timeout_error|unavailable|bad_gateway/
 const INVALID_REQUEST_PATTERN = /invalid_request|not_found|invalid_value|invalid_type|unsupported/
 
-/** Which problem it is. The words decide before the status: vendors report empty accounts as 400, 403 and 429. */
-export function classifyFailure(fault: ProviderFailure): ModelErrorKind {
-  const { status } = fault
-  const words = `${fault.code} ${fault.type} ${fault.message}`.toLowerCase()
-  const code = `${fault.code} ${fault.type}`.toLowerCase()
-  const isClientFault = status === undefined || (status >= 400 && status < 500 && status !== 429)
-  if (status === 413 || (isClientFault && CONTEXT_PATTERN.test(words))) return 'context'
-  if (status === 402 || ((status === undefined || status < 500) && BILLING_PATTERN.test(words))) return 'billing'
+/** The text is examined before the status, because vendors report accounts without credit as 400, 403 and 429. */
+export function classifyFailure(failure: ProviderFailure): ModelErrorKind {
+  const { status } = failure
+  const text = `${failure.code} ${failure.type} ${failure.message}`.toLowerCase()
+  const code = `${failure.code} ${failure.type}`.toLowerCase()
+  const isClientError = status === undefined || (status >= 400 && status < 500 && status !== 429)
+  if (status === 413 || (isClientError && CONTEXT_PATTERN.test(text))) return 'context'
+  if (status === 402 || ((status === undefined || status < 500) && BILLING_PATTERN.test(text))) return 'billing'
   if (status === undefined) return classifyErrorCode(code)
   if (status === 401 || status === 403) return 'auth'
   if (status === 429) return 'rate-limit'
@@ -60,7 +60,7 @@ export function classifyFailure(fault: ProviderFailure): ModelErrorKind {
   return AUTH_PATTERN.test(code) ? 'auth' : 'invalid-request'
 }
 
-/** An error inside a stream has no status. One that says nothing known is the vendor's own failure: it had accepted. */
+/** For errors without a status, which occur inside a stream. An unknown code means a failure of the vendor, because it had accepted the request. */
 function classifyErrorCode(code: string): ModelErrorKind {
   if (AUTH_PATTERN.test(code)) return 'auth'
   if (RATE_LIMIT_PATTERN.test(code)) return 'rate-limit'
@@ -72,38 +72,38 @@ export interface ResponseHeaders {
   get(name: string): string | null
 }
 
-/** `retry-after-ms`, or `retry-after` in seconds or as a date. Undefined where there is none that can be read. */
+/** Reads `retry-after-ms`, or `retry-after` in seconds or as a date. Undefined when both are missing or invalid. */
 export function parseRetryAfterMs(headers: ResponseHeaders, nowMs: number): number | undefined {
   const exact = Number.parseFloat(headers.get('retry-after-ms') ?? '')
   if (exact >= 0) return Math.ceil(exact)
   const text = headers.get('retry-after')?.trim() ?? ''
   if (/^\d+(?:\.\d+)?$/.test(text)) return Math.ceil(Number.parseFloat(text) * 1000)
-  // `Date.parse` takes a mere number for a year or a month.
+  // `Date.parse` reads a number as a year or a month.
   const date = /[a-z]/i.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs)
 }
 
 export interface ProviderErrorContext {
-  /** Who answered, for the message: `api.openai.com`. */
+  /** The server, for the message: `api.openai.com`. */
   readonly host: string
-  /** Keys and header values that must not show up in a message. */
+  /** Keys and header values that must not appear in a message. */
   readonly secrets: readonly string[]
   readonly now: () => number
 }
 
 export function failureToModelError(
-  fault: ProviderFailure,
+  failure: ProviderFailure,
   context: ProviderErrorContext,
-  retryAfter?: number,
+  retryAfterMs?: number,
 ): ModelError {
-  const problem = classifyFailure(fault)
-  const said = fault.message || [fault.type, fault.code].filter((part) => part !== '').join(', ') || 'no reason given'
-  const answered = fault.status === undefined ? 'reported an error' : `answered ${fault.status}`
-  const text = redactKeys(`${context.host} ${answered}: ${truncateText(said, 500)}`, context.secrets)
-  return new ModelError(problem, text, { status: fault.status, retryAfterMs: retryAfter })
+  const { status, type, code, message } = failure
+  const reason = message || [type, code].filter((part) => part !== '').join(', ') || 'no reason given'
+  const reported = status === undefined ? 'reported an error' : `answered ${status}`
+  const text = redactKeys(`${context.host} ${reported}: ${truncateText(reason, 500)}`, context.secrets)
+  return new ModelError(classifyFailure(failure), text, { status, retryAfterMs })
 }
 
-/** Anything thrown by an SDK, `fetch` or our own reading as a `ModelError`. */
+/** Maps anything that an SDK, `fetch` or the stream reader throws. */
 export function mapProviderError(thrown: unknown, context: ProviderErrorContext): ModelError {
   if (thrown instanceof ModelError) return thrown
   const { status, headers, error } = readSdkError(thrown)
@@ -114,15 +114,15 @@ export function mapProviderError(thrown: unknown, context: ProviderErrorContext)
   }
   const root = findRootCause(thrown)
   const code = systemCode(root) ?? ''
-  // No cause is kept: what the SDKs and `fetch` throw can quote headers and addresses, keys included.
-  const said = redactKeys(truncateText(root.message, 300), context.secrets)
-  const detail = code === '' || said.includes(code) ? said : `${said} (${code})`
+  // The cause is dropped: errors of the SDKs and of `fetch` can contain headers and addresses with keys.
+  const message = redactKeys(truncateText(root.message, 300), context.secrets)
+  const detail = code === '' || message.includes(code) ? message : `${message} (${code})`
   if (/TIMEOUT|ETIMEDOUT/i.test(code)) return new ModelError('timeout', `${context.host} did not answer: ${detail}`)
   if (isInvalidRequestError(root)) return new ModelError('invalid-request', `The request cannot be sent: ${detail}`)
   return new ModelError('network', `The connection to ${context.host} failed: ${detail}`)
 }
 
-/** Both SDKs throw errors with `status`, `headers` and the parsed body as `error`; read by shape, so neither is loaded. */
+/** Both SDKs throw errors with `status`, `headers` and the parsed body as `error`. Read by shape, so that neither SDK is loaded. */
 function readSdkError(thrown: unknown): { status?: number; headers?: ResponseHeaders; error?: unknown } {
   if (!(thrown instanceof Error) || !('status' in thrown) || typeof thrown.status !== 'number') return {}
   const body = 'error' in thrown && thrown.error !== undefined ? thrown.error : thrown.message.replace(/^\d+ /, '')
@@ -130,7 +130,7 @@ function readSdkError(thrown: unknown): { status?: number; headers?: ResponseHea
   return { status: asNumber(thrown.status), error: body, ...(headers === undefined ? {} : { headers }) }
 }
 
-/** Redirects are not followed: the key must not travel, and a followed POST becomes a GET. */
+/** Redirects are not followed, so that the key is not sent to another host. */
 function redirectFailure(status: number, headers: ResponseHeaders | undefined): ProviderFailure {
   const target = headers?.get('location') ?? 'another address'
   return { status, type: '', code: '', message: `a redirect to ${target}. Set base_url to the address it leads to.` }
@@ -139,12 +139,12 @@ function redirectFailure(status: number, headers: ResponseHeaders | undefined): 
 function findRootCause(thrown: unknown): Error {
   let error = thrown instanceof Error ? thrown : new Error(typeof thrown === 'string' ? thrown : 'unknown reason')
   for (let depth = 0; depth < 5 && error.cause instanceof Error; depth += 1) error = error.cause
-  // Where several addresses were tried, each has its own error and the outer one is empty.
+  // After attempts at several addresses each has its own error, and the outer message is empty.
   const first = error instanceof AggregateError ? error.errors[0] : undefined
   return first instanceof Error ? first : error
 }
 
-/** A URL or header that `fetch` refuses before it opens a connection: trying again cannot help. */
+/** A URL or header that `fetch` rejects before it opens a connection. A retry cannot succeed. */
 function isInvalidRequestError(error: Error): boolean {
   return (
     error instanceof TypeError &&
@@ -154,20 +154,20 @@ function isInvalidRequestError(error: Error): boolean {
 
 const KEY_PATTERN = /\b(?:sk|pk|rk|gsk|xai|key|AIza)[-_][\w*-]{6,}|\bBearer\s+\S+/g
 
-/** The text without the given secrets and without anything that looks like a key. */
+/** Replaces the secrets and everything that looks like a key. */
 export function redactKeys(text: string, secrets: readonly string[]): string {
   let clean = text
   for (const secret of secrets) if (secret.length > 3) clean = clean.replaceAll(secret, '[key]')
   return clean.replace(KEY_PATTERN, '[key]')
 }
 
-/** FastAPI servers say `detail`: a text or a list of complaints. */
+/** FastAPI servers send `detail`: a string or a list of validation errors. */
 function detailText(detail: unknown): string {
   if (detail === undefined) return ''
   return typeof detail === 'string' ? detail : JSON.stringify(detail)
 }
 
-/** A proxy's error page as one line. */
+/** The error page of a proxy as one line. */
 function htmlToText(text: string): string {
   const title = /<title[^>]*>([^<]*)<\/title>/i.exec(text)?.[1]
   return (title ?? text.replace(/<[^>]*>/g, ' ')).replace(/\s+/g, ' ').trim()

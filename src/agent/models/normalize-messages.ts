@@ -1,6 +1,6 @@
 /**
- * Brings a stored conversation into the strict order that every vendor accepts (contract §4.1): user and assistant
- * alternate, each tool call is followed by exactly one result. Pure, so that the same history gives the same bytes.
+ * Converts a stored conversation to the strict order that every vendor accepts (contract §4.1): user and assistant
+ * alternate, and each tool call is followed by exactly one result. Pure, so that the same history gives the same bytes.
  */
 
 import { asRecord, isRecord, parseJson } from '../../lib/json.ts'
@@ -10,7 +10,7 @@ import type { ApiMode, JsonObject } from './provider.ts'
 export interface NormalizedToolCall {
   readonly id: string
   readonly name: string
-  /** JSON text of an object, whatever the model wrote. */
+  /** JSON text of an object, also when the model wrote something else. */
   readonly arguments: string
   readonly input: JsonObject
 }
@@ -21,23 +21,25 @@ interface NormalizedToolResult {
   readonly text: string
 }
 
+export interface NormalizedAssistantMessage {
+  readonly role: 'assistant'
+  readonly text: string
+  readonly calls: readonly NormalizedToolCall[]
+  /** The vendor's own items of this message, if the same API mode produced them. */
+  readonly items: readonly unknown[]
+}
+
 export type NormalizedMessage =
   | { readonly role: 'user'; readonly text: string }
-  | {
-      readonly role: 'assistant'
-      readonly text: string
-      readonly calls: readonly NormalizedToolCall[]
-      /** The vendor's own items of this message, if the same API made them and they still say the same. */
-      readonly items: readonly unknown[]
-    }
+  | NormalizedAssistantMessage
   | { readonly role: 'results'; readonly results: readonly NormalizedToolResult[] }
 
 export const MISSING_TOOL_RESULT = '{"error":"The result of this call is missing: the turn ended before the tool did."}'
 
 /**
- * Joins neighbours of the same role with a blank line, gives calls without a result a stub, drops results without a
- * call and assistant messages without content. A user message between results moves behind them. Lone surrogates,
- * which no vendor's parser takes, become U+FFFD.
+ * Joins adjacent messages of the same role with a blank line, adds a stub for calls without a result, and removes
+ * results without a call and assistant messages without content. A user message between results moves after them. Lone
+ * surrogates, which vendors' parsers reject, become U+FFFD.
  */
 export function normalizeMessages(messages: readonly ChatMessage[], apiMode: ApiMode): NormalizedMessage[] {
   const normalized: NormalizedMessage[] = []
@@ -49,7 +51,7 @@ export function normalizeMessages(messages: readonly ChatMessage[], apiMode: Api
   return normalized
 }
 
-/** The results between this message and the next one of the assistant, the first of each call. */
+/** The results between this message and the next assistant message; the first one for each call. */
 function resultsAfter(messages: readonly ChatMessage[], position: number): ReadonlyMap<string, ToolMessage> {
   const results = new Map<string, ToolMessage>()
   for (let at = position + 1; at < messages.length; at += 1) {
@@ -60,15 +62,15 @@ function resultsAfter(messages: readonly ChatMessage[], position: number): Reado
   return results
 }
 
-function addUser(turns: NormalizedMessage[], content: string): void {
+function addUser(normalized: NormalizedMessage[], content: string): void {
   const text = content.toWellFormed()
-  const last = turns.at(-1)
-  if (last?.role === 'user') turns[turns.length - 1] = { role: 'user', text: joinTexts(last.text, text) }
-  else turns.push({ role: 'user', text })
+  const last = normalized.at(-1)
+  if (last?.role === 'user') normalized[normalized.length - 1] = { role: 'user', text: joinTexts(last.text, text) }
+  else normalized.push({ role: 'user', text })
 }
 
 function addAssistant(
-  turns: NormalizedMessage[],
+  normalized: NormalizedMessage[],
   message: AssistantMessage,
   results: ReadonlyMap<string, ToolMessage>,
   apiMode: ApiMode,
@@ -84,21 +86,21 @@ function addAssistant(
     toolResults.push({ id, name, text: results.get(call.id)?.content.toWellFormed() ?? MISSING_TOOL_RESULT })
   }
   if (text.trim() === '' && calls.length === 0) return
-  const last = turns.at(-1)
+  const last = normalized.at(-1)
   const items = message.providerData?.apiMode === apiMode ? message.providerData.items : []
   if (last?.role === 'assistant') {
-    turns[turns.length - 1] = { role: 'assistant', text: joinTexts(last.text, text), calls, items: [] }
+    normalized[normalized.length - 1] = { role: 'assistant', text: joinTexts(last.text, text), calls, items: [] }
   } else {
-    turns.push({ role: 'assistant', text, calls, items })
+    normalized.push({ role: 'assistant', text, calls, items })
   }
-  if (toolResults.length > 0) turns.push({ role: 'results', results: toolResults })
+  if (toolResults.length > 0) normalized.push({ role: 'results', results: toolResults })
 }
 
 function joinTexts(before: string, after: string): string {
   return before === '' || after === '' ? before + after : `${before}\n\n${after}`
 }
 
-/** Vendors refuse an empty id and an id used twice; a suffix makes both usable without touching good ones. */
+/** Vendors reject empty and repeated ids. A suffix makes those unique and leaves valid ids unchanged. */
 function uniqueId(id: string, taken: Set<string>): string {
   const base = id === '' ? 'call' : id
   let unique = base
@@ -107,12 +109,12 @@ function uniqueId(id: string, taken: Set<string>): string {
   return unique
 }
 
-/** Models sometimes call tools by names that vendors refuse to hear again. */
+/** Models sometimes call tools by names that vendors reject in a request. */
 function sanitizeToolName(name: string): string {
   return name.replace(/[^\w-]/g, '_').slice(0, 64) || 'unknown'
 }
 
-/** Well-formed arguments keep their very bytes; others are kept as a text inside an object. */
+/** Valid arguments keep their bytes; others become a string inside an object. */
 function normalizeArguments(text: string): { arguments: string; input: JsonObject } {
   if (text.trim() === '') return { arguments: '{}', input: {} }
   const input = parseJson(text)
@@ -126,7 +128,7 @@ function hasSurrogateEscape(text: string): boolean {
   return /\\ud[89a-f]/i.test(text)
 }
 
-/** Escapes hide lone surrogates from `toWellFormed` on the text: they have to be taken out of the parsed values. */
+/** `toWellFormed` does not see lone surrogates written as escapes, so they are replaced in the parsed values. */
 function replaceLoneSurrogates(text: string): JsonObject {
   const value: unknown = JSON.parse(text, (_key, entry: unknown) =>
     typeof entry === 'string' ? entry.toWellFormed() : entry,

@@ -1,16 +1,22 @@
 /**
- * What every provider that calls a vendor is built from.
+ * The options of a provider that calls a vendor, and their defaults.
  */
-
-import { httpFetch } from './http-fetch.ts'
-import type { FetchFunction } from './limit-error-body.ts'
+import { type FetchFunction, httpFetch } from './http-fetch.ts'
 import type { ProviderErrorContext } from './map-provider-error.ts'
-import { defaultStreamLimits, type StreamLimits } from './stream-response.ts'
+
+export interface StreamLimits {
+  /** Milliseconds without data from the vendor after which the call fails. */
+  readonly idleTimeoutMs: number
+  /** Characters of one response: text, reasoning and tool arguments together. */
+  readonly maxChars: number
+}
+
+export const defaultStreamLimits: StreamLimits = { idleTimeoutMs: 600_000, maxChars: 8_000_000 }
 
 export interface ProviderOptions {
-  /** '' where the server wants none. */
+  /** '' for a server without authentication. */
   readonly apiKey: string
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string
   readonly limits: StreamLimits
   readonly fetch: FetchFunction
@@ -18,24 +24,26 @@ export interface ProviderOptions {
   readonly now: () => number
 }
 
-/** Options with everything that has a usual value filled in. */
-export function createProviderOptions(
-  given: Pick<ProviderOptions, 'apiKey' | 'baseUrl'> &
-    Partial<Pick<ProviderOptions, 'fetch' | 'now'>> &
-    Partial<StreamLimits>,
-): ProviderOptions {
-  return {
-    apiKey: given.apiKey,
-    baseUrl: given.baseUrl,
-    limits: {
-      idleTimeoutMs: given.idleTimeoutMs ?? defaultStreamLimits.idleTimeoutMs,
-      maxChars: given.maxChars ?? defaultStreamLimits.maxChars,
-    },
-    fetch: given.fetch ?? httpFetch,
-    now: given.now ?? Date.now,
-  }
+export interface ProviderOverrides {
+  readonly apiKey: string
+  readonly baseUrl: string
+  readonly idleTimeoutMs?: number | undefined
+  readonly maxChars?: number | undefined
+  readonly fetch?: FetchFunction | undefined
+  readonly now?: (() => number) | undefined
 }
 
-export function providerErrorContext(options: ProviderOptions): ProviderErrorContext {
-  return { host: new URL(options.baseUrl).host, secrets: [options.apiKey], now: options.now }
+export function createProviderOptions({
+  apiKey,
+  baseUrl,
+  idleTimeoutMs = defaultStreamLimits.idleTimeoutMs,
+  maxChars = defaultStreamLimits.maxChars,
+  fetch = httpFetch,
+  now = Date.now,
+}: ProviderOverrides): ProviderOptions {
+  return { apiKey, baseUrl, limits: { idleTimeoutMs, maxChars }, fetch, now }
+}
+
+export function providerErrorContext({ baseUrl, apiKey, now }: ProviderOptions): ProviderErrorContext {
+  return { host: new URL(baseUrl).host, secrets: [apiKey], now }
 }

@@ -1,8 +1,8 @@
 /**
  * The contract between the agent loop and a model vendor.
  *
- * A provider builds a plain request object, streams the vendor's own chunks, returns the vendor's own final JSON and
- * knows how to read both. The loop, the middleware and the tests see only these plain values.
+ * A provider builds a plain request object, streams the vendor's chunks, returns the vendor's final JSON and reads both.
+ * The loop, the middleware and the tests use only these plain values.
  */
 
 import type { JsonObject } from '../../lib/json.ts'
@@ -43,17 +43,17 @@ export interface RequestInput {
   readonly maxOutputTokens?: number
 }
 
-/** What a chunk adds for people who watch. */
+/** Text that a chunk adds, for the live view. */
 export type TextDelta = { readonly kind: 'text' | 'reasoning'; readonly text: string }
 
-/** A finished answer, read from the vendor's final JSON. */
+/** A complete response of the model, read from the vendor's final JSON. */
 export interface ModelOutput {
   readonly text: string
   readonly toolCalls: readonly ToolCall[]
   readonly usage: Usage
-  /** `stop`, `tool_calls`, `length`, `content_filter` or the vendor's own word. */
+  /** `stop`, `tool_calls`, `length`, `content_filter` or the vendor's own value. */
   readonly finishReason: string
-  /** To be sent back unchanged next time; see `AssistantMessage.providerData`. */
+  /** Sent back unchanged with the next request; see `AssistantMessage.providerData`. */
   readonly providerItems?: readonly unknown[]
 }
 
@@ -65,19 +65,20 @@ export interface Provider {
   /** Pure: same input, same bytes (prompt caches depend on it). */
   buildRequest(input: RequestInput): ModelRequest
   /**
-   * Calls the vendor once. Yields its chunks as they come, returns its final JSON, aggregated from the stream.
-   * Throws `ModelError`; an aborted signal always throws (never a silent half answer) and closes the connection.
+   * Calls the vendor once. Yields its chunks as they arrive and returns its final JSON, aggregated from the stream.
+   * Throws `ModelError`. An aborted signal always throws and closes the connection; an incomplete response is never
+   * returned.
    */
   stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<JsonObject, JsonObject, void>
-  /** Aggregates chunks that plugins have changed into the same final JSON. Throws `ModelError` (`bad-response`). */
+  /** Aggregates chunks that plugins have changed into the final JSON. Throws `ModelError` (`bad-response`). */
   createCollector(): ChunkCollector<JsonObject, JsonObject>
-  /** What a chunk shows; null for chunks without text. Pure. */
+  /** The text in a chunk; null for chunks without text. Pure. */
   parseDelta(chunk: JsonObject): TextDelta | null
-  /** Reads a final response. Throws `ModelError` (`bad-response`) when it is not one. Pure. */
+  /** Reads a final response. Throws `ModelError` (`bad-response`) for anything else. Pure. */
   parseResponse(response: JsonObject): ModelOutput
 }
 
-/** Chosen by what the loop does next: wait and retry, or give up and say why. */
+/** The kinds differ in what the loop does next: retry after a delay, compress the conversation, or fail the turn. */
 export type ModelErrorKind =
   | 'rate-limit'
   | 'overloaded'
@@ -91,19 +92,19 @@ export type ModelErrorKind =
 
 export class ModelError extends Error {
   readonly kind: ModelErrorKind
-  /** HTTP status where there was one. */
+  /** The HTTP status, if there was one. */
   readonly status: number | undefined
-  /** What the vendor asked for in `retry-after`. */
+  /** The delay that the vendor requested in `retry-after`. */
   readonly retryAfterMs: number | undefined
 
   constructor(
-    problem: ModelErrorKind,
+    kind: ModelErrorKind,
     message: string,
     options: { cause?: unknown; status?: number | undefined; retryAfterMs?: number | undefined } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'ModelError'
-    this.kind = problem
+    this.kind = kind
     this.status = options.status
     this.retryAfterMs = options.retryAfterMs
   }

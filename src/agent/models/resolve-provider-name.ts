@@ -1,27 +1,27 @@
 /**
- * Which provider a configuration means. Apart from the providers themselves, so that a daemon can say it without
+ * Determines the configured provider. Separate from the providers, so that the daemon can report the name without
  * loading them.
  */
 export type ProviderName = 'openai' | 'openai-responses' | 'anthropic' | 'demo'
 
 export interface ProviderSelection {
-  /** Left out: chosen by the keys that are set. */
+  /** When omitted, the configured keys decide. */
   readonly provider?: ProviderName | undefined
   readonly model: string
-  /** '' for the vendor's own address. */
+  /** '' for the vendor's own server. */
   readonly baseUrl: string
-  /** The key for whichever provider is chosen; goes before the vendors' own keys. */
+  /** The key of the selected provider; takes precedence over the vendors' own keys. */
   readonly apiKey: string
   readonly openaiApiKey: string
   readonly anthropicApiKey: string
 }
 
 /**
- * Keys first, then the address, then nothing. A key of Anthropic is not taken for an address that is not Anthropic's:
- * such an address mostly speaks OpenAI's protocol, and the key is none of its business.
+ * The keys decide first, then the address, then the model. A key of Anthropic does not select Anthropic for another
+ * server: such a server most often uses OpenAI's protocol, and must not receive that key.
  */
-export function resolveProviderName(hints: ProviderSelection): ProviderName {
-  const { provider, apiKey, openaiApiKey, anthropicApiKey, baseUrl, model } = hints
+export function resolveProviderName(selection: ProviderSelection): ProviderName {
+  const { provider, apiKey, openaiApiKey, anthropicApiKey, baseUrl, model } = selection
   if (provider !== undefined) return provider
   const isClaude = /^claude/i.test(model)
   const mayBeAnthropic = baseUrl === '' || /anthropic/i.test(baseUrl)
@@ -29,7 +29,7 @@ export function resolveProviderName(hints: ProviderSelection): ProviderName {
   if (openaiApiKey !== '') return 'openai'
   if (mayBeAnthropic && anthropicApiKey !== '') return 'anthropic'
   if (apiKey !== '' || baseUrl !== '') return 'openai'
-  // A model without a key is a configuration that lacks something, not one that was never begun.
+  // A model without a key is an incomplete configuration; the demonstration must not hide that.
   if (model !== '') return isClaude ? 'anthropic' : 'openai'
   return 'demo'
 }

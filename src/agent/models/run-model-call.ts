@@ -1,6 +1,6 @@
 /**
- * One attempt at the model on its whole way (design, "Managed calls"): what plugins may rewrite, refuse, wrap and watch,
- * with the provider in the middle.
+ * One managed call of the model (design, "Managed calls"): plugins can rewrite, reject, wrap and observe it; the innermost
+ * step calls the provider.
  */
 import { messageOf } from '../../lib/errors.ts'
 import { isRecord } from '../../lib/json.ts'
@@ -13,7 +13,7 @@ export interface ModelCallDeps {
   readonly agentHooks: AgentHooks
   /** ms */
   readonly clock: () => number
-  /** Named points for crash tests; does nothing in production. */
+  /** Named points at which crash tests kill the process; does nothing in production. */
   failpoint(point: string): void
 }
 
@@ -21,16 +21,16 @@ export interface RunModelCallOptions {
   readonly provider: Provider
   readonly info: RequestInfo
   readonly request: ModelRequest
-  /** The request of a reissue is the word of the plugin that asks for it: Kora's rewrite, of the same kind, is not asked. */
+  /** A plugin wrote the request of a reissue, so `pre_api_request_mutable` does not run for it. */
   readonly isReissue: boolean
   readonly signal: AbortSignal
-  /** The answer's text so far. */
+  /** Receives the text of the response so far. */
   onText(textSoFar: string): void
 }
 
 export interface ModelCallResult {
   readonly info: RequestInfo
-  /** As it went out. */
+  /** The request that was sent. */
   readonly request: ModelRequest
   readonly trace: RewriteTrace
   readonly response: JsonObject
@@ -38,7 +38,7 @@ export interface ModelCallResult {
   readonly durationMs: number
 }
 
-/** What the observers are told of: unknown until every rewrite is done, and then no attempt is left without an end. */
+/** The request as observers see it: known after the last rewrite. Every start is followed by an end. */
 interface StartedRequest {
   readonly request: ModelRequest
   readonly trace: RewriteTrace
@@ -71,18 +71,18 @@ export async function runModelCall(deps: ModelCallDeps, options: RunModelCallOpt
       collector: () => provider.createCollector(),
       onChunk: (chunk) => started !== undefined && publishDelta(deps, options, started, chunk),
     })
-    // The end of an answer can look like any other one; that of a stopped turn must never pass for a good one.
+    // An aborted stream can end like a complete one; the response of an interrupted turn must not count as complete.
     signal.throwIfAborted()
-    if (started === undefined) throw new Error('a model was asked before anybody knew the request')
+    if (started === undefined) throw new Error('the model call ended without a request')
     const { request, trace, text } = started
-    const { answer: output, json } = parseModelResponse(provider, response, mayChange)
+    const { output, json } = parseModelResponse(provider, response, mayChange)
     agentHooks.onStreamEnd(info, text, null)
     return { info, request, trace, response: json, output, durationMs: deps.clock() - startedAt }
   } catch (error) {
     if (started !== undefined) {
       const { request, trace, text } = started
       agentHooks.onStreamEnd(info, text, messageOf(error))
-      // A stop is nobody's failure.
+      // An interruption by the user is not a failure of the request.
       if (!signal.aborted)
         agentHooks.onRequestError(info, request, trace, toRequestFailure(error, deps.clock() - startedAt))
     }
@@ -105,22 +105,25 @@ function publishDelta(
   options.onText(started.text)
 }
 
-/** Plugins may put anything in the place of an answer: at this border it is the vendor's format, or an error that says whose. */
+/** A plugin may replace the response by any value. Anything but the vendor's format is an error that names the plugin as the cause. */
 function parseModelResponse(
   provider: Provider,
   response: unknown,
   mayBeChanged: boolean,
-): { readonly json: JsonObject; readonly answer: ModelOutput } {
+): { readonly json: JsonObject; readonly output: ModelOutput } {
   if (!isRecord(response)) {
-    throw new ModelError('bad-response', `A plugin answered for the model with no JSON object (${provider.apiMode}).`)
+    throw new ModelError(
+      'bad-response',
+      `A plugin returned a model response that is not a JSON object (${provider.apiMode}).`,
+    )
   }
   try {
-    return { json: response, answer: provider.parseResponse(response) }
+    return { json: response, output: provider.parseResponse(response) }
   } catch (error) {
     if (!mayBeChanged || !(error instanceof ModelError) || error.kind !== 'bad-response') throw error
     throw new ModelError(
       'bad-response',
-      `A plugin may have changed what the model answered, and it is not of the format ${provider.apiMode}: ${error.message}`,
+      `The response is not in the format ${provider.apiMode}; a plugin may have changed it: ${error.message}`,
       { cause: error },
     )
   }

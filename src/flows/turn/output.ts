@@ -2,7 +2,7 @@
  * What the user sees of a turn: typing, the growing draft and tool activity while it runs, and the reply that ends it.
  * Progress is not stored, and it must not delay or break the turn.
  */
-import type { AgentResult } from '../../agent/agent.ts'
+import type { AgentResult } from '../../agent/loop/agent-turn.ts'
 import type { ProgressListener } from '../../agent/loop/journal.ts'
 import { ModelError } from '../../agent/models/provider.ts'
 import { HermesError, isHermesError, messageOf } from '../../lib/errors.ts'

@@ -142,7 +142,7 @@ test('a compressed conversation is valid for the strictest provider: roles alter
     { message: { role: 'user', content: `look ${filler}` } },
     { message: { role: 'assistant', content: '', toolCalls: [call] } },
     { message: { role: 'tool', toolCallId: 'c', name: 'read_file', content: filler.repeat(4) } },
-    { message: { role: 'tool', toolCallId: 'nobody', name: 'read_file', content: 'lost' } },
+    { message: { role: 'tool', toolCallId: 'unknown', name: 'read_file', content: 'lost' } },
     { message: { role: 'assistant', content: 'done', toolCalls: [{ ...call, id: 'open' }] } },
     { message: { role: 'user', content: 'go on' } },
   ]

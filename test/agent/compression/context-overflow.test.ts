@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AgentTurnInput } from '../../../src/agent/agent.ts'
+import type { AgentTurnInput } from '../../../src/agent/loop/agent-turn.ts'
 import { ModelError } from '../../../src/agent/models/provider.ts'
 import type { ChatMessage } from '../../../src/message/transcript.ts'
 import { call, type ScriptStep } from '../../kit/scripted-provider.ts'

@@ -63,7 +63,15 @@ test('a token is estimated as four characters; the items of a provider count ins
 })
 
 test('a response with tool calls, its results and messages in between are one group', () => {
-  const messages = [user('q'), calls('a', 'b'), result('a'), user('hurry'), result('b'), user('next'), result('lost')]
+  const messages = [
+    user('q'),
+    calls('a', 'b'),
+    result('a'),
+    user('and then?'),
+    result('b'),
+    user('next'),
+    result('lost'),
+  ]
   assert.deepEqual(
     groupMessages(messages).map(({ from, to }) => [from, to]),
     [

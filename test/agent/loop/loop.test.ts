@@ -17,7 +17,7 @@ function shape(messages: readonly ChatMessage[] | undefined): string[] {
   )
 }
 
-test('a question that needs no tool is one model call', async () => {
+test('a message that needs no tool is one model call', async () => {
   const { result, provider, journal } = runTestAgent([{ chunks: ['hel', 'lo'] }])
   assert.deepEqual(await result, {
     text: 'hello',
@@ -32,7 +32,7 @@ test('a question that needs no tool is one model call', async () => {
   assert.deepEqual(journal.events, [], 'the last answer is stored with the end of the turn')
 })
 
-test('the model asks for tools, reads what they found, and answers; all it said is the reply', async () => {
+test('the model calls tools, reads their results and replies; the reply is the text of all responses', async () => {
   const { result, provider, journal, watcher } = runTestAgent(
     [
       { chunks: ['Let me look.'], calls: [call('a', 'read'), call('b', 'read')] },
@@ -62,7 +62,7 @@ test('the model asks for tools, reads what they found, and answers; all it said 
   assert.equal(watcher.texts.at(-1), 'Let me look.\n\nIt is empty.')
 })
 
-test('results reach the model in the order of the calls, whichever ends first', async () => {
+test('the model gets tool results in the order of the calls, whichever completes first', async () => {
   const slow = Promise.withResolvers<string>()
   const { result, provider } = runTestAgent([asks(call('a', 'slow'), call('b', 'quick')), { chunks: ['ok'] }], {
     slow: () => slow.promise,
@@ -75,7 +75,7 @@ test('results reach the model in the order of the calls, whichever ends first', 
   assert.deepEqual(shape(provider.requests[1]?.messages).slice(2), ['a=slow', 'b=quick'])
 })
 
-test('a tool that fails, that nobody knows, or whose arguments are no JSON is answered, and the turn goes on', async () => {
+test('a failing tool, an unknown tool and invalid arguments give error results, and the turn continues', async () => {
   const { result, provider } = runTestAgent(
     [
       asks(call('a', 'broken'), call('b', 'unknown'), { id: 'c', name: 'broken', arguments: '{"path": "half' }),
@@ -94,7 +94,7 @@ test('a tool that fails, that nobody knows, or whose arguments are no JSON is an
   assert.match(results[2] ?? '', /^c=.*not JSON/)
 })
 
-test('when the steps are used up the model is asked for a summary, and tools it still wants are not run', async () => {
+test('at the iteration limit the model is asked for a summary, and its tool calls are not executed', async () => {
   let runs = 0
   const { result, provider, journal } = runTestAgent(
     [
@@ -121,7 +121,7 @@ test('when the steps are used up the model is asked for a summary, and tools it 
   )
 })
 
-test('the model is warned at 70 % and at 90 % of its steps, in the request only', async () => {
+test('the model is notified at 70 % and at 90 % of its iterations, only in the request', async () => {
   const script = Array.from({ length: 9 }, (_, place) => asks(call(`c${place}`, 'look')))
   const { result, provider, journal } = runTestAgent(
     [...script, { chunks: ['done'] }],
@@ -145,7 +145,7 @@ test('the model is warned at 70 % and at 90 % of its steps, in the request only'
   }
 })
 
-test('a server that numbers its calls anew in every answer confuses nobody', async () => {
+test('tool call ids that a server repeats in every response are made unique', async () => {
   const earlier: ChatMessage[] = [
     { role: 'assistant', content: '', toolCalls: [call('call_0', 'look')] },
     { role: 'tool', toolCallId: 'call_0', name: 'look', content: 'an earlier turn' },
@@ -173,7 +173,7 @@ test('a server that numbers its calls anew in every answer confuses nobody', asy
   ])
 })
 
-test('what the vendor wants back goes into the answer that is stored, marked with its protocol', async () => {
+test('items that the vendor needs again are stored with the response and its API mode', async () => {
   const { result, journal } = runTestAgent(
     [
       { calls: [call('a', 'look')], providerItems: [{ sealed: 1 }] },
@@ -190,7 +190,7 @@ test('what the vendor wants back goes into the answer that is stored, marked wit
   assert.deepEqual(message.providerData, { apiMode: 'chat_completions', items: [{ sealed: 2 }] })
 })
 
-test('a failed call is tried again within the turn, and people see the broken text go', async () => {
+test('a failed model call is retried within the turn, and its text is cleared', async () => {
   const { result, watcher, pauses, provider } = runTestAgent(
     [
       { chunks: ['first part'], calls: [call('a', 'look')] },
@@ -205,12 +205,12 @@ test('a failed call is tried again within the turn, and people see the broken te
   assert.deepEqual(watcher.texts, ['first part', 'first part\n\n', 'first part\n\nsecond'])
 })
 
-test('a problem that cannot be waited out ends the turn with its name', async () => {
+test('an error that is not retryable ends the turn', async () => {
   const { result } = runTestAgent([new ModelError('billing', 'no money')])
   await assert.rejects(result, (error) => error instanceof ModelError && error.kind === 'billing')
 })
 
-test('a stop while the model writes ends the turn at once', async () => {
+test('an abort while the model streams ends the turn at once', async () => {
   const { result, provider, stop } = runTestAgent([{ chunks: ['half'], hang: true }])
   await provider.hanging
   const reason = new Error('stop')
@@ -218,7 +218,7 @@ test('a stop while the model writes ends the turn at once', async () => {
   await assert.rejects(result, (error) => error === reason)
 })
 
-test('a stop while a tool runs reaches the tool, keeps its result and asks the model nothing more', async () => {
+test('an abort while a tool runs reaches the tool, stores its result and makes no further model call', async () => {
   const started = Promise.withResolvers<void>()
   const { result, stop, journal, provider } = runTestAgent([asks(call('a', 'wait')), { chunks: ['never'] }], {
     wait: async (_call, { signal }) => {
@@ -235,7 +235,7 @@ test('a stop while a tool runs reaches the tool, keeps its result and asks the m
   assert.equal(provider.calls(), 1)
 })
 
-test('a turn that was overtaken ends there', async () => {
+test('a superseded turn ends', async () => {
   const memory = createInMemoryJournal()
   const journal = { ...memory, recordAssistantMessage: () => Promise.reject(new HermesError('store/fenced')) }
   const { result, provider } = runTestAgent(
@@ -256,7 +256,7 @@ const cutOff: readonly ChatMessage[] = [
   { role: 'tool', toolCallId: 'b', name: 'look', content: 'seen b' },
 ]
 
-test('a turn that was cut off goes on with the calls that have no result, before it asks the model', async () => {
+test('an interrupted turn resumes with the tool calls without a result, before it calls the model', async () => {
   const { result, provider, journal, watcher } = runTestAgent(
     [{ chunks: ['done'] }],
     { look: async ({ id }) => `seen ${id}` },
@@ -271,7 +271,7 @@ test('a turn that was cut off goes on with the calls that have no result, before
   assert.deepEqual(watcher.steps, [{ iteration: 2, tools: ['look', 'look', 'look'] }])
 })
 
-test('an effect that was begun before the crash is reported as unknown instead of being repeated', async () => {
+test('a tool with an effect that was started before the crash is not repeated, its outcome is unknown', async () => {
   const ran: string[] = []
   const act: TestTool = async ({ id }) => {
     ran.push(id)
@@ -293,7 +293,7 @@ test('an effect that was begun before the crash is reported as unknown instead o
   assert.match(results.find((line) => line.startsWith('a=')) ?? '', /outcome unknown/)
 })
 
-test('a turn that was cut off after its last result asks the model and runs nothing again', async () => {
+test('a turn that was interrupted after its last tool result calls the model and repeats no tool', async () => {
   const transcript: ChatMessage[] = [
     question,
     { role: 'assistant', content: '', toolCalls: [call('a', 'look')] },
@@ -305,7 +305,7 @@ test('a turn that was cut off after its last result asks the model and runs noth
   assert.deepEqual(watcher.steps, [{ iteration: 2, tools: ['look'] }])
 })
 
-test('steps taken before a crash count: a turn cannot outlive its budget by crashing', async () => {
+test('iterations before a crash count towards the limit', async () => {
   const { result, provider } = runTestAgent(
     [{ chunks: ['all I know'] }],
     { look: async () => 'seen' },

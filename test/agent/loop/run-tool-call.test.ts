@@ -22,29 +22,29 @@ import {
 import { createRecordingHooks } from '../recording-hooks.ts'
 import { agentDeps, type TestAgentOptions, turnInfo } from '../run-test-agent.ts'
 
-interface ToolSetting extends TestToolsOptions, Pick<TestAgentOptions, 'approve'> {
-  readonly answers?: Partial<AgentHooks>
+interface ToolOptions extends TestToolsOptions, Pick<TestAgentOptions, 'approve'> {
+  readonly hooks?: Partial<AgentHooks>
   readonly journal?: Journal
   readonly resumed?: boolean
   readonly taskId?: string
   readonly log?: Logger
 }
 
-/** A batch of one call, with plugins around it. */
-function oneCall(of: ToolCall, tool: TestTool, setting: ToolSetting = {}) {
-  const { answers, approve, journal, resumed = false, taskId = 's', log = silentLog, ...box } = setting
+/** Runs a batch of one call, with middleware and hooks. */
+function oneCall(of: ToolCall, tool: TestTool, options: ToolOptions = {}) {
+  const { hooks, approve, journal, resumed = false, taskId = 's', log = silentLog, ...toolsOptions } = options
   const middleware = createMiddleware({ log: silentLog })
-  const agentHooks = createRecordingHooks(answers)
+  const agentHooks = createRecordingHooks(hooks)
   const stop = new AbortController()
   const listener = createRecordingListener()
   const memory = createInMemoryJournal()
   const started: string[] = []
   const base = journal ?? memory
-  const watched: Journal = {
+  const recordingJournal: Journal = {
     ...base,
-    recordToolStart(begun, mode) {
-      started.push(`${mode} ${begun.arguments}`)
-      return base.recordToolStart(begun, mode)
+    recordToolStart(startedCall, mode) {
+      started.push(`${mode} ${startedCall.arguments}`)
+      return base.recordToolStart(startedCall, mode)
     },
   }
   const run = () =>
@@ -56,20 +56,20 @@ function oneCall(of: ToolCall, tool: TestTool, setting: ToolSetting = {}) {
         turn: { ...turnInfo, taskId },
         apiRequestId: 'request',
         resumed,
-        tools: createTestTools({ look: tool }, box),
+        tools: createTestTools({ look: tool }, toolsOptions),
         middleware,
         agentHooks,
-        journal: watched,
+        journal: recordingJournal,
         listener,
-        toolContextFor: (wanted) => testToolContext(wanted, stop.signal),
+        toolContextFor: (toolCall) => testToolContext(toolCall, stop.signal),
       },
       [of],
       stop.signal,
     ).then(([message]) => message?.content)
-  return { run, middleware, points: agentHooks, stop, watcher: listener, started, journal: memory }
+  return { run, middleware, agentHooks, stop, listener, started, journal: memory }
 }
 
-/** A tool that says with which arguments it ran. */
+/** A tool that records and returns its arguments. */
 function echo() {
   const ran: string[] = []
   const tool: TestTool = async ({ arguments: text }) => {
@@ -79,31 +79,31 @@ function echo() {
   return { ran, tool }
 }
 
-test('policy, journal, tool and observers see the arguments as plugins have rewritten them', async () => {
+test('policy, journal, tool and observers get the arguments that plugins have rewritten', async () => {
   const { ran, tool } = echo()
-  const asked: unknown[] = []
-  const { run, middleware, points, started, watcher } = oneCall(call('a', 'look', { path: '/etc' }), tool, {
-    answers: {
-      beforeToolCall: async (_facts, args, trace) => {
-        asked.push(args, trace)
+  const seen: unknown[] = []
+  const { run, middleware, agentHooks, started, listener } = oneCall(call('a', 'look', { path: '/etc' }), tool, {
+    hooks: {
+      beforeToolCall: async (_info, args, trace) => {
+        seen.push(args, trace)
         return { kind: 'run', args: { ...args, limit: 5 } }
       },
     },
   })
   middleware.registerMiddleware('tool_request', ({ args }) => ({ args: { ...args, path: '/tmp' }, source: 'sandbox' }))
   const result = await run()
-  assert.deepEqual(asked, [{ path: '/tmp' }, [{ source: 'sandbox' }]])
+  assert.deepEqual(seen, [{ path: '/tmp' }, [{ source: 'sandbox' }]])
   const effective = '{"path":"/tmp","limit":5}'
   assert.deepEqual(started, [`pure ${effective}`])
   assert.deepEqual(ran, [effective])
-  assert.deepEqual(watcher.tools[0], `begin a label of ${effective}`)
-  const [ending] = points.toolResults
-  assert.deepEqual(ending?.args, { path: '/tmp', limit: 5 })
-  assert.deepEqual(ending?.trace, [{ source: 'sandbox' }])
-  assert.deepEqual([ending?.status, ending?.result], ['ok', result])
+  assert.deepEqual(listener.tools[0], `begin a label of ${effective}`)
+  const [observed] = agentHooks.toolResults
+  assert.deepEqual(observed?.args, { path: '/tmp', limit: 5 })
+  assert.deepEqual(observed?.trace, [{ source: 'sandbox' }])
+  assert.deepEqual([observed?.status, observed?.result], ['ok', result])
 })
 
-test('what a call does is judged by what it will do: arguments that turn into an effect are noted as one', async () => {
+test('a call whose rewritten arguments have an effect is recorded as an effect', async () => {
   const { tool } = echo()
   const { run, middleware, started } = oneCall(call('a', 'look'), tool)
   middleware.registerMiddleware('tool_request', () => ({ args: { effect: true } }))
@@ -111,7 +111,7 @@ test('what a call does is judged by what it will do: arguments that turn into an
   assert.deepEqual(started, ['effect {"effect":true}'])
 })
 
-test('a wrapper that turns a harmless call into an effect has that noted before anything happens', async () => {
+test('middleware that adds an effect to a call has the effect recorded before the tool runs', async () => {
   const { ran, tool } = echo()
   const { run, middleware, started } = oneCall(call('a', 'look'), tool)
   middleware.registerMiddleware('tool_execution', ({ next_call }) => next_call({ effect: true }))
@@ -120,29 +120,29 @@ test('a wrapper that turns a harmless call into an effect has that noted before 
   assert.deepEqual(ran, ['{"effect":true}'])
 })
 
-test('without plugins the journal has the very words of the model', async () => {
+test('without plugins the journal records the arguments exactly as the model wrote them', async () => {
   const { tool } = echo()
   const { run, started } = oneCall({ id: 'a', name: 'look', arguments: '{ "path" : "x" }' }, tool)
   await run()
   assert.deepEqual(started, ['pure { "path" : "x" }'])
 })
 
-test('rewritten arguments that the tool does not take are refused, and the model is told who changed them', async () => {
+test('invalid rewritten arguments are rejected, and the model reads which plugin changed them', async () => {
   const { ran, tool } = echo()
   const byRewriter = oneCall(call('a', 'look'), tool)
   byRewriter.middleware.registerMiddleware('tool_request', () => ({ args: { wrong: 1 }, source: 'typo-plugin' }))
-  assert.match((await byRewriter.run()) ?? '', /no argument wrong.*not as you sent them: typo-plugin had changed them/)
+  assert.match((await byRewriter.run()) ?? '', /no argument wrong.*typo-plugin/)
   const byHook = oneCall(call('a', 'look'), tool, {
-    answers: { beforeToolCall: async () => ({ kind: 'run', args: { wrong: 1 } }) },
+    hooks: { beforeToolCall: async () => ({ kind: 'run', args: { wrong: 1 } }) },
   })
-  assert.match((await byHook.run()) ?? '', /a plugin \(pre_tool_call\) had changed them/)
+  assert.match((await byHook.run()) ?? '', /no argument wrong.*pre_tool_call/)
   const byWrapper = oneCall(call('a', 'look'), tool)
   byWrapper.middleware.registerMiddleware('tool_execution', ({ next_call }) => next_call({ wrong: 1 }))
-  assert.match((await byWrapper.run()) ?? '', /a plugin that wraps the tool had changed them/)
+  assert.match((await byWrapper.run()) ?? '', /no argument wrong.*tool_execution/)
   assert.deepEqual([byRewriter.started, byHook.started, ran], [[], [], []])
 })
 
-test('arguments that are wrong can be mended by a plugin before they are judged', async () => {
+test('a plugin can repair invalid arguments before they are checked', async () => {
   const { ran, tool } = echo()
   const { run, middleware } = oneCall(call('a', 'look', { wrong: 1 }), tool)
   middleware.registerMiddleware('tool_request', () => ({ args: { path: 'x' } }))
@@ -150,37 +150,45 @@ test('arguments that are wrong can be mended by a plugin before they are judged'
   assert.deepEqual(ran, ['{"path":"x"}'])
 })
 
-test('a blocked tool is an error for the model, with the reason; it never begins, and observers hear of it', async () => {
+test('a blocked call gives an error with the reason, is never started, and is observed', async () => {
   const { ran, tool } = echo()
   const block: ToolDirective = { kind: 'block', message: 'not on Sundays' }
-  const { run, points, started, watcher } = oneCall(call('a', 'look'), tool, {
-    answers: { beforeToolCall: async () => block },
+  const { run, agentHooks, started, listener } = oneCall(call('a', 'look'), tool, {
+    hooks: { beforeToolCall: async () => block },
   })
   assert.equal(await run(), '{"error":"not on Sundays"}')
-  assert.deepEqual([ran, started, watcher.tools], [[], [], ['failed a not on Sundays']])
-  const [ending] = points.toolResults
+  assert.deepEqual([ran, started, listener.tools], [[], [], ['failed a not on Sundays']])
+  const [observed] = agentHooks.toolResults
   assert.deepEqual(
-    [ending?.status, ending?.result, ending?.errorMessage],
+    [observed?.status, observed?.result, observed?.errorMessage],
     ['blocked', '{"error":"not on Sundays"}', 'not on Sundays'],
   )
 })
 
-test('a guardrail that refuses a tool is told to the model with its reason, and the turn goes on', async () => {
+test('the model reads the reason when a guardrail rejects a tool, and the turn continues', async () => {
   const { ran, tool } = echo()
-  const { run, middleware, points } = oneCall(call('a', 'look'), tool)
+  const { run, middleware, agentHooks } = oneCall(call('a', 'look'), tool)
   middleware.registerGuardrail('cautious', 'tool', () => 'too dangerous')
   assert.equal(await run(), '{"error":"too dangerous"}')
   assert.deepEqual(ran, [])
-  assert.deepEqual([points.toolResults[0]?.status, points.toolResults[0]?.errorType], ['blocked', 'guardrail_rejected'])
+  assert.deepEqual(
+    [agentHooks.toolResults[0]?.status, agentHooks.toolResults[0]?.errorType],
+    ['blocked', 'guardrail_rejected'],
+  )
 })
 
-test('where a plugin wants a person to allow a tool, it waits for the word; no is told to the model', async () => {
-  const wish: ToolDirective = { kind: 'approve', message: 'it costs money', ruleKey: 'buy', args: { path: 'shop' } }
-  const answers = { beforeToolCall: async () => wish }
+test('a call that needs approval waits for the decision, and the model reads a denial', async () => {
+  const directive: ToolDirective = {
+    kind: 'approve',
+    message: 'it costs money',
+    ruleKey: 'buy',
+    args: { path: 'shop' },
+  }
+  const hooks = { beforeToolCall: async () => directive }
   const questions: ToolApprovalRequest[] = []
   const allowed = echo()
   const yes = oneCall(call('a', 'look'), allowed.tool, {
-    answers,
+    hooks,
     approve: async (question) => {
       questions.push(question)
       return 'allow'
@@ -194,24 +202,24 @@ test('where a plugin wants a person to allow a tool, it waits for the word; no i
     ['it costs money', 'buy', { path: 'shop' }, 'a'],
   )
   const denied = echo()
-  const no = oneCall(call('a', 'look'), denied.tool, { answers, approve: async () => ({ deny: 'Ann says no' }) })
+  const no = oneCall(call('a', 'look'), denied.tool, { hooks, approve: async () => ({ deny: 'Ann says no' }) })
   assert.equal(await no.run(), '{"error":"Ann says no"}')
-  const nobody = oneCall(call('a', 'look'), denied.tool, { answers })
-  assert.match((await nobody.run()) ?? '', /allow look first \(it costs money\), and nobody can be asked here/)
+  const denying = oneCall(call('a', 'look'), denied.tool, { hooks })
+  assert.match((await denying.run()) ?? '', /look.*it costs money/)
   const alone = oneCall(call('a', 'look'), denied.tool, {
-    answers,
+    hooks,
     taskId: 'bg_1',
-    approve: () => assert.fail('nobody watches a background task'),
+    approve: () => assert.fail('no user follows a background task'),
   })
-  assert.match((await alone.run()) ?? '', /nobody watches a background task/)
-  assert.deepEqual([denied.ran, no.started, nobody.started, alone.started], [[], [], [], []])
+  assert.match((await alone.run()) ?? '', /look.*background task/)
+  assert.deepEqual([denied.ran, no.started, denying.started, alone.started], [[], [], [], []])
 })
 
-test('a stop while a person is asked begins nothing, and leaves the call open for the next start', async () => {
+test('an abort during an approval starts no tool, and the call stays open for a resume', async () => {
   const { ran, tool } = echo()
   const asked = Promise.withResolvers<void>()
   const { run, stop, journal } = oneCall(call('a', 'look'), tool, {
-    answers: { beforeToolCall: async (_facts, args) => ({ kind: 'approve', message: '', ruleKey: 'look', args }) },
+    hooks: { beforeToolCall: async (_info, args) => ({ kind: 'approve', message: '', ruleKey: 'look', args }) },
     approve: (_question, signal) => {
       asked.resolve()
       return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
@@ -225,14 +233,14 @@ test('a stop while a person is asked begins nothing, and leaves the call open fo
   assert.deepEqual([ran, journal.events], [[], []])
 })
 
-test('a tool that an earlier life began is not run again, whatever is put around it, and nobody is asked about it', async () => {
+test('a call that was started before a restart does not run again, and neither plugins nor users are asked', async () => {
   const { ran, tool } = echo()
   const touched: string[] = []
-  const { run, middleware, points, started } = oneCall(call('a', 'look'), tool, {
+  const { run, middleware, agentHooks, started } = oneCall(call('a', 'look'), tool, {
     mode: 'effect',
     resumed: true,
     journal: createInMemoryJournal(['a']),
-    answers: { transformToolResult: async () => '"all is well"' },
+    hooks: { transformToolResult: async () => '"all is well"' },
   })
   middleware.registerGuardrail('guard', 'tool', () => void touched.push('guardrail'))
   middleware.registerMiddleware('tool_request', () => void touched.push('rewrite'))
@@ -242,10 +250,10 @@ test('a tool that an earlier life began is not run again, whatever is put around
   })
   assert.match((await run()) ?? '', /outcome unknown/)
   assert.deepEqual([ran, touched, started], [[], [], []])
-  assert.deepEqual(points.events, ['after tool'])
+  assert.deepEqual(agentHooks.events, ['after tool'])
 })
 
-test('also where only the journal knows that it was begun, no wrapper runs', async () => {
+test('no execution middleware runs when only the start in the journal shows an earlier start', async () => {
   const { ran, tool } = echo()
   const touched: string[] = []
   const journal = { ...createInMemoryJournal(['a']), wasStarted: async () => false }
@@ -258,7 +266,7 @@ test('also where only the journal knows that it was begun, no wrapper runs', asy
   assert.deepEqual([ran, touched], [[], []])
 })
 
-test('a journal that refuses ends the turn, also when a wrapper has swallowed the refusal', async () => {
+test('a rejection of the journal ends the turn, also when middleware handles the error', async () => {
   const { ran, tool } = echo()
   const refusal = new Error('overtaken')
   const journal: Journal = {
@@ -277,17 +285,17 @@ test('a journal that refuses ends the turn, also when a wrapper has swallowed th
   assert.deepEqual(ran, [])
 })
 
-test('a plugin may answer in place of a tool; whatever it returns is a text for the model, without secrets', async () => {
+test('a plugin may return a result instead of the tool; the model gets it as redacted text', async () => {
   const { ran, tool } = echo()
   for (const [returned, expected] of [
     [{ found: ['a secret'] }, '{"found":["a ***"]}'],
     [undefined, 'null'],
     ['a secret', 'a ***'],
   ] as const) {
-    const { run, middleware, points } = oneCall(call('a', 'look'), tool)
+    const { run, middleware, agentHooks } = oneCall(call('a', 'look'), tool)
     middleware.registerMiddleware('tool_execution', () => returned)
     assert.equal(await run(), expected)
-    assert.equal(points.toolResults[0]?.result, expected)
+    assert.equal(agentHooks.toolResults[0]?.result, expected)
   }
   const { run, middleware } = oneCall(call('a', 'look'), tool)
   middleware.registerMiddleware('tool_execution', () => 1n)
@@ -295,24 +303,24 @@ test('a plugin may answer in place of a tool; whatever it returns is a text for 
   assert.deepEqual(ran, [])
 })
 
-test('a transformed result is what the model reads and the transcript keeps, and it brings no secret back', async () => {
+test('the model and the transcript get the transformed result, redacted', async () => {
   const { tool } = echo()
-  const { run, journal, points } = oneCall(call('a', 'look'), tool, {
-    answers: { transformToolResult: async () => 'shorter, with a secret' },
+  const { run, journal, agentHooks } = oneCall(call('a', 'look'), tool, {
+    hooks: { transformToolResult: async () => 'shorter, with a secret' },
   })
   assert.equal(await run(), 'shorter, with a ***')
   assert.equal(journal.messages[0]?.content, 'shorter, with a ***')
-  assert.equal(points.toolResults[0]?.result, `"ran with {}"`, 'observers get the result of the tool itself')
+  assert.equal(agentHooks.toolResults[0]?.result, `"ran with {}"`, 'observers get the result of the tool itself')
 })
 
-test('what a tool throws comes through wrappers as it is, and observers hear its name', async () => {
+test('middleware gets the error of a tool unchanged, and observers get its name', async () => {
   class Jammed extends Error {
     override readonly name = 'Jammed'
   }
-  const fault = new Jammed('stuck')
+  const failure = new Jammed('stuck')
   const seen: unknown[] = []
-  const { run, middleware, points } = oneCall(call('a', 'look'), async () => {
-    throw fault
+  const { run, middleware, agentHooks } = oneCall(call('a', 'look'), async () => {
+    throw failure
   })
   middleware.registerIntercept('watch', 'tool_execution', async (_call, next) => {
     try {
@@ -323,11 +331,11 @@ test('what a tool throws comes through wrappers as it is, and observers hear its
     }
   })
   assert.equal(await run(), '{"error":"stuck"}')
-  assert.equal(seen[0], fault)
-  assert.deepEqual([points.toolResults[0]?.status, points.toolResults[0]?.errorType], ['error', 'Jammed'])
+  assert.equal(seen[0], failure)
+  assert.deepEqual([agentHooks.toolResults[0]?.status, agentHooks.toolResults[0]?.errorType], ['error', 'Jammed'])
 })
 
-test('callbacks get the arguments as an object, mended as the tool gets them', async () => {
+test('callbacks get the arguments as an object, repaired as for the tool', async () => {
   const { tool } = echo()
   const seen: unknown[] = []
   const { run, middleware } = oneCall({ id: 'a', name: 'look', arguments: '"{\\"path\\":\\"x\\"}"' }, tool)
@@ -339,7 +347,7 @@ test('callbacks get the arguments as an object, mended as the tool gets them', a
   assert.deepEqual(seen, [{ path: 'x' }, 'look', 'a', 'request', 's'])
 })
 
-test('a wrapper that does not notice a stop does not hide what the tool did', async (t) => {
+test('middleware that ignores an abort does not hide the result of the tool', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { tool } = echo()
   const { run, middleware, stop, journal } = oneCall(call('a', 'look'), tool, { mode: 'effect' })
@@ -363,10 +371,11 @@ test('a wrapper that does not notice a stop does not hide what the tool did', as
   )
 })
 
-test('a wrapper that spoils the result of a tool that has done its work tells the model so, or it would do it again', async () => {
+test('when middleware fails after the effect of a tool, the model reads that it must not simply repeat the call', async () => {
   const circle: { itself?: unknown } = {}
   circle.itself = circle
   for (const spoil of [() => circle, () => 5n, () => Promise.reject(new Error('spoiled'))]) {
+    const results: string[] = []
     for (const mode of ['effect', 'pure'] as const) {
       const { run, middleware } = oneCall(call('a', 'look'), async () => '"sent"', { mode })
       middleware.registerIntercept('spoiler', 'tool_execution', async (_call, next) => {
@@ -375,12 +384,15 @@ test('a wrapper that spoils the result of a tool that has done its work tells th
       })
       const result = (await run()) ?? ''
       assert.match(result, /^\{"error":"/)
-      assert.equal(/after the tool itself had done its work/.test(result), mode === 'effect', result)
+      results.push(result)
     }
+    const [afterEffect = '', afterPure = ''] = results
+    assert.match(afterEffect, /before you repeat it/)
+    assert.doesNotMatch(afterPure, /before you repeat it/)
   }
 })
 
-test('whatever a wrapper throws is an error that the model reads', async () => {
+test('any value that middleware throws becomes an error result', async () => {
   const thrown: unknown[] = [
     null,
     undefined,
@@ -399,12 +411,12 @@ test('whatever a wrapper throws is an error that the model reads', async () => {
   }
 })
 
-test('arguments that a wrapper changes in place are those the tool gets, checked and noted like any others', async () => {
+test('arguments that middleware modifies in place are checked and recorded', async () => {
   const { ran, tool } = echo()
   const judged: string[] = []
   const { run, middleware, started } = oneCall(call('a', 'look', { path: 'a' }), tool, {
-    answers: {
-      beforeToolCall: async (_facts, args) => {
+    hooks: {
+      beforeToolCall: async (_info, args) => {
         judged.push(JSON.stringify(args))
         return { kind: 'run', args }
       },
@@ -421,21 +433,21 @@ test('arguments that a wrapper changes in place are those the tool gets, checked
   )
 })
 
-test('the log says when a wrapper runs something else than what a person has allowed, and what it was it does not say', async () => {
+test('a change of approved arguments by middleware is logged without the arguments', async () => {
   const { tool } = echo()
-  const runWith = async (given: JsonObject) => {
+  const runWith = async (args: JsonObject) => {
     const log = createRecordingLog()
     const { run, middleware } = oneCall(call('a', 'look', { password: '[secret:1]' }), tool, {
-      answers: { beforeToolCall: async (_facts, args) => ({ kind: 'approve', message: '', ruleKey: 'look', args }) },
+      hooks: { beforeToolCall: async (_info, args) => ({ kind: 'approve', message: '', ruleKey: 'look', args }) },
       approve: async () => 'allow',
       log,
     })
-    middleware.registerMiddleware('tool_execution', ({ next_call }) => next_call(given))
+    middleware.registerMiddleware('tool_execution', ({ next_call }) => next_call(args))
     await run()
     return JSON.stringify(log.records)
   }
   const changed = await runWith({ password: 'hunter2' })
-  assert.match(changed, /has changed what a person had allowed/)
+  assert.match(changed, /tool\.approved_arguments_changed/)
   assert.doesNotMatch(changed, /hunter2/)
-  assert.doesNotMatch(await runWith({ password: '[secret:1]' }), /has changed/)
+  assert.doesNotMatch(await runWith({ password: '[secret:1]' }), /tool\.approved_arguments_changed/)
 })

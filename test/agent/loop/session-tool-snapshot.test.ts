@@ -3,8 +3,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { AgentTools } from '../../../src/agent/loop/agent-tools.ts'
 import { createSessionToolSnapshots } from '../../../src/agent/loop/session-tool-snapshot.ts'
-import type { AgentTools } from '../../../src/agent/loop/tool-batch.ts'
 
 function toolsNamed(...names: readonly string[]): AgentTools {
   const schemas = names.map((name) => ({ name, description: '', parameters: {} }))
@@ -16,7 +16,7 @@ function toolsNamed(...names: readonly string[]): AgentTools {
   }
 }
 
-test('a session keeps the tools with which it began, and a call finds what is there now', () => {
+test('a session keeps the tool list with which it began, and a call uses the current tools', () => {
   const frozen = createSessionToolSnapshots()
   const before = frozen('old', toolsNamed('a'))
   const after = frozen('old', toolsNamed('b'))

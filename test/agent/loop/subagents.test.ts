@@ -62,7 +62,7 @@ function delegating(
   return { ...run, told, turns, reports }
 }
 
-test('a sub-agent knows its goal and context alone, and only its summary comes back', async () => {
+test('a sub-agent gets only its goal and context, and returns only its summary', async () => {
   const { result, provider, journal, reports, turns } = delegating(
     [
       asks(call('d', 'delegate_task', { goal: 'count the files', context: 'in /tmp' })),
@@ -80,7 +80,7 @@ test('a sub-agent knows its goal and context alone, and only its summary comes b
   assert.deepEqual(
     child?.tools.map(({ name }) => name),
     ['look'],
-    'it delegates to nobody and remembers nothing',
+    'it has neither delegation nor memory',
   )
   assert.deepEqual(reports(), { results: [{ task: 0, status: 'completed', summary: 'There are three.' }] })
   assert.ok(!JSON.stringify(messages).includes('a b c'))
@@ -90,7 +90,7 @@ test('a sub-agent knows its goal and context alone, and only its summary comes b
   assert.ok(of !== undefined && of.sessionId !== 's' && of.taskId === of.sessionId && of.turnId !== 't')
 })
 
-test('several work side by side; their reports have the order of the tasks, whichever ends first', async () => {
+test('sub-agents run in parallel; their results have the order of the tasks, whichever completes first', async () => {
   const slow = Promise.withResolvers<string>()
   const { result, reports, told } = delegating(
     [
@@ -117,7 +117,7 @@ test('several work side by side; their reports have the order of the tasks, whic
   )
 })
 
-test('plugins hear of its beginning and its end, by the turn that made it', async () => {
+test('plugins observe the start and the end of a sub-agent through its parent turn', async () => {
   const { result, told } = delegating(
     [
       asks(call('d', 'delegate_task', { goal: 'look around' })),
@@ -137,7 +137,7 @@ test('plugins hear of its beginning and its end, by the turn that made it', asyn
   )
 })
 
-test('too many tasks, none at all, an empty goal: a tool error, and none is begun', async () => {
+test('too many tasks, no task or an empty goal is a tool error, and no sub-agent is started', async () => {
   const tasks = (count: number) => Array.from({ length: count }, () => ({ goal: 'x' }))
   for (const [args, said] of [
     [{ tasks: tasks(4) }, /At most 3 tasks/],
@@ -153,7 +153,7 @@ test('too many tasks, none at all, an empty goal: a tool error, and none is begu
   }
 })
 
-test('one that fails says why, and the others go on', async () => {
+test('a failed sub-agent reports its error, and the others continue', async () => {
   const { result, reports, told } = delegating([
     asks(call('d', 'delegate_task', { tasks: [{ goal: 'a' }, { goal: 'b' }] })),
     new Error('the line is dead'),
@@ -169,7 +169,7 @@ test('one that fails says why, and the others go on', async () => {
   assert.deepEqual(told.filter(({ ending }) => ending !== undefined).length, 2)
 })
 
-test('it has a budget of its own, and one that uses it up has not completed', async () => {
+test('a sub-agent has its own iteration limit, and has failed when it reaches the limit', async () => {
   const { result, reports } = delegating(
     [
       asks(call('d', 'delegate_task', { goal: 'for ever' })),
@@ -183,7 +183,7 @@ test('it has a budget of its own, and one that uses it up has not completed', as
   assert.deepEqual(reports().results, [{ task: 0, status: 'failed', summary: 'half of it' }])
 })
 
-test('tools it has not are refused, whatever the model makes up', async () => {
+test('a sub-agent cannot call tools that it does not have', async () => {
   const { result, provider } = delegating([
     asks(call('d', 'delegate_task', { goal: 'go deeper' })),
     asks(call('x', 'delegate_task', { goal: 'deeper still' }), call('y', 'memory')),
@@ -196,7 +196,7 @@ test('tools it has not are refused, whatever the model makes up', async () => {
   assert.match(results?.[1] ?? '', /A sub-agent has no tool memory/)
 })
 
-test('a stop of the turn ends its sub-agents, and plugins hear that they were interrupted', async () => {
+test('an abort of the turn interrupts its sub-agents, and plugins observe it', async () => {
   const { result, stop, provider, told, watcher } = delegating([
     asks(call('d', 'delegate_task', { goal: 'for ever' })),
     { chunks: ['I be'], hang: true },
@@ -206,10 +206,10 @@ test('a stop of the turn ends its sub-agents, and plugins hear that they were in
   stop.abort(reason)
   await assert.rejects(result, reason)
   assert.equal(told.at(-1)?.ending?.status, 'interrupted')
-  assert.ok(!watcher.texts.includes('I be'), 'nobody reads the words of a sub-agent')
+  assert.ok(!watcher.texts.includes('I be'), 'the text of a sub-agent is not shown')
 })
 
-test('people see its tools at work, beside its own goal', async () => {
+test('the progress of a turn shows the tools of its sub-agents', async () => {
   const { result, watcher } = delegating(
     [
       asks(call('d', 'delegate_task', { goal: 'look\naround' })),
@@ -227,7 +227,7 @@ test('people see its tools at work, beside its own goal', async () => {
   assert.equal(parsed.call.mode, 'effect', 'after a crash its outcome is unknown')
 })
 
-test('its scope lies in that of the tool call which made it, and siblings lie beside each other', async () => {
+test('the scope of a sub-agent is a child of the tool call that started it', async () => {
   const middleware = createMiddleware({ log: silentLog })
   const events: ManagedEvent[] = []
   middleware.registerSubscriber('look', (event) => void events.push(event))
@@ -254,7 +254,7 @@ test('its scope lies in that of the tool call which made it, and siblings lie be
   assert.equal(models.length, 4)
 })
 
-test('a person is asked about its tools in the conversation of the turn that made it', async () => {
+test('approvals for the tools of a sub-agent are requested in the conversation of its parent turn', async () => {
   const asked: ToolApprovalRequest[] = []
   const { result } = delegating(
     [asks(call('d', 'delegate_task', { goal: 'a' })), asks(call('x', 'look')), { chunks: ['a'] }, { chunks: ['ok'] }],

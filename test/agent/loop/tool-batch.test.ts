@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { AgentTools } from '../../../src/agent/loop/agent-tools.ts'
 import type { Journal } from '../../../src/agent/loop/journal.ts'
 import type { ToolCallDeps } from '../../../src/agent/loop/run-tool-call.ts'
-import { type AgentTools, hashToolCall, runToolBatch } from '../../../src/agent/loop/tool-batch.ts'
+import { hashToolCall, runToolBatch } from '../../../src/agent/loop/tool-batch.ts'
 import { HermesError, isHermesError } from '../../../src/lib/errors.ts'
 import type { ToolCall } from '../../../src/message/transcript.ts'
 import { call } from '../../kit/scripted-provider.ts'
@@ -52,7 +53,7 @@ async function loopTurns(): Promise<void> {
 
 const fenced: Journal['recordToolResult'] = () => Promise.reject(new HermesError('store/fenced'))
 
-test('tools that may run together do, at most eight at once, and results come in the order of the calls', async () => {
+test('parallel tools run at most eight at a time, and their results have the order of the calls', async () => {
   const held = heldTool()
   const calls = Array.from({ length: 10 }, (_, place) => call(`c${place}`, 'held'))
   const { results, journal } = batch(createTestTools({ held: held.tool }), { calls })
@@ -71,7 +72,7 @@ test('tools that may run together do, at most eight at once, and results come in
   assert.equal(journal.messages.length, 10)
 })
 
-test('tools that may not run together run one after the other', async () => {
+test('tools that cannot run in parallel run one after the other', async () => {
   const held = heldTool()
   const calls = [call('a', 'held'), call('b', 'held')]
   const { results, journal } = batch(createTestTools({ held: held.tool }, { parallel: false }), { calls })
@@ -84,7 +85,7 @@ test('tools that may not run together run one after the other', async () => {
   assert.deepEqual(journal.events, ['start a', 'end a done', 'start b', 'end b done'])
 })
 
-test('a call is on disk as started before it runs, and its result before the next step', async () => {
+test('a call is recorded as started before it runs, and its result before the next step', async () => {
   const seen: string[] = []
   const journal = createInMemoryJournal()
   const tools = createTestTools({
@@ -98,7 +99,7 @@ test('a call is on disk as started before it runs, and its result before the nex
   assert.deepEqual(journal.events, ['start a', 'end a done'])
 })
 
-test('people who watch see what runs and how it ended, long results cut', async () => {
+test('the listener receives the start and the end of each tool, with truncated results', async () => {
   const tools = createTestTools({
     long: async () => 'x'.repeat(300),
     bad: async () => '{"error":"no"}',
@@ -119,7 +120,7 @@ test('people who watch see what runs and how it ended, long results cut', async 
   ])
 })
 
-test('what a tool throws becomes its result, cut to a length a model can bear', async () => {
+test('an error that a tool throws becomes its result, truncated', async () => {
   const tools = createTestTools({
     broken: async () => {
       throw new Error('😀'.repeat(5_000))
@@ -134,7 +135,7 @@ test('what a tool throws becomes its result, cut to a length a model can bear', 
   assert.equal(odd?.content, '{"error":"not even an error"}')
 })
 
-test('a call that cannot be understood is answered with what is wrong and never begun', async () => {
+test('an invalid call gets an error result and is never started', async () => {
   const tools = createTestTools({ known: async () => '1' })
   const calls = [{ id: 'a', name: 'known', arguments: '{"path": ' }, call('b', 'unknown')]
   const { results, journal } = batch(tools, { calls })
@@ -144,7 +145,7 @@ test('a call that cannot be understood is answered with what is wrong and never 
   assert.deepEqual(journal.events.toSorted(), ['end a done', 'end b done'])
 })
 
-test('an effect that was begun before a crash is not repeated; the model is told that its outcome is unknown', async () => {
+test('a call with an effect that was started before a crash is not repeated, and the model reads that its outcome is unknown', async () => {
   const held = heldTool()
   const journal = createInMemoryJournal(['a'])
   const { results } = batch(createTestTools({ held: held.tool }, { mode: 'effect' }), {
@@ -157,7 +158,7 @@ test('an effect that was begun before a crash is not repeated; the model is told
   assert.deepEqual(journal.events, ['start a', 'end a interrupted'])
 })
 
-test('after a stop no further tool begins, and what runs may say how it ended', async () => {
+test('after an abort no further tool starts, and the result of a running tool is stored', async () => {
   const begun: string[] = []
   const tools = createTestTools(
     {
@@ -178,7 +179,7 @@ test('after a stop no further tool begins, and what runs may say how it ended', 
   assert.deepEqual(journal.events, ['start a', 'end a done'])
 })
 
-test('a tool that ignores the stop holds its turn for five seconds, not for ever; what it brings late is kept', async (t) => {
+test('a tool that ignores the abort delays its turn by five seconds at most, and its late result is stored', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const held = heldTool()
   const { results, stop, journal } = batch(createTestTools({ held: held.tool }), { calls: [call('a', 'held')] })
@@ -200,7 +201,7 @@ test('a tool that ignores the stop holds its turn for five seconds, not for ever
   assert.deepEqual(journal.events, ['start a', 'end a done'])
 })
 
-test('a turn that was overtaken lets its running tools end and begins no other', async () => {
+test('a superseded turn waits for its running tools and starts no other', async () => {
   const held = heldTool()
   const memory = createInMemoryJournal()
   const journal: Journal = {
@@ -225,7 +226,7 @@ test('a turn that was overtaken lets its running tools end and begins no other',
   assert.equal(held.begun.length, 8)
 })
 
-test('the same action is recognised by name and arguments', () => {
+test('the hash of a call depends on its name and arguments', () => {
   const one = { id: 'a', name: 'terminal', arguments: '{"command":"ls"}' }
   assert.equal(hashToolCall(one), hashToolCall({ ...one, id: 'b' }))
   assert.notEqual(hashToolCall(one), hashToolCall({ ...one, arguments: '{"command":"rm"}' }))

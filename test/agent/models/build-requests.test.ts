@@ -1,15 +1,18 @@
-/** The bodies that the three builders write, in full. */
+/** The complete request bodies of the three wire formats. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { buildAnthropicRequest } from '../../../src/agent/models/anthropic/request.ts'
 import { MISSING_TOOL_RESULT } from '../../../src/agent/models/normalize-messages.ts'
-import { buildChatRequest } from '../../../src/agent/models/openai/chat-request.ts'
-import { buildResponsesRequest } from '../../../src/agent/models/openai/responses-request.ts'
+import { createChatFormat } from '../../../src/agent/models/openai/chat-completions.ts'
+import { responsesFormat } from '../../../src/agent/models/openai/responses.ts'
 import type { RequestInput } from '../../../src/agent/models/provider.ts'
 import { asArray, asRecord } from '../../../src/lib/json.ts'
 import type { ChatMessage } from '../../../src/message/transcript.ts'
 import { arbitraryMessage } from './arbitrary-message.ts'
+
+const buildChatRequest = (input: RequestInput, isOfficial: boolean) => createChatFormat(isOfficial).buildRequest(input)
+const buildResponsesRequest = responsesFormat.buildRequest
 
 const tools = [{ name: 'terminal', description: 'Runs a command.', parameters: { type: 'object' } }]
 const messages: ChatMessage[] = [
@@ -20,7 +23,7 @@ const messages: ChatMessage[] = [
 ]
 const input: RequestInput = { model: 'm', system: 'Be brief.', messages, tools }
 
-test('a chat completion: null content beside calls, tools as functions, usage asked for', () => {
+test('a chat completion has null content with calls, tools as functions, and requests usage', () => {
   assert.deepEqual(buildChatRequest({ ...input, reasoningEffort: 'low', maxOutputTokens: 9 }, true), {
     model: 'm',
     messages: [
@@ -43,7 +46,7 @@ test('a chat completion: null content beside calls, tools as functions, usage as
   assert.equal(buildChatRequest({ ...input, maxOutputTokens: 9 }, false)['max_tokens'], 9)
 })
 
-test('a response: nothing stored, reasoning asked for in sealed form', () => {
+test('a Responses request stores nothing and requests encrypted reasoning', () => {
   assert.deepEqual(buildResponsesRequest({ ...input, reasoningEffort: 'high', maxOutputTokens: 9 }), {
     model: 'm',
     instructions: 'Be brief.',
@@ -62,7 +65,7 @@ test('a response: nothing stored, reasoning asked for in sealed form', () => {
   })
 })
 
-test('a message: results and what follows them in one, the last three messages and the system prompt marked', () => {
+test('a Messages request merges results with the following text and marks the system prompt and the last three messages', () => {
   const cache_control = { type: 'ephemeral' }
   const long: ChatMessage[] = [{ role: 'user', content: 'Hello' }, { role: 'assistant', content: 'Hi' }, ...messages]
   assert.deepEqual(buildAnthropicRequest({ ...input, messages: long }), {
@@ -90,7 +93,7 @@ test('a message: results and what follows them in one, the last three messages a
   })
 })
 
-test('a mark never lands on signed thinking', () => {
+test('signed thinking gets no cache breakpoint', () => {
   const thinking = { type: 'thinking', thinking: 'hm', signature: 's' }
   const kept: ChatMessage = {
     role: 'assistant',
@@ -103,7 +106,7 @@ test('a mark never lands on signed thinking', () => {
   assert.ok('cache_control' in asRecord(content[0]))
 })
 
-test('items of the vendor are dropped when the transcript says something else by now', () => {
+test('items of the vendor are dropped when the transcript has changed', () => {
   const changed = (apiMode: string, items: unknown[]): ChatMessage[] => [
     { role: 'user', content: 'Hello' },
     { role: 'assistant', content: 'changed by a plugin', providerData: { apiMode, items } },
@@ -120,7 +123,7 @@ test('items of the vendor are dropped when the transcript says something else by
   assert.doesNotMatch(JSON.stringify(buildResponsesRequest({ ...input, messages: gpt })), /seal/)
 })
 
-test('reasoning that the vendor could not find again is not sent', () => {
+test('reasoning without encrypted content is not sent', () => {
   const items = [
     { type: 'reasoning', id: 'rs_1' },
     { type: 'message', content: [{ type: 'output_text', text: 'Hi' }] },
@@ -132,7 +135,7 @@ test('reasoning that the vendor could not find again is not sent', () => {
   assert.doesNotMatch(JSON.stringify(buildResponsesRequest({ ...input, messages: history })), /rs_1/)
 })
 
-test('signatures on tool calls go back with their call', () => {
+test('signatures of tool calls are sent with their call', () => {
   const history: ChatMessage[] = [
     { role: 'user', content: 'Hello' },
     {
@@ -155,7 +158,7 @@ test('signatures on tool calls go back with their call', () => {
   })
 })
 
-test('Anthropic hears of old calls in words when no tool is offered any more', () => {
+test('Anthropic gets old calls as text when the request has no tools', () => {
   const request = buildAnthropicRequest({ ...input, tools: [] })
   const text = JSON.stringify(request['messages'])
   assert.doesNotMatch(text, /tool_use|tool_result/)
@@ -185,7 +188,7 @@ test('Anthropic gets a first message of the user and no empty text', () => {
   )
 })
 
-test('the effort becomes a budget for models up to 4.5 and a level for later ones', () => {
+test('the effort is a token budget for models up to 4.5 and a level for later ones', () => {
   const fields = (model: string, reasoningEffort: RequestInput['reasoningEffort']) => {
     const { thinking, output_config, max_tokens } = buildAnthropicRequest({
       ...input,
@@ -230,7 +233,7 @@ test('the effort becomes a budget for models up to 4.5 and a level for later one
   assert.deepEqual(fields('claude-sonnet-5-5', undefined), none)
 })
 
-test('manual thinking waits while a round of tools runs that began without it', () => {
+test('manual thinking stays off during tool calls that began without it', () => {
   const request = buildAnthropicRequest({
     ...input,
     model: 'claude-sonnet-4-5',
@@ -240,7 +243,7 @@ test('manual thinking waits while a round of tools runs that began without it', 
   assert.equal('thinking' in request, false)
 })
 
-test('any history makes a request that Anthropic accepts in form', () => {
+test('any history gives a request that is valid for Anthropic', () => {
   fc.assert(
     fc.property(fc.array(arbitraryMessage, { maxLength: 12 }), fc.boolean(), (history, withTools) => {
       const request = buildAnthropicRequest({ ...input, messages: history, tools: withTools ? tools : [] })
@@ -263,7 +266,7 @@ test('any history makes a request that Anthropic accepts in form', () => {
   )
 })
 
-test('a missing result is told to every vendor', () => {
+test('every vendor gets a stub for a missing result', () => {
   const history = messages.slice(0, 2)
   for (const build of [
     buildResponsesRequest,

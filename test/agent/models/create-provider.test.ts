@@ -9,17 +9,17 @@ const nothing: ProviderSettings = { model: '', baseUrl: '', apiKey: '', openaiAp
 function chosen(settings: Partial<ProviderSettings>): string {
   const choice = createProvider({ ...nothing, ...settings })
   return 'problem' in choice
-    ? `problem: ${choice.problem.message} ${choice.problem.hint}`
+    ? `problem: ${choice.problem.code} ${choice.problem.message} ${choice.problem.hint}`
     : `${choice.provider.name} ${choice.provider.baseUrl}`.trim()
 }
 
-test('nothing configured means the demonstration', () => {
+test('without configuration the demonstration is used', () => {
   const choice = createProvider(nothing)
   assert.ok('provider' in choice)
   assert.deepEqual([choice.provider.name, choice.model], ['demo', 'demo'])
 })
 
-test('the provider follows from what is set', () => {
+test('the provider follows from the configured keys, address and model', () => {
   const cases: readonly (readonly [Partial<ProviderSettings>, string])[] = [
     [{ openaiApiKey: 'k', model: 'gpt' }, 'openai https://api.openai.com/v1'],
     [{ anthropicApiKey: 'k', model: 'claude-x' }, 'anthropic https://api.anthropic.com'],
@@ -35,7 +35,7 @@ test('the provider follows from what is set', () => {
   for (const [settings, expected] of cases) assert.equal(chosen(settings), expected, JSON.stringify(settings))
 })
 
-test('a key of Anthropic is not sent to an address that is not theirs', () => {
+test('a key of Anthropic is not sent to another server', () => {
   assert.equal(
     chosen({ anthropicApiKey: 'k', baseUrl: 'https://router.example/v1', model: 'claude-x' }),
     'openai https://router.example/v1',
@@ -43,16 +43,16 @@ test('a key of Anthropic is not sent to an address that is not theirs', () => {
   assert.match(chosen({ anthropicApiKey: 'k', baseUrl: 'https://anthropic.example/', model: 'claude-x' }), /^anthropic/)
 })
 
-test('what is missing is named, with where to put it, and nothing throws', () => {
-  assert.match(chosen({ provider: 'openai', model: 'gpt' }), /problem:.*key of openai is missing.*OPENAI_API_KEY/)
-  assert.match(chosen({ model: 'claude-x' }), /problem:.*ANTHROPIC_API_KEY/)
-  assert.match(chosen({ anthropicApiKey: 'k' }), /problem:.*no model is named.*`model`/)
-  assert.match(chosen({ openaiApiKey: 'k' }), /problem:.*no model/)
-  assert.match(chosen({ openaiApiKey: 'key with space', model: 'gpt' }), /problem:.*a space or a character/)
-  assert.match(chosen({ baseUrl: 'not an address', model: 'm' }), /problem:.*base_url/)
-  assert.match(chosen({ baseUrl: 'ftp://host/', model: 'm' }), /problem:.*base_url/)
+test('an invalid configuration gives an error code and a hint instead of throwing', () => {
+  assert.match(chosen({ provider: 'openai', model: 'gpt' }), /config\/no-model.*OPENAI_API_KEY/)
+  assert.match(chosen({ model: 'claude-x' }), /config\/no-model.*ANTHROPIC_API_KEY/)
+  assert.match(chosen({ anthropicApiKey: 'k' }), /config\/no-model.*`model`/)
+  assert.match(chosen({ openaiApiKey: 'k' }), /config\/no-model.*`model`/)
+  assert.match(chosen({ openaiApiKey: 'key with space', model: 'gpt' }), /config\/no-model.*OPENAI_API_KEY/)
+  assert.match(chosen({ baseUrl: 'not an address', model: 'm' }), /config\/invalid.*base_url/)
+  assert.match(chosen({ baseUrl: 'ftp://host/', model: 'm' }), /config\/invalid.*base_url/)
   const withPassword = chosen({ baseUrl: 'https://user:hunter2@host/', model: 'm' })
-  assert.match(withPassword, /problem:.*user name or a password/)
+  assert.match(withPassword, /config\/invalid.*base_url/)
   assert.doesNotMatch(withPassword, /hunter2/)
 })
 

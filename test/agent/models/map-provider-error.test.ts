@@ -2,18 +2,19 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   classifyFailure,
-  failureInChunk,
   failureToModelError,
   mapProviderError,
+  parseChunkFailure,
   parseProviderFailure,
   parseRetryAfterMs,
   redactKeys,
 } from '../../../src/agent/models/map-provider-error.ts'
 import { ModelError } from '../../../src/agent/models/provider.ts'
+import { isFailureChunk } from '../../../src/agent/models/streaming-provider.ts'
 
 const context = { host: 'api.example.com', secrets: ['top-secret-value'], now: () => 1_000_000 }
 
-test('the reason is found in every shape vendors write errors in', () => {
+test('the message is found in every shape in which vendors report errors', () => {
   const bodies = [
     { error: { message: 'no such model' } },
     { error: 'no such model' },
@@ -27,7 +28,7 @@ test('the reason is found in every shape vendors write errors in', () => {
   assert.match(parseProviderFailure({ detail: [{ loc: ['body'], msg: 'field required' }] }).message, /field required/)
 })
 
-test('the words of an error decide where its status misleads', () => {
+test('the text of an error decides when its status is misleading', () => {
   const cases = [
     [{ status: 400, message: "This model's maximum context length is 8192 tokens" }, 'context'],
     [
@@ -44,27 +45,29 @@ test('the words of an error decide where its status misleads', () => {
     [{ status: undefined, message: 'no', type: 'authentication_error' }, 'auth'],
     [{ status: undefined, message: 'something new' }, 'overloaded'],
   ] as const
-  for (const [fault, problem] of cases) {
-    assert.equal(classifyFailure({ type: '', code: '', ...fault }), problem, JSON.stringify(fault))
+  for (const [failure, kind] of cases) {
+    assert.equal(classifyFailure({ type: '', code: '', ...failure }), kind, JSON.stringify(failure))
   }
 })
 
-test('the upstream status that routers put into the code is used', () => {
+test('the upstream status that a router puts into the code is used', () => {
   assert.equal(parseProviderFailure({ error: { code: 503, message: 'upstream' } }).status, 503)
-  assert.equal(failureInChunk({ error: { code: 429, message: 'x' } })?.status, 429)
+  assert.equal(parseChunkFailure({ error: { code: 429, message: 'x' } }).status, 429)
 })
 
-test('only chunks that report an error count as one', () => {
-  assert.equal(failureInChunk({ id: 'x', choices: [], error: null }), undefined)
-  assert.equal(failureInChunk({ type: 'message_start' }), undefined)
-  assert.equal(
-    failureInChunk({ type: 'response.failed', response: { error: { code: 'server_error', message: 'm' } } })?.message,
-    'm',
-  )
-  assert.equal(failureInChunk({ type: 'error', code: 'server_error', message: 'm' })?.code, 'server_error')
+test('only chunks that report an error count as an error', () => {
+  for (const chunk of [{ id: 'x', choices: [], error: null }, { type: 'message_start' }])
+    assert.equal(isFailureChunk(chunk), false)
+  const failed = { type: 'response.failed', response: { error: { code: 'server_error', message: 'm' } } }
+  const error = { type: 'error', code: 'server_error', message: 'm' }
+  for (const chunk of [failed, error, { error: 'm' }]) {
+    assert.equal(isFailureChunk(chunk), true)
+    assert.equal(parseChunkFailure(chunk).message, 'm')
+  }
+  assert.equal(parseChunkFailure(error).code, 'server_error')
 })
 
-test('retry-after is read as seconds, milliseconds and dates, and nonsense is ignored', () => {
+test('retry-after is read as seconds, milliseconds or a date, and invalid values are ignored', () => {
   const after = (headers: Record<string, string>) => parseRetryAfterMs(new Headers(headers), 1_000_000)
   assert.equal(after({ 'retry-after': '7' }), 7000)
   assert.equal(after({ 'retry-after': '0.5' }), 500)
@@ -76,13 +79,13 @@ test('retry-after is read as seconds, milliseconds and dates, and nonsense is ig
   assert.equal(after({}), undefined)
 })
 
-test('keys never reach a message, given ones and those that only look like one', () => {
+test('neither known keys nor text that looks like a key appear in a message', () => {
   assert.equal(redactKeys('a top-secret-value b', ['top-secret-value']), 'a [key] b')
   assert.equal(redactKeys('key sk-proj-abcdef123456 and Bearer abc.def', []), 'key [key] and [key]')
   assert.equal(redactKeys('nothing to hide', ['', 'hi']), 'nothing to hide')
 })
 
-test('a network error names host and code, keeps no cause and can be tried again', () => {
+test('a network error names the host and the code, has no cause and is retryable', () => {
   const refused = Object.assign(new Error('connect ECONNREFUSED 10.0.0.1:443 top-secret-value'), {
     code: 'ECONNREFUSED',
   })
@@ -94,12 +97,12 @@ test('a network error names host and code, keeps no cause and can be tried again
   assert.equal(error.cause, undefined)
 })
 
-test('a header that cannot be sent is the fault of the request, not of the network', () => {
+test('a header that cannot be sent is an error of the request, not of the network', () => {
   const thrown = new TypeError('Headers.append: "a\nb" is an invalid header value.')
   assert.equal(mapProviderError(new Error('Connection error.', { cause: thrown }), context).kind, 'invalid-request')
 })
 
-test('a long or empty complaint becomes one readable line', () => {
+test('a long or empty error message becomes one readable line', () => {
   assert.ok(
     failureToModelError({ status: 400, type: '', code: '', message: 'x'.repeat(9000) }, context).message.length < 600,
   )
@@ -109,7 +112,7 @@ test('a long or empty complaint becomes one readable line', () => {
   )
 })
 
-test('a ModelError stays the same object', () => {
+test('a ModelError is returned unchanged', () => {
   const error = new ModelError('context', 'full')
   assert.equal(mapProviderError(error, context), error)
 })

@@ -20,7 +20,7 @@ const result = (toolCallId: string, content: string): ChatMessage => ({
   content,
 })
 
-test('neighbouring messages of one side are joined by a blank line', () => {
+test('adjacent messages of the same role are joined by a blank line', () => {
   assert.deepEqual(order(user('a'), user('b'), assistant('c'), assistant('d'), user('e')), [
     { role: 'user', text: 'a\n\nb' },
     { role: 'assistant', text: 'c\n\nd', calls: [], items: [] },
@@ -28,7 +28,7 @@ test('neighbouring messages of one side are joined by a blank line', () => {
   ])
 })
 
-test('a call without a result gets one that says so, a result without a call is dropped', () => {
+test('a call without a result gets a stub, and a result without a call is removed', () => {
   const turns = order(
     user('a'),
     assistant('', call('1'), call('2')),
@@ -46,7 +46,7 @@ test('a call without a result gets one that says so, a result without a call is 
   assert.deepEqual(order(result('1', 'stray'), user('a')), [{ role: 'user', text: 'a' }])
 })
 
-test('what the user says between two results comes after them', () => {
+test('a user message between two results moves after them', () => {
   const turns = order(
     user('a'),
     assistant('', call('1'), call('2')),
@@ -60,11 +60,11 @@ test('what the user says between two results comes after them', () => {
   )
 })
 
-test('an assistant message without content leaves no trace', () => {
+test('an assistant message without content is removed', () => {
   assert.deepEqual(order(user('a'), assistant(' \n'), user('b')), [{ role: 'user', text: 'a\n\nb' }])
 })
 
-test('arguments that are not a JSON object are wrapped into one, good ones keep their bytes', () => {
+test('arguments that are not a JSON object are wrapped into one, and valid ones keep their bytes', () => {
   const turns = order(
     user('a'),
     assistant('', call('1', '{ "a" : 1 }'), call('2', '{"a"'), call('3', '[1]'), call('4', '')),
@@ -81,7 +81,7 @@ test('arguments that are not a JSON object are wrapped into one, good ones keep 
   )
 })
 
-test('ids that are missing or used twice become usable, and results keep to their calls', () => {
+test('missing and repeated ids become unique, and results follow their calls', () => {
   const turns = order(
     user('a'),
     assistant('', call('call_0'), call('')),
@@ -99,7 +99,7 @@ test('ids that are missing or used twice become usable, and results keep to thei
   )
 })
 
-test('names and texts that no vendor takes are mended', () => {
+test('names and texts that vendors reject are repaired', () => {
   const turns = order(
     user('half \ud83d'),
     assistant('', call('1', '{"a":"\\ud83d"}', 'my tool.v2'), call('2', '{}', '')),
@@ -115,7 +115,7 @@ test('names and texts that no vendor takes are mended', () => {
   )
 })
 
-test('items of another API are left behind', () => {
+test('items of another API mode are removed', () => {
   const message: ChatMessage = {
     role: 'assistant',
     content: 'x',
@@ -124,7 +124,7 @@ test('items of another API are left behind', () => {
   assert.deepEqual(order(message), [{ role: 'assistant', text: 'x', calls: [], items: [] }])
 })
 
-test('any history comes out in strict order with one result for each call', () => {
+test('any history gets a strict order with one result for each call', () => {
   fc.assert(
     fc.property(fc.array(arbitraryMessage, { maxLength: 12 }), (messages) => {
       const turns = normalizeMessages(messages, 'chat_completions')

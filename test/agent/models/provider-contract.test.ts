@@ -1,8 +1,10 @@
-/** The contract of a provider, kept by each of the four. */
+/** Runs the contract of a provider on each of the four providers. */
 import { createAnthropicProvider } from '../../../src/agent/models/anthropic/anthropic-provider.ts'
 import { createDemoProvider } from '../../../src/agent/models/demo/demo-provider.ts'
-import { createOpenAiChatProvider } from '../../../src/agent/models/openai/chat-provider.ts'
-import { createOpenAiResponsesProvider } from '../../../src/agent/models/openai/responses-provider.ts'
+import {
+  createOpenAiChatProvider,
+  createOpenAiResponsesProvider,
+} from '../../../src/agent/models/openai/openai-providers.ts'
 import { createProviderOptions } from '../../../src/agent/models/provider-options.ts'
 import { providerContract } from '../../kit/contracts/provider.ts'
 import { CONTRACT_KEY, type ProviderLimits } from '../../kit/contracts/provider-run.ts'

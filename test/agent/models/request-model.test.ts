@@ -7,92 +7,94 @@ import { agentDeps, question, turnInfo } from '../run-test-agent.ts'
 
 const yes: ScriptStep = { chunks: ['y', 'es'] }
 
-interface Setting extends Partial<RequestModelDeps> {
-  readonly played?: Provider
+interface Options extends Partial<RequestModelDeps> {
+  readonly wrapped?: Provider
+  readonly maxRetries?: () => number
 }
 
-function modelCall(script: readonly ScriptStep[], setting: Setting = {}, stop = new AbortController()) {
-  const { played, ...more } = setting
+function modelCall(script: readonly ScriptStep[], options: Options = {}, stop = new AbortController()) {
+  const { wrapped, maxRetries = () => 4, ...overrides } = options
   const provider = scriptedProvider(script)
   const texts: string[] = []
-  const { pauses, ...plain } = agentDeps()
+  const { pauses, ...deps } = agentDeps()
   const input = { model: 'm', system: '', messages: [question], tools: [] }
-  const reply = requestModel(
-    { ...plain, maxRetries: () => 4, ...more },
+  const result = requestModel(
+    { ...deps, ...overrides },
     {
-      provider: played ?? provider,
+      provider: wrapped ?? provider,
       turn: turnInfo,
       iteration: 1,
       previousCalls: 0,
       input,
       signal: stop.signal,
+      maxRetries,
       onText: (text) => texts.push(text),
     },
   )
-  return { answer: reply.then(({ output }) => output), provider, pauses, texts, stop }
+  return { output: result.then(({ output }) => output), provider, pauses, texts, stop }
 }
 
-test('people see the text grow while the model writes it', async () => {
-  const { answer, texts } = modelCall([yes])
-  assert.equal((await answer).text, 'yes')
+test('the text is shown while it is streamed', async () => {
+  const { output, texts } = modelCall([yes])
+  assert.equal((await output).text, 'yes')
   assert.deepEqual(texts, ['y', 'yes'])
 })
 
-for (const problem of ['rate-limit', 'overloaded', 'network', 'timeout'] satisfies ModelErrorKind[]) {
-  test(`${problem}: the call is tried again after growing pauses`, async () => {
-    const fault = new ModelError(problem, 'not now')
-    const { answer, pauses, provider } = modelCall([fault, fault, fault, yes])
-    assert.equal((await answer).text, 'yes')
+for (const kind of ['rate-limit', 'overloaded', 'network', 'timeout'] satisfies ModelErrorKind[]) {
+  test(`${kind}: the call is retried with increasing delays`, async () => {
+    const failure = new ModelError(kind, 'not now')
+    const { output, pauses, provider } = modelCall([failure, failure, failure, yes])
+    assert.equal((await output).text, 'yes')
     assert.deepEqual(pauses, [1_000, 2_000, 4_000])
     assert.equal(provider.calls(), 4)
   })
 }
 
-for (const problem of ['auth', 'billing', 'context', 'invalid-request', 'bad-response'] satisfies ModelErrorKind[]) {
-  test(`${problem}: trying again would not help, so the person is told at once`, async () => {
-    const fault = new ModelError(problem, 'no')
-    const { answer, pauses, provider } = modelCall([fault, yes])
-    await assert.rejects(answer, (error) => error === fault)
+for (const kind of ['auth', 'billing', 'context', 'invalid-request', 'bad-response'] satisfies ModelErrorKind[]) {
+  test(`${kind}: the call is not retried, because a retry cannot succeed`, async () => {
+    const failure = new ModelError(kind, 'no')
+    const { output, pauses, provider } = modelCall([failure, yes])
+    await assert.rejects(output, (error) => error === failure)
     assert.deepEqual(pauses, [])
     assert.equal(provider.calls(), 1)
   })
 }
 
-test('a vendor that names its pause is not asked earlier', async () => {
-  const fault = new ModelError('rate-limit', 'later', { retryAfterMs: 17_000 })
-  const { answer, pauses } = modelCall([fault, yes])
-  await answer
+test('the delay that a vendor requests is respected', async () => {
+  const failure = new ModelError('rate-limit', 'later', { retryAfterMs: 17_000 })
+  const { output, pauses } = modelCall([failure, yes])
+  await output
   assert.deepEqual(pauses, [17_000])
 })
 
-test('a pause of many minutes is not waited for: the person is told', async () => {
-  const fault = new ModelError('rate-limit', 'in an hour', { retryAfterMs: 3_600_000 })
-  const { answer, pauses } = modelCall([fault, yes])
-  await assert.rejects(answer, (error) => error === fault)
+test('the call fails when the vendor requests a delay of many minutes', async () => {
+  const failure = new ModelError('rate-limit', 'in an hour', { retryAfterMs: 3_600_000 })
+  const { output, pauses } = modelCall([failure, yes])
+  await assert.rejects(output, (error) => error === failure)
   assert.deepEqual(pauses, [])
 })
 
-test('after the allowed number of tries the last problem is told', async () => {
-  const faults = [1, 2, 3].map((number) => new ModelError('overloaded', `fault ${number}`))
-  const { answer, provider } = modelCall(faults, { maxRetries: () => 2 })
-  await assert.rejects(answer, (error) => error === faults[2])
+test('after the last retry the call rejects with the last error', async () => {
+  const failures = [1, 2, 3].map((number) => new ModelError('overloaded', `failure ${number}`))
+  const { output, provider } = modelCall(failures, { maxRetries: () => 2 })
+  await assert.rejects(output, (error) => error === failures[2])
   assert.equal(provider.calls(), 3)
-  const once = modelCall(faults, { maxRetries: () => 0 })
-  await assert.rejects(once.answer, (error) => error === faults[0])
+  const once = modelCall(failures, { maxRetries: () => 0 })
+  await assert.rejects(once.output, (error) => error === failures[0])
 })
 
-test('an error that is none of the known ones is not hidden by tries', async () => {
-  const fault = new TypeError('a defect')
-  const { answer, provider } = modelCall([fault, yes])
-  await assert.rejects(answer, (error) => error === fault)
+test('an unexpected error is not retried', async () => {
+  const failure = new TypeError('a defect')
+  const { output, provider } = modelCall([failure, yes])
+  await assert.rejects(output, (error) => error === failure)
   assert.equal(provider.calls(), 1)
 })
 
-test('what a broken attempt had shown is taken back before the next one', async () => {
+test('the text of a failed call is cleared before the retry', async () => {
   const provider = scriptedProvider([{ chunks: ['half an ans'], hang: true }, yes])
   let attempt = 0
-  const { answer, texts } = modelCall([], {
-    played: {
+  const { output, texts } = modelCall([], {
+    wrapped: {
       ...provider,
       async *stream(request, signal) {
         attempt += 1
@@ -100,51 +102,51 @@ test('what a broken attempt had shown is taken back before the next one', async 
         const chunks = provider.stream(request, signal)
         const first = await chunks.next()
         if (first.done !== true) yield first.value
-        throw new ModelError('network', 'the line broke')
+        throw new ModelError('network', 'connection lost')
       },
     },
   })
-  assert.equal((await answer).text, 'yes')
+  assert.equal((await output).text, 'yes')
   assert.deepEqual(texts, ['half an ans', '', 'y', 'yes'])
 })
 
-test('a stop in the middle of a stream ends the call with the reason of the stop', async () => {
-  const { answer, provider, stop, texts } = modelCall([{ chunks: ['half'], hang: true }])
+test('an abort during the stream rejects with the reason of the abort', async () => {
+  const { output, provider, stop, texts } = modelCall([{ chunks: ['half'], hang: true }])
   await provider.hanging
   const reason = new Error('stop')
   stop.abort(reason)
-  await assert.rejects(answer, (error) => error === reason)
+  await assert.rejects(output, (error) => error === reason)
   assert.deepEqual(texts, ['half'])
 })
 
-test('a stop wins over whatever error the broken stream brings', async () => {
+test('the reason of an abort takes precedence over the error of the stream', async () => {
   const stop = new AbortController()
   const reason = new Error('stop')
   const provider = scriptedProvider([])
-  const played: Provider = {
+  const wrapped: Provider = {
     ...provider,
     // biome-ignore lint/correctness/useYield: the stream breaks before its first chunk.
     async *stream() {
       stop.abort(reason)
-      throw new ModelError('network', 'the line broke')
+      throw new ModelError('network', 'connection lost')
     },
   }
-  await assert.rejects(modelCall([yes], { played }, stop).answer, (error) => error === reason)
+  await assert.rejects(modelCall([yes], { wrapped }, stop).output, (error) => error === reason)
 })
 
-test('a stop during the pause before the next try ends it without another call', async () => {
+test('an abort during the delay before a retry prevents the retry', async () => {
   const stop = new AbortController()
   const reason = new Error('stop')
   const sleep = async () => stop.abort(reason)
-  const { answer, provider } = modelCall([new ModelError('overloaded', 'no'), yes], { sleep }, stop)
-  await assert.rejects(answer, (error) => error === reason)
+  const { output, provider } = modelCall([new ModelError('overloaded', 'no'), yes], { sleep }, stop)
+  await assert.rejects(output, (error) => error === reason)
   assert.equal(provider.calls(), 1)
 })
 
-test('a call for a turn that is already stopped is not made', async () => {
+test('an aborted turn makes no model call', async () => {
   const stop = new AbortController()
   stop.abort(new Error('stop'))
-  const { answer, provider } = modelCall([yes], {}, stop)
-  await assert.rejects(answer, /stop/)
+  const { output, provider } = modelCall([yes], {}, stop)
+  await assert.rejects(output, (error) => error === stop.signal.reason)
   assert.equal(provider.calls(), 0)
 })

@@ -1,24 +1,33 @@
-/** What is made of the chunks of a stream, good and bad. */
+/** Aggregation of the chunks of a stream, valid and invalid. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createAnthropicAggregator } from '../../../src/agent/models/anthropic/aggregator.ts'
-import { parseAnthropicDelta, parseAnthropicResponse } from '../../../src/agent/models/anthropic/response.ts'
-import { failureInChunk } from '../../../src/agent/models/map-provider-error.ts'
-import { createChatAggregator } from '../../../src/agent/models/openai/chat-aggregator.ts'
-import { parseChatDelta, parseChatResponse } from '../../../src/agent/models/openai/chat-response.ts'
 import {
-  createResponsesAggregator,
-  parseResponsesDelta,
-  parseResponsesResponse,
-} from '../../../src/agent/models/openai/responses-response.ts'
+  createAnthropicAggregator,
+  parseAnthropicDelta,
+  parseAnthropicResponse,
+} from '../../../src/agent/models/anthropic/response.ts'
+import { parseChunkFailure } from '../../../src/agent/models/map-provider-error.ts'
+import { createChatFormat } from '../../../src/agent/models/openai/chat-completions.ts'
+import { responsesFormat } from '../../../src/agent/models/openai/responses.ts'
 import { type JsonObject, ModelError } from '../../../src/agent/models/provider.ts'
-import type { ResponseAggregator } from '../../../src/agent/models/stream-response.ts'
+import type { ResponseAggregator } from '../../../src/agent/models/wire-format.ts'
 import { asArray, asRecord, isRecord } from '../../../src/lib/json.ts'
 
-function collected(aggregate: ResponseAggregator, chunks: readonly JsonObject[]): JsonObject | null {
-  for (const chunk of chunks) aggregate.add(chunk)
-  return aggregate.result()
+const {
+  createAggregator: createChatAggregator,
+  parseDelta: parseChatDelta,
+  parseResponse: parseChatResponse,
+} = createChatFormat(true)
+const {
+  createAggregator: createResponsesAggregator,
+  parseDelta: parseResponsesDelta,
+  parseResponse: parseResponsesResponse,
+} = responsesFormat
+
+function collected(aggregator: ResponseAggregator, chunks: readonly JsonObject[]): JsonObject | null {
+  for (const chunk of chunks) aggregator.add(chunk)
+  return aggregator.result()
 }
 
 const chat = (...chunks: JsonObject[]) => collected(createChatAggregator(10_000), chunks)
@@ -27,7 +36,7 @@ const delta = (fields: JsonObject, finish_reason: string | null = null) => ({
 })
 const badResponse = (error: unknown) => error instanceof ModelError && error.kind === 'bad-response'
 
-test('fields that no documentation names are in the final completion', () => {
+test('undocumented fields are part of the final completion', () => {
   const response = chat(
     { id: 'x', object: 'chat.completion.chunk', provider: 'north', choices: [], obfuscation: 'padding' },
     delta({ role: 'assistant', reasoning_details: [{ index: 0, type: 'reasoning.text', text: 'first ' }] }),
@@ -63,20 +72,20 @@ test('fields that no documentation names are in the final completion', () => {
   })
 })
 
-test('calls are told apart however badly a server numbers them', () => {
+test('tool calls are separated even when a server numbers them incorrectly', () => {
   const piece = (index: number | undefined, id: string | undefined, name: string | undefined, args: string) =>
     delta({ tool_calls: [{ index, id, function: { name, arguments: args } }] })
   const streams = [
     [piece(0, 'a', 'f', '{"x"'), piece(0, undefined, undefined, ':1}'), piece(1, 'b', 'g', '{}')],
     // Every call has the index 0.
     [piece(0, 'a', 'f', '{"x":1}'), piece(0, 'b', 'g', '{}')],
-    // No call has one.
+    // No call has an index.
     [
       piece(undefined, 'a', 'f', '{"x"'),
       piece(undefined, undefined, undefined, ':1}'),
       piece(undefined, 'b', 'g', '{}'),
     ],
-    // The id changes with every piece, the name is repeated as an empty text.
+    // The id changes with every piece, and the name is repeated as an empty string.
     [piece(0, 'a', 'f', '{"x"'), piece(0, 'z', '', ':1}'), piece(1, 'b', 'g', '{}')],
   ]
   for (const stream of streams) {
@@ -90,7 +99,7 @@ test('calls are told apart however badly a server numbers them', () => {
   }
 })
 
-test('calls without usable ids get ids that differ from answer to answer', () => {
+test('tool calls without usable ids get ids that differ between responses', () => {
   const response = (id: string) => ({
     id,
     choices: [
@@ -103,7 +112,7 @@ test('calls without usable ids get ids that differ from answer to answer', () =>
   assert.equal(first[0]?.arguments, '{"x":1}')
 })
 
-test('a stream counts as finished by its reason or by its end mark, not without both', () => {
+test('a stream is complete with a finish reason or with [DONE], not without either', () => {
   assert.equal(chat(delta({ content: 'half' })), null)
   assert.ok(chat(delta({ content: 'whole' }), delta({}, 'stop')) !== null)
   const marked = createChatAggregator(100)
@@ -115,7 +124,7 @@ test('a stream counts as finished by its reason or by its end mark, not without 
   assert.throws(() => empty.result(), badResponse)
 })
 
-test('values of a wrong type are refused', () => {
+test('values of a wrong type are rejected', () => {
   const wrongChat = [
     { choices: 'text' },
     { choices: [1] },
@@ -150,7 +159,7 @@ test('values of a wrong type are refused', () => {
   assert.throws(() => collected(createResponsesAggregator(100), [{ delta: 'x' }]), badResponse)
 })
 
-test('a message keeps signatures, citations and unknown blocks, and counts to the last', () => {
+test('a message keeps signatures, citations, unknown blocks and the last token counts', () => {
   const at = (index: number, fields: JsonObject) => ({ type: 'content_block_delta', index, delta: fields })
   const response = collected(createAnthropicAggregator(1000), [
     {
@@ -187,7 +196,7 @@ test('a message keeps signatures, citations and unknown blocks, and counts to th
   })
 })
 
-test('the final response is filled up from its items when it comes without them', () => {
+test('a final response without output is completed from the items sent before', () => {
   const item = { type: 'message', content: [{ type: 'output_text', text: 'Hi' }] }
   const response = collected(createResponsesAggregator(100), [
     { type: 'response.output_item.done', output_index: 0, item },
@@ -196,7 +205,7 @@ test('the final response is filled up from its items when it comes without them'
   assert.deepEqual(response, { id: 'r', output: [item] })
 })
 
-test('a failed response is an error of its kind', () => {
+test('a failed response is an error of the matching kind', () => {
   const response = { status: 'failed', error: { code: 'rate_limit_exceeded', message: 'slow down' } }
   assert.throws(
     () => parseResponsesResponse(response),
@@ -204,7 +213,7 @@ test('a failed response is an error of its kind', () => {
   )
 })
 
-test('the number of kept characters is limited for each vendor', () => {
+test('the number of characters is limited in each wire format', () => {
   const long = 'x'.repeat(60)
   const block = {
     type: 'content_block_start',
@@ -219,7 +228,7 @@ test('the number of kept characters is limited for each vendor', () => {
   assert.throws(() => collected(createResponsesAggregator(100), [event, event]), badResponse)
 })
 
-test('a field named __proto__ does no harm', () => {
+test('a field named __proto__ does not change a prototype', () => {
   const evil: unknown = JSON.parse(
     '{"__proto__":{"polluted":1},"choices":[{"delta":{"__proto__":{"polluted":1},"content":"x"},"finish_reason":"stop"}]}',
   )
@@ -232,7 +241,7 @@ test('a field named __proto__ does no harm', () => {
   assert.equal(Reflect.get({}, 'polluted'), undefined)
 })
 
-test('no chunk and no response, however strange, breaks a reader', () => {
+test('arbitrary chunks and responses cause no error other than ModelError', () => {
   const keys = fc.constantFrom(
     'choices',
     'delta',
@@ -279,7 +288,7 @@ test('no chunk and no response, however strange, breaks a reader', () => {
   ] as const
   fc.assert(
     fc.property(fc.array(fc.dictionary(keys, any, { maxKeys: 5 }), { maxLength: 4 }), (chunks) => {
-      for (const [create, readDelta, readAnswer] of readers) {
+      for (const [create, readDelta, parse] of readers) {
         const attempt = (work: () => unknown) => {
           try {
             work()
@@ -288,9 +297,9 @@ test('no chunk and no response, however strange, breaks a reader', () => {
           }
         }
         for (const chunk of chunks) {
-          failureInChunk(chunk)
+          parseChunkFailure(chunk)
           readDelta(chunk)
-          attempt(() => readAnswer(chunk))
+          attempt(() => parse(chunk))
         }
         attempt(() => collected(create(1000), chunks))
       }

@@ -24,7 +24,7 @@ function reissueTo(model: string, times = Number.POSITIVE_INFINITY): AgentHooks[
   return async (_facts, request): Promise<ModelRequest | null> => (told++ < times ? { ...request, model } : null)
 }
 
-test('each attempt is told of with a number of its own: what failed as a failure, what came as an answer', async () => {
+test('each model call is observed with its own number, failed or complete', async () => {
   const { result, points } = watchedRun([
     new ModelError('overloaded', 'busy', { status: 503 }),
     new ModelError('network', 'gone'),
@@ -65,7 +65,7 @@ test('each attempt is told of with a number of its own: what failed as a failure
   })
 })
 
-test('a tool is told which model call asked for it', async () => {
+test('a tool call has the id of the model call that requested it', async () => {
   const asked: string[] = []
   const { result, points } = watchedRun([asksForTool, { chunks: ['done'] }], {
     beforeToolCall: async ({ apiRequestId }, args) => {
@@ -77,7 +77,7 @@ test('a tool is told which model call asked for it', async () => {
   assert.deepEqual(asked, [points.requestStarts[0]?.info.apiRequestId])
 })
 
-test('the tools of one request can be filtered; the next one offers all of them again', async () => {
+test('a tool filter applies to one request; the next one offers all tools again', async () => {
   let first = true
   const { result, provider } = watchedRun([asksForTool, { chunks: ['done'] }], {
     filterTools: async (_turn, offered) => {
@@ -91,13 +91,13 @@ test('the tools of one request can be filtered; the next one offers all of them 
   assert.deepEqual(names, [['look'], ['look', 'write']])
 })
 
-test('a request that may offer no tool at all says nothing of tools', async () => {
+test('a request with all tools filtered out has no tools field', async () => {
   const { result, provider } = watchedRun([{ chunks: ['done'] }], { filterTools: async () => [] })
   await result
   assert.equal('tools' in (provider.sent[0] ?? {}), false)
 })
 
-test('what goes out, and what observers are told went out, is the request after every rewrite', async () => {
+test('the request that is sent and observed is the one after all rewrites', async () => {
   const { result, provider, points, middleware } = watchedRun([{ chunks: ['done'] }], {
     rewriteRequest: async (_facts, request) => ({ ...request, timeout: 5 }),
   })
@@ -115,7 +115,7 @@ test('what goes out, and what observers are told went out, is the request after 
   assert.deepEqual([points.requestStarts[0]?.trace, points.requestEnds[0]?.trace], [trace, trace])
 })
 
-test('a reissue is a second call of the same iteration, at most one; what it answers is what counts', async () => {
+test('an iteration has at most one reissue, and its response replaces the first one', async () => {
   const { result, provider, points, journal, watcher, middleware } = watchedRun(
     [{ chunks: ['not sure'], calls: [call('a', 'look')] }, asksForTool, { chunks: ['perhaps'] }, { chunks: ['sure'] }],
     { reissue: reissueTo('large'), outputMayChange: () => true },
@@ -151,10 +151,10 @@ test('a reissue is a second call of the same iteration, at most one; what it ans
   )
   assert.equal(journal.messages[0]?.content, 'Let me look.')
   assert.equal(usage.inputTokens, 20, 'both have to be paid')
-  assert.deepEqual(watcher.texts, [], 'nobody has read the first answer')
+  assert.deepEqual(watcher.texts, [], 'the first response was not shown')
 })
 
-test('the request of a reissue is the word of the plugin that asks for it: its rewrite does not take it back', async () => {
+test('pre_api_request_mutable does not run for the request of a reissue', async () => {
   const { result, provider } = watchedRun([{ chunks: ['not sure'] }, { chunks: ['sure'] }], {
     rewriteRequest: async (_facts, request) => ({ ...request, model: 'small' }),
     reissue: reissueTo('large', 1),
@@ -166,7 +166,7 @@ test('the request of a reissue is the word of the plugin that asks for it: its r
   )
 })
 
-test('when a reissue fails, the first answer, which was good, stays; the failure is told', async () => {
+test('when a reissue fails, the first response is used and the failure is observed', async () => {
   const { result, points } = watchedRun([{ chunks: ['not sure'] }, new ModelError('auth', 'no such model')], {
     reissue: reissueTo('large'),
   })
@@ -181,7 +181,7 @@ test('when a reissue fails, the first answer, which was good, stays; the failure
   )
 })
 
-test('while somebody may change the words of the model, nobody reads them before they are decided', async () => {
+test('text that plugins may still change is not shown while it is streamed', async () => {
   const held = watchedRun([asksForTool, { chunks: ['do', 'ne'] }], { outputMayChange: () => true })
   await held.result
   assert.deepEqual(held.watcher.texts, [], 'a transformation has the last word, after the whole turn')
@@ -194,7 +194,7 @@ test('while somebody may change the words of the model, nobody reads them before
   assert.deepEqual(free.watcher.texts, ['Let me look.', 'Let me look.\n\ndo', 'Let me look.\n\ndone'])
 })
 
-test('chunks that a plugin changes are what people see and what the answer is made of', async () => {
+test('chunks that a plugin changes are shown and aggregated', async () => {
   const { result, middleware, watcher, points } = watchedRun([{ chunks: ['my ', 'secret'] }])
   middleware.registerIntercept('mask', 'model_stream', async function* mask(_call, next) {
     for await (const chunk of await next()) {
@@ -207,36 +207,32 @@ test('chunks that a plugin changes are what people see and what the answer is ma
   assert.equal(points.streamed(), 'my ***|')
 })
 
-test('a plugin may answer in place of the model, in its format; anything else is an error that says a plugin did it', async () => {
+test('a plugin may return a response in the format of the model; anything else is an error that names the plugin as the cause', async () => {
   const answered = watchedRun([])
   answered.middleware.registerMiddleware('llm_execution', () => ({ text: 'from the cache', calls: [] }))
   assert.equal((await answered.result).text, 'from the cache')
   assert.equal(answered.provider.calls(), 0)
-  for (const [value, text] of [
-    ['just a text', /A plugin answered for the model with no JSON object/],
-    [null, /A plugin answered for the model with no JSON object/],
-    [{ choices: [] }, /A plugin may have changed what the model answered.*chat_completions/],
-  ] as const) {
+  for (const value of ['just a text', null, { choices: [] }]) {
     const { result, middleware, points } = watchedRun([])
     middleware.registerMiddleware('llm_execution', () => value)
     await assert.rejects(
       result,
-      (error) => error instanceof ModelError && error.kind === 'bad-response' && text.test(error.message),
+      (error) => error instanceof ModelError && error.kind === 'bad-response' && /plugin/.test(error.message),
     )
     assert.equal(points.requestFailures[0]?.reason, 'bad-response')
   }
 })
 
-test('a stop is nobody’s failure: observers of requests hear of none', async () => {
+test('an abort is not observed as a failed request', async () => {
   const { result, provider, stop, points } = watchedRun([{ chunks: ['half'], hang: true }])
   await provider.hanging
   stop.abort(new Error('stop'))
-  await assert.rejects(result, /stop/)
+  await assert.rejects(result, (error) => error === stop.signal.reason)
   assert.deepEqual(points.requestFailures, [])
   assert.equal(points.streamed(), 'half(stop)|', 'the stream has an end all the same')
 })
 
-test('after a stop a wrapper that never answers is not waited for beyond its time', async (t) => {
+test('after an abort, middleware that never settles is abandoned after the grace period', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { result, stop, middleware } = watchedRun([])
   const held = Promise.withResolvers<void>()
@@ -253,7 +249,7 @@ test('after a stop a wrapper that never answers is not waited for beyond its tim
   await ended
 })
 
-test('a plugin that throws while it watches chunks costs the call, not the process, and the vendor is let go', async () => {
+test('a plugin that throws while it observes chunks fails the call, and the connection is closed', async () => {
   const fault = new Error('cannot read this')
   const { result, middleware } = watchedRun([{ chunks: ['a', 'b'] }])
   middleware.registerIntercept('broken', 'model_stream', async function* broken(_call, next) {

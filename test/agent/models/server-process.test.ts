@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { createProvider } from '../../../src/agent/models/create-provider.ts'
 import { callOnce } from '../../kit/contracts/provider-run.ts'
 
-test('the local server runs in a process of its own by a script, and tells what came in', async () => {
+test('the local model server runs in a separate process and records requests', async () => {
   const script = { replies: [{ text: 'first' }, { error: { status: 429 } }], defaultReply: { text: 'later' } }
   const file = fileURLToPath(new URL('../../kit/servers/run-openai-server.ts', import.meta.url))
   const child = spawn(process.execPath, [file, JSON.stringify(script)], { stdio: ['pipe', 'pipe', 'inherit'] })

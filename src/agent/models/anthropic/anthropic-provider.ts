@@ -1,36 +1,48 @@
 /**
- * Anthropic's Messages API, and every server that speaks it.
+ * The provider for Anthropic's Messages API and for compatible servers.
  */
-
-import { createChunkCollector } from '../chunk-collector.ts'
+import { limitErrorBody } from '../http-fetch.ts'
 import type { Provider } from '../provider.ts'
-import { type ProviderOptions, providerErrorContext } from '../provider-options.ts'
-import { streamResponse } from '../stream-response.ts'
-import { createAnthropicAggregator } from './aggregator.ts'
+import type { ProviderOptions } from '../provider-options.ts'
+import { createSdkTransport } from '../sdk-transport.ts'
+import { createStreamingProvider } from '../streaming-provider.ts'
+import type { WireFormat } from '../wire-format.ts'
 import { buildAnthropicRequest } from './request.ts'
-import { parseAnthropicDelta, parseAnthropicResponse } from './response.ts'
-import { createAnthropicTransport } from './transport.ts'
+import { createAnthropicAggregator, parseAnthropicDelta, parseAnthropicResponse } from './response.ts'
+
+export const ANTHROPIC_URL = 'https://api.anthropic.com'
+
+const messagesFormat: WireFormat = {
+  apiMode: 'anthropic_messages',
+  buildRequest: buildAnthropicRequest,
+  createAggregator: createAnthropicAggregator,
+  parseDelta: parseAnthropicDelta,
+  parseResponse: parseAnthropicResponse,
+}
 
 export function createAnthropicProvider(options: ProviderOptions): Provider {
-  const send = createAnthropicTransport(options)
-  const context = providerErrorContext(options)
-  const aggregate = () => createAnthropicAggregator(options.limits.maxChars)
-  return {
-    name: 'anthropic',
-    apiMode: 'anthropic_messages',
-    baseUrl: options.baseUrl,
-    buildRequest: buildAnthropicRequest,
-    stream: (request, signal) =>
-      streamResponse({
-        send,
-        request,
-        signal,
-        limits: options.limits,
-        aggregator: aggregate(),
-        context,
-      }),
-    createCollector: () => createChunkCollector(aggregate()),
-    parseDelta: parseAnthropicDelta,
-    parseResponse: parseAnthropicResponse,
-  }
+  const transport = createSdkTransport('/v1/messages', () => loadClient(options))
+  return createStreamingProvider('anthropic', messagesFormat, transport, options)
+}
+
+async function loadClient({ apiKey, baseUrl, fetch }: ProviderOptions) {
+  const { Anthropic } = await import('@anthropic-ai/sdk')
+  return new Anthropic({
+    // Without a key the SDK would search the environment and files for one; then no header is sent.
+    apiKey: apiKey || 'none',
+    authToken: null,
+    webhookKey: null,
+    openTelemetry: false,
+    baseURL: baseUrl,
+    logLevel: 'off',
+    maxRetries: 0,
+    fetch: limitErrorBody(fetch),
+    defaultHeaders: authenticationHeaders(apiKey, baseUrl),
+  })
+}
+
+/** The SDK sends the key as a bearer token; most compatible servers expect the older header. */
+function authenticationHeaders(apiKey: string, baseUrl: string): Record<string, string | null> {
+  if (apiKey === '') return { Authorization: null }
+  return baseUrl === ANTHROPIC_URL ? {} : { 'X-Api-Key': apiKey }
 }

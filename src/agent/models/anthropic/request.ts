@@ -1,16 +1,16 @@
 /**
- * Builds the body of Anthropic's Messages API, with the cache breakpoints `system_and_3` of contract §4.4: the system
- * prompt and the last three messages. Pure and byte-stable up to the markers, which move with the conversation's end.
+ * Builds the request body of Anthropic's Messages API. The cache breakpoints are `system_and_3` of contract §4.4: the
+ * system prompt and the last three messages. Pure and byte-stable, except for the breakpoints, which move with the end
+ * of the conversation.
  */
 
 import { asRecord, asString, isRecord } from '../../../lib/json.ts'
-import { type NormalizedMessage, normalizeMessages } from '../normalize-messages.ts'
+import { type NormalizedAssistantMessage, type NormalizedMessage, normalizeMessages } from '../normalize-messages.ts'
 import type { JsonObject, ModelRequest, RequestInput } from '../provider.ts'
-import { buildReasoningSettings } from './reasoning.ts'
 
 const DEFAULT_MAX_TOKENS = 8192
 const CACHED_MESSAGES = 3
-/** Anthropic refuses a text without a visible character. */
+/** The API rejects a text without a visible character. */
 const EMPTY_TEXT = '(no text)'
 
 type Role = 'user' | 'assistant'
@@ -20,10 +20,10 @@ interface AnthropicMessage {
 }
 
 export function buildAnthropicRequest(input: RequestInput): ModelRequest {
-  const ordered = normalizeMessages(input.messages, 'anthropic_messages')
-  // Calls in the history without any tool in the request are refused: then they are told in words.
-  const turns = input.tools.length === 0 ? ordered.map(toolCallsAsText) : ordered
-  const messages = mergeSameRole(turns.map(toAnthropicMessage))
+  const normalized = normalizeMessages(input.messages, 'anthropic_messages')
+  // The API rejects calls in the history when the request has no tools, so the calls become text.
+  const readable = input.tools.length === 0 ? normalized.map(toolCallsAsText) : normalized
+  const messages = mergeSameRole(readable.map(toAnthropicMessage))
   const maxTokens = input.maxOutputTokens ?? DEFAULT_MAX_TOKENS
   const reasoning = buildReasoningSettings(input.model, input.reasoningEffort, maxTokens, canUseThinking(messages))
   return {
@@ -43,34 +43,34 @@ function toAnthropicTool(tool: RequestInput['tools'][number]): JsonObject {
   return { name: tool.name, description: tool.description, input_schema: tool.parameters }
 }
 
-function toAnthropicMessage(turn: NormalizedMessage): AnthropicMessage {
-  switch (turn.role) {
+function toAnthropicMessage(message: NormalizedMessage): AnthropicMessage {
+  switch (message.role) {
     case 'user':
-      return { role: 'user', content: [textBlock(turn.text)] }
+      return { role: 'user', content: [textBlock(message.text)] }
     case 'results':
       return {
         role: 'user',
-        content: turn.results.map((result) => ({
+        content: message.results.map((result) => ({
           type: 'tool_result',
           tool_use_id: sanitizeId(result.id),
           content: result.text,
         })),
       }
     case 'assistant':
-      return { role: 'assistant', content: assistantBlocks(turn) }
+      return { role: 'assistant', content: assistantBlocks(message) }
   }
 }
 
-function assistantBlocks(turn: Extract<NormalizedMessage, { role: 'assistant' }>): JsonObject[] {
-  const uses = turn.calls.map((call) => ({
+function assistantBlocks(message: NormalizedAssistantMessage): JsonObject[] {
+  const uses = message.calls.map((call) => ({
     type: 'tool_use',
     id: sanitizeId(call.id),
     name: call.name,
     input: call.input,
   }))
-  const items = turn.items.filter(isRecord)
-  if (!matchesTranscript(items, turn)) return turn.text.trim() === '' ? uses : [textBlock(turn.text), ...uses]
-  // The very blocks of the vendor, in their order: signatures cover them. Only an input that was no object is mended.
+  const items = message.items.filter(isRecord)
+  if (!matchesTranscript(items, message)) return message.text.trim() === '' ? uses : [textBlock(message.text), ...uses]
+  // Signatures cover the vendor's own blocks and their order. Only an input that is not an object is replaced.
   let next = 0
   return items.map((item) => {
     if (item['type'] !== 'tool_use') return item
@@ -80,38 +80,35 @@ function assistantBlocks(turn: Extract<NormalizedMessage, { role: 'assistant' }>
   })
 }
 
-/** Whether the vendor's own blocks still tell what the transcript tells (a text may have been changed after the answer). */
-function matchesTranscript(
-  items: readonly JsonObject[],
-  turn: Extract<NormalizedMessage, { role: 'assistant' }>,
-): boolean {
+/** Whether the vendor's own blocks still have the content of the transcript. A plugin may have changed the text. */
+function matchesTranscript(items: readonly JsonObject[], message: NormalizedAssistantMessage): boolean {
   if (items.length === 0) return false
   const uses = items.filter((item) => item['type'] === 'tool_use')
-  const sameCalls =
-    uses.length === turn.calls.length &&
-    turn.calls.every((call, at) => uses[at]?.['id'] === call.id && uses[at]['name'] === call.name)
+  const hasSameCalls =
+    uses.length === message.calls.length &&
+    message.calls.every((call, at) => uses[at]?.['id'] === call.id && uses[at]['name'] === call.name)
   const texts = items.filter((item) => item['type'] === 'text').map((item) => asString(item['text']))
-  return sameCalls && texts.join('').trim() === turn.text.trim()
+  return hasSameCalls && texts.join('').trim() === message.text.trim()
 }
 
-function toolCallsAsText(turn: NormalizedMessage): NormalizedMessage {
-  if (turn.role === 'results') {
+function toolCallsAsText(message: NormalizedMessage): NormalizedMessage {
+  if (message.role === 'results') {
     return {
       role: 'user',
-      text: turn.results.map((result) => `[Result of ${result.name}]\n${result.text}`).join('\n\n'),
+      text: message.results.map((result) => `[Result of ${result.name}]\n${result.text}`).join('\n\n'),
     }
   }
-  if (turn.role === 'user' || turn.calls.length === 0) return turn
-  const calls = turn.calls.map((call) => `[Called ${call.name} with ${call.arguments}]`)
+  if (message.role === 'user' || message.calls.length === 0) return message
+  const calls = message.calls.map((call) => `[Called ${call.name} with ${call.arguments}]`)
   return {
     role: 'assistant',
-    text: [turn.text, ...calls].filter((part) => part !== '').join('\n\n'),
+    text: [message.text, ...calls].filter((part) => part !== '').join('\n\n'),
     calls: [],
     items: [],
   }
 }
 
-/** Tool results and what the user says after them are one message here. The first message must be the user's. */
+/** The API expects tool results and the user's text after them in one message, and a first message of the user. */
 function mergeSameRole(messages: readonly AnthropicMessage[]): AnthropicMessage[] {
   const result: AnthropicMessage[] =
     messages[0]?.role === 'user' ? [] : [{ role: 'user', content: [textBlock(EMPTY_TEXT)] }]
@@ -127,14 +124,14 @@ function mergeSameRole(messages: readonly AnthropicMessage[]): AnthropicMessage[
 }
 
 /**
- * Manual thinking demands that an unfinished round of tools starts with the model's own thinking. Where that is lost
- * (the round was begun by another vendor), thinking has to wait for the next message of the user.
+ * With manual thinking, an assistant message whose tool results end the request must start with the model's thinking.
+ * Without that block (another vendor made the message), thinking stays off until the next message of the user.
  */
 function canUseThinking(messages: readonly AnthropicMessage[]): boolean {
   const last = messages.at(-1)
   if (last?.content.every((block) => block['type'] !== 'tool_result')) return true
-  const asked = messages.at(-2)
-  return asked?.content.some((block) => block['type'] === 'thinking' || block['type'] === 'redacted_thinking') ?? true
+  const caller = messages.at(-2)
+  return caller?.content.some((block) => block['type'] === 'thinking' || block['type'] === 'redacted_thinking') ?? true
 }
 
 function withCacheBreakpoints(messages: readonly AnthropicMessage[]): AnthropicMessage[] {
@@ -142,7 +139,7 @@ function withCacheBreakpoints(messages: readonly AnthropicMessage[]): AnthropicM
   return messages.map((message, position) => (position < first ? message : withCacheBreakpoint(message)))
 }
 
-/** Marks the last block that may carry a mark: thinking may not, and its bytes are signed. */
+/** Marks the last block that is not thinking: the bytes of thinking are signed. */
 function withCacheBreakpoint(message: AnthropicMessage): AnthropicMessage {
   const at = message.content.findLastIndex((block) => !asString(block['type']).endsWith('thinking'))
   return {
@@ -159,7 +156,63 @@ function textBlock(value: string): JsonObject {
   return { type: 'text', text: value.trim() === '' ? EMPTY_TEXT : value }
 }
 
-/** Ids of other vendors may hold characters that Anthropic refuses. */
+/** Ids of other vendors may contain characters that Anthropic rejects. */
 function sanitizeId(id: string): string {
   return id.replace(/[^\w-]/g, '_')
+}
+
+// Reasoning. Models up to 4.5 take a budget of tokens, later ones an effort level. Each kind rejects the setting of the
+// other one with status 400.
+
+type Effort = NonNullable<RequestInput['reasoningEffort']>
+
+const THINKING_BUDGETS: Readonly<Record<Effort, number>> = {
+  none: 0,
+  minimal: 1024,
+  low: 4096,
+  medium: 8192,
+  high: 16_384,
+  xhigh: 32_000,
+}
+
+/** Names up to 4.5: `claude-3-…`, `claude-sonnet-4-20250514`, `claude-opus-4-1`, `claude-haiku-4-5-20251001`. */
+const MANUAL_THINKING_MODELS = /claude-(?:instant|[123]\b|(?:opus|sonnet|haiku)-4(?:-[0-5])?(?:$|-\d{8}|-latest|@|:))/
+const FIRST_ADAPTIVE_MODELS = /claude-(?:opus|sonnet)-4-6/
+const DEFAULT_THINKING_MODELS = /claude-(?!(?:opus|sonnet|haiku)-4)/
+
+interface ReasoningSettings {
+  readonly fields: JsonObject
+  readonly maxTokens: number
+}
+
+/**
+ * The request fields for an effort. "none" is never sent as `disabled`, which some models reject: thinking is omitted,
+ * and models that think by default get a low effort.
+ * @param canUseThinking false omits manual thinking from this request
+ */
+function buildReasoningSettings(
+  model: string,
+  effort: Effort | undefined,
+  maxTokens: number,
+  canUseThinking: boolean,
+): ReasoningSettings {
+  if (effort === undefined) return { fields: {}, maxTokens }
+  if (MANUAL_THINKING_MODELS.test(model)) {
+    if (effort === 'none' || !canUseThinking) return { fields: {}, maxTokens }
+    const budget = THINKING_BUDGETS[effort]
+    // The budget counts towards the limit, so the limit grows by the budget.
+    return { fields: { thinking: { type: 'enabled', budget_tokens: budget } }, maxTokens: maxTokens + budget }
+  }
+  if (effort === 'none') {
+    return { fields: DEFAULT_THINKING_MODELS.test(model) ? { output_config: { effort: 'low' } } : {}, maxTokens }
+  }
+  return {
+    fields: { thinking: { type: 'adaptive' }, output_config: { effort: toAdaptiveEffort(model, effort) } },
+    maxTokens,
+  }
+}
+
+function toAdaptiveEffort(model: string, effort: Exclude<Effort, 'none'>): string {
+  if (effort === 'minimal') return 'low'
+  return effort === 'xhigh' && FIRST_ADAPTIVE_MODELS.test(model) ? 'high' : effort
 }

@@ -1,38 +1,39 @@
 /**
- * The demonstration: stands in for a model when none is configured. Offline and deterministic, in the chat format, so
- * that a newcomer sees the whole route without a key.
+ * The demonstration provider, used when no model is configured. Offline and deterministic, in the format of Chat
+ * Completions, so that a new user can try the gateway without a key.
  */
 
 import { createChunkCollector } from '../chunk-collector.ts'
-import { toAbortError } from '../idle-timeout.ts'
-import { createChatAggregator } from '../openai/chat-aggregator.ts'
-import { buildChatRequest } from '../openai/chat-request.ts'
-import { parseChatDelta, parseChatResponse } from '../openai/chat-response.ts'
+import { createChatFormat } from '../openai/chat-completions.ts'
 import type { JsonObject, ModelRequest, Provider } from '../provider.ts'
-import { defaultStreamLimits } from '../stream-response.ts'
+import { defaultStreamLimits } from '../provider-options.ts'
+import { toAbortError } from '../streaming-provider.ts'
 import { chooseDemoReply } from './demo-script.ts'
 
 export interface DemoDeps {
-  /** Waited for between two chunks, so that a person sees the answer grow. Without it the chunks come at once. */
+  /** Delays each chunk, so that the live view shows the reply growing. Without it all chunks are sent at once. */
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>
 }
 
 export const DEMO_MODEL = 'demo'
 
 const CHUNK_DELAY_MS = 25
-/** However long the answer, it is not cut into more pieces, so that it is shown within a few seconds. */
+/** Limits the number of delays, so that a long reply is complete within a few seconds. */
 const MAX_TEXT_CHUNKS = 150
+
+const format = createChatFormat(true)
+const createAggregator = () => format.createAggregator(defaultStreamLimits.maxChars)
 
 export function createDemoProvider(deps: DemoDeps = {}): Provider {
   return {
     name: 'demo',
-    apiMode: 'chat_completions',
+    apiMode: format.apiMode,
     baseUrl: '',
-    buildRequest: (input) => buildChatRequest({ ...input, model: input.model || DEMO_MODEL }, true),
+    buildRequest: (input) => format.buildRequest({ ...input, model: input.model || DEMO_MODEL }),
     stream: (request, signal) => streamDemoReply(request, signal, deps),
-    createCollector: () => createChunkCollector(createChatAggregator(defaultStreamLimits.maxChars)),
-    parseDelta: parseChatDelta,
-    parseResponse: parseChatResponse,
+    createCollector: () => createChunkCollector(createAggregator()),
+    parseDelta: format.parseDelta,
+    parseResponse: format.parseResponse,
   }
 }
 
@@ -41,21 +42,21 @@ async function* streamDemoReply(
   signal: AbortSignal,
   { sleep }: DemoDeps,
 ): AsyncGenerator<JsonObject, JsonObject, void> {
-  const aggregate = createChatAggregator(defaultStreamLimits.maxChars)
+  const aggregator = createAggregator()
   for (const chunk of buildChunks(request)) {
     if (signal.aborted) throw toAbortError(signal)
-    aggregate.add(chunk)
+    aggregator.add(chunk)
     yield chunk
     await sleep?.(CHUNK_DELAY_MS, signal)
   }
   if (signal.aborted) throw toAbortError(signal)
-  aggregate.markDone()
-  return aggregate.result() ?? {}
+  aggregator.markDone()
+  return aggregator.result() ?? {}
 }
 
 function buildChunks(request: ModelRequest): JsonObject[] {
   const reply = chooseDemoReply(request)
-  // Calls are told apart by their place in the conversation: the same conversation gives the same id.
+  // The ids depend only on the length of the conversation, so that the same conversation gives the same ids.
   const messageCount = Array.isArray(request['messages']) ? request['messages'].length : 0
   const chunk = (choices: unknown, rest: JsonObject = {}): JsonObject => ({
     id: `demo-${messageCount}`,
@@ -86,7 +87,7 @@ function buildChunks(request: ModelRequest): JsonObject[] {
   ]
 }
 
-/** Word by word; a long text in larger pieces. */
+/** Splits into words; a long text into larger pieces. */
 function splitText(text: string): string[] {
   const words = text.match(/\s*\S+\s*$|\s*\S+/g) ?? []
   const size = Math.ceil(words.length / MAX_TEXT_CHUNKS)
@@ -95,8 +96,8 @@ function splitText(text: string): string[] {
   return result
 }
 
-/** Four characters to a token, which is about what models count. */
-function estimateUsage(prompt: string, answer: string): JsonObject {
-  const [input, output] = [Math.ceil(prompt.length / 4), Math.ceil(answer.length / 4)]
+/** Estimates four characters per token. */
+function estimateUsage(prompt: string, reply: string): JsonObject {
+  const [input, output] = [Math.ceil(prompt.length / 4), Math.ceil(reply.length / 4)]
   return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output }
 }

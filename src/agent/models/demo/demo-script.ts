@@ -1,6 +1,6 @@
 /**
- * What the demonstration says. It has no model: a few plain rules over the last message, always the same for the same
- * conversation. Pure.
+ * Chooses the reply of the demonstration by simple rules over the last message. Pure: the same conversation gives the
+ * same reply.
  */
 
 import { asArray, asRecord, asString, isRecord, parseJson } from '../../../lib/json.ts'
@@ -28,24 +28,24 @@ ANTHROPIC_API_KEY=…   # or OPENAI_API_KEY=…
 
 For a server of your own, set \`base_url\` as well.`
 
-/** What to answer to a request of the chat format. */
+/** Chooses the reply to a request in the format of Chat Completions. */
 export function chooseDemoReply(request: ModelRequest): DemoReply {
   const messages = asArray(request['messages']).filter(isRecord)
   const last = messages.at(-1)
   if (last?.['role'] === 'tool') return { kind: 'text', text: describeToolResults(messages) }
-  const said = asString(messages.findLast((message) => message['role'] === 'user')?.['content'])
-  const exact = parseExactReply(said)
+  const text = asString(messages.findLast((message) => message['role'] === 'user')?.['content'])
+  const exact = parseExactReply(text)
   if (exact !== undefined) return { kind: 'text', text: exact }
   const isFirst = !messages.some((message) => message['role'] === 'assistant')
-  const reply = selectReply(said, toolNames(request))
+  const reply = selectReply(text, toolNames(request))
   if (!isFirst) return reply
-  const opening = /connect|model|key/i.test(said) ? INTRODUCTION : `${INTRODUCTION}\n\n${CONNECT_INSTRUCTIONS}`
+  const opening = /connect|model|key/i.test(text) ? INTRODUCTION : `${INTRODUCTION}\n\n${CONNECT_INSTRUCTIONS}`
   return { ...reply, text: reply.text === '' ? opening : `${opening}\n\n${reply.text}` }
 }
 
-/** The text behind "Reply exactly". Messages that waited together arrive joined by blank lines: the last one counts. */
-function parseExactReply(said: string): string | undefined {
-  const paragraphs = said.split('\n\n')
+/** The text after "Reply exactly". Queued messages arrive joined by blank lines: the last one counts. */
+function parseExactReply(message: string): string | undefined {
+  const paragraphs = message.split('\n\n')
   const at = paragraphs.findLastIndex((paragraph) => /^\s*reply exactly\b/i.test(paragraph))
   if (at === -1) return undefined
   const text = paragraphs.slice(at).join('\n\n')
@@ -96,7 +96,7 @@ function repeatMessage(said: string): string {
   return `You wrote ${count}:\n\n> ${quoted.replaceAll('\n', '\n> ')}\n\nA model would think about that; I can only repeat it. Ask me to list the files here to see a tool at work.`
 }
 
-/** The first tool at hand that looks and changes nothing. */
+/** Calls the first available tool that reads without changing anything. */
 function callReadOnlyTool(tools: ReadonlySet<string>): DemoReply {
   const text = 'I will look at the files here with a tool.'
   if (tools.has('terminal')) return { kind: 'call', text, name: 'terminal', arguments: { command: 'ls -A' } }
@@ -112,7 +112,7 @@ function toolNames(request: ModelRequest): ReadonlySet<string> {
 
 const MAX_SHOWN_LINES = 20
 
-/** Sums up the results at the end of the conversation. */
+/** Summarises the tool results at the end of the conversation. */
 function describeToolResults(messages: readonly JsonObject[]): string {
   const firstResult = messages.findLastIndex((message) => message['role'] !== 'tool') + 1
   const parts = messages.slice(firstResult).map((message) => describeToolResult(asString(message['content'])))
@@ -127,7 +127,7 @@ function describeToolResult(content: string): string {
   const output = isRecord(result)
     ? asString(fields['output']) || asString(fields['stdout']) || asString(fields['content'])
     : content
-  // A tool that answers in fields of its own is shown as it is; one that said nothing is not.
+  // A result with other fields is shown unchanged; an empty output is reported as empty.
   const text = output === '' && !('output' in fields) ? content : output
   const lines = text.split('\n').filter((line) => line.trim() !== '')
   if (lines.length === 0) return 'The tool ran and found nothing: the folder is empty.'

@@ -14,7 +14,7 @@ async function ask(messages: readonly ChatMessage[], toolNames: readonly string[
 const user = (content: string): ChatMessage => ({ role: 'user', content })
 const later: ChatMessage[] = [user('Hello'), { role: 'assistant', content: 'Hello!' }]
 
-test('the first answer says that it is a demonstration and how to connect a model, later ones do not repeat it', async () => {
+test('only the first reply explains the demonstration and how to connect a model', async () => {
   const first = await ask([user('Hello')])
   assert.match(first.text, /demonstration/)
   for (const part of ['config.yaml', 'provider:', 'model:', '.env', 'ANTHROPIC_API_KEY', 'OPENAI_API_KEY']) {
@@ -29,21 +29,21 @@ test('"Reply exactly ok" is answered with ok and nothing else, also as the first
   assert.equal((await ask([user('Hello'), user('Reply exactly line one\nline two')])).text, 'line one\nline two')
 })
 
-test('whitespace and every character of an exact reply survive the streaming', async () => {
+test('an exact reply keeps its whitespace and all characters', async () => {
   const text = 'a  b\n\n\tc — 😀   d'
   assert.equal((await ask([user(`Reply exactly ${text}`)])).text, text)
 })
 
-test('it repeats what was said', async () => {
+test('the reply repeats the message', async () => {
   assert.match((await ask([...later, user('The moon is bright')])).text, /4 words[\s\S]*> The moon is bright/)
 })
 
-test('the same conversation gets the same answer', async () => {
+test('the same conversation gets the same reply', async () => {
   const messages = [...later, user('The moon is bright')]
   assert.deepEqual(await ask(messages, ['terminal']), await ask(messages, ['terminal']))
 })
 
-test('asked for files it calls a tool that only looks, and sums the result up', async () => {
+test('asked for files, it calls a read-only tool and summarises the result', async () => {
   const asked = [...later, user('Please list the files')]
   const answer = await ask(asked, ['terminal', 'read_file'])
   assert.deepEqual(
@@ -63,14 +63,14 @@ test('asked for files it calls a tool that only looks, and sums the result up', 
   assert.deepEqual(summary.toolCalls, [])
 })
 
-test('it takes another tool where there is no terminal, and says so where there is none', async () => {
+test('without a terminal it uses another tool, or reports that none is available', async () => {
   const asked = [...later, user('show me a tool')]
   assert.equal((await ask(asked, ['search_files', 'read_file'])).toolCalls[0]?.name, 'search_files')
   assert.equal((await ask(asked, ['read_file'])).toolCalls[0]?.name, 'read_file')
   assert.match((await ask(asked)).text, /No tool/)
 })
 
-test('a failed tool is told as a failure', async () => {
+test('a failed tool is reported as failed', async () => {
   const history: ChatMessage[] = [
     ...later,
     user('files'),
@@ -80,7 +80,7 @@ test('a failed tool is told as a failure', async () => {
   assert.match((await ask(history)).text, /error: not allowed/)
 })
 
-test('it pauses between the words through the pause it was given, and a long answer is not cut into endless pieces', async () => {
+test('it delays each chunk, and limits the number of chunks of a long reply', async () => {
   const pauses: number[] = []
   const slow = createDemoProvider({
     sleep: async (ms) => {

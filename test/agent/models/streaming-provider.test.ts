@@ -1,17 +1,17 @@
-/** Silence, connections and what else a call needs around the stream. */
+/** The idle timeout and the connection of a streamed call. */
 import assert from 'node:assert/strict'
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import { after, before, describe, it, mock } from 'node:test'
 import { httpFetch } from '../../../src/agent/models/http-fetch.ts'
-import { startIdleTimeout } from '../../../src/agent/models/idle-timeout.ts'
-import { createOpenAiChatProvider } from '../../../src/agent/models/openai/chat-provider.ts'
+import { createOpenAiChatProvider } from '../../../src/agent/models/openai/openai-providers.ts'
 import { createProviderOptions } from '../../../src/agent/models/provider-options.ts'
+import { startIdleTimeout } from '../../../src/agent/models/streaming-provider.ts'
 import { contractInput, matchesProviderError, runCall } from '../../kit/contracts/provider-run.ts'
 import { startOpenAiServer } from '../../kit/servers/openai-server.ts'
 import type { ModelServer } from '../../kit/servers/sse.ts'
 
-describe('the watch over a call', () => {
-  it('counts only the silence of the vendor, not the time its reader takes', () => {
+describe('the idle timeout', () => {
+  it('counts only the time in which the vendor sends nothing, not the time of the consumer', () => {
     mock.timers.enable({ apis: ['setTimeout'] })
     try {
       let time = 0
@@ -19,25 +19,25 @@ describe('the watch over a call', () => {
         time += ms
         mock.timers.tick(ms)
       }
-      const watch = startIdleTimeout(new AbortController().signal, 1000, () => time)
-      watch.pause()
+      const timeout = startIdleTimeout(new AbortController().signal, 1000, () => time)
+      timeout.pause()
       pass(5000)
-      assert.equal(watch.timedOut, false)
-      watch.restart()
+      assert.equal(timeout.timedOut, false)
+      timeout.restart()
       pass(600)
-      watch.restart()
+      timeout.restart()
       pass(999)
-      assert.equal(watch.timedOut, false)
+      assert.equal(timeout.timedOut, false)
       pass(1)
-      assert.equal(watch.timedOut, true)
-      assert.equal(watch.signal.aborted, true)
-      watch.stop()
+      assert.equal(timeout.timedOut, true)
+      assert.equal(timeout.signal.aborted, true)
+      timeout.stop()
     } finally {
       mock.timers.reset()
     }
   })
 
-  it('passes the reason of the turn on and leaves no listener behind', () => {
+  it('forwards the reason of the turn and removes its listener', () => {
     const turn = new AbortController()
     const [first, second] = [startIdleTimeout(turn.signal, 1000), startIdleTimeout(turn.signal, 1000)]
     first.stop()
@@ -58,13 +58,13 @@ describe('a call over a real connection', () => {
 
   const build = (baseUrl: string, apiKey = '') => createOpenAiChatProvider(createProviderOptions({ apiKey, baseUrl }))
 
-  it('sends no key where there is none', async () => {
+  it('sends no key when none is configured', async () => {
     const provider = build(server.baseUrl)
     await runCall(provider, provider.buildRequest(contractInput))
     assert.equal(server.requests.at(-1)?.headers.authorization, undefined)
   })
 
-  it('waits for the end of a finished stream and keeps the connection for the next call', async () => {
+  it('reads the end of a complete stream and reuses the connection', async () => {
     const ports = new Set<number | undefined>()
     const answers: ServerResponse[] = []
     const plain = await listen((request, response) => {
@@ -75,7 +75,7 @@ describe('a call over a real connection', () => {
     })
     const provider = build(plain.url)
     for (let count = 0; count < 4; count += 1) {
-      // The server ends its stream only after the whole answer has been shown.
+      // The server ends its stream only after the last chunk was consumed.
       const end = () => setImmediate(() => answers.at(-1)?.end())
       await runCall(provider, provider.buildRequest(contractInput), undefined, end)
     }
@@ -83,17 +83,17 @@ describe('a call over a real connection', () => {
     await plain.stop()
   })
 
-  it('throws when the turn is stopped between the last chunk and the end of the stream', async () => {
+  it('throws when the turn is aborted between the last chunk and the end of the stream', async () => {
     const provider = build(server.baseUrl)
     server.enqueue({ text: 'ok', hang: 'stream' })
     const stop = new AbortController()
     const running = runCall(provider, provider.buildRequest(contractInput), stop.signal, (chunk) => {
       if (chunk['usage'] !== undefined) setImmediate(() => stop.abort(new Error('stopped late')))
     })
-    await assert.rejects(running, /stopped late/)
+    await assert.rejects(running, (error) => error === stop.signal.reason)
   })
 
-  it('does not wait for a server that forgets to end a finished stream', async () => {
+  it('does not wait for a server that leaves a complete stream open', async () => {
     const provider = build(server.baseUrl)
     server.enqueue({ text: 'ok', hang: 'stream' })
     const { answer } = await runCall(provider, provider.buildRequest(contractInput))
@@ -101,7 +101,7 @@ describe('a call over a real connection', () => {
     assert.equal(await server.requests.at(-1)?.closed, true)
   })
 
-  it('reports a server that is not there', async () => {
+  it('reports a server that does not listen', async () => {
     const gone = await startOpenAiServer()
     await gone.stop()
     const provider = build(gone.baseUrl)
@@ -111,7 +111,7 @@ describe('a call over a real connection', () => {
     )
   })
 
-  it('reports a key with a character that no header may hold without showing it', async () => {
+  it('reports a key with an invalid header character without showing the key', async () => {
     const provider = build(server.baseUrl, 'secret\u20ac')
     await assert.rejects(runCall(provider, provider.buildRequest(contractInput)), (error) => {
       matchesProviderError('invalid-request')(error)
@@ -120,7 +120,7 @@ describe('a call over a real connection', () => {
     })
   })
 
-  it('reads an error only at its beginning, even one that never ends', async () => {
+  it('reads only the beginning of an error response, even of an endless one', async () => {
     const closed = Promise.withResolvers<void>()
     const plain = await listen((_request, response) => {
       response.once('close', () => closed.resolve())
@@ -139,7 +139,7 @@ describe('a call over a real connection', () => {
     await plain.stop()
   })
 
-  it('says where a redirect leads instead of following it with the key', async () => {
+  it('reports the target of a redirect instead of sending the key there', async () => {
     const provider = build(server.baseUrl, 'k')
     server.enqueue({ raw: { status: 308, headers: { location: 'https://elsewhere.example/v1' }, body: '' } })
     await assert.rejects(
@@ -148,14 +148,14 @@ describe('a call over a real connection', () => {
     )
   })
 
-  it('carries a long answer through unchanged, whatever its reader takes', async () => {
+  it('returns a long response unchanged', async () => {
     const text = 'Überall 😀 '.repeat(4000)
     const provider = build(server.baseUrl)
     server.enqueue({ text })
     assert.equal((await runCall(provider, provider.buildRequest(contractInput))).answer.text, text)
   })
 
-  it('fetches answers without a body', async () => {
+  it('fetches responses without a body', async () => {
     const plain = await listen((_request, response) => response.writeHead(204).end())
     assert.equal((await httpFetch(plain.url)).body, null)
     await plain.stop()

@@ -1,0 +1,29 @@
+/**
+ * The tools of a turn, as the agent loop requires them. The registry in `tools/` implements this.
+ */
+import type { ToolCall } from '../../message/transcript.ts'
+import type { JsonObject, ToolSchema } from '../models/provider.ts'
+import type { ToolContext, ToolMode } from '../tools/tool.ts'
+
+export interface AgentTools {
+  /** Sorted by name, so that the bytes of the request are stable. */
+  schemas(): readonly ToolSchema[]
+  /** Parses the arguments of a call: the model's JSON text, or the object of a plugin. Never throws. */
+  prepare(call: { readonly name: string; readonly arguments: string | JsonObject }): PreparedToolCall
+  /** Whether these calls may run at the same time (contract §4.2). */
+  canRunInParallel(calls: readonly ToolCall[]): boolean
+  /** Redacts and truncates a result that did not come from the tool itself. */
+  sanitizeForModel(result: string): string
+}
+
+export type PreparedToolCall =
+  | {
+      readonly kind: 'ready'
+      readonly mode: ToolMode
+      readonly label: string
+      /** The arguments as plain JSON values. */
+      readonly jsonArguments: JsonObject
+      run(context: ToolContext): Promise<string>
+    }
+  /** `error` is for the model: what was expected and what was found. */
+  | { readonly kind: 'invalid'; readonly error: string }

@@ -1,0 +1,260 @@
+/**
+ * The wire format of OpenAI's Chat Completions, which most other servers and the demonstration use too.
+ */
+import { asArray, asRecord, asString, isRecord } from '../../../lib/json.ts'
+import { noUsage, type ToolCall } from '../../../message/transcript.ts'
+import { type NormalizedMessage, type NormalizedToolCall, normalizeMessages } from '../normalize-messages.ts'
+import {
+  type JsonObject,
+  ModelError,
+  type ModelOutput,
+  type ModelRequest,
+  type RequestInput,
+  type TextDelta,
+} from '../provider.ts'
+import {
+  type CountChars,
+  createResponseSizeLimit,
+  extractUsage,
+  isIndex,
+  type MutableJsonObject,
+  mergeDelta,
+  valuesByIndex,
+} from '../response-json.ts'
+import type { ResponseAggregator, WireFormat } from '../wire-format.ts'
+
+/** `isOfficial`: the server is OpenAI's own. */
+export function createChatFormat(isOfficial: boolean): WireFormat {
+  return {
+    apiMode: 'chat_completions',
+    buildRequest: (input) => buildChatRequest(input, isOfficial),
+    createAggregator: createChatAggregator,
+    parseDelta: parseChatDelta,
+    parseResponse: parseChatResponse,
+  }
+}
+
+// Request. Pure and byte-stable: the keys have a fixed order, and nothing depends on the clock or on chance.
+
+function buildChatRequest(input: RequestInput, isOfficial: boolean): ModelRequest {
+  const system = input.system === '' ? [] : [{ role: 'system', content: input.system.toWellFormed() }]
+  const messages = normalizeMessages(input.messages, 'chat_completions')
+  return {
+    model: input.model,
+    messages: [...system, ...messages.flatMap(toChatMessages)],
+    ...(input.tools.length === 0 ? {} : { tools: input.tools.map(toChatTool) }),
+    ...(input.reasoningEffort === undefined ? {} : { reasoning_effort: input.reasoningEffort }),
+    ...maxTokensField(input.maxOutputTokens, isOfficial),
+    stream: true,
+    stream_options: { include_usage: true },
+  }
+}
+
+/** OpenAI's reasoning models accept only the new name; most other servers accept only the old one. */
+function maxTokensField(tokens: number | undefined, isOfficial: boolean): JsonObject {
+  if (tokens === undefined) return {}
+  return isOfficial ? { max_completion_tokens: tokens } : { max_tokens: tokens }
+}
+
+function toChatTool({ name, description, parameters }: RequestInput['tools'][number]): JsonObject {
+  return { type: 'function', function: { name, description, parameters } }
+}
+
+function toChatMessages(message: NormalizedMessage): JsonObject[] {
+  switch (message.role) {
+    case 'user':
+      return [{ role: 'user', content: message.text }]
+    case 'results':
+      return message.results.map((result) => ({ role: 'tool', tool_call_id: result.id, content: result.text }))
+    case 'assistant': {
+      if (message.calls.length === 0) return [{ role: 'assistant', content: message.text }]
+      const { tool_calls: keptCalls, ...fields } = asRecord(message.items[0])
+      return [
+        {
+          role: 'assistant',
+          content: message.text === '' ? null : message.text,
+          ...fields,
+          tool_calls: message.calls.map((call) => toChatToolCall(call, keptCalls)),
+        },
+      ]
+    }
+  }
+}
+
+function toChatToolCall(call: NormalizedToolCall, keptCalls: unknown): JsonObject {
+  const kept = asArray(keptCalls).find((entry) => isRecord(entry) && entry['id'] === call.id)
+  return { ...asRecord(kept), id: call.id, type: 'function', function: { name: call.name, arguments: call.arguments } }
+}
+
+// Response
+
+function parseChatDelta(chunk: JsonObject): TextDelta | null {
+  const delta = asRecord(asRecord(asArray(chunk['choices'])[0])['delta'])
+  const text = contentText(delta['content'])
+  if (text !== '') return { kind: 'text', text }
+  // The field is not standardised; servers use these two names.
+  const reasoning = asString(delta['reasoning_content']) || asString(delta['reasoning'])
+  return reasoning === '' ? null : { kind: 'reasoning', text: reasoning }
+}
+
+function parseChatResponse(response: JsonObject): ModelOutput {
+  const choice = asArray(response['choices'])[0]
+  const message = isRecord(choice) ? choice['message'] : undefined
+  if (!isRecord(choice) || !isRecord(message)) {
+    throw new ModelError('bad-response', 'The response contains no message; a chat completion was expected.')
+  }
+  const toolCalls = parseToolCalls(asArray(message['tool_calls']).filter(isRecord), asString(response['id']))
+  const providerItems = extractProviderItems(message)
+  return {
+    text: contentText(message['content']) || asString(message['refusal']),
+    toolCalls,
+    usage: extractUsage(response) ?? noUsage,
+    finishReason: asString(choice['finish_reason']) || (toolCalls.length > 0 ? 'tool_calls' : 'stop'),
+    ...(providerItems === undefined ? {} : { providerItems }),
+  }
+}
+
+/** The content is a string, or a list of parts of which some have a text. */
+function contentText(content: unknown): string {
+  if (typeof content === 'string') return content
+  return asArray(content)
+    .map((part) => (typeof part === 'string' ? part : asString(asRecord(part)['text'])))
+    .join('')
+}
+
+function parseToolCalls(calls: readonly JsonObject[], responseId: string): ToolCall[] {
+  const seen = new Set<string>()
+  return calls.map((call, position) => {
+    const fn = asRecord(call['function'])
+    const args = fn['arguments']
+    const callId = asString(call['id'])
+    // A tool result refers to its call by id, so missing and repeated ids are replaced.
+    const id = callId !== '' && !seen.has(callId) ? callId : `call_${responseId || 'response'}_${position}`
+    seen.add(id)
+    return { id, name: asString(fn['name']), arguments: typeof args === 'string' ? args : JSON.stringify(args ?? {}) }
+  })
+}
+
+const REASONING_FIELDS = ['reasoning_content', 'reasoning_details'] as const
+const KNOWN_CALL_KEYS = new Set(['id', 'type', 'function', 'index'])
+
+/**
+ * Reasoning and signatures that other vendors require again together with the results of their tool calls. Undefined
+ * for messages without any, which includes all of OpenAI's own.
+ */
+function extractProviderItems(message: JsonObject): readonly JsonObject[] | undefined {
+  const calls = asArray(message['tool_calls']).filter(isRecord)
+  if (calls.length === 0) return undefined
+  const kept: MutableJsonObject = {}
+  for (const field of REASONING_FIELDS) {
+    const value = message[field]
+    if (value !== undefined && value !== null && value !== '') kept[field] = value
+  }
+  const signedCalls = calls.flatMap((call) => {
+    const extra = Object.entries(call).filter(([key, value]) => !KNOWN_CALL_KEYS.has(key) && value !== null)
+    return extra.length === 0 ? [] : [{ id: asString(call['id']), ...Object.fromEntries(extra) }]
+  })
+  if (signedCalls.length > 0) kept['tool_calls'] = signedCalls
+  return Object.keys(kept).length === 0 ? undefined : [kept]
+}
+
+// Stream: builds the `chat.completion` from its `chat.completion.chunk`s.
+
+interface Choice {
+  readonly fields: MutableJsonObject
+  readonly message: MutableJsonObject
+  readonly calls: MutableJsonObject[]
+}
+
+function createChatAggregator(maxChars: number): ResponseAggregator {
+  const countChars = createResponseSizeLimit(maxChars)
+  const top: MutableJsonObject = {}
+  const choices = new Map<number, Choice>()
+  let isMarkedDone = false
+  return {
+    add(chunk) {
+      const { choices: parts, obfuscation: _padding, ...rest } = chunk
+      // Top-level fields (id, model, usage so far) are repeated in every chunk: the last value counts.
+      for (const [key, value] of Object.entries(rest)) {
+        if (key !== '__proto__' && (value !== null || top[key] === undefined)) top[key] = value
+      }
+      for (const part of arrayOrThrow(parts, 'choices')) addChoice(part, choices, countChars)
+    },
+    markDone() {
+      isMarkedDone = true
+    },
+    get isDone() {
+      return isMarkedDone
+    },
+    result() {
+      // Some servers omit `[DONE]`, others the finish reason. A stream without either was cut off.
+      const isFinished = isMarkedDone || [...choices.values()].some(({ fields }) => fields['finish_reason'] !== null)
+      if (!isFinished) return null
+      if (choices.size === 0) throw new ModelError('bad-response', 'The model ended its stream without a choice.')
+      return { ...top, object: 'chat.completion', choices: valuesByIndex(choices).map(finishChoice) }
+    },
+  }
+}
+
+function addChoice(part: unknown, choices: Map<number, Choice>, countChars: CountChars): void {
+  if (!isRecord(part)) throw invalidChunk('a choice')
+  const { index = 0, delta, ...rest } = part
+  if (!isIndex(index)) throw invalidChunk('the index of a choice')
+  const choice = choices.get(index) ?? {
+    fields: { index, finish_reason: null },
+    message: { role: 'assistant', content: null },
+    calls: [],
+  }
+  choices.set(index, choice)
+  mergeDelta(choice.fields, rest, countChars)
+  if (delta === null || delta === undefined) return
+  if (!isRecord(delta)) throw invalidChunk('a delta')
+  const { tool_calls: calls, ...fields } = delta
+  const { content } = fields
+  if (content !== null && content !== undefined && typeof content !== 'string' && !Array.isArray(content)) {
+    throw invalidChunk('the content of a delta')
+  }
+  mergeDelta(choice.message, fields, countChars)
+  for (const call of arrayOrThrow(calls, 'tool_calls')) addToolCallFragment(choice.calls, call, countChars)
+}
+
+function addToolCallFragment(calls: MutableJsonObject[], fragment: unknown, countChars: CountChars): void {
+  if (!isRecord(fragment)) throw invalidChunk('a tool call')
+  const { index, ...fields } = fragment
+  if (index !== undefined && index !== null && !isIndex(index)) throw invalidChunk('the index of a tool call')
+  const fn = fields['function']
+  if (fn !== undefined && fn !== null && !isRecord(fn)) throw invalidChunk('the function of a tool call')
+  mergeDelta(findOrAddToolCall(calls, fields, index), fields, countChars)
+}
+
+/**
+ * Finds the call that a fragment continues. Some servers give every call the index 0, some give none, some repeat the
+ * id. A fragment with another id and a name is a new call, whatever its index.
+ */
+function findOrAddToolCall(calls: MutableJsonObject[], fields: JsonObject, index: unknown): MutableJsonObject {
+  const id = asString(fields['id'])
+  const name = asString(asRecord(fields['function'])['name'])
+  const candidate = typeof index === 'number' ? calls.findLast((call) => call['index'] === index) : calls.at(-1)
+  const isNewCall = candidate !== undefined && id !== '' && name !== '' && asString(candidate['id']) !== id
+  if (candidate !== undefined && !isNewCall) return candidate
+  const call: MutableJsonObject = typeof index === 'number' ? { index } : {}
+  calls.push(call)
+  return call
+}
+
+function finishChoice(choice: Choice): JsonObject {
+  // The index belongs to the stream; a finished message has none.
+  const calls = choice.calls.map(({ index: _index, ...call }) => ({ type: 'function', ...call }))
+  const message = calls.length === 0 ? choice.message : { ...choice.message, tool_calls: calls }
+  return { ...choice.fields, message }
+}
+
+function arrayOrThrow(value: unknown, what: string): readonly unknown[] {
+  if (value === null || value === undefined) return []
+  if (!Array.isArray(value)) throw invalidChunk(what)
+  return value
+}
+
+function invalidChunk(what: string): ModelError {
+  return new ModelError('bad-response', `The model sent a chunk in which ${what} has a wrong type.`)
+}

@@ -1,0 +1,40 @@
+/**
+ * The providers for OpenAI's two APIs and for compatible servers.
+ */
+import { limitErrorBody } from '../http-fetch.ts'
+import type { Provider } from '../provider.ts'
+import type { ProviderOptions } from '../provider-options.ts'
+import { createSdkTransport } from '../sdk-transport.ts'
+import { createStreamingProvider } from '../streaming-provider.ts'
+import { createChatFormat } from './chat-completions.ts'
+import { responsesFormat } from './responses.ts'
+
+export const OPENAI_URL = 'https://api.openai.com/v1'
+
+export function createOpenAiChatProvider(options: ProviderOptions): Provider {
+  const transport = createSdkTransport('/chat/completions', () => loadClient(options))
+  return createStreamingProvider('openai', createChatFormat(options.baseUrl === OPENAI_URL), transport, options)
+}
+
+export function createOpenAiResponsesProvider(options: ProviderOptions): Provider {
+  const transport = createSdkTransport('/responses', () => loadClient(options))
+  return createStreamingProvider('openai-responses', responsesFormat, transport, options)
+}
+
+async function loadClient({ apiKey, baseUrl, fetch }: ProviderOptions) {
+  const { OpenAI } = await import('openai')
+  return new OpenAI({
+    // The SDK requires a key. A local server often has none; then no header is sent.
+    apiKey: apiKey || 'none',
+    baseURL: baseUrl,
+    // When omitted, these are read from the process environment.
+    organization: null,
+    project: null,
+    webhookSecret: null,
+    adminAPIKey: null,
+    logLevel: 'off',
+    maxRetries: 0,
+    fetch: limitErrorBody(fetch),
+    ...(apiKey === '' ? { defaultHeaders: { Authorization: null } } : {}),
+  })
+}

@@ -1,0 +1,237 @@
+/**
+ * A provider that streams its responses. The steps are the same for every vendor: open the connection, yield the chunks,
+ * return the aggregated response, and map every failure to one `ModelError`.
+ */
+import { exceedsDepth, isRecord, parseJson } from '../../lib/json.ts'
+import { linkAbortSignal } from '../../lib/linked-signal.ts'
+import { createChunkCollector } from './chunk-collector.ts'
+import { readBodyPrefix } from './http-fetch.ts'
+import {
+  failureToModelError,
+  mapProviderError,
+  type ProviderErrorContext,
+  parseChunkFailure,
+  parseProviderFailure,
+} from './map-provider-error.ts'
+import { type JsonObject, ModelError, type ModelRequest, type Provider } from './provider.ts'
+import { type ProviderOptions, providerErrorContext, type StreamLimits } from './provider-options.ts'
+import { type ModelTransport, toWireRequest, type WireRequest } from './sdk-transport.ts'
+import { createSseReader, type SseReader } from './sse-reader.ts'
+import type { ResponseAggregator, WireFormat } from './wire-format.ts'
+
+export function createStreamingProvider(
+  name: string,
+  format: WireFormat,
+  send: ModelTransport,
+  options: ProviderOptions,
+): Provider {
+  const { baseUrl, limits } = options
+  const context = providerErrorContext(options)
+  const createAggregator = () => format.createAggregator(limits.maxChars)
+  return {
+    name,
+    baseUrl,
+    apiMode: format.apiMode,
+    buildRequest: format.buildRequest,
+    stream: (request, signal) =>
+      streamResponse({ send, request, signal, limits, aggregator: createAggregator(), context }),
+    createCollector: () => createChunkCollector(createAggregator()),
+    parseDelta: format.parseDelta,
+    parseResponse: format.parseResponse,
+  }
+}
+
+/** The framing takes about ten characters for each character of text, so the stream has a larger limit than the response. */
+const STREAM_CHARS_FACTOR = 16
+const MAX_DEPTH = 200
+/** A complete stream normally ends at once. Reading its end keeps the connection open for the next call. */
+const DRAIN_TIMEOUT_MS = 250
+
+interface StreamResponseOptions {
+  readonly send: ModelTransport
+  readonly request: ModelRequest
+  readonly signal: AbortSignal
+  readonly limits: StreamLimits
+  readonly aggregator: ResponseAggregator
+  readonly context: ProviderErrorContext
+}
+
+/** Yields and returns as `Provider.stream` does. Throws `ModelError`, or the signal's reason after an abort. */
+async function* streamResponse(options: StreamResponseOptions): AsyncGenerator<JsonObject, JsonObject, void> {
+  const { signal, limits, aggregator } = options
+  if (signal.aborted) throw toAbortError(signal)
+  const wire = toWireRequest(options.request)
+  const idleMs = wire.timeoutMs ?? limits.idleTimeoutMs
+  const context = withHeaderSecrets(options.context, wire)
+  const idleTimeout = startIdleTimeout(signal, idleMs)
+  let reader: SseReader | undefined
+  try {
+    const response = await options.send(wire, { signal: idleTimeout.signal, timeoutMs: idleMs + 60_000 })
+    reader = await openSseReader(response, limits, context)
+    for await (const chunk of readChunks(reader, idleTimeout, aggregator)) {
+      if (isFailureChunk(chunk)) throw failureToModelError(parseChunkFailure(chunk), context)
+      aggregator.add(chunk)
+      idleTimeout.pause()
+      yield chunk
+      if (signal.aborted) throw toAbortError(signal)
+      idleTimeout.restart()
+    }
+    const result = aggregator.result()
+    if (result === null) throw incompleteStreamError(context, reader)
+    await drainReader(reader)
+    // An aborted stream can end like a complete one; the response of an interrupted turn must not count as complete.
+    if (signal.aborted) throw toAbortError(signal)
+    return result
+  } catch (error) {
+    if (signal.aborted) throw toAbortError(signal)
+    if (idleTimeout.timedOut) {
+      throw new ModelError('timeout', `${context.host} sent nothing for ${Math.round(idleMs / 1000)} seconds.`)
+    }
+    throw mapProviderError(error, context)
+  } finally {
+    idleTimeout.stop()
+    // Also reached when the consumer leaves the loop. Cancelling an incomplete body closes its connection.
+    await reader?.cancel()
+  }
+}
+
+async function* readChunks(
+  reader: SseReader,
+  idleTimeout: IdleTimeout,
+  aggregator: ResponseAggregator,
+): AsyncGenerator<JsonObject> {
+  for (;;) {
+    const events = await reader.read()
+    if (events === null) return
+    idleTimeout.restart()
+    for (const data of events) {
+      if (data === '[DONE]') aggregator.markDone()
+      else yield parseChunk(data)
+      if (aggregator.isDone) return
+    }
+  }
+}
+
+/** Waits for the end of a complete stream, with a limit. */
+async function drainReader(reader: SseReader): Promise<void> {
+  const timer = setTimeout(() => void reader.cancel(), DRAIN_TIMEOUT_MS)
+  await reader.drain()
+  clearTimeout(timer)
+}
+
+function parseChunk(data: string): JsonObject {
+  const chunk = parseJson(data)
+  if (!isRecord(chunk)) throw new ModelError('bad-response', 'The model sent a chunk that is not a JSON object.')
+  // A short chunk cannot be nested that deep.
+  if (data.length > 2 * MAX_DEPTH && exceedsDepth(chunk, MAX_DEPTH)) {
+    throw new ModelError('bad-response', `The model sent JSON nested more than ${MAX_DEPTH} levels deep.`)
+  }
+  return chunk
+}
+
+export function isFailureChunk({ error, type }: JsonObject): boolean {
+  return (
+    isRecord(error) || (typeof error === 'string' && error !== '') || type === 'error' || type === 'response.failed'
+  )
+}
+
+async function openSseReader(
+  response: Response,
+  limits: StreamLimits,
+  context: ProviderErrorContext,
+): Promise<SseReader> {
+  const type = response.headers.get('content-type') ?? ''
+  if (response.body === null) throw new ModelError('bad-response', `${context.host} sent a response without a body.`)
+  if (/json|html/i.test(type)) throw await notAStreamError(response, type, context)
+  return createSseReader(response.body, {
+    maxEventChars: limits.maxChars,
+    maxStreamChars: limits.maxChars * STREAM_CHARS_FACTOR,
+  })
+}
+
+/** A 200 with one document instead of a stream: the error of a gateway, a login page, or a server that cannot stream. */
+async function notAStreamError(response: Response, type: string, context: ProviderErrorContext): Promise<ModelError> {
+  const body = response.body === null ? '' : await readBodyPrefix(response.body)
+  const parsed = parseJson(body)
+  if (isRecord(parsed) && parsed['error'] !== undefined && parsed['error'] !== null) {
+    return failureToModelError(parseProviderFailure(parsed), context)
+  }
+  return new ModelError('bad-response', `${context.host} sent one document (${type}) instead of a stream.`)
+}
+
+function incompleteStreamError(context: ProviderErrorContext, reader: SseReader): ModelError {
+  if (reader.nonEventText !== '') {
+    return new ModelError('bad-response', `${context.host} sent a response that is not an event stream.`)
+  }
+  return new ModelError('network', `${context.host} closed the stream before the response was complete.`)
+}
+
+/** Header values that a plugin added may be keys too. */
+function withHeaderSecrets(context: ProviderErrorContext, { headers }: WireRequest): ProviderErrorContext {
+  const secrets = Object.entries(headers).filter(([name]) => /auth|key|token|secret|cookie/i.test(name))
+  if (secrets.length === 0) return context
+  const { host, now } = context
+  return { host, now, secrets: [...context.secrets, ...secrets.map(([, value]) => value)] }
+}
+
+const MAX_TIMER_MS = 2 ** 31 - 1
+
+export interface IdleTimeout {
+  /** Aborts with the turn, or when the vendor sends nothing for too long. */
+  readonly signal: AbortSignal
+  /** Whether the vendor, not the turn, caused the abort. */
+  readonly timedOut: boolean
+  /** Starts counting again. */
+  restart(): void
+  /** Stops counting while the caller handles a chunk: that time is not the vendor's. */
+  pause(): void
+  /** Releases the timer and the turn's signal. */
+  stop(): void
+}
+
+/** `now` is a monotonic clock in milliseconds. The timeout starts at once. */
+export function startIdleTimeout(
+  turnSignal: AbortSignal,
+  idleMs: number,
+  now: () => number = () => performance.now(),
+): IdleTimeout {
+  const linked = linkAbortSignal(turnSignal)
+  let isWaiting = true
+  let since = now()
+  let timedOut = false
+  // One timer that reads the clock when it fires: chunks arrive too often to reset a timer for each of them.
+  const checkElapsed = (): void => {
+    const leftMs = isWaiting ? idleMs - (now() - since) : idleMs
+    if (leftMs > 0) {
+      timer = setTimeout(checkElapsed, Math.min(leftMs, MAX_TIMER_MS))
+      return
+    }
+    timedOut = true
+    linked.abort()
+  }
+  let timer = setTimeout(checkElapsed, Math.min(idleMs, MAX_TIMER_MS))
+  return {
+    signal: linked.signal,
+    get timedOut() {
+      return timedOut
+    },
+    restart() {
+      isWaiting = true
+      since = now()
+    },
+    pause() {
+      isWaiting = false
+    },
+    stop() {
+      clearTimeout(timer)
+      linked.release()
+    },
+  }
+}
+
+/** The reason of an abort as an `Error`, so that the thrown value has a stack. */
+export function toAbortError(signal: AbortSignal): Error {
+  return signal.reason instanceof Error
+    ? signal.reason
+    : new Error('the model call was aborted', { cause: signal.reason })
+}

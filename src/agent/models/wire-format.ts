@@ -1,0 +1,28 @@
+/**
+ * What a wire format has to implement. Everything else about a model call is the same for every vendor.
+ */
+import type { ApiMode, JsonObject, ModelOutput, ModelRequest, RequestInput, TextDelta } from './provider.ts'
+
+export interface WireFormat {
+  readonly apiMode: ApiMode
+  /** See `Provider.buildRequest`. */
+  buildRequest(input: RequestInput): ModelRequest
+  /** `maxChars` limits the characters of one response. */
+  createAggregator(maxChars: number): ResponseAggregator
+  /** See `Provider.parseDelta`. */
+  parseDelta(chunk: JsonObject): TextDelta | null
+  /** See `Provider.parseResponse`. */
+  parseResponse(response: JsonObject): ModelOutput
+}
+
+/** Builds the final JSON of the vendor from the chunks of one stream. */
+export interface ResponseAggregator {
+  /** Throws `ModelError` (`bad-response`) for a chunk of the wrong shape. */
+  add(chunk: JsonObject): void
+  /** Records the text `[DONE]`, which ends some streams. */
+  markDone(): void
+  /** Whether the stream is complete. */
+  readonly isDone: boolean
+  /** The final JSON; null while the stream has not reported its end. */
+  result(): JsonObject | null
+}
