@@ -11,8 +11,8 @@ import type { Attachment, MessageEvent } from '../message/event.ts'
 import { type Target, targetOf } from '../message/source.ts'
 import type { AttachmentAddress, PlatformAdapter } from '../platforms/adapter.ts'
 import { openAtomicFile } from './atomic-file.ts'
+import { attachmentKindOf, detectFileType, inspectedBytes } from './detect-file-type.ts'
 import { MediaError } from './media-error.ts'
-import { attachmentKindOf, sniffedBytes, sniffFileType } from './sniff-file-type.ts'
 
 export interface AttachmentDownloaderDeps {
   /** `$HERMES_HOME/media`. */
@@ -120,13 +120,13 @@ export function createAttachmentDownloader(deps: AttachmentDownloaderDeps): Atta
       let head = Buffer.alloc(0)
       let bytes = 0
       const onChunk = async (more: Uint8Array) => {
-        if (head.length < sniffedBytes) head = Buffer.concat([head, more.subarray(0, sniffedBytes - head.length)])
+        if (head.length < inspectedBytes) head = Buffer.concat([head, more.subarray(0, inspectedBytes - head.length)])
         bytes += more.length
         await target.write(more)
       }
       const { url, headers, trusted } = address
       await safeFetch({ url, headers, trusted, refusedType, maxBytes }, onChunk, signal, fetchTimeouts)
-      const { mimeType, extension } = sniffFileType(head, file)
+      const { mimeType, extension } = await detectFileType(head, file)
       if (mimeType === refusedType) throw credentialsRejectedError()
       return {
         kind: attachmentKindOf(file, mimeType),
