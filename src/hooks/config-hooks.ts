@@ -3,7 +3,6 @@
  */
 import { basename } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { createCommandHook, fallbackDecision } from './command-hook.ts'
 import { type CommandHook, type HooksConfig, listCommandHooks, type Webhook } from './config.ts'
@@ -95,7 +94,7 @@ export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
       const programs = found.flatMap(({ program }) => program ?? [])
       return programs.length < found.length ? 'any' : programs
     } catch (error) {
-      log.warn({ error }, `which programs were accepted cannot be read, so none runs: ${messageOf(error)}`)
+      log.warn({ event: 'hook.consents_unreadable', err: error }, 'accepted programs cannot be read, so none runs')
       return undefined
     }
   }
@@ -130,15 +129,20 @@ export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
     if (before !== undefined && isSame && isDeepStrictEqual(before.accepted, accepted)) return before
     before?.listener?.stop()
     for (const event of configured.events) {
-      const doubt = deps.eventIssue(event)
-      if (doubt !== undefined && !isSame) log.warn({ hook: id }, `hooks in config.yaml: ${doubt}`)
+      const issue = deps.eventIssue(event)
+      if (issue !== undefined && !isSame)
+        log.warn({ event: 'hook.event_unknown', hook: id, issue }, 'a hook in config.yaml names an unknown event')
     }
     if (accepted !== undefined) {
       const blockedReason = blockedReasonFor(id, configured, accepted)
-      if (blockedReason() !== '') log.warn({ hook: id }, `${id} does not run: ${blockedReason()}`)
+      if (blockedReason() !== '')
+        log.warn({ event: 'hook.blocked', hook: id, reason: blockedReason() }, 'a configured hook does not run')
       return { configured, accepted, blockedReason, listener: createEntryListener(id, configured, blockedReason) }
     }
-    log.warn({ hook: id }, `${id} does not run: nobody has accepted it; \`hermes hooks accept ${id}\` does`)
+    log.warn(
+      { event: 'hook.not_accepted', hook: id, fix: `hermes hooks accept ${id}` },
+      'a configured hook does not run before it is accepted',
+    )
     return { configured, accepted, listener: undefined, blockedReason: () => `hermes hooks accept ${id}` }
   }
 

@@ -4,7 +4,6 @@
 import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { Host, HostOptions } from '../hosts/contract.ts'
-import { messageOf } from '../lib/errors.ts'
 import { type FileFingerprints, fingerprintsOf, hasChanged } from '../lib/file-fingerprint.ts'
 import { ensureDirectory } from '../lib/files.ts'
 import type { Logger } from '../lib/log.ts'
@@ -119,7 +118,8 @@ export function createFolderHooks(deps: FolderHooksDeps): FolderHooks {
     const discovery = discoverHooks({ roots, eventIssue: deps.eventIssue, parseManifest: manifests.read })
     invalid = discovery.invalid
     const sentences = [...discovery.warnings, ...invalid.map(({ reason }) => `a hook cannot be used: ${reason}`)]
-    for (const sentence of sentences) if (!reportedWarnings.has(sentence)) log.warn({}, sentence)
+    for (const sentence of sentences)
+      if (!reportedWarnings.has(sentence)) log.warn({ event: 'hook.discovery_warning' }, sentence)
     reportedWarnings = new Set(sentences)
     return discovery
   }
@@ -164,7 +164,10 @@ export function createFolderHooks(deps: FolderHooksDeps): FolderHooks {
   function isolate(id: string): void {
     if (isolated.has(id)) return
     isolated.add(id)
-    log.warn({ hook: id }, `hook ${id} has ended its process ${maxCrashes} times; it gets one of its own`)
+    log.warn(
+      { event: 'hook.isolated', hook: id, crashes: maxCrashes },
+      'a hook crashed its host repeatedly and gets a host of its own',
+    )
     void enqueue(async () => hostPool.assign(enabled()))
   }
 
@@ -177,7 +180,7 @@ export function createFolderHooks(deps: FolderHooksDeps): FolderHooks {
     lastChange = lastChange.then(async () => {
       if (stopped) return
       await work().catch((error: unknown) =>
-        log.error({ error }, `hooks could not be loaded anew: ${messageOf(error)}`),
+        log.error({ event: 'hook.reload_failed', err: error }, 'hooks could not be reloaded'),
       )
     })
     return lastChange
@@ -218,7 +221,10 @@ export function createFolderHooks(deps: FolderHooksDeps): FolderHooks {
     const broken = invalid.find((one) => one.folder === folder)
     if (broken !== undefined) {
       if (entry.problem !== broken.reason)
-        log.warn({ hook: id }, `hook ${id} goes on as it was: its newest version cannot be used`)
+        log.warn(
+          { event: 'hook.previous_version_kept', hook: id, reason: broken.reason },
+          'the newest version of a hook is invalid; the previous one stays active',
+        )
       next.set(id, { ...entry, problem: broken.reason })
     } else if (!isRenamed && !missing.has(id)) {
       missing.add(id)
@@ -240,18 +246,27 @@ export function createFolderHooks(deps: FolderHooksDeps): FolderHooks {
     if (assignment?.loadResult.ok === false) {
       const { message } = assignment.loadResult.failure.error
       if (assignment.keptPrevious && before !== undefined) {
-        log.error({ hook: id }, `hook ${id} goes on as it was: its newest version cannot be loaded: ${message}`)
+        log.error(
+          { event: 'hook.previous_version_kept', hook: id, reason: message },
+          'the newest version of a hook cannot be loaded; the previous one stays active',
+        )
         entries.set(id, { ...entry, found: before.found, problem: message })
       } else {
-        log.error({ hook: id }, `hook ${id} cannot be loaded: ${message}`)
+        log.error({ event: 'hook.load_failed', hook: id, reason: message }, 'a hook cannot be loaded')
         entry.listener.markUnloadable(message)
       }
       return
     }
     if (!deps.isPaused(id)) entry.listener.resume()
     if (!found.manifest.enabled) return
-    const how = before === undefined ? 'Loaded hook' : 'Loaded anew: hook'
-    log.info({ hook: id }, `${how} '${id}' for events: ${found.manifest.events.join(', ')}`)
+    const isReload = before !== undefined
+    const { events } = found.manifest
+    const action = isReload ? 'Reloaded' : 'Loaded'
+    log.info(
+      { event: isReload ? 'hook.reloaded' : 'hook.loaded', hook: id, events },
+      // The seeds promise this text.
+      `${action} hook '${id}' for events: ${events.join(', ')}`,
+    )
   }
 
   function removeHook(id: string, { listener }: Entry): void {
@@ -259,7 +274,7 @@ export function createFolderHooks(deps: FolderHooksDeps): FolderHooks {
     files.delete(id)
     missing.delete(id)
     isolated.delete(id)
-    log.info({ hook: id }, `hook ${id} is gone`)
+    log.info({ event: 'hook.removed', hook: id }, 'a hook was removed')
   }
 
   /** Never rejects. */
@@ -284,7 +299,7 @@ export function createFolderHooks(deps: FolderHooksDeps): FolderHooks {
       const { hooks } = discover()
       entries = new Map(hooks.map((found) => [found.id, createEntry(found, undefined)]))
       hostPool.assign(enabled())
-      if (entries.size > 0) log.info({ hooks: [...entries.keys()] }, `hooks found: ${entries.size}`)
+      if (entries.size > 0) log.info({ event: 'hook.discovered', hooks: [...entries.keys()] }, 'hooks were found')
       deps.onChange()
     },
     subscriptions: () =>

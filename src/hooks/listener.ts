@@ -24,7 +24,7 @@ export interface ListenerDeps {
   readonly log: Logger
 }
 
-export type ListenerState = 'ready' | 'paused' | 'set-aside' | 'unavailable'
+export type ListenerState = 'ready' | 'paused' | 'tripped' | 'unavailable'
 
 export interface Listener {
   readonly id: string
@@ -112,10 +112,16 @@ export function createListener({
     }
     if (outcome.kind === 'unavailable') unavailable = { reason: outcome.message, until: clock() + unavailableRetryMs }
     const { message, stack } = outcome
-    log.warn({ event, ...(stack === '' ? {} : { stack }) }, `hook ${id} failed at ${event}: ${message}`)
+    log.warn(
+      { event: 'hook.handler_failed', hookEvent: event, reason: message, ...(stack === '' ? {} : { stack }) },
+      'a hook handler failed',
+    )
     const trippedReason = health.trippedReason()
     if (trippedReason !== undefined)
-      log.error({}, `hook ${id} is set aside: ${trippedReason}; mend its files, or \`hermes hooks resume\``)
+      log.error(
+        { event: 'hook.tripped', reason: trippedReason, fix: `hermes hooks resume ${id}` },
+        'a hook is disabled after repeated failures until its files change or it is resumed',
+      )
     if (health.crashes() > crashesBefore) onCrash?.(health.crashes())
   }
 
@@ -150,8 +156,8 @@ export function createListener({
     if (canAccept() && !isFull) {
       isFull = true
       log.warn(
-        { event: waiting.event },
-        `hook ${id} is too slow: ${queue.waiting()} events wait, further ones are dropped`,
+        { event: 'hook.queue_full', hookEvent: waiting.event, waiting: queue.waiting() },
+        'a hook is too slow: its queue is full and further events are dropped',
       )
     }
     waiting.respond?.(fallback(waiting.context))
@@ -170,8 +176,8 @@ export function createListener({
     },
     state() {
       if (paused) return { state: 'paused', reason: 'paused by hand' }
-      const setAside = health.trippedReason()
-      if (setAside !== undefined) return { state: 'set-aside', reason: setAside }
+      const trippedReason = health.trippedReason()
+      if (trippedReason !== undefined) return { state: 'tripped', reason: trippedReason }
       return unavailable === undefined
         ? { state: 'ready', reason: '' }
         : { state: 'unavailable', reason: unavailable.reason }

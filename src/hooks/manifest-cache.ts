@@ -4,7 +4,6 @@
  */
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { messageOf } from '../lib/errors.ts'
 import { fingerprintsOf } from '../lib/file-fingerprint.ts'
 import { ensureDirectory, readTextIfExists, writeFileAtomic } from '../lib/files.ts'
 import { isRecord } from '../lib/json.ts'
@@ -72,8 +71,8 @@ function saveCache(file: string, kept: object, log: Logger): void {
     writeFileAtomic(file, JSON.stringify(kept))
   } catch (error) {
     log.warn(
-      { file, error },
-      `what hooks say of themselves cannot be kept, so the next start reads it anew: ${messageOf(error)}`,
+      { event: 'hook.manifest_cache_not_saved', file, err: error },
+      'the cache of manifests cannot be saved, so the next start parses them again',
     )
   }
 }
@@ -88,7 +87,7 @@ function loadCache(file: string, readBy: string, log: Logger): CachedManifest[] 
       return manifest === undefined ? [] : [{ folder: one['folder'], text: one['text'], manifest }]
     })
   } catch (error) {
-    log.debug({ file, error }, 'manifests are read anew')
+    log.debug({ event: 'hook.manifest_cache_unreadable', file, err: error }, 'manifests are parsed again')
     return []
   }
 }

@@ -99,7 +99,10 @@ export function createHookRegistry(deps: HookRegistryDeps): HookRegistry {
     try {
       return readPaused(folder)
     } catch (error) {
-      log.warn({ error }, 'which hooks are paused cannot be read: none is')
+      log.warn(
+        { event: 'hook.paused_unreadable', err: error },
+        'the list of paused hooks cannot be read: no hook is paused',
+      )
       return new Set()
     }
   }
@@ -128,7 +131,8 @@ export function createHookRegistry(deps: HookRegistryDeps): HookRegistry {
         results[index] = await listener.request(name, context)
       })
       const { done } = await withTimeout(Promise.all(all), timeoutMs)
-      if (!done) log.warn({ event: name }, `hooks took longer than ${timeoutMs} ms to decide about ${name}`)
+      if (!done)
+        log.warn({ event: 'hook.decision_timeout', hookEvent: name, timeoutMs }, 'hooks did not decide in time')
       return results.filter((result) => result !== undefined && result !== null)
     },
 

@@ -45,7 +45,10 @@ export function createHostOutput({ log, sleep }: HostOutputOptions): HostOutput 
     windowOpen = false
     remainingLines = maxLinesPerLogWindow
     if (droppedBytes === 0) return
-    log.warn({ lines: droppedLines, bytes: droppedBytes }, 'the host printed too much: the rest of it was dropped')
+    log.warn(
+      { event: 'host.output_dropped', lines: droppedLines, bytes: droppedBytes },
+      'the host printed too much; the rest was dropped',
+    )
     droppedLines = 0
     droppedBytes = 0
   }

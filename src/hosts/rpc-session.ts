@@ -101,7 +101,7 @@ export function createRpcSession({
   }: Extract<FrameFromHost, { t: 'request' }>) => {
     try {
       const { onBackgroundRequest } = options
-      if (onBackgroundRequest === undefined) throw new Error(`nobody serves ${method} outside of a call`)
+      if (onBackgroundRequest === undefined) throw new Error(`${method} is not available outside of a call`)
       if (background.requests >= limits.maxRequests) throw new Error(`more than ${limits.maxRequests} requests at once`)
       background.requests += 1
       try {
@@ -141,7 +141,10 @@ export function createRpcSession({
   const resolveResponse = (frame: HostResponse): boolean => {
     const one = pendingCalls.get(frame.id)
     if (one === undefined) {
-      log.debug({ frame: frame.t }, 'the host answered what nobody waits for')
+      log.debug(
+        { event: 'host.unexpected_response', frame: frame.t },
+        'the host sent a response without a pending request',
+      )
       return true
     }
     const completeCall =
@@ -247,7 +250,7 @@ function createSettler<Result>(
 
 /** Serves later requests as if they were made here and now, so that they belong to the same turn and scope. */
 function bindAsyncContext(onRequest: HostOptions['onRequest']): NonNullable<HostOptions['onRequest']> {
-  if (onRequest === undefined) return async ({ method }) => Promise.reject(new Error(`nobody serves ${method} here`))
+  if (onRequest === undefined) return async ({ method }) => Promise.reject(new Error(`${method} is not available here`))
   const reenter = AsyncLocalStorage.snapshot()
   // `async`: what is thrown at once is a refusal, too.
   return async (request) => reenter(onRequest, request)

@@ -67,11 +67,14 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
   const awaitExit = async () => {
     await sleep(limits.exitTimeoutMs, exitController.signal)
     if (exitController.signal.aborted) return
-    log.warn({}, 'the host lives on without its pipes; it is killed')
-    killFor({ kind: 'protocolError', detail: 'it closed that pipe' })
+    log.warn({ event: 'host.killed', reason: 'pipe_closed' }, 'the host closed its pipes and did not exit; killing it')
+    killFor({ kind: 'protocolError', detail: 'it closed its pipe' })
   }
   const failProtocol = (what: string, sample: string) => {
-    log.warn({ sample: sample.slice(0, 200) }, `the host broke the protocol: ${what}`)
+    log.warn(
+      { event: 'host.protocol_error', received: what, sample: sample.slice(0, 200) },
+      'the host violated the protocol; killing it',
+    )
     killFor({ kind: 'protocolError', detail: `${what} came instead of an answer: ${sample.slice(0, 80)}` })
   }
 
@@ -80,11 +83,23 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
     send: child.send,
     bufferedBytes: child.bufferedBytes,
     onBackpressure() {
-      log.warn({}, 'the host asks on and on and reads no answer; it is killed')
-      killFor({ kind: 'protocolError', detail: 'it asked on and on and read no answer' })
+      log.warn(
+        { event: 'host.killed', reason: 'backpressure' },
+        'host ignores responses while sending requests; killing it',
+      )
+      killFor({ kind: 'protocolError', detail: 'it ignored responses while it sent requests' })
     },
     onUnresponsive(one) {
-      log.warn({ ...moduleField(one.module), stack: one.stack }, `${one.title} does not end; the host is killed`)
+      log.warn(
+        {
+          event: 'host.killed',
+          reason: 'unresponsive',
+          ...moduleField(one.module),
+          handler: one.title,
+          stack: one.stack,
+        },
+        'a handler did not end when it was cancelled; killing its host',
+      )
       killFor({ kind: 'unresponsive', by: one })
     },
   })

@@ -73,8 +73,8 @@ export function createAttachmentDownloader(deps: AttachmentDownloaderDeps): Atta
           const problem = describeError(error)
           const more = additionalCause(problem, error)
           deps.log.warn(
-            { platform: source.platform, file: fileName, error: more },
-            `a file was not fetched: ${problem}`,
+            { event: 'media.download_failed', platform: source.platform, file: fileName, problem, error: more },
+            'an attachment was not downloaded',
           )
           return { ...file, problem }
         }

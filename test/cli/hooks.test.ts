@@ -142,7 +142,7 @@ test('the daemon tells what its hooks do, without secrets', async (t) => {
     },
   })
   await gateway.say('hello')
-  await gateway.waitForLog('hook leaky failed')
+  await gateway.waitForLog('hook.handler_failed')
   const { stdout } = await runInProcess(gateway.home.root, ['hooks', 'list', '--json'])
   const [leaky] = JSON.parse(stdout).filter((hook: { name: string }) => hook.name === 'leaky')
   assert.deepEqual([leaky.fired, leaky.failed, leaky.state], [1, 1, 'ready'])
@@ -165,15 +165,15 @@ test('hooks that do not do what they should stand in hermes status, with the rea
     await gateway.say(text)
     await gateway.waitForReply(`You said: ${text}`)
   }
-  await gateway.waitForLog('hook bad is set aside')
+  await gateway.waitForLog('hook.tripped')
   const before = await runInProcess(root, ['status'])
-  assert.match(before.stdout, /^Hooks {2}bad set-aside: it failed 3 times in a row$/m)
+  assert.match(before.stdout, /^Hooks {2}bad tripped: it failed 3 times in a row$/m)
   assert.match(before.stdout, /^Hooks {2}broken invalid: .*expected at least one event/m)
   assert.doesNotMatch(before.stdout, /^Hooks {2}(?:good|off|boot-md)/m)
   const states = JSON.parse((await runInProcess(root, ['status', '--json'])).stdout).hooks
   assert.deepEqual(
     states.map(({ name, state }: { name: string; state: string }) => `${name} ${state}`),
-    ['bad set-aside', 'broken invalid'],
+    ['bad tripped', 'broken invalid'],
   )
   await runInProcess(root, ['hooks', 'resume', 'bad'])
   await runInProcess(root, ['hooks', 'pause', 'good'])

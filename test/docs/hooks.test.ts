@@ -29,9 +29,9 @@ test('the tutorial of the hook goes as it is written', async (t) => {
   await gateway.waitForReply('You said: hello')
 
   writeFileSync(handler, second)
-  await gateway.waitForLog("Loaded anew: hook 'diary'")
+  await gateway.waitForLog("Reloaded hook 'diary'")
   writeFileSync(handler, second.trimEnd().slice(0, -1))
-  await gateway.waitForLog('hook diary goes on as it was')
+  await gateway.waitForLog('hook.previous_version_kept')
   await gateway.say('again')
   await gateway.waitForReply('You said: again')
 

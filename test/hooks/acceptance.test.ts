@@ -34,6 +34,6 @@ test('without a word nothing runs, and HERMES_ACCEPT_HOOKS=0 is no yes', async (
     })
     await gateway.say('/version')
     await gateway.waitForReply('0.0.0-test')
-    assert.match(await gateway.waitForLog('nobody has accepted it'), /hermes hooks accept command:version\/sh/)
+    assert.match(await gateway.waitForLog('hook.not_accepted'), /hermes hooks accept command:version\/sh/)
   }
 })

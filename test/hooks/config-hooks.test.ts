@@ -96,7 +96,7 @@ test('a program that is not there is reported and set aside in the end', async (
   for (let count = 0; count < 4; count++) hooks.registry.emit('agent:start', agentStart('x'))
   await hooks.registry.waitUntilIdle(10_000)
   const { state, fired, dropped, lastError } = hooks.status('agent:start/program')
-  assert.deepEqual([state, fired, dropped], ['set-aside', 3, 1])
+  assert.deepEqual([state, fired, dropped], ['tripped', 3, 1])
   assert.match(lastError?.text ?? '', /ENOENT/)
 })
 

@@ -51,7 +51,7 @@ for (const [what, body] of Object.entries(misbehaviours)) {
       await hooks.registry.waitUntilIdle(20_000)
     }
     const { state, reason, fired, failed, dropped, lastError } = hooks.status('bad')
-    assert.deepEqual([state, reason], ['set-aside', 'it failed 3 times in a row'])
+    assert.deepEqual([state, reason], ['tripped', 'it failed 3 times in a row'])
     assert.deepEqual([fired, failed, dropped], [3, 3, 1])
     assert.equal(lastError?.event, 'command:new')
     assert.equal(hooks.status('good').state, 'ready')
@@ -71,7 +71,7 @@ test('one that has ended its process twice gets one of its own', async (t) => {
   hooks.registry.discoverAndLoad()
   const context = { platform: 'fake', user_id: 'ada', command: 'new', args: '', raw_command: 'new', raw_args: '' }
   for (let attempt = 0; attempt < 2; attempt++) await hooks.registry.emitCollect('command:new', context, 60_000)
-  await hooks.log.waitForLine(/it gets one of its own/)
+  await hooks.log.waitForEvent('hook.isolated')
   hooks.registry.emit('agent:start', agentStart('x'))
   await hooks.waitForSent(1)
   assert.deepEqual(
@@ -138,7 +138,7 @@ test('one that was set aside is resumed by hand', async (t) => {
   hooks.registry.discoverAndLoad()
   for (let count = 0; count < 5; count++) hooks.registry.emit('agent:start', agentStart('bad'))
   await hooks.registry.waitUntilIdle(10_000)
-  assert.deepEqual([hooks.status('a').state, hooks.status('a').dropped], ['set-aside', 2])
+  assert.deepEqual([hooks.status('a').state, hooks.status('a').dropped], ['tripped', 2])
   hooks.registry.resume('a')
   hooks.registry.emit('agent:start', agentStart('good'))
   await hooks.waitForSent(1)
@@ -159,7 +159,7 @@ test('a handler that cannot be loaded says where its mistake is, at the first ev
   await hooks.registry.waitUntilIdle(10_000)
   assert.match(hooks.status('a').lastError?.text ?? '', /handler\.ts:2/)
   assert.match(hooks.status('b').lastError?.text ?? '', /expected `export function handle`/)
-  assert.deepEqual([hooks.status('a').state, hooks.status('a').reason], ['set-aside', 'it cannot be loaded'])
+  assert.deepEqual([hooks.status('a').state, hooks.status('a').reason], ['tripped', 'it cannot be loaded'])
 })
 
 test('handlers in Python that exit, spin or throw are set aside; their neighbour works on', {
@@ -185,7 +185,7 @@ test('handlers in Python that exit, spin or throw are set aside; their neighbour
     await hooks.waitForSent(attempt)
     await hooks.registry.waitUntilIdle(20_000)
   }
-  assert.equal(hooks.status('exits').state, 'set-aside')
+  assert.equal(hooks.status('exits').state, 'tripped')
   assert.match(hooks.status('throws').lastError?.text ?? '', /ValueError: broken/)
   assert.deepEqual([hooks.status('good').state, hooks.status('good').failed], ['ready', 0])
 })

@@ -36,11 +36,11 @@ function emit({ registry }: HooksUnderTest, message: string): void {
 test('a hook that is added hears the next event; one that is removed hears none', async (t) => {
   const hooks = createWatchedHooks(t, {})
   hooks.write({ 'a/HOOK.yaml': start, 'a/handler.js': sendingHandler() })
-  await hooks.log.waitForLine(/^Loaded hook 'a' for events: agent:start/)
+  await hooks.log.waitForEvent('hook.loaded', { hook: 'a' })
   emit(hooks, 'one')
   await hooks.waitForSent(1)
   hooks.remove('a')
-  await hooks.log.waitForLine(/hook a is gone/)
+  await hooks.log.waitForEvent('hook.removed', { hook: 'a' })
   emit(hooks, 'two')
   await hooks.registry.waitUntilIdle(5_000)
   assert.deepEqual(
@@ -61,7 +61,7 @@ test('a handler that is edited is loaded anew: TypeScript, and a file it imports
   emit(hooks, 'x')
   await hooks.waitForSent(1)
   hooks.write({ 'a/word.ts': `export const word: string = 'second'` })
-  await hooks.log.waitForLine(/Loaded anew: hook 'a'/)
+  await hooks.log.waitForEvent('hook.reloaded', { hook: 'a' })
   emit(hooks, 'x')
   assert.deepEqual(
     (await hooks.waitForSent(2)).map(({ text }) => text),
@@ -76,7 +76,7 @@ test('a handler in Python that is edited is loaded anew', { skip: withoutPython 
   emit(hooks, 'x')
   await hooks.waitForSent(1)
   hooks.write({ 'a/handler.py': pythonSendingHandler('second') })
-  await hooks.log.waitForLine(/Loaded anew/)
+  await hooks.log.waitForEvent('hook.reloaded')
   emit(hooks, 'x')
   assert.deepEqual(
     (await hooks.waitForSent(2)).map(({ text }) => text),
@@ -87,7 +87,7 @@ test('a handler in Python that is edited is loaded anew', { skip: withoutPython 
 test('another list of events counts from then on', async (t) => {
   const hooks = createWatchedHooks(t, { files: { 'a/HOOK.yaml': start, 'a/handler.js': sendingHandler() } })
   hooks.write({ 'a/HOOK.yaml': hookYaml(['command:new']) })
-  await hooks.log.waitForLine(/for events: command:new/)
+  await hooks.log.waitForEvent('hook.reloaded', { events: ['command:new'] })
   emit(hooks, 'nobody listens')
   hooks.registry.emit('command:new', command('new'))
   assert.equal((await hooks.waitForSent(1))[0]?.text, 'command:new new')
@@ -100,7 +100,7 @@ test('a folder that is renamed is the same hook in another place', async (t) => 
   emit(hooks, 'one')
   await hooks.waitForSent(1)
   renameSync(join(hooks.folder, 'a'), join(hooks.folder, 'b'))
-  await hooks.log.waitForLine(/Loaded anew: hook 'same'/)
+  await hooks.log.waitForEvent('hook.reloaded', { hook: 'same' })
   emit(hooks, 'two')
   await hooks.waitForSent(2)
   assert.deepEqual(
@@ -121,7 +121,7 @@ test('a version that cannot be loaded leaves the one before at work, and says so
   emit(hooks, 'x')
   await hooks.waitForSent(1)
   hooks.write({ 'a/handler.ts': 'export const handle = (' })
-  await hooks.log.waitForLine(/hook a goes on as it was: its newest version cannot be loaded/)
+  await hooks.log.waitForEvent('hook.previous_version_kept', { hook: 'a' })
   emit(hooks, 'x')
   await hooks.waitForSent(2)
   assert.equal(hooks.status('a').state, 'ready')
@@ -130,7 +130,7 @@ test('a version that cannot be loaded leaves the one before at work, and says so
     'a/handler.ts':
       'export const handle = async (_: string, __: object, { gateway }: any) => gateway.send("there", "third")',
   })
-  await hooks.log.waitForLine(/Loaded anew/)
+  await hooks.log.waitForEvent('hook.reloaded')
   emit(hooks, 'x')
   assert.equal((await hooks.waitForSent(3))[2]?.text, 'third')
   assert.equal(hooks.status('a').problem, '')
@@ -139,7 +139,7 @@ test('a version that cannot be loaded leaves the one before at work, and says so
 test('a manifest that becomes unusable leaves the hook at work, and says so', async (t) => {
   const hooks = createWatchedHooks(t, { files: { 'a/HOOK.yaml': start, 'a/handler.js': sendingHandler() } })
   hooks.write({ 'a/HOOK.yaml': 'events: [' })
-  await hooks.log.waitForLine(/hook a goes on as it was/)
+  await hooks.log.waitForEvent('hook.previous_version_kept', { hook: 'a' })
   emit(hooks, 'x')
   await hooks.waitForSent(1)
   assert.match(hooks.status('a').problem, /HOOK\.yaml:1/)
@@ -158,9 +158,9 @@ test('another hook of the same process works on while its neighbour is edited in
   emit(hooks, 'one')
   await hooks.waitForSent(2)
   hooks.write({ 'a/handler.js': 'this is no code' })
-  await hooks.log.waitForLine(/hook a goes on as it was/)
+  await hooks.log.waitForEvent('hook.previous_version_kept', { hook: 'a' })
   hooks.write({ 'b/handler.js': sendingHandler('b2') })
-  await hooks.log.waitForLine(/Loaded anew: hook 'b'/)
+  await hooks.log.waitForEvent('hook.reloaded', { hook: 'b' })
   emit(hooks, 'two')
   await hooks.waitForSent(4)
   assert.deepEqual(hooks.sent.map(({ text }) => text).sort(), [
@@ -176,9 +176,9 @@ test('a hook that was set aside is resumed when its files change', async (t) => 
     files: { 'a/HOOK.yaml': start, 'a/handler.js': 'export const handle = () => { throw new Error("broken") }' },
   })
   for (let count = 0; count < 3; count++) emit(hooks, 'x')
-  await hooks.log.waitForLine(/set aside/)
+  await hooks.log.waitForEvent('hook.tripped')
   hooks.write({ 'a/handler.js': sendingHandler() })
-  await hooks.log.waitForLine(/Loaded anew/)
+  await hooks.log.waitForEvent('hook.reloaded')
   emit(hooks, 'mended')
   await hooks.waitForSent(1)
   assert.equal(hooks.status('a').state, 'ready')
@@ -187,10 +187,10 @@ test('a hook that was set aside is resumed when its files change', async (t) => 
 test('a new hook that cannot be loaded says so at once, and works when it is mended', async (t) => {
   const hooks = createWatchedHooks(t, {})
   hooks.write({ 'a/HOOK.yaml': start, 'a/handler.js': `import './missing.js'\n${sendingHandler()}` })
-  await hooks.log.waitForLine(/hook a cannot be loaded/)
-  assert.equal(hooks.status('a').state, 'set-aside')
+  await hooks.log.waitForEvent('hook.load_failed', { hook: 'a' })
+  assert.equal(hooks.status('a').state, 'tripped')
   hooks.write({ 'a/handler.js': sendingHandler() })
-  await hooks.log.waitForLine(/Loaded anew|Loaded hook/)
+  await hooks.log.waitForEvent('hook.reloaded')
   emit(hooks, 'x')
   await hooks.waitForSent(1)
 })
@@ -233,8 +233,8 @@ test('a hook that writes its log into its own folder is never loaded anew', asyn
   appendFileSync(join(hooks.folder, 'a', 'activity.log'), 'more\n')
   // A change that is seen proves that the earlier ones would have been.
   hooks.write({ 'c/HOOK.yaml': start, 'c/handler.js': sendingHandler() })
-  await hooks.log.waitForLine(/Loaded hook 'c'/)
-  assert.equal(hooks.log.records.filter(({ text }) => text.startsWith('Loaded anew')).length, 0)
+  await hooks.log.waitForEvent('hook.loaded', { hook: 'c' })
+  assert.equal(hooks.log.records.filter(({ fields }) => fields['event'] === 'hook.reloaded').length, 0)
 })
 
 test('the folder of hooks may come, go and come again', async (t) => {
@@ -243,16 +243,16 @@ test('the folder of hooks may come, go and come again', async (t) => {
   hooks.registry.discoverAndLoad()
   hooks.registry.watch()
   hooks.write({ 'a/HOOK.yaml': start, 'a/handler.js': sendingHandler() })
-  await hooks.log.waitForLine(/Loaded hook 'a'/)
+  await hooks.log.waitForEvent('hook.loaded', { hook: 'a' })
   rmSync(hooks.folder, { recursive: true })
-  await hooks.log.waitForLine(/hook a is gone/)
+  await hooks.log.waitForEvent('hook.removed', { hook: 'a' })
   const elsewhere = join(hooks.home, 'elsewhere')
   mkdirSync(elsewhere)
   writeFiles(elsewhere, { 'b/HOOK.yaml': start, 'b/handler.js': sendingHandler() })
   renameSync(elsewhere, hooks.folder)
-  await hooks.log.waitForLine(/Loaded hook 'b'/)
+  await hooks.log.waitForEvent('hook.loaded', { hook: 'b' })
   writeFileSync(join(hooks.folder, 'b', 'HOOK.yaml'), hookYaml(['agent:end']))
-  await hooks.log.waitForLine(/for events: agent:end/)
+  await hooks.log.waitForEvent('hook.reloaded', { events: ['agent:end'] })
 })
 
 test('other variables of the environment reach the handlers without a restart', async (t) => {
@@ -280,7 +280,7 @@ test('a folder that is renamed, and has no other name, is heard once in its new 
   emit(hooks, 'one')
   await hooks.waitForSent(1)
   renameSync(join(hooks.folder, 'a'), join(hooks.folder, 'b'))
-  await hooks.log.waitForLine(/Loaded hook 'b'/)
+  await hooks.log.waitForEvent('hook.loaded', { hook: 'b' })
   emit(hooks, 'two')
   await hooks.waitForSent(2)
   await hooks.registry.waitUntilIdle(5_000)
@@ -295,7 +295,7 @@ test('a hook that is away for a moment, as when it is copied anew, misses nothin
   hooks.remove('a')
   emit(hooks, 'meanwhile')
   hooks.write({ 'a/HOOK.yaml': start, 'a/handler.js': sendingHandler('new') })
-  await hooks.log.waitForLine(/Loaded anew: hook 'a'/)
+  await hooks.log.waitForEvent('hook.reloaded', { hook: 'a' })
   emit(hooks, 'after')
   assert.deepEqual(
     (await hooks.waitForSent(2)).map(({ text }) => text.replace(/^agent:start /, '').replace(' new', '')),

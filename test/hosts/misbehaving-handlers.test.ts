@@ -204,7 +204,7 @@ for (const [language, twin] of Object.entries({ node, python })) {
       const { host, log } = createTestHost(t, { files })
       assert.equal(expectValue(await run(host, 'chatter')), 'printed')
       await host.stop()
-      const { fields } = await log.waitForLine(/printed too much/)
+      const { fields } = await log.waitForEvent('host.output_dropped')
       assert.ok(Number(fields['bytes']) > 9_000_000, `only ${fields['bytes']} bytes were dropped`)
       const lines = log.records.filter(({ text }) => text.startsWith('xxx'))
       assert.ok(lines.length <= 200 && lines.length > 100, `${lines.length} lines were kept`)
@@ -244,7 +244,7 @@ for (const [language, twin] of Object.entries({ node, python })) {
         assert.deepEqual([fn, failure.kind, failure.killed, failure.attribution], [fn, 'garbled', true, 'own'])
       }
       await stillWorks(host)
-      await log.waitForLine(/broke the protocol/)
+      await log.waitForEvent('host.protocol_error')
       assert.equal(host.status().kills, 3)
     })
 

@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, type TestContext } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import type { Host, HostLanguage, HostModule, HostOptions } from '../../src/hosts/contract.ts'
 import type { HostFailure } from '../../src/hosts/failure.ts'
 import { createHost } from '../../src/hosts/host.ts'
@@ -33,6 +34,8 @@ export interface RecordingLog extends Logger {
   readonly records: readonly LogRecord[]
   /** Resolves with the first line, past or future, whose text matches. */
   waitForLine(pattern: RegExp): Promise<LogRecord>
+  /** Resolves with the first record, past or future, that has this `event` and these fields. */
+  waitForEvent(event: string, fields?: LogFields): Promise<LogRecord>
 }
 
 export function createRecordingLog(): RecordingLog {
@@ -52,17 +55,24 @@ export function createRecordingLog(): RecordingLog {
   return {
     ...loggerWith({}),
     records,
-    waitForLine: (pattern) =>
-      new Promise((resolve) => {
-        const look = () => {
-          const found = records.find(({ text }) => pattern.test(text))
-          if (found === undefined) return
-          listeners.delete(look)
-          resolve(found)
-        }
-        listeners.add(look)
-        look()
-      }),
+    waitForLine: (pattern) => waitFor(({ text }) => pattern.test(text)),
+    waitForEvent: (event, expected = {}) =>
+      waitFor(({ fields }) =>
+        Object.entries({ event, ...expected }).every(([name, value]) => isDeepStrictEqual(fields[name], value)),
+      ),
+  }
+
+  function waitFor(matches: (record: LogRecord) => boolean): Promise<LogRecord> {
+    return new Promise((resolve) => {
+      const check = () => {
+        const found = records.find(matches)
+        if (found === undefined) return
+        listeners.delete(check)
+        resolve(found)
+      }
+      listeners.add(check)
+      check()
+    })
   }
 }
 

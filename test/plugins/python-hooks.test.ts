@@ -109,8 +109,8 @@ def register(ctx):
       hookTimeoutMs: () => timeoutMs,
     })
     const decided = hooks.collect('pre_tool_call', dispatchContext, () => toolKeys)
-    const { text } = await log.waitForLine(/does not end; the host is killed/)
-    assert.match(text, /snake/)
+    const { fields } = await log.waitForEvent('host.killed')
+    assert.match(String(fields['handler']), /snake/)
     assert.deepEqual(await decided, [])
     await log.waitForLine(/started again when it is needed/)
     timeoutMs = 30_000

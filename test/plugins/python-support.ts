@@ -112,6 +112,7 @@ function lateLogger(log: () => RecordingLog | undefined): RecordingLog {
       return known().records
     },
     waitForLine: (pattern) => known().waitForLine(pattern),
+    waitForEvent: (event, fields) => known().waitForEvent(event, fields),
   }
 }
 

@@ -53,7 +53,7 @@ async function resultsOfDaemon(request: () => Promise<unknown>): Promise<CheckRe
   const response = responseSchema.safeParse(await request())
   if (!response.success) return []
   return response.data.hooks.flatMap(({ name, state, reason, problem: newest }) => {
-    if (state === 'tripped' || state === 'set-aside') {
+    if (state === 'tripped') {
       return [
         problem(
           'Hooks',
