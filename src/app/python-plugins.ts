@@ -15,7 +15,7 @@ export interface PythonPluginsDeps {
 }
 
 export function createPythonLoader(deps: PythonPluginsDeps): NonNullable<PluginLoaderDeps['loadPython']> {
-  const { home, config } = deps
+  const { home, config, clock, random, sleep } = deps
   return async (plugin, context) => {
     const [{ createPythonPlugins }, { createHost }, { baseEnvironment }] = await Promise.all([
       import('../plugins/python/python-plugins.ts'),
@@ -23,7 +23,9 @@ export function createPythonLoader(deps: PythonPluginsDeps): NonNullable<PluginL
       import('../hooks/host-groups.ts'),
     ])
     const python = createPythonPlugins({
-      ...deps,
+      clock,
+      random,
+      sleep,
       createHost,
       home: home.root,
       hookTimeoutMs: () => config.current().plugins.hook_callback_timeout * 1_000,

@@ -1,5 +1,5 @@
 /**
- * What the parts of the room share: its dependencies, and what must follow once a transaction is on disk.
+ * The dependencies of the approvals, and the work that follows once a transaction is committed.
  */
 import type { Logger } from '../lib/log.ts'
 import type { MessageEvent } from '../message/event.ts'
@@ -20,36 +20,36 @@ export interface QuestionsDeps {
   readonly log: Logger
   /** Unique for ever, at most 40 letters, digits and `-`. */
   readonly newId: (now: number) => string
-  /** False while the daemon starts or stops: a press is not taken then. */
+  /** False while the daemon starts or stops: presses are rejected then. */
   isOpen(): boolean
-  /** Whether this person may talk to the agent here. */
+  /** Whether the sender may talk to the agent in this chat. */
   access(source: SessionSource): { readonly allowed: boolean; readonly reason: string }
-  /** Several people talk in the session of this source. */
+  /** Several people write in the session of this source. */
   isShared(source: SessionSource): boolean
-  /** Whether messages to this place can carry buttons, as far as is known right now. */
+  /** Whether messages to this target can have buttons; false while the platform is not connected. */
   showsButtons(target: Target): boolean
-  /** What stands before a command that is typed on this platform. */
+  /** The prefix of typed commands on this platform. */
   commandPrefix(platform: string): string
-  /** Stores an event of the gateway's own in the control lane of a session; a known `key` changes nothing. */
+  /** Stores an internal event in the control queue of a session; a known `key` changes nothing. */
   enqueueEvent(event: MessageEvent, sessionKey: SessionKey, key: string, now: number): Transaction<void>
-  /** The platform's id of the message under which the buttons of this reply stand; undefined until it is sent. */
+  /** The platform's id of the message with the buttons of this reply; undefined until it is sent. */
   sentMessageId(replyKey: string): Transaction<string | undefined>
-  /** There is work in the control lane of this session. Told after it is on disk. */
+  /** Wakes the control queue of this session. Called after the commit. */
   wake(sessionKey: SessionKey): void
   readonly emit: HookEventListener
-  /** Whether what happens there is a gateway event. */
+  /** Whether the platform has its gateway events emitted. */
   emitsEvents(source: SessionSource): boolean
-  /** What plugins are told, once it is on disk; undefined where there are none. */
+  /** Notified after the commit; undefined without plugins. */
   readonly plugins?: ApprovalListener
-  /** Whether a turn has not ended: what it asks for is void afterwards. */
+  /** Whether a turn is open. Its questions are cancelled afterwards. */
   turnIsOpen(turnId: string): Transaction<boolean>
-  /** Told of each question that has ended, once it is on disk. */
+  /** Called for each resolved question, after the commit. */
   readonly onResolved?: (id: string) => void
   /** Named points for crash tests; does nothing in production. */
   failpoint(point: string): void
 }
 
-/** They watch: nothing here can hold up or change an answer. */
+/** Observers: they cannot delay or change an answer. */
 export interface ApprovalListener {
   approvalRequested(asked: ApprovalInfo): void
   approvalResolved(asked: ApprovalInfo, choice: ApprovalChoice, decidedBy: string): void
@@ -67,20 +67,20 @@ type ApprovalEvent = {
   [Name in 'approval:requested' | 'approval:resolved']: [name: Name, context: HookEvents[Name]]
 }['approval:requested' | 'approval:resolved']
 
-/** What one transaction leaves to be done, or to be taken back. */
+/** What to do after the commit of one transaction, or to undo after its rollback. */
 export interface AfterCommit {
   /** Sends a reply with the transaction. */
   send(reply: Reply, now: number): Transaction<void>
   wake(sessionKey: SessionKey): void
-  /** A question got its answer. */
+  /** A question was answered. */
   answered(): void
-  /** A question ended, however it did. */
+  /** A question was resolved, with or without an answer. */
   readonly resolved: (id: string) => void
-  /** A gateway event of this source. */
+  /** Emits a gateway event of this source. */
   readonly emit: (source: SessionSource, ...event: ApprovalEvent) => void
-  /** Something for plugins, once the transaction is on disk. */
-  notifyPlugins(told: (plugins: ApprovalListener) => void): void
-  /** The transaction begins, maybe once more: what an earlier try left is void. */
+  /** Notifies plugins. */
+  notifyPlugins(notify: (plugins: ApprovalListener) => void): void
+  /** The transaction starts, or starts again: discards the work of an earlier attempt. */
   begin(): void
   committed(): void
   abandoned(): void
@@ -118,13 +118,13 @@ export function createAfterCommit(deps: QuestionsDeps): AfterCommit {
     emit(source, ...event) {
       if (deps.emitsEvents(source)) events.push(event)
     },
-    notifyPlugins: (told) => void notifications.push(told),
+    notifyPlugins: (notify) => void notifications.push(notify),
     begin: abandoned,
     committed() {
       if (answered) deps.failpoint('question:answered')
       for (const reply of replies) reply.committed()
       for (const [name, context] of events) deps.emit(name, context)
-      for (const told of notifications) if (deps.plugins !== undefined) told(deps.plugins)
+      for (const notify of notifications) if (deps.plugins !== undefined) notify(deps.plugins)
       for (const id of resolvedIds) deps.onResolved?.(id)
       for (const sessionKey of sessionsToWake) deps.wake(sessionKey)
     },

@@ -1,19 +1,19 @@
 /**
- * Waiting in this process until a question has ended; what came of it is read from the disk then.
+ * Lets a caller wait in this process until a question is resolved. The caller then reads the result from the store.
  */
 import { raceAbort } from '../lib/timers.ts'
 
 export interface CompletionSignals {
-  /** A question has ended, and it is on disk. */
+  /** A question was resolved and stored. */
   readonly complete: (id: string) => void
-  /** Begins to listen at once, so that an end between now and the wait is not missed. */
+  /** Listens at once, so that a resolution before `wait` is not missed. */
   listen(id: string): CompletionSignal
 }
 
 interface CompletionSignal {
-  /** Resolves once the question has ended; rejects with the signal's reason when that aborts first. */
+  /** Resolves once the question is resolved; rejects with the signal's reason when that aborts first. */
   wait(signal: AbortSignal): Promise<void>
-  /** Nobody listens any more. May be called twice. */
+  /** Stops listening. May be called twice. */
   release(): void
 }
 

@@ -1,5 +1,5 @@
 /**
- * The part of the configuration about asking people.
+ * The configuration section of approvals.
  */
 import { z } from 'zod'
 import type { ConfigOf } from '../config/section.ts'

@@ -1,8 +1,7 @@
 /**
- * The clock of questions: what nobody has answered in time is ended then, or at the next start. What a tool waits for can
- * be answered only while the process lives, so its clock stands still while there is none.
+ * Expires questions that were not answered in time, also at the next start. An approval of a tool can be answered only while
+ * the process lives, so its clock is paused while no process runs.
  */
-import { messageOf } from '../lib/errors.ts'
 import type { Transaction } from '../store/query.ts'
 import { createAfterCommit, type QuestionsDeps } from './after-commit.ts'
 import { nextExpiry, overdueQuestions, resumeClocks, touchClocks } from './queries.ts'
@@ -11,16 +10,16 @@ import { expireQuestion } from './resolve-question.ts'
 export interface ExpiryClock {
   /** Never rejects. */
   run(signal: AbortSignal): Promise<void>
-  /** A question was added: the next moment may be an earlier one. */
+  /** A question was added: the next expiry may be earlier. */
   reschedule(): void
 }
 
-/** At once, so that no transaction grows without bound. */
+/** Per transaction, to bound its length. */
 const batchSize = 20
-/** Looks again although nothing seems to be due: clocks are set. */
+/** Checks again although nothing is due, because the system clock may be set. */
 const maxSleepMs = 600_000
 const retryDelayMs = 30_000
-/** While a tool waits: what a crash may add to its time, at most. */
+/** Interval while a tool waits: the most that a crash adds to its time. */
 const heartbeatMs = 10_000
 
 export function createExpiryClock(deps: QuestionsDeps): ExpiryClock {
@@ -29,25 +28,25 @@ export function createExpiryClock(deps: QuestionsDeps): ExpiryClock {
   async function run(signal: AbortSignal): Promise<void> {
     const wake = () => sleeping.abort()
     signal.addEventListener('abort', wake)
-    await runLogged('clocks could not go on', () => resumeClocks(deps.clock()))
+    await runLogged('the clocks of approvals could not be resumed', () => resumeClocks(deps.clock()))
     while (!signal.aborted) {
       sleeping = new AbortController()
       const ms = await expireDue()
       if (!signal.aborted) await deps.sleep(ms, sleeping.signal)
     }
     signal.removeEventListener('abort', wake)
-    await runLogged('clocks could not be stopped', () => touchClocks(deps.clock()))
+    await runLogged('the clocks of approvals could not be paused', () => touchClocks(deps.clock()))
   }
 
   async function runLogged(failed: string, work: () => Transaction<unknown>): Promise<void> {
     try {
       await deps.store.run(work)
     } catch (error) {
-      deps.log.error({ error }, `${failed}: ${messageOf(error)}`)
+      deps.log.error({ event: 'approval.clock_failed', error }, failed)
     }
   }
 
-  /** Returns after how many ms to look again. */
+  /** Returns the delay until the next check, ms. */
   async function expireDue(): Promise<number> {
     const after = createAfterCommit(deps)
     const now = deps.clock()
@@ -60,11 +59,12 @@ export function createExpiryClock(deps: QuestionsDeps): ExpiryClock {
         return { ended: due.length, next: yield* nextExpiry(), longest }
       })
       after.committed()
-      if (ended > 0) deps.log.info({ questions: ended }, 'questions ended without an answer')
+      if (ended > 0)
+        deps.log.info({ event: 'approval.expired', questions: ended }, 'questions expired without an answer')
       return next === null ? maxSleepMs : Math.min(longest, Math.max(0, next - now))
     } catch (error) {
       after.abandoned()
-      deps.log.error({ error }, `questions whose time is over could not be ended: ${messageOf(error)}`)
+      deps.log.error({ event: 'approval.expiry_failed', error }, 'overdue questions could not be expired')
       return retryDelayMs
     }
   }

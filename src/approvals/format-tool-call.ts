@@ -1,6 +1,5 @@
 /**
- * A tool call as people read it before they decide: short, without secrets, and without anything that could make it look
- * like another one.
+ * Formats a tool call for the user who approves it: short, without secrets, and without characters that could disguise it.
  */
 import type { JsonObject } from '../agent/models/provider.ts'
 
@@ -11,7 +10,7 @@ const maxValueChars = 400
 const maxArguments = 12
 const maxCommandChars = 4_000
 
-/** One line for each argument; a lone one-line text is shown as it is. */
+/** One line for each argument; a single one-line text is shown without its name. */
 export function formatToolCall(args: JsonObject, redact: Redact): string {
   const entries = Object.entries(args)
   const [first] = entries
@@ -27,14 +26,14 @@ export function formatToolCall(args: JsonObject, redact: Redact): string {
   return [...lines, ...(more > 0 ? [`… and ${more} more`] : [])].join('\n')
 }
 
-/** For plugins that watch: the shell command, or the tool with its arguments. */
+/** For plugins: the shell command, or the tool with its arguments. */
 export function formatCommand(toolName: string, args: JsonObject, redact: Redact): string {
   const { command } = args
   const whole = typeof command === 'string' ? command : `${toolName} ${JSON.stringify(args)}`
   return truncateMiddle(redact(truncateMiddle(whole, maxCommandChars * 2)), maxCommandChars)
 }
 
-/** One line of a plugin's own. */
+/** One line: the reason that a plugin gives. */
 export function formatReason(message: string, redact: Redact): string {
   return escapeInvisible(redactAndTruncate(message.replace(/\s+/g, ' ').trim(), redact))
 }
@@ -44,12 +43,12 @@ function formatValue(value: unknown): string {
   return typeof value === 'string' && !value.includes('\n') ? value : (JSON.stringify(value) ?? '')
 }
 
-/** Secrets go first: half of one must not remain. Of a very long text only what can be shown is looked at. */
+/** Redacts before truncating, so that no part of a secret remains. Long texts are truncated first to bound the work. */
 function redactAndTruncate(text: string, redact: Redact): string {
   return truncateMiddle(redact(truncateMiddle(text, maxValueChars * 10)), maxValueChars)
 }
 
-/** Both ends stay: what a command does is often said last. */
+/** Keeps both ends, because the end of a command often matters most. */
 function truncateMiddle(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text.toWellFormed()
   const tail = Math.floor(maxChars / 3)
@@ -58,7 +57,7 @@ function truncateMiddle(text: string, maxChars: number): string {
   return `${text.slice(0, head)} …(${left} characters left out)… ${text.slice(-tail)}`.toWellFormed()
 }
 
-/** Signs that are not seen, that turn the direction of reading or that end the code block are spelt out. */
+/** Escapes invisible characters, bidirectional controls and the end of a code block. */
 function escapeInvisible(text: string): string {
   return text
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (sign) => `\\u{${(sign.codePointAt(0) ?? 0).toString(16)}}`)

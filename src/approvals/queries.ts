@@ -1,5 +1,5 @@
 /**
- * What is kept of questions, and of rules that are not asked about again.
+ * The queries of questions and of grants (rules that need no further approval).
  */
 import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { Question } from './question.ts'

@@ -1,6 +1,6 @@
 /**
- * What is put to people: a text, its choices, and what follows from each. Plain data, because the answer may come after
- * a restart.
+ * A question to a user: its text, its choices and the effect of each. Plain data, because the answer may arrive after a
+ * restart.
  */
 import type { MessageEvent } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
@@ -10,31 +10,31 @@ import type { SessionSource } from '../message/source.ts'
 export type QuestionKind = 'slash-confirm' | 'approval' | 'clarify'
 
 export interface Question {
-  /** At most 40 letters, digits and `-`, unique for ever; made if left out. */
+  /** At most 40 letters, digits and `-`, unique for ever; generated if omitted. */
   readonly id?: string
   readonly kind: QuestionKind
   readonly sessionKey: SessionKey
-  /** Whose action waits, and where. Only this person answers, or anybody where the session is shared. */
+  /** The user and the chat of the waiting action. Only this user may answer, or any user in a shared session. */
   readonly source: SessionSource
   /** Markdown, short enough for one message. */
   readonly text: string
   readonly choices: readonly Choice[]
-  /** When nobody has answered in time. */
+  /** The effect when the question expires. */
   readonly unanswered: Effect
   readonly timeoutMs: number
-  /** The platform's id of the message that is asked about. */
+  /** The platform's id of the message that caused the question. */
   readonly replyTo?: string
-  /** Of an approval, for plugins: what would be done. */
+  /** Of an approval, for plugins: the action. */
   readonly about?: ApprovalSubject
 }
 
-/** What a person is asked to allow (contract §2.6, `pre_approval_request`). */
+/** The action that a user is asked to allow (contract §2.6, `pre_approval_request`). */
 export interface ApprovalSubject {
   /** The shell command, or the tool with its arguments. */
   readonly command: string
-  /** Why it is asked. */
+  /** The reason of the question. */
   readonly description: string
-  /** The rules that ask for it, the first one first. */
+  /** The rules that require it, in order. */
   readonly patternKeys: readonly string[]
   readonly turnId: string
   readonly toolCallId: string
@@ -45,19 +45,19 @@ export interface Choice {
   readonly answer: string
   readonly label: string
   readonly style?: NonNullable<Button['style']>
-  /** What people may type instead, without the slash: `approve`, `approve always`, `deny`. */
+  /** Commands that users may type instead, without the slash: `approve`, `approve always`, `deny`. */
   readonly typed: readonly string[]
   readonly effect: Effect
 }
 
 export interface Effect {
-  /** One short line for whoever chose. */
+  /** One short line for the user. */
   readonly says: string
-  /** Handed in as the gateway's own event, in the control lane of the session. */
+  /** Stored as an internal event in the control queue of the session. */
   readonly event?: MessageEvent
-  /** A rule that is not asked about again in this conversation. */
+  /** A rule that needs no further approval in this session. */
   readonly grant?: string
-  /** The session with which the grant ends; it stays if left out. */
+  /** The session id with which the grant ends; permanent if omitted. */
   readonly grantEndsWith?: string
 }
 
@@ -81,7 +81,7 @@ function buttonId(id: string, kind: QuestionKind, answer: string, index: number)
   }
 }
 
-/** The id of the question a button belongs to; undefined for buttons that are none of ours. */
+/** The question id of a button; undefined for other buttons. */
 export function parseQuestionId(buttonId: string): string | undefined {
   const [kind, second, third, ...more] = buttonId.split(':')
   if (more.length > 0) return undefined

@@ -1,6 +1,6 @@
 /**
- * Asking people: a question is on disk before anybody sees it, its answer before whoever answered is told, and what
- * follows from the answer lies in the same transaction.
+ * Questions to users. A question is on disk before it is sent, and its answer before the user is notified; the effect of the
+ * answer is part of the same transaction.
  */
 import { HermesError } from '../lib/errors.ts'
 import type { ButtonPress } from '../message/change.ts'
@@ -27,29 +27,29 @@ import { applyTypedAnswer, type TypedAnswer, typedHints } from './typed-answers.
 export type { QuestionsDeps } from './after-commit.ts'
 export type { TypedAnswer } from './typed-answers.ts'
 
-/** Something that ends in a caller's transaction, and returns a text for its writer. */
+/** Writes within a caller's transaction, and returns the text for the user. */
 export interface PreparedWrite {
-  /** Stores it within the caller's transaction, which may be tried again. */
+  /** Runs within the caller's transaction, which may be retried. */
   write(now: number): Transaction<string>
-  /** The transaction is on disk. */
+  /** The transaction was committed. */
   committed(): void
-  /** The transaction has failed for good. */
+  /** The transaction has failed permanently. */
   abandoned(): void
 }
 
 export interface Questions {
   /**
-   * A question and its message, for the transaction of whoever asks; the text is what people read. Of commands that want
-   * a yes only the newest takes an answer; tools may ask for several things side by side.
+   * Prepares a question and its message for the caller's transaction. Only the newest confirmation of a command accepts an
+   * answer; several approvals of tools may be open at the same time.
    */
   ask(question: Question): PreparedWrite
   /** For `PlatformContext.press`. Throws `http/starting` or `store/…` when nothing was stored. */
   press(press: ButtonPress): Promise<PressResult>
-  /** What somebody typed in answer to what waits in a session; the text tells him what became of it. */
+  /** Prepares a typed answer to the open questions of a session; the text is the reply. */
   answerTyped(sessionKey: SessionKey, answer: TypedAnswer): PreparedWrite
-  /** The question that waits longest in a session. Rejects `store/…`. */
+  /** The oldest open question of a session. Rejects `store/…`. */
   oldestWaiting(sessionKey: SessionKey): Promise<{ readonly text: string; readonly expiresAt: number } | undefined>
-  /** Ends the questions whose time or whose turn is over, now and whenever it comes to that. Resolves when the signal aborts. */
+  /** Expires and cancels questions until the signal aborts. */
   run(signal: AbortSignal): Promise<void>
   /** A turn of this session has ended: its open questions are cancelled. Never rejects. */
   turnEnded(sessionKey: SessionKey): Promise<void>
@@ -57,7 +57,7 @@ export interface Questions {
   readonly turnEndListeners: ReadonlyMap<SessionKey, () => void>
 }
 
-const staleResult: PressResult = { status: 'stale', text: 'Nothing asks for this any more.' }
+const staleResult: PressResult = { status: 'stale', text: 'This question is no longer open.' }
 
 export function createQuestions(deps: QuestionsDeps): Questions {
   const expiryClock = createExpiryClock(deps)
@@ -122,7 +122,7 @@ export function createQuestions(deps: QuestionsDeps): Questions {
     const { platform, chatId: chat, userId: user = '' } = pressed.source
     const decision = deps.access(pressed.source)
     if (!decision.allowed) {
-      deps.log.info({ platform, chat, user, reason: decision.reason }, 'press refused')
+      deps.log.info({ event: 'approval.press_refused', platform, chat, user, reason: decision.reason }, 'press refused')
       return { status: 'refused', text: 'You may not use this agent.' }
     }
     const id = parseQuestionId(pressed.buttonId)
@@ -130,13 +130,14 @@ export function createQuestions(deps: QuestionsDeps): Questions {
     const after = createAfterCommit(deps)
     const now = deps.clock()
     try {
-      const answer = await deps.store.run(function* () {
+      const result = await deps.store.run(function* () {
         after.begin()
         return yield* answerPress(id, pressed, after, now)
       })
       after.committed()
-      deps.log.info({ question: id, platform, chat, user, status: answer.status }, 'button pressed')
-      return answer
+      const { status } = result
+      deps.log.info({ event: 'approval.pressed', question: id, platform, chat, user, status }, 'button pressed')
+      return result
     } catch (error) {
       after.abandoned()
       throw error
@@ -149,8 +150,7 @@ export function createQuestions(deps: QuestionsDeps): Questions {
     if (question === undefined || !isSameChat(question, source)) return staleResult
     const choice = question.choices[buttonsOf(id, question).findIndex((button) => button.id === buttonId)]
     if (choice === undefined) return staleResult
-    if (!mayAnswer(question, source))
-      return { status: 'refused', text: 'Only the person who is asked may answer this.' }
+    if (!mayAnswer(question, source)) return { status: 'refused', text: 'Only the user who is asked may answer this.' }
     if (question.state === 'waiting' && question.expiresAt > now) {
       yield* answerQuestion(deps, question, { choice, by: source, messageId }, after, now)
       return { status: 'taken', text: choice.effect.says }
@@ -158,7 +158,7 @@ export function createQuestions(deps: QuestionsDeps): Questions {
     return yield* rejectLatePress(question, messageId, after, now)
   }
 
-  /** The buttons go, should they still be there. */
+  /** Removes the buttons if they are still shown. */
   function* rejectLatePress(
     question: StoredQuestion,
     messageId: string,
@@ -200,7 +200,7 @@ export function createQuestions(deps: QuestionsDeps): Questions {
   }
 }
 
-/** A press counts only where the question was asked. */
+/** A press counts only in the chat of the question. */
 function isSameChat({ source }: StoredQuestion, { platform, account, chatId }: SessionSource): boolean {
   return source.platform === platform && source.account === account && source.chatId === chatId
 }

@@ -1,16 +1,16 @@
 /**
- * How the message of a question reads once the question has ended.
+ * The text of a question's message after the question is resolved.
  */
 import type { SessionSource } from '../message/source.ts'
 import type { Choice, Question } from './question.ts'
 
-/** What people read under the question: `chosen` by whom, or why nobody chose. */
+/** The resolution: `chosen` and by whom, or why there is no choice. */
 export type QuestionResult =
   | { readonly kind: 'chosen'; readonly choice: Pick<Choice, 'label'>; readonly by?: string; readonly reason?: string }
   | { readonly kind: 'unanswered'; readonly says: string }
   | { readonly kind: 'replaced' | 'cancelled' }
 
-/** Markdown, without buttons and without the words that could be typed. */
+/** Markdown, without buttons and without typed commands. */
 export function resolvedText({ text }: Pick<Question, 'text'>, result: QuestionResult): string {
   return `${text}\n\n${resultLine(result)}`
 }
@@ -23,20 +23,20 @@ export function resultLine(result: QuestionResult): string {
       return `**${result.choice.label}**${by}${result.reason === undefined ? '' : `: ${escapeMarkdown(result.reason)}`}`
     }
     case 'unanswered':
-      return `*Nobody answered in time. ${result.says}*`
+      return `*No answer in time. ${result.says}*`
     case 'replaced':
       return '*Asked again below.*'
     case 'cancelled':
-      return '*Not asked any more: what it was for has ended.*'
+      return '*Cancelled: the turn that asked has ended.*'
   }
 }
 
-/** Whoever answered, as harmless markdown: names come from people. */
+/** The name of the user as escaped markdown, because users choose their names. */
 export function displayName({ userName, userId }: SessionSource): string {
-  return escapeMarkdown(userName || userId || 'somebody')
+  return escapeMarkdown(userName || userId || 'a user')
 }
 
-/** Plain words stay as they are, anything else is shown letter by letter. */
+/** Plain words stay unchanged; any other text becomes a code span. */
 function escapeMarkdown(text: string): string {
   const flat = text
     .replace(/[\s`]+/g, ' ')

@@ -1,6 +1,6 @@
 /**
- * How a question ends: answered, expired or asked anew. One transaction holds the choice, what follows from it, and the
- * edit that takes the buttons away.
+ * Resolves a question: answered, expired, replaced or cancelled. One transaction contains the choice, its effect and the
+ * edit that removes the buttons.
  */
 import { type SessionSource, targetOf } from '../message/source.ts'
 import type { Transaction } from '../store/query.ts'
@@ -12,18 +12,18 @@ import { displayName, type QuestionResult, resolvedText, resultLine } from './re
 export interface UserAnswer {
   readonly choice: Choice
   readonly by: SessionSource
-  /** What the person added in words. */
+  /** The reason that the user added. */
   readonly reason?: string
   /** The message whose button was pressed. */
   readonly messageId?: string
 }
 
-/** The key of the message that asks. */
+/** The outbox key of the question's message. */
 export function replyKeyOf(id: string): string {
   return `question:${id}`
 }
 
-/** False when the question had ended before: then nothing follows. */
+/** False when the question was resolved before; then nothing is changed. */
 export function* answerQuestion(
   deps: QuestionsDeps,
   question: StoredQuestion,
@@ -47,7 +47,7 @@ export function* answerQuestion(
   return true
 }
 
-/** Nobody chose. Where no buttons can be taken away, people are told in a message of its own. */
+/** The question was not answered. Without buttons to remove, a separate message says so. */
 export function* expireQuestion(
   deps: QuestionsDeps,
   question: StoredQuestion,
@@ -64,7 +64,7 @@ export function* expireQuestion(
   yield* after.send({ ...replyAddress(question), key, text: resultLine(ending) }, now)
 }
 
-/** The same was asked once more: only the newer question takes an answer. */
+/** The question was asked again: only the newer one accepts an answer. */
 export function* replaceQuestion(
   deps: QuestionsDeps,
   question: StoredQuestion,
@@ -76,7 +76,7 @@ export function* replaceQuestion(
   yield* removeButtons(deps, question, { kind: 'replaced' }, undefined, after, now)
 }
 
-/** Whatever it was asked for is over: an answer would change nothing any more. */
+/** The turn that asked has ended, so an answer would have no effect. */
 export function* cancelQuestion(
   deps: QuestionsDeps,
   question: StoredQuestion,
@@ -88,7 +88,7 @@ export function* cancelQuestion(
   yield* removeButtons(deps, question, { kind: 'cancelled' }, undefined, after, now)
 }
 
-/** Edits the message that asked, where it has buttons and its id is known. The first edit of a question counts. */
+/** Edits the question's message if it has buttons and its id is known. Only the first edit of a question counts. */
 export function* removeButtons(
   deps: QuestionsDeps,
   question: StoredQuestion,
@@ -141,7 +141,7 @@ function publishResolved(
   })
 }
 
-/** Undefined for questions that are no approvals. */
+/** Undefined for questions other than approvals. */
 export function approvalInfo({
   sessionKey,
   source,
@@ -150,13 +150,13 @@ export function approvalInfo({
   return about === undefined ? undefined : { sessionKey, source, about }
 }
 
-/** In the contract's words; any other way to say no is one. */
+/** In the terms of the contract. */
 function approvalChoiceOf(outcome: FinalState, answer: string): ApprovalChoice {
   if (outcome !== 'answered') return outcome === 'expired' ? 'timeout' : 'cancelled'
   return answer === 'once' || answer === 'session' || answer === 'always' ? answer : 'deny'
 }
 
-/** What events of a question have in common. */
+/** The common fields of the events of a question. */
 export function approvalEventContext({
   id,
   kind,

@@ -1,5 +1,5 @@
 /**
- * Asks before a command that ends something (contract §3.9, slash-confirm): once, always or cancel.
+ * Asks for confirmation of a destructive command (contract §3.9, slash-confirm): once, always or cancel.
  */
 import type { MessageEvent } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
@@ -17,19 +17,19 @@ export interface SlashConfirmDeps {
 export interface DestructiveCommand {
   /** The canonical name. */
   readonly name: string
-  /** What it ends, as the end of a sentence that begins with the command. */
+  /** Its effect, as the rest of a sentence that begins with the command. */
   readonly destroys: string
   readonly event: MessageEvent
   readonly sessionKey: SessionKey
 }
 
-/** The question that comes first; undefined lets the command run. Rejects `store/…`. */
+/** The confirmation question; undefined lets the command run. Rejects `store/…`. */
 export type SlashConfirm = (command: DestructiveCommand) => Promise<PreparedWrite | undefined>
 
 export function createSlashConfirm({ store, questions, settings }: SlashConfirmDeps): SlashConfirm {
   return async ({ name, destroys, event, sessionKey }) => {
-    const { destructive_slash_confirm: wanted, timeout } = settings().approvals
-    if (!wanted || isConfirmed(event)) return undefined
+    const { destructive_slash_confirm: isEnabled, timeout } = settings().approvals
+    if (!isEnabled || isConfirmed(event)) return undefined
     const rule = `slash:${name}`
     if (await store.run(() => isGrantedInSession(sessionKey, rule))) return undefined
     const { source, messageId } = event
@@ -62,7 +62,7 @@ export function createSlashConfirm({ store, questions, settings }: SlashConfirmD
   }
 }
 
-/** Only the gateway's own events can say so: the answer to the question handed it in. */
+/** Only internal events can be confirmed: the answer to the question stores one. */
 export function isConfirmed({ internal, metadata }: MessageEvent): boolean {
   return internal === true && metadata?.['confirmed'] !== undefined
 }

@@ -1,6 +1,6 @@
 /**
- * Asks a person whether a tool may run (contract §2.6, `pre_tool_call → approve`; §3.9). A question belongs to the turn,
- * the call and what would be done: a turn that goes on after a crash finds it, waiting or answered, and asks nobody twice.
+ * Asks a user whether a tool may run (contract §2.6, `pre_tool_call → approve`; §3.9). The question belongs to the turn, the
+ * call and the action: a turn that is resumed after a crash finds it, open or answered, and does not ask twice.
  */
 import { createHash } from 'node:crypto'
 import type { ApproveTool, ToolApprovalRequest } from '../agent/loop/tool-approval.ts'
@@ -21,15 +21,15 @@ export interface ToolApprovalDeps {
   readonly completionSignals: Pick<CompletionSignals, 'listen'>
   readonly clock: () => number
   readonly settings: () => ApprovalsConfig
-  /** Takes secrets out of what people and plugins are shown. */
+  /** Takes secrets out of texts for users and plugins. */
   redact(text: string): string
-  /** What an open turn works on, and where; undefined where there is no conversation. */
+  /** The event and the session of an open turn; undefined outside of sessions. */
   openTurnEvent(
     turnId: string,
   ): Transaction<{ readonly event: MessageEvent; readonly sessionKey: SessionKey } | undefined>
-  /** Aborts when the gateway stops: nobody can answer any more. */
+  /** Aborts when the gateway stops: no answer can arrive then. */
   readonly stopping: AbortSignal
-  /** Cuts the turn of a session off, so that the next start takes it up again: the stop need not wait for it. */
+  /** Interrupts the turn of a session, so that the stop does not wait for it. The next start resumes it. */
   abortTurn(sessionKey: SessionKey): void
   /** Named points for crash tests; does nothing in production. */
   failpoint(point: string): void
@@ -42,30 +42,30 @@ export function createToolApproval(deps: ToolApprovalDeps): ApproveTool {
   return async (request, signal) => {
     const id = approvalIdOf(request)
     const completion = completionSignals.listen(id)
-    let letGo: (() => void) | undefined
+    let interrupt: (() => void) | undefined
     try {
       const state = await requestApproval(deps, id, request)
-      if (state.kind === 'decided') return state.verdict
+      if (state.kind === 'decided') return state.decision
       deps.failpoint('approval:waiting')
-      letGo = () => deps.abortTurn(state.sessionKey)
-      if (stopping.aborted) letGo()
-      else stopping.addEventListener('abort', letGo, { once: true })
+      interrupt = () => deps.abortTurn(state.sessionKey)
+      if (stopping.aborted) interrupt()
+      else stopping.addEventListener('abort', interrupt, { once: true })
       await completion.wait(signal)
       return decisionOf(request, await store.run(() => findQuestion(id)))
     } finally {
-      if (letGo !== undefined) stopping.removeEventListener('abort', letGo)
+      if (interrupt !== undefined) stopping.removeEventListener('abort', interrupt)
       completion.release()
     }
   }
 }
 
 type RequestState =
-  | { readonly kind: 'decided'; readonly verdict: ApprovalDecision }
+  | { readonly kind: 'decided'; readonly decision: ApprovalDecision }
   | { readonly kind: 'waiting'; readonly sessionKey: SessionKey }
 
-const alreadyAllowed: RequestState = { kind: 'decided', verdict: 'allow' }
+const alreadyAllowed: RequestState = { kind: 'decided', decision: 'allow' }
 
-/** Looks whether it is decided already, and asks if not: one transaction. */
+/** Returns the stored decision, or asks: one transaction. */
 async function requestApproval(
   deps: ToolApprovalDeps,
   id: string,
@@ -74,14 +74,14 @@ async function requestApproval(
   const now = deps.clock()
   let asked: PreparedWrite | undefined
   try {
-    const begun = await deps.store.run(function* (): Transaction<RequestState> {
+    const state = await deps.store.run(function* (): Transaction<RequestState> {
       asked?.abandoned()
       asked = undefined
       const known = yield* findQuestion(id)
       if (known?.state === 'waiting') return { kind: 'waiting', sessionKey: known.sessionKey }
-      if (known !== undefined) return { kind: 'decided', verdict: decisionOf(request, known) }
+      if (known !== undefined) return { kind: 'decided', decision: decisionOf(request, known) }
       const open = yield* deps.openTurnEvent(request.info.turn.turnId)
-      if (open === undefined || !isAttended(open.event)) return { kind: 'decided', verdict: deniedUnattended(request) }
+      if (open === undefined || !isAttended(open.event)) return { kind: 'decided', decision: deniedUnattended(request) }
       const rule = ruleOf(request)
       if (yield* isGrantedInSession(open.sessionKey, rule)) return alreadyAllowed
       if (yield* isGrantedUntilEnd(request.info.turn.sessionId, rule)) return alreadyAllowed
@@ -90,14 +90,14 @@ async function requestApproval(
       return { kind: 'waiting', sessionKey: open.sessionKey }
     })
     asked?.committed()
-    return begun
+    return state
   } catch (error) {
     asked?.abandoned()
     throw error
   }
 }
 
-/** The same action of the same call in the same turn, whoever runs it. */
+/** Identifies the action of a call in a turn. */
 function approvalIdOf({ info, args }: ToolApprovalRequest): string {
   const action = JSON.stringify([info.turn.turnId, info.toolCallId, info.toolName, args])
   return createHash('sha256').update(action).digest('hex').slice(0, 32)
@@ -107,7 +107,7 @@ function ruleOf({ ruleKey }: ToolApprovalRequest): string {
   return `tool:${ruleKey}`
 }
 
-/** Programs speak without anybody beside them, and so do single questions on the command line. */
+/** Background tasks, programs and one-shot questions on the command line have no user who could answer. */
 function isAttended({ task, internal, allowGatewayControl, metadata }: MessageEvent): boolean {
   if (task !== undefined || metadata?.['attended'] === 'no') return false
   return internal === true || allowGatewayControl !== false
@@ -169,7 +169,7 @@ function choicesFor(grant: string, sessionId: string): readonly Choice[] {
   ]
 }
 
-/** What comes of a question that has ended; one that is gone was never answered. */
+/** The decision of a resolved question. A deleted question counts as unanswered. */
 function decisionOf({ info }: ToolApprovalRequest, question: StoredQuestion | undefined): ApprovalDecision {
   const { toolName } = info
   if (question === undefined || question.answer === null)

@@ -1,5 +1,5 @@
 /**
- * Answers that are typed: `/approve [session|always|all]` and `/deny [all] [reason]` (contract §3.9).
+ * Typed answers: `/approve [session|always|all]` and `/deny [all] [reason]` (contract §3.9).
  */
 import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
@@ -12,23 +12,23 @@ import { answerQuestion } from './resolve-question.ts'
 export interface TypedAnswer {
   /** One of a choice's `typed`. */
   readonly words: string
-  /** Everything that waits in the session, not only what waits longest. */
+  /** All open questions of the session, not only the oldest. */
   readonly all: boolean
-  /** What the person added. */
+  /** The reason that the user added. */
   readonly reason: string
   readonly by: SessionSource
 }
 
-const nothingPending = 'Nothing waits for an answer here.'
+const nothingPending = 'There is no open question in this session.'
 
-/** What can be typed, a line for each choice. */
+/** The typed commands, one line for each choice. */
 export function typedHints({ choices }: Pick<Question, 'choices'>, prefix: string): string {
   return choices
     .flatMap(({ label, typed: [words] }) => (words === undefined ? [] : [`- \`${prefix}${words}\`: ${label}`]))
     .join('\n')
 }
 
-/** Returns what the writer is told. */
+/** Returns the reply. */
 export function* applyTypedAnswer(
   deps: QuestionsDeps,
   sessionKey: SessionKey,
@@ -37,7 +37,7 @@ export function* applyTypedAnswer(
   now: number,
 ): Transaction<string> {
   const asked = (yield* waitingQuestions(sessionKey)).filter((one) => one.expiresAt > now && canBeTyped(one))
-  // What a tool waits for comes before a command that wants a yes.
+  // Approvals of tools come before confirmations of commands.
   const first = asked.find(({ kind }) => kind === 'approval') ?? asked[0]
   if (first === undefined) return nothingPending
   const replies: string[] = []

@@ -1,5 +1,5 @@
 /**
- * The gateway's own HTTP addresses, for the command line and for scripts: status, and what needs a person.
+ * The admin API for the command line and for scripts: status, dead letters and shutdown.
  */
 
 import type { Engine } from '../engine/engine.ts'
@@ -17,9 +17,9 @@ export interface AdminRoutesDeps {
   readonly engine: Engine
   readonly outbox: Pick<Outbox, 'list' | 'retry' | 'drop'>
   readonly clock: () => number
-  /** Everything `hermes status` shows. */
+  /** The report of `hermes status`. */
   status(): unknown
-  /** Begins to stop the daemon. */
+  /** Starts the stop of the daemon. */
   shutdown(): void
 }
 
@@ -39,7 +39,7 @@ export function adminRoutes(deps: AdminRoutesDeps): HttpRoute[] {
     access: 'token',
     async handle(request) {
       const id = await readId(request)
-      if (!(await action(id))) throw new HermesError('http/not-found', `Nothing that waits has the number ${id}.`)
+      if (!(await action(id))) throw new HermesError('http/not-found', `There is no dead letter with the number ${id}.`)
       return Response.json({ ok: true })
     },
   })

@@ -1,6 +1,5 @@
 /**
- * Which files of this machine the model may have sent to a chat: what its tools may read, without what holds secrets or
- * belongs to the system.
+ * Decides which files of this machine may be sent to a chat: files that tools may read, except secrets and system files.
  */
 import type { FileGuard } from '../agent/command-policy/file-guard.ts'
 import type { Environment } from '../config/environment.ts'
@@ -20,14 +19,14 @@ export function createAttachmentPolicy({ home, environment, log }: AttachmentPol
   const mayHoldSecrets = createSecretFileCheck({ home, userHome })
   let loading: Promise<FileGuard> | undefined
 
-  /** Loaded with the first file: most gateways send none for long. */
+  /** Imported with the first file. */
   async function loadGuard(): Promise<FileGuard> {
     const { createFileGuard } = await import('../agent/command-policy/file-guard.ts')
     return createFileGuard({ home: home.root, userHome })
   }
 
   function refuse(path: string, reason: string): string {
-    log.warn({ path, reason }, 'a file may not leave this machine')
+    log.warn({ event: 'attachment.denied', path, reason }, 'a file may not be sent')
     return 'it may hold secrets'
   }
 
@@ -36,11 +35,11 @@ export function createAttachmentPolicy({ home, environment, log }: AttachmentPol
     async denialReason(path) {
       loading ??= loadGuard()
       const guard = await loading
-      // A file that may not even be replaced (keys, .env, /etc) is none to hand to others, readable or not.
+      // A file that tools may not write (keys, .env, /etc) is not sent either, even if it is readable.
       for (const found of [await guard.checkRead(path), await guard.checkWrite(path)]) {
         if (!found.ok) return refuse(path, found.reason)
       }
-      return (await mayHoldSecrets(path)) ? refuse(path, 'It may hold keys, or what others have written.') : undefined
+      return (await mayHoldSecrets(path)) ? refuse(path, 'It may hold keys or private messages.') : undefined
     },
   }
 }

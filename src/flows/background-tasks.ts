@@ -1,7 +1,7 @@
 /**
- * Background tasks: the agent works on something that no chat waits for (contract §3.12). A task is an event like any
- * other, on disk before its id is given out and answered after a crash; but it has a session of its own, and its answer
- * goes where the task says. Gateway events tell nothing of it: a hook that starts one must not be called by it again.
+ * Background tasks: agent work that no chat waits for (contract §3.12). A task is an event: it is on disk before its id is
+ * returned, and it survives a crash. It has its own session, and its reply goes to the target of the task. Tasks emit no
+ * gateway events, so that a hook that starts a task is not called by it again.
  */
 
 import type { EventResults } from '../inbox/event-results.ts'
@@ -9,7 +9,6 @@ import type { Inbox } from '../inbox/inbox.ts'
 import { listOpenEventsOfPlatform } from '../inbox/queries.ts'
 import { parseStoredEvent } from '../inbox/stored-event.ts'
 import { brand } from '../lib/brand.ts'
-import { messageOf } from '../lib/errors.ts'
 import { sessionIdAt } from '../lib/ids.ts'
 import type { Logger } from '../lib/log.ts'
 import type { BackgroundTask, MessageEvent } from '../message/event.ts'
@@ -28,31 +27,31 @@ export interface BackgroundTasksDeps {
 
 export interface TaskRequest extends Pick<BackgroundTask, 'deliver'> {
   readonly prompt: string
-  /** Who asks, as other sources have their user. */
+  /** The user of the task's source. */
   readonly requester: { readonly id: string; readonly name: string }
   readonly maxIterations?: number | undefined
   readonly route?: string | undefined
 }
 
-/** A task that has not ended. It may wait for its turn. */
+/** A task that has not ended. It may be queued. */
 export interface OpenTask {
   readonly id: string
   readonly by: string
-  /** Since it was asked for. */
+  /** Since it was requested. */
   readonly ageMs: number
 }
 
 export interface BackgroundTasks {
   /** Resolves with the id of the task once it is on disk. Rejects as the inbox: `inbox/too-large`, `http/starting`, `store/…`. */
   start(order: TaskRequest): Promise<string>
-  /** Finds the tasks that the last process left. Rejects `store/…`. */
+  /** Tracks the tasks of the last process. Rejects `store/…`. */
   recover(): Promise<void>
   open(): readonly OpenTask[]
 }
 
 export function createBackgroundTasks({ store, inbox, turnResults, clock, log }: BackgroundTasksDeps): BackgroundTasks {
   const open = new Map<string, { readonly by: string; readonly since: number }>()
-  /** Who waits for a task waits as long as this process lives. */
+  /** A task is tracked as long as this process lives. */
   const never = new AbortController().signal
 
   function trackTask(seq: number, { source, timestamp, task }: MessageEvent): void {
@@ -62,16 +61,17 @@ export function createBackgroundTasks({ store, inbox, turnResults, clock, log }:
     turnResults
       .wait(seq, never)
       .then(
-        (outcome) => logResult(id, outcome),
+        (result) => logResult(id, result),
         (error: unknown) =>
-          log.warn({ task: id, error }, `how a background task ended is not known: ${messageOf(error)}`),
+          log.warn({ event: 'task.result_unknown', task: id, error }, 'the result of a background task is unknown'),
       )
       .finally(() => open.delete(id))
   }
 
-  function logResult(task: string, outcome: TurnResult): void {
-    const { status: state } = outcome
-    log[state === 'done' ? 'info' : 'warn']({ task, state }, `background task ended: ${previewOf(outcome)}`)
+  function logResult(task: string, result: TurnResult): void {
+    const { status: state } = result
+    const fields = { event: 'task.ended', task, state }
+    log[state === 'done' ? 'info' : 'warn'](fields, `background task ended: ${previewOf(result)}`)
   }
 
   return {
@@ -82,8 +82,8 @@ export function createBackgroundTasks({ store, inbox, turnResults, clock, log }:
       const accepted = await inbox.accept(event, [brand<EventKey>(`background:${id}`)])
       if (accepted.status !== 'accepted') throw new Error(`the background task ${id} was ${accepted.status}`)
       log.info(
-        { task: id, by: order.requester.name, to: order.deliver?.platform ?? 'nobody' },
-        'background task begins',
+        { event: 'task.started', task: id, by: order.requester.name, to: order.deliver?.platform ?? '' },
+        'background task started',
       )
       trackTask(accepted.seq, event)
       return id

@@ -1,6 +1,6 @@
 /**
- * What hooks decide about a command before it runs (contract §1.5). Only where no turn of the session is running, and never
- * about commands by which people get out of trouble: nobody can hold back `/stop`.
+ * Asks hooks for a decision about a command before it runs (contract §1.5), only while no turn of the session runs. Commands
+ * that bypass hooks, such as `/stop`, cannot be delayed or denied.
  */
 import type { CommandDefinition } from '../commands/command.ts'
 import type { CommandRegistry } from '../commands/registry.ts'
@@ -22,23 +22,23 @@ export interface CommandDecisionDeps {
 
 export interface CommandDecisions {
   /**
-   * `undefined`: hooks were not asked and have yet to be told. `overtaken`: a command that nobody may hold back came
-   * while they were thinking. Never rejects.
+   * `undefined`: hooks were not asked and are still to be notified. `superseded`: a command that bypasses hooks arrived before
+   * they decided. Never rejects.
    */
   decide(
     definition: CommandDefinition,
     key: SessionKey,
-    /** Undefined where gateway events are not told. */
+    /** Undefined for a platform without gateway events. */
     context: HookEvents[`command:${string}`] | undefined,
-  ): Promise<CommandDecision | { readonly kind: 'overtaken' } | undefined>
-  /** An event has come for the control lane of a session. */
+  ): Promise<CommandDecision | { readonly kind: 'superseded' } | undefined>
+  /** An event of the control queue of a session was stored. */
   onEnqueued(key: SessionKey, event: MessageEvent): void
 }
 
 export function createCommandDecisions(deps: CommandDecisionDeps): CommandDecisions {
   const { hooks, commands } = deps
   const pending = new Map<SessionKey, AbortController>()
-  /** Commands that nobody may hold back and that have not run yet. */
+  /** Commands that bypass hooks and have not run yet, by session. */
   const bypassing = new Map<SessionKey, number>()
 
   function countBypassing(key: SessionKey, more: 1 | -1): void {
@@ -53,13 +53,13 @@ export function createCommandDecisions(deps: CommandDecisionDeps): CommandDecisi
       const event = `command:${name}` as const
       const isAsked = bypassesHooks !== true && context !== undefined && hooks?.hasListeners(event) === true
       if (!isAsked || deps.isRunning(key)) return undefined
-      if (bypassing.has(key)) return { kind: 'overtaken' }
+      if (bypassing.has(key)) return { kind: 'superseded' }
       const superseded = new AbortController()
       pending.set(key, superseded)
       try {
         const waitMs = deps.timeoutMs()
         const answers = await withTimeout(hooks.emitCollect(event, context, waitMs), waitMs + 1_000, superseded.signal)
-        return answers.done ? firstDecision(answers.value) : { kind: 'overtaken' }
+        return answers.done ? firstDecision(answers.value) : { kind: 'superseded' }
       } finally {
         pending.delete(key)
       }

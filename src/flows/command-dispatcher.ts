@@ -1,5 +1,5 @@
 /**
- * The control lane: commands act at once, beside a running turn, in the order they came.
+ * Runs the control queue: commands run at once, concurrently with a turn, in the order of their arrival.
  */
 import { isConfirmed, type SlashConfirm } from '../approvals/slash-confirm.ts'
 import type { CommandContext, CommandDefinition, CommandReply, CommandServices } from '../commands/command.ts'
@@ -25,7 +25,7 @@ export interface CommandDispatcherDeps {
   readonly commands: Pick<CommandRegistry, 'resolve'>
   readonly services: CommandServices
   readonly emit: HookEventListener
-  /** As `emit`, for those within the process alone: hooks that were asked have heard of it. */
+  /** As `emit`, without the hooks: those that decided about a command already know it. */
   readonly notifyListeners: HookEventListener
   readonly commandDecisions: CommandDecisions
   /** Notifies plugins of a command before hooks decide about it, where no turn of the session runs. Returns at once. */
@@ -36,7 +36,7 @@ export interface CommandDispatcherDeps {
   isAllowed(event: MessageEvent): boolean
   readonly log: Logger
   readonly clock: () => number
-  /** The question that comes before a command which ends something. */
+  /** The confirmation of destructive commands. */
   readonly confirm: SlashConfirm
   /** Whether this platform has its gateway events emitted. */
   emitsEvents(source: SessionSource): boolean
@@ -46,10 +46,10 @@ export interface CommandDispatcherDeps {
   failpoint(point: string): void
 }
 
-/** Claims of one command before it is set aside. */
+/** Claims of one command before it becomes a dead letter. */
 const maxAttempts = 3
 
-/** Works through the waiting commands of one session. Throws what could not be stored: it is tried again. */
+/** Runs the queued commands of one session. Rejects when a result could not be stored; the engine retries. */
 export function createCommandDispatcher(
   deps: CommandDispatcherDeps,
 ): (key: SessionKey, signal: AbortSignal) => Promise<void> {
@@ -59,10 +59,10 @@ export function createCommandDispatcher(
       if (head === undefined) return
       deps.failpoint('command:claimed')
       const event = parseStoredEvent(head.payload)
-      const parked = head.tries >= maxAttempts
-      const ending = parked ? textResult('') : await runCommand(deps, key, event, signal)
+      const isDead = head.tries >= maxAttempts
+      const result = isDead ? textResult('') : await runCommand(deps, key, event, signal)
       deps.failpoint('command:done')
-      await storeResult(deps, key, head, event, ending, parked)
+      await storeResult(deps, key, head, event, result, isDead)
     }
   }
 }
@@ -73,16 +73,16 @@ function* claimCommand(key: SessionKey) {
   return head
 }
 
-/** How a command ends. A question that was asked first is a message already. */
+/** The result of a command. A confirmation question sends its own message. */
 interface CommandResult extends CommandReply {
   readonly isMessage?: boolean
-  /** Tells of the command, once what it did is on disk: no watcher can hold back `/stop`. */
+  /** Emits the event of the command after its result is stored, so that a listener cannot delay `/stop`. */
   readonly emitEvent?: () => void
 }
 
 function textResult(text: string): CommandResult {
   return {
-    // biome-ignore lint/correctness/useYield: a use case without a query
+    // biome-ignore lint/correctness/useYield: a transaction without a query
     *write() {
       return text
     },
@@ -91,7 +91,7 @@ function textResult(text: string): CommandResult {
   }
 }
 
-/** What is to be run. */
+/** A command with its definition and context. */
 interface ResolvedCommand {
   readonly definition: CommandDefinition
   readonly event: MessageEvent
@@ -112,7 +112,7 @@ function resolveCommand(
   return { definition, event, context: { source, sessionKey, name: definition.name, args, rawCommand, signal } }
 }
 
-/** Runs a command, or asks first; what it throws becomes the reply. */
+/** Runs a command, or asks for confirmation first. An error becomes the reply. */
 async function runCommand(
   deps: CommandDispatcherDeps,
   key: SessionKey,
@@ -121,10 +121,10 @@ async function runCommand(
 ): Promise<CommandResult> {
   const typedCommand = resolveCommand(deps, key, event, signal)
   if (typedCommand === undefined) return textResult('')
-  const { name, rawCommand: word } = typedCommand.context
+  const { name, rawCommand } = typedCommand.context
   const emitEvent = () => emitCommandEvent(deps.emit, deps, event, typedCommand.context)
   let hooksNotified = false
-  deps.log.info({ session: key, command: name }, 'command')
+  deps.log.info({ event: 'command.started', session: key, command: name }, 'command started')
   try {
     if (!isConfirmed(event) && deps.isRunning?.(key) !== true) deps.onCommand?.(typedCommand.context)
     const decision = wereHooksNotified(event)
@@ -133,21 +133,21 @@ async function runCommand(
     if ('reply' in decision) return textResult(decision.reply)
     hooksNotified = decision.hooksNotified
     const { definition, context } = decision.command
-    // After the hooks: nobody is asked about a command that one of them denies.
+    // After the hooks, so that a denied command asks no question.
     const question = await askConfirmation(deps, decision, key)
     if (question !== undefined) return question
-    const result = await definition.run(context, deps.services)
-    const ending = typeof result === 'string' ? textResult(result) : result
-    return hooksNotified ? ending : { ...ending, emitEvent }
+    const reply = await definition.run(context, deps.services)
+    const result = typeof reply === 'string' ? textResult(reply) : reply
+    return hooksNotified ? result : { ...result, emitEvent }
   } catch (error) {
-    deps.log.error({ session: key, command: name, error }, `a command failed: ${messageOf(error)}`)
+    deps.log.error({ event: 'command.failed', session: key, command: name, error }, 'a command failed')
     const hint = error instanceof HermesError ? ` ${error.hint}` : ''
-    const ending = textResult(`\`/${word}\` failed: ${messageOf(error)}${hint}`)
-    return hooksNotified ? ending : { ...ending, emitEvent }
+    const result = textResult(`\`/${rawCommand}\` failed: ${messageOf(error)}${hint}`)
+    return hooksNotified ? result : { ...result, emitEvent }
   }
 }
 
-/** What may run. `told`: hooks have heard of it. */
+/** A command that may run. */
 interface AllowedCommand {
   readonly command: ResolvedCommand
   readonly hooksNotified: boolean
@@ -155,7 +155,7 @@ interface AllowedCommand {
 
 type HookDecision = AllowedCommand | { readonly reply: string }
 
-/** Asks the hooks where they may have a say. */
+/** Asks the hooks for a decision. */
 async function askHooks(
   deps: CommandDispatcherDeps,
   key: SessionKey,
@@ -170,7 +170,7 @@ async function askHooks(
   switch (decision.kind) {
     case 'allow':
       return { command: typed, hooksNotified: true }
-    case 'overtaken':
+    case 'superseded':
       return {
         reply: `\`/${context.rawCommand}\` was still waiting for a hook when you sent the next command; it was not run.`,
       }
@@ -189,7 +189,7 @@ async function askHooks(
   }
 }
 
-/** The question that comes before a command which ends something; undefined where it may run. */
+/** The confirmation of a destructive command; undefined where it may run. */
 async function askConfirmation(
   { confirm }: CommandDispatcherDeps,
   { command, hooksNotified }: AllowedCommand,
@@ -204,7 +204,7 @@ async function askConfirmation(
   return question === undefined ? undefined : { ...question, isMessage: true }
 }
 
-/** On a command that goes on once a person has said yes: hooks heard of it when it was typed. */
+/** Metadata of a confirmed command: hooks were notified when it was typed. */
 const hooksNotifiedKey = 'told'
 
 function wereHooksNotified(event: MessageEvent): boolean {
@@ -212,12 +212,12 @@ function wereHooksNotified(event: MessageEvent): boolean {
 }
 
 function emitCommandEvent(
-  tell: HookEventListener,
+  emit: HookEventListener,
   deps: CommandDispatcherDeps,
   event: MessageEvent,
   context: CommandContext,
 ): void {
-  if (deps.emitsEvents(event.source)) tell(`command:${context.name}`, commandEventContext(event, context))
+  if (deps.emitsEvents(event.source)) emit(`command:${context.name}`, commandEventContext(event, context))
 }
 
 function commandEventContext({ source }: MessageEvent, { name, args, rawCommand }: CommandContext) {
@@ -225,41 +225,41 @@ function commandEventContext({ source }: MessageEvent, { name, args, rawCommand 
   return { platform, user_id: userId, command: name, args, raw_command: rawCommand, raw_args: args }
 }
 
-/** What the command stores, its reply and the end of its event reach the disk together. */
+/** Stores the changes of the command, its reply and the end of its event in one transaction. */
 async function storeResult(
   deps: CommandDispatcherDeps,
   key: SessionKey,
   head: QueueHead,
   event: MessageEvent,
-  ending: CommandResult,
-  parked: boolean,
+  result: CommandResult,
+  isDead: boolean,
 ): Promise<void> {
   const now = deps.clock()
   let message: PreparedReply | undefined
   try {
-    const outcome = await deps.store.run(function* () {
+    const stored = await deps.store.run(function* () {
       message?.rolledBack()
-      const text = yield* ending.write(now)
-      const ended = turnResultOf(text, parked)
-      if (parked) yield* markEventDead(head.seq, head.reason ?? 'the gateway ended while it ran', ended)
+      const text = yield* result.write(now)
+      const ended = turnResultOf(text, isDead)
+      if (isDead) yield* markEventDead(head.seq, head.reason ?? 'the gateway ended while it ran', ended)
       else yield* finishEvent(head.seq, ended)
-      message = deps.outbox.prepare(commandReply(event, key, head.seq, ending.isMessage === true ? '' : text))
+      message = deps.outbox.prepare(commandReply(event, key, head.seq, result.isMessage === true ? '' : text))
       yield* message.write(now)
       return ended
     })
-    ending.committed()
-    ending.emitEvent?.()
+    result.committed()
+    result.emitEvent?.()
     message?.committed()
-    deps.turnResults.publish(head.seq, outcome)
+    deps.turnResults.publish(head.seq, stored)
   } catch (error) {
-    ending.abandoned()
+    result.abandoned()
     message?.rolledBack()
     throw error
   }
 }
 
-function turnResultOf(text: string, parked: boolean): TurnResult {
-  const status = parked ? 'failed' : 'done'
+function turnResultOf(text: string, isDead: boolean): TurnResult {
+  const status = isDead ? 'failed' : 'done'
   return { status, text, sessionId: '', model: '', usage: { inputTokens: 0, outputTokens: 0 } }
 }
 

@@ -1,5 +1,5 @@
 /**
- * The gateway's HTTP addresses for `hermes hooks`: what hooks there are and how they do, trying one, pausing and resuming.
+ * The HTTP API of `hermes hooks`: list, test, pause and resume hooks.
  */
 import { z } from 'zod'
 import type { HookRegistry } from '../hooks/registry.ts'
@@ -17,7 +17,7 @@ const testSchema = z.object({
   context: z.record(z.string(), z.unknown()).optional(),
 })
 
-/** @param redact takes secrets out of what handlers threw */
+/** @param redact takes secrets out of errors of handlers */
 export function hookRoutes(hooks: HookAdmin, redact: Redactor): HttpRoute[] {
   const post = (path: string, act: (body: unknown) => Promise<unknown>): HttpRoute => ({
     method: 'POST',
@@ -74,5 +74,5 @@ async function readJson(request: Request): Promise<unknown> {
 }
 
 function hookNotFound(name: string): HermesError {
-  return new HermesError('http/not-found', `No hook is called ${JSON.stringify(name)}.`)
+  return new HermesError('http/not-found', `There is no hook ${JSON.stringify(name)}.`)
 }

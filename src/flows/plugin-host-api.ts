@@ -1,5 +1,5 @@
 /**
- * What plugins ask of a running gateway: an answer of the model, a tool, a message in a conversation.
+ * What plugins may request of a running gateway: a completion of the model, a tool call, a message in a session.
  */
 
 import type { Agent, CurrentTurn } from '../agent/agent.ts'
@@ -34,11 +34,11 @@ export interface PluginHostApiDeps
   readonly store: Store
   /** Whether a user may talk to the agent. */
   access(event: Pick<MessageEvent, 'source'>): { readonly allowed: boolean }
-  /** The conversation of a terminal with a gateway of its own; undefined elsewhere. */
+  /** The session of a terminal with an embedded gateway; undefined elsewhere. */
   embeddedSessionKey(): string | undefined
-  /** The turn in which the caller is called; undefined outside of turns. */
+  /** The turn in which the caller runs; undefined outside of turns. */
   currentTurn: Agent['currentTurn']
-  /** What the configuration says of a plugin. */
+  /** The configuration of a plugin. */
   entry(owner: string): PluginConfigEntry
   /** Aborts when the gateway stops. */
   readonly stopping: AbortSignal
@@ -95,15 +95,14 @@ export function createPluginHostApi(deps: PluginHostApiDeps): PluginHostApi {
 
     dispatchTool: (owner, name, args) =>
       withRecursionGuard(owner, async () => {
-        const given = argumentsText(args)
         const id = uuid7(clock())
         const enclosingTurn = deps.currentTurn() ?? (await createDetachedTurn(owner, id))
         const outcome = await runToolCall(
           { ...deps, ...enclosingTurn, apiRequestId: '', resumed: false, journal: noopJournal, listener: noopListener },
-          { id: `plugin_${id}`, name, arguments: given },
+          { id: `plugin_${id}`, name, arguments: argumentsText(args) },
           enclosingTurn.signal,
         )
-        // A tool that failed says so in its result; one that was not run has none.
+        // The result of a failed tool describes the error. A tool that was not run has no result.
         if (outcome.ok || outcome.summary === outcome.result) return outcome.result
         throw new HermesError('plugins/tool-refused', `${name}: ${outcome.summary}`)
       }),
@@ -112,10 +111,8 @@ export function createPluginHostApi(deps: PluginHostApiDeps): PluginHostApi {
       if (typeof content !== 'string') throw badRequest('injectMessage: expected a text')
       const isEmbedded = deps.embeddedSessionKey() !== undefined
       if (!isEmbedded && !entry(owner).allow_gateway_injection) {
-        log.warn(
-          { plugin: owner },
-          `plugin ${owner} may not hand in messages: plugins.entries.${owner}.allow_gateway_injection`,
-        )
+        const setting = `plugins.entries.${owner}.allow_gateway_injection`
+        log.warn({ event: 'plugin.injection_denied', plugin: owner, setting }, 'a plugin may not inject messages')
         return false
       }
       if (sessionKey === undefined) return false
@@ -134,7 +131,7 @@ export function createPluginHostApi(deps: PluginHostApiDeps): PluginHostApi {
         const { status } = await inbox.accept(event, [brand<EventKey>(`plugin:${uuid7(now)}`)])
         return status === 'accepted'
       } catch (error) {
-        log.warn({ plugin: owner, error }, `a message of plugin ${owner} was not taken in: ${messageOf(error)}`)
+        log.warn({ event: 'plugin.injection_failed', plugin: owner, error }, 'a message of a plugin was not accepted')
         return false
       }
     },
@@ -169,7 +166,7 @@ function turnInfoOf(owner: string, turnId: string, chosen: ChosenModel | undefin
   }
 }
 
-/** Nothing of it is resumed: what a plugin began ends with the process. */
+/** Calls of plugins are not resumed: they end with the process. */
 const noopJournal: Journal = {
   recordAssistantMessage: async () => undefined,
   wasStarted: async () => false,
@@ -184,7 +181,7 @@ const noopListener: ProgressListener = {
   onIteration: () => undefined,
 }
 
-/** Messages in the OpenAI format; what a `system` among them says comes before them. */
+/** Messages in the OpenAI format. Their `system` messages become the system prompt. */
 function toConversation(prompt: string | readonly Fields[], system: string): Pick<RequestInput, 'system' | 'messages'> {
   if (typeof prompt === 'string') return { system, messages: [{ role: 'user', content: prompt }] }
   const parts = [system]
@@ -210,7 +207,7 @@ function isTextPart(part: unknown): part is { readonly text: string } {
   return typeof part === 'object' && part !== null && 'text' in part && typeof part.text === 'string'
 }
 
-/** Plugins may be written without types. */
+/** For plugins written without types. */
 function argumentsText(args: unknown): string {
   if (args === undefined || args === null) return '{}'
   const expected = 'dispatchTool: expected an object with the arguments'

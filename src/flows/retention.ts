@@ -1,6 +1,6 @@
 /**
- * Forgets what is old: finished inbox and outbox rows, event keys, rows of turns, downloaded files. Conversations stay.
- * Works in small steps, so that no message waits behind it.
+ * Deletes old data: finished inbox and outbox rows, event keys, rows of turns, downloaded files. Conversations stay.
+ * Works in small batches, so that no message is delayed.
  */
 import { lstat, readdir, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { sweepQuestions } from '../approvals/queries.ts'
 import { pruneCursors } from '../inbox/cursors.ts'
 import { pruneInbox } from '../inbox/queries.ts'
 import { pruneTrace } from '../inbox/trace.ts'
-import { messageOf, systemCode } from '../lib/errors.ts'
+import { systemCode } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { SessionsConfig } from '../sessions/config.ts'
@@ -28,25 +28,25 @@ export interface RetentionDeps {
 
 const dayMs = 86_400_000
 const rowsPerBatch = 200
-/** A place in which nobody wrote for so long is read anew from whatever comes next. */
+/** The cursor of a chat without messages for so long is deleted; the next message starts a new one. */
 const inactiveCursorDays = 90
 const firstRunDelayMs = 60_000
 const batchIntervalMs = 50
 
-/** Sweeps a minute after the start and then once a day, until the signal aborts. Never rejects. */
+/** Runs a minute after the start and then once a day, until the signal aborts. Never rejects. */
 export async function runRetention(deps: RetentionDeps, signal: AbortSignal): Promise<void> {
   await deps.sleep(firstRunDelayMs, signal)
   while (!signal.aborted) {
     try {
       await prune(deps, signal)
     } catch (error) {
-      deps.log.error({ error }, `old rows could not be removed: ${messageOf(error)}`)
+      deps.log.error({ event: 'retention.failed', error }, 'old rows could not be removed')
     }
     await deps.sleep(dayMs, signal)
   }
 }
 
-/** One sweep. Rejects with `store/…` or an error of the file system. */
+/** One run. Rejects with `store/…` or an error of the file system. */
 export async function prune(deps: RetentionDeps, signal: AbortSignal): Promise<{ rows: number; files: number }> {
   const { days, media_days } = deps.settings()
   const before = deps.clock() - days * dayMs
@@ -67,11 +67,11 @@ export async function prune(deps: RetentionDeps, signal: AbortSignal): Promise<{
     }
   }
   const files = await removeOldFiles(deps.mediaDirectory, deps.clock() - media_days * dayMs)
-  if (rows + files > 0) deps.log.info({ rows, files }, 'old rows and files removed')
+  if (rows + files > 0) deps.log.info({ event: 'retention.pruned', rows, files }, 'old rows and files removed')
   return { rows, files }
 }
 
-/** Also those in folders (one for each day), and the folders that are empty then. Links are left alone. */
+/** Includes files in subfolders (one for each day) and then the empty subfolders. Leaves links unchanged. */
 async function removeOldFiles(folder: string, before: number): Promise<number> {
   let removed = 0
   for (const name of await listNames(folder)) {

@@ -1,6 +1,6 @@
 /**
- * Tells which files hold secrets though their owner may read them: what somebody else's words made a model name must not
- * travel to a chat. Stricter than what its tools may read.
+ * Detects files that may hold secrets. Stricter than the read rules of tools, because the text of a stranger may make the
+ * model send a file to a chat.
  */
 import { constants, open, realpath, stat } from 'node:fs/promises'
 import { relative, sep } from 'node:path'
@@ -11,12 +11,12 @@ export interface SecretFilesDeps {
   readonly userHome: string
 }
 
-/** Where containers find what they must not tell. */
+/** Secrets of containers. */
 const secretDirectories = ['/run/secrets', '/var/run/secrets']
-/** Below the user's home everything hidden is settings, keys and histories, except what programs store for a while. */
+/** Hidden files in the user's home are settings, keys and histories, except caches. */
 const publicDirectories = ['.cache']
 const secretFilePattern = /^\.env\b|^(?:state\.db|gateway\.token|auth\.json|config\.yaml)\b/i
-/** How much of a file is looked at for a key. */
+/** The part of a file that is searched for a key. */
 const inspectedBytes = 4_096
 
 /** Whether the file of this real path may hold secrets. Throws system errors. */
@@ -27,7 +27,7 @@ export function createSecretFileCheck({ home, userHome }: SecretFilesDeps): (pat
     if (path.endsWith('.env') || secretDirectories.some((folder) => pathWithin(path, folder) !== undefined)) return true
     if (logs !== undefined && pathWithin(path, logs) !== undefined) return true
     const name = pathWithin(path, gateway)
-    // Copies that somebody has put beside the files themselves, and what the database keeps next to it.
+    // Includes copies of these files and the files that the database keeps next to it.
     if (name !== undefined && secretFilePattern.test(name)) return true
     if (name === undefined && isHidden(pathWithin(path, user))) return true
     return (await isHardLinkTo(path, own)) || (await containsPrivateKey(path))
@@ -39,7 +39,7 @@ function isHidden(name: string | undefined): boolean {
   return first.startsWith('.') && !publicDirectories.includes(first)
 }
 
-/** Another name of the same file. */
+/** Another name (hard link) of one of the files. */
 async function isHardLinkTo(path: string, files: readonly string[]): Promise<boolean> {
   const { dev, ino, nlink } = await stat(path)
   if (nlink < 2) return false
@@ -48,7 +48,7 @@ async function isHardLinkTo(path: string, files: readonly string[]): Promise<boo
 }
 
 async function containsPrivateKey(path: string): Promise<boolean> {
-  // Without waiting, should somebody have put a pipe there meanwhile.
+  // O_NONBLOCK, because the path may be a named pipe by now.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(inspectedBytes), 0, inspectedBytes, 0)
@@ -58,12 +58,12 @@ async function containsPrivateKey(path: string): Promise<boolean> {
   }
 }
 
-/** Undefined where there is nothing: then nothing lies in it. */
+/** Undefined when the path does not exist. */
 function realPathIfExists(path: string): Promise<string | undefined> {
   return realpath(path).catch(() => undefined)
 }
 
-/** The path as seen from the folder; undefined when it lies elsewhere. */
+/** The path relative to the folder; undefined when it is outside. */
 function pathWithin(path: string, folder: string | undefined): string | undefined {
   if (folder === undefined) return undefined
   const name = relative(folder, path)

@@ -213,8 +213,12 @@ function createSummaryRequest(
     const { max_output_tokens: maxOutputTokens } = settings
     const length = maxOutputTokens === undefined ? {} : { maxOutputTokens }
     const input = { model, system, messages, tools: [], ...length }
-    const asked = { ...deps, maxRetries: () => deps.settings().agent.max_retries }
-    return complete(asked, { provider, input, turn: deps.turnInfoOf(turn, { provider, model }), signal })
+    const { middleware, clock, failpoint, log, random, sleep } = deps
+    const maxRetries = () => deps.settings().agent.max_retries
+    return complete(
+      { middleware, clock, failpoint, log, random, sleep, maxRetries },
+      { provider, input, turn: deps.turnInfoOf(turn, { provider, model }), signal },
+    )
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * What commands and platforms may do with a session: stop it, begin it anew, ask how it stands.
+ * The operations of commands and platforms on a session: stop its turn, start a new session, read its status.
  */
 import type { CommandServices, SessionStatus } from '../commands/command.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -28,11 +28,11 @@ export interface SessionServicesDeps {
   readonly clock: () => number
   /** Whether this platform has its gateway events emitted. */
   emitsEvents(source: SessionSource): boolean
-  /** Plugins hear of it once it is on disk. Returns at once. */
+  /** Notifies plugins after the new session is stored. Returns at once. */
   readonly onSessionReplaced?: (replaced: {
     readonly sessionKey: SessionKey
     readonly source: SessionSource
-    /** Null where there was none. */
+    /** Null for the first session. */
     readonly oldSessionId: string | null
     readonly newSessionId: string
     readonly reason: string
@@ -40,7 +40,7 @@ export interface SessionServicesDeps {
 }
 
 export interface SessionServices extends Pick<CommandServices, 'stopTurn' | 'resetSession' | 'sessionStatus'> {
-  /** Stops whatever became of one event: takes it out of the queue, or stops the turn that works on it. */
+  /** Withdraws a queued event, or stops the turn that processes it. */
   stopEvent(seq: number): Promise<void>
 }
 
@@ -50,7 +50,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   async function stopTurn(key: SessionKey): Promise<boolean> {
     const stopRequested = await store.run(() => requestTurnStop(key))
     const stopped = await runningTurns.stop(key)
-    // A turn that waits for its next try is not running; woken, it sees the note and ends.
+    // A turn between two attempts is not running. It ends when it is woken and reads the stop request.
     if (stopRequested !== undefined && !stopped) engine.wake(key, 'turn')
     return stopRequested !== undefined || stopped
   }
@@ -59,8 +59,8 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     const now = clock()
     const id = sessionIdAt(now)
     const { platform, userId = '' } = source
-    const watched = deps.emitsEvents(source)
-    if (watched) deps.emit('session:end', { platform, user_id: userId, session_key: key })
+    const emitsEvents = deps.emitsEvents(source)
+    if (emitsEvents) deps.emit('session:end', { platform, user_id: userId, session_key: key })
     const sessionStart = { key, source: JSON.stringify(source), platform, userId, newSessionId: id, now }
     const { ended, before } = await store.run(function* () {
       const open = yield* abandonOpenTurn(key, now)
@@ -70,12 +70,12 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     })
     deps.onSessionReplaced?.({ sessionKey: key, source, oldSessionId: before, newSessionId: id, reason: 'new' })
     if (ended !== undefined) turnResults.publish(ended.seq, stoppedResult)
-    if (watched && ended !== undefined) emitAgentEnd(key, ended)
-    if (watched) deps.emit('session:reset', { platform, user_id: userId, session_key: key })
+    if (emitsEvents && ended !== undefined) emitAgentEnd(key, ended)
+    if (emitsEvents) deps.emit('session:reset', { platform, user_id: userId, session_key: key })
     return brand<SessionId>(id)
   }
 
-  /** Whoever was told that the agent began is told that it ended. */
+  /** `agent:start` was emitted, so `agent:end` follows. */
   function emitAgentEnd(key: SessionKey, { session_id, payload }: OpenTurn): void {
     const context = createAgentContext(parseStoredEvent(payload), session_id, key)
     deps.emit('agent:end', { ...context, response: '', response_full: '', model: '', provider: '' })
@@ -91,12 +91,12 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
         runningTurns.stopEvent(seq)
         turnResults.publish(seq, stoppedResult)
       }
-      // A turn that waits for its next try is not running; woken, it sees the note and ends.
-      if (found.state === 'at-work' && !runningTurns.stopEvent(seq)) engine.wake(found.key, 'turn')
+      // A turn between two attempts is not running. It ends when it is woken and reads the stop request.
+      if (found.state === 'running' && !runningTurns.stopEvent(seq)) engine.wake(found.key, 'turn')
     },
 
     async resetSession(key, source, title) {
-      // What waits behind the turn that is stopped must not begin before the new session is there to take it.
+      // Queued messages belong to the new session, so they must not start before it exists.
       const release = runningTurns.hold(key)
       try {
         await stopTurn(key)
@@ -119,22 +119,22 @@ const stoppedResult: TurnResult = {
   usage: { inputTokens: 0, outputTokens: 0 },
 }
 
-/** An event that waits is taken back; one at work is marked, so that not even a crash brings it back. */
+/** Withdraws a queued event. A running turn gets a stored stop request, so that a crash does not resume it. */
 function* withdrawEvent(
   seq: number,
-): Transaction<{ state: 'withdrawn' | 'over' } | { state: 'at-work'; key: SessionKey }> {
+): Transaction<{ state: 'withdrawn' | 'ended' } | { state: 'running'; key: SessionKey }> {
   const event = yield* findEventState(seq)
   if (event?.state === 'queued') {
     yield* finishEvent(seq, stoppedResult)
     return { state: 'withdrawn' }
   }
-  if (event?.state !== 'claimed') return { state: 'over' }
+  if (event?.state !== 'claimed') return { state: 'ended' }
   const open = yield* findOpenTurn(event.session_key)
   if (open?.seq === seq) yield* requestTurnStop(event.session_key)
-  return { state: 'at-work', key: brand<SessionKey>(event.session_key) }
+  return { state: 'running', key: brand<SessionKey>(event.session_key) }
 }
 
-/** A turn that did not end in time is closed here; what it still writes is refused by the fence. */
+/** Ends a turn that did not stop in time. The fence rejects its later writes. */
 function* abandonOpenTurn(key: SessionKey, now: number): Transaction<OpenTurn | undefined> {
   const open = yield* findOpenTurn(key)
   if (open === undefined) return undefined

@@ -81,7 +81,7 @@ test('a button of nothing we know is stale and changes nothing', async (t) => {
     'cl:q1:0',
     `sc:once:${'x'.repeat(500)}`,
   ]) {
-    assert.deepEqual(await press(id), { status: 'stale', text: 'Nothing asks for this any more.' }, id)
+    assert.deepEqual(await press(id), { status: 'stale', text: 'This question is no longer open.' }, id)
   }
   assert.equal(sent.length, 1)
   assert.equal(states()[0]?.['state'], 'waiting')
@@ -127,7 +127,7 @@ test('a press after its time is stale, says so in the chat and does nothing', as
   const answer = await press('sc:once:q1')
   assert.deepEqual(answer, { status: 'stale', text: 'This has expired. Nothing was done.' })
   assert.deepEqual([handedIn.length, states()[0]?.['state']], [0, 'expired'])
-  assert.equal(sent.at(-1)?.text, 'Go on?\n\n*Nobody answered in time. Nothing was done.*')
+  assert.equal(sent.at(-1)?.text, 'Go on?\n\n*No answer in time. Nothing was done.*')
   assert.equal(sent.at(-1)?.draft?.platformId, 'm1')
 })
 

@@ -102,7 +102,7 @@ test('a stop takes the call back at once, with its own reason; the question wait
   open.clear()
   await questions.turnEnded(key)
   assert.equal(states()[0]?.['state'], 'expired')
-  assert.match(sent.at(-1)?.text ?? '', /\*Not asked any more: what it was for has ended\.\*$/)
+  assert.match(sent.at(-1)?.text ?? '', /\*Cancelled: the turn that asked has ended\.\*$/)
 })
 
 test('questions whose turn ended with the last process are closed at the start', async (t) => {

@@ -66,12 +66,12 @@ test('/deny passes on why', async (t) => {
 
 test('where nothing waits, that is said', async (t) => {
   const { ask, typed, clock, handedIn } = room(t)
-  assert.equal(await typed('approve'), 'Nothing waits for an answer here.')
+  assert.equal(await typed('approve'), 'There is no open question in this session.')
   await ask({ choices: [{ answer: 'a', label: 'A', typed: [], effect: { says: '' } }] })
-  assert.equal(await typed('deny'), 'Nothing waits for an answer here.', 'some questions want a press')
+  assert.equal(await typed('deny'), 'There is no open question in this session.', 'some questions want a press')
   await ask()
   clock.advance(300_000)
-  assert.equal(await typed('approve'), 'Nothing waits for an answer here.')
+  assert.equal(await typed('approve'), 'There is no open question in this session.')
   assert.deepEqual(handedIn, [])
 })
 
@@ -86,7 +86,7 @@ test('/deny all passes over what cannot be denied', async (t) => {
   const { ask, typed, states } = room(t)
   const effect = { says: 'Done.' }
   await ask({ kind: 'approval', choices: [{ answer: 'yes', label: 'Yes', typed: ['approve'], effect }] })
-  assert.equal(await typed('deny', { all: true }), 'Nothing waits for an answer here.')
+  assert.equal(await typed('deny', { all: true }), 'There is no open question in this session.')
   assert.equal(states()[0]?.['state'], 'waiting')
 })
 

@@ -105,7 +105,7 @@ test('who does not answer has refused, and the model is told that nobody answere
   await gateway.say('run echo late')
   const question = await gateway.waitForReply('May I run')
   await gateway.waitForReply(/It gave: .*Nobody answered in time whether terminal may run/)
-  await gateway.until(({ id, text }) => id === question.id && text.includes('Nobody answered in time. `terminal`'))
+  await gateway.until(({ id, text }) => id === question.id && text.includes('No answer in time. `terminal`'))
   await gateway.waitForLog('decided timeout')
 })
 
@@ -116,7 +116,7 @@ test('/stop ends the turn at once, and its question with it; the next message is
   const { buttons: old } = question
   await gateway.say('/stop')
   await gateway.waitForReply('Stopped.')
-  await gateway.until(({ id, text }) => id === question.id && text.includes('Not asked any more'))
+  await gateway.until(({ id, text }) => id === question.id && text.includes('Cancelled'))
   assert.deepEqual(question.buttons, [])
   const late = await gateway.platform.press({ ...question, buttons: old }, 'Allow once')
   assert.equal(late.status, 'stale')
@@ -148,7 +148,7 @@ test('nobody decides for somebody else in a group', async (t) => {
   const asBob = await gateway.platform.press(question, 'Allow once', { chatType: 'group', user: 'bob' })
   assert.equal(asBob.status, 'refused')
   await gateway.say('/approve', { chat: 'group', chatType: 'group', user: 'bob' })
-  await gateway.waitForReply('Nothing waits for an answer here.', 'group')
+  await gateway.waitForReply('There is no open question in this session.', 'group')
   await gateway.platform.press(question, 'Allow once', { chatType: 'group', user: 'ada' })
   await gateway.waitForReply(/It gave: .*hers/, 'group')
 })
