@@ -116,7 +116,7 @@ test('a database that fails is told, and the clock goes on', async (t) => {
   const running = questions.run(stop.signal)
   const nap = await time.asked(0)
   assert.equal(nap.ms, 30_000)
-  assert.equal(lines.at(-1)?.['event'], 'approval.expiry_failed')
+  assert.equal(lines.at(-1)?.fields['event'], 'approval.expiry_failed')
   nap.end()
   await time.asked(1)
   stop.abort()
