@@ -1,5 +1,5 @@
 /**
- * The contract of a slash command: a word handled without the model.
+ * The contract of a slash command, which the gateway handles without the model.
  */
 import type { SessionId, SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
@@ -11,53 +11,53 @@ export interface CommandContext {
   /** The canonical name. */
   readonly name: string
   readonly args: string
-  /** What was typed, without the slash. */
+  /** The typed name, without the slash. */
   readonly rawCommand: string
   readonly signal: AbortSignal
 }
 
-/** What commands may do with sessions; `gateway.ts` gives it. */
+/** The services that a command may use; the composition root provides them. */
 export interface CommandServices {
   readonly version: string
   commands(): readonly CommandDefinition[]
-  /** Stops the running turn of a session; resolves with whether there was one, once it has ended or five seconds later. */
+  /** Stops the running turn of a session. Resolves when it has ended, or after five seconds, with whether a turn was running. */
   stopTurn(key: SessionKey): Promise<boolean>
-  /** Stops the running turn, ends the session and begins a new one under the same key; what waits is answered there. */
+  /** Stops the running turn and starts a new session under the same key, in which queued messages are handled. */
   resetSession(key: SessionKey, source: SessionSource, title: string): Promise<SessionId>
   sessionStatus(key: SessionKey): Promise<SessionStatus>
-  /** Has the session compressed behind what it works on now; that turn says how it went. `says` is the reply until then. */
+  /** Queues a compression of the session; its turn reports the result. `says` is the reply until then. */
   compressSession(
     key: SessionKey,
     source: SessionSource,
     order: { readonly focus: string; readonly says: string },
   ): CommandReply
-  /** Facts about the daemon for `/status` and `/version`. */
+  /** The state of the daemon for `/status`. */
   gatewayStatus(): GatewayStatus
-  /** Answers what waits for an answer in this session, the oldest first (contract §3.9). */
+  /** Answers the oldest pending question of the session, or all (contract §3.9). */
   answerQuestion(key: SessionKey, answer: TypedAnswer): CommandReply
-  /** What waits for an answer in this session. */
+  /** The pending question of the session. */
   pendingQuestion(key: SessionKey): Promise<{ readonly text: string; readonly expiresAt: number } | undefined>
-  /** How access was granted, for `/whoami`. */
+  /** Why the user has access, for `/whoami`. */
   accessReason(source: SessionSource): string
 }
 
 export interface TypedAnswer {
-  /** The canonical words: `approve`, `approve always`, `deny`. */
+  /** The canonical answer: `approve`, `approve always`, `deny`. */
   readonly words: string
-  /** Everything that waits, not only the oldest. */
+  /** Answers all pending questions, not only the oldest. */
   readonly all: boolean
-  /** For whoever asked; '' without one. */
+  /** The reason that the requester receives; '' for none. */
   readonly reason: string
   readonly by: SessionSource
 }
 
-/** A reply that is made in the transaction in which the command ends, with whatever else it stores. */
+/** A reply that is created in the transaction that completes the command, together with other writes. */
 export interface CommandReply {
-  /** Returns the reply, markdown. May be tried again. */
+  /** Returns the reply as markdown. The transaction may run it again. */
   write(now: number): Transaction<string>
-  /** The transaction is on disk. */
+  /** Called after the transaction is durable. */
   committed(): void
-  /** The transaction has failed for good. */
+  /** Called after the transaction has failed permanently. */
   abandoned(): void
 }
 
@@ -80,7 +80,7 @@ export interface GatewayStatus {
     Record<string, { readonly state: string; readonly reason?: string; readonly receiving?: boolean }>
   >
   readonly degraded: readonly string[]
-  /** What the agent works on without a chat. */
+  /** Background tasks of the agent. */
   readonly background: readonly { readonly id: string; readonly by: string; readonly ageMs: number }[]
 }
 
@@ -92,17 +92,17 @@ export interface CommandDefinition {
   /** Shown after the name in /help, for example `[name]`. */
   readonly argsHint: string
   /**
-   * `control` acts at once, also while a turn runs; `turn` waits its place in the session's lane.
-   * All commands of the product so far are `control`.
+   * `control` runs at once, also during a turn; `turn` waits in the queue of the session.
+   * All built-in commands are `control`.
    */
   readonly queue: 'control' | 'turn'
   /**
-   * What it ends, as a sentence that goes on behind its name. People are asked first, where
-   * `approvals.destructive_slash_confirm` says so. Without it the command acts at once.
+   * The destructive effect, as a sentence that continues the command name. The user must confirm it first when
+   * `approvals.destructive_slash_confirm` is set. Without it the command runs at once.
    */
   readonly destructiveEffect?: string
-  /** By it people get out of trouble: hooks are told of it afterwards and never asked (contract §1.5). */
+  /** A recovery command: hooks are notified after it and cannot block it (contract §1.5). */
   readonly bypassesHooks?: boolean
-  /** Returns the reply, markdown; '' replies nothing. May throw: the person gets the reason. */
+  /** Returns the reply as markdown; '' sends no reply. May throw: the user receives the reason. */
   run(context: CommandContext, services: CommandServices): Promise<string | CommandReply>
 }

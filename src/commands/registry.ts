@@ -1,22 +1,16 @@
 /**
- * The commands that exist, by name and alias. Built-ins come first; plugins may add more but replace none.
+ * The registered commands, by name and alias. Plugins may add commands but not replace one.
  */
-import { approveCommand, denyCommand } from './built-in/approve-deny.ts'
-import { compressCommand } from './built-in/compress.ts'
-import { commandsCommand, helpCommand } from './built-in/help.ts'
-import { newCommand } from './built-in/new.ts'
-import { statusCommand } from './built-in/status.ts'
-import { stopCommand } from './built-in/stop.ts'
-import { versionCommand } from './built-in/version.ts'
-import { whoamiCommand } from './built-in/whoami.ts'
+import { commandsCommand, helpCommand, statusCommand, versionCommand, whoamiCommand } from './built-in/information.ts'
+import { approveCommand, compressCommand, denyCommand, newCommand, stopCommand } from './built-in/session.ts'
 import type { CommandDefinition } from './command.ts'
 
 export interface CommandRegistry {
   /** By canonical name or alias, lower case. */
   resolve(name: string): CommandDefinition | undefined
-  /** In the order they are shown. */
+  /** In the order of display. */
   list(): readonly CommandDefinition[]
-  /** Adds one at the end; what it returns takes it away again, and says whether it was still there. Throws when a name is taken. */
+  /** Adds a command at the end. The returned function removes it and returns whether it was registered. Throws when a name exists. */
   register(definition: CommandDefinition): () => boolean
 }
 
@@ -35,23 +29,23 @@ const builtInCommands: readonly CommandDefinition[] = [
 
 export function createCommandRegistry(definitions: readonly CommandDefinition[] = builtInCommands): CommandRegistry {
   const byName = new Map<string, CommandDefinition>()
-  let shown = definitions
+  let ordered = definitions
   const namesOf = ({ name, aliases }: CommandDefinition) => [name, ...aliases]
   for (const definition of definitions) {
     for (const name of namesOf(definition)) if (!byName.has(name)) byName.set(name, definition)
   }
   return {
     resolve: (name) => byName.get(name),
-    list: () => shown,
+    list: () => ordered,
     register(definition) {
       const taken = namesOf(definition).find((name) => byName.has(name))
-      if (taken !== undefined) throw new Error(`the command /${taken} exists already`)
+      if (taken !== undefined) throw new Error(`the command /${taken} already exists`)
       for (const name of namesOf(definition)) byName.set(name, definition)
-      shown = [...shown, definition]
+      ordered = [...ordered, definition]
       return () => {
-        if (!shown.includes(definition)) return false
+        if (!ordered.includes(definition)) return false
         for (const name of namesOf(definition)) byName.delete(name)
-        shown = shown.filter((one) => one !== definition)
+        ordered = ordered.filter((command) => command !== definition)
         return true
       }
     },

@@ -1,5 +1,5 @@
 /**
- * The engine of a single process: a map of sessions at work and a queue of those that wait for a place.
+ * The engine of a single process: the active queues, and those that wait until the concurrency limit permits them.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { messageOf } from '../lib/errors.ts'
@@ -11,23 +11,23 @@ import type { Engine, QueueKind, QueueWorker } from './engine.ts'
 export interface EmbeddedEngineDeps {
   readonly log: Logger
   readonly random: () => number
-  /** Turns at the same time; control lanes are not counted. */
+  /** Maximum number of concurrent turns; control queues do not count. */
   readonly concurrency: () => number
 }
 
 interface QueueRun {
   readonly key: SessionKey
   readonly queue: QueueKind
-  /** Work came while the worker was busy: it may have looked too early, so it looks once more. */
+  /** Work arrived while the worker was running. The worker may have missed it, so it runs again. */
   rerun: boolean
-  /** In a row. */
+  /** Consecutive failures. */
   failures: number
-  /** Ends the pause after a failure; undefined while there is none. */
+  /** Ends the back-off after a failure; undefined when none is in progress. */
   endBackoff: (() => void) | undefined
 }
 
 export function createEmbeddedEngine({ log, random, concurrency }: EmbeddedEngineDeps): Engine {
-  // Whoever wakes a session may be in the middle of another one: their calls are not its calls.
+  // `wake` may be called within another session, whose async context must not be inherited.
   const runDetached = AsyncLocalStorage.snapshot()
   const active = new Map<string, QueueRun>()
   const waiting = new Map<string, QueueRun>()
@@ -44,32 +44,35 @@ export function createEmbeddedEngine({ log, random, concurrency }: EmbeddedEngin
       waiting.delete(id)
       active.set(id, run)
       if (run.queue === 'turn') running += 1
-      const lane = worker
-      void runDetached(() => work(id, run, lane))
+      const runQueue = worker
+      void runDetached(() => work(id, run, runQueue))
     }
   }
 
-  async function work(id: string, run: QueueRun, lane: QueueWorker): Promise<void> {
+  async function work(id: string, run: QueueRun, runQueue: QueueWorker): Promise<void> {
     do {
       run.rerun = false
       try {
-        await lane(run.key, run.queue, abort.signal)
+        await runQueue(run.key, run.queue, abort.signal)
         run.failures = 0
       } catch (error) {
         run.failures += 1
-        log.error({ session: run.key, lane: run.queue, error }, `a turn could not go on: ${messageOf(error)}`)
+        log.error(
+          { event: 'engine.worker_failed', session: run.key, queue: run.queue, error },
+          `queue worker failed; retrying: ${messageOf(error)}`,
+        )
       }
     } while (run.rerun && run.failures === 0 && !stopping)
     if (run.queue === 'turn') running -= 1
-    if (run.failures > 0 && !stopping) await coolDown(run)
+    if (run.failures > 0 && !stopping) await backOff(run)
     active.delete(id)
     if (run.failures > 0) waiting.set(id, run)
     fill()
-    settle()
+    notifyIfDrained()
   }
 
-  /** Waits before the next try, without a place: others go on meanwhile. New work ends the wait. */
-  async function coolDown(run: QueueRun): Promise<void> {
+  /** Waits before the next attempt without blocking other sessions. New work ends the wait. */
+  async function backOff(run: QueueRun): Promise<void> {
     const wait = new AbortController()
     run.endBackoff = () => wait.abort()
     fill()
@@ -77,17 +80,17 @@ export function createEmbeddedEngine({ log, random, concurrency }: EmbeddedEngin
     run.endBackoff = undefined
   }
 
-  function quiet(): boolean {
+  function isDrained(): boolean {
     return active.size === 0 && (stopping || waiting.size === 0)
   }
 
-  function settle(): void {
-    if (quiet()) for (const done of idleWaiters) done()
+  function notifyIfDrained(): void {
+    if (isDrained()) for (const done of idleWaiters) done()
   }
 
-  /** Resolves when nothing is active (any more), and nothing waits either unless the engine is stopping. */
+  /** Resolves when nothing is active and, unless the engine is stopping, nothing is waiting. */
   function drained(): Promise<void> {
-    if (quiet()) return Promise.resolve()
+    if (isDrained()) return Promise.resolve()
     return new Promise((resolve) => {
       const done = () => {
         idleWaiters.delete(done)
@@ -97,7 +100,7 @@ export function createEmbeddedEngine({ log, random, concurrency }: EmbeddedEngin
     })
   }
 
-  function coolingDown(): number {
+  function backingOff(): number {
     return [...active.values()].filter((run) => run.endBackoff !== undefined).length
   }
 
@@ -113,20 +116,20 @@ export function createEmbeddedEngine({ log, random, concurrency }: EmbeddedEngin
       }
       fill()
     },
-    start(given) {
-      worker = given
+    start(queueWorker) {
+      worker = queueWorker
       fill()
     },
     async stop(graceMs, force) {
       stopping = true
       for (const run of active.values()) run.endBackoff?.()
-      settle()
+      notifyIfDrained()
       await withTimeout(drained(), graceMs, force)
       abort.abort(new Error('the gateway is stopping'))
-      // What ignores its signal must not keep the process alive: its turn is taken up again at the next start.
+      // A worker that ignores its signal must not keep the process alive. The next start resumes its turn.
       await withTimeout(drained(), 5_000)
     },
     idle: drained,
-    load: () => ({ running, waiting: waiting.size + coolingDown() }),
+    load: () => ({ running, waiting: waiting.size + backingOff() }),
   }
 }

@@ -1,27 +1,27 @@
 /**
- * The contract of the engine: it says which session runs where and when, and carries no message.
- * The truth lies in the store; a wake that is lost is found again by a scan at the start.
+ * The contract of the engine, which schedules the sessions. It carries no messages: the store holds the work, and a scan at
+ * the start finds work whose wake-up was lost.
  */
 import type { SessionKey } from '../message/ids.ts'
 
-/** `turn`: one at a time per session, in order. `control`: commands that never queue behind a turn. */
+/** `turn`: one at a time per session, in order. `control`: commands that do not wait for a turn. */
 export type QueueKind = 'turn' | 'control'
 
 /**
- * Works until the lane of this session is empty. Should throw only when it could not go on: the engine then calls it
- * again later. `signal` aborts when the daemon stops.
+ * Processes the queue of a session until it is empty. Throws only when it cannot continue; the engine then retries later.
+ * `signal` aborts when the daemon stops.
  */
-export type QueueWorker = (key: SessionKey, lane: QueueKind, signal: AbortSignal) => Promise<void>
+export type QueueWorker = (key: SessionKey, queue: QueueKind, signal: AbortSignal) => Promise<void>
 
 export interface Engine {
-  /** There is work in this lane. Cheap; may be called at any time, also before `start` and again and again. */
-  wake(key: SessionKey, lane: QueueKind): void
-  /** Begins to call the worker: never twice at the same time for one lane of one session. */
+  /** Reports work in a queue. Cheap; may be called repeatedly and before `start`. */
+  wake(key: SessionKey, queue: QueueKind): void
+  /** Starts to call the worker, at most once at a time per queue of a session. */
   start(worker: QueueWorker): void
-  /** Starts nothing new, waits for what runs, aborts it after `graceMs` or when `hurry` aborts. May be called twice. */
-  stop(graceMs: number, hurry?: AbortSignal): Promise<void>
-  /** Resolves when nothing runs and nothing waits. For tests and for the command line. */
+  /** Starts no further work, waits for running work, and aborts it after `graceMs` or when `force` aborts. May be called twice. */
+  stop(graceMs: number, force?: AbortSignal): Promise<void>
+  /** Resolves when nothing is running or waiting. For tests and the command line. */
   idle(): Promise<void>
-  /** How many turns run and wait, for status. */
+  /** The number of running and waiting turns, for the status. */
   load(): { readonly running: number; readonly waiting: number }
 }

@@ -1,18 +1,18 @@
 /**
- * The inbox's answer to an adapter that delivers an event, and the adapter's position in what it has read.
+ * The result of delivering an event to the inbox, and the read cursor of an adapter.
  */
 
 export type AcceptResult =
   | { readonly status: 'accepted'; readonly seq: number }
-  /** The key is known: the platform sent the event twice. Acknowledge it. */
+  /** The platform sent the event twice. Acknowledge it. */
   | { readonly status: 'duplicate'; readonly seq: number }
-  /** The sender may not talk to the agent. Acknowledge the event and reply nothing, or `reason` where the platform is private. */
+  /** The sender has no access. Acknowledge the event and send no reply, or `reason` on a private platform. */
   | { readonly status: 'refused'; readonly reason: string }
 
-/** How far an account has read one chat or thread, as the platform counts. */
+/** The position up to which an account has read a chat or thread. */
 export interface ReadCursor {
-  /** The adapter's own name of the chat or thread. */
+  /** The adapter's name of the chat or thread. */
   readonly place: string
-  /** Grows with time: the longer id is the newer one; of two ids of equal length, the one that sorts later. */
+  /** Increases with time: the longer id is newer; of two ids of equal length, the one that sorts later. */
   readonly id: string
 }

@@ -1,6 +1,6 @@
 /**
- * What happens to a message after it was written: edits, deletions, reactions. They are events of their own, and none of
- * them ever rewrites what the agent has read already.
+ * Changes of an existing message: edits, deletions and reactions. They are separate events, and none of them rewrites text
+ * that the agent has read.
  */
 import type { MessageEvent } from './event.ts'
 import type { EventKey } from './ids.ts'
@@ -8,11 +8,11 @@ import type { SessionSource } from './source.ts'
 
 export type MessageChange =
   | {
-      /** A person changed the words. Link previews and edits that leave the text as it was are none. */
+      /** A user changed the text. Link previews and edits without a change of text do not count. */
       readonly kind: 'edited'
-      /** A name of the message that was edited, as it was handed in with it. */
+      /** An event key of the edited message. */
       readonly of: EventKey
-      /** The message as it reads now. */
+      /** The new version of the message. */
       readonly event: MessageEvent
     }
   | {
@@ -26,20 +26,20 @@ export type MessageChange =
 /** A reaction to any message of a chat (contract §1.4, `reaction:added` and `reaction:removed`). */
 export interface ReactionChange {
   readonly kind: 'reaction'
-  /** Who reacted, and where. */
+  /** The user who reacted, and the chat. */
   readonly source: SessionSource
   readonly added: boolean
-  /** The emoji itself, or the platform's name of it (`thumbsup`). */
+  /** The emoji, or the platform's name of it (`thumbsup`). */
   readonly reaction: string
   readonly messageId: string
-  /** Whose message it is, where the platform says. */
+  /** The author of the message, if the platform reports it. */
   readonly itemUserId?: string
   readonly timestamp: number
-  /** What the platform sent, for hooks. */
+  /** The payload of the platform, for hooks. */
   readonly raw: Readonly<Record<string, unknown>>
 }
 
-/** Somebody pressed a button of a message of ours. */
+/** A user pressed a button of a message of the gateway. */
 export interface ButtonPress {
   readonly source: SessionSource
   readonly buttonId: string

@@ -1,13 +1,14 @@
 /**
- * A stretch of a chat, as inbox and outbox both look it up.
+ * A range of messages of a chat, shared by the queries of inbox and outbox.
  */
-/** A time in ms and a row of that moment. */
+
+/** A position in a chat: a time in ms and a row at that time. */
 export interface ChatPosition {
   readonly at: number
   readonly row: number
 }
 
-/** Everything between two places, without the places themselves; `from` says at which end the lines are counted. */
+/** The messages between two positions, exclusive. `limit` counts from the end given by `from`. */
 export interface ChatRange {
   readonly after: ChatPosition
   readonly before: ChatPosition
@@ -22,7 +23,7 @@ export interface ChatRef {
   readonly chatId: string
 }
 
-/** A span as the parameters of a query. */
+/** A range as query parameters. */
 export type ChatRangeParams = {
   platform: string
   account: string
@@ -38,6 +39,6 @@ export function chatRangeParams(
   { platform, account, chatId }: ChatRef,
   { after, before, limit }: ChatRange,
 ): ChatRangeParams {
-  const ends = { after_at: after.at, after_row: after.row, before_at: before.at, before_row: before.row }
-  return { platform, account, chat_id: chatId, ...ends, limit }
+  const bounds = { after_at: after.at, after_row: after.row, before_at: before.at, before_row: before.row }
+  return { platform, account, chat_id: chatId, ...bounds, limit }
 }

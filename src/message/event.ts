@@ -1,5 +1,5 @@
 /**
- * A message as every platform hands it in (contract §3.1, `MessageEvent`), and how a command is read from it.
+ * A message as every platform delivers it (contract §3.1, `MessageEvent`), the command in it, and its text for the model.
  */
 import type { SessionSource, Target } from './source.ts'
 import type { ChatMessage } from './transcript.ts'
@@ -17,16 +17,16 @@ export type MessageType =
 
 export interface Attachment {
   readonly kind: 'photo' | 'video' | 'audio' | 'voice' | 'document' | 'sticker'
-  /** A file under `$HERMES_HOME/media`, named by us. */
+  /** A file under `$HERMES_HOME/media`, named by the gateway. */
   readonly path?: string
-  /** Where to fetch it from when it has not been downloaded. */
+  /** The download address of a file that has not been downloaded. */
   readonly url?: string
-  /** The platform's own name of the file, which its adapter turns into an address when the file is needed. */
+  /** The platform's id of the file. The adapter resolves it to an address when the file is needed. */
   readonly ref?: string
   readonly mimeType?: string
   readonly fileName?: string
   readonly bytes?: number
-  /** Why it could not be fetched, for the model to know. */
+  /** The reason why the download failed, for the model. */
   readonly problem?: string
 }
 
@@ -36,7 +36,7 @@ export interface MessageEvent {
   readonly messageType: MessageType
   /** The platform's id of the message, for replies and edits. */
   readonly messageId?: string
-  /** When it was written, ms since 1970. */
+  /** When the message was written, ms since 1970. */
   readonly timestamp: number
   readonly attachments?: readonly Attachment[]
   readonly replyTo?: {
@@ -46,43 +46,43 @@ export interface MessageEvent {
     readonly authorName?: string
     readonly isOwnMessage?: boolean
   }
-  /** Made by the gateway itself (cron, background results); skips access control. */
+  /** Created by the gateway (cron, background results); skips access control. */
   readonly internal?: boolean
   /** False: a leading slash is text, not a command. */
   readonly allowGatewayControl?: boolean
-  /** The transcript a stateless client brings along; used only when the session is new. */
+  /** The transcript that a stateless client sends; used only for a new session. */
   readonly seed?: {
     readonly messages: readonly ChatMessage[]
-    /** Extra instructions of the client, appended to the system prompt of this session. */
+    /** Instructions of the client, appended to the system prompt of the session. */
     readonly instructions?: string
   }
   readonly metadata?: Readonly<Record<string, string>>
-  /** Present where no chat waits for the answer: the event is a task that the gateway works on in the background. */
+  /** Present for a background task, which has no chat that waits for the reply. */
   readonly task?: BackgroundTask
-  /** Present where the conversation is to be compressed, and the model asked nothing. `focus`: what to keep above all. */
+  /** Present for a request to compress the conversation. `focus`: what the summary must keep. */
   readonly compress?: { readonly focus: string }
 }
 
-/** What a background task is given along. Its `source` says who asked for it. */
+/** The parameters of a background task. The `source` of the event contains the requester. */
 export interface BackgroundTask {
   /** `bg_HHMMSS_<hex>` (contract §3.12). */
   readonly id: string
-  /** Where the answer goes; null: it stays in the session of the task. */
+  /** The target of the reply; null: the reply stays in the session of the task. */
   readonly deliver: Target | null
-  /** Model calls, at most; never more than the configuration allows. */
+  /** Maximum number of model calls, within the limit of the configuration. */
   readonly maxIterations?: number
-  /** What the turn is marked with, for whoever tells turns apart by their kind. */
+  /** A label for the kind of turn, passed to plugins. */
   readonly route: string
 }
 
 export interface ParsedCommand {
   /** Lower case, without slash and `@bot` suffix. */
   readonly name: string
-  /** Everything after the name, dashes normalised. */
+  /** The text after the name, with normalized dashes. */
   readonly args: string
 }
 
-/** The command of a message, or null where it is plain text or looks like a file path (contract §3.1). */
+/** Returns the command of a message, or null for plain text and file paths (contract §3.1). */
 export function parseCommand(event: Pick<MessageEvent, 'text' | 'allowGatewayControl'>): ParsedCommand | null {
   if (event.allowGatewayControl === false) return null
   const text = event.text.trimStart()
@@ -93,7 +93,51 @@ export function parseCommand(event: Pick<MessageEvent, 'text' | 'allowGatewayCon
   return { name, args: normalizeDashes(text.slice(first.length).trim()) }
 }
 
-/** Phones turn `--` into dashes; commands want them back. */
+/** Phones replace `--` by dashes; commands need the hyphens. */
 function normalizeDashes(text: string): string {
   return text.replace(/——|—/g, '--').replace(/–/g, '-')
+}
+
+/** The text that the model receives for a message. In a `shared` session it starts with the name of the author. */
+export function formatUserText(event: MessageEvent, shared: boolean): string {
+  const quoted = event.replyTo?.text
+  const parts = [
+    quoted === undefined || quoted === '' ? '' : `[In reply to: "${oneLine(quoted, 500)}"]`,
+    ...(event.attachments ?? []).map(attachmentLine),
+    event.text,
+  ]
+  const text = parts.filter((part) => part !== '').join('\n')
+  return shared ? `[${oneLine(event.source.userName ?? event.source.userId ?? 'unknown user', 80)}] ${text}` : text
+}
+
+/** One line about a file: its path and type, or the reason why it is missing. */
+function attachmentLine(file: Attachment): string {
+  const { kind, path, fileName = '', mimeType, bytes, problem, url } = file
+  const what = kind === 'voice' ? 'The user sent a voice message' : `Attached ${kind}`
+  const name = oneLine(baseName(fileName), 200)
+  if (path === undefined) {
+    const reason = problem === undefined ? '' : ` (could not be fetched: ${oneLine(problem, 300)})`
+    return `[${what}: ${name || oneLine(url ?? '', 2_000) || 'no name'}${reason}]`
+  }
+  const details = [name, oneLine(mimeType ?? '', 100), bytes === undefined ? '' : formatSize(bytes)].filter(
+    (detail) => detail !== '',
+  )
+  // Scripts rely on this form of voice messages.
+  return `[${what}: ${path}${kind === 'voice' || details.length === 0 ? '' : ` (${details.join(', ')})`}]`
+}
+
+/** Removes directories from the name, so that the model cannot mistake it for a path. */
+function baseName(name: string): string {
+  return name.split(/[\\/]/).findLast((part) => !/^[\s.]*$/.test(part)) ?? ''
+}
+
+function formatSize(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} bytes`
+  return bytes < 1_000_000 ? `${Math.round(bytes / 1_000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
+}
+
+/** Removes line breaks and brackets, so that a name or a quote of a user cannot imitate another message. */
+function oneLine(text: string, limitChars: number): string {
+  const flat = text.replace(/[\r\n\v\f\u0085\u2028\u2029\][]+/g, ' ').trim()
+  return flat.length <= limitChars ? flat : `${flat.slice(0, limitChars).toWellFormed()}…`
 }

@@ -1,21 +1,21 @@
 /**
  * The typed map of gateway events (contract §1.4). Payload keys are the contract's own: drop-in handlers read them.
- * Hooks watch these; `gateway.ts` decides who listens.
+ * Hooks observe these events.
  */
 import type { MessageEvent } from './event.ts'
 
 export interface HookEvents {
-  /** Every first connect has settled, or ten seconds have passed. */
+  /** Every platform has connected or failed, or ten seconds have passed. */
   'gateway:startup': { platforms: string[] }
-  /** The daemon is stopping; the drain has ended. */
+  /** The daemon is stopping, and running turns have ended. */
   'gateway:shutdown': { platforms: string[] }
-  /** The first turn of a session begins, also after a reset. */
+  /** The first turn of a session starts, also after a reset. */
   'session:start': { platform: string; user_id: string; session_id: string; session_key: string }
   /** A session is about to end because of a reset. */
   'session:end': { platform: string; user_id: string; session_key: string }
-  /** `/new` or `/reset` made a new session. */
+  /** `/new` or `/reset` created a new session. */
   'session:reset': { platform: string; user_id: string; session_key: string }
-  /** The older part of a conversation has been replaced by a summary. The session keeps its id, so `old_session_id` is ''. */
+  /** A summary replaced the older part of a conversation. The session keeps its id, so `old_session_id` is ''. */
   'session:compress': {
     platform: string
     session_id: string
@@ -23,9 +23,9 @@ export interface HookEvents {
     in_place: boolean
     compression_count: number
   }
-  /** The agent begins to work on a message. `message` is cut to 500 code points, `message_full` is not. */
+  /** The agent starts to handle a message. `message` is truncated to 500 code points, `message_full` is complete. */
   'agent:start': AgentContext
-  /** One model call and its tools; `iteration` counts from 1, `tool_names` are those of the iteration before. */
+  /** A model call with its tools. `iteration` counts from 1; `tool_names` are the tools of the previous iteration. */
   'agent:step': {
     platform: string
     user_id: string
@@ -45,41 +45,41 @@ export interface HookEvents {
     raw_command: string
     raw_args: string
   }
-  /** Somebody's message was taken in, commands included, or anew after an edit. It may wait for its turn. */
+  /** A message or command was accepted, or accepted again after an edit. It may wait in the queue. */
   'message:received': MessageContext & { session_key: string; message_id: string }
-  /** Somebody wrote who may not. */
+  /** A message was refused because its author has no access. */
   'message:refused': MessageContext & { reason: string; message_id: string }
-  /** The platform has taken a message of ours: an answer or a notice; what hooks send is not told of. A long answer is several. */
+  /** The platform accepted a reply or a notice. A long reply is several messages. Messages of hooks emit no event. */
   'message:sent': SentContext & { message_id: string }
-  /** A message of ours was given up. */
+  /** A message became a dead letter. */
   'message:failed': SentContext & { error: string }
-  /** Somebody is asked: whether a command may run, or whether `/new` is meant. */
+  /** A user is asked to approve a command or to confirm `/new`. */
   'approval:requested': ApprovalContext & { message: string; choices: string[] }
-  /** A question has its answer, or nobody answered in time. */
+  /** A question was answered or has expired. */
   'approval:resolved': ApprovalContext & { outcome: string; answer: string; resolved_by: string }
-  /** Somebody reacted to a message with an emoji. `reaction` is the emoji, or the platform's name of it. */
+  /** A user reacted to a message. `reaction` is the emoji, or the platform's name of it. */
   'reaction:added': ReactionContext
-  /** Somebody took a reaction back. */
+  /** A user removed a reaction. */
   'reaction:removed': ReactionContext
 }
 
 interface ReactionContext {
   platform: string
   reaction: string
-  /** Who reacted. */
+  /** The user who reacted. */
   user_id: string
-  /** Whose message it is; '' where the platform does not say. */
+  /** The author of the message; '' if the platform does not report it. */
   item_user_id: string
   /** Always `message`. */
   item_type: string
   channel_id: string
   /** The platform's id of the message. */
   message_ts: string
-  /** The workspace or guild; '' where there is none. */
+  /** The workspace or guild, or ''. */
   team_id: string
   /** Seconds since 1970, with six decimals. */
   event_ts: string
-  /** What the platform sent. */
+  /** The payload of the platform. */
   raw_event: Readonly<Record<string, unknown>>
 }
 
@@ -87,11 +87,11 @@ interface MessageContext {
   platform: string
   user_id: string
   chat_id: string
-  /** '' where there is none. */
+  /** '' without a thread. */
   thread_id: string
   /** `dm`, `group`, `channel`, `thread` or `forum`. */
   chat_type: string
-  /** Cut to 500 code points. */
+  /** Truncated to 500 code points. */
   message: string
   message_full: string
 }
@@ -99,23 +99,23 @@ interface MessageContext {
 interface SentContext {
   platform: string
   chat_id: string
-  /** '' where there is none. */
+  /** '' without a thread. */
   thread_id: string
-  /** '' where it belongs to no session. */
+  /** '' outside a session. */
   session_key: string
-  /** `reply`: the agent's words. `notice`: those of the gateway. */
+  /** `reply`: a text of the agent. `notice`: a text of the gateway. */
   kind: string
-  /** Cut to 500 code points. */
+  /** Truncated to 500 code points. */
   message: string
   message_full: string
 }
 
 interface ApprovalContext {
   platform: string
-  /** Whose action waits. */
+  /** The user whose action waits for the answer. */
   user_id: string
   chat_id: string
-  /** '' where there is none. */
+  /** '' without a thread. */
   thread_id: string
   session_key: string
   approval_id: string
@@ -129,7 +129,7 @@ interface AgentContext {
   session_id: string
   session_key: string
   chat_id: string
-  /** '' where there is none. */
+  /** '' without a thread. */
   thread_id: string
   /** `dm`, `group`, `channel`, `thread` or `forum`. */
   chat_type: string
@@ -139,12 +139,12 @@ interface AgentContext {
 
 export type HookEventName = keyof HookEvents & string
 
-/** What a handler of any event gets. */
+/** The payload of any event. */
 export type HookContext = HookEvents[HookEventName]
 
 type FixedEventName = Exclude<HookEventName, `command:${string}`>
 
-/** A record, so that one that is missing does not compile. */
+/** A record, so that a missing event is a compile error. */
 const fixedEvents: Readonly<Record<FixedEventName, true>> = {
   'gateway:startup': true,
   'gateway:shutdown': true,
@@ -165,21 +165,21 @@ const fixedEvents: Readonly<Record<FixedEventName, true>> = {
   'reaction:removed': true,
 }
 
-/** Every event except those of commands: there is a `command:<name>` for each command. */
+/** Every event except `command:<name>`, which exists for each command. */
 export const hookEventNames: readonly string[] = Object.keys(fixedEvents)
 
-/** What a handler gets as its third argument. */
+/** The third argument of a handler. */
 export interface HookServices {
-  /** Aborts when the handler should end. */
+  /** Aborts when the handler must end. */
   readonly signal: AbortSignal
-  /** Lines for the log of the gateway: a text, then fields. */
+  /** Writes to the log of the gateway: a text, then fields. */
   readonly log: Readonly<
     Record<'debug' | 'info' | 'warn' | 'error', (text: string, fields?: Readonly<Record<string, unknown>>) => void>
   >
   readonly gateway: {
     /** Sends a message to `<platform>` (its home channel) or `<platform>:<chat_id>[:<thread_id>]`; resolves once it is stored. */
     send(target: string, text: string): Promise<unknown>
-    /** Starts the agent in a session of its own; resolves at once with the id of the task. */
+    /** Starts the agent in a separate session. Resolves at once with the id of the task. */
     startAgent(
       prompt: string,
       options?: { readonly maxIterations?: number; readonly deliver?: string; readonly route?: string },
@@ -187,16 +187,16 @@ export interface HookServices {
   }
 }
 
-/** Told of every event, in order. Must neither throw nor wait: a listener that has work queues it. */
+/** Receives every event in order. Must not throw or block; a listener queues its work. */
 export type HookEventListener = <Name extends HookEventName>(name: Name, context: HookEvents[Name]) => void
 
-/** The first 500 code points, as hook contexts carry them. */
+/** Truncates a text to 500 code points for hook payloads. */
 export function truncateForHooks(text: string): string {
   if (text.length <= 500) return text
   return Array.from(text.slice(0, 1_000)).slice(0, 500).join('')
 }
 
-/** What the events of a turn have in common. */
+/** The common payload of the events of a turn. */
 export function createAgentContext(
   { source, text }: Pick<MessageEvent, 'source' | 'text'>,
   sessionId: string,

@@ -1,38 +1,38 @@
 /**
- * What leaves the gateway, and what a platform says about it (contract §3.1, `SendResult`).
+ * Outgoing messages and the result of sending them (contract §3.1, `SendResult`).
  */
 import type { Target } from './source.ts'
 
 export interface OutboundMessage {
-  /** Stable over every retry: platforms that know idempotency keys use it as one. */
+  /** Stable across retries; used as the idempotency key where a platform supports one. */
   readonly deliveryId: string
   readonly target: Target
-  /** Markdown. The adapter's `render` turns it into the platform's own form. Beside an attachment: its caption, or ''. */
+  /** Markdown, which the adapter renders for the platform. With an attachment: its caption, or ''. */
   readonly text: string
-  /** `draft` = still being written, it will be edited; `notice` = said by the gateway, not by the model. */
+  /** `draft`: incomplete and edited later. `notice`: a message of the gateway, not of the model. */
   readonly kind: 'reply' | 'notice' | 'draft'
-  /** The platform's id of the message this one answers. */
+  /** The platform's id of the message that this one replies to. */
   readonly replyTo?: string
-  /** The turn this belongs to; absent for messages outside any turn. */
+  /** The turn of the message; absent outside a turn. */
   readonly turnId?: string
-  /** A file or picture to send; only adapters that say `sendsAttachments` get it. */
+  /** A file to send; only adapters with `sendsAttachments` receive it. */
   readonly attachment?: OutboundAttachment
-  /** Choices under the text; only adapters that say `showsButtons` get them. */
+  /** Buttons below the text; only adapters with `showsButtons` receive them. */
   readonly buttons?: readonly Button[]
 }
 
-/** A file that goes out with a message of its own (contract §3.8). */
+/** A file that is sent as a separate message (contract §3.8). */
 export interface OutboundAttachment {
   readonly kind: 'image' | 'animation' | 'video' | 'audio' | 'voice' | 'document'
   readonly fileName: string
   readonly mimeType: string
   readonly source:
     | { readonly kind: 'url'; readonly url: string }
-    /** `open` may reject when the file has gone meanwhile or may not be sent; the blob reads from the disk as it is used. */
+    /** `open` rejects when the file is missing or must not be sent. The blob reads from disk on demand. */
     | { readonly kind: 'file'; readonly bytes: number; open(): Promise<Blob> }
 }
 
-/** One choice. A press comes back as `PlatformContext.press` with its id. */
+/** A button. A press is reported to `PlatformContext.press` with its id. */
 export interface Button {
   /** At most 64 bytes, letters, digits, `:`, `_` and `-`. */
   readonly id: string
@@ -40,7 +40,7 @@ export interface Button {
   readonly style?: 'primary' | 'danger'
 }
 
-/** Chosen by what the sender does next: wait as told, try again later, give up, stop the account. */
+/** Determines the next step of the sender: wait, retry later, fail the delivery, stop the account. */
 export type SendFailureKind = 'rate-limited' | 'temporary' | 'rejected' | 'unauthorised'
 
 export type SendResult =
@@ -49,13 +49,13 @@ export type SendResult =
       readonly success: false
       readonly problem: SendFailureKind
       readonly error: string
-      /** Only with `rate-limited`: no call may be made earlier. */
+      /** Only with `rate-limited`: no call is allowed earlier. */
       readonly retryAfterMs?: number
-      /** Only with `rate-limited`: whom the limit stops. Without it the chat. */
+      /** Only with `rate-limited`: the scope of the limit. Default: the chat. */
       readonly scope?: 'chat' | 'account'
       /**
-       * True when the platform may have taken the message although the answer was lost.
-       * The outbox then resolves it or delivers once more with a visible label.
+       * True when the platform may have accepted the message although its response was lost. The outbox then checks the
+       * chat, or delivers the message again with a visible label.
        */
       readonly maybeSent?: boolean
     }

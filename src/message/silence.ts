@@ -1,13 +1,13 @@
 /**
- * `[SILENT]`: how the agent says that there is nothing to say (contract §3.11).
+ * Detects `[SILENT]`, the reply of an agent that has nothing to report (contract §3.11).
  */
 
-/** In Chinese, too: models that think in it translate the token. */
+/** Includes Chinese forms, because some models translate the token. */
 const silenceToken = /^\s*(?:\[\s*(?:silent|静默|沉默)\s*\]|silent|no(?:_|\s+)reply|静默|沉默)\s*$/i
 
 /**
- * Whether an answer is nothing but that. Asked of what the gateway began by itself: a person who is answered so reads
- * it, because silence would look like a loss.
+ * Whether a reply consists only of the token. Used for turns that the gateway starts; a user who wrote a message receives
+ * the token, because no reply would look like a lost one.
  */
 export function isSilence(text: string): boolean {
   return silenceToken.test(text)

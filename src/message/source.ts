@@ -1,12 +1,12 @@
 /**
- * Where a message came from, and where an answer goes (contract §3.1, `SessionSource`).
+ * The source of a message and the target of a reply (contract §3.1, `SessionSource`).
  */
 export type ChatType = 'dm' | 'group' | 'channel' | 'thread' | 'forum'
 
 export interface SessionSource {
-  /** The platform's name as its folder says it, for example `telegram`. */
+  /** The name of the platform, which is the name of its directory: `telegram`. */
   readonly platform: string
-  /** One bot identity on that platform; `default` when only one is configured. */
+  /** A bot identity on the platform; `default` when only one is configured. */
   readonly account: string
   readonly chatId: string
   readonly chatType: ChatType
@@ -15,7 +15,7 @@ export interface SessionSource {
   readonly userName?: string
   readonly threadId?: string
   readonly chatTopic?: string
-  /** A second, more stable id of the user where the platform has one; it wins in session keys. */
+  /** A more stable id of the user, if the platform has one; preferred in session keys. */
   readonly userIdAlt?: string
   readonly chatIdAlt?: string
   readonly isBot?: boolean
@@ -23,17 +23,17 @@ export interface SessionSource {
   readonly scopeId?: string
   readonly parentChatId?: string
   readonly messageId?: string
-  /** The adapter has checked that the user holds a role that may use the bot. */
+  /** The adapter has verified that a role of the user permits the use of the bot. */
   readonly roleAuthorized?: boolean
   readonly profile?: string
-  /** The thread that will be opened for this message: the session is keyed on it already. */
+  /** The thread that will be created for this message; the session key already contains it. */
   readonly prospectiveThreadId?: string
 }
 
-/** Stands where others have their platform, for what the gateway does by itself. No platform may be called so. */
+/** The reserved platform name for work that the gateway starts itself. */
 export const backgroundPlatform = 'background'
 
-/** The address of an answer. */
+/** The address of a reply. */
 export interface Target {
   readonly platform: string
   readonly account: string

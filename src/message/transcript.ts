@@ -1,6 +1,6 @@
 /**
- * The messages of a conversation as they are stored and as the model sees them: OpenAI's chat format (contract §4.1).
- * The system prompt is never among them.
+ * The messages of a conversation in the chat format of OpenAI (contract §4.1), as they are stored and sent to the model.
+ * The system prompt is not one of them.
  */
 export interface ToolCall {
   readonly id: string
@@ -19,8 +19,8 @@ export interface AssistantMessage {
   readonly content: string
   readonly toolCalls?: readonly ToolCall[]
   /**
-   * What the provider wants back unchanged with the next request (reasoning items, signed thinking blocks).
-   * Kept with the api mode that made it, and sent only to that one.
+   * Data that the provider requires unchanged in the next request (reasoning items, signed thinking blocks).
+   * Sent only to the API mode that created it.
    */
   readonly providerData?: { readonly apiMode: string; readonly items: readonly unknown[] }
 }

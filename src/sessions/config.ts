@@ -1,5 +1,5 @@
 /**
- * The part of the configuration that says which messages share a conversation.
+ * The configuration section for sessions: which messages share one, and how long data is kept.
  */
 import { z } from 'zod'
 import type { ConfigOf } from '../config/section.ts'
@@ -8,11 +8,11 @@ export const sessionsConfig = {
   group_sessions_per_user: z
     .boolean()
     .default(true)
-    .describe('In groups and channels everybody talks in a session of their own.'),
+    .describe('Each user of a group or channel has a separate session.'),
   thread_sessions_per_user: z
     .boolean()
     .default(false)
-    .describe('The same inside threads; off, a thread is one shared session.'),
+    .describe('Each user of a thread has a separate session; otherwise a thread is one shared session.'),
   retention: z
     .object({
       days: z.int().min(1).default(30).describe('Days that finished inbox and outbox rows and event keys are kept.'),

@@ -1,10 +1,11 @@
 /**
- * The turns that run right now, so that they can be stopped from outside.
+ * The running turns of this process, so that commands and changes can stop them.
  */
+import { linkAbortSignal } from '../lib/linked-signal.ts'
 import { withTimeout } from '../lib/timers.ts'
 import type { SessionKey } from '../message/ids.ts'
 
-/** Why a turn's signal was aborted by a person; everything else is the daemon stopping. */
+/** The abort reason when a user stops a turn. Any other reason means that the daemon stops. */
 export class StopRequested extends Error {
   constructor() {
     super('the turn was stopped')
@@ -14,28 +15,28 @@ export class StopRequested extends Error {
 
 export interface RunningTurn {
   readonly signal: AbortSignal
-  /** The turn has ended, however it did. */
+  /** Must be called when the turn ends. */
   finish(): void
 }
 
 export interface RunningTurns {
-  /** Registers a turn; its signal aborts at a stop request or with `outer`. */
+  /** Registers a turn. Its signal aborts on a stop request or with `outer`. */
   start(key: SessionKey, seq: number, outer: AbortSignal): RunningTurn
-  /** Stops the turn of a session; resolves with whether there was one, once it has ended or after five seconds. */
+  /** Stops the turn of a session. Resolves when it has ended, or after five seconds, with whether a turn was running. */
   stop(key: SessionKey): Promise<boolean>
-  /** Ends the turn of a session in the middle, as the stop of the gateway does: the next start takes it up again. */
+  /** Aborts the turn of a session as a shutdown does: the next start resumes it. */
   abort(key: SessionKey): void
-  /** Stops the turn that works on this event; false when it does not run. */
+  /** Stops the turn that handles this event; false when it is not running. */
   stopEvent(seq: number): boolean
   isRunning(key: SessionKey): boolean
-  /** No further turn of this session begins until the returned function is called. */
+  /** Prevents further turns of this session until the returned function is called. */
   hold(key: SessionKey): () => void
   isHeld(key: SessionKey): boolean
 }
 
 interface RunningEntry {
   readonly seq: number
-  readonly abort: AbortController
+  abort(reason: Error): void
   readonly done: Promise<void>
 }
 
@@ -45,17 +46,14 @@ export function createRunningTurns(): RunningTurns {
 
   return {
     start(key, seq, outer) {
-      const abort = new AbortController()
+      const linked = linkAbortSignal(outer)
       const { promise, resolve } = Promise.withResolvers<void>()
-      const forwardAbort = () => abort.abort(outer.reason)
-      if (outer.aborted) forwardAbort()
-      else outer.addEventListener('abort', forwardAbort, { once: true })
-      const entry = { seq, abort, done: promise }
+      const entry = { seq, abort: linked.abort, done: promise }
       running.set(key, entry)
       return {
-        signal: abort.signal,
+        signal: linked.signal,
         finish() {
-          outer.removeEventListener('abort', forwardAbort)
+          linked.release()
           if (running.get(key) === entry) running.delete(key)
           resolve()
         },
@@ -64,17 +62,17 @@ export function createRunningTurns(): RunningTurns {
     async stop(key) {
       const entry = running.get(key)
       if (entry === undefined) return false
-      entry.abort.abort(new StopRequested())
+      entry.abort(new StopRequested())
       await withTimeout(entry.done, 5_000)
       return true
     },
     abort(key) {
-      running.get(key)?.abort.abort(new Error('the gateway is stopping'))
+      running.get(key)?.abort(new Error('the gateway is stopping'))
     },
     stopEvent(seq) {
       for (const entry of running.values()) {
         if (entry.seq !== seq) continue
-        entry.abort.abort(new StopRequested())
+        entry.abort(new StopRequested())
         return true
       }
       return false

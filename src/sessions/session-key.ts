@@ -7,15 +7,15 @@ import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 
 export interface SessionKeyRules {
-  /** In groups and channels everybody has a session of their own. Default true. */
+  /** Each user of a group or channel has a separate session. Default true. */
   readonly groupSessionsPerUser: boolean
-  /** The same inside threads. Default false: a thread is shared. */
+  /** Each user of a thread has a separate session. Default false: a thread is shared. */
   readonly threadSessionsPerUser: boolean
   /** Whether the platform's scope id (workspace) is part of the key; its plugin.yaml says so. */
   readonly scoped: boolean
 }
 
-/** Pure and total: every source has exactly one key. An empty id counts as none, as the contract has it. */
+/** Pure and total: every source has exactly one key. An empty id counts as missing, as in the contract. */
 export function sessionKeyOf(source: SessionSource, rules: SessionKeyRules): SessionKey {
   const scope = rules.scoped ? source.scopeId : undefined
   const slot = nonEmpty(source.prospectiveThreadId) === undefined ? source.chatType : 'thread'
@@ -23,19 +23,19 @@ export function sessionKeyOf(source: SessionSource, rules: SessionKeyRules): Ses
   return brand<SessionKey>([...head, ...conversationParts(source, rules)].join(':'))
 }
 
-/** The platform a key belongs to: the third of its parts, behind the two of the namespace. */
+/** The platform of a key: its third part, after the two parts of the namespace. */
 export function platformOf(key: string): string {
   return key.split(':', 3)[2] ?? ''
 }
 
-/** Whether several people talk in one session, so that each line has to say who spoke (contract §3.3). */
+/** Whether several users share the session, so that each message needs the name of its author (contract §3.3). */
 export function isSharedSession(source: SessionSource, rules: SessionKeyRules): boolean {
   return source.chatType !== 'dm' && exclusiveParticipant(source, rules) === undefined
 }
 
 function namespaceOf(profile: string | undefined): string {
   if (profile === undefined || profile === '' || profile === 'default') return 'agent:main'
-  // A profile that is really called "main" must not fall together with the default one.
+  // A profile named "main" must not share keys with the default profile.
   return profile === 'main' ? 'agent:main~' : `agent:${profile}`
 }
 
@@ -45,10 +45,10 @@ function conversationParts(source: SessionSource, rules: SessionKeyRules): strin
   return presentParts(source.chatId, thread, exclusiveParticipant(source, rules))
 }
 
-/** The person who has the session alone; undefined where it is shared, also because nobody is named. */
+/** The user who has the session alone; undefined when it is shared or no user is known. */
 function exclusiveParticipant(source: SessionSource, rules: SessionKeyRules): string | undefined {
-  const alone = rules.groupSessionsPerUser && (threadOf(source) === undefined || rules.threadSessionsPerUser)
-  return alone ? participantOf(source) : undefined
+  const isExclusive = rules.groupSessionsPerUser && (threadOf(source) === undefined || rules.threadSessionsPerUser)
+  return isExclusive ? participantOf(source) : undefined
 }
 
 function participantOf({ userIdAlt, userId }: SessionSource): string | undefined {

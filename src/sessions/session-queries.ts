@@ -1,5 +1,5 @@
 /**
- * Sessions as people look at them: lists and one in full. Run on a read-only connection by the command line.
+ * Queries that show sessions: lists and single sessions. The command line runs them on a read-only connection.
  */
 import { query } from '../store/query.ts'
 
@@ -32,7 +32,7 @@ export const sessionByKey = query((db, p: { key: string }) =>
   db.selectFrom('sessions').selectAll().where('session_key', '=', p.key).orderBy('created_at', 'desc').limit(1),
 )
 
-/** What the model does not read any more, too; a summary follows what it stands for. */
+/** Includes superseded messages; a summary follows the messages that it replaces. */
 export const messagesOfSession = query((db, p: { session_id: string }) =>
   db
     .selectFrom('messages')

@@ -1,8 +1,9 @@
 /**
- * A lane is the life line of a session key: the session it is in now and the fence of its turns.
- * Every write of a turn names the epoch it was claimed with; when the lane has moved on, the write is refused.
+ * The state of a session key: its current session and the epoch that fences its turns. Every write of a turn carries the
+ * epoch that it was claimed with. The write is rejected when the epoch has advanced since. The table is called `lanes`.
  */
 import { HermesError } from '../lib/errors.ts'
+import type { SessionSource } from '../message/source.ts'
 import { exec, query, row, type Transaction } from '../store/query.ts'
 
 export interface SessionState {
@@ -11,7 +12,7 @@ export interface SessionState {
   readonly fresh: number
 }
 
-/** What a turn's writes carry. */
+/** The epoch that the writes of a turn carry. */
 export interface Fence {
   readonly sessionKey: string
   readonly epoch: number
@@ -23,6 +24,18 @@ const selectSessionState = query((db, p: { key: string }) =>
 
 export function* findSessionState(key: string): Transaction<SessionState | undefined> {
   return yield* row(selectSessionState, { key })
+}
+
+const selectSource = query((db, p: { key: string }) =>
+  db.selectFrom('lanes').select('source').where('session_key', '=', p.key),
+)
+
+/** The source of the latest message of a session key; undefined when the key does not exist. */
+export function* findSessionSource(key: string): Transaction<SessionSource | undefined> {
+  const found = yield* row(selectSource, { key })
+  if (found === undefined) return undefined
+  const source: SessionSource = JSON.parse(found.source)
+  return source
 }
 
 const insertSessionState = query((db, p: { key: string; session_id: string; source: string; now: number }) =>
@@ -77,67 +90,67 @@ export interface EpochOptions {
   readonly source: string
   readonly platform: string
   readonly userId: string
-  /** The id a new session gets, should one be needed. */
+  /** The id for a new session, if one is created. */
   readonly newSessionId: string
-  /** This turn does not count as the first one of its session: no model sees it. */
+  /** The turn does not count as the first one of its session, because no model receives it. */
   readonly keepsFirstTurn?: boolean
   readonly now: number
 }
 
-/** Takes the lane for a turn: one epoch further, and no longer fresh. Makes lane and session where there are none. */
-export function* beginEpoch(visit: EpochOptions): Transaction<SessionState> {
-  const found = yield* findSessionState(visit.key)
+/** Advances the epoch for a turn and clears `fresh`. Creates the state and the session when the key is new. */
+export function* beginEpoch(options: EpochOptions): Transaction<SessionState> {
+  const found = yield* findSessionState(options.key)
   if (found === undefined) {
     yield* exec(insertSessionState, {
-      key: visit.key,
-      session_id: visit.newSessionId,
-      source: visit.source,
-      now: visit.now,
+      key: options.key,
+      session_id: options.newSessionId,
+      source: options.source,
+      now: options.now,
     })
-    yield* createSession(visit, '', null)
+    yield* createSession(options, '', null)
   }
-  const { session_id, epoch, fresh } = found ?? { session_id: visit.newSessionId, epoch: 0, fresh: 1 }
-  const entered = { session_id, epoch: epoch + 1, fresh }
+  const { session_id, epoch, fresh } = found ?? { session_id: options.newSessionId, epoch: 0, fresh: 1 }
+  const state = { session_id, epoch: epoch + 1, fresh }
   yield* exec(updateSessionState, {
-    key: visit.key,
+    key: options.key,
     session_id,
     epoch: epoch + 1,
-    fresh: visit.keepsFirstTurn === true ? fresh : 0,
-    source: visit.source,
-    now: visit.now,
+    fresh: options.keepsFirstTurn === true ? fresh : 0,
+    source: options.source,
+    now: options.now,
   })
-  return entered
+  return state
 }
 
 const updateSessionEnd = query((db, p: { id: string; reason: string; now: number }) =>
   db.updateTable('sessions').set({ ended_at: p.now, end_reason: p.reason }).where('id', '=', p.id),
 )
 
-/** Ends the session of a lane and begins a new one; a turn that still runs can write nothing any more. */
-export function* startNewSession(visit: EpochOptions, title: string): Transaction<{ ended: string | null }> {
-  const found = yield* findSessionState(visit.key)
+/** Ends the session of a key and starts a new one. Later writes of a running turn are rejected. */
+export function* startNewSession(options: EpochOptions, title: string): Transaction<{ ended: string | null }> {
+  const found = yield* findSessionState(options.key)
   if (found === undefined) {
     yield* exec(insertSessionState, {
-      key: visit.key,
-      session_id: visit.newSessionId,
-      source: visit.source,
-      now: visit.now,
+      key: options.key,
+      session_id: options.newSessionId,
+      source: options.source,
+      now: options.now,
     })
   } else {
-    yield* exec(updateSessionEnd, { id: found.session_id, reason: 'reset', now: visit.now })
-    const moved = { session_id: visit.newSessionId, epoch: found.epoch + 1, fresh: 1 }
-    yield* exec(updateSessionState, { key: visit.key, ...moved, source: visit.source, now: visit.now })
+    yield* exec(updateSessionEnd, { id: found.session_id, reason: 'reset', now: options.now })
+    const next = { session_id: options.newSessionId, epoch: found.epoch + 1, fresh: 1 }
+    yield* exec(updateSessionState, { key: options.key, ...next, source: options.source, now: options.now })
   }
-  yield* createSession(visit, title, found?.session_id ?? null)
+  yield* createSession(options, title, found?.session_id ?? null)
   return { ended: found?.session_id ?? null }
 }
 
-function* createSession(visit: EpochOptions, title: string, parent: string | null): Transaction<void> {
-  const { newSessionId: id, key, platform, userId: user_id, now } = visit
+function* createSession(options: EpochOptions, title: string, parent: string | null): Transaction<void> {
+  const { newSessionId: id, key, platform, userId: user_id, now } = options
   yield* exec(insertSession, { id, key, platform, user_id, title, parent_id: parent, now })
 }
 
-/** Throws `store/fenced` when the lane has moved on. */
+/** Throws `store/fenced` when the epoch has advanced. */
 export function* checkFence(fence: Fence): Transaction<void> {
   const found = yield* findSessionState(fence.sessionKey)
   if (found?.epoch !== fence.epoch) throw new HermesError('store/fenced', `(${fence.sessionKey})`)
@@ -147,7 +160,7 @@ const advanceEpoch = query((db, p: { key: string; epoch: number; next: number })
   db.updateTable('lanes').set({ epoch: p.next }).where('session_key', '=', p.key).where('epoch', '=', p.epoch),
 )
 
-/** Shuts the fence behind a turn: what it still writes is refused. */
+/** Advances the epoch after a turn, so that its later writes are rejected. */
 export function* revokeEpoch({ sessionKey, epoch }: Fence): Transaction<void> {
   yield* exec(advanceEpoch, { key: sessionKey, epoch, next: epoch + 1 })
 }
@@ -163,7 +176,7 @@ const updateSessionUsage = query((db, p: { id: string; input: number; output: nu
     .where('id', '=', p.id),
 )
 
-/** Adds a turn's tokens to its session. */
+/** Adds the tokens of a turn to its session. */
 export function* addSessionUsage(id: string, input: number, output: number, now: number): Transaction<void> {
   yield* exec(updateSessionUsage, { id, input, output, now })
 }

@@ -1,18 +1,18 @@
 /**
- * Writes a compression into the transcript: lines lose their place to shorter ones and stay on disk. All of it happens in
- * the transaction of the caller, or nothing.
+ * Stores a compression in the transcript: shorter messages supersede existing ones, which stay on disk. Runs as a whole in
+ * the transaction of the caller.
  */
 import type { ChatMessage, Usage } from '../message/transcript.ts'
 import { exec, query, row, type Transaction } from '../store/query.ts'
 import { addSessionUsage, checkFence, type Fence } from './session-state.ts'
 import { appendMessage, readTranscript, type TranscriptEntry } from './transcript.ts'
 
-/** What takes the place of what, as indexes of the lines that were read. */
+/** The replacements, as indexes of the entries that were read. */
 export interface CompressionEdits {
   readonly clearedResults: readonly { readonly at: number; readonly message: ChatMessage }[]
-  /** From the first line to the one behind the last; the message takes the place of the last. */
+  /** Replaces the entries from `from` (inclusive) to `to` (exclusive) at the ordinal of the last one. */
   readonly summary?: { readonly from: number; readonly to: number; readonly message: ChatMessage }
-  /** What the summary has cost. */
+  /** The tokens that the summary used. */
   readonly usage: Usage
 }
 
@@ -34,8 +34,8 @@ const supersedeRange = query((db, p: { session_id: string; from: number; to: num
 )
 
 /**
- * Returns how often the session has been compressed, this time included, and its lines as the model reads them now.
- * `lines` are those of the session's transcript. Throws `store/fenced` when the lane has moved on.
+ * Returns the number of compressions of the session, including this one, and the entries that the model receives now.
+ * `lines` are the entries of the transcript. Throws `store/fenced` when the epoch has advanced.
  */
 export function* applyCompression(
   fence: Fence,
@@ -45,8 +45,8 @@ export function* applyCompression(
   now: number,
 ): Transaction<{ count: number; lines: TranscriptEntry[] }> {
   yield* checkFence(fence)
-  const known = yield* row(selectLatestCompression, { session_id: sessionId })
-  const number = Math.max(0, known?.number ?? 0) + 1
+  const latest = yield* row(selectLatestCompression, { session_id: sessionId })
+  const number = Math.max(0, latest?.number ?? 0) + 1
   for (const { at, message } of clearedResults) {
     const { ord, turnId } = entryAt(lines, at)
     yield* exec(supersedeRange, { session_id: sessionId, from: ord, to: ord, number })
@@ -63,6 +63,6 @@ export function* applyCompression(
 
 function entryAt(lines: readonly TranscriptEntry[], at: number): TranscriptEntry {
   const line = lines[at]
-  if (line === undefined) throw new Error(`the conversation has no line ${at}`)
+  if (line === undefined) throw new Error(`the transcript has no entry ${at}`)
   return line
 }

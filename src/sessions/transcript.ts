@@ -1,10 +1,11 @@
 /**
- * The transcript: append only, one place per message. The system prompt lies beside it, frozen with the session.
+ * The transcript: append-only, with one ordinal per message. The system prompt is stored separately and frozen with the
+ * session.
  */
 import { addUsage, type ChatMessage, noUsage, type ToolCall, type Usage } from '../message/transcript.ts'
 import { exec, query, row, rows, type Transaction } from '../store/query.ts'
 
-/** Text kept in the row itself; more lies in `texts` and only the beginning is searched. */
+/** Characters stored in the row itself. A longer text is stored in `texts`, and only its beginning is searchable. */
 const inlineChars = 65_536
 
 const insertMessage = query(
@@ -51,13 +52,13 @@ export interface NewMessage {
   readonly ord: number
   readonly message: ChatMessage
   readonly usage?: Usage
-  /** It stands for older lines. */
+  /** The message replaces older ones. */
   readonly isSummary?: boolean
 }
 
-/** Puts a message at its place. A second message at the same place is an error of the caller and throws. */
-export function* appendMessage(placed: NewMessage, now: number): Transaction<void> {
-  const { sessionId, turnId, ord, message, usage, isSummary } = placed
+/** Stores a message at its ordinal. Throws when the ordinal is in use. */
+export function* appendMessage(entry: NewMessage, now: number): Transaction<void> {
+  const { sessionId, turnId, ord, message, usage, isSummary } = entry
   const { content, text_id } = yield* storeText(message.content)
   yield* exec(insertMessage, {
     session_id: sessionId,
@@ -78,8 +79,8 @@ export function* appendMessage(placed: NewMessage, now: number): Transaction<voi
 
 function* storeText(text: string): Transaction<{ content: string; text_id: number | null }> {
   if (text.length <= inlineChars) return { content: text, text_id: null }
-  const kept = yield* row(insertText, { body: text })
-  return { content: text.slice(0, inlineChars).toWellFormed(), text_id: kept?.id ?? null }
+  const stored = yield* row(insertText, { body: text })
+  return { content: text.slice(0, inlineChars).toWellFormed(), text_id: stored?.id ?? null }
 }
 
 const selectMessages = query((db, p: { session_id: string }) =>
@@ -107,11 +108,11 @@ export interface TranscriptEntry {
   readonly ord: number
   readonly turnId: string | null
   readonly message: ChatMessage
-  /** It stands for older lines, which no model sees any more. */
+  /** The message replaces older ones, which no model receives any more. */
   readonly isSummary?: true
 }
 
-/** The whole conversation as the model sees it, in order. */
+/** The conversation as the model receives it, in order. */
 export function* readTranscript(sessionId: string): Transaction<TranscriptEntry[]> {
   const found = yield* rows(selectMessages, { session_id: sessionId })
   return found.map((line) => ({
@@ -126,7 +127,7 @@ const selectLastOrdinal = query((db, p: { session_id: string }) =>
   db.selectFrom('messages').select('ord').where('session_id', '=', p.session_id).orderBy('ord', 'desc').limit(1),
 )
 
-/** The first place that is free, behind lines that no model sees any more, too. */
+/** The first unused ordinal, after superseded messages as well. */
 export function* nextOrdinal(sessionId: string): Transaction<number> {
   return ((yield* row(selectLastOrdinal, { session_id: sessionId }))?.ord ?? -1) + 1
 }
@@ -140,7 +141,7 @@ const markTurnSuperseded = query((db, p: { session_id: string; turn_id: string }
     .where('superseded', '=', 0),
 )
 
-/** Takes the lines of a turn out of the conversation; they stay on disk. What broke one turn must not break the next. */
+/** Removes the messages of a failed turn from the conversation, so that they cannot break the next turn. They stay on disk. */
 export function* supersedeTurn(sessionId: string, turnId: string): Transaction<void> {
   yield* exec(markTurnSuperseded, { session_id: sessionId, turn_id: turnId })
 }
@@ -174,7 +175,7 @@ function toChatMessage(line: MessageRow): ChatMessage {
   }
 }
 
-/** JSON that this file wrote itself: its shape is known. */
+/** Parses JSON that this file has written, so its shape is known. */
 function parseStoredJson<T>(text: string): T {
   return JSON.parse(text)
 }
@@ -189,7 +190,7 @@ const selectTurnUsage = query((db, p: { session_id: string; turn_id: string; fro
     .where('usage', 'is not', null),
 )
 
-/** What the stored answers of a turn have cost; it begins at place `from`. */
+/** The usage of the stored responses of a turn that starts at ordinal `from`. */
 export function* usageOfTurn(sessionId: string, turnId: string, from: number): Transaction<Usage> {
   const found = yield* rows(selectTurnUsage, { session_id: sessionId, turn_id: turnId, from })
   return found.map(({ usage }) => (usage === null ? noUsage : parseStoredJson<Usage>(usage))).reduce(addUsage, noUsage)
@@ -211,7 +212,7 @@ const insertPrompt = query((db, p: { session_id: string; text: string }) =>
     .onConflict((conflict) => conflict.doNothing()),
 )
 
-/** Freezes the system prompt; the text that was there first stays. */
+/** Freezes the system prompt. An existing text stays. */
 export function* freezePrompt(sessionId: string, text: string): Transaction<void> {
   yield* exec(insertPrompt, { session_id: sessionId, text })
 }

@@ -1,11 +1,11 @@
 /**
- * The rows of turns and of the tool calls inside them.
+ * Queries and transactions for turns and their tool calls.
  */
 import type { ToolMode } from '../agent/tools/tool.ts'
 import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { TurnState } from '../store/schema.ts'
 
-// Literal, because SQLite uses a partial index only where a query repeats its condition word for word.
+// Literal, because SQLite uses a partial index only when the query repeats its condition verbatim.
 const isOpen = sql<boolean>`turns.state in ('running', 'waiting')`
 
 const insertTurn = query(
@@ -90,7 +90,7 @@ export interface OpenTurn {
   readonly reason: string | null
 }
 
-/** The turn of a session that has not ended, with the event that began it. */
+/** The turn of a session that has not ended, with the event that started it. */
 export function* findOpenTurn(sessionKey: string): Transaction<OpenTurn | undefined> {
   return yield* row(selectOpenTurn, { session_key: sessionKey })
 }
@@ -99,7 +99,7 @@ const selectTurnIfOpen = query((db, p: { id: string }) =>
   db.selectFrom('turns').select(['id', 'session_key']).where('id', '=', p.id).where(isOpen),
 )
 
-/** The session key of a turn; undefined when there is no such turn, or it has ended. */
+/** The session key of a turn; undefined when the turn does not exist or has ended. */
 export function* sessionKeyOfOpenTurn(id: string): Transaction<string | undefined> {
   return (yield* row(selectTurnIfOpen, { id }))?.session_key
 }
@@ -108,7 +108,7 @@ const selectOpenTurnKeys = query((db, _: Record<never, never>) =>
   db.selectFrom('turns').select('session_key').where(isOpen),
 )
 
-/** Sessions whose turn was cut off by a stop or a crash. */
+/** Sessions whose turn was interrupted by a shutdown or a crash. */
 export function* sessionsWithOpenTurns(): Transaction<readonly string[]> {
   return (yield* rows(selectOpenTurnKeys, {})).map((turn) => turn.session_key)
 }
@@ -137,8 +137,15 @@ export interface FinalTurnState {
   readonly provider: string
 }
 
-export function* endTurn(id: string, end: FinalTurnState, now: number): Transaction<void> {
-  yield* exec(updateTurnEnd, { id, ...end, now })
+export function* endTurn(id: string, final: FinalTurnState, now: number): Transaction<void> {
+  yield* exec(updateTurnEnd, {
+    id,
+    state: final.state,
+    reason: final.reason,
+    model: final.model,
+    provider: final.provider,
+    now,
+  })
 }
 
 const requestStop = query((db, p: { session_key: string }) =>
@@ -150,7 +157,7 @@ const requestStop = query((db, p: { session_key: string }) =>
     .returning('id'),
 )
 
-/** Notes on disk that the open turn shall stop, so that not even a crash brings it back. Undefined: there is none. */
+/** Records that the open turn must stop, so that a crash does not resume it. Undefined when no turn is open. */
 export function* requestTurnStop(sessionKey: string): Transaction<string | undefined> {
   return (yield* row(requestStop, { session_key: sessionKey }))?.id
 }
@@ -198,14 +205,14 @@ export interface ToolCallStart {
   readonly mode: ToolMode
 }
 
-/** Whether the call was begun with an effect. */
+/** Whether the call was started in mode `effect`. */
 export function* wasEffectStarted(turnId: string, callId: string): Transaction<boolean> {
   return (yield* row(selectToolCall, { turn_id: turnId, call_id: callId }))?.mode === 'effect'
 }
 
 /**
- * 'run', or 'unknown' when an effect was begun before a crash: then it must not run again. A call that was harmless and
- * now has an effect, because plugins rewrite it in another way, has one from here on.
+ * Returns 'unknown' when a call in mode `effect` was started before a crash: it must not run again. A plugin may rewrite a
+ * call so that it has an effect now; its mode then becomes `effect`.
  */
 export function* startToolCall(call: ToolCallStart, now: number): Transaction<'run' | 'unknown'> {
   const { turnId: turn_id, callId: call_id, name, argsHash: args_hash, mode } = call
@@ -225,7 +232,7 @@ const updateToolCallEnd = query(
       .where('call_id', '=', p.call_id),
 )
 
-/** The result itself lies in the transcript, written by the same transaction; here is only how the call ended. */
+/** Stores the final state of a call. The same transaction writes the result to the transcript. */
 export function* endToolCall(
   turnId: string,
   callId: string,
@@ -243,7 +250,7 @@ const updateLateResult = query((db, p: { turn_id: string; call_id: string; late:
     .where('call_id', '=', p.call_id),
 )
 
-/** A result that came after its turn had been overtaken: kept as evidence, seen by no model. */
+/** Stores a result that arrived after its turn was superseded, for diagnosis only. */
 export function* storeLateResult(turnId: string, callId: string, result: string, now: number): Transaction<void> {
   yield* exec(updateLateResult, { turn_id: turnId, call_id: callId, late: result, now })
 }
@@ -271,13 +278,13 @@ const deleteToolCalls = query((db, p: { turn_id: string }) =>
 )
 const deleteTrace = query((db, p: { turn_id: string }) => db.deleteFrom('trace').where('turn_id', '=', p.turn_id))
 
-/** Forgets the rows of turns that ended and began before `before`; returns how many went. The transcript stays. */
+/** Deletes the rows of ended turns that started before `before`, and returns their number. The transcript stays. */
 export function* pruneTurns(before: number, limit: number): Transaction<number> {
-  const gone = yield* rows(deleteOldTurns, { before, limit })
-  for (const { id: turn_id } of gone) {
+  const deleted = yield* rows(deleteOldTurns, { before, limit })
+  for (const { id: turn_id } of deleted) {
     yield* exec(deleteTurnInputs, { turn_id })
     yield* exec(deleteToolCalls, { turn_id })
     yield* exec(deleteTrace, { turn_id })
   }
-  return gone.length
+  return deleted.length
 }

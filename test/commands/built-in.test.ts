@@ -133,7 +133,7 @@ async function realSession(t: TestContext) {
   return { given: services(sessions), running: runningTurns, turn: claim.turn, journal, emitted, accept }
 }
 
-test('all commands can be found by name and alias, and only by these', () => {
+test('commands are found by name and alias only', () => {
   assert.deepEqual(
     registry.list().map(({ name }) => name),
     ['new', 'stop', 'approve', 'deny', 'compress', 'status', 'help', 'commands', 'whoami', 'version'],
@@ -146,11 +146,11 @@ test('all commands can be found by name and alias, and only by these', () => {
   }
 })
 
-test('every command acts at once, also while a turn runs', () => {
+test('every built-in command runs at once, also during a turn', () => {
   for (const { name, queue } of registry.list()) assert.equal(queue, 'control', name)
 })
 
-test('/compress orders what is to be done, with what to keep, and says so where somebody has to wait', async () => {
+test('/compress queues a compression with its focus, and replies when a turn is running', async () => {
   const orders: unknown[] = []
   const compressing = (status: Partial<SessionStatus>) =>
     services({
@@ -173,13 +173,13 @@ test('/compress orders what is to be done, with what to keep, and says so where 
   assert.match(await say('/compress'), /nothing to compress/)
 })
 
-test('the first to claim a name keeps it', () => {
+test('the first command with a name keeps it', () => {
   const crowded = createCommandRegistry([definition('stop', [], 'ours'), definition('halt', ['stop'], 'theirs')])
   assert.equal(crowded.resolve('stop')?.description, 'ours')
   assert.equal(crowded.resolve('halt')?.description, 'theirs')
 })
 
-test('/help names every command with what it does', async () => {
+test('/help lists every command with its description', async () => {
   const text = await say('/help')
   for (const { name, description } of registry.list()) {
     assert.match(text, new RegExp(`^- \`/${name}.*${description}`, 'm'))
@@ -187,7 +187,7 @@ test('/help names every command with what it does', async () => {
   assert.match(text, /`\/new \[name\]` — Start a fresh conversation \(also \/reset\)/)
 })
 
-test('/commands shows twenty at a time, and any page number leads somewhere', async () => {
+test('/commands shows twenty commands per page and accepts any page number', async () => {
   const given = services({ commands: () => Array.from({ length: 45 }, (_, place) => definition(`c${place}`)) })
   const linesOf = async (typed: string) => (await say(typed, given)).split('\n').filter((line) => line.startsWith('- '))
   assert.equal((await linesOf('/commands')).length, 20)
@@ -198,12 +198,12 @@ test('/commands shows twenty at a time, and any page number leads somewhere', as
   assert.match(await say('/commands', services({ commands: () => [] })), /page 1 of 1/)
 })
 
-test('/version says which one runs', async () => {
+test('/version shows the running version', async () => {
   assert.equal(await say('/version'), 'hermes-gateway 1.2.3')
   assert.equal(await say('/v'), 'hermes-gateway 1.2.3')
 })
 
-test('/whoami shows how the gateway sees the writer', async () => {
+test('/whoami shows how the gateway identifies the user', async () => {
   const text = await say('/whoami')
   for (const part of ['Ada', 'u7', 'chat', 'dm', key, 'the user is on the allow list'])
     assert.ok(text.includes(part), part)
@@ -220,7 +220,7 @@ test('/whoami shows how the gateway sees the writer', async () => {
   assert.match(bare, /thread `9`/)
 })
 
-test('/status tells of the conversation, the model, the platforms, and what is wrong', async () => {
+test('/status shows the session, the model, the platforms and problems', async () => {
   const given = services({
     sessionStatus: async () => ({
       ...unused,
@@ -249,7 +249,7 @@ test('/status tells of the conversation, the model, the platforms, and what is w
   assert.match(text, /⚠️ disk: commits are slow/)
 })
 
-test('/status says whether anything comes in, of platforms that can tell', async () => {
+test('/status shows whether a platform receives messages, if it reports this', async () => {
   const platforms = {
     chat: { state: 'connected', receiving: true },
     deaf: { state: 'connected', receiving: false },
@@ -257,18 +257,18 @@ test('/status says whether anything comes in, of platforms that can tell', async
     web: { state: 'connected' },
   }
   const text = await say('/status', services({ gatewayStatus: () => ({ ...gateway, platforms }) }))
-  const expected = 'chat (connected, receiving), deaf (connected, nothing comes in), gone (failed), web (connected)'
+  const expected = 'chat (connected, receiving), deaf (connected, not receiving), gone (failed), web (connected)'
   assert.ok(text.includes(expected), text)
 })
 
-test('/status names what the agent works on in the background', async () => {
+test('/status lists background tasks', async () => {
   assert.doesNotMatch(await say('/status'), /Background/)
   const background = [{ id: 'bg_120000_0a1b2c3d', by: 'hook boot-md', ageMs: 1_000 }]
   const text = await say('/status', services({ gatewayStatus: () => ({ ...gateway, background }) }))
   assert.match(text, /\*\*Background\*\* hook boot-md \(`bg_120000_0a1b2c3d`\)/)
 })
 
-test('/status before the first message and without a model is no error', async () => {
+test('/status works before the first message and without a model', async () => {
   const given = services({ gatewayStatus: () => ({ ...gateway, model: '', provider: 'demo', platforms: {} }) })
   const text = await say('/status', given)
   assert.match(text, /not begun/)
@@ -277,7 +277,7 @@ test('/status before the first message and without a model is no error', async (
   assert.match(text, /\*\*Platforms\*\* none/)
 })
 
-test('/status tells the time since the start in words', async () => {
+test('/status shows the uptime', async () => {
   const times: [number, string][] = [
     [0, '0 s'],
     [59_999, '59 s'],
@@ -291,7 +291,7 @@ test('/status tells the time since the start in words', async () => {
   }
 })
 
-test('/stop ends the turn that runs, and says so when there is none', async (t) => {
+test('/stop stops the running turn, and replies when there is none', async (t) => {
   const { given, running, turn, journal } = await realSession(t)
   const turnRun = running.start(key, turn.seq, new AbortController().signal)
   turnRun.signal.addEventListener('abort', () => turnRun.finish(), { once: true })
@@ -302,12 +302,12 @@ test('/stop ends the turn that runs, and says so when there is none', async (t) 
   assert.equal(await say('/stop'), 'There is nothing to stop.')
 })
 
-test('/stop reaches a turn that waits for its next try, too', async (t) => {
+test('/stop also stops a turn in back-off', async (t) => {
   const { given } = await realSession(t)
   assert.equal(await say('/stop', given), '⏹ Stopped.')
 })
 
-test('/new stops the turn, ends the session and begins another; what waits is answered there', async (t) => {
+test('/new stops the turn and starts a new session, which handles the queued messages', async (t) => {
   const { given, running, turn, journal, emitted, accept } = await realSession(t)
   const turnRun = running.start(key, turn.seq, new AbortController().signal)
   turnRun.signal.addEventListener('abort', () => turnRun.finish(), { once: true })
@@ -327,7 +327,7 @@ test('/new stops the turn, ends the session and begins another; what waits is an
   assert.deepEqual([status.sessionId, status.title, status.messages], [claim.turn.sessionId, 'Taxes', 1])
 })
 
-test('/reset is /new, and needs no name', async () => {
+test('/reset is an alias of /new and needs no name', async () => {
   const given: string[] = []
   const resetSession: CommandServices['resetSession'] = async (_key, _source, title) => {
     given.push(title)
@@ -337,7 +337,7 @@ test('/reset is /new, and needs no name', async () => {
   assert.deepEqual(given, [''])
 })
 
-test('/approve and /deny are handed to whatever waits for an answer', async () => {
+test('/approve and /deny answer the pending question', async () => {
   const answers: unknown[] = []
   const answerQuestion: CommandServices['answerQuestion'] = (_key, { words, all, reason }) => {
     answers.push([words, all, reason])
@@ -368,7 +368,7 @@ test('/approve and /deny are handed to whatever waits for an answer', async () =
   assert.match(await say('/approve everything'), /^Write `\/approve`, or add/)
 })
 
-test('/status shows what waits for an answer', async () => {
+test('/status shows the pending question', async () => {
   const pendingQuestion = async () => ({ text: '`/new` ends this conversation. Go on?\n\nmore', expiresAt: 1 })
   assert.match(
     await say('/status', services({ pendingQuestion })),

@@ -18,7 +18,7 @@ engineContract('embedded', (_t, { concurrency }) =>
   createEmbeddedEngine({ log: silentLog, random: () => 0, concurrency: () => concurrency }),
 )
 
-test('pauses after failures grow to a minute and begin anew after a success', async (t) => {
+test('the back-off grows up to a minute and is reset by a success', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const engine = engineWith(() => 1)
   const held = heldWorker()
@@ -49,7 +49,7 @@ test('pauses after failures grow to a minute and begin anew after a success', as
   await engine.idle()
 })
 
-test('new work for a session that waits for its next try is looked at at once', async (t) => {
+test('new work ends the back-off of a session', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const engine = engineWith(() => 1)
   const held = heldWorker()
@@ -65,7 +65,7 @@ test('new work for a session that waits for its next try is looked at at once', 
   assert.equal(held.names().length, 2)
 })
 
-test('a stop does not wait for a session that only waits for its next try', async (t) => {
+test('a stop does not wait for a session in back-off', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const engine = engineWith(() => 1)
   const held = heldWorker()
@@ -78,7 +78,7 @@ test('a stop does not wait for a session that only waits for its next try', asyn
   assert.equal(held.names().length, 1)
 })
 
-test('a stop gives up on a worker that ignores its signal, five seconds after the abort', async (t) => {
+test('a stop ends five seconds after the abort when a worker ignores its signal', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const engine = engineWith(() => 1)
   const held = heldWorker()
@@ -103,7 +103,7 @@ test('a stop gives up on a worker that ignores its signal, five seconds after th
   deaf.end()
 })
 
-test('work for a session is no part of what woke it, nor of what went before it', async () => {
+test('a worker does not inherit the async context of the wake-up', async () => {
   const around = new AsyncLocalStorage<string>()
   const engine = engineWith(() => 0)
   const found: unknown[] = []

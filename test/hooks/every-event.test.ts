@@ -160,7 +160,7 @@ test('a turn that waits for its next try when /new comes is told to have ended',
     },
   })
   await gateway.say('poison', { user: 'ada' })
-  await gateway.waitForLog('a turn could not go on')
+  await gateway.waitForLog('engine.worker_failed')
   poisoned = false
   await gateway.say('/new', { user: 'ada' })
   await gateway.waitForEvent('session:reset')

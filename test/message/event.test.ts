@@ -11,11 +11,11 @@ test('a slash and a word is a command, with what follows as its arguments', () =
   assert.deepEqual(commandOf('/title\nline one\nline two'), { name: 'title', args: 'line one\nline two' })
 })
 
-test('the name of the bot behind a command is left out', () => {
+test('the name of the bot after a command is removed', () => {
   assert.deepEqual(commandOf('/stop@my_bot now'), { name: 'stop', args: 'now' })
 })
 
-test('paths, lone slashes and plain text are no commands', () => {
+test('paths, single slashes and plain text are not commands', () => {
   for (const text of [
     '',
     ' ',
@@ -32,16 +32,16 @@ test('paths, lone slashes and plain text are no commands', () => {
   }
 })
 
-test('the dashes that phones make of two hyphens become hyphens again', () => {
+test('dashes that phones insert for two hyphens become hyphens again', () => {
   assert.equal(commandOf('/run —force ——deep a–b')?.args, '--force --deep a-b')
 })
 
-test('a client that knows no commands sends slashes as text', () => {
+test('without gateway control a leading slash is text', () => {
   assert.equal(parseCommand({ text: '/stop', allowGatewayControl: false }), null)
   assert.equal(parseCommand({ text: '/stop', allowGatewayControl: true })?.name, 'stop')
 })
 
-test('no text, however odd, breaks the reading of commands', () => {
+test('no text makes the command parser throw', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: 'grapheme' }), fc.string()), (text) => {
       const parsed = commandOf(`/${text}`)

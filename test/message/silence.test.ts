@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isSilence } from '../../src/message/silence.ts'
 
-test('an answer that is nothing but the token is silence, however it is written', () => {
+test('a reply that consists only of the token is silent, in any spelling', () => {
   for (const text of [
     '[SILENT]',
     ' [silent]\n',
@@ -22,7 +22,7 @@ test('an answer that is nothing but the token is silence, however it is written'
   }
 })
 
-test('an answer that says anything else is no silence', () => {
+test('a reply with any other text is not silent', () => {
   for (const text of [
     '',
     ' ',

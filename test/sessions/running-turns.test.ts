@@ -8,7 +8,7 @@ import { createRunningTurns, StopRequested } from '../../src/sessions/running-tu
 const a = brand<SessionKey>('a')
 const b = brand<SessionKey>('b')
 
-test('stopping a session aborts its turn, as a wish of a person, and waits until it has ended', async () => {
+test('stopping a session aborts its turn with StopRequested and waits until it has ended', async () => {
   const turns = createRunningTurns()
   const mine = turns.start(a, 1, new AbortController().signal)
   const other = turns.start(b, 2, new AbortController().signal)
@@ -28,7 +28,7 @@ test('stopping a session aborts its turn, as a wish of a person, and waits until
   assert.equal(turns.isRunning(b), true)
 })
 
-test('a turn that does not end is given up after five seconds, so that the person gets an answer', async (t) => {
+test('stopping a turn that does not end resolves after five seconds', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const turns = createRunningTurns()
   turns.start(a, 1, new AbortController().signal)
@@ -37,7 +37,7 @@ test('a turn that does not end is given up after five seconds, so that the perso
   assert.equal(await stopping, true)
 })
 
-test('there is nothing to stop where nothing runs', async () => {
+test('stopping a session without a running turn returns false', async () => {
   const turns = createRunningTurns()
   assert.equal(await turns.stop(a), false)
   assert.equal(turns.stopEvent(1), false)
@@ -45,7 +45,7 @@ test('there is nothing to stop where nothing runs', async () => {
   assert.equal(await turns.stop(a), false)
 })
 
-test('a turn can be stopped by the number of its message', () => {
+test('a turn can be stopped by the number of its event', () => {
   const turns = createRunningTurns()
   const one = turns.start(a, 1, new AbortController().signal)
   const two = turns.start(b, 2, new AbortController().signal)
@@ -54,7 +54,7 @@ test('a turn can be stopped by the number of its message', () => {
   assert.ok(two.signal.reason instanceof StopRequested)
 })
 
-test('the stop of the daemon reaches the turn with its own reason, also when it came first', () => {
+test('a shutdown aborts the turn with its own reason, also when it precedes the turn', () => {
   const turns = createRunningTurns()
   const daemon = new AbortController()
   const running = turns.start(a, 1, daemon.signal)
@@ -64,7 +64,7 @@ test('the stop of the daemon reaches the turn with its own reason, also when it 
   assert.equal(turns.start(b, 2, daemon.signal).signal.reason, reason)
 })
 
-test('the late end of a turn does not hide the one that came after it', () => {
+test('the late end of a turn does not unregister its successor', () => {
   const turns = createRunningTurns()
   const first = turns.start(a, 1, new AbortController().signal)
   turns.start(a, 2, new AbortController().signal)

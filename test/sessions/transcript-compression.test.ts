@@ -42,7 +42,7 @@ async function written(store: Store) {
   return { fence: { sessionKey: 'k', epoch }, lines: await store.run(() => readTranscript('s')) }
 }
 
-test('a compressed conversation is read with the shorter lines in their places, and all that was said stays', async (t) => {
+test('a compressed transcript contains the shorter messages at their ordinals, and the originals stay stored', async (t) => {
   const { store, path } = openStore(t)
   const { fence, lines } = await written(store)
   const done = await store.run(() => applyCompression(fence, 's', lines, both, 20))
@@ -77,7 +77,7 @@ test('a compressed conversation is read with the shorter lines in their places, 
   assert.equal(reader.search('middle roses', 5).length, 1, 'what was summed up is still found')
 })
 
-test('the tokens of a summary count for the session, and those of the turn are not counted twice', async (t) => {
+test('the tokens of a summary count once for the session', async (t) => {
   const { store } = openStore(t)
   const { fence, lines } = await written(store)
   await store.run(() => applyCompression(fence, 's', lines, both, 20))
@@ -86,7 +86,7 @@ test('the tokens of a summary count for the session, and those of the turn are n
   assert.deepEqual(await store.run(() => usageOfTurn('s', 'running', 4)), cost)
 })
 
-test('compressions are counted, and the next one replaces the record of the one before', async (t) => {
+test('compressions are counted, and the next one supersedes the previous summary', async (t) => {
   const { store } = openStore(t)
   const { fence, lines } = await written(store)
   const first = await store.run(() => applyCompression(fence, 's', lines, both, 20))
@@ -109,7 +109,7 @@ test('compressions are counted, and the next one replaces the record of the one 
   )
 })
 
-test('a turn that was overtaken compresses nothing: not a byte changes', async (t) => {
+test('a turn whose epoch was revoked changes nothing', async (t) => {
   const { store } = openStore(t)
   const { fence, lines } = await written(store)
   await store.run(() => beginEpoch(visit))
@@ -120,7 +120,7 @@ test('a turn that was overtaken compresses nothing: not a byte changes', async (
   assert.deepEqual(await store.run(() => readTranscript('s')), lines)
 })
 
-test('a compression that cannot be written to its end is not written at all', async (t) => {
+test('a compression that fails is rolled back completely', async (t) => {
   const { store } = openStore(t)
   const { fence, lines } = await written(store)
   const impossible: CompressionEdits = { ...both, summary: { from: 2, to: 99, message: summary } }
@@ -129,7 +129,7 @@ test('a compression that cannot be written to its end is not written at all', as
   assert.equal((await store.run(() => row(sessionById, { id: 's' })))?.input_tokens, 0)
 })
 
-test('a turn that is set aside after a compression takes its lines along and leaves the record', async (t) => {
+test('superseding a turn after a compression removes its messages and keeps the summary', async (t) => {
   const { store } = openStore(t)
   const { fence, lines } = await written(store)
   await store.run(() => applyCompression(fence, 's', lines, both, 20))

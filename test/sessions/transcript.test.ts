@@ -14,7 +14,7 @@ import { appendMessage, freezePrompt, readFrozenPrompt, readTranscript } from '.
 import { row, rows } from '../../src/store/query.ts'
 import { openStore } from '../kit/open-store.ts'
 
-test('a conversation comes back as it was written: calls, results, and what the vendor wants back', async (t) => {
+test('a transcript is read as it was written: calls, results and provider data', async (t) => {
   const { store } = openStore(t)
   const messages: ChatMessage[] = [
     { role: 'user', content: 'look' },
@@ -38,7 +38,7 @@ test('a conversation comes back as it was written: calls, results, and what the 
   assert.deepEqual(await store.run(() => readTranscript('another')), [])
 })
 
-test('a place in the transcript is given once', async (t) => {
+test('an ordinal of the transcript is used once', async (t) => {
   const { store } = openStore(t)
   const at = (content: string) =>
     appendMessage({ sessionId: 's', turnId: null, ord: 0, message: { role: 'user', content } }, 1)
@@ -50,7 +50,7 @@ test('a place in the transcript is given once', async (t) => {
   assert.equal((await store.run(() => readTranscript('s')))[0]?.message.content, 'first')
 })
 
-test('a system prompt is frozen by the first who writes it', async (t) => {
+test('the first system prompt of a session is frozen', async (t) => {
   const { store } = openStore(t)
   assert.equal(await store.run(() => readFrozenPrompt('s')), undefined)
   await store.run(() => freezePrompt('s', 'first'))
@@ -58,7 +58,7 @@ test('a system prompt is frozen by the first who writes it', async (t) => {
   assert.equal(await store.run(() => readFrozenPrompt('s')), 'first')
 })
 
-test('a reset ends the session, begins another under the same key and remembers where it came from', async (t) => {
+test('a reset ends the session and starts another one under the same key, with a link to its parent', async (t) => {
   const { store } = openStore(t)
   const visit: EpochOptions = { key: 'k', source: '{}', platform: 'web', userId: 'u', newSessionId: 'one', now: 10 }
   assert.deepEqual(await store.run(() => beginEpoch(visit)), { session_id: 'one', epoch: 1, fresh: 1 })

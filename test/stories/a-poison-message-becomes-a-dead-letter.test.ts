@@ -50,6 +50,6 @@ test('a message that breaks the gateway three times is set aside with its reason
 
 /** Resolves when the turn has failed so many times. */
 async function failures(gateway: TestGateway, times: number): Promise<void> {
-  const isFailure = (line: string) => line.includes('a turn could not go on')
+  const isFailure = (line: string) => line.includes('engine.worker_failed')
   while (gateway.log.filter(isFailure).length < times) await gateway.nextLine()
 }

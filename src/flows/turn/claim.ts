@@ -8,11 +8,10 @@ import { claimEvent, findQueueHead } from '../../inbox/queries.ts'
 import { parseStoredEvent } from '../../inbox/stored-event.ts'
 import { brand } from '../../lib/brand.ts'
 import { needsDownload } from '../../media/attachment-downloader.ts'
-import { type MessageEvent, parseCommand } from '../../message/event.ts'
+import { formatUserText, type MessageEvent, parseCommand } from '../../message/event.ts'
 import type { SessionId, SessionKey, TurnId } from '../../message/ids.ts'
 import type { SessionSource } from '../../message/source.ts'
 import type { ChatMessage } from '../../message/transcript.ts'
-import { formatUserText } from '../../message/user-text.ts'
 import { beginEpoch, type Fence, type SessionState } from '../../sessions/session-state.ts'
 import {
   appendMessage,

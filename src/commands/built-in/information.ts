@@ -1,0 +1,115 @@
+/**
+ * The built-in commands that show information: `/help`, `/commands`, `/status`, `/version` and `/whoami`.
+ */
+import type { CommandDefinition, GatewayStatus } from '../command.ts'
+
+const pageSize = 20
+
+export const helpCommand: CommandDefinition = {
+  name: 'help',
+  aliases: [],
+  description: 'Show what I understand',
+  argsHint: '',
+  queue: 'control',
+  async run(_context, services) {
+    return `Write to me in plain words, or use a command:\n\n${services.commands().map(formatCommand).join('\n')}`
+  },
+}
+
+export const commandsCommand: CommandDefinition = {
+  name: 'commands',
+  aliases: [],
+  description: 'List all commands',
+  argsHint: '[page]',
+  queue: 'control',
+  async run({ args }, services) {
+    const all = services.commands()
+    const pages = Math.max(1, Math.ceil(all.length / pageSize))
+    const page = Math.min(pages, Math.max(1, Number.parseInt(args, 10) || 1))
+    const lines = all.slice((page - 1) * pageSize, page * pageSize).map(formatCommand)
+    return `**Commands** (page ${page} of ${pages})\n\n${lines.join('\n')}`
+  },
+}
+
+function formatCommand({ name, aliases, argsHint, description }: CommandDefinition): string {
+  const also = aliases.length === 0 ? '' : ` (also ${aliases.map((alias) => `/${alias}`).join(', ')})`
+  return `- \`/${name}${argsHint === '' ? '' : ` ${argsHint}`}\` — ${description}${also}`
+}
+
+export const statusCommand: CommandDefinition = {
+  name: 'status',
+  aliases: [],
+  description: 'Show this conversation and the gateway',
+  argsHint: '',
+  queue: 'control',
+  async run({ sessionKey }, services) {
+    const session = await services.sessionStatus(sessionKey)
+    const waiting = await services.pendingQuestion(sessionKey)
+    const gateway = services.gatewayStatus()
+    const platforms = Object.entries(gateway.platforms).map(
+      ([name, health]) => `${name} (${formatPlatformState(health)})`,
+    )
+    const lines = [
+      `**Session** \`${session.sessionId ?? 'not begun'}\`${session.title === '' ? '' : ` · ${session.title}`}`,
+      `**State** ${session.running ? 'working' : 'idle'}${session.queued > 0 ? `, ${session.queued} waiting` : ''}`,
+      ...(waiting === undefined ? [] : [`**Waits for your answer** ${firstLine(waiting.text)}`]),
+      `**Messages** ${session.messages} · **tokens** ${session.inputTokens} in, ${session.outputTokens} out`,
+      `**Model** ${gateway.model === '' ? gateway.provider : `${gateway.model} (${gateway.provider})`}`,
+      `**Platforms** ${platforms.length === 0 ? 'none' : platforms.join(', ')} · **up** ${formatDuration(gateway.uptimeMs)}`,
+      ...(gateway.background.length === 0
+        ? []
+        : [`**Background** ${gateway.background.map(({ id, by }) => `${by} (\`${id}\`)`).join(', ')}`]),
+      ...gateway.degraded.map((reason) => `⚠️ ${reason}`),
+    ]
+    return lines.join('  \n')
+  },
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0] ?? ''
+}
+
+/** Only platforms that report received messages have `receiving`. */
+function formatPlatformState({ state, receiving }: GatewayStatus['platforms'][string]): string {
+  if (state !== 'connected' || receiving === undefined) return state
+  return `${state}, ${receiving ? 'receiving' : 'not receiving'}`
+}
+
+/** `2 d 3 h`, `5 min`, `12 s`. */
+function formatDuration(ms: number): string {
+  const seconds = Math.floor(ms / 1_000)
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`
+  const hours = Math.floor(seconds / 3_600)
+  return hours < 24
+    ? `${hours} h ${Math.floor((seconds % 3_600) / 60)} min`
+    : `${Math.floor(hours / 24)} d ${hours % 24} h`
+}
+
+export const versionCommand: CommandDefinition = {
+  name: 'version',
+  aliases: ['v'],
+  description: 'Show the version',
+  argsHint: '',
+  queue: 'control',
+  async run(_context, services) {
+    return `hermes-gateway ${services.version}`
+  },
+}
+
+export const whoamiCommand: CommandDefinition = {
+  name: 'whoami',
+  aliases: [],
+  description: 'Show who I think you are',
+  argsHint: '',
+  queue: 'control',
+  async run({ source, sessionKey }, services) {
+    const lines = [
+      `**You** ${source.userName ?? 'no name'} · id \`${source.userId ?? 'unknown'}\``,
+      `**Where** ${source.platform}, ${source.chatType} \`${source.chatId}\`${source.threadId === undefined ? '' : `, thread \`${source.threadId}\``}`,
+      `**Session key** \`${sessionKey}\``,
+      `**Access** ${services.accessReason(source)}`,
+    ]
+    return lines.join('  \n')
+  },
+}

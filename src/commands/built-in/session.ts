@@ -1,0 +1,83 @@
+/**
+ * The built-in commands that act on a session: `/new`, `/stop`, `/compress`, `/approve` and `/deny`.
+ */
+import type { CommandDefinition } from '../command.ts'
+
+const maxTitleChars = 200
+
+export const newCommand: CommandDefinition = {
+  name: 'new',
+  aliases: ['reset'],
+  description: 'Start a fresh conversation',
+  argsHint: '[name]',
+  queue: 'control',
+  destructiveEffect: 'ends this conversation: I will not remember it in the next one.',
+  async run({ sessionKey, source, args }, services) {
+    const title = args.slice(0, maxTitleChars).toWellFormed()
+    await services.resetSession(sessionKey, source, title)
+    return title === '' ? '✨ New conversation. What can I do for you?' : `✨ New conversation: ${title}`
+  },
+}
+
+export const stopCommand: CommandDefinition = {
+  name: 'stop',
+  aliases: [],
+  description: 'Stop what I am doing',
+  argsHint: '',
+  queue: 'control',
+  bypassesHooks: true,
+  async run({ sessionKey }, services) {
+    return (await services.stopTurn(sessionKey)) ? '⏹ Stopped.' : 'There is nothing to stop.'
+  },
+}
+
+const maxFocusChars = 500
+
+export const compressCommand: CommandDefinition = {
+  name: 'compress',
+  aliases: ['compact'],
+  description: 'Sum up what was said earlier, to save room',
+  argsHint: '[what to keep]',
+  queue: 'control',
+  async run({ sessionKey, source, args }, services) {
+    const { messages, running } = await services.sessionStatus(sessionKey)
+    if (messages === 0) return 'There is nothing to compress: we have not said anything yet.'
+    const focus = args.slice(0, maxFocusChars).toWellFormed()
+    const says = running ? 'I will compress this conversation as soon as I am done.' : ''
+    return services.compressSession(sessionKey, source, { focus, says })
+  },
+}
+
+const maxReasonChars = 500
+
+export const approveCommand: CommandDefinition = {
+  name: 'approve',
+  aliases: [],
+  description: 'Say yes to what I ask',
+  argsHint: '[session|always|all]',
+  queue: 'control',
+  bypassesHooks: true,
+  async run({ sessionKey, source, args }, services) {
+    const scope = args.toLowerCase()
+    if (!['', 'session', 'always', 'all'].includes(scope))
+      return 'Write `/approve`, or add `session`, `always` or `all`.'
+    const all = scope === 'all'
+    const words = scope === '' || all ? 'approve' : `approve ${scope}`
+    return services.answerQuestion(sessionKey, { words, all, reason: '', by: source })
+  },
+}
+
+export const denyCommand: CommandDefinition = {
+  name: 'deny',
+  aliases: [],
+  description: 'Say no to what I ask',
+  argsHint: '[all] [reason]',
+  queue: 'control',
+  bypassesHooks: true,
+  async run({ sessionKey, source, args }, services) {
+    const [first = ''] = args.split(/\s/, 1)
+    const all = first.toLowerCase() === 'all'
+    const reason = (all ? args.slice(first.length) : args).trim().slice(0, maxReasonChars).toWellFormed()
+    return services.answerQuestion(sessionKey, { words: 'deny', all, reason, by: source })
+  },
+}
