@@ -66,12 +66,12 @@ for (const { what, error, code, advice } of told) {
   })
 }
 
-test('a model that is not configured is explained to the person who writes', async (t) => {
+test('a model that is not configured is explained to the user', async (t) => {
   const gateway = await startTestGateway(t, { config: { model: '' } })
   await gateway.say('hello')
   const { text } = await gateway.waitForReply('Sorry')
   assert.match(text, /config\/no-model.*Set `model`/s)
-  assert.equal(text.match(/no model is named/g)?.length, 1)
+  assert.equal(text.match(/Set `model`/g)?.length, 1)
 })
 
 test('a model server that is not there is explained with its address', async (t) => {
