@@ -1,299 +1,254 @@
 /**
- * The only door to `yaml`: text in, plain data and positions out.
+ * Parses YAML into plain data with source positions.
  *
- * Files of users and of strangers (plugin.yaml) pass here, so nothing but JSON-like values comes out, bombs are refused
- * before they are unfolded, and every problem has its line and column. Messages never quote the text: it may hold secrets.
+ * Files of users and third parties (plugin.yaml) are read here. Only JSON-like values are returned, the size, depth and
+ * aliases of a document are bounded, and every issue has a line and a column. Messages never quote the text, because it
+ * may contain a secret.
  */
 import {
+  type Alias,
   Composer,
   type Document,
   isAlias,
   isMap,
+  isNode,
   isScalar,
   isSeq,
   Lexer,
   LineCounter,
   type Node,
-  type Pair,
+  type ParseOptions,
   Parser,
+  type Tags,
+  visit,
 } from 'yaml'
-import { formatYamlMessage } from './yaml-messages.ts'
-import {
-  type Converted,
-  controlCharacters,
-  mergeInherited,
-  offsetOf,
-  type PathPart,
-  type Position,
-  quoteKey,
-  type ReportIssue,
-  type SourceOffsets,
-  toPlainScalar,
-} from './yaml-values.ts'
+import { exceedsDepth } from './json.ts'
 
-export type { PathPart, Position } from './yaml-values.ts'
+/** Both count from 1. */
+export interface Position {
+  readonly line: number
+  readonly column: number
+}
 
-interface YamlIssue extends Position {
+export type PathPart = string | number
+
+export interface YamlIssue extends Position {
   readonly file: string
+  /** The library's error code, or `limit`, `control_character`, `alias`, `merge_key` or `prototype_key`. */
+  readonly code: string
   readonly message: string
 }
 
 export interface ParsedYaml {
   readonly file: string
-  /** Strings, finite numbers, booleans, null, arrays and objects. null for an empty file and whenever there are problems. */
+  /** Strings, finite numbers, booleans, null, arrays and objects. `null` for an empty file and for a file with issues. */
   readonly value: unknown
-  /** Where a value (or its key) stands; the nearest enclosing place for a path that is not in the file. */
+  /** Position of a value or of its key. A path that is not in the file has the position of its nearest parent. */
   positionOf(path: readonly PathPart[], at?: 'key' | 'value'): Position
   readonly issues: readonly YamlIssue[]
 }
 
-export interface YamlLimits {
-  /** UTF-16 units of the text. */
-  readonly maxChars?: number
-  readonly maxDepth?: number
-  /** How many values may come into being through aliases and merge keys. */
-  readonly maxAliased?: number
-}
-
-/** Bounds the time that a broken file can take; enough for some 40,000 lines. */
-const maxLexemes = 200_000
+/** UTF-16 units. */
+const maxChars = 1_048_576
+const maxDepth = 64
+/** Bounds the time that a malformed file can take. Enough for some 15,000 lines. */
+const maxLexemes = 80_000
+/** The library resolves an alias by a walk through the document. */
+const maxAliases = 500
+/** How often one anchor may be expanded, directly and through other aliases. */
+const maxAliasCount = 100
 const maxIssues = 50
 
-const plainTags = new Set(
-  ['str', 'int', 'float', 'bool', 'null', 'map', 'seq'].map((name) => `tag:yaml.org,2002:${name}`),
-)
+// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the purpose
+const controlCharacters = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/
+
+/** The library's messages are used only for codes that are missing here, and never the part that quotes the file. */
+const messages: Readonly<Record<string, string>> = {
+  ALIAS_PROPS: 'an alias (*name) cannot have an anchor or a tag',
+  BAD_ALIAS: 'invalid name of an alias or anchor; quote a string that begins with * or &',
+  BAD_COLLECTION_TYPE: 'a tag (!name) does not match its value',
+  BAD_DIRECTIVE: 'unknown directive (%); quote a string that begins with %',
+  BAD_DQ_ESCAPE: 'unknown escape sequence in double quotes; use single quotes or double the backslash',
+  BAD_INDENT: 'the indentation does not match the lines above',
+  BAD_PROP_ORDER: 'an anchor or a tag is in the wrong position',
+  BAD_SCALAR_START: 'a string that begins with a reserved character (@ ` % , | >) must be in quotes',
+  BLOCK_AS_IMPLICIT_KEY: 'two keys in one line ("a: b: c"); quote a string that contains ": "',
+  BLOCK_IN_FLOW: 'an indented block is not allowed inside { } or [ ]',
+  DUPLICATE_KEY: 'the key appears twice in this mapping',
+  KEY_OVER_1024_CHARS: 'a key is longer than 1024 characters',
+  MULTILINE_IMPLICIT_KEY: 'a key spans several lines; a ":" may be missing',
+  MULTIPLE_ANCHORS: 'two anchors (&name) for one value',
+  MULTIPLE_TAGS: 'two tags (!name) for one value',
+  NON_STRING_KEY: 'a key must be a string',
+  RESOURCE_EXHAUSTION: `nested deeper than ${maxDepth} levels`,
+  TAB_AS_INDENT: 'a tab cannot be used for indentation; use spaces',
+  TAG_RESOLVE_FAILED:
+    'unsupported value: tags (!name), .inf and .nan cannot be used; quote a string that begins with !',
+  UNEXPECTED_TOKEN:
+    'unexpected token: a stray bracket, comma or quote, or a string inside { } or [ ] that needs quotes',
+}
+
+type Report = (offset: number, code: string, message?: string) => undefined
 
 /**
- * Parses one YAML 1.2 document (core schema, with merge keys). Never throws.
- * Integers too large for a number come out as their digits, so that an id keeps its last ones.
- * @param file the name that problems carry
+ * Parses one YAML 1.2 document (core schema with merge keys). Never throws.
+ * An integer that a number cannot represent exactly becomes a string of its digits, so that long ids stay exact.
+ * @param file the name used in issues
  */
-export function parseYaml(text: string, file: string, limits: YamlLimits = {}): ParsedYaml {
-  const { maxChars = 1_048_576, maxDepth = 64, maxAliased = 20_000 } = limits
+export function parseYaml(text: string, file: string): ParsedYaml {
   const source = text.startsWith('\uFEFF') ? text.slice(1) : text
   const lines = new LineCounter()
-  const found: { offset: number; message: string }[] = []
-  const report: ReportIssue = (offset, message) => {
-    found.push({ offset, message })
+  const found: { readonly offset: number; readonly code: string; readonly message: string }[] = []
+  const report: Report = (offset, code, message = messages[code] ?? 'not valid YAML') => {
+    found.push({ offset, code, message })
   }
   const locate = (offset: number): Position => {
     const { line, col } = lines.linePos(offset)
     return { line: Math.max(line, 1), column: Math.max(col, 1) }
   }
-
-  let root: Converted = { value: null, offsets: { key: 0, value: 0 } }
-  const control = controlCharacters.exec(source)
-  if (source.length > maxChars) report(0, `the file is larger than ${maxChars} characters`)
-  else if (control !== null)
-    report(countTo(lines, source, control.index), 'a control character: this is not a text file')
-  else {
-    const document = compose(source, lines, maxDepth, report)
-    if (document !== undefined) root = convertDocument(document, maxDepth, maxAliased, report)
-  }
-  found.sort((one, other) => one.offset - other.offset)
-  const issues = found.slice(0, maxIssues).map(({ offset, message }) => ({ file, ...locate(offset), message }))
+  lines.addNewLine(0)
+  const document = compose(source, lines, report)
+  const aliases: AliasTargets = document === undefined ? new Map() : resolveAliases(document, report)
+  const value = document === undefined || found.length > 0 ? null : toPlainValue(document, aliases, report)
+  const issues = found
+    .sort((one, other) => one.offset - other.offset)
+    .slice(0, maxIssues)
+    .map(({ offset, code, message }) => ({ file, ...locate(offset), code, message }))
   return {
     file,
-    value: issues.length === 0 ? root.value : null,
-    positionOf: (path, at = 'value') => locate(offsetOf(root.offsets, path, at)),
+    value: issues.length === 0 ? value : null,
+    positionOf: (path, at = 'value') => locate(offsetOf(document?.contents, aliases, path, at)),
     issues,
   }
 }
 
-/** Tells the counter of the lines up to an offset, where the parser did not run. */
-function countTo(lines: LineCounter, source: string, offset: number): number {
-  lines.addNewLine(0)
-  for (let at = source.indexOf('\n'); at !== -1 && at < offset; at = source.indexOf('\n', at + 1))
-    lines.addNewLine(at + 1)
-  return offset
-}
-
-/** Lexes by hand, so that a deep or endless document is refused while it is read and not when the stack overflows. */
-function compose(
-  source: string,
-  lines: LineCounter,
-  maxDepth: number,
-  report: ReportIssue,
-): Document.Parsed | undefined {
+/** Runs lexer, parser and composer step by step: a document that exceeds a limit is rejected before the stack overflows. */
+function compose(source: string, lines: LineCounter, report: Report): Document.Parsed | undefined {
+  if (source.length > maxChars) return report(0, 'limit', `the file is larger than ${maxChars} characters`)
+  const control = controlCharacters.exec(source)?.index
+  if (control !== undefined) {
+    for (let at = source.indexOf('\n'); at !== -1 && at < control; at = source.indexOf('\n', at + 1))
+      lines.addNewLine(at + 1)
+    return report(control, 'control_character', 'a control character: this is not a text file')
+  }
   const parser = new Parser(lines.addNewLine)
   const composer = new Composer({
     schema: 'core',
-    merge: false,
+    customTags: plainTags,
+    merge: true,
+    stringKeys: true,
     resolveKnownTags: false,
-    uniqueKeys: false,
     prettyErrors: false,
     logLevel: 'silent',
     lineCounter: lines,
   })
   const documents: Document.Parsed[] = []
   let lexemes = 0
-  lines.addNewLine(0)
   for (const lexeme of new Lexer().lex(source)) {
     for (const token of parser.next(lexeme)) documents.push(...composer.next(token))
     lexemes += 1
-    // The stack also holds the document and the scalar at hand.
+    // The stack also contains the document and the current scalar.
     if (parser.stack.length > maxDepth + 2)
-      return reportAndStop(report, parser.offset, `nested deeper than ${maxDepth} levels`)
-    if (lexemes > maxLexemes) return reportAndStop(report, parser.offset, 'the file has too many parts to be read')
+      return report(parser.offset, 'limit', `nested deeper than ${maxDepth} levels`)
+    if (lexemes > maxLexemes) return report(parser.offset, 'limit', 'the file has too many parts to be read')
     if (documents.length > 1) break
   }
   for (const token of parser.end()) documents.push(...composer.next(token))
   documents.push(...composer.end(true, source.length))
   const [document, second] = documents
-  if (second !== undefined) report(second.range[0], 'a second document begins here; only one is read')
-  let lastLine = -1
-  for (const error of document?.errors ?? []) {
-    const { line } = lines.linePos(error.pos[0])
-    // After a mistake the reader stumbles over everything up to the next line that makes sense.
-    const stumble = error.code === 'UNEXPECTED_TOKEN' && lastLine !== -1 && line <= lastLine + 1
-    if (!stumble) report(error.pos[0], formatYamlMessage(error.code, error.message))
-    lastLine = Math.max(line, lastLine)
-  }
+  if (second !== undefined) report(second.range[0], 'MULTIPLE_DOCS', 'only the first document of a file is read')
+  reportErrors(document, lines, report)
   return document
 }
 
-function reportAndStop(report: ReportIssue, offset: number, message: string): undefined {
-  report(offset, message)
+function reportErrors(document: Document.Parsed | undefined, lines: LineCounter, report: Report): void {
+  let lastLine = -1
+  for (const { code, message, pos } of [...(document?.errors ?? []), ...(document?.warnings ?? [])]) {
+    const { line } = lines.linePos(pos[0])
+    // After an error the parser also rejects the tokens up to the next line that it understands.
+    const followsError = code === 'UNEXPECTED_TOKEN' && lastLine !== -1 && line <= lastLine + 1
+    if (!followsError) report(pos[0], code, messages[code] ?? message.replace(/:\s.*$/s, '').toLowerCase())
+    lastLine = Math.max(line, lastLine)
+  }
 }
 
-function convertDocument(
-  document: Document.Parsed,
-  maxDepth: number,
-  maxAliased: number,
-  report: ReportIssue,
-): Converted {
-  const targets = aliasTargets(document.contents)
-  const open = new Set<Node>()
-  /** How many aliases and merge keys are being unfolded right now, and how many values they made so far. */
-  let unfolding = 0
-  let unfolded = 0
-  /** Where the outermost of them stands: its place is the one to show. */
-  let unfoldingAt = 0
-
-  const convert = (node: Node | null, key: number, depth: number): Converted => {
-    const start = node?.range?.[0] ?? key
-    const nothing = { value: null, offsets: { key, value: start } }
-    if (node === null) return nothing
-    if (unfolding > 0) unfolded += 1
-    const refusal = refusalOf(node, depth)
-    if (refusal !== undefined) {
-      report(unfolding > 0 ? unfoldingAt : start, refusal)
-      return nothing
+/** Integers stay exact, and numbers that JSON cannot represent are errors. */
+function plainTags(tags: Tags): Tags {
+  return tags.map((tag) => {
+    if (typeof tag === 'string' || tag.collection !== undefined || !/:(?:int|float)$/.test(tag.tag)) return tag
+    return {
+      ...tag,
+      resolve(source: string, onError: (message: string) => void, options: ParseOptions) {
+        const value = tag.resolve?.(source, onError, options)
+        if (typeof value !== 'number' || Number.isSafeInteger(value)) return value
+        if (!Number.isFinite(value)) onError('')
+        return /^[-+]?\d+$/.test(source) ? source : value
+      },
     }
-    if (unfolded > maxAliased) return nothing
-    if (isAlias(node)) return unfold(targets.get(node) ?? null, key, depth)
-    if (isScalar(node))
-      return { value: toPlainScalar(node.value, node.source, start, report), offsets: nothing.offsets }
-    open.add(node)
-    const converted = isMap(node) ? convertMap(node.items, depth) : convertList(isSeq(node) ? node.items : [], depth)
-    open.delete(node)
-    return { value: converted.value, offsets: { key, value: start, children: converted.children } }
-  }
-
-  const refusalOf = (node: Node, depth: number): string | undefined => {
-    if (unfolded === maxAliased + 1) return 'aliases unfold into too many values'
-    if (isAlias(node)) {
-      const target = targets.get(node)
-      if (target === undefined) return 'an alias that names nothing before it; put a text that begins with * in quotes'
-      return open.has(target) ? 'an alias that contains itself' : undefined
-    }
-    if (node.tag !== undefined && !plainTags.has(node.tag)) {
-      return 'tags (!name) are not supported; put a text that begins with ! in quotes'
-    }
-    return depth >= maxDepth && !isScalar(node) ? `nested deeper than ${maxDepth} levels` : undefined
-  }
-
-  const unfold = (node: Node | null, key: number, depth: number): Converted => {
-    if (unfolding === 0) unfoldingAt = key
-    unfolding += 1
-    const converted = convert(node, key, depth)
-    unfolding -= 1
-    return converted
-  }
-
-  const convertList = (nodes: readonly unknown[], depth: number) => {
-    const children = new Map<string, SourceOffsets>()
-    const value = nodes.map((item, index) => {
-      const node = asNode(item)
-      const converted = convert(node, node?.range?.[0] ?? 0, depth + 1)
-      children.set(String(index), converted.offsets)
-      return converted.value
-    })
-    return { value, children }
-  }
-
-  const convertMap = (pairs: readonly Pair[], depth: number) => {
-    const entries = new Map<string, unknown>()
-    const children = new Map<string, SourceOffsets>()
-    const merged: Converted[] = []
-    for (const pair of pairs) {
-      const keyNode = asNode(pair.key)
-      const at = keyNode?.range?.[0] ?? asNode(pair.value)?.range?.[0] ?? 0
-      if (isMergeKey(keyNode)) {
-        merged.push(...mergeSources(unfold(asNode(pair.value), at, depth), at, report))
-        continue
-      }
-      const name = keyName(keyNode, at, report)
-      if (name === undefined) continue
-      if (children.has(name)) report(at, `the key ${quoteKey(name)} is there twice`)
-      const converted = convert(asNode(pair.value), at, depth + 1)
-      entries.set(name, converted.value)
-      children.set(name, converted.offsets)
-    }
-    for (const source of merged) mergeInherited(source, entries, children)
-    return { value: Object.fromEntries(entries), children }
-  }
-
-  return convert(document.contents, 0, 0)
+  })
 }
 
-/** Which node each alias means: the last one before it that bears the anchor. One walk for all, where the library takes one per alias. */
-function aliasTargets(root: Node | null): ReadonlyMap<Node, Node> {
+type AliasTargets = ReadonlyMap<Alias, Node>
+
+/** The last node with the anchor before each alias, which must not contain the alias. */
+function resolveAliases(document: Document.Parsed, report: Report): AliasTargets {
   const anchors = new Map<string, Node>()
-  const targets = new Map<Node, Node>()
-  const visit = (node: Node | null): void => {
-    if (isAlias(node)) {
+  const targets = new Map<Alias, Node>()
+  visit(document, {
+    Pair(_key, { key, value }) {
+      if (!isScalar(key)) return
+      const at = key.range?.[0] ?? 0
+      if (key.value === '__proto__') report(at, 'prototype_key', 'the key "__proto__" is not allowed')
+      if (key.value === '<<' && key.type === 'PLAIN' && !isMergeSource(value, anchors))
+        report(at, 'merge_key', 'a merge key (<<) needs a mapping or a list of mappings')
+    },
+    Value(_key, node) {
+      if (node.anchor !== undefined) anchors.set(node.anchor, node)
+    },
+    Alias(_key, node, path) {
       const target = anchors.get(node.source)
-      if (target !== undefined) targets.set(node, target)
-      return
-    }
-    if (node === null) return
-    if (node.anchor !== undefined) anchors.set(node.anchor, node)
-    if (isSeq(node)) for (const item of node.items) visit(asNode(item))
-    if (!isMap(node)) return
-    for (const pair of node.items) {
-      visit(asNode(pair.key))
-      visit(asNode(pair.value))
-    }
-  }
-  visit(root)
+      const at = node.range?.[0] ?? 0
+      if (target === undefined)
+        report(at, 'alias', 'an alias refers to no anchor before it; quote a string that begins with *')
+      else if (path.includes(target)) report(at, 'alias', 'an alias inside its own value')
+      else targets.set(node, target)
+      if (targets.size <= maxAliases) return undefined
+      report(at, 'alias', `more than ${maxAliases} aliases`)
+      return visit.BREAK
+    },
+  })
   return targets
 }
 
-function asNode(value: unknown): Node | null {
-  return isAlias(value) || isScalar(value) || isMap(value) || isSeq(value) ? value : null
+function isMergeSource(value: unknown, anchors: ReadonlyMap<string, Node>): boolean {
+  const source = isAlias(value) ? anchors.get(value.source) : value
+  if (!isSeq(source)) return isMap(source)
+  return source.items.every((item) => isMap(isAlias(item) ? anchors.get(item.source) : item))
 }
 
-function keyName(node: Node | null, at: number, report: ReportIssue): string | undefined {
-  const name = isScalar(node) && node.value !== null ? (node.source ?? String(node.value)) : undefined
-  if (name === undefined) report(at, 'a key must be a plain word or text')
-  else if (name === '__proto__') report(at, 'the key "__proto__" is not allowed')
-  else return name
-  return undefined
-}
-
-function isMergeKey(node: Node | null): boolean {
-  return isScalar(node) && node.type === 'PLAIN' && node.value === '<<'
-}
-
-function mergeSources(source: Converted, at: number, report: ReportIssue): Converted[] {
-  const { value, offsets } = source
-  if (Array.isArray(value)) {
-    return value.flatMap((item, index) =>
-      mergeSources({ value: item, offsets: offsets.children?.get(String(index)) ?? offsets }, at, report),
-    )
+function toPlainValue(document: Document.Parsed, aliases: AliasTargets, report: Report): unknown {
+  const [firstAlias] = aliases.keys()
+  const at = firstAlias?.range?.[0] ?? 0
+  try {
+    const value: unknown = document.toJS({ maxAliasCount })
+    return exceedsDepth(value, maxDepth) ? report(at, 'limit', `nested deeper than ${maxDepth} levels`) : value
+  } catch {
+    // Everything else that can fail was checked before.
+    return report(at, 'limit', `aliases expand to too many values: at most ${maxAliasCount} uses of an anchor`)
   }
-  if (typeof value === 'object' && value !== null) return [source]
-  report(at, 'a merge key (<<) needs a mapping or a list of mappings')
-  return []
+}
+
+/** Offset of a path, or of the nearest parent that exists. */
+function offsetOf(root: unknown, aliases: AliasTargets, path: readonly PathPart[], at: 'key' | 'value'): number {
+  const target = (node: unknown) => (isAlias(node) ? aliases.get(node) : node)
+  let node = target(root)
+  let keyOffset = 0
+  for (const part of path) {
+    const pair = isMap(node) ? node.items.find(({ key }) => isScalar(key) && key.value === String(part)) : undefined
+    const key = isSeq(node) ? node.items[Number(part)] : pair?.key
+    if (!isNode(key)) return keyOffset
+    keyOffset = key.range?.[0] ?? keyOffset
+    node = target(pair === undefined ? key : pair.value)
+  }
+  return at === 'value' && isNode(node) ? (node.range?.[0] ?? keyOffset) : keyOffset
 }
