@@ -41,7 +41,7 @@ export {
 export {
   /** @deprecated Use `findSecretRanges`. */
   findSecretRanges as secretLooking,
-} from './lib/redact-patterns.ts'
+} from './lib/redact.ts'
 export {
   /** @deprecated Use `formatTable`. */
   formatTable as drawTable,

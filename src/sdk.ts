@@ -8,7 +8,7 @@
 
 // Messages
 
-export { type Brand, brand } from './lib/brand.ts'
+export { type Brand, brand } from './lib/ids.ts'
 export type { AcceptResult, ReadCursor } from './message/accept-result.ts'
 export type { ButtonPress, MessageChange, ReactionChange } from './message/change.ts'
 export type { Attachment, BackgroundTask, MessageEvent, MessageType, ParsedCommand } from './message/event.ts'
@@ -129,7 +129,8 @@ export { asArray, asNumber, asRecord, asString, isRecord } from './lib/json.ts'
 export { type LinkedSignal, linkAbortSignal } from './lib/linked-signal.ts'
 export { createLruCache, type LruCache } from './lib/lru-cache.ts'
 export { type MarkedToken, parseMarkdown } from './lib/markdown.ts'
-export { findSecretRanges, type TextRange } from './lib/redact-patterns.ts'
+export { findSecretRanges, mergeRanges, replaceRanges, type TextRange } from './lib/redact.ts'
+export { createRotatingFile, type RotatingFile, type RotatingFileOptions } from './lib/rotating-file.ts'
 export { formatTable, type TableStyle, tableWidth } from './lib/text-table.ts'
 export { backoffMs, sleep, withTimeout } from './lib/timers.ts'
 

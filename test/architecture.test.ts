@@ -115,6 +115,7 @@ const packageSites: Readonly<Record<string, RegExp>> = {
   chokidar: /^src\/lib\/watch-files\.ts$/,
   'file-type': /^src\/media\/detect-file-type\.ts$/,
   pino: /^src\/lib\/log/,
+  'pino-pretty': /^src\/lib\/log-terminal/,
   marked: /^src\/lib\/markdown|^platforms\/web\//,
   fastify: /^src\/http\//,
   'eventsource-parser': /^src\/agent\/models\//,

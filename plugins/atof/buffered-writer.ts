@@ -1,18 +1,17 @@
 /**
- * Lines on their way to the disk: whoever hands one in does not wait, and what does not fit into the queue is dropped and
- * counted.
+ * Writes lines in the background: the caller does not wait for the disk. Lines that do not fit into the queue are dropped
+ * and counted.
  */
-import { createCoalescer, type Logger, messageOf } from '#sdk'
-import type { RotatingFile } from './rotating-file.ts'
+import { createCoalescer, type Logger, messageOf, type RotatingFile } from '#sdk'
 
 export interface BufferedWriter {
   write(line: string): void
-  /** Writes what waits, and takes nothing more. */
+  /** Writes the queued lines and accepts no further ones. */
   close(): Promise<void>
 }
 
 export interface BufferedWriterDeps {
-  readonly file: RotatingFile
+  readonly file: Pick<RotatingFile, 'append' | 'close'>
   readonly maxQueueBytes: number
   readonly log: Logger
 }
@@ -25,7 +24,7 @@ export function createBufferedWriter({ file, maxQueueBytes, log }: BufferedWrite
   let isClosed = false
 
   const writing = createCoalescer(async () => {
-    // What comes at the same time is written at once.
+    // Lines of the same event loop turn are written together.
     await new Promise((resolve) => setImmediate(resolve))
     const batch = lines
     const bytes = queuedBytes
@@ -35,7 +34,7 @@ export function createBufferedWriter({ file, maxQueueBytes, log }: BufferedWrite
       logDropped()
     } catch (error) {
       droppedCount += batch.length
-      if (!hasWarned) log.warn({ error }, `events cannot be written: ${messageOf(error)}`)
+      if (!hasWarned) log.warn({ event: 'atof.write_failed', error }, `events cannot be written: ${messageOf(error)}`)
       hasWarned = true
     }
     queuedBytes -= bytes
@@ -43,7 +42,7 @@ export function createBufferedWriter({ file, maxQueueBytes, log }: BufferedWrite
 
   function logDropped(): void {
     if (droppedCount > 0)
-      log.warn({ lost: droppedCount }, `${droppedCount} events were not written; now they are again`)
+      log.warn({ event: 'atof.events_lost', lost: droppedCount }, 'events were lost; writing works again')
     droppedCount = 0
     hasWarned = false
   }
@@ -63,12 +62,12 @@ export function createBufferedWriter({ file, maxQueueBytes, log }: BufferedWrite
     async close() {
       isClosed = true
       await writing.idle()
-      await file.close()
+      file.close()
     },
   }
 }
 
-/** Nothing in a run rejects. */
+/** The run above handles its own errors. */
 function rethrow(error: unknown): never {
   throw error
 }

@@ -1,16 +1,16 @@
 /**
- * ATOF: every event of managed calls goes into a file of the home, one JSON object a line.
+ * ATOF: writes every event of managed calls into a file of the home directory, one JSON object per line.
  */
-import type { ManagedEvent, PluginContext } from '#sdk'
+import { createRotatingFile, type ManagedEvent, type PluginContext } from '#sdk'
 import { createBufferedWriter } from './buffered-writer.ts'
-import { createRotatingFile } from './rotating-file.ts'
 import { parseAtofSettings } from './settings.ts'
 
 export function register(ctx: PluginContext): void {
   const { config, home, log } = ctx
-  const settings = parseAtofSettings(config.all, home)
-  const writer = createBufferedWriter({ ...settings, file: createRotatingFile({ ...settings, home }), log })
-  const serialize = settings.includeContent ? serializeEvent : serializeWithoutContent
+  const { path, maxBytes, keepFiles, maxQueueBytes, includeContent } = parseAtofSettings(config.all, home)
+  const file = createRotatingFile({ path, maxBytes, keepFiles, root: home })
+  const writer = createBufferedWriter({ file, maxQueueBytes, log })
+  const serialize = includeContent ? serializeEvent : serializeWithoutContent
   ctx.registerSubscriber('file', (event) => writer.write(serialize(event)))
   ctx.onUnload(writer.close)
 }

@@ -1,6 +1,6 @@
 /**
- * Redact secrets: what looks like a key, a token or a password is replaced by a placeholder before the model reads it,
- * before an answer is sent and before anybody who watches is told.
+ * Replaces keys, tokens and passwords with placeholders before the model reads them, before a reply is sent and before
+ * subscribers receive an event.
  */
 import { randomBytes } from 'node:crypto'
 import { asString, GuardrailRejected, messageOf, type PluginContext } from '#sdk'
@@ -9,11 +9,11 @@ import { createSecretStores } from './secret-store.ts'
 import { parseRedactSettings } from './settings.ts'
 import { isVendorField, mapStrings, skipNone } from './visit-strings.ts'
 
-/** After every other rewrite of its kind: what they add is looked at, too. */
+/** Runs after every other middleware, so that text which they add is redacted too. */
 const lastPriority = 1_000
 
 const placeholderInstructions =
-  'Texts like [secret:1a2b3c4d] stand for passwords, keys and tokens that are kept from you. The same text always stands for the same secret. Use it as it is where the secret belongs; never guess what it stands for.'
+  'A text like [secret:1a2b3c4d] is a placeholder for a password, key or token that you cannot see. The same placeholder always means the same secret. Use the placeholder unchanged where the secret belongs, and never guess its value.'
 
 export async function register(ctx: PluginContext): Promise<void> {
   const { config, log, state } = ctx
@@ -27,7 +27,10 @@ export async function register(ctx: PluginContext): Promise<void> {
     try {
       settings = parseRedactSettings(parsedConfig)
     } catch (error) {
-      log.error({ error }, `the new settings are not used, the old ones stay: ${messageOf(error)}`)
+      log.error(
+        { event: 'redact_secrets.settings_rejected', error },
+        `invalid settings, the previous ones stay in use: ${messageOf(error)}`,
+      )
     }
     return settings
   }
@@ -40,7 +43,7 @@ export async function register(ctx: PluginContext): Promise<void> {
       const { extra_headers: _headers, extra_query: _query, ...body } = request
       const clean = rejectOnError(() => redactorFor(session_id).data(body, isVendorField))
       if (clean === body) return null
-      return { request: { ...request, ...clean }, source: ctx.pluginId, reason: 'secrets became placeholders' }
+      return { request: { ...request, ...clean }, source: ctx.pluginId, reason: 'replaced secrets with placeholders' }
     },
     { priority: lastPriority, fails: 'closed' },
   )
@@ -55,8 +58,8 @@ export async function register(ctx: PluginContext): Promise<void> {
   ctx.registerHook('transform_llm_output', ({ response_text, session_id }) =>
     current().answers ? replacementOrNull(response_text, redactorFor(session_id).text(response_text)) : null,
   )
-  for (const point of ['mark', 'scope_start', 'scope_end'] as const) {
-    ctx.registerSanitizer('secrets', point, (_event, parts) => {
+  for (const eventType of ['mark', 'scope_start', 'scope_end'] as const) {
+    ctx.registerSanitizer('secrets', eventType, (_event, parts) => {
       if (!current().events) return parts
       const { data } = redactorFor(parts.metadata?.['session_id'])
       const { category_profile, metadata } = parts
@@ -70,26 +73,26 @@ export async function register(ctx: PluginContext): Promise<void> {
   ctx.registerSystemPromptSection('secrets', () => (current().model ? placeholderInstructions : null))
 }
 
-/** Nothing of it is tried again: the person is told. */
-function rejectOnError<Value>(look: () => Value): Value {
+/** A rejected request is not retried, and the user is notified. */
+function rejectOnError<Value>(redact: () => Value): Value {
   try {
-    return look()
+    return redact()
   } catch (error) {
-    const why = `This was not sent to the model: it could not be looked through for secrets (${messageOf(error)}).`
-    throw new GuardrailRejected('redact-secrets', why)
+    const reason = `The request was not sent to the model because its secrets could not be redacted (${messageOf(error)}).`
+    throw new GuardrailRejected('redact-secrets', reason)
   }
 }
 
-/** Kept, so that placeholders are the same after a restart: a conversation that changed would be read anew by its vendor. */
+/** Stored, so that placeholders are the same after a restart and the provider's prompt cache stays valid. */
 async function loadKey(state: PluginContext['state']): Promise<string> {
-  const kept = asString(await state.get('key'))
-  if (/^[0-9a-f]{64}$/.test(kept)) return kept
+  const stored = asString(await state.get('key'))
+  if (/^[0-9a-f]{64}$/.test(stored)) return stored
   const key = randomBytes(32).toString('hex')
   await state.set('key', key)
   return key
 }
 
-/** Null where nothing has to be replaced. */
+/** `null` if nothing was replaced. */
 function replacementOrNull(before: string, after: string): string | null {
   return after === before ? null : after
 }

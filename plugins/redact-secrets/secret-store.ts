@@ -1,6 +1,6 @@
 /**
- * Placeholders: the same secret has the same one throughout a session, and another one in every other session. They are
- * made of the secret with a key that stays here, so that a restart changes none, and nobody can tell the secret by one.
+ * The placeholders of a session. A secret has one placeholder per session and a different one in every other session.
+ * A placeholder is a keyed hash of the secret: it survives a restart and does not reveal the secret.
  */
 import { createHmac } from 'node:crypto'
 import { createLruCache } from '#sdk'
@@ -8,14 +8,14 @@ import { createLruCache } from '#sdk'
 export interface SecretStore {
   placeholderOf(secret: string): string
   secrets(): Iterable<string>
-  /** How many it knows. */
+  /** Number of known secrets. */
   count(): number
-  /** The text with secrets in the place of their placeholders, where they are known. */
+  /** Replaces known placeholders with their secrets. */
   restore(text: string): string
 }
 
 const placeholderPattern = /\[secret:[0-9a-f]{8}\]/g
-/** What is left beside a placeholder and is shorter than this is a full stop or a bracket. */
+/** A shorter rest beside a placeholder is punctuation. */
 const minRemainderLength = 6
 const maxSessions = 500
 const maxSecretsPerSession = 1_000
@@ -30,7 +30,7 @@ export function createSecretStores(key: string): (id: string) => SecretStore {
   }
 }
 
-/** Whether what looks like a secret is a placeholder, which it may well do: `password: [secret:1a2b3c4d]`. */
+/** Whether a text that looks like a secret is a placeholder, as in `password: [secret:1a2b3c4d]`. */
 export function isPlaceholder(text: string): boolean {
   const rest = text.replace(placeholderPattern, '')
   return rest !== text && rest.length < minRemainderLength
@@ -40,9 +40,9 @@ function createSecretStore(key: string, id: string): SecretStore {
   const byPlaceholder = new Map<string, string>()
   return {
     placeholderOf(secret) {
-      const made = `[secret:${createHmac('sha256', key).update(`${id}\n${secret}`).digest('hex').slice(0, 8)}]`
-      if (byPlaceholder.size < maxSecretsPerSession) byPlaceholder.set(made, secret)
-      return made
+      const placeholder = `[secret:${createHmac('sha256', key).update(`${id}\n${secret}`).digest('hex').slice(0, 8)}]`
+      if (byPlaceholder.size < maxSecretsPerSession) byPlaceholder.set(placeholder, secret)
+      return placeholder
     },
     secrets: () => byPlaceholder.values(),
     count: () => byPlaceholder.size,

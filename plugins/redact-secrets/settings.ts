@@ -1,5 +1,5 @@
 /**
- * What is to be protected, read from the settings.
+ * Parses the settings of the plugin.
  */
 import { asArray, asString, type Fields, messageOf } from '#sdk'
 
@@ -13,26 +13,26 @@ export interface RedactSettings {
   readonly restoreFor: ReadonlySet<string>
 }
 
-/** Throws an `Error` that names the pattern which cannot be used. */
-export function parseRedactSettings(given: Fields): RedactSettings {
+/** Throws an `Error` that names the invalid pattern. */
+export function parseRedactSettings(settings: Fields): RedactSettings {
   return {
-    model: given['protect_model'] !== false,
-    toolResults: given['protect_tool_results'] !== false,
-    answers: given['protect_answers'] !== false,
-    events: given['protect_events'] !== false,
-    patterns: asArray(given['patterns']).map(parsePattern),
-    ignore: new Set(asArray(given['ignore']).map(asString)),
-    restoreFor: new Set(asArray(given['restore_for_tools']).map(asString)),
+    model: settings['protect_model'] !== false,
+    toolResults: settings['protect_tool_results'] !== false,
+    answers: settings['protect_answers'] !== false,
+    events: settings['protect_events'] !== false,
+    patterns: asArray(settings['patterns']).map(parsePattern),
+    ignore: new Set(asArray(settings['ignore']).map(asString)),
+    restoreFor: new Set(asArray(settings['restore_for_tools']).map(asString)),
   }
 }
 
-function parsePattern(given: unknown, position: number): RegExp {
-  const where = `settings.patterns, number ${position + 1}`
+function parsePattern(value: unknown, index: number): RegExp {
+  const name = `settings.patterns, number ${index + 1}`
   try {
-    const pattern = new RegExp(asString(given), 'gu')
+    const pattern = new RegExp(asString(value), 'gu')
     if (''.search(pattern) === -1) return pattern
   } catch (error) {
-    throw new Error(`${where}: ${messageOf(error)}`)
+    throw new Error(`${name}: ${messageOf(error)}`)
   }
-  throw new Error(`${where}: it matches an empty text`)
+  throw new Error(`${name}: it matches an empty text`)
 }

@@ -1,21 +1,21 @@
 /**
- * Goes through plain data and changes its texts. What did not change is the very same object.
+ * Maps the strings of plain data. A part without a change stays the same object.
  */
 import { type Fields, isRecord } from '#sdk'
 
-/** @param key the name of the field that the text stands in; '' for none */
+/** @param key the name of the field that contains the string, or '' */
 export type StringMapper = (text: string, key: string) => string
 
-/** Whether this field of an object is to be left as it is. */
-export type SkipField = (within: Fields, name: string) => boolean
+/** Whether a field of an object is not visited. */
+export type SkipField = (parent: Fields, name: string) => boolean
 
-/** Deeper than requests are. */
+/** Requests are not nested this deep. */
 const maxDepth = 60
-/** Signatures and names: none of it is text of people. */
+/** Ids, names and signatures, which contain no text of users. */
 const vendorFieldNames = new Set([
   ...['signature', 'encrypted_content', 'id', 'call_id', 'tool_call_id', 'tool_use_id', 'type', 'role', 'model'],
 ])
-/** What the model thought, and files as bytes: vendors want it back as it was. By the type of what it stands in. */
+/** Reasoning and files, which the provider expects unchanged, by the `type` of the object that contains them. */
 const vendorFieldsByType: ReadonlyMap<unknown, ReadonlySet<string>> = new Map([
   ['thinking', new Set(['thinking'])],
   ['redacted_thinking', new Set(['data'])],
@@ -23,40 +23,40 @@ const vendorFieldsByType: ReadonlyMap<unknown, ReadonlySet<string>> = new Map([
   ['base64', new Set(['data'])],
 ])
 
-/** What a vendor has signed or sealed, or would not find again. */
-export const isVendorField: SkipField = (within, name) =>
-  vendorFieldNames.has(name) || (vendorFieldsByType.get(within['type'])?.has(name) ?? false)
+/** Fields that the provider has signed or encrypted, or uses as a key. */
+export const isVendorField: SkipField = (parent, name) =>
+  vendorFieldNames.has(name) || (vendorFieldsByType.get(parent['type'])?.has(name) ?? false)
 
-/** A file within a text field. Other texts may begin like one. */
+/** A file in a string field. The whole string must match, because other text can begin like a data URL. */
 const dataUrlPattern = /^data:[\w.+-]+\/[\w.+-]+(?:;[\w.=+-]+)*;base64,[\w+/=-]*$/
 
-/** The arguments of a call have names that the model chose: nothing in there is the vendor's. */
-function isArguments(within: Fields, name: string): boolean {
-  return name === 'input' && within['type'] === 'tool_use'
+/** The model chooses the names inside the arguments of a tool call, so none of them is a field of the provider. */
+function isToolArguments(parent: Fields, name: string): boolean {
+  return name === 'input' && parent['type'] === 'tool_use'
 }
 
 export const skipNone: SkipField = () => false
 
-/** Throws a `RangeError` for data that is deeper than anything a vendor takes. */
+/** Throws a `RangeError` for data that is nested too deep. */
 export function mapStrings(value: Fields, mapper: StringMapper, skipField: SkipField): Fields
-export function mapStrings(value: unknown, change: StringMapper, spare: SkipField): unknown
-export function mapStrings(value: unknown, change: StringMapper, spare: SkipField): unknown {
+export function mapStrings(value: unknown, mapper: StringMapper, skipField: SkipField): unknown
+export function mapStrings(value: unknown, mapper: StringMapper, skipField: SkipField): unknown {
   const visit = (item: unknown, key: string, depth: number, skip: SkipField): unknown => {
     if (typeof item === 'string')
-      return item.startsWith('data:') && dataUrlPattern.test(item) ? item : change(item, key)
+      return item.startsWith('data:') && dataUrlPattern.test(item) ? item : mapper(item, key)
     if (typeof item !== 'object' || item === null) return item
-    if (depth > maxDepth) throw new RangeError('the data is too deep to be looked through')
+    if (depth > maxDepth) throw new RangeError('the data is nested too deep')
     if (Array.isArray(item)) {
-      const list = item.map((one: unknown) => visit(one, key, depth + 1, skip))
-      return list.every((one, index) => one === item[index]) ? item : list
+      const list = item.map((element: unknown) => visit(element, key, depth + 1, skip))
+      return list.every((element, index) => element === item[index]) ? item : list
     }
     if (!isRecord(item)) return item
     const entries = Object.entries(item)
-    const fields = entries.map(([name, one]): [string, unknown] => [
+    const fields = entries.map(([name, field]): [string, unknown] => [
       name,
-      skip(item, name) ? one : visit(one, name, depth + 1, isArguments(item, name) ? skipNone : skip),
+      skip(item, name) ? field : visit(field, name, depth + 1, isToolArguments(item, name) ? skipNone : skip),
     ])
-    return fields.every(([, one], index) => one === entries[index]?.[1]) ? item : Object.fromEntries(fields)
+    return fields.every(([, field], index) => field === entries[index]?.[1]) ? item : Object.fromEntries(fields)
   }
-  return visit(value, '', 0, spare)
+  return visit(value, '', 0, skipField)
 }

@@ -5,7 +5,7 @@
  */
 import { styleText } from 'node:util'
 import type { ProcessEnvironment } from '../config/environment.ts'
-import { escapeJsonLine } from '../lib/log-line.ts'
+import { escapeJsonLine } from '../lib/json.ts'
 import { stripControlCharacters } from './chat-printer.ts'
 import type { Output } from './context.ts'
 

@@ -4,8 +4,8 @@
 
 import type { Engine } from '../engine/engine.ts'
 import { dropDeadEvent, listUnfinishedEvents, retryDeadEvent } from '../inbox/dead-letters.ts'
-import { brand } from '../lib/brand.ts'
 import { HermesError } from '../lib/errors.ts'
+import { brand } from '../lib/ids.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { HttpRoute } from '../platforms/adapter.ts'

@@ -3,7 +3,7 @@
  */
 import type { Engine } from '../engine/engine.ts'
 import { listOpenQueues } from '../inbox/queries.ts'
-import { brand } from '../lib/brand.ts'
+import { brand } from '../lib/ids.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import { platformOf } from '../sessions/session-key.ts'

@@ -1,8 +1,9 @@
 /**
  * Accepts changes of messages: edits, deletions and reactions.
  */
-import { brand } from '../lib/brand.ts'
+
 import { HermesError } from '../lib/errors.ts'
+import { brand } from '../lib/ids.ts'
 import type { AcceptResult } from '../message/accept-result.ts'
 import type { MessageChange, ReactionChange } from '../message/change.ts'
 import type { MessageEvent } from '../message/event.ts'

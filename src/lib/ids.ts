@@ -1,12 +1,22 @@
 /**
- * Ids made by the gateway. Clock and randomness are parameters, so that tests can hold them still.
+ * Branded id types and the ids that the gateway generates. Clock and randomness are parameters, so that tests control them.
  */
 import { randomBytes, randomUUID } from 'node:crypto'
+
+declare const kind: unique symbol
+
+/** A string type that is not assignable to another kind of id. */
+export type Brand<Kind extends string> = string & { readonly [kind]: Kind }
+
+/** Converts a string to a branded type. The only place where this happens. */
+export function brand<Branded extends Brand<string>>(value: string): Branded {
+  return value as Branded
+}
 
 export type Clock = () => number
 /** Returns `length` random bytes. */
 export type RandomBytes = (length: number) => Uint8Array
-/** Returns a UUID version 4. Node makes many of them from one question to the system, so they cost next to nothing. */
+/** Returns a UUID version 4. Node generates them in batches, so that one costs little. */
 export type RandomUuid = () => string
 
 export const systemRandom: RandomBytes = (length) => randomBytes(length)
@@ -14,7 +24,7 @@ export const systemRandom: RandomBytes = (length) => randomBytes(length)
 /** UUID version 7 (RFC 9562 §5.7): sortable by time, `now` in ms. */
 export function uuid7(now: number, random: RandomUuid = randomUUID): string {
   const time = Math.floor(now).toString(16).padStart(12, '0')
-  // Behind the number of the version both kinds look alike.
+  // Versions 4 and 7 have the same layout after the version digit.
   return `${time.slice(0, 8)}-${time.slice(8)}-7${random().slice(15)}`
 }
 

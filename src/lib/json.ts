@@ -1,5 +1,5 @@
 /**
- * Typed access to JSON from outside the process. None of these functions throws.
+ * Typed access to JSON from outside the process, and JSON that is safe to print. None of these functions throws.
  */
 
 /** A JSON object whose fields have not been checked. */
@@ -52,4 +52,12 @@ export function exceedsDepth(value: unknown, limit: number): boolean {
     level = below
   }
   return false
+}
+
+/** Characters that JSON leaves unescaped but a terminal or an editor interprets: C1 controls, separators and direction marks. */
+const printedControls = /[\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
+
+/** Escapes them. The JSON value stays the same. */
+export function escapeJsonLine(json: string): string {
+  return json.replace(printedControls, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

@@ -1,22 +1,20 @@
 /**
- * Takes secrets out of text: the ones that are known, in every form in which they travel, and what looks like one.
+ * Removes secrets from text: known secrets in every encoding in which they occur, and text that looks like a secret.
  *
- * Runs over every log line, so each pattern is anchored on a rare literal and bounded: time grows with the length only.
- * Ordinary text must come through untouched, or people stop trusting the log.
+ * Runs over every log line. Each pattern starts with a rare literal, and every quantifier that could match the same text
+ * twice is bounded, so that the time grows linearly with the length. Ordinary text must stay unchanged.
  */
-import { findSecretRanges, type TextRange } from './redact-patterns.ts'
 
-/** Gives the text without its secrets. Never throws. Works on finished JSON lines too: they stay JSON. */
+/** Returns the text without its secrets. Never throws. A JSON line usually stays JSON. */
 export type Redactor = (text: string) => string
 
 export interface RedactorOptions {
-  /** The secrets known now; asked at each call, so that a new configuration counts at once. Shorter than 6 are ignored. */
+  /** The known secrets. Called for each text, so that a new configuration applies immediately. Secrets shorter than 6 characters are ignored. */
   readonly secrets: () => readonly string[]
-  /** Leaves alone what only looks like a secret: for text that must otherwise stay exact, such as the source somebody edits. */
+  /** Removes known secrets only. For text that must otherwise stay exact, such as source code. */
   readonly knownOnly?: boolean
 }
 
-/** What stands where a secret was. */
 const redactedText = '[redacted]'
 
 const minSecretLength = 6
@@ -30,24 +28,40 @@ export function createRedactor({ secrets, knownOnly = false }: RedactorOptions):
       if (!sameItems(current, known)) pattern = buildPattern(current)
       known = current
     }
-    // Both look at the untouched text: what one takes out must not hide from the other what is left of a secret.
+    // Both search the original text: a replacement by one must not hide the rest of a secret from the other.
     const ranges = knownOnly ? [] : findSecretRanges(text)
     if (pattern !== undefined && text.search(pattern) !== -1) {
       for (const match of text.matchAll(pattern)) ranges.push([match.index, match.index + match[0].length])
     }
-    return ranges.length === 0 ? text : replaceRanges(text, ranges)
+    return replaceRanges(text, ranges, () => redactedText)
   }
 }
 
-function replaceRanges(text: string, ranges: TextRange[]): string {
-  ranges.sort(([one], [other]) => one - other)
-  let clean = ''
-  let upTo = 0
-  for (const [from, to] of ranges) {
-    if (from >= upTo) clean += text.slice(upTo, from) + redactedText
-    upTo = Math.max(upTo, to)
+/** Replaces each group of overlapping ranges. */
+export function replaceRanges(
+  text: string,
+  ranges: readonly TextRange[],
+  replacement: (secret: string) => string,
+): string {
+  if (ranges.length === 0) return text
+  let result = ''
+  let end = 0
+  for (const [from, to] of mergeRanges(ranges)) {
+    result += text.slice(end, from) + replacement(text.slice(from, to))
+    end = to
   }
-  return clean + text.slice(upTo)
+  return result + text.slice(end)
+}
+
+/** Sorted ranges without overlaps. */
+export function mergeRanges(ranges: readonly TextRange[]): TextRange[] {
+  const merged: TextRange[] = []
+  for (const [from, to] of ranges.toSorted(([one], [other]) => one - other)) {
+    const last = merged.at(-1)
+    if (last !== undefined && from < last[1]) merged[merged.length - 1] = [last[0], Math.max(last[1], to)]
+    else merged.push([from, to])
+  }
+  return merged
 }
 
 function sameItems(one: readonly string[], other: readonly string[]): boolean {
@@ -61,12 +75,12 @@ function buildPattern(secrets: readonly string[]): RegExp | undefined {
     for (const form of encodedForms(secret)) if (form.length >= minSecretLength) forms.add(form)
   }
   if (forms.size === 0) return undefined
-  // The longest first: a secret that contains another one goes as a whole.
+  // Longest first, so that a secret that contains another one is replaced as a whole.
   const longestFirst = [...forms].sort((one, other) => other.length - one.length)
   return new RegExp(longestFirst.map((form) => form.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|'), 'g')
 }
 
-/** The secret itself, inside JSON, inside JSON inside JSON, inside a URL, and in base64. */
+/** The secret itself and its encodings: JSON, JSON inside JSON, URL and base64. */
 function encodedForms(secret: string): string[] {
   const json = JSON.stringify(secret).slice(1, -1)
   return [
@@ -80,14 +94,14 @@ function encodedForms(secret: string): string[] {
   ]
 }
 
-/** A lone surrogate cannot be encoded. */
+/** `encodeURIComponent` throws for a lone surrogate. */
 function percentEncoded(secret: string): string {
   return secret.isWellFormed() ? encodeURIComponent(secret) : secret
 }
 
 /**
- * Base64 looks different at each of the three positions a secret can have inside a longer text ("user:secret").
- * Only the letters that the neighbours cannot change are looked for.
+ * Base64 depends on the position of the secret modulo 3 inside a longer text ("user:secret"). Only the characters that do
+ * not depend on the neighbours are used.
  */
 function base64Forms(secret: Buffer): string[] {
   const whole = secret.toString('base64')
@@ -98,8 +112,143 @@ function base64Forms(secret: Buffer): string[] {
       .replace(/=+$/, '')
     const tail = (before + secret.length) % 3 === 0 ? 0 : 1
     const core = shifted.slice(before === 0 ? 0 : before + 1, shifted.length - tail)
-    // Shorter pieces turn up in ordinary text.
+    // Shorter pieces occur in ordinary text.
     if (core.length >= 8) forms.push(core)
   }
   return forms.flatMap((form) => [form, form.replaceAll('+', '-').replaceAll('/', '_')])
+}
+
+/** From (included) and to (excluded), in UTF-16 units. */
+export type TextRange = readonly [from: number, to: number]
+
+/** The secret is the match without its first group, if there is one. */
+interface SecretPattern {
+  readonly pattern: RegExp
+  /** The pattern is tried only if the text contains one of these, because a literal search is much cheaper. */
+  readonly literals: readonly string[]
+}
+
+/** Names of fields whose value is always a secret: `token`, `bot_token`, `botToken`, `TELEGRAM_BOT_TOKEN`, `client-secret` … */
+const secretFieldNames = [
+  '(?:[a-z0-9]{1,20}[-_]){0,4}[a-z]{0,20}(?:token|secret|password|passwd|passphrase|credential)',
+  '(?:[a-z0-9]{1,20}[-_]){0,4}(?:api|access|private|signing|secret)[-_]?key',
+  '(?:proxy-)?authorization',
+  '(?:set-)?cookie',
+].join('|')
+
+const secretPatterns: readonly SecretPattern[] = [
+  // Telegram bot tokens, bare or in /bot<token>/ of a URL.
+  { pattern: /(?<!\d)\d{6,16}:[A-Za-z0-9_-]{30,}/g, literals: [':'] },
+  // OpenAI, Anthropic and compatible providers.
+  {
+    pattern: /(?<![A-Za-z0-9])(sk-)(?=[A-Za-z_-]{0,40}\d)[A-Za-z0-9_-]{16,}/g,
+    literals: ['sk-'],
+  },
+  { pattern: /(?<![A-Za-z0-9])xox[abceprs]-[A-Za-z0-9-]{8,}/g, literals: ['xox'] },
+  { pattern: /(?<![A-Za-z0-9])xapp-[A-Za-z0-9-]{8,}/g, literals: ['xapp-'] },
+  // GitHub, GitLab, Hugging Face, Groq, Google, AWS.
+  {
+    pattern: /(?<![A-Za-z0-9])(?:gh[opsur]_|github_pat_|glpat-|hf_|gsk_|AIza)[A-Za-z0-9_-]{20,}/g,
+    literals: ['gh', 'glpat-', 'hf_', 'gsk_', 'AIza'],
+  },
+  { pattern: /(?<![A-Za-z0-9])AKIA[A-Z0-9]{16}(?![A-Za-z0-9])/g, literals: ['AKIA'] },
+  // JSON Web Tokens.
+  {
+    pattern: /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}/g,
+    literals: ['eyJ'],
+  },
+  // Discord: user id, time and signature in base64.
+  {
+    pattern: /(?<![A-Za-z0-9_-])[MNO][A-Za-z0-9_-]{22,30}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{25,45}(?![A-Za-z0-9_-])/g,
+    literals: ['.'],
+  },
+  // Headers such as `Authorization: Bearer …`, and bearer tokens elsewhere.
+  {
+    pattern:
+      /(authorization["']?\s{0,4}[:=]\s{0,4}["']?(?:bearer|basic|bot|token|digest|apikey)\s{1,4})[^\s"',;\\]{4,}/gi,
+    literals: ['uthorization', 'UTHORIZATION'],
+  },
+  {
+    pattern:
+      /((?:authorization|x-[a-z-]{0,20}(?:key|token|secret))["']?\s{0,4}[:=]\s{0,4}["']?)(?=[^\s"',;\\]{0,80}\d)[^\s"',;\\]{12,}/gi,
+    literals: ['uthorization', 'UTHORIZATION', 'x-', 'X-'],
+  },
+  {
+    pattern: /\b(bearer\s{1,4})(?=[A-Za-z._~+/-]{0,80}\d)[A-Za-z0-9._~+/-]{12,}={0,2}/gi,
+    literals: ['earer', 'EARER'],
+  },
+  // Query parameters of a URL.
+  {
+    pattern:
+      /([?&;](?:[a-z]{1,20}[-_])?(?:key|token|apikey|password|passwd|pwd|secret|sig|signature|auth)=)[^\s&;"'#<>\\[\]]+/gi,
+    literals: ['='],
+  },
+  // The same outside a URL, if the value contains a digit.
+  {
+    pattern:
+      /(?<![A-Za-z0-9])((?:[a-z]{1,20}[-_]){0,3}(?:api_?key|token|secret)\s?(?:=|:(?=\s?["']))\s?["']?)(?=[^\s"'&,;]{0,40}\d)[^\s"'&,;\\[\]]{6,}/gi,
+    literals: ['=', ': "', ": '"],
+  },
+  {
+    pattern:
+      /(?<![A-Za-z0-9])((?:[a-z]{1,20}[-_]){0,3}(?:password|passwd)\s?(?:=|:(?=\s?["']))\s?["']?)[^\s"'&,;\\[\]]{4,}/gi,
+    literals: ['=', ': "', ": '"],
+  },
+  // URLs that grant access: webhooks of Slack, webhooks and interactions of Discord.
+  { pattern: /(\/services\/T[A-Z0-9]{6,20}\/B[A-Z0-9]{6,20}\/)[A-Za-z0-9]{16,}/g, literals: ['/services/T'] },
+  {
+    pattern: /(\/(?:webhooks|interactions)\/\d{6,24}\/)[A-Za-z0-9_-]{20,}/g,
+    literals: ['/webhooks/', '/interactions/'],
+  },
+  // user:password@host
+  { pattern: /(:\/\/[^\s/:@"'\\]{0,100}:)[^\s/@"'\\]{1,200}(?=@)/g, literals: ['@'] },
+  // JSON fields, also in JSON that is a string inside JSON.
+  {
+    pattern: new RegExp(`("(?:${secretFieldNames})"\\s{0,4}:\\s{0,4}")(?:[^"\\\\]|\\\\.){4,}(?=")`, 'gi'),
+    literals: ['":', '" :'],
+  },
+  {
+    pattern: new RegExp(`(\\\\{1,7}"(?:${secretFieldNames})\\\\{1,7}"\\s{0,4}:\\s{0,4}\\\\{1,7}")[^"\\\\]{4,}`, 'gi'),
+    literals: ['\\"'],
+  },
+  // The value of a field `key` is a secret only if it looks like one, because session keys have this name too.
+  {
+    pattern: /("key"\s{0,4}:\s{0,4}")(?=[A-Za-z_-]{0,80}\d)(?=[0-9_-]{0,80}[A-Za-z])[A-Za-z0-9_-]{16,}(?=")/g,
+    literals: ['"key"'],
+  },
+]
+
+/** Ranges of the text that look like a secret. They may overlap and are not sorted. */
+export function findSecretRanges(text: string): TextRange[] {
+  const ranges = findPrivateKeys(text)
+  for (const { pattern, literals } of secretPatterns) {
+    if (!literals.some((literal) => text.includes(literal)) || text.search(pattern) === -1) continue
+    for (const match of text.matchAll(pattern)) {
+      ranges.push([match.index + (match[1] ?? '').length, match.index + match[0].length])
+    }
+  }
+  return ranges
+}
+
+/** Not a regular expression: it would search the rest of the text again for each beginning. */
+function findPrivateKeys(text: string): TextRange[] {
+  const ranges: TextRange[] = []
+  if (!text.includes('-----BEGIN ')) return ranges
+  const lastEnd = text.lastIndexOf('-----END ')
+  let upTo = 0
+  for (const { index } of text.matchAll(/-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----/g)) {
+    if (index < upTo) continue
+    // A truncated key ends with its JSON string or the text.
+    upTo =
+      index > lastEnd
+        ? indexAfter(text, '"', index, 0)
+        : indexAfter(text, '-----', text.indexOf('-----END ', index) + 9, 5)
+    ranges.push([index, upTo])
+  }
+  return ranges
+}
+
+function indexAfter(text: string, literal: string, from: number, skip: number): number {
+  const found = text.indexOf(literal, from)
+  return found === -1 ? text.length : found + skip
 }

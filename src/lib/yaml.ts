@@ -54,7 +54,7 @@ const maxDepth = 64
 /** Bounds the time that a malformed file can take. Enough for some 15,000 lines. */
 const maxLexemes = 80_000
 /** The library resolves an alias by a walk through the document. */
-const maxAliases = 500
+const maxAliases = 200
 /** How often one anchor may be expanded, directly and through other aliases. */
 const maxAliasCount = 100
 const maxIssues = 50

@@ -1,7 +1,7 @@
 /**
  * The branded ids of messages, sessions and turns.
  */
-import type { Brand } from '../lib/brand.ts'
+import type { Brand } from '../lib/ids.ts'
 
 /** Identifies a conversation: `agent:main:telegram:dm:42` (contract §3.3). */
 export type SessionKey = Brand<'SessionKey'>

@@ -2,7 +2,7 @@
  * The session key: which conversation a message belongs to (contract §3.3).
  * Layout `<namespace>:<platform>:<chat type>[:<scope>][:<chat id>][:<thread id>][:<participant>]`.
  */
-import { brand } from '../lib/brand.ts'
+import { brand } from '../lib/ids.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { brand } from '../../src/lib/brand.ts'
+import { brand } from '../../src/lib/ids.ts'
 import { recordingLog } from '../http/support.ts'
 import { command, room } from './support.ts'
 

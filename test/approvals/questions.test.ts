@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { brand } from '../../src/lib/brand.ts'
 import { isHermesError } from '../../src/lib/errors.ts'
+import { brand } from '../../src/lib/ids.ts'
 import { ada, bob, key, room, slashQuestion } from './support.ts'
 
 test('a question carries its buttons, each with an id that fits every platform', async (t) => {

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { sampleContext } from '../../src/hooks/sample-contexts.ts'
-import { brand } from '../../src/lib/brand.ts'
+import { brand } from '../../src/lib/ids.ts'
 import { hookEventNames } from '../../src/message/hook-events.ts'
 import { inboxFor } from '../inbox/support.ts'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'

@@ -7,7 +7,7 @@ import { chatHistory } from '../../src/flows/chat-history.ts'
 import { listCursors } from '../../src/inbox/cursors.ts'
 import type { PreDispatchHooks } from '../../src/inbox/deps.ts'
 import { parseStoredEvent } from '../../src/inbox/stored-event.ts'
-import { brand } from '../../src/lib/brand.ts'
+import { brand } from '../../src/lib/ids.ts'
 import type { MessageEvent } from '../../src/message/event.ts'
 import { inboxFor, keys, message } from './support.ts'
 

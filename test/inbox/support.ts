@@ -4,7 +4,7 @@
 import type { TestContext } from 'node:test'
 import { listUnfinishedEvents } from '../../src/inbox/dead-letters.ts'
 import { createInbox, type InboxDeps } from '../../src/inbox/inbox.ts'
-import { brand } from '../../src/lib/brand.ts'
+import { brand } from '../../src/lib/ids.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { MessageEvent } from '../../src/message/event.ts'
 import type { EventKey } from '../../src/message/ids.ts'

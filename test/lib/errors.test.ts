@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { brand } from '../../src/lib/brand.ts'
 import { errorCatalogue } from '../../src/lib/error-catalogue.ts'
 import { assertNever, HermesError, isHermesError, messageOf, systemCode, toError } from '../../src/lib/errors.ts'
+import { brand } from '../../src/lib/ids.ts'
 import type { SessionKey } from '../../src/message/ids.ts'
 
 test('an error says what happened, what is special about it, and what to do next', () => {

@@ -1,19 +1,23 @@
 /**
- * What the log writes, and what it never does: leak a secret, let itself be forged, or stop the process.
+ * The lines of the log, and its guarantees: no secret, no forged line, no failure of the process.
  */
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { EventEmitter } from 'node:events'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { HermesError } from '../../src/lib/errors.ts'
 import { createLog, type LogOptions, silentLog } from '../../src/lib/log.ts'
 import { createRedactor } from '../../src/lib/redact.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
+const root = fileURLToPath(new URL('../..', import.meta.url))
 const at = Date.UTC(2026, 10, 20, 10, 11, 12, 345)
 
-/** A device that is always full, linked to where the log file should be. */
+/** A device on which every write fails with ENOSPC. */
 const fullDevice = '/dev/full'
 
 function logging(options: Partial<LogOptions> = {}) {
@@ -31,7 +35,7 @@ function logging(options: Partial<LogOptions> = {}) {
 }
 
 describe('a line', () => {
-  it('is one JSON object with level, time, fields and sentence', () => {
+  it('is one JSON object with level, time, fields and message', () => {
     const { log, lines } = logging()
     log.info({ session: 'agent:main:web:dm:1', ms: 12, nothing: undefined }, 'turn done')
     assert.deepEqual(lines, [
@@ -39,7 +43,7 @@ describe('a line', () => {
     ])
   })
 
-  it('of a child has the fields of all its parents', () => {
+  it('of a child logger has the fields of all its parents', () => {
     const { log, records } = logging()
     log.child({ platform: 'web' }).child({ session: 's' }).warn({ n: 1 }, 'slow')
     assert.deepEqual(records(), [
@@ -47,7 +51,7 @@ describe('a line', () => {
     ])
   })
 
-  it('below the level is not written, and a changed level counts for children too', () => {
+  it('below the level is not written, and a changed level applies to children', () => {
     const { log, records } = logging({ level: 'warn' })
     const child = log.child({ c: 1 })
     child.info({}, 'hidden')
@@ -61,7 +65,7 @@ describe('a line', () => {
     )
   })
 
-  it('cannot be given another level, time or sentence by a field', () => {
+  it('keeps its level, time and message when a field has the same name', () => {
     const { log, records } = logging()
     log.warn({ level: 'debug', time: 0, msg: 'forged', err: 'x' }, 'real')
     assert.deepEqual(records(), [
@@ -77,7 +81,7 @@ describe('a line', () => {
     ])
   })
 
-  it('does not read placeholders in its sentence', () => {
+  it('does not interpolate placeholders in its message', () => {
     const { log, records } = logging()
     log.info({ a: 1 }, '100 %s of %d %%')
     assert.equal(records()[0]?.['msg'], '100 %s of %d %%')
@@ -90,7 +94,7 @@ describe('an error', () => {
     cause: new Error('fetch failed', { cause }),
   })
 
-  it('shows its code, its message, its advice and the chain of its causes', () => {
+  it('has its code, message, hint and causes', () => {
     const { log, records } = logging()
     log.error({ err: error }, 'the model call failed')
     assert.deepEqual(records()[0]?.['err'], {
@@ -102,7 +106,7 @@ describe('an error', () => {
     })
   })
 
-  it('shows where it was thrown at level debug only', () => {
+  it('has its stack at level debug only', () => {
     const { log, lines } = logging()
     log.error({ err: error }, 'failed')
     log.setLevel('debug')
@@ -111,7 +115,7 @@ describe('an error', () => {
     assert.match(lines[1] ?? '', /"stack":"HermesError: [^"]*log\.test\.ts/)
   })
 
-  it('inside a list or an object is shown too', () => {
+  it('inside a list or an object is converted too', () => {
     const { log, records } = logging()
     log.warn(
       { tries: [new TypeError('one')], last: { error: new AggregateError([new Error('two')], 'both') } },
@@ -124,7 +128,7 @@ describe('an error', () => {
   })
 })
 
-describe('a strange value', () => {
+describe('an unusual value', () => {
   it('never makes logging throw', () => {
     const circle: Record<string, unknown> = { name: 'circle' }
     circle['self'] = circle
@@ -168,7 +172,7 @@ describe('a strange value', () => {
 })
 
 describe('a secret', () => {
-  it('is gone from every place of the line, and the line is still JSON', () => {
+  it('is removed from every part of the line, and the line stays JSON', () => {
     const { log, lines, records } = logging()
     const error = new Error('open-sesame', { cause: new Error('GET /?token=hunter2hunter2') })
     log.error({ 'open-sesame': 1, deep: { list: ['open-sesame'] }, err: error }, 'said open-sesame')
@@ -177,61 +181,94 @@ describe('a secret', () => {
     assert.ok(!/open-sesame|hunter2/.test(lines.join('')), lines.join(''))
   })
 
-  it('that is a number does not break the line', () => {
+  it('that is a number does not corrupt the line', () => {
     const { log, records } = logging({ redactor: createRedactor({ secrets: () => ['20261120'] }) })
     log.info({ n: 20261120 }, 'number')
     assert.match(String(records()[0]?.['msg']), /"n":\[redacted\]/)
   })
 })
 
-describe('a line for people', () => {
-  it('has time, level, sentence and fields', () => {
+describe('a line for a terminal', () => {
+  it('has time, level, message and fields', () => {
     const { log, lines } = logging({ pretty: true, colour: false })
     log.warn({ platform: 'web', ms: 12, note: 'two words', list: [1] }, 'slow')
-    assert.match(lines[0] ?? '', /^\d\d:11:12\.345 warn {2}slow platform=web ms=12 note="two words" list=\[1\]\n$/)
-  })
-
-  it('has colours only when asked', () => {
-    const { log, lines } = logging({ pretty: true })
-    log.error({}, 'bad')
-    assert.ok(lines[0]?.includes('\u001b[31merror'))
-  })
-
-  it('tells an error as one sentence', () => {
-    const { log, lines } = logging({ pretty: true, colour: false })
-    log.error(
-      { err: new HermesError('cli/failed', 'no luck', { hint: 'try again', cause: new Error('why') }) },
-      'failed',
-    )
     assert.match(
       lines[0] ?? '',
-      /err="The command could not do what was asked\. no luck \[cli\/failed\] \(try again\) ← why"\n$/,
+      /^\[\d\d:11:12\.345\] WARN: slow \{"platform":"web","ms":12,"note":"two words","list":\[1\]\}\n$/,
     )
   })
 
-  it('puts the stack below, indented', () => {
-    const { log, lines } = logging({ pretty: true, colour: false, level: 'debug' })
-    log.error({ err: new Error('first\nsecond') }, 'failed')
-    const [head, ...stack] = (lines[0] ?? '').trimEnd().split('\n')
-    assert.match(head ?? '', /first\\nsecond/)
-    assert.ok(stack.length > 1 && stack.every((line) => line.startsWith('    ')))
+  it('has colours only on request', () => {
+    const { log, lines } = logging({ pretty: true })
+    log.error({}, 'bad')
+    assert.ok(lines[0]?.includes('\u001b[31mERROR'))
   })
 
-  // Controls, marks that turn the direction of writing, and separators of lines.
-  const steering = /\p{Cc}|[\u200e\u200f\u2028-\u202e\u2066-\u2069]/u
+  it('is followed by the error with its code, hint, cause and stack, indented', () => {
+    const { log, lines } = logging({ pretty: true, colour: false, level: 'debug' })
+    const error = new HermesError('cli/failed', 'no luck', { hint: 'try again', cause: new Error('first\nsecond') })
+    log.error({ err: error }, 'failed')
+    const [head, ...rest] = (lines[0] ?? '').trimEnd().split('\n')
+    assert.match(head ?? '', /ERROR: failed/)
+    assert.ok(rest.every((line) => line.startsWith('    ')))
+    for (const part of ['cli/failed', 'no luck', 'try again', 'second', 'log.test.ts'])
+      assert.ok(rest.join('\n').includes(part), part)
+  })
+
+  it('follows a count of lost lines on a line of its own', () => {
+    let fails = true
+    const written: string[] = []
+    const write = (text: string) => {
+      if (fails) throw new Error('gone')
+      written.push(text)
+    }
+    const { log } = logging({ pretty: true, colour: false, stream: { write } })
+    log.info({}, 'one')
+    fails = false
+    log.info({}, 'two')
+    assert.match(written.join(''), /"lost":1.*\n.*two/)
+  })
+
+  // Controls, direction marks and line separators.
+  const controls = /\p{Cc}|[\u200e\u200f\u2028-\u202e\u2066-\u2069]/u
   const hostile = 'x\n10:00:00.000 error forged\r\u001b[2J\u001b]0;title\u0007\u009b31m\u202egnp.exe\u2028\u2066'
-  for (const pretty of [true, false]) {
-    it(`cannot be forged and sends nothing to the terminal (${pretty ? 'for people' : 'JSON'})`, () => {
-      const { log, lines } = logging({ pretty, colour: false })
-      log.info({ name: hostile, [hostile]: 1, deep: { a: [hostile] }, err: new Error(hostile) }, hostile)
+  for (const [format, options] of [
+    ['formatted', { pretty: true, colour: false }],
+    ['formatted with stacks', { pretty: true, colour: false, level: 'debug' }],
+    ['JSON', { pretty: false }],
+  ] as const) {
+    it(`cannot be forged and sends no control character to the terminal (${format})`, () => {
+      const { log, lines } = logging(options)
+      const err = Object.assign(new Error(hostile, { cause: new Error(hostile) }), { code: hostile })
+      log.info({ name: hostile, [hostile]: 1, deep: { a: [hostile], stack: hostile }, err }, hostile)
       assert.equal(lines.length, 1)
-      assert.doesNotMatch(lines[0]?.slice(0, -1) ?? '', steering)
+      const [head = '', ...rest] = (lines[0] ?? '').slice(0, -1).split('\n')
+      assert.ok(
+        rest.every((line) => line.startsWith('    ')),
+        'only the first line begins at the margin',
+      )
+      for (const line of [head, ...rest]) assert.doesNotMatch(line, controls)
     })
   }
 })
 
+it('pino-pretty is loaded only for a terminal', async () => {
+  const script = `
+    const { createLog } = await import('./src/lib/log.ts')
+    const { createRequire } = await import('node:module')
+    const isLoaded = () => Object.keys(createRequire(import.meta.url).cache).some((file) => file.includes('pino-pretty'))
+    for (const pretty of [false, true]) {
+      createLog({ level: 'info', pretty, redactor: (text) => text, stream: { write: () => true } }).info({}, 'x')
+      console.log(isLoaded())
+    }`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {
+    cwd: root,
+  })
+  assert.equal(stdout, 'false\ntrue\n')
+})
+
 describe('the file', () => {
-  it('gets JSON lines beside what the terminal shows, and only the owner can read it', (t) => {
+  it('has JSON lines besides the terminal, and only the owner can read it', (t) => {
     const directory = join(tempHome(t), 'logs')
     const { log, lines } = logging({ pretty: true, file: { directory } })
     log.info({ a: 'open-sesame' }, 'hello')
@@ -246,7 +283,7 @@ describe('the file', () => {
     assert.equal(statSync(directory).mode & 0o777, 0o700)
   })
 
-  it('goes on where the last process stopped, and moves aside when it is full', (t) => {
+  it('is continued by the next process and rotated when it is full', (t) => {
     const directory = tempHome(t)
     for (let start = 0; start < 3; start++) {
       const { log } = logging({ file: { directory, maxBytes: 400, keep: 3 } })
@@ -277,10 +314,10 @@ describe('the file', () => {
     )
   })
 
-  it('that cannot be written stops nothing, and says later how many lines were lost', (t) => {
+  it('that cannot be written fails nothing, and later reports the number of lost lines', (t) => {
     const home = tempHome(t)
     const directory = join(home, 'logs')
-    writeFileSync(directory, 'a file where the folder should be')
+    writeFileSync(directory, 'a file instead of the directory')
     const { log, lines } = logging({ file: { directory } })
     log.info({}, 'one')
     log.info({}, 'two')
@@ -292,17 +329,17 @@ describe('the file', () => {
       .split('\n')
       .map((line) => JSON.parse(line))
     assert.deepEqual(
-      written.map(({ msg, lost }) => [msg, lost]),
+      written.map(({ event, msg, lost }) => [event ?? msg, lost]),
       [
-        ['log lines were lost because they could not be written', 2],
+        ['log.lines_lost', 2],
         ['three', undefined],
       ],
     )
-    assert.equal(lines.length, 3, 'the terminal saw them all')
+    assert.equal(lines.length, 3, 'the terminal received all lines')
   })
 
   it('on a full disk drops lines and never throws', {
-    skip: !existsSync(fullDevice) && 'there is no device that is always full',
+    skip: !existsSync(fullDevice) && 'no /dev/full on this system',
   }, (t) => {
     const directory = tempHome(t)
     const { log, lines } = logging({ file: { directory } })
@@ -322,7 +359,7 @@ describe('the file', () => {
   })
 })
 
-describe('a terminal that goes away', () => {
+describe('a terminal that is closed', () => {
   it('does not end the process', () => {
     class Closing extends EventEmitter {
       open = true
@@ -343,7 +380,7 @@ describe('a terminal that goes away', () => {
     assert.match(stream.written[1] ?? '', /"lost":1.*\n.*three/)
   })
 
-  it('or throws at once is survived too', () => {
+  it('or throws does not fail the caller', () => {
     const { log } = logging({
       stream: {
         write: () => {
@@ -356,6 +393,6 @@ describe('a terminal that goes away', () => {
   })
 })
 
-it('the silent log says nothing and makes children', () => {
+it('the silent log discards lines and creates children', () => {
   silentLog.child({ a: 1 }).error({ err: new Error('x') }, 'nothing')
 })

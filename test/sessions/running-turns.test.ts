@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { brand } from '../../src/lib/brand.ts'
+import { brand } from '../../src/lib/ids.ts'
 import type { SessionKey } from '../../src/message/ids.ts'
 import { createRunningTurns, StopRequested } from '../../src/sessions/running-turns.ts'
 

@@ -27,7 +27,7 @@ import {
   markEventDead,
   pruneInbox,
 } from '../../src/inbox/queries.ts'
-import { brand } from '../../src/lib/brand.ts'
+import { brand } from '../../src/lib/ids.ts'
 import type { SessionKey } from '../../src/message/ids.ts'
 import type { SessionSource } from '../../src/message/source.ts'
 import { noUsage } from '../../src/message/transcript.ts'

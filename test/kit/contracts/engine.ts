@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Engine, QueueWorker } from '../../../src/engine/engine.ts'
-import { brand } from '../../../src/lib/brand.ts'
+import { brand } from '../../../src/lib/ids.ts'
 import type { SessionKey } from '../../../src/message/ids.ts'
 
 export interface EngineOptions {

@@ -1,5 +1,5 @@
 /**
- * Secrets in a whole gateway: what the model is sent, what is kept, what people get and what watchers hear.
+ * Redaction in a running gateway: model requests, stored messages, replies and events.
  */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -35,7 +35,7 @@ function placeholderIn(text: string): string {
   return placeholder.exec(text)?.[0] ?? `no placeholder in ${text}`
 }
 
-test('the model reads placeholders: the same in every turn, over a restart too, another one in another chat', async (t) => {
+test('the model reads placeholders, which are stable across turns and restarts and differ between chats', async (t) => {
   const gateway = await withRedaction(
     t,
     {},
@@ -60,7 +60,7 @@ test('the model reads placeholders: the same in every turn, over a restart too, 
   assert.notEqual(placeholderIn(requests[2] ?? ''), first)
 })
 
-test('results of tools and answers are kept and sent without secrets', async (t) => {
+test('tool results and replies are stored and sent without secrets', async (t) => {
   const gateway = await withRedaction(
     t,
     {},
@@ -83,7 +83,7 @@ test('results of tools and answers are kept and sent without secrets', async (t)
   assert.match(kept, /The token is \[secret:/)
 })
 
-test('who watches calls hears no secret, neither of what went in nor of what came out', async (t) => {
+test('events for subscribers contain no secrets of requests or responses', async (t) => {
   const watcher = pluginFiles(
     'watcher',
     `const { appendFileSync } = await import('node:fs')
@@ -114,7 +114,7 @@ test('who watches calls hears no secret, neither of what went in nor of what cam
   assert.match(events, /Here: \[secret:/)
 })
 
-test('a tool gets the secret where the settings name it, and the placeholder elsewhere', async (t) => {
+test('only a tool that the settings name receives the secret instead of the placeholder', async (t) => {
   const cases: readonly [readonly string[], RegExp][] = [
     [['write_file'], /^x ghp_[a1B2]+ y$/],
     [[], /^x \[secret:[0-9a-f]{8}\] y$/],
@@ -140,7 +140,7 @@ test('a tool gets the secret where the settings name it, and the placeholder els
   }
 })
 
-test('a request that cannot be looked through is not sent', async (t) => {
+test('a request that cannot be redacted is not sent', async (t) => {
   const deep = pluginFiles(
     'deep',
     `ctx.registerMiddleware('llm_request', ({ request }) => {
@@ -153,7 +153,7 @@ test('a request that cannot be looked through is not sent', async (t) => {
   gateway.configure({ plugins: pluginsConfig({ deep: {}, 'redact-secrets': {} }) })
   await gateway.start()
   await gateway.say('hello')
-  await gateway.waitForReply('could not be looked through')
+  await gateway.waitForReply('could not be redacted')
   assert.equal(gateway.model.requests.length, 0)
 })
 
@@ -161,7 +161,7 @@ const key = '00'.repeat(32)
 const redactionWith = (settings: Readonly<Record<string, unknown>> = {}) =>
   createRedactor(createSecretStores(key)('s'), parseRedactSettings(settings))
 
-test('what was a secret once in a session is one wherever it stands, also before', () => {
+test('a secret that was found once in a session is replaced everywhere, also earlier in the request', () => {
   const request = {
     messages: [
       { role: 'user', content: 'correct-horse is what I use' },
@@ -173,7 +173,7 @@ test('what was a secret once in a session is one wherever it stands, also before
   assert.equal(new Set(clean.match(/\[secret:[0-9a-f]{8}\]/g)).size, 1)
 })
 
-test('fields of arguments are looked at by their names; what a vendor has sealed stays as it was', () => {
+test('arguments are redacted by field name, and data that the provider has signed stays unchanged', () => {
   const sealed = [
     { type: 'thinking', thinking: `is ${token} right?`, signature: token },
     { type: 'reasoning', summary: [{ text: token }], encrypted_content: token },
@@ -190,7 +190,7 @@ test('fields of arguments are looked at by their names; what a vendor has sealed
   assert.doesNotMatch(JSON.stringify(redactionWith().data(sealed, skipNone)), /ghp_/)
 })
 
-test('nothing is spared because it begins like a file, or says that it was sealed', () => {
+test('text that looks like a data URL or like signed data is redacted', () => {
   const picture = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAUA'
   const request = {
     messages: [
@@ -211,13 +211,13 @@ test('nothing is spared because it begins like a file, or says that it was seale
   assert.ok(clean.includes(picture) && clean.includes('"id":"call_1"'))
 })
 
-test('patterns of one’s own count, with what follows their group; exceptions stay', () => {
+test('configured patterns are replaced after their group, and ignored texts stay', () => {
   const { text } = redactionWith({ patterns: ['(ticket )[A-Z]{3}-\\d+'], ignore: [token] })
   assert.match(text('see ticket ABC-123 please'), /^see ticket \[secret:\w{8}\] please$/)
   assert.equal(text(`the example ${token}`), `the example ${token}`)
 })
 
-test('what is clean stays clean: a second look changes nothing, whatever stands around a placeholder', () => {
+test('redacting a text twice gives the same result, whatever surrounds a placeholder', () => {
   const pieces = [
     ...[
       token,
@@ -243,7 +243,7 @@ test('what is clean stays clean: a second look changes nothing, whatever stands 
   fc.assert(fc.property(some, check), { seed: 20_260_821, numRuns: 3_000 })
 })
 
-test('a pattern that cannot be used keeps it from being loaded and is named', async (t) => {
+test('a plugin with an invalid pattern is not loaded, and the pattern is named', async (t) => {
   for (const [pattern, reason] of [
     ['(', /number 1/],
     ['x*', /matches an empty text/],

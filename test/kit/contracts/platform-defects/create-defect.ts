@@ -2,7 +2,7 @@
  * How an adapter comes by a defect: the fake platform's adapter with a part that is wrong, a gateway that it is misled
  * about, or an update that it mishears.
  */
-import { brand } from '../../../../src/lib/brand.ts'
+import { brand } from '../../../../src/lib/ids.ts'
 import type { Attachment } from '../../../../src/message/event.ts'
 import type { EventKey } from '../../../../src/message/ids.ts'
 import type { OutboundMessage, SendFailureKind, SendResult } from '../../../../src/message/outbound.ts'

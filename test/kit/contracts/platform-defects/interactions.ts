@@ -1,7 +1,7 @@
 /**
  * Defects that break the promises of what people do beside writing.
  */
-import { brand } from '../../../../src/lib/brand.ts'
+import { brand } from '../../../../src/lib/ids.ts'
 import type { EventKey } from '../../../../src/message/ids.ts'
 import {
   type Defect,
