@@ -74,7 +74,6 @@ const messages: Readonly<Record<string, string>> = {
   BAD_SCALAR_START: 'a string that begins with a reserved character (@ ` % , | >) must be in quotes',
   BLOCK_AS_IMPLICIT_KEY: 'two keys in one line ("a: b: c"); quote a string that contains ": "',
   BLOCK_IN_FLOW: 'an indented block is not allowed inside { } or [ ]',
-  DUPLICATE_KEY: 'the key appears twice in this mapping',
   KEY_OVER_1024_CHARS: 'a key is longer than 1024 characters',
   MULTILINE_IMPLICIT_KEY: 'a key spans several lines; a ":" may be missing',
   MULTIPLE_ANCHORS: 'two anchors (&name) for one value',
@@ -157,19 +156,30 @@ function compose(source: string, lines: LineCounter, report: Report): Document.P
   documents.push(...composer.end(true, source.length))
   const [document, second] = documents
   if (second !== undefined) report(second.range[0], 'MULTIPLE_DOCS', 'only the first document of a file is read')
-  reportErrors(document, lines, report)
+  reportErrors(document, source, lines, report)
   return document
 }
 
-function reportErrors(document: Document.Parsed | undefined, lines: LineCounter, report: Report): void {
+function reportErrors(
+  document: Document.Parsed | undefined,
+  source: string,
+  lines: LineCounter,
+  report: Report,
+): void {
   let lastLine = -1
   for (const { code, message, pos } of [...(document?.errors ?? []), ...(document?.warnings ?? [])]) {
     const { line } = lines.linePos(pos[0])
     // After an error the parser also rejects the tokens up to the next line that it understands.
     const followsError = code === 'UNEXPECTED_TOKEN' && lastLine !== -1 && line <= lastLine + 1
-    if (!followsError) report(pos[0], code, messages[code] ?? message.replace(/:\s.*$/s, '').toLowerCase())
+    const text = messages[code] ?? message.replace(/:\s.*$/s, '').toLowerCase()
+    if (!followsError) report(pos[0], code, code === 'DUPLICATE_KEY' ? duplicateKey(source, pos[0]) : text)
     lastLine = Math.max(line, lastLine)
   }
+}
+
+function duplicateKey(source: string, offset: number): string {
+  const key = /[^\s:"']{1,60}/.exec(source.slice(offset, offset + 62))?.[0] ?? ''
+  return `the key "${key}" appears twice in this mapping`
 }
 
 /** Integers stay exact, and numbers that JSON cannot represent are errors. */
