@@ -1,20 +1,20 @@
 /**
- * A line in which things wait for one who hears them: handled one after the other, in the order they came, and bounded.
+ * A bounded queue that processes its items one after the other in order.
  */
 export interface BoundedQueue<Item> {
-  /** False when the line is full: the item is dropped. */
+  /** Returns false if the queue is full. The item is then dropped. */
   push(item: Item): boolean
   waiting(): number
-  /** Resolves when nothing waits and nothing is at work. */
+  /** Resolves when the queue is empty and no item is being processed. */
   idle(): Promise<void>
-  /** Forgets what waits; returns it. */
+  /** Removes and returns the queued items. */
   clear(): readonly Item[]
 }
 
-/** `work` must not reject. It begins after the caller has gone on: whoever emits an event does not pay for it. */
+/** `work` must not reject. It starts in a later event loop turn, so that the caller of `push` does not wait for it. */
 export function createBoundedQueue<Item>(maxWaiting: number, work: (item: Item) => Promise<void>): BoundedQueue<Item> {
   let items: Item[] = []
-  /** Those before it are done. */
+  /** Index of the next item. */
   let next = 0
   let running = false
   let idle = Promise.withResolvers<void>()
@@ -25,7 +25,7 @@ export function createBoundedQueue<Item>(maxWaiting: number, work: (item: Item) 
       const item = items[next]
       if (item === undefined || next >= items.length) break
       next += 1
-      // Cut off now and then instead of moving everything for each one.
+      // Removing processed items in batches avoids moving the array for each item.
       if (next >= 256) {
         items = items.slice(next)
         next = 0

@@ -1,15 +1,15 @@
 /**
- * Work that is about the latest state only, such as writing it down: one run at a time, and whatever changes meanwhile is
- * the business of one more run.
+ * Runs work that depends only on the latest state, such as saving it: one run at a time, and one further run for all changes
+ * during a run.
  */
 export interface Coalescer {
-  /** Something has changed: `run` is called, now or after the run under way. */
+  /** Calls `run` now, or once after the current run. */
   schedule(): void
-  /** Resolves when nothing is left to do. */
+  /** Resolves when no run is active or scheduled. */
   idle(): Promise<void>
 }
 
-/** @param onError told of a run that rejected; the next change tries again */
+/** @param onError receives the error of a run that rejected. The next change runs it again. */
 export function createCoalescer(run: () => Promise<void>, onError: (error: unknown) => void): Coalescer {
   let isScheduled = false
   let running: Promise<void> | undefined

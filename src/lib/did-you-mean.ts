@@ -1,22 +1,22 @@
 /**
- * "Did you mean …?": the known word nearest to a mistyped one.
+ * Finds the known word that is closest to a mistyped one, for "did you mean …?".
  */
 
 const maxWordLength = 64
 
 /**
- * The known word with the smallest Damerau-Levenshtein distance; null when none is near enough to be meant
- * (a third of the letters, three at most). Case, `-` and `_` do not count.
+ * Returns the known word with the smallest Damerau-Levenshtein distance, or `null` if the distance is more than a third
+ * of the letters or more than three. Case, `-` and `_` are ignored.
  */
 export function findClosestMatch(word: string, known: Iterable<string>): string | null {
-  const wanted = normalizeWord(word)
-  if (wanted === '' || word.length > maxWordLength) return null
+  const normalized = normalizeWord(word)
+  if (normalized === '' || word.length > maxWordLength) return null
   let best: string | null = null
-  let bestDistance = Math.min(3, Math.max(1, Math.floor(wanted.length / 3))) + 1
+  let bestDistance = Math.min(3, Math.max(1, Math.floor(normalized.length / 3))) + 1
   for (const candidate of known) {
     const other = normalizeWord(candidate)
-    if (Math.abs(other.length - wanted.length) >= bestDistance) continue
-    const distance = editDistance(wanted, other)
+    if (Math.abs(other.length - normalized.length) >= bestDistance) continue
+    const distance = editDistance(normalized, other)
     if (distance >= bestDistance) continue
     best = candidate
     bestDistance = distance
@@ -28,7 +28,7 @@ function normalizeWord(word: string): string {
   return word.toLowerCase().replace(/[-_\s]/g, '')
 }
 
-/** Insertions, deletions, replacements and swaps of two neighbours, each counting one. */
+/** Insertions, deletions, replacements and swaps of two adjacent letters cost one each. */
 function editDistance(one: string, other: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: other.length + 1 }, (_, column) => column)

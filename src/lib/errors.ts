@@ -1,21 +1,21 @@
 /**
- * The one error class of the project, and the small tools to look at unknown errors.
+ * The error class of the project, and functions for errors of unknown type.
  */
 import { type ErrorCode, errorCatalogue } from './error-catalogue.ts'
 
 export interface HermesErrorOptions {
   readonly cause?: unknown
-  /** Replaces the hint of the catalogue where the place of the error knows a better one. */
+  /** Replaces the hint of the catalogue. */
   readonly hint?: string
 }
 
-/** An error with a stable code and advice. `message` = the catalogue's meaning, then the detail. */
+/** An error with a stable code and a hint. `message` is the meaning of the catalogue, followed by the detail. */
 export class HermesError extends Error {
   readonly code: ErrorCode
   readonly hint: string
-  /** What happened, in the catalogue's words. */
+  /** The meaning of the catalogue. */
   readonly meaning: string
-  /** What is special about this case; '' when the meaning says it all. */
+  /** Details of this case, or ''. */
   readonly detail: string
 
   constructor(code: ErrorCode, detail = '', options: HermesErrorOptions = {}) {
@@ -36,18 +36,18 @@ export function isHermesError(error: unknown, code?: ErrorCode): error is Hermes
   return isError(error) && error instanceof HermesError && (code === undefined || error.code === code)
 }
 
-/** Where it was thrown, as the runtime tells it; '' for what is no error. Never throws. */
+/** The stack of an error, or ''. Never throws. */
 export function stackOf(thrown: unknown): string {
   try {
     const stack: unknown = thrown instanceof Error ? thrown.stack : ''
     return typeof stack === 'string' ? stack : ''
   } catch {
-    // As in `messageOf`.
+    // A getter or a proxy threw, as in `messageOf`.
     return ''
   }
 }
 
-/** Proxies may throw at the question alone. */
+/** `instanceof` can throw for a proxy. */
 function isError(thrown: unknown): thrown is Error {
   try {
     return thrown instanceof Error
@@ -56,7 +56,7 @@ function isError(thrown: unknown): thrown is Error {
   }
 }
 
-/** The text of anything that was thrown, Error or not. Never throws. */
+/** The message of a thrown value of any type. Never throws. */
 export function messageOf(thrown: unknown): string {
   try {
     if (!(thrown instanceof Error))
@@ -64,23 +64,23 @@ export function messageOf(thrown: unknown): string {
     const message: unknown = thrown.message
     return typeof message === 'string' ? message : `an error whose message is of type ${typeof message}`
   } catch {
-    // A getter or a proxy; what it throws says nothing about what had gone wrong.
+    // A getter or a proxy threw; its error is unrelated to the original one.
     return 'an error that cannot be read'
   }
 }
 
-/** Anything thrown as an Error, so that it can be a cause. */
+/** Converts a thrown value to an Error, for example for `cause`. */
 export function toError(thrown: unknown): Error {
   return isError(thrown) ? thrown : new Error(messageOf(thrown), { cause: thrown })
 }
 
-/** The `code` of system errors such as ENOENT; undefined where there is none. */
+/** The `code` of a system error such as ENOENT, or `undefined`. */
 export function systemCode(thrown: unknown): string | undefined {
   if (!isError(thrown) || !('code' in thrown)) return undefined
   return typeof thrown.code === 'string' ? thrown.code : undefined
 }
 
-/** Closes an exhaustive `switch`: a new member of the union becomes a compile error here. */
+/** Ends an exhaustive `switch`: a new member of the union is a compile error. */
 export function assertNever(value: never): never {
   throw new Error(`unexpected value: ${JSON.stringify(value)}`)
 }

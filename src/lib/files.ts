@@ -1,7 +1,8 @@
 /**
- * Small files of our own: written whole or not at all, and for the owner's eyes only.
- * Synchronous on purpose: these files are tiny and rarely written, and start-up is simpler without waiting in between.
- * `saveFile` is for those that are written while people wait for answers.
+ * Reads and writes the small files of the gateway. A write is atomic, and only the owner can read the file.
+ *
+ * The functions are synchronous because these files are small and rarely written. `writeFileAtomicAsync` is for files that
+ * are written during turns.
  */
 import { randomBytes } from 'node:crypto'
 import {
@@ -22,15 +23,15 @@ import { basename, dirname, join } from 'node:path'
 import { systemCode } from './errors.ts'
 
 /**
- * Writes a text so that a reader, or a crash, meets the old file or the new one and never half of it.
- * The folder must exist. Throws the system's error (ENOSPC, EACCES …) and leaves no temporary file behind.
+ * Writes a file so that a reader or a crash sees the old or the new content and never a part of it. The directory must
+ * exist. Throws the system's error (ENOSPC, EACCES …) and removes the temporary file.
  */
 export function writeFileAtomic(path: string, text: string, mode = 0o600): void {
   const temporary = temporaryPathFor(path)
   try {
     const file = openSync(temporary, 'wx', mode)
     try {
-      // The mode given to open is cut by the umask.
+      // The umask limits the mode that is passed to open.
       fchmodSync(file, mode)
       writeFileSync(file, text)
       fsyncSync(file)
@@ -45,7 +46,7 @@ export function writeFileAtomic(path: string, text: string, mode = 0o600): void 
   syncDirectory(dirname(path))
 }
 
-/** As `writeFileAtomic`, without holding up anything else. Rejects with the system's error. */
+/** Like `writeFileAtomic`, without blocking the event loop. Rejects with the system's error. */
 export async function writeFileAtomicAsync(path: string, text: string, mode = 0o600): Promise<void> {
   const temporary = temporaryPathFor(path)
   try {
@@ -89,20 +90,20 @@ function syncDirectory(path: string): void {
   }
 }
 
-/** Makes a folder and those above it. A folder that is there keeps its mode. Throws the system's error. */
+/** Creates a directory and its parents. An existing directory keeps its mode. Throws the system's error. */
 export function ensureDirectory(path: string, mode = 0o700): void {
-  // mkdir answers with the first folder it had to make, and its mode is cut by the umask.
+  // mkdir returns the first directory that it created. The umask limits the mode.
   if (mkdirSync(path, { recursive: true, mode }) !== undefined) chmodSync(path, mode)
 }
 
-/** The text of a file; undefined when there is none. Throws for everything else: no rights, a folder, too large, not UTF-8. */
+/** Returns the text of a file, or `undefined` if it does not exist. Throws if it is not a readable, small enough UTF-8 file. */
 export function readTextIfExists(path: string, maxBytes = 16 * 1024 * 1024): string | undefined {
   try {
-    const found = statSync(path)
-    // Before it is opened: reading a pipe or a device could wait forever.
-    if (!found.isFile())
-      throw new Error(found.isDirectory() ? 'it is a folder, not a file' : 'it is not a regular file')
-    if (found.size > maxBytes) throw new Error(`it is larger than ${maxBytes} bytes`)
+    const stats = statSync(path)
+    // Checked before the file is opened: reading a pipe or a device could block forever.
+    if (!stats.isFile())
+      throw new Error(stats.isDirectory() ? 'it is a folder, not a file' : 'it is not a regular file')
+    if (stats.size > maxBytes) throw new Error(`it is larger than ${maxBytes} bytes`)
     return decodeUtf8(readFileSync(path))
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined

@@ -1,21 +1,20 @@
 /**
- * Says what is wrong with the values of a YAML file, each with its place: `file:line:column: key: expected …, found …`.
+ * Formats validation issues of a YAML file: `file:line:column: key: expected …, found …`.
  */
 import type { ParsedYaml, PathPart } from './yaml.ts'
 
-/** As zod has it. */
+/** The part of a zod issue that is used. */
 export interface ValueIssue {
   readonly path: readonly PropertyKey[]
-  /** What was expected. */
+  /** The expectation: `expected …`. */
   readonly message: string
 }
 
-/** Nobody mends more at a time. */
 const maxIssues = 50
 
-/** One sentence each, in the order of the file. */
-export function formatYamlIssues(yaml: ParsedYaml, problems: readonly ValueIssue[]): string[] {
-  return problems
+/** One line per issue, in the order of the file. */
+export function formatYamlIssues(yaml: ParsedYaml, issues: readonly ValueIssue[]): string[] {
+  return issues
     .map(({ path, message }) => {
       const parts = path.filter((part) => typeof part !== 'symbol')
       const field = parts.length === 0 ? '' : `${parts.join('.')}: `
@@ -33,13 +32,13 @@ function valueAt(value: unknown, path: readonly PathPart[]): unknown {
   let found = value
   for (const part of path) {
     if (typeof found !== 'object' || found === null) return undefined
-    // Not by going through them: a list of a thousand wrong values would take seconds.
+    // Without iteration: a list with a thousand wrong values would take seconds.
     found = Object.getOwnPropertyDescriptor(found, part)?.value
   }
   return found
 }
 
-/** Short, and without the content of lists and mappings. */
+/** A short description without the content of lists and mappings. */
 function describeValue(value: unknown): string {
   if (value === undefined || value === null) return 'nothing'
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list'

@@ -1,12 +1,12 @@
 /**
- * The home directory (`HERMES_HOME`): the name of everything that lives there, and making it usable.
+ * The home directory (`HERMES_HOME`): its layout and its preparation.
  */
 import { accessSync, chmodSync, constants, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { HermesError, messageOf } from './errors.ts'
 import { ensureDirectory } from './files.ts'
 
-/** Absolute paths. The names are relied upon by users and scripts. */
+/** Absolute paths. Users and scripts rely on the names. */
 export interface HomeLayout {
   readonly root: string
   readonly configFile: string
@@ -17,11 +17,11 @@ export interface HomeLayout {
   /** The bearer token of the HTTP API, mode 0600. */
   readonly tokenFile: string
   readonly pidFile: string
-  /** Held by the process that runs turns. */
+  /** Locked by the process that runs turns. */
   readonly lockFile: string
   readonly hooks: string
   readonly plugins: string
-  /** What plugins keep. */
+  /** Stored state of plugins. */
   readonly pluginState: string
   readonly platforms: string
   readonly skills: string
@@ -30,7 +30,7 @@ export interface HomeLayout {
   readonly media: string
   readonly logs: string
   readonly cache: string
-  /** The text of the last configuration that could be used. */
+  /** Copy of the last valid configuration. */
   readonly lastGoodConfigFile: string
 }
 
@@ -62,17 +62,17 @@ export function createHomeLayout(root: string): HomeLayout {
 }
 
 /**
- * Makes the home, closed to others, and proves that it can be written.
- * A home that is there already is closed too, where it is ours and nobody shared it on purpose (sticky, like /tmp).
+ * Creates the home directory with mode 0700 and checks that it is writable. An existing directory gets this mode too, if
+ * the process owns it and it is not shared on purpose (sticky, like /tmp).
  * @throws HermesError home/unusable
  */
 export function prepareHome(home: HomeLayout): void {
   try {
     ensureDirectory(home.root, 0o700)
-    const found = statSync(home.root)
-    const shared = (found.mode & 0o1000) !== 0
-    const ours = process.getuid === undefined || found.uid === process.getuid()
-    if ((found.mode & 0o077) !== 0 && ours && !shared) chmodSync(home.root, 0o700)
+    const stats = statSync(home.root)
+    const isShared = (stats.mode & 0o1000) !== 0
+    const isOwner = process.getuid === undefined || stats.uid === process.getuid()
+    if ((stats.mode & 0o077) !== 0 && isOwner && !isShared) chmodSync(home.root, 0o700)
     accessSync(home.root, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
     throw new HermesError('home/unusable', `${home.root}: ${messageOf(error)}`, { cause: error })

@@ -1,28 +1,31 @@
 /**
- * A signal for one call, out of signals that live much longer. Not AbortSignal.any: one that lives as long as the process
- * would collect an entry for each call.
+ * Abort signals for one call, linked to signals that live longer. `AbortSignal.any` is not used because a signal that lives
+ * as long as the process would collect one entry per call.
  */
 export interface LinkedSignal {
-  /** Aborts when one of those it follows does, with its reason, or by `abort`. */
+  /** Aborts with the reason of the first source that aborts, or through `abort`. */
   readonly signal: AbortSignal
-  /** Ends the call alone. */
+  /** Aborts this signal without its sources. */
   abort(reason?: unknown): void
-  /** Call it when nobody needs the signal any more. May be called twice. */
+  /** Removes the listeners from the sources. May be called twice. */
   release(): void
 }
 
 export function linkAbortSignal(...sources: readonly AbortSignal[]): LinkedSignal {
   const controller = new AbortController()
-  const listeners = sources.map((leader) => ({ leader, hear: () => controller.abort(leader.reason) }))
-  for (const { leader, hear } of listeners) {
-    if (leader.aborted) hear()
-    else leader.addEventListener('abort', hear, { once: true })
-  }
+  const removers = sources.map((source) => onAbort(source, () => controller.abort(source.reason)))
   return {
     signal: controller.signal,
     abort: (reason) => controller.abort(reason),
     release() {
-      for (const { leader, hear } of listeners) leader.removeEventListener('abort', hear)
+      for (const remove of removers) remove()
     },
   }
+}
+
+/** Calls the listener once, immediately if the signal is already aborted. Returns a function that removes the listener. */
+export function onAbort(signal: AbortSignal, listener: () => void): () => void {
+  if (signal.aborted) listener()
+  else signal.addEventListener('abort', listener, { once: true })
+  return () => signal.removeEventListener('abort', listener)
 }

@@ -1,5 +1,5 @@
 /**
- * The log's part of the configuration.
+ * The configuration of the log.
  */
 import { z } from 'zod'
 
@@ -9,7 +9,7 @@ export const logConfig = {
       level: z
         .enum(['debug', 'info', 'warn', 'error'])
         .default('info')
-        .describe('How much is written: debug is the most.'),
+        .describe('Minimum level of the lines that are written.'),
     })
     .prefault({}),
 } as const

@@ -1,6 +1,5 @@
 /**
- * A map that remembers what was used last and forgets the rest, so that a gateway that runs for months stays as small as
- * it was.
+ * A map with a maximum size that drops the least recently used entry, so that memory stays bounded.
  */
 export interface LruCache<Value> {
   get(key: string): Value | undefined

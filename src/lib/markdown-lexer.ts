@@ -1,15 +1,15 @@
 /**
- * The lexer of `marked` with bounds: what a model was made to write must stop nobody. Few characters can name a table of
- * millions of cells, and marks of emphasis that never find each other are searched for again and again.
+ * The lexer of `marked` with limits, because the text of a model is untrusted. A short text can define a table with millions
+ * of cells, and unmatched emphasis markers cost quadratic time.
  */
 import { Lexer, type Token, Tokenizer, type Tokens } from 'marked'
 
-/** Rows are filled up to the width of the header; a table of these many cells may consist of filling. */
+/** `marked` pads rows to the width of the header. A table may have this many padding cells. */
 const maxFillerCells = 1_000
-/** Marks of emphasis times characters, over all runs of a text and the runs within them. So much takes a quarter of a second. */
+/** Emphasis markers times characters, summed over all inline texts. This takes a quarter of a second. */
 const maxEmphasisWork = 8_000_000
 
-/** The blocks of a text. A table or a run of text that would take too long stays as it is written. Throws RangeError. */
+/** Returns the blocks of a text. A table or inline text that would take too long stays plain text. Throws RangeError. */
 export function lexMarkdown(text: string): readonly Token[] {
   return new BoundedLexer().lex(text)
 }
@@ -40,7 +40,7 @@ class BoundedLexer extends Lexer {
   }
 }
 
-/** Every cell that somebody wrote has a character of its own. */
+/** Every cell that is not padding has at least one character. */
 function isMostlyFiller(whole: string, header: string, rows: string): boolean {
   return countSegments(header, '|') * countSegments(rows, '\n') > Math.max(maxFillerCells, whole.length)
 }
@@ -49,8 +49,8 @@ function countEmphasisMarkers(text: string): number {
   return text.match(/[*_~]+/g)?.length ?? 0
 }
 
-function countSegments(text: string, sign: string): number {
+function countSegments(text: string, separator: string): number {
   let count = 1
-  for (let at = text.indexOf(sign); at !== -1; at = text.indexOf(sign, at + 1)) count += 1
+  for (let at = text.indexOf(separator); at !== -1; at = text.indexOf(separator, at + 1)) count += 1
   return count
 }

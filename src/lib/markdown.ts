@@ -1,14 +1,13 @@
 /**
- * Markdown as tokens, for those who render it. The only door to `marked`, opened when first used: it costs 35 ms and
- * 5 MB, which a gateway of short plain replies never pays.
+ * Parses Markdown into tokens for renderers. `marked` is loaded for the first text, because it costs 35 ms and 5 MB.
  */
 import type { MarkedToken, Token } from 'marked'
 
 export type { MarkedToken } from 'marked'
 
 /**
- * The blocks of a text, in order. Never throws: a text that no parser survives (quotes nested a thousand deep) comes
- * back as one plain paragraph, so that it is at least readable.
+ * Returns the blocks of a text in order. Never throws: a text that the parser cannot process (for example quotes nested a
+ * thousand levels deep) becomes one plain paragraph.
  */
 export async function parseMarkdown(text: string): Promise<readonly MarkedToken[]> {
   const { lexMarkdown } = await import('./markdown-lexer.ts')
@@ -19,7 +18,7 @@ export async function parseMarkdown(text: string): Promise<readonly MarkedToken[
   }
 }
 
-/** Tokens of `marked` itself; others come only from extensions, and there are none. */
+/** Other tokens come from extensions of `marked`, which are not used. */
 function isMarkedToken(token: Token): token is MarkedToken {
   return knownTokenTypes.has(token.type)
 }

@@ -1,13 +1,13 @@
 /**
- * Ending a program together with everything it started: signals go to its process group.
+ * Signals a process group: a program together with the processes that it started.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { systemCode } from './errors.ts'
 
-/** How often a group that was asked to end is looked at. */
+/** Interval at which a group is checked after SIGTERM. */
 const pollIntervalMs = 20
 
-/** Sends a signal to the group; false when the group is gone. Throws what is neither. */
+/** Sends a signal to the group. Returns false if the group no longer exists. Throws other errors of the system. */
 export function signalProcessGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(-pid, signal)
@@ -15,20 +15,20 @@ export function signalProcessGroup(pid: number, signal: NodeJS.Signals | 0): boo
   } catch (error) {
     const code = systemCode(error)
     if (code === 'ESRCH') return false
-    // A member that became another user's may not be signalled, and macOS says so for a group of zombies.
+    // A member runs as another user, or, on macOS, the group consists of zombies.
     if (code === 'EPERM') return signal === 0
     throw error
   }
 }
 
 /**
- * Asks the group to end, waits at most `graceMs`, then ends it by force. Resolves when the group is gone or SIGKILL is
- * on its way: a zombie that nobody collects would keep the group's id for ever, so its end is not awaited.
+ * Sends SIGTERM, waits at most `graceMs` and then sends SIGKILL. Resolves when the group is gone or SIGKILL was sent: a
+ * zombie that is not collected would keep the group id forever, so the exit after SIGKILL is not awaited.
  */
 export async function terminateProcessGroup(pid: number, graceMs: number): Promise<void> {
   if (!signalProcessGroup(pid, 'SIGTERM')) return
-  const lastLook = performance.now() + graceMs
-  while (performance.now() < lastLook) {
+  const deadline = performance.now() + graceMs
+  while (performance.now() < deadline) {
     await wait(pollIntervalMs)
     if (!signalProcessGroup(pid, 0)) return
   }

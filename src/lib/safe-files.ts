@@ -1,6 +1,6 @@
 /**
- * Whether the files of a hook or a plugin are its owner's alone: they run with all rights of the gateway, so nobody else
- * may be able to write one, and no link may lead to code elsewhere.
+ * Checks the files of hooks and plugins. They run with all rights of the gateway, so other users must not be able to write
+ * them, and no link may lead to code outside the directory.
  */
 import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { sep } from 'node:path'
@@ -8,17 +8,17 @@ import { systemCode } from './errors.ts'
 
 export type FileSafetyResult = { readonly ok: true } | { readonly ok: false; readonly reason: string }
 
-/** A page or two; what is longer is no manifest, and reading it would take seconds. */
+/** A manifest is one or two pages. Parsing a much larger file would take seconds. */
 const maxManifestBytes = 65_536
 
-/** The real place of a folder of hooks or plugins, which may itself be linked. Throws the system's error. */
+/** The real path of a directory of hooks or plugins, which may be a link. Throws the system's error. */
 export function resolveRoot(path: string): string {
   return realpathSync.native(path)
 }
 
 /**
- * The text of a manifest; undefined when there is none. Throws the system's error.
- * @param root as `rootOf` gives it
+ * Returns the text of a manifest, or `undefined` if it does not exist. Throws the system's error.
+ * @param root the result of `resolveRoot`
  */
 export function readManifest(
   file: string,
@@ -48,20 +48,21 @@ export function checkFileSafety(paths: readonly string[], root: string): FileSaf
   const inside = checkInsideRoot(paths, root)
   if (!inside.ok) return inside
   for (const path of [root, ...paths]) {
-    // Windows has no such rights; its numbers mean nothing here.
-    const open = process.platform !== 'win32' && (statSync(path).mode & 0o002) !== 0
-    if (open) return { ok: false, reason: `${path}: everybody on this machine can write here; run: chmod o-w ${path}` }
+    // Windows has no such permission bits.
+    const isWritableByAll = process.platform !== 'win32' && (statSync(path).mode & 0o002) !== 0
+    if (isWritableByAll)
+      return { ok: false, reason: `${path}: every user of this machine can write it; run: chmod o-w ${path}` }
   }
   return { ok: true }
 }
 
-/** What lies in the folder and is no link cannot lead anywhere else. */
+/** Only a link can lead outside the root. */
 function checkInsideRoot(paths: readonly string[], root: string): FileSafetyResult {
   for (const path of paths) {
     if (!lstatSync(path).isSymbolicLink()) continue
     const real = realpathSync.native(path)
     if (real.startsWith(`${root}${sep}`)) continue
-    return { ok: false, reason: `${path}: it is linked to ${real}, outside of ${root}; copy it instead` }
+    return { ok: false, reason: `${path}: it is a link to ${real}, outside ${root}; copy the file instead` }
   }
   return { ok: true }
 }

@@ -1,21 +1,21 @@
 /**
- * Tables drawn in a font of fixed width, for platforms whose text has none.
+ * Formats tables as monospaced text, for platforms without tables.
  */
 export interface TableStyle {
   /** Between two columns. */
   readonly columnSeparator: string
-  /** The sign of the line under the head, and what stands in it between two columns. */
+  /** The character of the rule under the header, and the separator of its columns. */
   readonly ruleCharacter: string
   readonly ruleSeparator: string
-  /** No column is narrower; 0. */
+  /** Minimum width of a column. Default: 0. */
   readonly minColumnWidth?: number
 }
 
 export type Align = 'left' | 'right' | 'center' | null
 
 /**
- * The lines of a table: head, rule, rows. The first row is the head; each cell is one line of plain text, and rows may be
- * of different lengths.
+ * Returns the lines of a table: header, rule, rows. The first row is the header. Each cell is one line of plain text, and
+ * rows may have different lengths.
  */
 export function formatTable(
   rows: readonly (readonly string[])[],
@@ -34,7 +34,7 @@ export function formatTable(
   return [head, widths.map((width) => ruleCharacter.repeat(width)).join(ruleSeparator), ...body]
 }
 
-/** How many columns of the font a table takes, without drawing it: one long cell makes every line as long. */
+/** The width of a table in characters, without formatting it: one long cell makes every line as long. */
 export function tableWidth(rows: readonly (readonly string[])[], style: TableStyle): number {
   const widths = columnWidths(rows, style)
   return (
@@ -50,16 +50,16 @@ function columnWidths(rows: readonly (readonly string[])[], { minColumnWidth = 0
 }
 
 function padCell(cell: string, width: number, align: Align): string {
-  const room = width - displayWidth(cell)
-  const before = align === 'right' ? room : align === 'center' ? Math.floor(room / 2) : 0
-  return `${' '.repeat(before)}${cell}${' '.repeat(room - before)}`
+  const padding = width - displayWidth(cell)
+  const before = align === 'right' ? padding : align === 'center' ? Math.floor(padding / 2) : 0
+  return `${' '.repeat(before)}${cell}${' '.repeat(padding - before)}`
 }
 
-/** How many columns a text takes: East Asian letters and most emoji two, accents and joiners none. */
+/** The width of a text in columns: two for East Asian characters and most emoji, none for accents and joiners. */
 export function displayWidth(text: string): number {
   let columns = 0
-  for (const letter of text) {
-    if (!zeroWidth.test(letter)) columns += doubleWidth.test(letter) ? 2 : 1
+  for (const character of text) {
+    if (!zeroWidth.test(character)) columns += doubleWidth.test(character) ? 2 : 1
   }
   return columns
 }

@@ -1,21 +1,21 @@
 /**
- * Waiting that can be called off.
+ * Waiting that an abort signal can end.
  */
-import { linkAbortSignal } from './linked-signal.ts'
+import { linkAbortSignal, onAbort } from './linked-signal.ts'
 
-/** A timer that is to wait longer ends at once. */
+/** A timer with a longer delay fires immediately. */
 const maxTimerMs = 2 ** 31 - 1
 
 /**
- * Resolves after `ms` milliseconds, also after `Infinity`, or at once when the signal aborts. Never rejects: look at the
- * signal afterwards.
+ * Resolves after `ms` milliseconds (`Infinity` is allowed) or when the signal aborts. Never rejects: check the signal
+ * afterwards.
  */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return Promise.resolve()
   return new Promise((resolve) => {
     const done = () => {
       clearTimeout(timer)
-      signal?.removeEventListener('abort', done)
+      removeListener?.()
       resolve()
     }
     const wait = (left: number): NodeJS.Timeout =>
@@ -25,19 +25,19 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
           }, maxTimerMs)
         : setTimeout(done, left)
     let timer = wait(ms)
-    signal?.addEventListener('abort', done, { once: true })
+    const removeListener = signal === undefined ? undefined : onAbort(signal, done)
   })
 }
 
-/** Full jitter between 0 and `min(maxMs, baseMs * 2^(attempt-1))`, so that many waiters do not return at the same instant. */
+/** Full jitter between 0 and `min(maxMs, baseMs * 2^(attempt-1))`, so that many callers do not retry at the same time. */
 export function backoffMs(attempt: number, baseMs: number, maxMs: number, random: () => number): number {
   const ceiling = Math.min(maxMs, baseMs * 2 ** Math.min(attempt - 1, 30))
   return Math.ceil(random() * ceiling)
 }
 
 /**
- * Waits for `work` at most `ms`, or until the signal aborts; tells whether the work came first. The work is not stopped.
- * Rejects as the work rejects. `wait` is for tests that hold the time still.
+ * Waits for `work` at most `ms` or until the signal aborts, and returns whether the work finished. The work is not
+ * cancelled. Rejects if the work rejects. `wait` lets tests control the time.
  */
 export async function withTimeout<T>(
   work: Promise<T>,
@@ -57,15 +57,13 @@ export async function withTimeout<T>(
   }
 }
 
-/** The value of the work, or the signal's reason at once: for work that need not be waited for. */
+/** Returns the value of the work, or rejects with the reason of the signal as soon as it aborts. The work is not cancelled. */
 export async function raceAbort<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   const aborted = Promise.withResolvers<never>()
-  const note = () => aborted.reject(signal.reason)
-  if (signal.aborted) note()
-  else signal.addEventListener('abort', note, { once: true })
+  const removeListener = onAbort(signal, () => aborted.reject(signal.reason))
   try {
     return await Promise.race([work, aborted.promise])
   } finally {
-    signal.removeEventListener('abort', note)
+    removeListener()
   }
 }

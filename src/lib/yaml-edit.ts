@@ -1,25 +1,25 @@
 /**
- * Changes lists in a YAML file and leaves everything else as it is, comments included. For files that people write by hand.
+ * Edits lists in a YAML file and preserves the rest, including comments. For files that users maintain by hand.
  */
 import { type Document, isCollection, isMap, isScalar, isSeq, parseDocument } from 'yaml'
 
 export interface ListEdit {
-  /** Keys from the top: `['plugins', 'enabled']`. What is missing is made. */
+  /** Keys from the top: `['plugins', 'enabled']`. Missing mappings are created. */
   readonly path: readonly [string, ...string[]]
-  /** Put at the end, unless it is there. */
+  /** Appended, unless the list contains it. */
   readonly add?: string
-  /** Every one of these is taken out. */
+  /** Items to remove. */
   readonly remove?: readonly string[]
 }
 
 /**
- * A single value counts as a list of one. Throws when the text is no YAML, or when something else than keys with values
- * stands where a path leads.
+ * A single value is treated as a list with one item. Throws if the text is not valid YAML, or if a value on the path is not a
+ * mapping.
  */
 export function editLists(text: string, edits: readonly ListEdit[]): string {
   const document = parseDocument(text, { schema: 'core', keepSourceTokens: true, uniqueKeys: false })
-  const [problem] = document.errors
-  if (problem !== undefined) throw problem
+  const [error] = document.errors
+  if (error !== undefined) throw error
   let changed = false
   for (const edit of edits) changed = editList(document, edit) || changed
   return changed ? document.toString({ lineWidth: 0, flowCollectionPadding: false }) : text
@@ -27,8 +27,8 @@ export function editLists(text: string, edits: readonly ListEdit[]): string {
 
 function editList(document: Document, { path, add, remove = [] }: ListEdit): boolean {
   const before = valuesAt(document, path)
-  const left = before.filter((value) => !remove.includes(value))
-  const after = add === undefined || left.includes(add) ? left : [...left, add]
+  const remaining = before.filter((value) => !remove.includes(value))
+  const after = add === undefined || remaining.includes(add) ? remaining : [...remaining, add]
   if (after.length === before.length && after.every((value, index) => value === before[index])) return false
   const list = document.getIn(path)
   if (!isSeq(list)) {
@@ -36,7 +36,7 @@ function editList(document: Document, { path, add, remove = [] }: ListEdit): boo
     document.setIn(path, document.createNode(after))
     return true
   }
-  // One by one: each item keeps the comment that stands beside it.
+  // The items are edited in place, so that each one keeps its comment.
   list.items = list.items.filter((item) => !(isScalar(item) && remove.includes(String(item.value))))
   if (after.length > list.items.length && add !== undefined) list.add(document.createNode(add))
   return true
@@ -49,7 +49,7 @@ function valuesAt(document: Document, path: ListEdit['path']): string[] {
   return []
 }
 
-/** `plugins:` with nothing behind it becomes a mapping. */
+/** An empty value such as `plugins:` becomes a mapping. */
 function ensureParents(document: Document, path: ListEdit['path']): void {
   if (document.contents === null || (isScalar(document.contents) && document.contents.value === null)) {
     const { comment, commentBefore } = document
@@ -57,12 +57,12 @@ function ensureParents(document: Document, path: ListEdit['path']): void {
     document.comment = comment
     document.commentBefore = commentBefore
   }
-  if (!isMap(document.contents)) throw new Error('expected keys with values at the top of the file')
+  if (!isMap(document.contents)) throw new Error('expected a mapping at the top of the file')
   for (let depth = 1; depth < path.length; depth++) {
     const parent = path.slice(0, depth)
     const found = document.getIn(parent, true)
     if (found === undefined || (isScalar(found) && found.value === null))
       document.setIn(parent, document.createNode({}))
-    else if (!isCollection(found)) throw new Error(`expected keys with values at ${parent.join('.')}`)
+    else if (!isCollection(found)) throw new Error(`expected a mapping at ${parent.join('.')}`)
   }
 }

@@ -160,12 +160,7 @@ function compose(source: string, lines: LineCounter, report: Report): Document.P
   return document
 }
 
-function reportErrors(
-  document: Document.Parsed | undefined,
-  source: string,
-  lines: LineCounter,
-  report: Report,
-): void {
+function reportErrors(document: Document.Parsed | undefined, source: string, lines: LineCounter, report: Report): void {
   let lastLine = -1
   for (const { code, message, pos } of [...(document?.errors ?? []), ...(document?.warnings ?? [])]) {
     const { line } = lines.linePos(pos[0])

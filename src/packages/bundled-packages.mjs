@@ -13,6 +13,7 @@ export const bundledPackages = [
   'zod',
   'yaml',
   'pino',
+  'pino-pretty',
   'commander',
   'unbash',
   'eventsource-parser',

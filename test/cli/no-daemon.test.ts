@@ -58,7 +58,7 @@ test('a chat on a home that somebody else works on says so', async (t) => {
   t.after(() => lock.release())
   const { code, stderr } = await hermes(t, ['chat', '-q', 'hello'], { home: home.root })
   assert.equal(code, 78)
-  assert.match(stderr, /already runs turns on this home/)
+  assert.match(stderr, /already uses this home directory/)
   assert.match(stderr, /another `hermes chat` is open/)
 })
 
@@ -83,7 +83,7 @@ test('a change is refused while another process works on the home and does not a
   t.after(() => lock.release())
   const { code, stderr } = await runInProcess(home.root, ['inbox', 'drop', `${seq}`])
   assert.equal(code, 78)
-  assert.match(stderr, /already runs turns on this home/)
+  assert.match(stderr, /already uses this home directory/)
 })
 
 test('the note of a daemon that was killed counts as none, and its port is not shown the token', async (t) => {

@@ -139,7 +139,7 @@ test('a daemon survives a plugin that throws in timers, sockets and promises, an
   const faults = [
     'floating',
     'timed',
-    'A plugin registers something that cannot be used.',
+    'A plugin registered something invalid.',
     'connect ECONNREFUSED 127.0.0.1:1',
     'connect ECONNREFUSED 127.0.0.1:2',
   ]

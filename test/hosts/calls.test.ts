@@ -151,7 +151,7 @@ for (const language of ['node', 'python'] as const) {
       assert.deepEqual(expectValue(result), [
         'HermesError',
         'cli/not-found',
-        'There is nothing of this name. No such chat.',
+        'The item does not exist. No such chat.',
       ])
     })
 

@@ -100,7 +100,7 @@ describe('an error', () => {
     assert.deepEqual(records()[0]?.['err'], {
       name: 'HermesError',
       code: 'provider/network',
-      message: 'The model provider could not be reached. asked https://h.example',
+      message: 'The model provider cannot be reached. asked https://h.example',
       hint: 'Check `base_url` and the network, then send the message again.',
       cause: { message: 'fetch failed', cause: { code: 'ECONNREFUSED', message: cause.message } },
     })

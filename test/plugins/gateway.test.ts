@@ -49,7 +49,7 @@ test('a tool takes the place of a built-in one only where that is allowed, and g
   const body = `ctx.registerTool({ name: 'todo', override: true, description: 'Mine', parameters: { type: 'object' }, run: () => 'mine' })`
   const refused = await withPlugins(t, pluginFiles('taker', body))
   const [report] = (await refused.current().plugins()).filter(({ id }) => id === 'taker')
-  assert.match(report?.reason ?? '', /A tool of this name exists already\. \(todo, wanted by taker\)/)
+  assert.match(report?.reason ?? '', /\(todo, wanted by taker\)/)
 
   const entries = { taker: { allow_tool_override: true } }
   const gateway = await withPlugins(t, pluginFiles('taker', body), { plugins: { entries } })
@@ -89,7 +89,7 @@ test('no plugin takes the name of a command that is there', async (t) => {
     pluginFiles('thief', `ctx.registerCommand({ name: 'stop', description: '', run: () => '' })`),
   )
   const { plugins } = gateway.current().status()
-  assert.match(plugins[0]?.reason ?? '', /A slash command of this name exists already/)
+  assert.match(plugins[0]?.reason ?? '', /slash command/)
 })
 
 test('hooks, middleware and parts of the system prompt change what the model is asked', async (t) => {

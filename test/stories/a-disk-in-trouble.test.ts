@@ -66,7 +66,7 @@ test('on a full disk nothing is acknowledged, and when there is room again every
   const said = world.say('while it is full').then(() => {
     acknowledged = true
   })
-  await daemon.said('The disk is full; nothing was written.')
+  await daemon.said('store/full')
   assert.equal(acknowledged, false)
   free()
   await said

@@ -24,7 +24,7 @@ for (const [status, code] of [
     })
     await gateway.say('hello')
     const { text } = await gateway.waitForReply('Sorry')
-    assert.match(text, new RegExp(`\\(${code}\\).*Wait a little and send the message again`, 's'))
+    assert.match(text, new RegExp(`\\(${code}\\).*Wait a moment and send the message again`, 's'))
     assert.equal(gateway.model.requestCount, 3)
     await gateway.say('once more')
     await gateway.waitForReply('once more')

@@ -26,7 +26,7 @@ async function fails(
 
 test('a second daemon on the same home is refused, and the first does not notice', async (t) => {
   const world = await startTestGateway(t)
-  await fails(t, world, /Another process already runs turns on this home/)
+  await fails(t, world, /already uses this home directory/)
   await world.say('hello')
   await world.waitForReply('You said: hello')
 })

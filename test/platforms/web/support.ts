@@ -135,7 +135,7 @@ export async function startGateway(): Promise<Gateway> {
       const route = routes.find((known) => known.method === request.method && matchesRoute(known.path, request.url))
       if (route === undefined) return new Response(null, { status: 404 })
       if (route.access === 'token' && request.headers.get('authorization') !== `Bearer ${token}`) {
-        const error = { code: 'http/unauthorised', message: 'The request carries no valid bearer token.', hint: '' }
+        const error = { code: 'http/unauthorised', message: 'The request has no valid bearer token.', hint: '' }
         return Response.json({ error }, { status: 401 })
       }
       return route.handle(request)
