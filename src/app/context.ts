@@ -2,12 +2,11 @@
  * What all parts of the composition share, from the start of a gateway to its stop.
  */
 import type { Config } from '../config/load.ts'
-import type { SecretRegistry } from '../config/secrets.ts'
 import type { ConfigOf } from '../config/section.ts'
 import type { AccountDirectory } from '../flows/account-directory.ts'
 import type { GatewayPhase } from '../flows/status.ts'
 import type { Log } from '../lib/log.ts'
-import type { Redactor } from '../lib/redact.ts'
+import type { Redactor, SecretRegistry } from '../lib/redact.ts'
 import type { Target } from '../message/source.ts'
 import type { PlatformCatalogue } from '../platforms/registry.ts'
 import type { Supervisor } from '../platforms/supervisor.ts'

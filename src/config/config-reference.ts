@@ -1,5 +1,5 @@
 /**
- * The configuration as rows and as the reference page, both from the types of the rooms, so that they cannot differ.
+ * Generates the rows and the page of the configuration reference from the schemas of the modules.
  */
 import { configJsonSchema, type JsonSchema } from './json-schema.ts'
 import { type EnvironmentBinding, pathOf } from './overrides.ts'
@@ -10,18 +10,18 @@ import { isTree } from './tree.ts'
 export interface ConfigRow {
   /** Dotted; `<name>` stands for a key that the user chooses, `[]` for the items of a list. */
   readonly path: string
-  /** In words: `whole number, 0 to 65535`. */
+  /** As text: `whole number, 0 to 65535`. */
   readonly type: string
-  /** As it would be written in YAML; '' for none. */
+  /** In YAML notation, or ''. */
   readonly default: string
   readonly description: string
-  /** Variables that set it. */
+  /** Environment variables that set the value. */
   readonly variables: readonly string[]
-  /** Never shown by any command. */
+  /** No command prints the value. */
   readonly secret: boolean
 }
 
-/** One row for each value that can be set, in the order of the rooms. */
+/** One row per setting, in the order of the modules. */
 export function describeConfig(shapes: ConfigShape, environmentNames: readonly EnvironmentBinding[]): ConfigRow[] {
   const variables = new Map<string, string[]>()
   for (const name of environmentNames) {
@@ -45,7 +45,7 @@ export function describeConfig(shapes: ConfigShape, environmentNames: readonly E
   return rowsOf(configJsonSchema(shapes), '')
 }
 
-/** Named keys, then keys of the user's choice. Empty for a value. */
+/** Named keys, then `<name>` for keys that the user chooses. Empty for a value. */
 function childSchemas(schema: JsonSchema): [string, JsonSchema][] {
   const named = isTree(schema['properties']) ? Object.entries(schema['properties']) : []
   const free = schema['additionalProperties']

@@ -1,5 +1,6 @@
 /**
- * Reads the text of a `.env` file. Nothing is expanded or executed; a line that cannot be read is named and skipped.
+ * Parses the text of a `.env` file with line numbers, which `util.parseEnv` does not report. Nothing is expanded or executed.
+ * An invalid line is reported and skipped.
  */
 
 export interface DotenvEntry {
@@ -10,7 +11,7 @@ export interface DotenvEntry {
 
 interface DotenvIssue {
   readonly line: number
-  /** Never quotes the line: it may hold a secret. */
+  /** Never quotes the line, because it may contain a secret. */
   readonly message: string
 }
 
@@ -20,14 +21,14 @@ export interface Dotenv {
   readonly issues: readonly DotenvIssue[]
 }
 
-/** A longer value is a forgotten quote. */
+/** A longer value has a missing quote. */
 const maxLines = 500
 
 const assignmentPattern = /^[ \t]*(?:export[ \t]+)?(?<name>[A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*/
 
 /**
  * `NAME=value`, with an optional `export`; `#` begins a comment at the start of a line and after a blank.
- * `'…'` is taken as it is; `"…"` knows \n \r \t \" \\ \$; both may go over several lines. Never throws.
+ * `'…'` is literal; `"…"` supports \n \r \t \" \\ \$; both may span several lines. Never throws.
  */
 export function parseDotenv(text: string): Dotenv {
   const entries = new Map<string, DotenvEntry>()
@@ -56,16 +57,16 @@ export function parseDotenv(text: string): Dotenv {
 
 interface ParsedValue {
   readonly text: string
-  /** Index of the line on which it ends. */
+  /** Index of the last line of the value. */
   readonly lastIndex: number
 }
 
-/** The value that begins with `rest`, or what is wrong with it. */
+/** Returns the value that begins with `rest`, or the message of an issue. */
 function parseValue(lines: readonly string[], index: number, rest: string): ParsedValue | string {
   const quote = rest.charAt(0)
   if (quote !== '"' && quote !== "'") {
     const text = rest.replace(/(?:^|[ \t])#.*$/, '').trim()
-    return text.includes('\0') ? 'a control character: this is not a text' : { text, lastIndex: index }
+    return text.includes('\0') ? 'the value contains a control character' : { text, lastIndex: index }
   }
   let text = ''
   let segment = rest.slice(1)
@@ -79,7 +80,7 @@ function parseValue(lines: readonly string[], index: number, rest: string): Pars
       text += segment
       continue
     }
-    if (!/^[ \t]*(?:#.*)?$/.test(segment.slice(end + 1))) return 'something follows the closing quote'
+    if (!/^[ \t]*(?:#.*)?$/.test(segment.slice(end + 1))) return 'unexpected text after the closing quote'
     text += segment.slice(0, end)
     return { text: quote === '"' ? unescapeValue(text) : text, lastIndex: at }
   }

@@ -1,6 +1,6 @@
 /**
- * The environment: process variables over `.env`. The only place that reads `process.env`; `.env` never goes into it,
- * so that commands which the agent runs do not inherit keys.
+ * The environment: process variables override `.env`. This is the only place that reads `process.env`. The values of `.env` are
+ * not added to it, so that commands of the agent do not inherit API keys.
  */
 import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -13,32 +13,32 @@ import type { ConfigIssue } from './issue.ts'
 export type ProcessEnvironment = Readonly<Record<string, string | undefined>>
 
 export interface Environment {
-  /** Process variables over `.env`; variables that are set but empty are left out. */
+  /** Process variables override `.env`. Empty variables are omitted. */
   readonly values: Readonly<Record<string, string>>
-  /** The process variables alone: what a child process may be given. */
+  /** Only the process variables, for child processes. */
   readonly process: ProcessEnvironment
-  /** Where a value comes from; undefined for one that is not set. */
+  /** The origin of a value, or `undefined` if it is not set. */
   originOf(name: string): EnvironmentOrigin | undefined
-  /** Lines of `.env` that were skipped, or the file itself. */
+  /** Skipped lines of `.env`, or an unreadable file. */
   readonly issues: readonly ConfigIssue[]
   readonly warnings: readonly ConfigIssue[]
 }
 
 export interface EnvironmentOrigin {
-  /** `environment` for a process variable, else the name of the file. */
+  /** `environment` for a process variable, otherwise the name of the file. */
   readonly file: string
   readonly line?: number
 }
 
-/** `HERMES_HOME`, `~/.hermes` without it. An absolute path; nothing is created. */
+/** The absolute path of `HERMES_HOME`, by default `~/.hermes`. The directory is not created. */
 export function homeDirectory(processEnv: ProcessEnvironment = process.env): string {
-  const given = processEnv['HERMES_HOME'] ?? ''
+  const configured = processEnv['HERMES_HOME'] ?? ''
   const user = processEnv['HOME'] || homedir()
-  if (given.trim() === '') return resolve(user, '.hermes')
-  return given === '~' || given.startsWith('~/') ? resolve(user, given.slice(2)) : resolve(given)
+  if (configured.trim() === '') return resolve(user, '.hermes')
+  return configured === '~' || configured.startsWith('~/') ? resolve(user, configured.slice(2)) : resolve(configured)
 }
 
-/** Reads both at once and never throws: what cannot be read is a problem in the result. */
+/** Reads both sources. Never throws: an unreadable file is an issue of the result. */
 export function readEnvironment(envFile: string, processEnv: ProcessEnvironment = process.env): Environment {
   const file = readEnvFile(envFile)
   const fromProcess = Object.entries(processEnv).filter(isSet)
@@ -57,7 +57,7 @@ export function readEnvironment(envFile: string, processEnv: ProcessEnvironment 
   }
 }
 
-/** `NAME=` in a compose file means "not set" far more often than "set to nothing". */
+/** An empty variable counts as not set, because `NAME=` in a compose file usually means that. */
 function isSet(entry: [string, string | undefined]): entry is [string, string] {
   return entry[1] !== undefined && entry[1] !== ''
 }
@@ -92,11 +92,11 @@ function readEnvFile(path: string): EnvFile {
   }
 }
 
-/** A warning when people other than the owner can read a file that holds secrets. */
+/** Returns a warning if other users can read a file with secrets. */
 export function checkFilePermissions(path: string): ConfigIssue[] {
-  // Windows has no such rights; its numbers mean nothing here.
+  // Windows has no such permission bits.
   const mode = process.platform === 'win32' ? 0 : (statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o777
   if ((mode & 0o077) === 0) return []
-  const message = `others can read this file and it holds secrets (mode ${mode.toString(8)}); run: chmod 600 ${path}`
+  const message = `other users can read this file, which contains secrets (mode ${mode.toString(8)}); run: chmod 600 ${path}`
   return [{ file: basename(path), path: '', message }]
 }

@@ -1,5 +1,5 @@
 /**
- * One text of the configuration with one environment: either a value that can be used, or everything that is wrong.
+ * Evaluates the text of a configuration with an environment: returns the validated value or all issues.
  */
 import { createRedactor } from '../lib/redact.ts'
 import { type ParsedYaml, type PathPart, type Position, parseYaml } from '../lib/yaml.ts'
@@ -17,25 +17,25 @@ import { validate } from './validate.ts'
 
 export interface EvaluationInput<Shape extends ConfigShape> {
   readonly text: string
-  /** The name that problems carry. */
+  /** The file name used in issues. */
   readonly file: string
   readonly shapes: Shape
   readonly environment: Environment
   readonly environmentBindings: readonly EnvironmentBinding[]
-  /** Dotted keys that no room reads but users may have. */
+  /** Dotted keys that no module reads but that are allowed. */
   readonly acceptedKeys: readonly string[]
 }
 
 export interface ConfigEvaluation<Shape extends ConfigShape> {
-  /** Absent when there are problems other than gaps. */
+  /** Absent if there are issues other than unresolved variables of accounts. */
   readonly value?: ConfigOf<Shape>
-  /** What the value lacks; each is among the problems, too. */
+  /** Keys without a value because of an unset variable. Each one is also an issue. */
   readonly unresolved: readonly UnresolvedVariable[]
   readonly issues: readonly ConfigIssue[]
   readonly warnings: readonly ConfigIssue[]
-  /** What must not be shown, whether the value can be used or not. */
+  /** Secrets of the text and the environment, also of an invalid configuration. */
   readonly secrets: readonly string[]
-  /** The text itself holds secrets, not only references to variables. */
+  /** Whether the text itself contains secrets, not only references to variables. */
   readonly holdsSecrets: boolean
 }
 
@@ -55,13 +55,13 @@ export function evaluateConfig<Shape extends ConfigShape>(input: EvaluationInput
     const value = valueAt(tree, path)
     if (kind !== undefined && typeof value === 'string') tree = withValue(tree, path, coerceText(value, kind))
   }
-  // In a key that no room reads, ${X} may be meant for somebody else: a shell command, a template.
+  // In a key that no module reads, ${X} may be part of a shell command or a template.
   const isRead = ({ path }: { path: readonly PathPart[] }) => typeAt(shapes, path) !== undefined
   const unread = undefinedVariables.filter((reference) => !isRead(reference))
   const missing = undefinedVariables
     .filter(isRead)
-    .map(({ path, name }) => ({ path, name, problem: unsetVariableIssue(yaml, path, name) }))
-  const unresolved = missing.flatMap(({ path, name, problem: issue }): UnresolvedVariable[] => {
+    .map(({ path, name }) => ({ path, name, issue: unsetVariableIssue(yaml, path, name) }))
+  const unresolved = missing.flatMap(({ path, name, issue }): UnresolvedVariable[] => {
     const key = accountKeyOf(path)
     return key === undefined ? [] : [{ path: key, reason: unsetReason(issue, name), issue }]
   })
@@ -72,7 +72,7 @@ export function evaluateConfig<Shape extends ConfigShape>(input: EvaluationInput
     const type = typeAt(shapes, path)
     return type !== undefined && isWriteOnly(type)
   }
-  // What nothing was put in for is a name, and the one that people have to read.
+  // An unresolved reference is not a secret, and the user must see its name.
   const unset = new Set(undefinedVariables.map(({ name }) => `\${${name}}`))
   const secrets = [
     ...fromEnvironment,
@@ -87,11 +87,11 @@ export function evaluateConfig<Shape extends ConfigShape>(input: EvaluationInput
     redact: createRedactor({ secrets: () => secrets }),
     isHidden: (path) => fromSecrets.some((source) => source.path.every((part, index) => part === path[index])),
   })
-  // A reference without a variable already says what is wrong with the value.
+  // The unset variable is already an issue of this value.
   const reported = new Set(undefinedVariables.map(({ path }) => dottedPath(path)))
-  const invalidValues = checked.ok ? [] : checked.misfits.filter(({ path }) => !reported.has(dottedPath(path)))
-  const problems = [
-    ...missing.map(({ problem }) => problem),
+  const invalidValues = checked.ok ? [] : checked.issues.filter(({ path }) => !reported.has(dottedPath(path)))
+  const issues = [
+    ...missing.map(({ issue }) => issue),
     ...invalidValues.map(({ path, expected, found }) => ({
       ...locationOf(yaml, overridden.overrides, path),
       path: dottedPath(path),
@@ -101,10 +101,10 @@ export function evaluateConfig<Shape extends ConfigShape>(input: EvaluationInput
     })),
   ]
   return {
-    ...(checked.ok && problems.length === unresolved.length ? { value: checked.value } : {}),
-    // What a variable of the environment has set is there, whatever the file says.
+    ...(checked.ok && issues.length === unresolved.length ? { value: checked.value } : {}),
+    // A variable of the environment may have set the value.
     unresolved: unresolved.filter(({ path }) => valueAt(overridden.tree, path) === undefined),
-    issues: problems.sort(byLocation),
+    issues: issues.sort(byLocation),
     warnings: [
       ...unread.map(({ path, name }) => unsetVariableIssue(yaml, path, name)),
       ...separated.unknown.map((unknown) => unknownKeyWarning(yaml, unknown)),
@@ -127,7 +127,7 @@ function toSyntaxIssue({ file, line, column, message }: ParsedYaml['issues'][num
 
 function notMappingIssue(yaml: ParsedYaml): ConfigIssue {
   const found = Array.isArray(yaml.value) ? 'a list' : `a ${typeof yaml.value}`
-  const expected = 'keys with values ("model: gpt-5.2")'
+  const expected = 'keys with values (for example "model: gpt-5.2")'
   return {
     file: yaml.file,
     ...yaml.positionOf([]),
@@ -159,7 +159,7 @@ function unknownKeyWarning(yaml: ParsedYaml, { path, key, suggestion }: UnknownK
   }
 }
 
-/** The variable that set a value, or its place in the file. */
+/** The variable that set a value, or its position in the file. */
 function locationOf(yaml: ParsedYaml, overrides: readonly Override[], path: readonly PropertyKey[]): IssueLocation {
   const override = overrides.find((set) => set.path.every((part, index) => part === String(path[index])))
   if (override !== undefined) return { ...override.origin, variable: override.variable }

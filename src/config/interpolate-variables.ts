@@ -1,13 +1,13 @@
 /**
- * `${NAME}` in texts of the configuration: replaced by the environment before anything is checked.
+ * Replaces `${NAME}` in strings of the configuration with environment variables, before validation.
  */
 import type { PathPart } from '../lib/yaml.ts'
 
 interface VariableReference {
   readonly path: readonly PathPart[]
-  /** The variables that were put in. */
+  /** The referenced variables. */
   readonly variables: readonly string[]
-  /** The text is this one reference and nothing else, so it may become a number or a list. */
+  /** Whether the string is a single reference, which may become a number or a list. */
   readonly whole: boolean
 }
 
@@ -21,8 +21,8 @@ const referencePattern = /\$\$\{|\$\{(?<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?<fall
 const wholeReferencePattern = /^\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}$/
 
 /**
- * A copy of the tree in which `${NAME}` and `${NAME:-default}` are replaced and `$${` stands for `${`.
- * Keys are left alone; what a variable holds is not read again.
+ * Returns a copy of the tree with `${NAME}` and `${NAME:-default}` replaced. `$${` is an escaped `${`. Keys and the values of
+ * variables are not interpolated.
  */
 export function interpolateVariables(tree: unknown, values: Readonly<Record<string, string>>): InterpolationResult {
   const references: VariableReference[] = []

@@ -1,5 +1,5 @@
 /**
- * What is wrong with the configuration, in a form that a person can mend and a program can show.
+ * Issues of the configuration.
  */
 
 export interface ConfigIssue {
@@ -8,14 +8,14 @@ export interface ConfigIssue {
   /** Line and column count from 1. */
   readonly line?: number
   readonly column?: number
-  /** Dotted path of the value; '' for the file as a whole. */
+  /** Dotted path of the value, or '' for the whole file. */
   readonly path: string
   /** The variable that set the value. */
   readonly variable?: string
   readonly expected?: string
-  /** What is there instead. Secrets are never shown. */
+  /** A description of the value, without secrets. */
   readonly found?: string
-  /** The whole sentence, without place and path. */
+  /** The complete message without location and path. */
   readonly message: string
 }
 
@@ -26,9 +26,9 @@ export function formatIssue({ file, line, column, path, variable, message }: Con
   return subject === '' ? `${location}  ${message}` : `${location}  ${subject}: ${message}`
 }
 
-/** One line each, in the order of the file. */
-export function formatIssues(problems: readonly ConfigIssue[]): string {
-  return problems.map(formatIssue).join('\n')
+/** One line per issue, in the order of the file. */
+export function formatIssues(issues: readonly ConfigIssue[]): string {
+  return issues.map(formatIssue).join('\n')
 }
 
 /** `platforms.web.allow_from[2]`; keys with other characters are quoted. */

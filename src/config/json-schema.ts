@@ -1,17 +1,17 @@
 /**
- * The configuration as JSON Schema, for editors that complete and check config.yaml. Loaded by the command line only.
+ * Exports the configuration as JSON Schema, for editors that complete and validate config.yaml. Loaded only by commands.
  */
 import { z } from 'zod'
 import type { ConfigShape } from './section.ts'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** JSON Schema (draft 2020-12) of what may be written into config.yaml; unknown keys are allowed, as they are when loading. */
+/** JSON Schema (draft 2020-12) of config.yaml. Unknown keys are allowed, as in the loader. */
 export function configJsonSchema(shapes: ConfigShape): JsonSchema {
   const schema = z.toJSONSchema(z.object({ ...shapes }), {
     target: 'draft-2020-12',
     io: 'input',
-    // A value made by code (a preprocess step) has no schema; anything may stand there.
+    // A value that code computes (a preprocess step) has no schema, so every value is allowed.
     unrepresentable: 'any',
   })
   return {

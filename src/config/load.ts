@@ -1,47 +1,48 @@
 /**
- * The configuration of the running process: loaded once at start, followed while it runs, never a reason to stop.
+ * The configuration of the running process: loaded at the start and reloaded on changes. An invalid file never stops the
+ * gateway.
  */
 import { ensureDirectory, readTextIfExists, writeFileAtomic } from '../lib/files.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
+import type { SecretRegistry } from '../lib/redact.ts'
 import { type FileWatcher, watchFiles } from '../lib/watch-files.ts'
 import type { Environment } from './environment.ts'
 import { type ConfigIssue, dottedPath, formatIssue } from './issue.ts'
 import type { EnvironmentBinding } from './overrides.ts'
 import { type ConfigInput, loadFallback, readConfig } from './read-config.ts'
-import type { SecretRegistry } from './secrets.ts'
 import type { ConfigOf, ConfigShape } from './section.ts'
 import { changedPaths, overlaps } from './tree.ts'
 import type { UnresolvedVariable } from './unresolved-variables.ts'
 
 export interface ConfigOptions<Shape extends ConfigShape> {
   readonly home: HomeLayout
-  /** The zod types of all rooms, one per top-level key. */
+  /** The zod schemas of all modules, one per top-level key. */
   readonly shapes: Shape
-  /** Reads the environment; asked again at every reload, because `.env` may have changed. */
+  /** Reads the environment. Called for every reload, because `.env` may have changed. */
   readonly environment: () => Environment
-  /** Which variables set which values. */
+  /** The environment variables that set values. */
   readonly environmentBindings: readonly EnvironmentBinding[]
-  /** Dotted keys that no room reads but users may have: `compression`, `platforms.*.extra`. */
+  /** Dotted keys that no module reads but that are allowed: `compression`, `platforms.*.extra`. */
   readonly acceptedKeys?: readonly string[]
-  /** Dotted paths that count at the next start only. */
+  /** Dotted paths that apply only after a restart. */
   readonly restartPaths?: readonly string[]
-  /** Learns what must not be shown; hand its `all` to the redactor. */
+  /** Receives the secrets of the configuration, for the redactor. */
   readonly secrets?: SecretRegistry
-  /** False for commands that only look: the last good copy is left alone. True if left out. */
+  /** Whether the copy of the last valid configuration is updated. Default: true. Read-only commands set false. */
   readonly saveLastGood?: boolean
   readonly log: Logger
 }
 
 interface ConfigState {
-  /** Where the values in use come from; `defaults` also where there is no config.yaml at all. */
+  /** The origin of the current values. `defaults` also if there is no config.yaml. */
   readonly source: 'file' | 'last-good' | 'defaults'
-  /** What is wrong with the files as they are now. */
+  /** Issues of the current files. */
   readonly problems: readonly ConfigIssue[]
   readonly warnings: readonly ConfigIssue[]
-  /** Why the process does not run with what the files say; empty when all is well. */
+  /** Why the current values differ from the files. Empty if they do not. */
   readonly degraded: readonly string[]
-  /** Dotted paths that were changed since the start and wait for the next one. */
+  /** Dotted paths of changes that apply after a restart. */
   readonly pendingRestart: readonly string[]
 }
 
@@ -52,12 +53,12 @@ export interface Config<Shape extends ConfigShape> {
   current(): ConfigOf<Shape>
   /** The environment that belongs to `current`. */
   environment(): Environment
-  /** What `current` lacks because a variable is not set: keys of chat accounts, which cannot be used without. */
+  /** Keys of chat accounts without a value, because their variable is not set. */
   unresolvedVariables(): readonly UnresolvedVariable[]
   state(): ConfigState
-  /** Calls the listener after each change that was applied. Returns what ends it. What a listener throws is logged. */
+  /** Calls the listener after each applied change. Returns a function that removes it. Errors of a listener are logged. */
   onChange(listener: ConfigListener<Shape>): () => void
-  /** Reads the files now. What cannot be used changes nothing but `state`. Never throws. */
+  /** Reads the files. Invalid files change only `state`. Never throws. */
   reload(): ConfigState
   /** Follows config.yaml and .env from now on; a second call does nothing, nor does one after `stop`. */
   watch(): void
@@ -66,8 +67,8 @@ export interface Config<Shape extends ConfigShape> {
 }
 
 /**
- * Loads the configuration. Whatever is in the files, a usable value comes out and `state` says what is wrong.
- * @throws HermesError config/invalid when a room's own defaults do not fit its types
+ * Loads the configuration. Returns a valid value for any content of the files; `state` contains the issues.
+ * @throws HermesError config/invalid if the defaults of a module do not match its schema
  */
 export function createConfig<Shape extends ConfigShape>(options: ConfigOptions<Shape>): Config<Shape> {
   const { home, shapes, environmentBindings, acceptedKeys = [], restartPaths = [], secrets, log } = options
@@ -115,11 +116,16 @@ export function createConfig<Shape extends ConfigShape>(options: ConfigOptions<S
     const reading = readConfig(inputWith(nextEnvironment))
     const { issues, warnings, ignored, text } = reading
     secrets?.set('config', reading.secrets)
-    // A file that is gone is more likely being replaced, or lost, than meant as "forget everything".
-    const gone = text === undefined && issues.length === 0 && state.source !== 'defaults'
-    if (reading.value === undefined || gone) {
-      const why = gone ? 'config.yaml is gone' : reading.reason
-      state = report({ ...state, problems: issues, warnings, degraded: [`${why}; the running configuration stays`] })
+    // A missing file is usually being replaced or was lost; it does not mean that all settings are reset.
+    const isMissing = text === undefined && issues.length === 0 && state.source !== 'defaults'
+    if (reading.value === undefined || isMissing) {
+      const reason = isMissing ? 'config.yaml is missing' : reading.reason
+      state = report({
+        ...state,
+        problems: issues,
+        warnings,
+        degraded: [`${reason}; the current configuration stays in use`],
+      })
       return state
     }
     const wasDegraded = state.degraded.length > 0
@@ -136,7 +142,7 @@ export function createConfig<Shape extends ConfigShape>(options: ConfigOptions<S
       degraded: ignored,
       pendingRestart: pendingRestart(atStart.value, value),
     })
-    if (wasDegraded && ignored.length === 0) log.info({}, 'the configuration is in order again')
+    if (wasDegraded && ignored.length === 0) log.info({ event: 'config.recovered' }, 'the configuration is valid again')
     notifyListeners([
       ...new Set([...changedPaths(before.value, value), ...changedUnresolvedVariables(before.gaps, gaps)]),
       ...changedPaths(before.environment.values, environment.values, 'environment'),
@@ -151,14 +157,18 @@ export function createConfig<Shape extends ConfigShape>(options: ConfigOptions<S
 
   function notifyListeners(changed: readonly string[]): void {
     if (changed.length === 0) return
-    log.info({ changed }, 'the configuration has changed')
+    log.info({ event: 'config.reloaded', changed }, 'configuration reloaded')
     const later = changed.filter((path) => state.pendingRestart.includes(path))
-    if (later.length > 0) log.warn({ paths: later }, 'these changes count after a restart')
+    if (later.length > 0)
+      log.warn({ event: 'config.restart_required', paths: later }, 'some changes apply after a restart')
     for (const listener of listeners) {
       try {
         listener(value, changed)
       } catch (error) {
-        log.error({ err: error, changed }, 'a part of the gateway could not take over the new configuration')
+        log.error(
+          { event: 'config.listener_failed', err: error, changed },
+          'a module could not apply the new configuration',
+        )
       }
     }
   }
@@ -170,18 +180,21 @@ export function createConfig<Shape extends ConfigShape>(options: ConfigOptions<S
       ensureDirectory(home.cache, 0o700)
       writeFileAtomic(home.lastGoodConfigFile, text, 0o600)
     } catch (error) {
-      log.warn({ err: error }, 'no copy of the configuration could be kept for bad days')
+      log.warn(
+        { event: 'config.copy_failed', err: error },
+        'the copy of the last valid configuration could not be written',
+      )
     }
   }
 
-  /** Each sentence once, until it has gone and comes back. */
+  /** Logs each issue once, and again if it recurs after it was solved. */
   function report(next: ConfigState): ConfigState {
-    const sentences = new Map<string, 'warn' | 'error'>()
-    for (const problem of next.problems) sentences.set(formatIssue(problem), 'error')
-    for (const warning of next.warnings) sentences.set(formatIssue(warning), 'warn')
-    for (const sentence of next.degraded) sentences.set(sentence, 'error')
-    for (const [sentence, level] of sentences) if (!reported.has(sentence)) log[level]({}, sentence)
-    reported = new Set(sentences.keys())
+    const messages = new Map<string, 'warn' | 'error'>()
+    for (const problem of next.problems) messages.set(formatIssue(problem), 'error')
+    for (const warning of next.warnings) messages.set(formatIssue(warning), 'warn')
+    for (const message of next.degraded) messages.set(message, 'error')
+    for (const [message, level] of messages) if (!reported.has(message)) log[level]({ event: 'config.issue' }, message)
+    reported = new Set(messages.keys())
     return next
   }
 
@@ -207,7 +220,7 @@ export function createConfig<Shape extends ConfigShape>(options: ConfigOptions<S
   }
 }
 
-/** Dotted paths of keys that came to lack something, or lack it no more: a value they never had has not changed. */
+/** Dotted paths of keys that became unresolved or resolved, which a comparison of the values does not find. */
 function changedUnresolvedVariables(
   before: readonly UnresolvedVariable[],
   after: readonly UnresolvedVariable[],

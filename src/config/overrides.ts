@@ -1,5 +1,5 @@
 /**
- * Variables of the environment that set values of the configuration, over whatever the file says.
+ * Applies environment variables that override values of the configuration file.
  */
 import type { z } from 'zod'
 import type { PathPart } from '../lib/yaml.ts'
@@ -13,7 +13,7 @@ export interface EnvironmentBinding {
   readonly variable: string
   /** `http.port` or `['http', 'port']`. */
   readonly path: string | readonly string[]
-  /** How the text is read; taken from the type of the value if left out. A list has commas. */
+  /** How the text is parsed. Default: by the type of the value. Items of a list are separated by commas. */
   readonly kind?: TextKind
 }
 
@@ -32,22 +32,22 @@ export function pathOf({ path }: EnvironmentBinding): readonly string[] {
   return typeof path === 'string' ? path.split('.') : path
 }
 
-/** A copy of the tree with every variable that is set. Of several variables for one value the first one counts. */
+/** Returns a copy of the tree with all set variables. The first of several variables for one value wins. */
 export function applyOverrides(
   tree: unknown,
   names: readonly EnvironmentBinding[],
   environment: Environment,
   shapes: ConfigShape,
 ): OverrideResult {
-  const taken = new Set<string>()
+  const overridden = new Set<string>()
   const overrides: Override[] = []
   let changed = tree
   for (const name of names) {
     const text = Object.hasOwn(environment.values, name.variable) ? environment.values[name.variable] : undefined
     const origin = environment.originOf(name.variable)
     const path = pathOf(name)
-    if (text === undefined || origin === undefined || taken.has(path.join('.'))) continue
-    taken.add(path.join('.'))
+    if (text === undefined || origin === undefined || overridden.has(path.join('.'))) continue
+    overridden.add(path.join('.'))
     const kind = name.kind ?? textKindAt(shapes, path)
     changed = withValue(changed, path, kind === undefined ? text : coerceText(text, kind))
     overrides.push({ variable: name.variable, path, origin })
@@ -55,7 +55,7 @@ export function applyOverrides(
   return { tree: changed, overrides }
 }
 
-/** The type of a path; undefined where the shape does not know it. */
+/** The type at a path, or `undefined`. */
 export function typeAt(shapes: ConfigShape, path: readonly PathPart[]): z.ZodType | undefined {
   const [first, ...rest] = path
   let type = first !== undefined && Object.hasOwn(shapes, first) ? shapes[first] : undefined
@@ -79,7 +79,7 @@ const booleanWords: Readonly<Record<string, boolean>> = {
   '0': false,
 }
 
-/** A text as a value of the kind; the text itself where it is none, so that the check can name it. */
+/** Converts a text to the kind. Returns the text itself if this is not possible, so that validation reports it. */
 export function coerceText(text: string, kind: TextKind): unknown {
   const trimmed = text.trim()
   switch (kind) {

@@ -1,5 +1,5 @@
 /**
- * Finds a configuration that can be used, whatever the files hold: the file, else the last good copy, else defaults.
+ * Reads the configuration, with fallbacks for an invalid file: the copy of the last valid configuration, then defaults.
  */
 import { statSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -21,25 +21,25 @@ export interface ConfigInput<Shape extends ConfigShape> {
   readonly acceptedKeys: readonly string[]
 }
 
-/** What the files and variables say right now. */
+/** The current content of the files and variables. */
 export interface ConfigReadResult<Shape extends ConfigShape> {
-  /** Absent when they cannot be used. */
+  /** Absent if they are invalid. */
   readonly value?: ConfigOf<Shape>
-  /** What the value lacks. */
+  /** Keys without a value because of an unset variable. */
   readonly unresolved: readonly UnresolvedVariable[]
-  /** Text of config.yaml; absent when there is none or it cannot be read. */
+  /** Text of config.yaml. Absent if it does not exist or cannot be read. */
   readonly text?: string
-  /** Why there is no value, as the beginning of a sentence; '' when there is one. */
+  /** Why there is no value, as the beginning of a sentence. '' if there is one. */
   readonly reason: string
-  /** Everything that is wrong, also where a way around it was found. */
+  /** All issues, also those with a fallback. */
   readonly issues: readonly ConfigIssue[]
   readonly warnings: readonly ConfigIssue[]
-  /** Sentences about variables and lines that were left out of a value that can be used. */
+  /** Messages about variables and lines that were ignored. */
   readonly ignored: readonly string[]
   readonly secrets: readonly string[]
 }
 
-/** The largest config.yaml that is read, bytes. */
+/** Maximum size of config.yaml, bytes. */
 const maxConfigBytes = 1_048_576
 
 /** Reads and checks config.yaml with its variables. Never throws. */
@@ -71,15 +71,16 @@ export interface FallbackConfig<Shape extends ConfigShape> {
   readonly value: ConfigOf<Shape>
   readonly unresolved: readonly UnresolvedVariable[]
   readonly source: 'last-good' | 'defaults'
-  /** What is used instead, as the end of a sentence. */
+  /** The fallback, as the end of a sentence. */
   readonly description: string
   readonly ignored: readonly string[]
   readonly secrets: readonly string[]
 }
 
 /**
- * The last good copy if there is one, else defaults without chat platforms. Variables count in both.
- * @throws HermesError config/invalid when a room's own defaults do not fit its types
+ * Returns the copy of the last valid configuration if there is one, otherwise defaults without chat platforms. Environment
+ * variables apply to both.
+ * @throws HermesError config/invalid if the defaults of a module do not match its schema
  */
 export function loadFallback<Shape extends ConfigShape>(input: ConfigInput<Shape>): FallbackConfig<Shape> {
   const { home, environmentBindings } = input
@@ -99,7 +100,7 @@ export function loadFallback<Shape extends ConfigShape>(input: ConfigInput<Shape
         secrets,
         ignored,
         source: 'last-good',
-        description: `the last good copy, of ${since}, is in use`,
+        description: `the last valid configuration, of ${since}, is in use`,
       }
     }
   }
@@ -111,24 +112,24 @@ export function loadFallback<Shape extends ConfigShape>(input: ConfigInput<Shape
     withoutPlatforms,
   )
   if (value === undefined) throw new HermesError('config/invalid', formatIssues(issues))
-  const description = 'there is no good copy, so defaults are in use and no chat platform is connected'
+  const description = 'there is no copy of a valid one, so defaults are in use and no chat platform is connected'
   return { value, unresolved, secrets, ignored, source: 'defaults', description }
 }
 
-function reasonOf(problems: readonly ConfigIssue[], gaps: readonly UnresolvedVariable[]): string {
-  const isBearable = (problem: ConfigIssue) =>
-    problem.variable !== undefined || gaps.some((gap) => gap.issue === problem)
-  const [first, ...more] = problems.filter((problem) => !isBearable(problem))
+function reasonOf(issues: readonly ConfigIssue[], unresolved: readonly UnresolvedVariable[]): string {
+  const isTolerated = (issue: ConfigIssue) =>
+    issue.variable !== undefined || unresolved.some((key) => key.issue === issue)
+  const [first, ...more] = issues.filter((issue) => !isTolerated(issue))
   const others = more.length === 0 ? '' : ` (and ${more.length} more)`
-  return `the configuration cannot be used: ${first === undefined ? 'the reason is not known' : formatIssue(first)}${others}`
+  return `the configuration is invalid: ${first === undefined ? 'unknown reason' : formatIssue(first)}${others}`
 }
 
 interface EnvironmentEvaluation<Shape extends ConfigShape> extends ConfigEvaluation<Shape> {
-  /** One sentence for each variable that could not be used. */
+  /** One message per ignored variable. */
   readonly ignored: readonly string[]
 }
 
-/** A variable that cannot be used is left out: the file without it is nearer to what was meant than a copy or defaults. */
+/** Ignores invalid variables: the file without them is closer to the intention than a copy or defaults. */
 function evaluateWithEnvironment<Shape extends ConfigShape>(
   input: ConfigInput<Shape>,
   text: string,
@@ -145,12 +146,12 @@ function evaluateWithEnvironment<Shape extends ConfigShape>(
     ...second,
     issues: [...bad, ...second.issues],
     secrets: first.secrets,
-    ignored: bad.map((problem) => `${formatIssue(problem)}; the variable is ignored`),
+    ignored: bad.map((issue) => `${formatIssue(issue)}; the variable is ignored`),
   }
 }
 
 interface FileReadResult {
-  /** Absent where there is no file, or it cannot be read. */
+  /** Absent if the file does not exist or cannot be read. */
   readonly text?: string
   readonly issues: readonly ConfigIssue[]
 }
@@ -160,7 +161,7 @@ function readFile(path: string): FileReadResult {
     const text = readTextIfExists(path, maxConfigBytes)
     return text === undefined ? { issues: [] } : { text, issues: [] }
   } catch (error) {
-    const why = systemCode(error) === 'EACCES' ? 'permission denied' : messageOf(error)
-    return { issues: [{ file: basename(path), path: '', message: `the file cannot be read: ${why}` }] }
+    const reason = systemCode(error) === 'EACCES' ? 'permission denied' : messageOf(error)
+    return { issues: [{ file: basename(path), path: '', message: `the file cannot be read: ${reason}` }] }
   }
 }

@@ -34,7 +34,7 @@ export function runtimeSetup({ versions, argv, execArgv, execPath, env }, instal
   const daemon = argv[2] === 'gateway' && argv[3] === 'run'
   const flagged = execArgv.some((flag) => flag.startsWith('--max-semi-space-size'))
   if (daemon && !flagged) return { environment, restartWith: [execPath, ...daemonFlags, ...execArgv, ...argv.slice(1)] }
-  // Node enables the cache of this variable by itself. An image ships a filled one.
+  // Node itself enables the cache of this variable. An image contains a filled one.
   if (env['NODE_COMPILE_CACHE'] !== undefined) return { environment }
   const compileCache = isUsableCache(installationCache) ? installationCache : compileCacheInHome(env, daemon)
   return compileCache === undefined ? { environment } : { environment, compileCache }

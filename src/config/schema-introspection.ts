@@ -1,9 +1,9 @@
 /**
- * Looks at zod types as data: which keys they know, what they expect in words, how a text becomes their value.
+ * Inspects zod types: their keys, a description of the expected value, and how a text is converted to it.
  */
 import { z } from 'zod'
 
-/** What remains when optional, default, nullable and the like are taken off. */
+/** The type without wrappers such as optional, default and nullable. */
 function unwrapType(type: z.ZodType): z.ZodType {
   const inner = innerType(type)
   return inner instanceof z.ZodType ? unwrapType(inner) : type
@@ -26,14 +26,14 @@ function innerType(type: z.ZodType): unknown {
   return undefined
 }
 
-/** The alternatives of a union, else the type alone. */
+/** The members of a union, otherwise the type itself. */
 function unionMembers(type: z.ZodType): z.ZodType[] {
   const plain = unwrapType(type)
   if (!(plain instanceof z.ZodUnion)) return [plain]
   return plain.options.filter((option) => option instanceof z.ZodType).flatMap(unionMembers)
 }
 
-/** The type of a key or an index inside; undefined where the type does not say. */
+/** The type of a key or an index, or `undefined`. */
 export function childType(type: z.ZodType, key: string | number): z.ZodType | undefined {
   for (const option of unionMembers(type)) {
     const child = childOf(option, key)
@@ -48,7 +48,7 @@ function childOf(type: z.ZodType, key: string | number): unknown {
   return type instanceof z.ZodArray ? type.element : undefined
 }
 
-/** The keys that mean something in an object of this type; undefined where any key may, or where no object fits at all. */
+/** The keys of an object type. `undefined` if every key is allowed, or if the type is not an object. */
 export function knownKeys(type: z.ZodType): readonly string[] | undefined {
   let keys: string[] | undefined
   for (const option of unionMembers(type)) {
@@ -61,7 +61,7 @@ export function knownKeys(type: z.ZodType): readonly string[] | undefined {
   return keys
 }
 
-/** Whether nothing (null) is a value of this type. What runs code of its own is left to decide by itself. */
+/** Whether `null` is a value of this type. Types with custom code decide themselves, so they count as accepting it. */
 export function acceptsNull(type: z.ZodType): boolean {
   if (type instanceof z.ZodNullable || type instanceof z.ZodPreprocess) return true
   const inner = innerType(type)
@@ -72,7 +72,7 @@ export function acceptsNull(type: z.ZodType): boolean {
   return [z.ZodNull, z.ZodUnknown, z.ZodAny, z.ZodCustom].some((kind) => type instanceof kind)
 }
 
-/** Marked with JSON Schema's word for a value that is set but never shown. */
+/** Whether the type has the JSON Schema annotation for values that are never shown. */
 export function isWriteOnly(type: z.ZodType): boolean {
   if (type.meta()?.['writeOnly'] === true) return true
   const inner = innerType(type)
@@ -81,7 +81,7 @@ export function isWriteOnly(type: z.ZodType): boolean {
 
 export type TextKind = 'string' | 'number' | 'boolean' | 'list'
 
-/** How a text of the environment is to be read for this type; undefined where it stays a text. */
+/** How a text of the environment is parsed for this type. `undefined` if it stays a text. */
 export function textKindOf(type: z.ZodType): TextKind | undefined {
   const plain = unwrapType(type)
   if (plain instanceof z.ZodNumber) return 'number'
@@ -89,7 +89,7 @@ export function textKindOf(type: z.ZodType): TextKind | undefined {
   return plain instanceof z.ZodArray ? 'list' : undefined
 }
 
-/** What the type expects, in words: `a number from 1 to 65535`, `local or docker`, `a list of texts`. */
+/** A description of the expected value: `a number from 1 to 65535`, `local or docker`, `a list of texts`. */
 export function describeType(type: z.ZodType): string {
   return [...new Set(unionMembers(type).map(describeMember))].join(' or ')
 }
@@ -117,12 +117,12 @@ function describeNumber(type: z.ZodNumber): string {
   const min = finiteBound(type.minValue)
   const max = finiteBound(type.maxValue)
   if (min === undefined) return max === undefined ? noun : `${noun} up to ${max}`
-  // A bound that is itself refused: "positive".
+  // An exclusive bound, for example of `positive()`.
   if (!type.safeParse(min).success) return `${noun} above ${min}${max === undefined ? '' : `, at most ${max}`}`
   return max === undefined ? `${noun} of at least ${min}` : `${noun} from ${min} to ${max}`
 }
 
-/** zod gives an integer the bounds of what a number can hold exactly. */
+/** zod gives integers the bounds of safe integers. */
 function finiteBound(value: number | null): number | undefined {
   return value === null || !Number.isFinite(value) || Math.abs(value) === Number.MAX_SAFE_INTEGER ? undefined : value
 }

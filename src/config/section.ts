@@ -1,6 +1,6 @@
 /**
- * How a room hands its part of the configuration in: an object of zod types, one per top-level key.
- * `config/` imports no room; `gateway.ts` collects the shapes.
+ * The part of the configuration that a module defines: zod types, one per top-level key. `config/` imports no module; the
+ * composition root collects the shapes.
  */
 import type { z } from 'zod'
 

@@ -1,5 +1,5 @@
 /**
- * Plain data as a tree: reading, setting and comparing by path. Trees are copied, never changed in place.
+ * Reads, sets and compares values in plain data by path. Trees are copied, never modified.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { PathPart } from '../lib/yaml.ts'
@@ -20,7 +20,7 @@ export function valueAt(tree: unknown, path: readonly PropertyKey[]): unknown {
   return value
 }
 
-/** A copy with the value at the path. Missing levels are made; a level that is something else stays, and nothing is set. */
+/** Returns a copy with the value at the path. Missing parents are created. If a parent is not an object, nothing is set. */
 export function withValue(tree: unknown, path: readonly PathPart[], value: unknown): unknown {
   const [part, ...rest] = path
   if (part === undefined) return value
@@ -30,7 +30,7 @@ export function withValue(tree: unknown, path: readonly PathPart[], value: unkno
   return { ...tree, [part]: withValue(inner, rest, value) }
 }
 
-/** A copy without the key at the path. What is not there, or not below keys, stays as it is. */
+/** Returns a copy without the key at the path, or the tree itself if the key does not exist. */
 export function withoutKey(tree: unknown, path: readonly PathPart[]): unknown {
   const [part, ...rest] = path
   if (part === undefined || !isTree(tree) || !Object.hasOwn(tree, part)) return tree
@@ -38,14 +38,14 @@ export function withoutKey(tree: unknown, path: readonly PathPart[]): unknown {
   return Object.fromEntries(Object.entries(tree).filter(([key]) => key !== String(part)))
 }
 
-/** Dotted paths of what differs, as deep as both sides are objects; lists count as one value. Sorted. */
+/** Sorted dotted paths of the differences. A list is one value. */
 export function changedPaths(one: unknown, other: unknown, path = ''): string[] {
   if (!isTree(one) || !isTree(other)) return isDeepStrictEqual(one, other) ? [] : [path]
   const keys = new Set([...Object.keys(one), ...Object.keys(other)])
   return [...keys].sort().flatMap((key) => changedPaths(one[key], other[key], path === '' ? key : `${path}.${key}`))
 }
 
-/** Whether one dotted path is the other or lies within it. */
+/** Whether two dotted paths are equal or one contains the other. */
 export function overlaps(one: string, other: string): boolean {
   return one === other || one.startsWith(`${other}.`) || other.startsWith(`${one}.`)
 }

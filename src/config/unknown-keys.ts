@@ -1,5 +1,5 @@
 /**
- * Keys that nothing reads: usually a slip of the pen, so each is named with the key that was probably meant.
+ * Finds keys that no module reads, which are usually typing errors, and suggests the closest known key.
  */
 import type { z } from 'zod'
 import { findClosestMatch } from '../lib/did-you-mean.ts'
@@ -15,13 +15,13 @@ export interface UnknownKey {
 }
 
 export interface UnknownKeysResult {
-  /** A copy without unknown keys, over which a strict type would fail, and without keys that were left empty. */
+  /** A copy without unknown keys, which strict types reject, and without empty keys. */
   readonly tree: unknown
   readonly unknown: readonly UnknownKey[]
 }
 
 /**
- * @param accepted dotted keys that are silently let through with all that is in them; `*` stands for any one part
+ * @param accepted dotted keys that are allowed with all their content; `*` matches one part
  */
 export function splitUnknownKeys(tree: unknown, shapes: ConfigShape, accepted: readonly string[]): UnknownKeysResult {
   const patterns = accepted.map((key) => key.split('.'))
@@ -30,10 +30,10 @@ export function splitUnknownKeys(tree: unknown, shapes: ConfigShape, accepted: r
   const keep = (key: string, path: readonly PathPart[], known: readonly string[]): boolean => {
     const within = [...path, key]
     if (known.includes(key) || patterns.some((pattern) => matchesPattern(pattern, within))) return true
-    const here = patterns.filter(
+    const matching = patterns.filter(
       (pattern) => pattern.length > path.length && matchesPattern(pattern.slice(0, path.length), path),
     )
-    const candidates = [...known, ...here.map((pattern) => pattern[path.length] ?? '')]
+    const candidates = [...known, ...matching.map((pattern) => pattern[path.length] ?? '')]
     unknown.push({ path: within, key, suggestion: findClosestMatch(key, candidates) })
     return false
   }
@@ -62,12 +62,12 @@ export function splitUnknownKeys(tree: unknown, shapes: ConfigShape, accepted: r
   return { tree: Object.fromEntries(sections), unknown }
 }
 
-/** `port:` without a value means "as usual", unless the type knows what to do with nothing. */
+/** `port:` without a value means the default, unless the type accepts null. */
 function isEmptyValue(value: unknown, type: z.ZodType | undefined): boolean {
   return value === null && type !== undefined && !acceptsNull(type)
 }
 
-/** Whether the path is what the pattern names, or lies within it. */
+/** Whether the path or one of its parents matches the pattern. */
 function matchesPattern(pattern: readonly string[], path: readonly PathPart[]): boolean {
   return pattern.length <= path.length && pattern.every((part, index) => part === '*' || part === String(path[index]))
 }

@@ -1,5 +1,5 @@
 /**
- * Checks a tree against the types of the rooms and says, for every value that does not fit, what was expected and found.
+ * Validates a tree with the schemas of the modules and describes every invalid value.
  */
 import type { z } from 'zod'
 import { messageOf } from '../lib/errors.ts'
@@ -11,7 +11,7 @@ import { isSecretName } from './secrets.ts'
 import type { ConfigOf, ConfigShape } from './section.ts'
 import { isTree, valueAt } from './tree.ts'
 
-/** A value that does not fit. */
+/** An invalid value. */
 interface ValidationIssue {
   readonly path: readonly PropertyKey[]
   readonly expected: string
@@ -20,12 +20,12 @@ interface ValidationIssue {
 
 export type ValidationResult<Shape extends ConfigShape> =
   | { readonly ok: true; readonly value: ConfigOf<Shape> }
-  | { readonly ok: false; readonly misfits: readonly ValidationIssue[] }
+  | { readonly ok: false; readonly issues: readonly ValidationIssue[] }
 
-/** What a message may show of the values. */
+/** Which values a message may contain. */
 export interface RedactionOptions {
   readonly redact: Redactor
-  /** Values that came from a place with a secret name, whatever their own name is. */
+  /** Whether the value came from a variable or key with a secret name. */
   isHidden(path: readonly PathPart[]): boolean
 }
 
@@ -35,40 +35,40 @@ export function validate<Shape extends ConfigShape>(
   shapes: Shape,
   redaction: RedactionOptions,
 ): ValidationResult<Shape> {
-  const misfits: ValidationIssue[] = []
+  const issues: ValidationIssue[] = []
   const values: Record<string, unknown> = {}
   for (const [key, type] of Object.entries(shapes)) {
-    const given = isTree(tree) && Object.hasOwn(tree, key) ? tree[key] : undefined
-    const result = parseValue(type, given)
+    const value = isTree(tree) && Object.hasOwn(tree, key) ? tree[key] : undefined
+    const result = parseValue(type, value)
     if (result.ok) values[key] = result.value
-    else misfits.push(...result.issues.map((issue) => toValidationIssue(issue, key, tree, shapes, redaction)))
+    else issues.push(...result.schemaIssues.map((issue) => toValidationIssue(issue, key, tree, shapes, redaction)))
   }
-  if (misfits.length === 0 && hasAllKeys(values, shapes)) return { ok: true, value: values }
-  return { ok: false, misfits: firstPerPath(misfits) }
+  if (issues.length === 0 && hasAllKeys(values, shapes)) return { ok: true, value: values }
+  return { ok: false, issues: firstPerPath(issues) }
 }
 
 interface SchemaIssue {
   readonly code: z.core.$ZodIssue['code']
   readonly path: readonly PropertyKey[]
   readonly message: string
-  /** Of a name that does not fit: what is wrong with it. */
+  /** The issues of an invalid key. */
   readonly issues?: readonly { readonly message: string }[]
 }
 type ParseResult =
   | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly issues: readonly SchemaIssue[] }
+  | { readonly ok: false; readonly schemaIssues: readonly SchemaIssue[] }
 
 function parseValue(type: z.ZodType, value: unknown): ParseResult {
   try {
     const result = type.safeParse(value)
-    return result.success ? { ok: true, value: result.data } : { ok: false, issues: result.error.issues }
+    return result.success ? { ok: true, value: result.data } : { ok: false, schemaIssues: result.error.issues }
   } catch (error) {
-    // A type with a check that waits, or whose own code fails: a fault of its author, shown as what it is.
-    return { ok: false, issues: [{ code: 'custom', path: [], message: `the check failed: ${messageOf(error)}` }] }
+    // The schema has an asynchronous check, or its code throws.
+    return { ok: false, schemaIssues: [{ code: 'custom', path: [], message: `the check failed: ${messageOf(error)}` }] }
   }
 }
 
-/** Every key was parsed by its own type, which is all that the type says. */
+/** Every key was parsed by its schema. */
 function hasAllKeys<Shape extends ConfigShape>(
   values: Record<string, unknown>,
   shapes: Shape,
@@ -96,7 +96,7 @@ function toValidationIssue(
   }
 }
 
-/** Messages of a type's author begin with "expected"; those of the library are replaced by a description of the type. */
+/** A message of a schema's author begins with "expected". Messages of the library are replaced by a description of the type. */
 function describeExpected(issue: SchemaIssue, type: z.ZodType | undefined): string {
   const message = issue.code === 'invalid_key' ? (issue.issues?.[0]?.message ?? issue.message) : issue.message
   const own = /^expected\s+(?<what>.+)$/is.exec(message)?.groups?.['what']
@@ -104,14 +104,14 @@ function describeExpected(issue: SchemaIssue, type: z.ZodType | undefined): stri
   if (issue.code === 'custom') return `something else (${issue.message})`
   if (issue.code === 'invalid_key') return `another name (${message})`
   if (type === undefined) return message
-  // What the words for the type cannot say: a pattern, a step.
+  // The description does not contain the pattern or the step.
   const vague = issue.code === 'invalid_format' || issue.code === 'not_multiple_of'
   return vague ? `${describeType(type)} (${issue.message})` : describeType(type)
 }
 
-function firstPerPath(misfits: readonly ValidationIssue[]): ValidationIssue[] {
+function firstPerPath(issues: readonly ValidationIssue[]): ValidationIssue[] {
   const seen = new Set<string>()
-  return misfits.filter(({ path }) => {
+  return issues.filter(({ path }) => {
     const name = JSON.stringify(path.map(String))
     return seen.has(name) ? false : seen.add(name) !== undefined
   })
@@ -119,7 +119,7 @@ function firstPerPath(misfits: readonly ValidationIssue[]): ValidationIssue[] {
 
 const maxShownChars = 40
 
-/** The value as a message may show it: short, and never one that is secret by its name or its type. */
+/** A short description of the value, without values that are secret by name or type. */
 function describeFound(
   value: unknown,
   path: readonly PathPart[],
@@ -135,7 +135,7 @@ function describeFound(
   })
   if (hidden || redaction.isHidden(path))
     return typeof value === 'string' ? 'a text (not shown, it is secret)' : `a ${typeof value} (not shown)`
-  // Before it is cut: half of a secret would not be recognised.
+  // Before truncation: a part of a secret would not be recognised.
   const text = redaction.redact(String(value))
   const short = text.length > maxShownChars ? `${text.slice(0, maxShownChars)}…` : text
   return typeof value === 'string' ? JSON.stringify(short) : short

@@ -1,15 +1,15 @@
 /**
- * Who may ask: the bearer token, the Host and the Origin of a request. Pure.
+ * Checks the bearer token, the Host and the Origin of a request. Pure functions.
  *
- * The token is needed even on loopback. Host is checked because a foreign page can point its own name at 127.0.0.1
- * (DNS rebinding), Origin because a foreign page can post here. Forwarded headers are never looked at.
+ * The token is required on loopback too. Host is checked because a foreign page can resolve its own name to 127.0.0.1 (DNS
+ * rebinding), Origin because a foreign page can send POST requests. Forwarded headers are ignored.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 
-/** Compares digests, so that neither the content nor the length of the token shows in the time it takes. */
+/** Compares digests, so that the duration reveals neither the content nor the length of the token. */
 export function isBearerToken(header: string | undefined, token: string): boolean {
-  const given = /^bearer +([\x21-\x7e]+)$/i.exec(header ?? '')?.[1]
-  return given !== undefined && timingSafeEqual(digest(given), digest(token))
+  const sent = /^bearer +([\x21-\x7e]+)$/i.exec(header ?? '')?.[1]
+  return sent !== undefined && timingSafeEqual(digest(sent), digest(token))
 }
 
 function digest(text: string): Buffer {
@@ -17,15 +17,15 @@ function digest(text: string): Buffer {
 }
 
 export interface AddressRules {
-  /** The address we listen on, as the config has it. */
+  /** The configured listening address. */
   readonly host: string
   readonly allowed_hosts: readonly string[]
 }
 
 export interface AddressCheck {
-  /** Whether the Host header names this gateway. Its port is free: containers publish under another one. */
+  /** Whether the Host header names this gateway. Any port is allowed, because containers publish another one. */
   allowsHost(header: string | undefined): boolean
-  /** Whether a page of this Origin may ask. Absent: not a page, or a page of ours. */
+  /** Whether a page of this Origin may send requests. The header is absent for programs and for our own pages. */
   allowsOrigin(header: string | undefined, host: string | undefined): boolean
 }
 
@@ -57,7 +57,7 @@ function parseHost(header: string | undefined): { name: string; port: string } |
   return match?.[1] === undefined ? null : { name: match[1], port: match[2] ?? '80' }
 }
 
-/** People paste addresses; only the name and the port matter. */
+/** Users also configure URLs. Only the name and the port are used. */
 function stripScheme(entry: string): string {
   return entry
     .trim()

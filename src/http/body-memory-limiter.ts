@@ -1,19 +1,19 @@
 /**
- * How much memory the bodies of strangers may fill together: webhooks are read before their platform can check who sent
- * them. Small bodies are always let in, so that large ones cannot keep the usual ones out.
+ * Limits the total memory of unauthenticated request bodies: a webhook is read before its platform can verify the sender.
+ * Small bodies are always accepted, so that large ones cannot block them.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 
 export interface BodyMemoryLimiter {
-  /** Takes room for a body as its headers announce it; undefined when there is none. The function gives it back, once. */
+  /** Reserves memory for the announced body, or returns `undefined` if there is not enough. The result releases it, once. */
   reserve(headers: IncomingHttpHeaders): (() => void) | undefined
 }
 
 const smallBodyBytes = 64 * 1024
-/** So many bodies of the largest size at once. */
+/** Number of bodies of the maximum size at the same time. */
 const maxLargeBodies = 4
 
-/** @param maxBodyBytes the largest body that is read at all */
+/** @param maxBodyBytes maximum size of one body */
 export function createBodyMemoryLimiter(maxBodyBytes: number): BodyMemoryLimiter {
   let left = maxLargeBodies * maxBodyBytes
   return {
@@ -22,16 +22,16 @@ export function createBodyMemoryLimiter(maxBodyBytes: number): BodyMemoryLimiter
       if (bytes <= smallBodyBytes) return () => undefined
       if (bytes > left) return undefined
       left -= bytes
-      let taken = bytes
+      let reserved = bytes
       return () => {
-        left += taken
-        taken = 0
+        left += reserved
+        reserved = 0
       }
     },
   }
 }
 
-/** A body of unknown length may become the largest there is; one that is larger is refused without being read. */
+/** A body of unknown length counts as the maximum. A larger body is rejected without being read. */
 function announcedBytes(headers: IncomingHttpHeaders, maxBodyBytes: number): number {
   if (headers['transfer-encoding'] !== undefined) return maxBodyBytes
   const bytes = Number(headers['content-length'] ?? 0)

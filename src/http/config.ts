@@ -1,5 +1,5 @@
 /**
- * The HTTP room's part of the configuration.
+ * The configuration of the HTTP server.
  */
 import { z } from 'zod'
 import type { ConfigOf } from '../config/section.ts'
@@ -11,20 +11,25 @@ export const httpConfig = {
         .string()
         .min(1)
         .default('127.0.0.1')
-        .describe('The address the gateway listens on. Anything but loopback is reachable from the network.'),
-      port: z.int().min(0).max(65_535).default(8642).describe('The port; 0 takes any free one.'),
+        .describe('The listening address. Any address other than loopback is reachable from the network.'),
+      port: z.int().min(0).max(65_535).default(8642).describe('The port; 0 selects a free one.'),
       allowed_hosts: z
         .array(z.string().min(1))
         .default([])
         .describe(
-          'Further names under which browsers and proxies may reach the gateway, for example chat.example.org; with ":port" only that port.',
+          'Additional host names under which browsers and proxies reach the gateway, for example chat.example.org; with ":port" only that port.',
         ),
       token: z
         .string()
         .min(16)
         .optional()
-        .describe('The bearer token, at least 16 characters; left out: the one in gateway.token of the home.'),
-      max_body_mb: z.number().positive().max(1_000).default(10).describe('The largest request body, in megabytes.'),
+        .describe('The bearer token, at least 16 characters. Default: the one in gateway.token of the home directory.'),
+      max_body_mb: z
+        .number()
+        .positive()
+        .max(1_000)
+        .default(10)
+        .describe('Maximum size of a request body, in megabytes.'),
     })
     .prefault({}),
 } as const

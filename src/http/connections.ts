@@ -1,12 +1,12 @@
 /**
- * Which connections have a request under way, so that a stop closes the others at once. Node's own list of idle ones
- * leaves out connections that never carried a request, and browsers open such ones in advance.
+ * Tracks which connections have an active request, so that a stop closes the others immediately. Node's own list of idle
+ * connections omits those without any request, which browsers open in advance.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 export interface Connections {
-  /** Closes what is idle now, and the others as soon as their response is out. */
+  /** Closes idle connections now, and the others after their response. */
   drain(): void
 }
 
@@ -16,7 +16,7 @@ export function trackConnections(server: Server): Connections {
   let draining = false
 
   server.on('connection', (socket: Socket) => {
-    // The server listens a moment longer than the stop takes to begin.
+    // The server still accepts connections for a moment after the stop began.
     if (draining) {
       socket.destroy()
       return

@@ -1,5 +1,5 @@
 /**
- * Between node's HTTP and the web standard: routes of platforms see `Request` and give back `Response`.
+ * Converts between Node's HTTP and the Fetch API: routes of platforms receive a `Request` and return a `Response`.
  */
 import { once } from 'node:events'
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
@@ -9,18 +9,18 @@ export interface RequestParts {
   readonly method: string
   readonly url: URL
   readonly headers: IncomingHttpHeaders
-  /** The bytes as they came: signatures of webhooks are made over them. */
+  /** The received bytes, over which webhooks are signed. */
   readonly body: Uint8Array | undefined
   readonly signal: AbortSignal
-  /** Headers the route has no business with. */
+  /** A header that the route does not receive. */
   readonly omitHeader?: string | undefined
 }
 
-/** May throw (TypeError) on headers that the web standard does not know. */
-export function toRequest({ method, url, headers, body, signal, omitHeader: without }: RequestParts): Request {
+/** Throws a TypeError for headers that the Fetch API does not allow. */
+export function toRequest({ method, url, headers, body, signal, omitHeader }: RequestParts): Request {
   const copied = new Headers()
   for (const [name, value] of Object.entries(headers)) {
-    if (value === undefined || name === without) continue
+    if (value === undefined || name === omitHeader) continue
     for (const one of Array.isArray(value) ? value : [value]) copied.append(name, one)
   }
   const hasBody = method !== 'GET' && body !== undefined && body.length > 0
@@ -28,9 +28,9 @@ export function toRequest({ method, url, headers, body, signal, omitHeader: with
 }
 
 /**
- * Sends a response. Headers go out at once, a streamed body as fast as the client reads; a client that hangs up
- * cancels the stream. Rejects when the body fails: before the headers an answer is still possible, afterwards the
- * connection is cut, so that the client cannot take half an answer for a whole one.
+ * Sends a response: the headers immediately, a streamed body as fast as the client reads. A client that disconnects cancels
+ * the stream. Rejects if the body fails. If the headers were already sent, the connection is destroyed, so that the client
+ * does not mistake a partial body for a complete one.
  */
 export async function sendResponse(raw: ServerResponse, response: Response, headOnly: boolean): Promise<void> {
   raw.statusCode = response.status
@@ -56,30 +56,30 @@ export async function sendResponse(raw: ServerResponse, response: Response, head
 
 async function pump(body: ReadableStream<Uint8Array>, raw: ServerResponse): Promise<void> {
   const reader = body.getReader()
-  const gone = new AbortController()
-  // Cancelling also ends a read that waits for the next piece.
+  const disconnected = new AbortController()
+  // Cancelling also ends a pending read.
   let cancelled: Promise<void> | undefined
-  const hungUp = () => {
-    gone.abort()
-    cancelled = reader.cancel(new Error('the client hung up'))
+  const onClose = () => {
+    disconnected.abort()
+    cancelled = reader.cancel(new Error('the client disconnected'))
   }
-  if (raw.destroyed) hungUp()
-  else raw.once('close', hungUp)
+  if (raw.destroyed) onClose()
+  else raw.once('close', onClose)
   try {
-    for (let piece = await reader.read(); !piece.done && !gone.signal.aborted; piece = await reader.read()) {
-      if (!raw.write(piece.value)) await waitForDrain(raw, gone.signal)
+    for (let chunk = await reader.read(); !chunk.done && !disconnected.signal.aborted; chunk = await reader.read()) {
+      if (!raw.write(chunk.value)) await waitForDrain(raw, disconnected.signal)
     }
     await cancelled
   } finally {
-    raw.off('close', hungUp)
+    raw.off('close', onClose)
   }
 }
 
-/** Waits until the client has read on, or has gone. */
-async function waitForDrain(raw: ServerResponse, gone: AbortSignal): Promise<void> {
+/** Waits until the client reads on or disconnects. */
+async function waitForDrain(raw: ServerResponse, disconnected: AbortSignal): Promise<void> {
   try {
-    await once(raw, 'drain', { signal: gone })
+    await once(raw, 'drain', { signal: disconnected })
   } catch (error) {
-    if (!gone.aborted) throw error
+    if (!disconnected.aborted) throw error
   }
 }

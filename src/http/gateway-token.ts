@@ -1,7 +1,7 @@
 /**
- * The gateway's bearer token: `gateway.token` in the home, made once, readable by its owner alone.
+ * The bearer token of the gateway: the file `gateway.token` in the home directory, created once and readable only by its owner.
  *
- * The file is read again for every request that shows a token, so that a rotated token dies at once.
+ * The file is read for every request with a token, so that a replaced token is invalid immediately.
  */
 import {
   chmodSync,
@@ -24,15 +24,15 @@ const minTokenChars = 16
 export interface TokenDeps {
   /** `$HERMES_HOME`; it must exist. */
   readonly home: string
-  /** `http.token` of the config; it replaces the file, which is then not touched. */
+  /** `http.token` of the configuration. The file is then not used. */
   readonly configured?: string | undefined
   readonly log: Logger
   readonly random?: RandomBytes
 }
 
 /**
- * Makes the token at the first start, mends the rights of its file, and returns a function that gives the token of
- * this moment. Both throw `http/token-unusable` when there is no usable token.
+ * Creates the token at the first start, restricts the permissions of its file, and returns a function that reads the current
+ * token. Both throw `http/token-unusable` if there is no valid token.
  */
 export function openGatewayToken({ home, configured, log, random = systemRandom }: TokenDeps): () => string {
   if (configured !== undefined) {
@@ -45,7 +45,7 @@ export function openGatewayToken({ home, configured, log, random = systemRandom 
   return () => readGatewayToken(home)
 }
 
-/** The token in the home, for commands that talk to a running daemon. Throws `http/token-unusable`. */
+/** The token in the home directory, for commands that call a running gateway. Throws `http/token-unusable`. */
 export function readGatewayToken(home: string): string {
   const file = tokenPath(home)
   let text: string
@@ -61,21 +61,21 @@ function tokenPath(home: string): string {
   return join(home, 'gateway.token')
 }
 
-/** Header values hold visible ASCII only; anything else could never be sent. */
-function validateToken(token: string, where: string): string {
+/** A header value can contain only visible ASCII. */
+function validateToken(token: string, source: string): string {
   if (token.length < minTokenChars) {
     throw new HermesError(
       'http/token-unusable',
-      `${where} holds ${token.length} characters, ${minTokenChars} are needed.`,
+      `${source} has ${token.length} characters; at least ${minTokenChars} are required.`,
     )
   }
   if (!/^[\x21-\x7e]+$/.test(token)) {
-    throw new HermesError('http/token-unusable', `${where} holds characters that a header cannot carry.`)
+    throw new HermesError('http/token-unusable', `${source} contains characters that are not allowed in a header.`)
   }
   return token
 }
 
-/** Takes the rights of group and others away, since whoever can read the file can command the agent. */
+/** Removes the permissions of group and others, because a user who can read the token controls the agent. */
 function restrictPermissions(file: string, log: Logger): 'present' | 'missing' {
   let descriptor: number
   try {
@@ -95,42 +95,45 @@ function restrictPermissions(file: string, log: Logger): 'present' | 'missing' {
   try {
     chmodSync(file, 0o600)
     log.warn(
-      { file, was },
-      'gateway.token could be read by others; its mode is 0600 now. Delete it to get a new token.',
+      { event: 'http.token_permissions_fixed', file, was },
+      'other users could read gateway.token; its mode is now 0600. Delete the file to create a new token',
     )
   } catch (cause) {
-    log.warn({ file, was, err: cause }, 'gateway.token can be read by others and its mode could not be changed')
+    log.warn(
+      { event: 'http.token_permissions_unsafe', file, was, err: cause },
+      'other users can read gateway.token, and its mode could not be changed',
+    )
   }
   return 'present'
 }
 
 /**
- * Writes the whole token beside the file and links it into place: nobody ever reads a half written token, and a token
- * that somebody else made meanwhile stays.
+ * Writes the token to a temporary file and links it to its name, so that no process reads a partial token and a token that
+ * another process created meanwhile stays.
  */
 function createTokenFile(file: string, random: RandomBytes): void {
   const token = Buffer.from(random(32)).toString('base64url')
-  const draft = `${file}.${Buffer.from(random(6)).toString('hex')}.new`
+  const temporary = `${file}.${Buffer.from(random(6)).toString('hex')}.new`
   try {
-    const descriptor = openSync(draft, 'wx', 0o600)
+    const descriptor = openSync(temporary, 'wx', 0o600)
     try {
       writeSync(descriptor, `${token}\n`)
       fsyncSync(descriptor)
     } finally {
       closeSync(descriptor)
     }
-    linkSync(draft, file)
+    linkSync(temporary, file)
   } catch (cause) {
     if (systemCode(cause) === 'EEXIST') return
     throw new HermesError('http/token-unusable', `${file}: ${messageOf(cause)}`, { cause })
   } finally {
-    removeDraft(draft)
+    removeTemporary(temporary)
   }
 }
 
-function removeDraft(draft: string): void {
+function removeTemporary(path: string): void {
   try {
-    unlinkSync(draft)
+    unlinkSync(path)
   } catch (cause) {
     if (systemCode(cause) !== 'ENOENT') throw cause
   }

@@ -1,6 +1,6 @@
 /**
- * The way in: every request passes these checks, in this order, before its body is read.
- * Pure: the same request and readiness give the same verdict.
+ * Checks every request before its body is read: host, origin, path, token and readiness, in this order. Pure: the same request
+ * and readiness give the same decision.
  */
 import { HermesError } from '../lib/errors.ts'
 import type { HttpRoute } from '../platforms/adapter.ts'
@@ -11,7 +11,7 @@ import type { RouteTable } from './route-table.ts'
 
 export interface RequestHead {
   readonly method: string
-  /** The request target as it came over the wire. */
+  /** The request target as received. */
   readonly target: string
   readonly host: string | undefined
   readonly origin: string | undefined
@@ -22,43 +22,43 @@ export interface GuardDeps {
   readonly addresses: AddressCheck
   readonly table: RouteTable
   readonly readiness: () => Readiness
-  /** May throw when the token itself cannot be read. */
+  /** Throws if the token cannot be read. */
   readonly isAuthorised: (authorization: string | undefined) => boolean
 }
 
-/** Either the answer that ends the request here, or the route that serves it. */
+/** The response that rejects the request, or the route that serves it. */
 export type GuardDecision =
-  | { readonly admitted: false; readonly answer: JsonResponse }
+  | { readonly admitted: false; readonly response: JsonResponse }
   | { readonly admitted: true; readonly route: HttpRoute; readonly url: URL }
 
-export function guard(arrival: RequestHead, deps: GuardDeps): GuardDecision {
+export function guard(request: RequestHead, deps: GuardDeps): GuardDecision {
   const { addresses, table, readiness, isAuthorised } = deps
-  if (!addresses.allowsHost(arrival.host)) return deny('http/forbidden-host', `Host: ${quoteHeader(arrival.host)}`)
-  if (!addresses.allowsOrigin(arrival.origin, arrival.host)) {
-    return deny('http/forbidden-host', `Origin: ${quoteHeader(arrival.origin)}`)
+  if (!addresses.allowsHost(request.host)) return deny('http/forbidden-host', `Host: ${quoteHeader(request.host)}`)
+  if (!addresses.allowsOrigin(request.origin, request.host)) {
+    return deny('http/forbidden-host', `Origin: ${quoteHeader(request.origin)}`)
   }
-  // Only the path form: an absolute target would carry a second host that nobody has checked.
-  const url = arrival.target.startsWith('/') ? URL.parse(`http://${arrival.host}${arrival.target}`) : null
+  // Only paths: an absolute target would contain a second host that is not checked.
+  const url = request.target.startsWith('/') ? URL.parse(`http://${request.host}${request.target}`) : null
   if (url === null) return deny('http/bad-request', 'The request target is not a path.')
 
-  const method = arrival.method === 'HEAD' ? 'GET' : arrival.method
-  if (method === 'GET' && url.pathname === '/healthz') return { admitted: false, answer: livenessResponse }
+  const method = request.method === 'HEAD' ? 'GET' : request.method
+  if (method === 'GET' && url.pathname === '/healthz') return { admitted: false, response: livenessResponse }
   if (method === 'GET' && url.pathname === '/readyz') {
-    return { admitted: false, answer: createReadinessResponse(readiness(), isAuthorised(arrival.authorization)) }
+    return { admitted: false, response: createReadinessResponse(readiness(), isAuthorised(request.authorization)) }
   }
 
   const methods = table.find(url.pathname)
   if (methods === undefined && readiness().connecting === true) return denyWhileStarting()
   const entry = methods?.get(method)
-  const open = methods !== undefined && [...methods.values()].some(({ route }) => route.access !== 'token')
-  // Strangers learn nothing of which addresses exist.
-  if ((entry === undefined ? !open : entry.route.access === 'token') && !isAuthorised(arrival.authorization)) {
+  const isPublic = methods !== undefined && [...methods.values()].some(({ route }) => route.access !== 'token')
+  // Without a token, responses do not reveal which paths exist.
+  if ((entry === undefined ? !isPublic : entry.route.access === 'token') && !isAuthorised(request.authorization)) {
     return deny('http/unauthorised', '', { 'www-authenticate': 'Bearer realm="hermes"' })
   }
   if (methods === undefined) return deny('http/not-found', url.pathname)
   if (entry === undefined) {
     const allow = [...methods.keys()].flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name])).join(', ')
-    return deny('http/method-not-allowed', `${arrival.method}; allowed: ${allow}.`, { allow })
+    return deny('http/method-not-allowed', `${request.method}; allowed: ${allow}.`, { allow })
   }
   if (!entry.alwaysAvailable && entry.route.access !== 'public' && readiness().status !== 'ready')
     return denyWhileStarting()
@@ -70,14 +70,14 @@ function deny(
   detail: string,
   headers: Readonly<Record<string, string>> = {},
 ): GuardDecision {
-  return { admitted: false, answer: createErrorResponse(new HermesError(code, detail), headers) }
+  return { admitted: false, response: createErrorResponse(new HermesError(code, detail), headers) }
 }
 
 function denyWhileStarting(): GuardDecision {
   return deny('http/starting', '', { 'retry-after': '1' })
 }
 
-/** A header of a stranger, short and harmless enough to be repeated. */
+/** An untrusted header, truncated and escaped for a message. */
 function quoteHeader(header: string | undefined): string {
   return header === undefined ? '(none)' : JSON.stringify(header.slice(0, 100))
 }

@@ -1,5 +1,5 @@
 /**
- * Answers the server gives by itself (errors, health), as plain data, and the headers every response carries.
+ * Responses of the server itself (errors, health) as plain data, and the default headers of all responses.
  */
 import { type CatalogueEntry, type ErrorCode, errorCatalogue } from '../lib/error-catalogue.ts'
 import { HermesError } from '../lib/errors.ts'
@@ -11,7 +11,7 @@ export interface JsonResponse {
   readonly body: unknown
 }
 
-/** For responses that say nothing else: nothing may be framed, sniffed, cached, or loaded by what we send. */
+/** Defaults that forbid framing, sniffing, caching and loading of resources. A response can override them. */
 export const defaultHeaders: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
@@ -21,7 +21,7 @@ export const defaultHeaders: Readonly<Record<string, string>> = {
   'x-frame-options': 'DENY',
 }
 
-/** The HTTP status of an error; 500 for everything that is not the client's to mend or to wait for. */
+/** The HTTP status of an error. 500 for errors that the client can neither correct nor wait for. */
 const statusByCode: Partial<Record<ErrorCode, number>> = {
   'http/bad-request': 400,
   'http/unauthorised': 401,
@@ -43,7 +43,7 @@ export function statusOf(code: ErrorCode): number {
   return statusByCode[code] ?? 500
 }
 
-/** `{"error":{"code","former_code"?,"message","hint"}}` with the status that belongs to the code, or the given one. */
+/** `{"error":{"code","former_code"?,"message","hint"}}` with the status of the code, or the given status. */
 export function createErrorResponse(
   error: HermesError,
   headers: Readonly<Record<string, string>> = {},
@@ -56,8 +56,8 @@ export function createErrorResponse(
 }
 
 /**
- * What a client is told of an error that a route threw. Details (paths, causes) are for the owner; strangers get the
- * catalogue's own words.
+ * The response for an error that a route threw. Only the owner receives details such as paths and causes; other clients receive
+ * the text of the catalogue.
  */
 export function toErrorResponse(thrown: unknown, forOwner: boolean): JsonResponse {
   if (!(thrown instanceof HermesError)) return createErrorResponse(new HermesError('http/internal'))

@@ -1,5 +1,5 @@
 /**
- * Fastify, set up to do what this server needs of it: listen, limit, read bodies as bytes, stop.
+ * Configures Fastify to listen, to limit requests, to read bodies as bytes and to stop.
  */
 import type { Socket } from 'node:net'
 import { type FastifyInstance, fastify } from 'fastify'
@@ -13,22 +13,22 @@ export interface ServerLimits {
   /** Time for a client to send its headers, and its whole request. Responses have no limit. */
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
-  /** How often those two are looked at. */
+  /** Interval at which these two are checked. */
   readonly connectionCheckIntervalMs: number
-  /** What responses under way get when the server stops. */
+  /** Time for active responses when the server stops. */
   readonly graceMs: number
 }
 
 export interface ListeningAddress {
   readonly host: string
   readonly port: number
-  /** An address a browser on this machine can open. */
+  /** A URL for a browser on this machine. */
   readonly url: string
 }
 
 /**
- * Leaves out what is not used: no logger, no schemas (loading their compilers is a third of the start cost), and every
- * path leads to the one route '/', since paths are looked up in our own table.
+ * Creates the listener without logger and without schemas, whose compilers are a third of the start cost. Every URL is rewritten
+ * to the route '/', because the paths are looked up in our own table.
  */
 export function createListener(maxBodyMb: number, limits: ServerLimits): FastifyInstance {
   const app = fastify({
@@ -39,7 +39,7 @@ export function createListener(maxBodyMb: number, limits: ServerLimits): Fastify
     bodyLimit: bodyBytes(maxBodyMb),
     requestTimeout: limits.requestTimeoutMs,
     http: { headersTimeout: limits.headersTimeoutMs, connectionsCheckingInterval: limits.connectionCheckIntervalMs },
-    // Readiness says it in our own words.
+    // The guard sends its own 503.
     return503OnClosing: false,
     clientErrorHandler: handleClientError,
   })
@@ -57,24 +57,24 @@ function rejectSchemas(): never {
   throw new Error('no route of this server has a schema')
 }
 
-/** Throws `http/port-in-use` or `http/cannot-listen`; the listener is closed then. */
+/** Throws `http/port-in-use` or `http/cannot-listen` after closing the listener. */
 export async function listen(app: FastifyInstance, host: string, port: number): Promise<ListeningAddress> {
-  // One listener: for the name `localhost` the framework would open a second server that a stop cannot cut.
+  // For `localhost` the framework would open a second server, whose connections a stop cannot close.
   const address = host === 'localhost' ? '127.0.0.1' : host
   try {
     await app.listen({ host: address, port })
   } catch (cause) {
     await app.close()
-    const where = `${host}:${port}`
-    if (systemCode(cause) === 'EADDRINUSE') throw new HermesError('http/port-in-use', where, { cause })
-    throw new HermesError('http/cannot-listen', `${where}: ${messageOf(cause)}`, { cause })
+    const endpoint = `${host}:${port}`
+    if (systemCode(cause) === 'EADDRINUSE') throw new HermesError('http/port-in-use', endpoint, { cause })
+    throw new HermesError('http/cannot-listen', `${endpoint}: ${messageOf(cause)}`, { cause })
   }
   const bound = app.server.address()
   const boundPort = typeof bound === 'object' && bound !== null ? bound.port : port
   return { host, port: boundPort, url: localOrigin(address, boundPort) }
 }
 
-/** Ends idle connections at once and the others after `graceMs`. */
+/** Closes idle connections immediately and the others after `graceMs`. */
 export async function close(app: FastifyInstance, connections: Connections, graceMs: number): Promise<void> {
   const closed = app.close()
   connections.drain()
@@ -83,7 +83,7 @@ export async function close(app: FastifyInstance, connections: Connections, grac
   await closed
 }
 
-/** What the framework says about a body it could not read; null for everything else. */
+/** The response for a body that the framework could not read, otherwise null. */
 export function toFramingErrorResponse(error: unknown): JsonResponse | null {
   if (!(error instanceof Error) || !('statusCode' in error) || typeof error.statusCode !== 'number') return null
   if (error.statusCode === 413) return createErrorResponse(new HermesError('http/too-large'))
@@ -91,7 +91,7 @@ export function toFramingErrorResponse(error: unknown): JsonResponse | null {
   return createErrorResponse(new HermesError('http/bad-request', error.message), {}, error.statusCode)
 }
 
-/** Answers what is not even HTTP, too large in its headers or too slow, and ends the connection. */
+/** Responds to invalid HTTP, too large headers and slow clients, and closes the connection. */
 function handleClientError(error: Error, socket: Socket): void {
   const code = systemCode(error)
   if (code === 'ECONNRESET' || !socket.writable) {

@@ -1,6 +1,6 @@
 /**
- * What `/healthz` and `/readyz` say. Both answer without the classes of the web standard, because loading those costs
- * 17 MB, and an idle daemon that is only probed should not pay for them.
+ * The responses of `/healthz` and `/readyz`. They do not use the classes of the Fetch API, which cost 17 MB that an idle gateway
+ * does not need.
  */
 import type { JsonResponse } from './json-response.ts'
 
@@ -9,22 +9,22 @@ export type PlatformState = 'connecting' | 'connected' | 'failed' | 'disabled'
 export interface PlatformHealth {
   readonly state: PlatformState
   readonly reason?: string
-  /** Only of platforms that tell when something came in. */
+  /** Only for platforms that report received messages. */
   readonly receiving?: boolean
 }
 
 export interface Readiness {
   readonly status: 'starting' | 'ready' | 'draining'
   readonly platforms: Readonly<Record<string, PlatformHealth>>
-  /** Why the daemon runs degraded; empty when all is well. */
+  /** Why the gateway is degraded. Empty if it is not. */
   readonly degraded: readonly string[]
-  /** First connects are still under way: an unknown address may be served in a moment, so it is 503 and not 404. */
+  /** Platforms are still connecting and may add routes, so an unknown path gives 503 instead of 404. */
   readonly connecting?: boolean
 }
 
 export const livenessResponse: JsonResponse = { status: 200, headers: {}, body: { status: 'ok' } }
 
-/** `/readyz`. Strangers see the status alone: the names of platforms and the reasons are for the owner. */
+/** `/readyz`. Without the token it contains only the status, not the platforms and reasons. */
 export function createReadinessResponse(readiness: Readiness, authorised: boolean): JsonResponse {
   const { status, platforms, degraded } = readiness
   return {

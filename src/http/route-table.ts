@@ -1,18 +1,18 @@
 /**
- * Which route serves a path. Routes come and go while the server runs, because platforms connect after it.
+ * Finds the route of a path. Routes are added and removed while the server runs, because platforms connect later.
  */
 import type { HttpRoute } from '../platforms/adapter.ts'
 
 export interface RouteEntry {
   readonly route: HttpRoute
-  /** Served while the gateway is starting or draining, too. */
+  /** Also served while the gateway is starting or draining. */
   readonly alwaysAvailable: boolean
 }
 
 export interface RouteTable {
-  /** The latest route of a method and path wins: a platform that connects again brings its routes again. */
+  /** The latest route of a method and path wins, because a platform adds its routes again when it reconnects. */
   add(entry: RouteEntry): () => void
-  /** The entries of the best path by method; an exact path beats a prefix, a longer prefix a shorter one. */
+  /** The entries of the best match by method: an exact path before a prefix, a longer prefix before a shorter one. */
   find(path: string): ReadonlyMap<string, RouteEntry> | undefined
 }
 

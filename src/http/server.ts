@@ -1,6 +1,6 @@
 /**
- * The gateway's HTTP server: guard, read, route, answer. Which route serves a path is our own table's business, because
- * platforms bring their routes after the server runs.
+ * The HTTP server of the gateway: it checks a request, reads its body, finds the route and sends the response. Routes are looked
+ * up in our own table, because platforms add them after the server has started.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { HermesError, messageOf } from '../lib/errors.ts'
@@ -27,13 +27,13 @@ import { createRouteTable } from './route-table.ts'
 
 export interface HttpServerDeps {
   readonly settings: Pick<HttpSettings, 'host' | 'port' | 'allowed_hosts' | 'max_body_mb'>
-  /** Asked for every request that shows a token. */
+  /** Called for every request with a token. */
   readonly token: () => string
   readonly readiness: () => Readiness
   readonly log: Logger
-  /** Routes that are there from the start. */
+  /** Routes from the start. */
   readonly routes?: readonly HttpRoute[]
-  /** Routes of the gateway itself, served while it is starting or draining, too. */
+  /** Routes of the gateway itself, which are also served while it is starting or draining. */
   readonly adminRoutes?: readonly HttpRoute[]
   readonly limits?: Partial<ServerLimits>
 }
@@ -48,16 +48,16 @@ const defaultLimits: ServerLimits = {
 export interface HttpServer {
   /** Throws `http/port-in-use` or `http/cannot-listen`. */
   start(): Promise<ListeningAddress>
-  /** Takes no more connections, gives responses under way `graceMs`, then cuts them. May be called twice. */
+  /** Accepts no more connections and closes active ones after `graceMs`. May be called twice. */
   stop(): Promise<void>
-  /** Adds a route at any time; the function given back takes it away again. */
+  /** Adds a route at any time. Returns a function that removes it. */
   route(route: HttpRoute): () => void
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the guard decided; set before the body is read. */
-    verdict: Extract<GuardDecision, { admitted: true }> | null
+    /** The decision of the guard, set before the body is read. */
+    decision: Extract<GuardDecision, { admitted: true }> | null
   }
 }
 
@@ -73,43 +73,47 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   const app = createListener(settings.max_body_mb, limits)
   const connections = trackConnections(app.server)
   const bodyMemory = createBodyMemoryLimiter(bodyBytes(settings.max_body_mb))
-  app.decorateRequest('verdict', null)
+  app.decorateRequest('decision', null)
 
-  // Without `done` the request ends here: its body is never read.
+  // Without `done` the request ends here, and its body is not read.
   app.addHook('onRequest', (request, reply, done) => {
     const { host, origin, authorization } = request.headers
-    const arrival = { method: request.method, target: request.originalUrl, host, origin, authorization }
-    const verdict = withBodyMemory(guard(arrival, guardDeps), request, reply)
-    if (verdict.admitted) {
-      request.verdict = verdict
+    const head = { method: request.method, target: request.originalUrl, host, origin, authorization }
+    const decision = withBodyMemory(guard(head, guardDeps), request, reply)
+    if (decision.admitted) {
+      request.decision = decision
       done()
       return
     }
-    log.debug({ method: request.method, status: verdict.answer.status }, 'http request answered by the gateway')
-    sendJsonResponse(request, reply, verdict.answer)
+    log.debug(
+      { event: 'http.answered_by_gateway', method: request.method, status: decision.response.status },
+      'http request answered by the gateway',
+    )
+    sendJsonResponse(request, reply, decision.response)
   })
 
-  /** Who shows the token may fill the memory; strangers share what there is for them. */
-  function withBodyMemory(verdict: GuardDecision, request: FastifyRequest, reply: FastifyReply): GuardDecision {
-    if (!verdict.admitted || verdict.route.access === 'token') return verdict
-    const leave = bodyMemory.reserve(request.headers)
-    if (leave === undefined) {
-      return { admitted: false, answer: createErrorResponse(new HermesError('http/busy'), { 'retry-after': '5' }) }
+  /** Requests without the token share a limited amount of memory. */
+  function withBodyMemory(decision: GuardDecision, request: FastifyRequest, reply: FastifyReply): GuardDecision {
+    if (!decision.admitted || decision.route.access === 'token') return decision
+    const release = bodyMemory.reserve(request.headers)
+    if (release === undefined) {
+      return { admitted: false, response: createErrorResponse(new HermesError('http/busy'), { 'retry-after': '5' }) }
     }
-    reply.raw.once('close', leave)
-    return verdict
+    reply.raw.once('close', release)
+    return decision
   }
 
   const serve = async (request: FastifyRequest, reply: FastifyReply) => {
-    if (request.verdict !== null) await serveRoute(request, reply, request.verdict, log)
+    if (request.decision !== null) await serveRoute(request, reply, request.decision, log)
   }
   app.route({ method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'], url: '/', handler: serve })
   app.setNotFoundHandler(serve)
 
   app.setErrorHandler((error, request, reply) => {
-    const refusal = toFramingErrorResponse(error)
-    if (refusal === null) log.error({ method: request.method, err: error }, 'an http request failed')
-    sendJsonResponse(request, reply, refusal === null ? toErrorResponse(error, false) : refusal)
+    const framingError = toFramingErrorResponse(error)
+    if (framingError === null)
+      log.error({ event: 'http.request_failed', method: request.method, err: error }, 'http request failed')
+    sendJsonResponse(request, reply, framingError ?? toErrorResponse(error, false))
   })
 
   let stopped: Promise<void> | undefined
@@ -133,8 +137,11 @@ async function serveRoute(
   const raw = reply.raw
   const disconnected = new AbortController()
   raw.once('close', () => {
-    if (!raw.writableFinished) disconnected.abort(new Error('the client hung up'))
-    log.debug({ method: request.method, route: route.path, status: raw.statusCode }, 'http request served')
+    if (!raw.writableFinished) disconnected.abort(new Error('the client disconnected'))
+    log.debug(
+      { event: 'http.request_served', method: request.method, route: route.path, status: raw.statusCode },
+      'http request served',
+    )
   })
   try {
     const method = request.method === 'HEAD' ? 'GET' : request.method
@@ -144,32 +151,38 @@ async function serveRoute(
       headers: request.headers,
       body: request.body instanceof Uint8Array ? request.body : undefined,
       signal: disconnected.signal,
-      // A route behind the token has no need to see it.
+      // A route that requires the token does not need to see it.
       omitHeader: route.access === 'token' ? 'authorization' : undefined,
     })
     await sendResponse(raw, await route.handle(webRequest), request.method === 'HEAD')
   } catch (error) {
     if (disconnected.signal.aborted) {
-      log.debug({ method: request.method, route: route.path, reason: messageOf(error) }, 'a client hung up')
+      log.debug(
+        { event: 'http.client_disconnected', method: request.method, route: route.path, reason: messageOf(error) },
+        'client disconnected',
+      )
       return
     }
-    const answer = toErrorResponse(error, route.access === 'token')
-    const where = { method: request.method, route: route.path }
-    if (answer.status >= 500) log.error({ ...where, err: error }, 'an http route failed')
+    const response = toErrorResponse(error, route.access === 'token')
+    if (response.status >= 500)
+      log.error(
+        { event: 'http.route_failed', method: request.method, route: route.path, err: error },
+        'http route failed',
+      )
     if (!raw.headersSent) {
-      raw.writeHead(answer.status, { ...defaultHeaders, ...answer.headers, 'content-type': 'application/json' })
-      raw.end(JSON.stringify(answer.body))
+      raw.writeHead(response.status, { ...defaultHeaders, ...response.headers, 'content-type': 'application/json' })
+      raw.end(JSON.stringify(response.body))
     }
   }
 }
 
-/** Sends an answer of the server itself. With a body still on its way the connection ends: nobody will read it. */
+/** Sends a response of the server itself. Closes the connection if the request body was not read. */
 function sendJsonResponse(request: FastifyRequest, reply: FastifyReply, { status, headers, body }: JsonResponse): void {
   const length = request.headers['content-length'] ?? '0'
-  const unread = !request.raw.complete && (length !== '0' || request.headers['transfer-encoding'] !== undefined)
+  const hasUnreadBody = !request.raw.complete && (length !== '0' || request.headers['transfer-encoding'] !== undefined)
   reply
     .code(status)
-    .headers({ ...defaultHeaders, ...headers, ...(unread ? { connection: 'close' } : {}) })
+    .headers({ ...defaultHeaders, ...headers, ...(hasUnreadBody ? { connection: 'close' } : {}) })
     .type('application/json; charset=utf-8')
     .send(JSON.stringify(body))
 }

@@ -15,6 +15,30 @@ export interface RedactorOptions {
   readonly knownOnly?: boolean
 }
 
+/** The secrets known to the process. Pass `all` to the redactor. */
+export interface SecretRegistry {
+  /** Returns the same array until a secret changes. */
+  all(): readonly string[]
+  /** Replaces the secrets of a source. The previous ones stay known, because text that contains them may still be written. */
+  set(source: string, values: Iterable<string>): void
+}
+
+const maxFormerSecrets = 200
+
+export function createSecretRegistry(): SecretRegistry {
+  const bySource = new Map<string, ReadonlySet<string>>()
+  let former: string[] = []
+  let all: readonly string[] = []
+  return {
+    all: () => all,
+    set: (source, values) => {
+      former = [...(bySource.get(source) ?? []), ...former].slice(0, maxFormerSecrets)
+      bySource.set(source, new Set([...values].filter((value) => value.length >= minSecretLength)))
+      all = [...new Set([...[...bySource.values()].flatMap((secrets) => [...secrets]), ...former])]
+    },
+  }
+}
+
 const redactedText = '[redacted]'
 
 const minSecretLength = 6

@@ -1,19 +1,19 @@
 /**
- * Use cases: what one transaction does, written once as a generator over Kysely queries and run by an executor.
+ * Transactions as generators over Kysely queries, which an executor runs.
  *
- * A use case has no `await`, clock, random or environment inside: they are arguments. So the SQLite executor can run it
- * without ever giving way between BEGIN and COMMIT, and a PostgreSQL executor can await each step, from the same text.
+ * A transaction body contains no `await`, clock, randomness or environment; it receives them as arguments. The SQLite executor
+ * therefore runs it synchronously between BEGIN and COMMIT, and a PostgreSQL executor can await each step of the same code.
  */
 import type { CompiledQuery, Kysely } from 'kysely'
 import type { Database } from './schema.ts'
 
-/** For conditions that repeat a partial index word for word: bound values would keep the database from using it. */
+/** For conditions that must equal the condition of a partial index: the database does not use the index for bound values. */
 export { sql } from 'kysely'
 
 export type SqlValue = string | number | null
 export type QueryParams = Readonly<Record<string, SqlValue>>
 
-/** Stands in a query for a value that arrives later; the executor compiles each query once and fills these. */
+/** A parameter of a query. The executor compiles each query once and binds the values later. */
 export class Placeholder {
   readonly name: string
   constructor(name: string) {
@@ -25,25 +25,25 @@ interface Compilable<Row> {
   compile(): CompiledQuery<Row>
 }
 
-/** A query with its parameters still open. Identity matters: executors cache by it, so make it once per module. */
+/** A query without its parameter values. Executors cache by identity, so create it once per module. */
 export interface Query<P extends QueryParams, Row> {
   build(db: Kysely<Database>): { readonly sql: string; readonly parameters: readonly unknown[] }
-  /** Types only, never read. */
+  /** Exists only for type inference. */
   readonly types?: { readonly params: P; readonly row: Row }
 }
 
-/** One step of a use case: a query and the values for its slots. */
+/** One step of a transaction: a query and its parameter values. */
 export interface QueryStep {
   readonly query: Query<QueryParams, unknown>
   readonly params: QueryParams
 }
 
-/** Rows as the database returns them; `rows` gives them the type that Kysely inferred for the query. */
+/** Rows of the driver. `rows` gives them the type that Kysely inferred for the query. */
 export type RawRows = readonly never[]
 export type Transaction<Result> = Generator<QueryStep, Result, RawRows>
 
 /**
- * Declares a query. `p` has one slot per parameter, typed as the parameter:
+ * Declares a query. `p` has one placeholder per parameter, with the type of the parameter:
  * `query((db, p: { key: string }) => db.selectFrom('lanes').where('session_key', '=', p.key).selectAll())`.
  */
 export function query<P extends QueryParams, Row>(
@@ -52,7 +52,7 @@ export function query<P extends QueryParams, Row>(
   return { build: (db) => build(db, placeholders()).compile() }
 }
 
-/** An object that answers every property with the slot of that name. The query builder only passes them through. */
+/** Every property is the placeholder of that name. The query builder only passes it through. */
 function placeholders<P extends QueryParams>(): P {
   return new Proxy(Object.create(null), { get: (_, name) => new Placeholder(String(name)) })
 }
@@ -62,13 +62,13 @@ export function* rows<P extends QueryParams, Row>(of: Query<P, Row>, params: P):
   return yield { query: of, params }
 }
 
-/** Runs a query that finds at most one row. */
+/** Runs a query that returns at most one row. */
 export function* row<P extends QueryParams, Row>(of: Query<P, Row>, params: P): Transaction<Row | undefined> {
   const found = yield* rows(of, params)
   return found[0]
 }
 
-/** Runs a query for its effect. */
+/** Runs a query without result. */
 export function* exec<P extends QueryParams, Row>(of: Query<P, Row>, params: P): Transaction<void> {
   yield { query: of, params }
 }

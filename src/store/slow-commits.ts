@@ -1,12 +1,12 @@
 /**
- * Remembers that the disk is in trouble: everybody waits for a commit, so a slow one is worth telling.
+ * Reports slow commits, because every turn waits for them.
  */
 import type { Logger } from '../lib/log.ts'
 
 export interface SlowCommits {
-  /** Told how long each commit took, ms. Never throws. */
+  /** Receives the duration of each commit, ms. Never throws. */
   record(durationMs: number): void
-  /** Whether a slow one is recent enough to be shown as what is wrong now. */
+  /** Whether the last slow commit is recent enough to be shown in the status. */
   hasRecent(): boolean
 }
 
@@ -19,7 +19,7 @@ export function createSlowCommits({ clock, log }: { clock: () => number; log: Lo
     record(durationMs) {
       if (durationMs < slowCommitThresholdMs) return
       lastAt = clock()
-      log.warn({ ms: Math.round(durationMs) }, 'the disk is slow: a commit took long')
+      log.warn({ event: 'store.commit_slow', ms: Math.round(durationMs) }, 'the disk is slow: a commit took long')
     },
     hasRecent: () => clock() - lastAt < recentWindowMs,
   }

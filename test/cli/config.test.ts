@@ -52,7 +52,7 @@ test('config show tells every value and where it comes from, and never a secret'
 test('config show tells on stderr when the file is not what is in effect', async (t) => {
   const { stderr, code } = await runInProcess(homeWith(t, broken).root, ['config', 'show'])
   assert.equal(code, 0)
-  assert.match(stderr, /the configuration cannot be used: .*defaults are in use/)
+  assert.match(stderr, /the configuration is invalid: .*defaults are in use/)
 })
 
 test('config schema is JSON Schema that knows the installed platforms', async (t) => {

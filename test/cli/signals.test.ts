@@ -93,7 +93,7 @@ test('a configuration that cannot be used degrades the daemon, and with --strict
   const { code, stdout } = await runInProcess(home.root, ['status'], { environment })
   assert.equal(code, 0)
   assert.match(stdout, /is ready, but degraded/)
-  assert.match(stdout, /^Degraded {2}the configuration cannot be used: config\.yaml:2:17/m)
+  assert.match(stdout, /^Degraded {2}the configuration is invalid: config\.yaml:2:17/m)
   daemon.child.kill('SIGINT')
   assert.equal((await daemon.exited).code, 0)
   assert.match(readFileSync(`${home.logs}/gateway.log`, 'utf8'), /"msg":"stopped"/)

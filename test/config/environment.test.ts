@@ -52,8 +52,8 @@ describe('.env', () => {
     ['a name with a dash', 'my-key=1\n', [[1, 'expected NAME=value']]],
     ['a name that begins with a digit', '1A=1\n', [[1, 'expected NAME=value']]],
     ['a quote that is not closed', 'A="x\nB=2\n', [[1, 'A: the closing " is missing']]],
-    ['something behind the quote', "A='x'y\n", [[1, 'A: something follows the closing quote']]],
-    ['a zero byte', 'A=x\0y\n', [[1, 'A: a control character: this is not a text']]],
+    ['something behind the quote', "A='x'y\n", [[1, 'A: unexpected text after the closing quote']]],
+    ['a zero byte', 'A=x\0y\n', [[1, 'A: the value contains a control character']]],
   ]
   for (const [what, text, expected] of broken) {
     it(`names ${what} with its line and skips only that`, () => {
@@ -96,7 +96,7 @@ describe('the environment', () => {
     const open = join(tempHome(t), '.env')
     writeFileSync(open, 'A=1\n', { mode: 0o644 })
     assert.deepEqual(readEnvironment(open, {}).warnings.map(formatIssue), [
-      `.env  others can read this file and it holds secrets (mode 644); run: chmod 600 ${open}`,
+      `.env  other users can read this file, which contains secrets (mode 644); run: chmod 600 ${open}`,
     ])
   })
 

@@ -134,7 +134,7 @@ describe('a start with', () => {
     symlinkSync(join(layout.root, 'nowhere', 'at', 'all'), layout.cache)
     const { config: loaded, messages } = load()
     assert.equal(loaded.current().model, 'x')
-    assert.deepEqual(messages(), ['no copy of the configuration could be kept for bad days'])
+    assert.deepEqual(messages(), ['the copy of the last valid configuration could not be written'])
   })
 })
 

@@ -275,7 +275,7 @@ describe('the last good copy', () => {
     assert.equal(config.state().source, 'last-good')
     assert.match(
       config.state().degraded[0] ?? '',
-      /^the configuration cannot be used: config\.yaml:2:14 {2}http\.port: .*; the last good copy, of \d{4}-.* is in use$/,
+      /^the configuration is invalid: config\.yaml:2:14 {2}http\.port: .*; the last valid configuration, of \d{4}-.* is in use$/,
     )
   })
 

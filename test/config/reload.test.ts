@@ -18,7 +18,7 @@ describe('a reload', () => {
     config.reload()
     assert.deepEqual(told, [['two', ['agent.verbose', 'http.allowed_hosts', 'model']]])
     assert.equal(config.current().model, 'two')
-    assert.ok(messages().includes('the configuration has changed'))
+    assert.ok(messages().includes('configuration reloaded'))
     end()
     write('model: three\n')
     config.reload()
@@ -46,7 +46,7 @@ describe('a reload', () => {
     assert.equal(config.current().model, 'one')
     assert.equal(config.state().source, 'file')
     assert.deepEqual(config.state().degraded, [
-      'the configuration cannot be used: config.yaml:2:14  http.port: expected a whole number from 0 to 65535, found "abc"; the running configuration stays',
+      'the configuration is invalid: config.yaml:2:14  http.port: expected a whole number from 0 to 65535, found "abc"; the current configuration stays in use',
     ])
     assert.equal(config.state().problems.length, 1)
     const before = messages().length
@@ -56,7 +56,7 @@ describe('a reload', () => {
     config.reload()
     assert.deepEqual(config.state().degraded, [])
     assert.deepEqual(config.state().problems, [])
-    assert.ok(messages().includes('the configuration is in order again'))
+    assert.ok(messages().includes('the configuration is valid again'))
   })
 
   it('of a file that is gone keeps what runs', (t) => {
@@ -66,7 +66,7 @@ describe('a reload', () => {
     rmSync(layout.configFile)
     config.reload()
     assert.equal(config.current().model, 'one')
-    assert.deepEqual(config.state().degraded, ['config.yaml is gone; the running configuration stays'])
+    assert.deepEqual(config.state().degraded, ['config.yaml is missing; the current configuration stays in use'])
     write('model: two\n')
     config.reload()
     assert.equal(config.current().model, 'two')
@@ -90,7 +90,7 @@ describe('a reload', () => {
     write('http: {port: 2}\nmodel: x\nplatforms: {chat: {enabled: true}}\n')
     config.reload()
     assert.deepEqual(config.state().pendingRestart, ['http.port', 'platforms.chat'])
-    const said = lines.find(({ message }) => message === 'these changes count after a restart')
+    const said = lines.find(({ message }) => message === 'some changes apply after a restart')
     assert.deepEqual(said?.['paths'], ['http.port', 'platforms.chat'])
     write('http: {port: 1}\nmodel: x\n')
     config.reload()
@@ -123,7 +123,7 @@ describe('a reload', () => {
     write('model: x\n')
     config.reload()
     assert.equal(heard, 1)
-    assert.ok(messages().includes('a part of the gateway could not take over the new configuration'))
+    assert.ok(messages().includes('a module could not apply the new configuration'))
   })
 
   it('after a start on defaults applies the mended file', (t) => {

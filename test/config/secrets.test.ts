@@ -3,10 +3,10 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createSecretRegistry, findEnvironmentSecrets, findSecrets, isSecretName } from '../../src/config/secrets.ts'
+import { findEnvironmentSecrets, findSecrets, isSecretName } from '../../src/config/secrets.ts'
 import { HermesError } from '../../src/lib/errors.ts'
 import { createLog } from '../../src/lib/log.ts'
-import { createRedactor } from '../../src/lib/redact.ts'
+import { createRedactor, createSecretRegistry } from '../../src/lib/redact.ts'
 import { createTestHome, formatAll } from './support.ts'
 
 describe('a secret name', () => {
@@ -221,7 +221,7 @@ describe('a config that others can read', () => {
     const { layout, config: write, load } = createTestHome(t)
     write('api_key: abcdefgh\n', 0o640)
     assert.deepEqual(formatAll(load().config.state().warnings), [
-      `config.yaml  others can read this file and it holds secrets (mode 640); run: chmod 600 ${layout.configFile}`,
+      `config.yaml  other users can read this file, which contains secrets (mode 640); run: chmod 600 ${layout.configFile}`,
     ])
   })
 

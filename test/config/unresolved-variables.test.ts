@@ -65,7 +65,7 @@ describe('a variable that is not set', () => {
       write(text)
       const { config } = load()
       assert.equal(config.state().source, 'defaults')
-      assert.match(config.state().degraded[0] ?? '', /^the configuration cannot be used: .*NOPE\} is not set/)
+      assert.match(config.state().degraded[0] ?? '', /^the configuration is invalid: .*NOPE\} is not set/)
     })
   }
 
@@ -74,10 +74,7 @@ describe('a variable that is not set', () => {
     write(`${two}http: {port: abc}\n`)
     const { config } = load()
     assert.equal(config.state().problems.length, 2)
-    assert.match(
-      config.state().degraded[0] ?? '',
-      /^the configuration cannot be used: config\.yaml:8:14 {2}http\.port: /,
-    )
+    assert.match(config.state().degraded[0] ?? '', /^the configuration is invalid: config\.yaml:8:14 {2}http\.port: /)
     assert.doesNotMatch(config.state().degraded[0] ?? '', /more\)/)
   })
 

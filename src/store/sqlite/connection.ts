@@ -1,26 +1,25 @@
 /**
- * Opens `state.db` the way this project needs it, and turns SQLite's errors into ours.
- * Node's own `node:sqlite` is used here and nowhere outside `store/`.
+ * Opens `state.db` and converts SQLite's errors. `node:sqlite` is used only in `store/`.
  */
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { HermesError, messageOf, systemCode } from '../../lib/errors.ts'
 import { migrations } from '../migrations/index.ts'
 
-/** How long to wait for another program that writes to the database, ms. The process stands still meanwhile. */
+/** How long to wait for another program that writes to the database, ms. Blocks the event loop. */
 const defaultBusyTimeoutMs = 1_000
 
 /** Creates (0600) or opens the database for writing and brings it to the newest schema. Throws `store/…`. */
 export function openDatabase(path: string, busyTimeoutMs = defaultBusyTimeoutMs): DatabaseSync {
   return withStoreErrors(() => {
-    // The write-ahead files copy the rights of the database, so these must be right before SQLite touches it.
+    // The write-ahead files inherit the permissions of the database, so these are set before SQLite opens it.
     ensurePrivateFile(path)
     const db = new DatabaseSync(path, { timeout: busyTimeoutMs })
     try {
-      // Before anything else, because a file that is not for us must stay as it is.
+      // First, because a file of a newer version must stay unchanged.
       rejectNewerSchema(schemaVersion(db))
       db.exec('pragma journal_mode = wal')
-      // A platform forgets a message once we acknowledge it: a commit must survive a power cut, not only a crash.
+      // A platform deletes a message after the acknowledgement, so a commit must survive a power failure.
       db.exec('pragma synchronous = full')
       db.exec('pragma cache_size = -4096')
       migrate(db)
@@ -32,7 +31,7 @@ export function openDatabase(path: string, busyTimeoutMs = defaultBusyTimeoutMs)
   })
 }
 
-/** Opens an existing database for reading only; writers are not disturbed. Throws `store/…`. */
+/** Opens an existing database read-only, without blocking writers. Throws `store/…`. */
 export function openReadOnly(path: string): DatabaseSync {
   return withStoreErrors(() => {
     const db = new DatabaseSync(path, { readOnly: true, timeout: defaultBusyTimeoutMs })
@@ -47,8 +46,8 @@ export function openReadOnly(path: string): DatabaseSync {
 }
 
 /**
- * Makes the file where there is none, and closes it to others. Throws errors of the file system.
- * An existing file is not opened: closing it again would drop the locks that SQLite holds on it in this process.
+ * Creates the file if it does not exist, and makes it private. Throws errors of the file system. An existing file is not
+ * opened: closing it would release the locks that SQLite holds on it in this process.
  */
 export function ensurePrivateFile(path: string): void {
   try {
@@ -60,7 +59,7 @@ export function ensurePrivateFile(path: string): void {
   }
 }
 
-/** Runs `work` and rethrows SQLite's errors as `HermesError`; others pass. */
+/** Runs `work` and rethrows SQLite's errors as `HermesError`. Other errors are unchanged. */
 export function withStoreErrors<T>(work: () => T): T {
   try {
     return work()
@@ -69,7 +68,7 @@ export function withStoreErrors<T>(work: () => T): T {
   }
 }
 
-/** SQLite's primary result codes that need different advice. */
+/** SQLite's primary result codes with an error code of their own. */
 const errorCodes = { 5: 'store/locked', 11: 'store/corrupt', 13: 'store/full', 26: 'store/corrupt' } as const
 
 export function toStoreError(error: unknown): unknown {
@@ -93,10 +92,13 @@ function schemaVersion(db: DatabaseSync): number {
 
 function rejectNewerSchema(version: number): void {
   if (version <= migrations.length) return
-  throw new HermesError('store/newer-schema', `It has schema ${version}, this version knows ${migrations.length}.`)
+  throw new HermesError(
+    'store/newer-schema',
+    `Its schema version is ${version}; this version supports ${migrations.length}.`,
+  )
 }
 
-/** All missing steps in one transaction: a crash in between leaves the old schema, whole. */
+/** Runs all missing migrations in one transaction, so that a crash leaves the old schema intact. */
 function migrate(db: DatabaseSync): void {
   if (schemaVersion(db) === migrations.length) return
   db.exec('begin immediate')

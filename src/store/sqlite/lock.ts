@@ -1,17 +1,18 @@
 /**
- * The lock of a home: whoever runs turns holds it. The operating system frees it when the process dies, however it dies.
+ * The lock of a home directory, held by the process that runs turns. The operating system releases it when the process exits
+ * for any reason.
  */
 import { DatabaseSync } from 'node:sqlite'
 import { HermesError, isHermesError, messageOf } from '../../lib/errors.ts'
 import { ensurePrivateFile, toStoreError } from './connection.ts'
 
-/** Keep it: a lock that nobody refers to any more is freed by the garbage collector. */
+/** Keep a reference to it: the garbage collector releases an unreachable lock. */
 export interface HomeLock {
   /** May be called twice. */
   release(): void
 }
 
-/** Takes the lock. Never waits. Throws `home/locked` when another holds it, `home/unusable` when the file is no good. */
+/** Acquires the lock without waiting. Throws `home/locked` if another process holds it, `home/unusable` for a bad file. */
 export function lockHome(path: string): HomeLock {
   try {
     ensurePrivateFile(path)
@@ -22,8 +23,8 @@ export function lockHome(path: string): HomeLock {
       },
     }
   } catch (error) {
-    const taken = isHermesError(toStoreError(error), 'store/locked')
-    if (taken) throw new HermesError('home/locked', `(${path})`, { cause: error })
+    const isLocked = isHermesError(toStoreError(error), 'store/locked')
+    if (isLocked) throw new HermesError('home/locked', `(${path})`, { cause: error })
     throw new HermesError('home/unusable', `(${path}: ${messageOf(error)})`, { cause: error })
   }
 }
@@ -31,7 +32,7 @@ export function lockHome(path: string): HomeLock {
 function openExclusive(path: string): DatabaseSync {
   const db = new DatabaseSync(path, { timeout: 0 })
   try {
-    // An open exclusive transaction on an otherwise empty database is a file lock that no crash can leave behind.
+    // An open exclusive transaction on an empty database is a file lock that does not survive the process.
     db.exec('pragma journal_mode = delete')
     db.exec('begin exclusive')
     return db

@@ -1,6 +1,6 @@
 /**
- * A read-only look at the database, for commands that list and search: another process or thread than the one that
- * runs turns, so that a long read never delays a message.
+ * Read-only access to the database for commands that list and search. It runs in another process or thread than turns, so
+ * that a long query does not delay a message.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { isHermesError } from '../../lib/errors.ts'
@@ -13,7 +13,7 @@ export interface StoreReader {
   rows<P extends QueryParams, Row>(query: Query<P, Row>, params: P): readonly Row[]
   /** Full-text search over the transcript, best match first. Throws `store/…`. */
   search(text: string, limit: number): readonly SearchHit[]
-  /** SQLite's own check; an empty list when all is well. */
+  /** SQLite's own check; an empty list if there is no damage. */
   checkIntegrity(): readonly string[]
   close(): void
 }
@@ -23,11 +23,11 @@ export interface SearchHit {
   readonly role: string
   /** ms since 1970. */
   readonly at: number
-  /** The place, with the terms between « and ». */
+  /** The matching part of the text, with the terms between « and ». */
   readonly excerpt: string
 }
 
-/** Throws `store/…` when there is no usable database. */
+/** Throws `store/…` if there is no usable database. */
 export function openReader(path: string): StoreReader {
   const db = openReadOnly(path)
   const statements = createStatements(db)
@@ -44,7 +44,7 @@ function checkIntegrity(db: DatabaseSync): readonly string[] {
     const found = withStoreErrors(() => db.prepare('pragma quick_check').all())
     return found.map((row) => String(row['quick_check'])).filter((line) => line !== 'ok')
   } catch (error) {
-    // Some damage ends the check itself: that is a finding, too.
+    // Some damage makes the check itself fail.
     if (isHermesError(error, 'store/corrupt')) return [error.detail]
     throw error
   }
@@ -68,7 +68,7 @@ function search(db: DatabaseSync, text: string, limit: number): readonly SearchH
   }))
 }
 
-/** What people type is never FTS syntax: each word is quoted, all must occur. A NUL would end the expression. */
+/** Quotes each word, so that user input is never FTS syntax. All words must occur. A NUL would end the expression. */
 function toMatchExpression(text: string): string {
   const words = text.split(/[\s\0]+/).filter((word) => word !== '')
   return words.map((word) => `"${word.replaceAll('"', '""')}"`).join(' ')

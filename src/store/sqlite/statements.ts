@@ -1,5 +1,5 @@
 /**
- * Compiles each query once and keeps its prepared statement: building the SQL costs more than running it.
+ * Compiles each query once and caches its prepared statement, because building the SQL costs more than running it.
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
@@ -16,8 +16,8 @@ export interface Statements {
 }
 
 /**
- * Writes the constants of a query into its text, so that only slots are bound. SQLite looks at a bound LIMIT when it plans
- * and so prepares the statement anew at each use; and a partial index serves only a query that spells its condition out.
+ * Writes the constants of a query into its SQL, so that only placeholders are bound. SQLite prepares a statement with a bound
+ * LIMIT again at each use, and it uses a partial index only if the SQL contains its condition.
  */
 class InlineConstantsCompiler extends SqliteQueryCompiler {
   protected override appendValue(value: unknown): void {
@@ -41,9 +41,9 @@ export function createStatements(db: DatabaseSync): Statements {
     const known = prepared.get(query)
     if (known !== undefined) return known
     const { sql, parameters } = query.build(builder)
-    const made = { statement: db.prepare(sql), values: parameters.map(toBindable) }
-    prepared.set(query, made)
-    return made
+    const compiled = { statement: db.prepare(sql), values: parameters.map(toBindable) }
+    prepared.set(query, compiled)
+    return compiled
   }
 
   return {
@@ -55,16 +55,16 @@ export function createStatements(db: DatabaseSync): Statements {
   }
 }
 
-/** Runs a use case to its end on one connection, giving way to nobody. Throws what the use case throws. */
-export function runTransaction<Result>(useCase: Transaction<Result>, statements: Statements): Result {
-  let step = useCase.next()
-  while (!step.done) step = useCase.next(statements.run(step.value))
+/** Runs a transaction body synchronously on one connection. Throws its error. */
+export function runTransaction<Result>(transaction: Transaction<Result>, statements: Statements): Result {
+  let step = transaction.next()
+  while (!step.done) step = transaction.next(statements.run(step.value))
   return step.value
 }
 
-function bindPlaceholder(slot: Placeholder, params: QueryParams): SQLInputValue {
-  const value = params[slot.name]
-  if (value === undefined) throw new TypeError(`query parameter "${slot.name}" was not given`)
+function bindPlaceholder(placeholder: Placeholder, params: QueryParams): SQLInputValue {
+  const value = params[placeholder.name]
+  if (value === undefined) throw new TypeError(`query parameter "${placeholder.name}" is missing`)
   return value
 }
 
@@ -74,7 +74,7 @@ function toBindable(value: unknown): Placeholder | SQLInputValue {
   throw new TypeError(`a ${typeof value} cannot be bound to a query`)
 }
 
-/** The one place where the untyped rows of the driver meet the types Kysely inferred from the schema. */
+/** The only place where the untyped rows of the driver get the types that Kysely inferred from the schema. */
 function asRows(found: unknown[]): RawRows {
   return found as never[]
 }

@@ -1,31 +1,31 @@
 /**
- * The SQLite executor. Use cases that arrive in the same turn of the event loop share one transaction, each inside a
- * savepoint of its own: one sync of the disk then serves them all, and a failing one takes nobody along.
+ * The SQLite executor. Transactions of the same event loop turn are committed together, each inside its own savepoint: one
+ * sync of the disk serves all of them, and a failing one does not affect the others.
  */
 import { HermesError, toError } from '../../lib/errors.ts'
+import { fileIdOf } from '../../lib/file-fingerprint.ts'
 import type { Transaction } from '../query.ts'
 import type { Store } from '../store.ts'
 import { openDatabase, toStoreError } from './connection.ts'
-import { detectReplacedFiles } from './detect-replaced-files.ts'
 import { createStatements, runTransaction } from './statements.ts'
 
 export interface SqliteStoreDeps {
   readonly path: string
-  /** Further files without which nothing may be written: the lock of the home. */
+  /** Further files that must exist unchanged for a write, such as the lock of the home directory. */
   readonly guardFiles?: readonly string[]
-  /** How long to wait for another program that writes, ms; 5,000 by default. The process stands still meanwhile. */
+  /** How long to wait for another program that writes, ms. Blocks the event loop. */
   readonly busyTimeoutMs?: number
-  /** Told how long each commit took, ms. Must not throw. */
+  /** Receives the duration of each commit, ms. Must not throw. */
   readonly onCommit?: (durationMs: number) => void
 }
 
 interface QueuedTransaction {
-  /** Runs inside the transaction. Throws what the use case throws. */
+  /** Runs inside the transaction. Throws the error of the transaction body. */
   run(): void
   settle(failure?: Error): void
 }
 
-/** So many use cases at most between two looks at the event loop. */
+/** Transactions per commit. The event loop runs between two commits. */
 const maxBatchSize = 128
 
 /** Opens the database. Throws `store/…` when it cannot be used. */
@@ -68,7 +68,7 @@ export function createSqliteStore({
     if (replacedPath !== undefined) throw new HermesError('store/replaced', replacedPath)
     begin.run()
     for (const job of batch) {
-      // Alone it takes nobody along, and a savepoint would copy every page that it writes.
+      // A single transaction needs no savepoint, which would copy every page that it writes.
       if (batch.length === 1) job.run()
       else runInSavepoint(job, failures)
     }
@@ -83,7 +83,7 @@ export function createSqliteStore({
     try {
       job.run()
     } catch (error) {
-      // A full or failing disk ends the whole transaction by itself: then nobody's work is kept.
+      // After a full or failing disk SQLite has rolled back the whole batch.
       if (!db.isTransaction) throw error
       rollbackToSavepoint.run()
       failures.set(job, toError(toStoreError(error)))
@@ -101,13 +101,13 @@ export function createSqliteStore({
   }
 
   return {
-    run<Result>(useCase: () => Transaction<Result>): Promise<Result> {
+    run<Result>(transaction: () => Transaction<Result>): Promise<Result> {
       return new Promise((resolve, reject) => {
         if (closing !== undefined) throw new Error('the store is closed')
         let result: { value: Result } | undefined
         waiting.push({
           run: () => {
-            result = { value: runTransaction(useCase(), statements) }
+            result = { value: runTransaction(transaction(), statements) }
           },
           settle: (failure) => {
             if (failure !== undefined) reject(failure)
@@ -125,4 +125,13 @@ export function createSqliteStore({
       return closing
     },
   }
+}
+
+/**
+ * Records the identity of files and returns a function that finds the first one that was removed or replaced. A process keeps
+ * writing to such a file, but everything it writes there is lost when it exits, and a removed lock file protects nothing.
+ */
+export function detectReplacedFiles(paths: readonly string[]): () => string | undefined {
+  const known = paths.map((path) => ({ path, fileId: fileIdOf(path) }))
+  return () => known.find(({ path, fileId }) => fileIdOf(path) !== fileId)?.path
 }
