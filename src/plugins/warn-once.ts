@@ -1,19 +1,12 @@
 /**
- * What a plugin does in a way that cannot be used: said once, not at every turn.
+ * Warns about invalid behaviour of a plugin once, not at every turn.
  */
 import type { Logger } from '../lib/log.ts'
-import { createLruCache } from '../lib/lru-cache.ts'
+import { createWarnOnce as createKeyedWarnOnce } from '../lib/warn-once.ts'
 
-export type WarnOnce = (plugin: string, sentence: string) => void
-
-/** Complaints that are remembered. */
-const maxRemembered = 500
+export type WarnOnce = (plugin: string, message: string) => void
 
 export function createWarnOnce(log: Logger): WarnOnce {
-  const warned = createLruCache<true>(maxRemembered)
-  return (plugin, sentence) => {
-    if (warned.has(sentence)) return
-    warned.set(sentence, true)
-    log.warn({ plugin }, sentence)
-  }
+  const warnOnce = createKeyedWarnOnce(log)
+  return (plugin, message) => warnOnce(message, { event: 'plugin.misbehaved', plugin }, message)
 }

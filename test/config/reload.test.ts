@@ -11,14 +11,14 @@ describe('a reload', () => {
   it('applies what is valid and tells which values changed', (t) => {
     const { config: write, load } = createTestHome(t)
     write('model: one\nhttp: {allowed_hosts: [a]}\n')
-    const { config, messages } = load()
+    const { config, lines } = load()
     const told: [string, readonly string[]][] = []
     const end = config.onChange((value, changed) => told.push([value.model, changed]))
     write('model: two\nhttp: {allowed_hosts: [a, b]}\nagent: {verbose: true}\n')
     config.reload()
     assert.deepEqual(told, [['two', ['agent.verbose', 'http.allowed_hosts', 'model']]])
     assert.equal(config.current().model, 'two')
-    assert.ok(messages().includes('configuration reloaded'))
+    assert.ok(lines.some(({ event }) => event === 'config.reloaded'))
     end()
     write('model: three\n')
     config.reload()
@@ -39,7 +39,7 @@ describe('a reload', () => {
   it('of a broken file changes nothing but the state, which clears when it is mended', (t) => {
     const { config: write, load } = createTestHome(t)
     write('model: one\n')
-    const { config, messages } = load()
+    const { config, lines, messages } = load()
     config.onChange(() => assert.fail('nothing may change'))
     write('model: two\nhttp: {port: abc}\n')
     assert.equal(config.reload(), config.state())
@@ -56,7 +56,7 @@ describe('a reload', () => {
     config.reload()
     assert.deepEqual(config.state().degraded, [])
     assert.deepEqual(config.state().problems, [])
-    assert.ok(messages().includes('the configuration is valid again'))
+    assert.ok(lines.some(({ event }) => event === 'config.recovered'))
   })
 
   it('of a file that is gone keeps what runs', (t) => {
@@ -90,7 +90,7 @@ describe('a reload', () => {
     write('http: {port: 2}\nmodel: x\nplatforms: {chat: {enabled: true}}\n')
     config.reload()
     assert.deepEqual(config.state().pendingRestart, ['http.port', 'platforms.chat'])
-    const said = lines.find(({ message }) => message === 'some changes apply after a restart')
+    const said = lines.find(({ event }) => event === 'config.restart_required')
     assert.deepEqual(said?.['paths'], ['http.port', 'platforms.chat'])
     write('http: {port: 1}\nmodel: x\n')
     config.reload()
@@ -112,7 +112,7 @@ describe('a reload', () => {
 
   it('goes on with the other listeners when one throws', (t) => {
     const { config: write, load } = createTestHome(t)
-    const { config, messages } = load()
+    const { config, lines } = load()
     let heard = 0
     config.onChange(() => {
       throw new Error('a listener that fails')
@@ -123,7 +123,7 @@ describe('a reload', () => {
     write('model: x\n')
     config.reload()
     assert.equal(heard, 1)
-    assert.ok(messages().includes('a module could not apply the new configuration'))
+    assert.ok(lines.some(({ event }) => event === 'config.listener_failed'))
   })
 
   it('after a start on defaults applies the mended file', (t) => {

@@ -148,11 +148,7 @@ for (const language of ['node', 'python'] as const) {
       }
       const { host } = shared()
       const result = await host.call({ module: 'asks', args: ['x', {}], services: true, onRequest })
-      assert.deepEqual(expectValue(result), [
-        'HermesError',
-        'cli/not-found',
-        'The item does not exist. No such chat.',
-      ])
+      assert.deepEqual(expectValue(result), ['HermesError', 'cli/not-found', 'The item does not exist. No such chat.'])
     })
 
     it('cannot ask for anything once its call is over', async () => {

@@ -150,10 +150,7 @@ def tell(**_):
     assert.equal(state, 'loaded')
     assert.deepEqual(registered, [{ kind: 'hook', name: 'transform_llm_output' }])
     assert.match(warnings.join('\n'), /the tool terminal is left out: .*exists already.*\nthe command new is left out/)
-    assert.match(
-      await reasonOf(t, text('True'), { services }),
-      /__init__\.py:2: PermissionError: /,
-    )
+    assert.match(await reasonOf(t, text('True'), { services }), /__init__\.py:2: PermissionError: /)
   })
 
   test('comes back at the next call with what it had registered; what differs is reported', async (t) => {
