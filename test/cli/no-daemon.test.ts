@@ -35,7 +35,7 @@ test('chat --query that fails says why and what to do on stderr, and stdout stay
   const { home } = await homeWithModel(t, { error: { status: 401, body: { error: { message: 'no such key' } } } })
   const { code, stdout, stderr } = await hermes(t, ['chat', '-q', 'hello'], { home: home.root })
   assert.deepEqual([code, stdout], [1, ''])
-  assert.match(stderr, /refused the key/)
+  assert.match(stderr, /provider\/auth/)
   assert.match(stderr, /Check the API key/)
   assert.ok(!stderr.includes('sk-test-0123456789'))
 })

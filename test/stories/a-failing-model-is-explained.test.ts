@@ -37,13 +37,13 @@ const told: readonly { what: string; error: ModelReply['error']; code: string; a
     what: 'an empty account',
     error: { status: 429, body: { error: { message: 'You exceeded your current quota', code: 'insufficient_quota' } } },
     code: 'provider/billing',
-    advice: /account of the provider/,
+    advice: /your account/,
   },
   {
     what: 'a conversation that is too long',
     error: { status: 400, body: { error: { message: 'too long', code: 'context_length_exceeded' } } },
     code: 'provider/context',
-    advice: /fresh one with \/new/,
+    advice: /\/new/,
   },
   {
     what: 'a model that does not exist',

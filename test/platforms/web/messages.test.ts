@@ -98,7 +98,7 @@ test('a message that cannot be stored is not acknowledged, and the error has a h
   assert.equal(answer.status, 507)
   const error = await errorOf(answer)
   assert.equal(error.code, 'store/full')
-  assert.match(String(error.hint), /Free some space/)
+  assert.match(String(error.hint), /Free disk space/)
 })
 
 test('an unexpected error is left to the HTTP server', async () => {
