@@ -135,7 +135,7 @@ test('a plugin asks the model itself, runs tools, keeps what it learns and reads
   const state: unknown = JSON.parse(readFileSync(join(gateway.home.root, 'plugin-state/asker.json'), 'utf8'))
   assert.match(JSON.stringify(state), /"total_tokens":\d+/)
   await gateway.say('/override')
-  await gateway.waitForReply(/does not allow it\. \(plugins\.entries\.asker\.llm\.allow_model_override\)/)
+  await gateway.waitForReply(/\(plugins\.entries\.asker\.llm\.allow_model_override\)/)
   await gateway.say('/nothing')
   await gateway.waitForReply(/was not run\. no_such_tool: There is no tool "no_such_tool"/)
 })
@@ -155,7 +155,7 @@ test('what other plugins put around tools and models holds for a plugin that ask
   }
   const gateway = await withPlugins(t, files)
   await gateway.say('/write')
-  await gateway.waitForReply(/was not run\..*writing is closed/)
+  await gateway.waitForReply(/writing is closed/)
   await gateway.say('/forever')
   await gateway.waitForReply('once')
   await gateway.waitForLog('A plugin calls itself')
