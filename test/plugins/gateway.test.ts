@@ -137,7 +137,7 @@ test('a plugin asks the model itself, runs tools, keeps what it learns and reads
   await gateway.say('/override')
   await gateway.waitForReply(/\(plugins\.entries\.asker\.llm\.allow_model_override\)/)
   await gateway.say('/nothing')
-  await gateway.waitForReply(/was not run\. no_such_tool: There is no tool "no_such_tool"/)
+  await gateway.waitForReply(/no_such_tool: There is no tool "no_such_tool"/)
 })
 
 test('what other plugins put around tools and models holds for a plugin that asks, too; one that asks for ever is stopped', async (t) => {
