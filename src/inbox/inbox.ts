@@ -14,7 +14,7 @@ import { createPreDispatch } from './pre-dispatch.ts'
 import { acceptEvent } from './queries.ts'
 import { serializeEvent } from './stored-event.ts'
 
-export type { InboxDeps, QueueKind } from './deps.ts'
+export type { InboxDeps } from './deps.ts'
 
 export interface Inbox {
   /**

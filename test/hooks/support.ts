@@ -190,10 +190,8 @@ export function command(name: string, args = '', typed = name): HookEvents[`comm
   return { platform: 'fake', user_id: 'ada', command: name, args, raw_command: typed, raw_args: args }
 }
 
-export type { HookEventName }
-
 /** Writes one file and makes the folders above it. */
-export function writeFile(file: string, text: string): void {
+function writeFile(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, text)
 }

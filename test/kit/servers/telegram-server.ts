@@ -7,8 +7,7 @@ import { createFaults, type FaultResponse, type Faults } from './faults.ts'
 import { type BotSetup, createBot, type TelegramBot } from './telegram/bot.ts'
 import { ApiError, type JsonRecord, type Params, readParams, refuse, textOf } from './telegram/params.ts'
 
-export { defaultUser, type Person, type TelegramBot } from './telegram/bot.ts'
-export type { ShownMessage } from './telegram/chats.ts'
+export { defaultUser, type TelegramBot } from './telegram/bot.ts'
 
 export interface TelegramServer {
   readonly url: string
