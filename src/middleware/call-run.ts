@@ -2,10 +2,10 @@
  * One managed call on its way: what all its steps share.
  */
 import { HermesError, messageOf } from '../lib/errors.ts'
+import { CancellationScope, logDetached, runWithAbort } from './cancellation.ts'
 import type { Fields, RewriteTrace, RewriteTraceEntry, ScopeType } from './contract.ts'
 import { deepCopy, frozenCopy } from './copy.ts'
-import { describeOrigin, type ErrorOrigin } from './failure-reporter.ts'
-import { failureMetadata, isAbortError } from './otel-status.ts'
+import { describeOrigin, type ErrorOrigin, failureMetadata, isAbortError } from './failures.ts'
 import type { PipelineContext } from './pipeline-context.ts'
 import { handledRejection } from './promises.ts'
 import type { ScopeNode } from './scope.ts'
@@ -110,12 +110,20 @@ export class CallRun {
   /** The caller was called off, and something in the call does not listen: it goes on without a caller. */
   detach(): void {
     this.detached = true
-    const { log, graceMs } = this.context
-    log.warn(
-      { [this.kind]: this.name, graceMs },
-      `a ${this.kind} call was called off, but something in it goes on; it is left behind`,
-    )
+    logDetached(this.context.log, this.kind, this.name, this.context.graceMs)
     this.onDetach?.()
+  }
+
+  /** Runs the stages of the call under its caller's signal. `mustFinish`: whether an abort has to wait for them. */
+  runStages(stages: (root: CancellationScope) => Promise<unknown>, mustFinish: () => boolean): Promise<unknown> {
+    const root = new CancellationScope(this.signal)
+    return runWithAbort(() => stages(root), {
+      signal: this.#options.signal,
+      graceMs: this.context.graceMs,
+      onAbort: () => root.abort(this.signal.reason),
+      mustFinish,
+      onDetach: () => this.detach(),
+    })
   }
 
   /** What goes on without a caller must not begin anything new. */

@@ -4,15 +4,12 @@
  */
 import type { Fields, ScopeType } from './contract.ts'
 import { redactedCopy } from './copy.ts'
-import type { EventIdGenerator } from './event-ids.ts'
 import type { EventQueue } from './event-queue.ts'
-import { type EventRecord, MarkEvent, ScopeEvent } from './events.ts'
-import type { FailureReporter } from './failure-reporter.ts'
-import type { MicroClock } from './micro-clock.ts'
-import type { Subscriber } from './registration-scope.ts'
-import type { Entries } from './registry.ts'
+import { type EventIdGenerator, type EventRecord, MarkEvent, ScopeEvent } from './events.ts'
+import type { FailureReporter } from './failures.ts'
+import type { Entries, Subscriber } from './registry.ts'
 import { createSanitizeStep, type PayloadSanitizers } from './sanitize.ts'
-import type { ScopeNode } from './scope.ts'
+import type { MicroClock, ScopeNode } from './scope.ts'
 import type { Snapshot } from './snapshot.ts'
 
 /** What an event says beside its scope. */

@@ -5,10 +5,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Logger } from '../lib/log.ts'
 import type { ManagedEvent } from './contract.ts'
-import type { FailureReporter } from './failure-reporter.ts'
+import type { FailureReporter } from './failures.ts'
 import { catchTo, isThenable } from './promises.ts'
-import type { Subscriber } from './registration-scope.ts'
-import type { Entries } from './registry.ts'
+import type { Entries, Subscriber } from './registry.ts'
 
 export interface EventDelivery {
   readonly event: ManagedEvent
@@ -61,8 +60,8 @@ export function createEventQueue({
   let droppedBefore = 0
   const watchdog = createSubscriberWatchdog(stuckMs, () =>
     log.warn(
-      { waiting, stuckMs },
-      'a subscriber of managed calls takes too long for an event; the next ones go on without it',
+      { event: 'middleware.subscriber_timeout', waiting, stuckMs },
+      'a subscriber takes too long for an event; the queue continues without waiting for it',
     ),
   )
 
@@ -117,8 +116,8 @@ export function createEventQueue({
   const logDropped = () => {
     if (dropped === droppedBefore) return
     log.warn(
-      { dropped: dropped - droppedBefore, limit },
-      'events of managed calls were dropped: subscribers were too slow',
+      { event: 'middleware.events_dropped', dropped: dropped - droppedBefore, limit },
+      'events were dropped because subscribers are too slow',
     )
     droppedBefore = dropped
   }
@@ -132,7 +131,8 @@ export function createEventQueue({
   const callSubscribers = (event: ManagedEvent, subscribers: Entries<Subscriber>): Promise<unknown> | undefined => {
     const pending: Promise<unknown>[] = []
     for (const entry of subscribers) {
-      const failed = (error: unknown) => failures.report(entry, 'a subscriber', error, 'the event is lost for it')
+      const failed = (error: unknown) =>
+        failures.report(entry, 'subscriber', error, 'the event is lost for this subscriber')
       try {
         const answer: unknown = entry.callback(event)
         if (isThenable(answer)) pending.push(catchTo(answer, failed))

@@ -1,8 +1,8 @@
 /**
- * The records that subscribers get, in the shape of ATOF 0.1 (`contract/middleware.md` §1.9).
+ * Events as subscribers receive them, in the format of ATOF 0.1 (`contract/middleware.md` §1.9), and their ids.
  */
+import { type RandomBytes, systemRandom } from '../lib/ids.ts'
 import type { EventFields, Fields, ManagedEvent, ScopeType } from './contract.ts'
-import { formatMicroTimestamp } from './micro-clock.ts'
 
 interface EventSpec {
   readonly uuid: string
@@ -15,7 +15,7 @@ interface EventSpec {
   readonly metadata: Fields | null
 }
 
-/** Sanitizers replace its parts before the first subscriber sees it; nobody changes it afterwards. */
+/** Sanitizers may replace the fields before the first subscriber receives the event. */
 export abstract class EventRecord implements ManagedEvent {
   abstract readonly kind: 'scope' | 'mark'
   readonly atof_version = '0.1'
@@ -93,5 +93,42 @@ export class ScopeEvent extends EventRecord {
       ...{ kind, atof_version, uuid, parent_uuid, timestamp, name, scope_category },
       ...{ category, category_profile, attributes, data, data_schema, metadata },
     }
+  }
+}
+
+/** `2026-01-02T03:04:05.123456Z`, the format of ATOF. */
+export function formatMicroTimestamp(us: number): string {
+  const ms = Math.floor(us / 1_000)
+  return `${new Date(ms).toISOString().slice(0, -1)}${String(Math.floor(us - ms * 1_000)).padStart(3, '0')}Z`
+}
+
+/** Generates a uuid of version 7 (RFC 9562 §5.7) for a time, µs since 1970. */
+export type EventIdGenerator = (us: number) => string
+
+const poolBytes = 4_096
+/** Random hexadecimal digits of one id; one of them also supplies the two variant bits. */
+const digitsPerId = 19
+
+/** Fast, because it fetches random bytes in pools. */
+export function createEventIdGenerator(random: RandomBytes = systemRandom): EventIdGenerator {
+  let pool = ''
+  let used = 0
+  let lastMs = -1
+  let time = ''
+  return (us) => {
+    const ms = Math.floor(us / 1_000)
+    if (ms !== lastMs) {
+      const digits = ms.toString(16).padStart(12, '0')
+      time = `${digits.slice(0, 8)}-${digits.slice(8)}`
+      lastMs = ms
+    }
+    if (used + digitsPerId > pool.length) {
+      pool = Buffer.from(random(poolBytes)).toString('hex')
+      used = 0
+    }
+    const at = used
+    used += digitsPerId
+    const variant = '89ab'[pool.charCodeAt(at) & 3]
+    return `${time}-7${pool.slice(at + 1, at + 4)}-${variant}${pool.slice(at + 4, at + 7)}-${pool.slice(at + 7, at + digitsPerId)}`
   }
 }

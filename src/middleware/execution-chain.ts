@@ -1,15 +1,17 @@
 /**
- * The chain around the call itself: NeMo's execution intercepts outside, Hermes' execution kinds inside, the tool or the
- * provider innermost.
+ * The execution chain: NeMo's execution intercepts outside, Hermes' execution callbacks inside, the tool or the provider
+ * innermost.
  */
 
+import { HermesError } from '../lib/errors.ts'
 import type { CallRun } from './call-run.ts'
-import type { CancellationScope } from './cancellation-scope.ts'
+import type { CancellationScope } from './cancellation.ts'
 import type { Awaitable, Fields, Next } from './contract.ts'
-import { invokeCallback } from './invoke-callback.ts'
-import { invokeIntercept } from './invoke-intercept.ts'
-import { handledRejection } from './promises.ts'
-import type { Entries } from './registry.ts'
+import { describeOrigin, isAbortError } from './failures.ts'
+import { GuardrailRejected } from './guardrail-rejected.ts'
+import { type Downstream, NextHandle } from './next-handle.ts'
+import { catchTo, handledRejection } from './promises.ts'
+import type { Entries, Entry } from './registry.ts'
 import type { ScopeNode } from './scope.ts'
 
 export type NextCall = (value?: Fields | null) => Promise<unknown>
@@ -35,10 +37,10 @@ export function dispatch<View, Payload>(
   value: Fields,
   branch: CancellationScope,
 ): Promise<unknown> {
-  const { scopeStorage } = chain.run.context
-  return scopeStorage.getStore()?.isWithin(chain.scope) === true
+  const { storage } = chain.run.context.scopes
+  return storage.getStore()?.isWithin(chain.scope) === true
     ? dispatchInScope(chain, depth, value, branch)
-    : scopeStorage.run(chain.scope, () => dispatchInScope(chain, depth, value, branch))
+    : storage.run(chain.scope, () => dispatchInScope(chain, depth, value, branch))
 }
 
 function dispatchInScope<View, Payload>(
@@ -58,3 +60,127 @@ function dispatchInScope<View, Payload>(
 }
 
 export type Dispatch = typeof dispatch
+
+export async function invokeIntercept<View, Payload>(
+  chain: ExecutionChain<View, Payload>,
+  entry: Entry<(view: View, next: Next<Fields, unknown>) => Awaitable<unknown>>,
+  depth: number,
+  value: Fields,
+  branch: CancellationScope,
+  dispatch: Dispatch,
+): Promise<unknown> {
+  const { run } = chain
+  const handle = new NextHandle<Fields, unknown>(run, entry, branch, (given, invocation) =>
+    dispatch(chain, depth + 1, given ?? value, invocation),
+  )
+  try {
+    return await entry.callback(chain.view(value, branch), handle.next)
+  } catch (error) {
+    run.context.errorOrigins.record(error, entry)
+    if (!entry.failsOpen) throw error
+    return await recoverFailOpen(run, entry, chain.point, handle, error, () =>
+      dispatch(chain, depth + 1, value, branch),
+    )
+  } finally {
+    handle.revoke()
+  }
+}
+
+export async function invokeCallback<View, Payload>(
+  chain: ExecutionChain<View, Payload>,
+  entry: Entry<(payload: Payload) => Awaitable<unknown>>,
+  depth: number,
+  value: Fields,
+  branch: CancellationScope,
+  dispatch: Dispatch,
+): Promise<unknown> {
+  const { run, point } = chain
+  let settled = false
+  let rest: DownstreamCall | undefined
+  const nextCall = (given?: Fields | null): Promise<unknown> => {
+    if (settled || branch.aborted) return run.rejectNextRevoked(entry)
+    if (rest !== undefined)
+      return handledRejection(new HermesError('middleware/next-called-twice', `It was ${describeOrigin(entry)}.`))
+    rest = new DownstreamCall(dispatch(chain, depth + 1, given ?? value, branch), (error) => run.recordFailure(error))
+    return rest.last
+  }
+  let returned: unknown
+  try {
+    returned = await entry.callback(chain.payload(value, branch, nextCall))
+  } catch (error) {
+    settled = true
+    run.context.errorOrigins.record(error, entry)
+    if (entry.failsOpen)
+      return recoverFailOpen(run, entry, point, rest ?? notCalled, error, () =>
+        dispatch(chain, depth + 1, value, branch),
+      )
+    // Nothing is left running behind the back of a call that has failed.
+    if (rest !== undefined) await catchTo(rest.last, () => undefined)
+    throw error
+  }
+  settled = true
+  return rest === undefined ? returned : resultAfterReturn(rest, returned)
+}
+
+const notCalled: Downstream = { last: undefined, result: undefined, failure: undefined }
+
+/** The rest of the call, once it runs. Its rejection is seen here, so that it need not be seen by the callback. */
+class DownstreamCall implements Downstream {
+  readonly last: Promise<unknown>
+  result: { readonly value: unknown } | undefined
+  failure: { readonly error: unknown } | undefined
+
+  constructor(work: Promise<unknown>, failed: (error: unknown) => void) {
+    this.last = work
+    work.then(
+      (value) => {
+        this.result = { value }
+      },
+      (error) => {
+        this.failure = { error }
+        failed(error)
+      },
+    )
+  }
+}
+
+/** Of a callback that has called the rest and returned. */
+function resultAfterReturn({ last, result, failure }: DownstreamCall, returned: unknown): unknown {
+  if (failure !== undefined) {
+    // A failure never becomes a success that nobody gave: see "None" in the contract.
+    if (returned === undefined || returned === null) throw failure.error
+    return returned
+  }
+  if (result === undefined) return last
+  // It only watched and gave nothing back.
+  return returned === undefined ? result.value : returned
+}
+
+/**
+ * The result after a frame that fails open has thrown; `skip` runs the rest without it. A refusal is meant: it goes on in
+ * any case, as `LLMExecutionBlocked` does upstream.
+ */
+export async function recoverFailOpen(
+  run: CallRun,
+  entry: Entry<unknown>,
+  point: string,
+  { last, result, failure }: Downstream,
+  error: unknown,
+  skip: () => Promise<unknown>,
+): Promise<unknown> {
+  if (error instanceof GuardrailRejected) throw error
+  const report = (outcome: string) => run.context.failures.report(entry, point, error, outcome)
+  if (last === undefined) {
+    run.throwIfAborted(error)
+    report('the call continues without it')
+    return skip()
+  }
+  if (result === undefined && failure === undefined) {
+    report('the result of the call is kept')
+    return last
+  }
+  // It let the failure through, or put another in its place.
+  if (result === undefined || isAbortError(error, run.signal)) throw error
+  report('the result of the call is kept')
+  return result.value
+}

@@ -5,7 +5,7 @@
 import { HermesError, messageOf } from '../lib/errors.ts'
 import type { CallRun } from './call-run.ts'
 import type { Awaitable, GuardrailDecision } from './contract.ts'
-import { describeOrigin } from './failure-reporter.ts'
+import { describeOrigin } from './failures.ts'
 import { GuardrailRejected } from './guardrail-rejected.ts'
 import { isThenable } from './promises.ts'
 import type { Entries, Entry } from './registry.ts'
@@ -51,7 +51,7 @@ async function evaluateGuardrail<View>(
     run.context.errorOrigins.record(error, entry)
     if (!entry.failsOpen) throw error
     run.throwIfAborted(error)
-    run.context.failures.report(entry, `a ${run.kind} guardrail`, error, 'the call goes on without it')
+    run.context.failures.report(entry, `${run.kind}_guardrail`, error, 'the call continues without it')
     return null
   }
 }
@@ -62,15 +62,15 @@ async function evaluateInScope<View>(
   createView: (scope: ScopeNode) => View,
 ): Promise<GuardrailDecision> {
   const { context, scope } = run
-  const { publisher, scopeContext, scopeStorage } = context
+  const { publisher, scopes } = context
   const recipients = scope.snapshot
-  const node = new ScopeNode(scopeContext, entry.name, 'guardrail', scope, context.now(), true)
+  const node = new ScopeNode(scopes, entry.name, 'guardrail', scope, scopes.now(), true)
   const kind = run.kind === 'tool' ? 'tool_conditional_execution' : 'llm_conditional_execution'
   const target = run.kind === 'tool' ? { target_name: run.name } : {}
   const told = { profile: null, metadata: run.metadata }
   publisher.start(recipients, node, [], { ...told, data: { kind, ...target } })
   try {
-    const decision = await scopeStorage.run(node, () =>
+    const decision = await scopes.storage.run(node, () =>
       evaluateGuardrail(run, entry, createView(node), (data) => publisher.end(recipients, node, [], { ...told, data })),
     )
     if (typeof decision === 'string') {

@@ -3,26 +3,21 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { CallRun } from './call-run.ts'
-import { ModelView } from './call-view.ts'
-import type { CancellationScope } from './cancellation-scope.ts'
+import { buildLlmExecutionPayload, buildLlmRequestPayload, ModelView } from './callback-payloads.ts'
+import { type AnyModelCall, pullProvider, type StreamProgress } from './calls.ts'
+import type { CancellationScope } from './cancellation.ts'
 import type { Fields, LlmExecutionPayload, LlmRequestPayload, ModelCallView, PendingMark } from './contract.ts'
 import { runGuardrails } from './guardrails.ts'
-import { buildLlmExecutionPayload, buildLlmRequestPayload } from './hermes-payloads.ts'
+import { runPipeline } from './pipeline.ts'
 import type { PipelineContext } from './pipeline-context.ts'
-import { type AnyModelCall, pullIntercepted, pullProvider, type StreamProgress } from './pull-stream.ts'
-import { createRequestParser, runRequestIntercepts } from './request-intercepts.ts'
-import { runRequestMiddleware } from './request-middleware.ts'
-import { runPipeline } from './run-pipeline.ts'
-import { runWithAbort } from './run-with-abort.ts'
+import { createRequestParser, runRequestIntercepts, runRequestMiddleware } from './request-rewrites.ts'
 import { bindPayloadSanitizers } from './sanitize.ts'
 import type { ScopeNode } from './scope.ts'
-import { createStreamOpener } from './stream-chain.ts'
+import { pullIntercepted } from './stream-chain.ts'
 
 export function runManagedModel(context: PipelineContext, call: AnyModelCall, scope: ScopeNode): Promise<unknown> {
   const run = new CallRun(context, 'model', call.provider, scope, call, call.request)
-  return runWithAbort(
-    run,
-    call.signal,
+  return run.runStages(
     (root) => runSteps(run, call, root),
     () => false,
   )
@@ -78,7 +73,7 @@ function execute(
 ): Promise<unknown> {
   const { provider, model } = call
   const { context, scope } = run
-  const began = context.now()
+  const began = context.scopes.now()
   const progress: StreamProgress = { firstChunkUs: undefined, partial: null }
   const effectiveModel = typeof request['model'] === 'string' ? request['model'] : model
   return runPipeline<ModelCallView, LlmExecutionPayload>(run, root, request, {
@@ -103,9 +98,10 @@ function execute(
     payload: (value, node, { signal }, next) => buildLlmExecutionPayload(run, node, signal, call, value, next),
     onStart: () => call.onRequest?.(request, run.trace),
     terminal(value, branch) {
-      const at = context.scopeStorage.getStore() ?? scope
+      const at = context.scopes.storage.getStore() ?? scope
       const entries = at.snapshot.intercepts.model_stream
-      if (entries.length === 0) return pullProvider(run, call, value, branch, progress)
+      if (run.detached) return Promise.reject(run.signal.reason)
+      if (entries.length === 0) return pullProvider(context, call, value, branch.signal, progress)
       const chain = {
         run,
         entries,
@@ -113,7 +109,7 @@ function execute(
         provider: (given: Fields, streamSignal: AbortSignal) => call.stream(given, streamSignal),
         inCall: AsyncLocalStorage.snapshot(),
       }
-      return pullIntercepted(run, call, value, branch, progress, createStreamOpener(chain))
+      return pullIntercepted(chain, call, value, branch, progress)
     },
   })
 }

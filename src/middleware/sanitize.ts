@@ -3,7 +3,7 @@
  */
 import type { Awaitable, EventFields, ManagedEvent } from './contract.ts'
 import type { EventRecord } from './events.ts'
-import type { FailureReporter } from './failure-reporter.ts'
+import type { FailureReporter } from './failures.ts'
 import type { Entries } from './registry.ts'
 
 type EventSanitizer = (event: ManagedEvent, parts: EventFields) => Awaitable<EventFields>
@@ -27,7 +27,7 @@ export function bindPayloadSanitizers<Call>(
         try {
           left = await entry.callback(left, call)
         } catch (error) {
-          failures.report(entry, `sanitizer ${point}`, error, 'the event goes without payload')
+          failures.report(entry, `${point}_sanitizer`, error, 'the event is sent without its payload')
           return null
         }
         if (left === null || left === undefined) return null
@@ -52,7 +52,7 @@ export function createSanitizeStep(
       try {
         event.replaceFields(parseEventFields(await entry.callback(event, { data, category_profile, metadata })))
       } catch (error) {
-        failures.report(entry, 'an event sanitizer', error, 'the event goes without what people wrote')
+        failures.report(entry, 'event_sanitizer', error, 'the event is sent without data, profile and metadata')
         event.replaceFields({ data: null, category_profile: null, metadata: null })
       }
     }

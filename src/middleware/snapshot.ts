@@ -3,8 +3,7 @@
  * priority. Made once for each change; a stage that holds one is not touched by later changes.
  */
 import type { Guardrails, Intercepts, Sanitizers } from './contract.ts'
-import type { Families, HermesCallbacks, Subscriber } from './registration-scope.ts'
-import type { Entries, Registry } from './registry.ts'
+import type { Entries, Families, HermesCallbacks, Registry, Subscriber } from './registry.ts'
 
 export interface Snapshot {
   readonly guardrails: { readonly [On in keyof Guardrails]: Entries<Guardrails[On]> }

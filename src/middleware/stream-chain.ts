@@ -4,21 +4,20 @@
  */
 import { HermesError } from '../lib/errors.ts'
 import type { CallRun } from './call-run.ts'
-import type { CancellationScope } from './cancellation-scope.ts'
-import type { Awaitable, Fields, ModelCallView, Next } from './contract.ts'
-import { describeOrigin } from './failure-reporter.ts'
-import { closeWithGracePeriod } from './grace-period.ts'
+import type { AnyModelCall, StreamProgress } from './calls.ts'
+import type { CancellationScope } from './cancellation.ts'
+import { closeWithGracePeriod } from './cancellation.ts'
+import type { Awaitable, ChunkCollector, Fields, ModelCallView, Next } from './contract.ts'
+import { describeOrigin } from './failures.ts'
+import { type ChunkIterator, doneResult, StreamNextHandle } from './next-handle.ts'
 import { ignoreRejection } from './promises.ts'
 import type { Entries, Entry } from './registry.ts'
-import { type ChunkIterator, doneResult, StreamNextHandle } from './stream-next-handle.ts'
 import { StreamReplay } from './stream-replay.ts'
 
 export type StreamIntercept = (
   view: ModelCallView,
   next: Next<Fields, AsyncIterable<unknown>>,
 ) => Awaitable<AsyncIterable<unknown>>
-
-export type StreamOpener = (request: Fields, branch: CancellationScope) => Promise<ChunkIterator>
 
 export interface StreamChain {
   readonly run: CallRun
@@ -30,8 +29,50 @@ export interface StreamChain {
   inCall<Value>(step: () => Value): Value
 }
 
-export function createStreamOpener(chain: StreamChain): StreamOpener {
-  return (request, branch) => openStreamAt(chain, 0, request, branch)
+/**
+ * Reads the stream that the intercepts produce to its end, chunk by chunk. The collector builds the response; it finishes
+ * once, however the stream ends.
+ */
+export async function pullIntercepted(
+  chain: StreamChain,
+  call: AnyModelCall,
+  request: Fields,
+  branch: CancellationScope,
+  progress: StreamProgress,
+): Promise<unknown> {
+  const { run } = chain
+  run.throwIfDetached()
+  call.onStreamStart?.()
+  const collector = call.collector()
+  let chunks: ChunkIterator | undefined
+  let complete = false
+  try {
+    chunks = await openStreamAt(chain, 0, request, branch)
+    for (;;) {
+      const step = await chunks.next()
+      if (step.done === true) break
+      progress.firstChunkUs ??= run.context.scopes.now()
+      collector.add(step.value)
+      call.onChunk?.(step.value)
+    }
+    complete = true
+  } catch (error) {
+    run.context.errorOrigins.record(error, undefined)
+    throw error
+  } finally {
+    if (!complete) progress.partial = partialResultOf(collector)
+    if (!complete && chunks !== undefined) await closeWithGracePeriod(chunks, run.name, run.context)
+  }
+  return collector.finish()
+}
+
+function partialResultOf(collector: ChunkCollector<unknown, unknown>): unknown {
+  try {
+    return collector.finish()
+  } catch {
+    // An incomplete response may be unreadable; the call rejects with the failure that interrupted it.
+    return null
+  }
 }
 
 async function openStreamAt(
@@ -53,7 +94,6 @@ async function openIntercepted(
   branch: CancellationScope,
 ): Promise<ChunkIterator> {
   const { run } = chain
-  const what = `the stream of ${describeOrigin(entry)}`
   const handle = new StreamNextHandle(run, entry, branch, (given, way) =>
     openStreamAt(chain, depth + 1, given ?? request, way),
   )
@@ -69,7 +109,7 @@ async function openIntercepted(
     run.context.errorOrigins.record(error, entry)
     if (replay === undefined || !replay.canReplay) throw error
     run.throwIfAborted(error)
-    run.context.failures.report(entry, 'model_stream', error, 'the stream goes on without it')
+    run.context.failures.report(entry, 'model_stream', error, 'the stream continues without it')
     return replay.replay() ?? handle.next()
   }
   let current: ChunkIterator
@@ -111,7 +151,7 @@ async function openIntercepted(
     async return() {
       if (open) {
         open = false
-        await closeWithGracePeriod(current, what, run.context)
+        await closeWithGracePeriod(current, entry.name, run.context)
         await handle.revoke()
       }
       return doneResult

@@ -2,7 +2,7 @@
  * What a stream intercept that fails open has taken and not yet handed on: as long as nothing of its own is out, the
  * stream can go on without it, from its first chunk, and the provider is not asked twice.
  */
-import type { ChunkIterator } from './stream-next-handle.ts'
+import type { ChunkIterator } from './next-handle.ts'
 
 export class StreamReplay {
   #buffered: unknown[] = []

@@ -3,42 +3,22 @@
  */
 
 import { CallRun } from './call-run.ts'
-import { ToolView } from './call-view.ts'
-import type { CancellationScope } from './cancellation-scope.ts'
-import type { Fields, ManagedToolCall, ToolCallView, ToolExecutionPayload, ToolRequestPayload } from './contract.ts'
+import { buildToolExecutionPayload, buildToolRequestPayload, ToolView } from './callback-payloads.ts'
+import type { AnyToolCall } from './calls.ts'
+import type { CancellationScope } from './cancellation.ts'
+import type { Fields, ToolCallView, ToolExecutionPayload, ToolRequestPayload } from './contract.ts'
 import { deepCopy, deepEqual } from './copy.ts'
 import { runGuardrails } from './guardrails.ts'
-import { buildToolExecutionPayload, buildToolRequestPayload } from './hermes-payloads.ts'
+import { runPipeline } from './pipeline.ts'
 import type { PipelineContext } from './pipeline-context.ts'
-import { isThenable } from './promises.ts'
-import { parseArgs, runRequestIntercepts } from './request-intercepts.ts'
-import { runRequestMiddleware } from './request-middleware.ts'
-import { runPipeline } from './run-pipeline.ts'
-import { runWithAbort } from './run-with-abort.ts'
+import { parseArgs, runRequestIntercepts, runRequestMiddleware } from './request-rewrites.ts'
 import { bindPayloadSanitizers } from './sanitize.ts'
 import type { ScopeNode } from './scope.ts'
 import type { Snapshot } from './snapshot.ts'
 
-export type AnyToolCall = ManagedToolCall<Fields, unknown>
-
-/** Without anybody who looks: the arguments by reference, nothing around the handler. */
-export function runUnmanagedTool(call: AnyToolCall, signal: AbortSignal): Promise<unknown> {
-  try {
-    if (call.policy === undefined) return call.handler(call.args, signal)
-    const allowed = call.policy(call.args, [])
-    return isThenable(allowed)
-      ? Promise.resolve(allowed).then((args) => call.handler(args, signal))
-      : call.handler(allowed, signal)
-  } catch (error) {
-    return Promise.reject(error)
-  }
-}
-
 export function runManagedTool(context: PipelineContext, call: AnyToolCall, scope: ScopeNode): Promise<unknown> {
   const run = new CallRun(context, 'tool', call.toolName, scope, call, call.args)
-  return runWithAbort(
-    run,
-    call.signal,
+  return run.runStages(
     (root) => runSteps(run, call, root),
     () => run.activeHandlers > 0,
   )

@@ -35,10 +35,11 @@ test('what a subscriber throws is logged once and costs nobody else an event', a
   await middleware.tool(toolCall())
   await middleware.flush()
   assert.deepEqual(seen, ['start', 'end', 'start', 'end'])
-  assert.deepEqual(warnings(log), [
-    '"a" failed in a subscriber; the event is lost for it',
-    '"b" failed in a subscriber; the event is lost for it',
-  ])
+  assert.deepEqual(warnings(log), ['middleware.callback_failed', 'middleware.callback_failed'])
+  assert.deepEqual(
+    log.records.filter(({ level }) => level === 'warn').map(({ fields }) => fields['name']),
+    ['a', 'b'],
+  )
 })
 
 test('a full queue drops events and counts them; the calls go on', async () => {
@@ -55,7 +56,7 @@ test('a full queue drops events and counts them; the calls go on', async () => {
   await middleware.flush()
   assert.equal(seen, 3)
   assert.deepEqual(middleware.eventCounts(), { waiting: 0, delivered: 3, dropped: 7 })
-  assert.deepEqual(warnings(log), ['events of managed calls were dropped: subscribers were too slow'])
+  assert.deepEqual(warnings(log), ['middleware.events_dropped'])
 })
 
 test('a subscriber that never comes back stops nobody for ever', async () => {

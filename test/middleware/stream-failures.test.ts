@@ -89,7 +89,7 @@ test('a provider that does not let itself be closed is left behind with one line
     },
   })
   assert.equal(await rejection(middleware.model(call)), fault)
-  assert.deepEqual(warnings(log), ['the stream of openai does not end; it is left behind'])
+  assert.deepEqual(warnings(log), ['middleware.stream_abandoned'])
 })
 
 test('a provider that fails while it is closed costs a line in the log, not another error', async () => {
@@ -109,7 +109,7 @@ test('a provider that fails while it is closed costs a line in the log, not anot
     },
   })
   assert.equal(await rejection(middleware.model(call)), fault)
-  assert.deepEqual(warnings(log), ['the stream of openai failed when it was closed'])
+  assert.deepEqual(warnings(log), ['middleware.stream_close_failed'])
 })
 
 test('a collector that throws fails the call, and it is finished once', async () => {
@@ -205,7 +205,7 @@ for (const at of ['before next', 'at once', 'before its first chunk'] as const) 
     const { state, stream } = watched(['a', 'b', 'c'])
     assert.equal(await middleware.model(modelCall([], { stream })), 'abc')
     assert.deepEqual(state, { opened: 1, released: 1 })
-    assert.deepEqual(warnings(log), ['"open" failed in model_stream; the stream goes on without it'])
+    assert.deepEqual(warnings(log), ['middleware.callback_failed'])
   })
 }
 

@@ -104,5 +104,6 @@ export function deferred(): PromiseWithResolvers<void> {
   return Promise.withResolvers<void>()
 }
 
-export const warnings = (log: RecordingLog): string[] =>
-  log.records.filter(({ level }) => level === 'warn').map(({ text }) => text)
+/** The `event` of each warning. */
+export const warnings = (log: RecordingLog): unknown[] =>
+  log.records.filter(({ level }) => level === 'warn').map(({ fields }) => fields['event'])

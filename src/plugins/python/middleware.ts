@@ -1,7 +1,7 @@
 /**
  * Stand-ins for middleware in Python (seed 000). `next_call` crosses the border with identity: what comes back as it went
  * over is the very object of ours, an error that is raised again is the very error. The rules of failing open are those of
- * the chain (`src/middleware/invoke-callback.ts`): a process that ends counts as a callback that throws.
+ * the chain (`src/middleware/execution-chain.ts`): a process that ends counts as a callback that throws.
  */
 import type { HostRequest, HostRequestHandler } from '../../hosts/contract.ts'
 import type { AnyCallback } from '../hooks/callback.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createEventIdGenerator } from '../../src/middleware/event-ids.ts'
-import { createMicroClock, formatMicroTimestamp } from '../../src/middleware/micro-clock.ts'
+import { createEventIdGenerator, formatMicroTimestamp } from '../../src/middleware/events.ts'
+import { createMicroClock } from '../../src/middleware/scope.ts'
 
 test('the clock has microseconds, and follows the clock of the system when that one is set', () => {
   let wallMs = 1_000_000

@@ -1,13 +1,13 @@
 /**
- * NeMo request intercepts: each returns the whole value that takes the place of the one it got
- * (`contract/middleware.md` §1.5). The caller's own value is not touched: the first one gets a copy of it.
+ * Request rewrites: NeMo's request intercepts, then Hermes' request middleware.
  */
 import { HermesError } from '../lib/errors.ts'
 import { isRecord } from '../lib/json.ts'
 import type { CallRun } from './call-run.ts'
-import type { Awaitable, Fields, PendingMark, RewrittenRequest } from './contract.ts'
+import type { Awaitable, Fields, PendingMark, RewriteResult, RewriteTraceEntry, RewrittenRequest } from './contract.ts'
 import { deepCopy, deepEqual } from './copy.ts'
-import { describeOrigin } from './failure-reporter.ts'
+import { describeOrigin } from './failures.ts'
+import { GuardrailRejected } from './guardrail-rejected.ts'
 import { isThenable } from './promises.ts'
 import type { Entries, Entry } from './registry.ts'
 
@@ -45,7 +45,7 @@ export async function runRequestIntercepts<View, Answer>(
       run.publishRequestFailure(point, entry, error)
       if (!entry.failsOpen) throw error
       run.throwIfAborted(error)
-      run.context.failures.report(entry, point, error, 'the call goes on without it')
+      run.context.failures.report(entry, point, error, 'the call continues without it')
       continue
     }
     if (entry.breakChain) break
@@ -87,4 +87,49 @@ function badReturnError(entry: Entry<unknown>, wanted: string): HermesError {
     'middleware/bad-return',
     `The request intercept ${describeOrigin(entry)} did not return ${wanted}.`,
   )
+}
+
+export interface RequestMiddlewareSpec<Payload> {
+  /** Where the new value is in what a callback returns, and the end of the kind's name. */
+  readonly key: 'args' | 'request'
+  readonly kind: 'tool_request' | 'llm_request'
+  payload(value: Fields): Payload
+}
+
+/** Returns the very value it got when nobody changed it. Rejects only as those reject that fail closed. */
+export async function runRequestMiddleware<Payload>(
+  run: CallRun,
+  entries: Entries<(payload: Payload) => Awaitable<RewriteResult | null | undefined>>,
+  given: Fields,
+  { key, kind, payload }: RequestMiddlewareSpec<Payload>,
+): Promise<Fields> {
+  let value = given
+  for (const entry of entries) {
+    try {
+      const returned = entry.callback(payload(deepCopy(value)))
+      const result: unknown = isThenable(returned) ? await returned : returned
+      if (!isRecord(result)) continue
+      const next = result[key]
+      if (!isRecord(next)) continue
+      const entryOfTrace = traceEntry(result)
+      value = next
+      run.recordRewrite(entryOfTrace)
+    } catch (error) {
+      run.context.errorOrigins.record(error, entry)
+      run.publishRequestFailure(kind, entry, error)
+      if (!entry.failsOpen || error instanceof GuardrailRejected) throw error
+      run.throwIfAborted(error)
+      run.context.failures.report(entry, kind, error, 'the call continues without it')
+    }
+  }
+  return value
+}
+
+/** What the callback says of itself; upstream's word where it says nothing. */
+function traceEntry(result: Fields): Partial<RewriteTraceEntry> {
+  const said = (['source', 'reason', 'name'] as const).flatMap((key) => {
+    const text = result[key]
+    return typeof text === 'string' && text !== '' ? [[key, text]] : []
+  })
+  return said.length === 0 ? { source: 'plugin' } : Object.fromEntries(said)
 }

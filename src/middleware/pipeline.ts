@@ -1,12 +1,12 @@
 /**
- * Steps 4 to 7 of a managed call, the same for tools and models: the start event, the chain, the end event.
+ * The execution stages of a managed call, the same for tools and models: the start event, the execution chain, the end
+ * event.
  */
-
 import type { CallRun } from './call-run.ts'
-import { createCallSpan } from './call-span.ts'
-import type { CancellationScope } from './cancellation-scope.ts'
+import type { CancellationScope } from './cancellation.ts'
 import type { Awaitable, Fields, Next, PendingMark } from './contract.ts'
 import { dispatch, type NextCall } from './execution-chain.ts'
+import { failureMetadata, successMetadata } from './failures.ts'
 import type { Entries } from './registry.ts'
 import type { PayloadSanitizers } from './sanitize.ts'
 import { ScopeNode } from './scope.ts'
@@ -48,7 +48,6 @@ export async function runPipeline<View, Payload>(
 ): Promise<unknown> {
   run.throwIfDetached()
   const { context, scope } = run
-  const { scopeStorage } = context
   const { snapshot } = scope
   const { outer, inner, more } = spec.participants(snapshot)
   if (outer.length + inner.length + more + snapshot.subscribers.length === 0) {
@@ -56,7 +55,7 @@ export async function runPipeline<View, Payload>(
     return spec.terminal(value, root)
   }
   if (inner.length > 0) run.captureOriginal()
-  const node = new ScopeNode(context.scopeContext, run.name, run.category, scope, context.now(), true)
+  const node = new ScopeNode(context.scopes, run.name, run.category, scope, context.scopes.now(), true)
   const span = createCallSpan(run, node, snapshot, spec.attributes, spec.profile())
   const fail = (error: unknown) => {
     span?.end({ error, partial: spec.partial(), profile: spec.profile() }, node.snapshot, undefined)
@@ -65,7 +64,7 @@ export async function runPipeline<View, Payload>(
   run.onDetach = () => fail(run.signal.reason)
   try {
     span?.start(value, spec.marks, spec.sanitizers(snapshot).request)
-    const result = await scopeStorage.run(node, () => {
+    const result = await context.scopes.storage.run(node, () => {
       spec.onStart?.()
       const chain = {
         run,
@@ -87,5 +86,49 @@ export async function runPipeline<View, Payload>(
   } catch (error) {
     fail(error)
     throw error
+  }
+}
+
+export interface CallSpan {
+  start(data: unknown, marks: readonly PendingMark[], clean: PayloadSanitizers | undefined): void
+  /** With the sanitizers of the moment in which it ended. Only the first time counts. */
+  end(outcome: CallResult, now: Snapshot, clean: PayloadSanitizers | undefined): void
+}
+
+export type CallResult =
+  | { readonly result: unknown; readonly profile: Fields }
+  | { readonly error: unknown; readonly partial: unknown; readonly profile: Fields }
+
+/** Undefined when nobody subscribes: who comes later hears neither of the two. */
+export function createCallSpan(
+  run: CallRun,
+  node: ScopeNode,
+  { subscribers, sanitizers }: Snapshot,
+  attributes: readonly string[],
+  profile: Fields,
+): CallSpan | undefined {
+  if (subscribers.length === 0) return undefined
+  const { publisher } = run.context
+  let isOpen = true
+  return {
+    start(data, marks, clean) {
+      publisher.start({ subscribers, sanitizers }, node, attributes, { profile, data, metadata: run.metadata }, clean)
+      marks.forEach(({ name, data: said, metadata = null }, index) => {
+        const told = { name, category: node.type, profile: null, data: said, metadata, us: node.startedUs + 1 + index }
+        publisher.mark({ subscribers, sanitizers }, node, told)
+      })
+    },
+    end(outcome, now, clean) {
+      if (!isOpen) return
+      isOpen = false
+      const isFailure = 'error' in outcome
+      const statusMetadata = isFailure ? failureMetadata(outcome.error, run.signal) : successMetadata
+      const told = {
+        profile: outcome.profile,
+        data: isFailure ? outcome.partial : outcome.result,
+        metadata: { ...run.metadata, ...statusMetadata },
+      }
+      publisher.end({ subscribers, sanitizers: now.sanitizers }, node, attributes, told, clean)
+    },
   }
 }
