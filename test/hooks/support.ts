@@ -1,8 +1,8 @@
 /**
  * A HookRegistry on a home of its own, with real hosts; what its handlers send is recorded.
  */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { type HooksConfig, hooksConfig } from '../../src/hooks/config.ts'
 import type { HookStatus } from '../../src/hooks/hook-status.ts'
@@ -11,7 +11,7 @@ import type { HookGatewayServices } from '../../src/hooks/services.ts'
 import type { HostOptions } from '../../src/hosts/contract.ts'
 import { createHost } from '../../src/hosts/host.ts'
 import { withTimeout } from '../../src/lib/timers.ts'
-import { type HookEventName, type HookEvents, hookEventNames } from '../../src/message/hook-events.ts'
+import { type HookEvents, hookEventNames } from '../../src/message/hook-events.ts'
 import { createRecordingLog, type Files, path, python, type RecordingLog, writeFiles } from '../hosts/support.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
@@ -188,10 +188,4 @@ export function agentStart(message: string): HookEvents['agent:start'] {
 
 export function command(name: string, args = '', typed = name): HookEvents[`command:${string}`] {
   return { platform: 'fake', user_id: 'ada', command: name, args, raw_command: typed, raw_args: args }
-}
-
-/** Writes one file and makes the folders above it. */
-function writeFile(file: string, text: string): void {
-  mkdirSync(dirname(file), { recursive: true })
-  writeFileSync(file, text)
 }
