@@ -27,7 +27,7 @@ export function composeCommandDispatcher(
     notifyListeners: core.events.notifyListeners,
     commandDecisions: core.commandDecisions,
     isRunning: core.runningTurns.isRunning,
-    onCommand: core.pluginRegistries.gatewayHooks.commandReceived,
+    onCommand: (command) => core.pluginRegistries.gatewayHooks.commandReceived(command),
     isAllowed: ({ source }) => accountDirectory.access({ source }).allowed,
     log,
     clock,

@@ -3,7 +3,7 @@
  * plugins. What runs the queues is composed of these in compose-agent.ts and compose-commands.ts.
  */
 
-import type { AgentHooks } from '../agent/agent-hooks.ts'
+import { type AgentHooks, noopAgentHooks } from '../agent/agent-hooks.ts'
 import { type CommandRegistry, createCommandRegistry } from '../commands/registry.ts'
 import { createEmbeddedEngine } from '../engine/embedded-engine.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -26,7 +26,7 @@ import { createMiddleware } from '../middleware/middleware.ts'
 import { createOutbox, type Outbox } from '../outbox/outbox.ts'
 import { createAgentHooks } from '../plugins/agent-hooks.ts'
 import { createDaemons, type Daemons } from '../plugins/daemons/daemons.ts'
-import { createGatewayHooks, type GatewayHooks } from '../plugins/gateway-hooks.ts'
+import { createGatewayHooks, type GatewayHooks, type GatewayHooksDeps } from '../plugins/gateway-hooks.ts'
 import { createPluginHooks, type PluginHooks } from '../plugins/hooks/plugin-hooks.ts'
 import { createPluginMemory, type PluginMemory } from '../plugins/plugin-memory.ts'
 import { createPromptSections, type PromptSections } from '../plugins/prompt-sections.ts'
@@ -45,6 +45,21 @@ export interface PluginRegistries {
   readonly agentHooks: AgentHooks
   /** The hooks that the gateway calls outside of turns. */
   readonly gatewayHooks: GatewayHooks
+  /** Connects `agentHooks` and `gatewayHooks` to plugins. Until then they call no plugin code. */
+  connect(): void
+}
+
+const noop = () => undefined
+
+const noopGatewayHooks: GatewayHooks = {
+  hasPreDispatchHooks: () => false,
+  preDispatch: async (event) => ({ kind: 'pass', event }),
+  messageChanged: noop,
+  commandReceived: noop,
+  approvalRequested: noop,
+  approvalResolved: noop,
+  sessionReplaced: noop,
+  gatewayStopping: noop,
 }
 
 export interface Core {
@@ -205,25 +220,24 @@ function composePluginRegistries(context: AppContext): PluginRegistries {
     timeoutMs,
     configuredProvider: () => settings().memory.provider,
   })
+  // Modules keep these objects. Replacing their methods therefore takes effect at the next call, in running turns, too.
+  const agentHooks = { ...noopAgentHooks }
+  const gatewayHooks = { ...noopGatewayHooks }
   return {
     middleware,
     hooks,
     memory,
     sections: createPromptSections({ log, now: clock, sleep, timeoutMs }),
     daemons: createDaemons({ log, clock, sleep, random }),
-    agentHooks: createAgentHooks({
-      hooks,
-      memory,
-      mayChangeOutput: middleware.canChangeModelOutput,
-      streamReasoning: () => settings().plugins.stream_reasoning_deltas,
-      redact,
-      log,
-    }),
-    gatewayHooks: createGatewayHooks({
-      hooks,
-      routeOf: (source) => accountDirectory.pluginRouteOf({ source }),
-      log,
-    }),
+    agentHooks,
+    gatewayHooks,
+    connect() {
+      const mayChangeOutput = middleware.canChangeModelOutput
+      const streamReasoning = () => settings().plugins.stream_reasoning_deltas
+      const routeOf: GatewayHooksDeps['routeOf'] = (source) => accountDirectory.pluginRouteOf({ source })
+      Object.assign(agentHooks, createAgentHooks({ hooks, memory, mayChangeOutput, streamReasoning, redact, log }))
+      Object.assign(gatewayHooks, createGatewayHooks({ hooks, routeOf, log }))
+    },
   }
 }
 

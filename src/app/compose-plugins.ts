@@ -45,6 +45,7 @@ export function composePluginManager(context: AppContext, core: Core, parts: Plu
     gatewayHooks,
     async openRuntime() {
       const { openPluginRuntime } = await import('./plugin-runtime.ts')
+      core.pluginRegistries.connect()
       return openPluginRuntime({
         roots,
         home,
