@@ -35,6 +35,13 @@ const systemDirectories = [
   ...['/bin', '/boot', '/dev', '/etc', '/lib', '/lib32', '/lib64', '/private/etc', '/proc', '/sbin', '/sys', '/System'],
   ...['/usr/bin', '/usr/lib', '/usr/sbin', '/var/spool/cron'],
 ]
+/** Below a system directory, but shared memory: programs keep temporary files there. */
+const sharedMemory = '/dev/shm'
+
+function isSystemPath(path: string): boolean {
+  return systemDirectories.some((directory) => isWithin(path, directory)) && !isWithin(path, sharedMemory)
+}
+
 /** Below the home directory of the user: keys, credentials, and the startup files of shells. */
 const privateDirectories = [
   '.ssh',
@@ -59,7 +66,7 @@ export function createFileGuard({ home, userHome, writeSafeRoot = '' }: FileGuar
   const safeRoots = writeSafeRoot.split(delimiter).filter((root) => root !== '')
 
   const denialReason = (path: string, realHome: string, realUserHome: string): string | undefined => {
-    if (systemDirectories.some((directory) => isWithin(path, directory))) return 'it belongs to the system'
+    if (isSystemPath(path)) return 'it belongs to the system'
     if (envFile.test(basename(path))) return 'such files contain secrets'
     const name = relativeTo(path, realHome)
     if (name !== undefined && [...secretFiles, ...settingsFiles].some((file) => file === name)) {

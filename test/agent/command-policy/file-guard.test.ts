@@ -33,6 +33,11 @@ test('ordinary files may be written, also in directories that do not exist yet',
   assert.ok(await writable(join(home, 'skills', 'x.md')))
 })
 
+test('shared memory is writable although it lies below a system directory', async () => {
+  assert.ok(await writable('/dev/shm/hermes-guard/notes.txt'))
+  assert.equal(await writable('/dev/null-like-device'), false)
+})
+
 test('keys, credentials, system files and files of the gateway are not writable', async () => {
   for (const path of [
     join(userHome, '.ssh', 'id_ed25519'),
