@@ -1,5 +1,5 @@
 /**
- * One managed call on its way: what all its steps share.
+ * The state of one managed call, shared by all its stages.
  */
 import { HermesError, messageOf } from '../lib/errors.ts'
 import { CancellationScope, logDetached, runWithAbort } from './cancellation.ts'
@@ -20,75 +20,74 @@ const noTrace: RewriteTrace = []
 
 export class CallRun {
   readonly context: PipelineContext
-  /** `tool` or `model`, for messages. */
   readonly kind: 'tool' | 'model'
-  /** Of the tool or the provider; events are named after it. */
+  /** Name of the tool or the provider; events have the same name. */
   readonly name: string
-  /** Where the call was made; its own scope is inside of it. */
+  /** The scope that the call was made in. The call's own scope is a child of it. */
   readonly scope: ScopeNode
   readonly signal: AbortSignal
-  /** Nobody waits for the call any more, although it has not settled. */
+  /** The call was aborted and has settled for its caller, but code in it still runs. */
   detached = false
-  /** What a way through the call failed with after the caller had aborted: nobody may swallow it. */
+  /** The first failure after an abort. Callbacks cannot suppress it. */
   abortError: { readonly error: unknown } | undefined
-  /** Handlers that are at work. */
+  /** Number of handlers that are running. */
   activeHandlers = 0
-  /** To be done when the caller leaves before the call has settled. */
+  /** Called when the call is detached. */
   onDetach: (() => void) | undefined
   readonly #options: CallOptions
-  readonly #given: Fields
+  readonly #input: Fields
   #fields: Fields | undefined
   #metadata: Fields | undefined
   #trace: Partial<RewriteTraceEntry>[] | undefined
   #original: Fields | undefined
 
   constructor(
-    room: PipelineContext,
+    context: PipelineContext,
     kind: 'tool' | 'model',
     name: string,
     scope: ScopeNode,
-    caller: CallOptions,
-    given: Fields,
+    options: CallOptions,
+    input: Fields,
   ) {
-    this.context = room
+    this.context = context
     this.kind = kind
     this.name = name
     this.scope = scope
-    this.signal = caller.signal ?? room.neverSignal
-    this.#options = caller
-    this.#given = given
+    this.signal = options.signal ?? context.neverSignal
+    this.#options = options
+    this.#input = input
   }
 
   get category(): ScopeType {
     return this.kind === 'tool' ? 'tool' : 'llm'
   }
 
-  /** Asked for once, and only if somebody looks. */
+  /** Built on first use, because most calls do not need it. */
   get fields(): Fields {
     this.#fields ??= this.#options.fields?.() ?? noFields
     return this.#fields
   }
 
-  /** For events: whoever changes them changes no fields. */
+  /** A copy of the fields for events, so that a subscriber cannot change the fields of the call. */
   get metadata(): Fields {
     this.#metadata ??= deepCopy(this.fields)
     return this.#metadata
   }
 
-  /** Who rewrote the value so far. */
+  /** The rewrites so far. */
   get trace(): RewriteTrace {
     return this.#trace ?? noTrace
   }
 
-  /** What the caller gave, for `original_*`, as a copy that nobody can change. */
+  /** A frozen copy of the caller's input, for the `original_*` keys of payloads. */
   get original(): Fields {
-    this.#original ??= frozenCopy(this.#given)
+    this.#original ??= frozenCopy(this.#input)
     return this.#original
   }
 
-  /** To be called before anybody gets the value who may change it, if `original` will be asked for. */
+  /** Copies the input now. Must run before a callback that may change the input, if `original` is read later. */
   captureOriginal(): void {
-    this.#original ??= frozenCopy(this.#given)
+    this.#original ??= frozenCopy(this.#input)
   }
 
   recordRewrite(entry: Partial<RewriteTraceEntry>): void {
@@ -96,18 +95,18 @@ export class CallRun {
     this.#trace.push(entry)
   }
 
-  /** To be told of each failure inside of the call. */
+  /** Called for every failure inside the call. */
   recordFailure(error: unknown): void {
     if (this.signal.aborted) this.abortError ??= { error }
   }
 
-  /** What an open step does with its failure when the caller has aborted: the abort goes on, whoever caught it. */
+  /** Called by stages that fail open: a failure after an abort ends the call in any case. */
   throwIfAborted(error: unknown): void {
     if (!this.signal.aborted) return
     throw isAbortError(error, this.signal) ? error : this.signal.reason
   }
 
-  /** The caller was called off, and something in the call does not listen: it goes on without a caller. */
+  /** Settles the call for its caller although code in it ignores the abort. */
   detach(): void {
     this.detached = true
     logDetached(this.context.log, this.kind, this.name, this.context.graceMs)
@@ -126,30 +125,30 @@ export class CallRun {
     })
   }
 
-  /** What goes on without a caller must not begin anything new. */
+  /** Prevents a detached call from starting further stages. */
   throwIfDetached(): void {
     if (this.detached) throw this.signal.reason
   }
 
-  /** Why the rest of the call cannot be run any more by somebody who got it from `who`. */
-  nextRevokedError(who: ErrorOrigin): unknown {
+  /** The error of a `next` that is called, or still runs, after its owner has settled. */
+  nextRevokedError(owner: ErrorOrigin): unknown {
     return this.signal.aborted
       ? this.signal.reason
-      : new HermesError('middleware/next-revoked', `It was given to ${describeOrigin(who)}.`)
+      : new HermesError('middleware/next-revoked', `It belongs to ${describeOrigin(owner)}.`)
   }
 
-  /** The answer to somebody who asks for the rest of the call when it cannot be run any more: no step may swallow a stop. */
-  rejectNextRevoked(who: ErrorOrigin): Promise<never> {
-    const refusal = this.nextRevokedError(who)
-    this.recordFailure(refusal)
-    return handledRejection(refusal)
+  /** Rejects a `next` that comes too late, and records the failure, so that no stage can suppress an abort. */
+  rejectNextRevoked(owner: ErrorOrigin): Promise<never> {
+    const error = this.nextRevokedError(owner)
+    this.recordFailure(error)
+    return handledRejection(error)
   }
 
-  /** A request intercept failed. Upstream says nothing at all here; whoever watches would miss the call. */
+  /** Publishes a mark for a failed request intercept. NeMo publishes nothing here, so that subscribers miss the call. */
   publishRequestFailure(point: string, { name, plugin }: ErrorOrigin, error: unknown): void {
-    const audience = this.scope.snapshot
-    if (audience.subscribers.length === 0) return
-    this.context.publisher.mark(audience, this.scope, {
+    const { snapshot } = this.scope
+    if (snapshot.subscribers.length === 0) return
+    this.context.publisher.mark(snapshot, this.scope, {
       name: this.name,
       category: this.category,
       profile: null,

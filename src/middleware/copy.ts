@@ -1,31 +1,31 @@
 /**
- * Copies of plain data. Strings are shared, objects and arrays are new; what is neither (an instance of a class, a buffer,
- * a function) stays the same object, as in Hermes, which falls back to sharing what cannot be copied.
+ * Copies and compares plain data. Objects and arrays are copied; instances of classes, buffers and functions are shared, as
+ * in Hermes.
  */
 
 import type { Fields } from './contract.ts'
 
-/** Deeper than requests are, and far from the end of the stack. */
+/** Deeper than any real request, and far below the limit of the call stack. */
 const maxDepth = 100
 
-/** A copy that can be changed without the original noticing. Never throws. */
+/** A copy whose changes do not affect the original. Never throws. */
 export function deepCopy<Value>(value: Value): Value
 export function deepCopy(value: unknown): unknown {
   return copyOrShare(value, false)
 }
 
-/** What observers may see of a value: a copy, without the headers that prove who somebody is. Never throws. */
+/** A copy for observers, without credential headers. Never throws. */
 export function redactedCopy(value: unknown): unknown {
   return copyOrShare(value, true)
 }
 
-/** A copy that nobody can change. Never throws. */
+/** A deeply frozen copy. Never throws. */
 export function frozenCopy<Value>(value: Value): Value {
   return deepFreeze(deepCopy(value), 0)
 }
 
 function deepFreeze<Value>(value: Value, depth: number): Value {
-  // A circle would never end; instances of classes were not copied.
+  // The depth limit ends cycles. Instances of classes are shared, so they must not be frozen.
   if (depth > maxDepth || !isPlainData(value)) return value
   for (const item of Object.values(value)) if (typeof item === 'object' && item !== null) deepFreeze(item, depth + 1)
   return Object.freeze(value)
@@ -43,7 +43,7 @@ function copyOrShare(value: unknown, redactCredentials: boolean): unknown {
   try {
     return copyObject(value, 0, redactCredentials, undefined)
   } catch {
-    // A circle, something very deep, or a getter that throws.
+    // A cycle, very deep data, or a getter that throws.
     return copyWithCycles(value, redactCredentials)
   }
 }
@@ -52,12 +52,12 @@ function copyWithCycles(value: object, redactCredentials: boolean): unknown {
   try {
     return copyObject(value, 0, redactCredentials, new Map())
   } catch {
-    // Observers get nothing rather than headers; a rewriter gets the very object.
+    // Observers receive null rather than credentials; a rewriter receives the original object.
     return redactCredentials ? null : value
   }
 }
 
-/** With `seen`, circles become circles of the copy; without, anything beyond `deepest` throws. */
+/** With `seen`, cycles are copied as cycles. Without it, data deeper than `maxDepth` throws. */
 function copyObject(
   value: object,
   depth: number,
@@ -107,29 +107,29 @@ const credentialHeaders = new Set([
   'anthropic-api-key',
   'x-goog-api-key',
 ])
-/** By length, the first letter of the one that is so long; no two are of the same length. */
+/** The first letter of the credential header of each length. No two of them have the same length. */
 const firstLetterByLength: readonly (number | undefined)[] = Array.from({ length: 20 }, (_, length) =>
   [...credentialHeaders].find((name) => name.length === length)?.charCodeAt(0),
 )
 
-/** Whether a header of this name proves who somebody is (`contract/middleware.md` §1.8). */
+/** Whether a header of this name carries credentials (`contract/middleware.md` §1.8). */
 function isCredentialHeader(name: string): boolean {
-  // Nearly every key ends here; making small letters costs more than all the rest.
+  // Rejects nearly every key without `toLowerCase`, which costs more than the rest of the copy.
   const first = firstLetterByLength[name.length]
   return first !== undefined && (name.charCodeAt(0) | 0x20) === first && credentialHeaders.has(name.toLowerCase())
 }
 
-/** Whether two values hold the same plain data. What is not plain data is the same only as the same object. */
+/** Whether two values hold the same plain data. Other objects are compared by identity. */
 export function deepEqual(one: unknown, other: unknown): boolean {
   try {
     return deepEqualAtDepth(one, other, 0)
   } catch {
-    // Too deep to tell: then it counts as changed, which costs a second look and nothing else.
+    // Too deep to compare: treated as changed, which only costs a second check.
     return false
   }
 }
 
-/** By loops and without lists of keys: this runs for each call that somebody wraps. */
+/** Uses loops without arrays of keys, because it runs for every wrapped call. */
 function deepEqualAtDepth(one: unknown, other: unknown, depth: number): boolean {
   if (Object.is(one, other)) return true
   if (!isObject(one) || !isObject(other)) return false

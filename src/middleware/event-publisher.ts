@@ -1,6 +1,5 @@
 /**
- * Tells subscribers what happens: builds events out of copies and puts them into the queue. Whoever calls it has looked
- * first whether somebody subscribes.
+ * Builds events from copies of the data and puts them into the queue. Callers check first whether there are subscribers.
  */
 import type { Fields, ScopeType } from './contract.ts'
 import { redactedCopy } from './copy.ts'
@@ -12,10 +11,10 @@ import { createSanitizeStep, type PayloadSanitizers } from './sanitize.ts'
 import type { MicroClock, ScopeNode } from './scope.ts'
 import type { Snapshot } from './snapshot.ts'
 
-/** What an event says beside its scope. */
+/** The fields of an event that do not come from its scope. */
 export interface EventPayload {
   readonly profile: Fields | null
-  /** Is copied, without headers that prove who somebody is. */
+  /** Copied without credential headers. */
   readonly data: unknown
   readonly metadata: Fields | null
 }
@@ -23,7 +22,7 @@ export interface EventPayload {
 export interface MarkPayload extends EventPayload {
   readonly name: string
   readonly category: ScopeType
-  /** µs since 1970; now if left out. */
+  /** µs since 1970. Default: now. */
   readonly us?: number
 }
 
@@ -37,18 +36,18 @@ export interface EventPublisher {
     to: Recipients,
     scope: ScopeNode,
     attributes: readonly string[],
-    told: EventPayload,
-    clean?: PayloadSanitizers | undefined,
+    payload: EventPayload,
+    payloadSanitizers?: PayloadSanitizers | undefined,
   ): void
-  /** At a later time than the start in any case. */
+  /** The timestamp is always later than that of the start. */
   end(
     to: Recipients,
     scope: ScopeNode,
     attributes: readonly string[],
-    told: EventPayload,
-    clean?: PayloadSanitizers | undefined,
+    payload: EventPayload,
+    payloadSanitizers?: PayloadSanitizers | undefined,
   ): void
-  mark(to: Recipients, within: ScopeNode, told: MarkPayload): void
+  mark(to: Recipients, within: ScopeNode, payload: MarkPayload): void
 }
 
 export interface EventPublisherDeps {
@@ -63,35 +62,45 @@ export function createEventPublisher({ queue, failures, now, newId }: EventPubli
     to: Recipients,
     event: EventRecord,
     sanitizers: keyof EventSanitizers,
-    clean?: PayloadSanitizers | undefined,
+    payloadSanitizers?: PayloadSanitizers | undefined,
   ) =>
     queue.push({
       event,
-      sanitize: createSanitizeStep(event, clean, to.sanitizers[sanitizers], failures),
+      sanitize: createSanitizeStep(event, payloadSanitizers, to.sanitizers[sanitizers], failures),
       subscribers: to.subscribers,
     })
-  const edge = (
-    which: 'start' | 'end',
+  const createScopeEvent = (
+    edge: 'start' | 'end',
     us: number,
     scope: ScopeNode,
     attributes: readonly string[],
-    told: EventPayload,
+    payload: EventPayload,
   ) =>
-    new ScopeEvent(which, attributes, {
+    new ScopeEvent(edge, attributes, {
       uuid: scope.uuid,
       parent: scope.parent?.publishedUuid ?? null,
       us,
       name: scope.name,
       category: scope.type,
-      profile: told.profile,
-      data: redactedCopy(told.data),
-      metadata: told.metadata,
+      profile: payload.profile,
+      data: redactedCopy(payload.data),
+      metadata: payload.metadata,
     })
   return {
-    start: (to, scope, attributes, told, clean) =>
-      push(to, edge('start', scope.startedUs, scope, attributes, told), 'scope_start', clean),
-    end: (to, scope, attributes, told, clean) =>
-      push(to, edge('end', Math.max(now(), scope.startedUs + 1), scope, attributes, told), 'scope_end', clean),
+    start: (to, scope, attributes, payload, payloadSanitizers) =>
+      push(
+        to,
+        createScopeEvent('start', scope.startedUs, scope, attributes, payload),
+        'scope_start',
+        payloadSanitizers,
+      ),
+    end: (to, scope, attributes, payload, payloadSanitizers) =>
+      push(
+        to,
+        createScopeEvent('end', Math.max(now(), scope.startedUs + 1), scope, attributes, payload),
+        'scope_end',
+        payloadSanitizers,
+      ),
     mark(to, within, { name, category, us = now(), profile, data, metadata }) {
       const parent = within.publishedUuid
       const event = new MarkEvent({

@@ -1,6 +1,6 @@
 /**
- * Events on their way to subscribers: one bounded queue, emptied in order and outside of every call. A call never waits
- * for it; when it is full, events are dropped and counted.
+ * Delivers events to subscribers: one bounded queue, drained in order and outside the context of any call. A call never
+ * waits for it. A full queue drops events and counts them.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Logger } from '../lib/log.ts'
@@ -11,14 +11,14 @@ import type { Entries, Subscriber } from './registry.ts'
 
 export interface EventDelivery {
   readonly event: ManagedEvent
-  /** Sanitizers; must not reject. Undefined where there are none. */
+  /** Must not reject. Undefined without sanitizers. */
   readonly sanitize: (() => Promise<void>) | undefined
   readonly subscribers: Entries<Subscriber>
 }
 
 export interface EventQueue {
   push(delivery: EventDelivery): void
-  /** Resolves when everything pushed so far was delivered. */
+  /** Resolves when all events pushed so far are delivered. */
   flush(): Promise<void>
   counts(): { readonly waiting: number; readonly delivered: number; readonly dropped: number }
 }
@@ -26,20 +26,20 @@ export interface EventQueue {
 export interface EventQueueDeps {
   readonly log: Logger
   readonly failures: FailureReporter
-  /** More than this are dropped. */
+  /** Events beyond this number are dropped. */
   readonly maxQueued: number
-  /** A subscriber that takes this long (at most twice as long) for one event is not waited for. */
+  /** The queue moves on when a subscriber takes longer than this for one event, after twice this time at the latest. */
   readonly subscriberTimeoutMs: number
 }
 
 interface QueueItem {
   readonly delivery: EventDelivery | undefined
-  /** Of a barrier. */
+  /** Set for barriers, which carry no event. */
   readonly onReached: (() => void) | undefined
   next: QueueItem | undefined
 }
 
-/** As many are delivered at once before other work gets its turn. */
+/** Number of events that are delivered before the queue yields to the event loop. */
 const batchSize = 512
 
 export function createEventQueue({
@@ -48,11 +48,11 @@ export function createEventQueue({
   maxQueued: limit,
   subscriberTimeoutMs: stuckMs,
 }: EventQueueDeps): EventQueue {
-  // Whoever pushes runs in the context of a call; subscribers are no part of it.
+  // Events are pushed in the context of a call; subscribers must not run in it.
   const runOutsideCalls = AsyncLocalStorage.snapshot()
   let head: QueueItem | undefined
   let tail: QueueItem | undefined
-  let busy = false
+  let isDraining = false
   let pendingImmediate: NodeJS.Immediate | undefined
   let waiting = 0
   let delivered = 0
@@ -70,21 +70,21 @@ export function createEventQueue({
     if (tail === undefined) head = item
     else tail.next = item
     tail = item
-    if (!busy) {
-      busy = true
-      queueMicrotask(go)
+    if (!isDraining) {
+      isDraining = true
+      queueMicrotask(drainOutsideCalls)
     } else if (pendingImmediate !== undefined && waiting > limit / 2) {
-      // Whoever pushes so fast lets nothing else run; waiting for a turn would only drop events.
+      // Events arrive faster than the event loop turns; waiting for a turn would drop events.
       clearImmediate(pendingImmediate)
       pendingImmediate = undefined
-      queueMicrotask(go)
+      queueMicrotask(drainOutsideCalls)
     }
   }
-  const go = () => runOutsideCalls(drain)
+  const drainOutsideCalls = () => runOutsideCalls(drain)
   const yieldToEventLoop = () => {
     pendingImmediate = setImmediate(() => {
       pendingImmediate = undefined
-      go()
+      drainOutsideCalls()
     })
   }
   const drain = () => {
@@ -97,12 +97,12 @@ export function createEventQueue({
       if (item.delivery === undefined) continue
       const pending = deliver(item.delivery)
       if (pending !== undefined) {
-        void watchdog.over(pending).then(onDelivered)
+        void watchdog.limit(pending).then(onDelivered)
         return
       }
       count()
     }
-    busy = false
+    isDraining = false
     logDropped()
   }
   const onDelivered = () => {
@@ -122,7 +122,7 @@ export function createEventQueue({
     droppedBefore = dropped
   }
 
-  /** Undefined when every subscriber was done at once. */
+  /** `undefined` when every subscriber finished synchronously. */
   const deliver = ({ event, sanitize, subscribers }: EventDelivery): Promise<unknown> | undefined =>
     sanitize === undefined
       ? callSubscribers(event, subscribers)
@@ -134,8 +134,8 @@ export function createEventQueue({
       const failed = (error: unknown) =>
         failures.report(entry, 'subscriber', error, 'the event is lost for this subscriber')
       try {
-        const answer: unknown = entry.callback(event)
-        if (isThenable(answer)) pending.push(catchTo(answer, failed))
+        const returned: unknown = entry.callback(event)
+        if (isThenable(returned)) pending.push(catchTo(returned, failed))
       } catch (error) {
         failed(error)
       }
@@ -153,24 +153,24 @@ export function createEventQueue({
       waiting += 1
       append(delivery, undefined)
     },
-    flush: () => (busy ? new Promise((resolve) => append(undefined, resolve)) : Promise.resolve()),
+    flush: () => (isDraining ? new Promise((resolve) => append(undefined, resolve)) : Promise.resolve()),
     counts: () => ({ waiting, delivered, dropped }),
   }
 }
 
-/** Lets go of what takes too long, with one timer for all of it instead of one for each. */
+/** Limits how long the queue waits for a subscriber. One timer serves all events, because a timer per event is expensive. */
 function createSubscriberWatchdog(stuckMs: number, onTimeout: () => void) {
   let current: (() => void) | undefined
-  let seen: (() => void) | undefined
+  let previous: (() => void) | undefined
   let armed = false
   const check = () => {
     armed = false
     if (current === undefined) return
-    if (current === seen) {
+    if (current === previous) {
       onTimeout()
       current()
     } else {
-      seen = current
+      previous = current
       arm()
     }
   }
@@ -180,8 +180,8 @@ function createSubscriberWatchdog(stuckMs: number, onTimeout: () => void) {
     setTimeout(check, stuckMs).unref()
   }
   return {
-    /** Resolves with the work, or when it takes too long. The work must not reject. */
-    over: (work: Promise<unknown>) =>
+    /** Resolves with the work or after the time limit. The work must not reject. */
+    limit: (work: Promise<unknown>) =>
       new Promise<void>((resolve) => {
         const done = () => {
           if (current === done) current = undefined

@@ -26,11 +26,11 @@ export interface ExecutionChain<View = never, Payload = never> {
   payload(value: Fields, branch: CancellationScope, next: NextCall): Payload
   /** The tool, or the provider's stream to its end. */
   terminal(value: Fields, branch: CancellationScope): Promise<unknown>
-  /** The call's own. */
+  /** The scope of the call. */
   readonly scope: ScopeNode
 }
 
-/** The rest of the chain from this depth on, in the scope of the call wherever it is asked for. Rejects, never throws. */
+/** Runs the chain from `depth` on, always in the scope of the call. Rejects, never throws. */
 export function dispatch<View, Payload>(
   chain: ExecutionChain<View, Payload>,
   depth: number,
@@ -49,29 +49,30 @@ function dispatchInScope<View, Payload>(
   value: Fields,
   branch: CancellationScope,
 ): Promise<unknown> {
-  // A step that fails open lets the rest go on without it, but nothing begins on a way that was called off.
+  // A callback that fails open is skipped, but an aborted branch starts nothing.
   if (branch.aborted) return handledRejection(branch.reason)
   const { outer, inner } = chain
   const intercept = outer[depth]
-  if (intercept !== undefined) return invokeIntercept(chain, intercept, depth, value, branch, dispatch)
+  if (intercept !== undefined) return invokeIntercept(chain, intercept, depth, value, branch)
   const callback = inner[depth - outer.length]
-  if (callback !== undefined) return invokeCallback(chain, callback, depth, value, branch, dispatch)
+  if (callback !== undefined) return invokeCallback(chain, callback, depth, value, branch)
   return chain.terminal(value, branch)
 }
 
-export type Dispatch = typeof dispatch
-
-export async function invokeIntercept<View, Payload>(
+/**
+ * Runs an execution intercept of the NeMo family. It may call `next` any number of times, each time on a branch of its own;
+ * when it settles, the branches that still run are aborted (`contract/middleware.md` §1.6).
+ */
+async function invokeIntercept<View, Payload>(
   chain: ExecutionChain<View, Payload>,
   entry: Entry<(view: View, next: Next<Fields, unknown>) => Awaitable<unknown>>,
   depth: number,
   value: Fields,
   branch: CancellationScope,
-  dispatch: Dispatch,
 ): Promise<unknown> {
   const { run } = chain
-  const handle = new NextHandle<Fields, unknown>(run, entry, branch, (given, invocation) =>
-    dispatch(chain, depth + 1, given ?? value, invocation),
+  const handle = new NextHandle<Fields, unknown>(run, entry, branch, (replacement, invocation) =>
+    dispatch(chain, depth + 1, replacement ?? value, invocation),
   )
   try {
     return await entry.callback(chain.view(value, branch), handle.next)
@@ -86,22 +87,24 @@ export async function invokeIntercept<View, Payload>(
   }
 }
 
-export async function invokeCallback<View, Payload>(
+/** Runs an execution callback of Hermes, which may call `next_call` once (`contract/hermes.md` §2.8). */
+async function invokeCallback<View, Payload>(
   chain: ExecutionChain<View, Payload>,
   entry: Entry<(payload: Payload) => Awaitable<unknown>>,
   depth: number,
   value: Fields,
   branch: CancellationScope,
-  dispatch: Dispatch,
 ): Promise<unknown> {
   const { run, point } = chain
   let settled = false
   let rest: DownstreamCall | undefined
-  const nextCall = (given?: Fields | null): Promise<unknown> => {
+  const nextCall = (replacement?: Fields | null): Promise<unknown> => {
     if (settled || branch.aborted) return run.rejectNextRevoked(entry)
     if (rest !== undefined)
-      return handledRejection(new HermesError('middleware/next-called-twice', `It was ${describeOrigin(entry)}.`))
-    rest = new DownstreamCall(dispatch(chain, depth + 1, given ?? value, branch), (error) => run.recordFailure(error))
+      return handledRejection(new HermesError('middleware/next-called-twice', `Callback: ${describeOrigin(entry)}.`))
+    rest = new DownstreamCall(dispatch(chain, depth + 1, replacement ?? value, branch), (error) =>
+      run.recordFailure(error),
+    )
     return rest.last
   }
   let returned: unknown
@@ -114,7 +117,7 @@ export async function invokeCallback<View, Payload>(
       return recoverFailOpen(run, entry, point, rest ?? notCalled, error, () =>
         dispatch(chain, depth + 1, value, branch),
       )
-    // Nothing is left running behind the back of a call that has failed.
+    // A failed call must not settle while the rest of it still runs.
     if (rest !== undefined) await catchTo(rest.last, () => undefined)
     throw error
   }
@@ -124,7 +127,7 @@ export async function invokeCallback<View, Payload>(
 
 const notCalled: Downstream = { last: undefined, result: undefined, failure: undefined }
 
-/** The rest of the call, once it runs. Its rejection is seen here, so that it need not be seen by the callback. */
+/** The rest of the call after `next_call`. It handles its rejection, so that the callback does not have to. */
 class DownstreamCall implements Downstream {
   readonly last: Promise<unknown>
   result: { readonly value: unknown } | undefined
@@ -144,23 +147,24 @@ class DownstreamCall implements Downstream {
   }
 }
 
-/** Of a callback that has called the rest and returned. */
+/** The result after a callback called `next_call` and returned. */
 function resultAfterReturn({ last, result, failure }: DownstreamCall, returned: unknown): unknown {
   if (failure !== undefined) {
-    // A failure never becomes a success that nobody gave: see "None" in the contract.
+    // A failure never turns into an empty success: see "None" in the contract.
     if (returned === undefined || returned === null) throw failure.error
     return returned
   }
   if (result === undefined) return last
-  // It only watched and gave nothing back.
+  // A callback that returns nothing keeps the result.
   return returned === undefined ? result.value : returned
 }
 
 /**
- * The result after a frame that fails open has thrown; `skip` runs the rest without it. A refusal is meant: it goes on in
- * any case, as `LLMExecutionBlocked` does upstream.
+ * The result of the call after a callback that fails open has thrown: the rest runs at most once, and a good result is kept.
+ * `skip` runs the rest without the callback. A `GuardrailRejected` is deliberate, so it always ends the call, like
+ * `LLMExecutionBlocked` in Hermes.
  */
-export async function recoverFailOpen(
+async function recoverFailOpen(
   run: CallRun,
   entry: Entry<unknown>,
   point: string,
@@ -169,7 +173,7 @@ export async function recoverFailOpen(
   skip: () => Promise<unknown>,
 ): Promise<unknown> {
   if (error instanceof GuardrailRejected) throw error
-  const report = (outcome: string) => run.context.failures.report(entry, point, error, outcome)
+  const report = (effect: string) => run.context.failures.report(entry, point, error, effect)
   if (last === undefined) {
     run.throwIfAborted(error)
     report('the call continues without it')
@@ -179,7 +183,7 @@ export async function recoverFailOpen(
     report('the result of the call is kept')
     return last
   }
-  // It let the failure through, or put another in its place.
+  // The callback passed the failure on or replaced it.
   if (result === undefined || isAbortError(error, run.signal)) throw error
   report('the result of the call is kept')
   return result.value

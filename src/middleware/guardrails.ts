@@ -1,6 +1,6 @@
 /**
- * Conditional guardrails: the first that refuses ends the call (`contract/middleware.md` §1.4). Each has a scope of its own
- * when somebody subscribes.
+ * Guardrails: the first that rejects ends the call (`contract/middleware.md` §1.4). With subscribers, each guardrail runs in a
+ * scope of its own.
  */
 import { HermesError, messageOf } from '../lib/errors.ts'
 import type { CallRun } from './call-run.ts'
@@ -38,7 +38,7 @@ async function evaluateGuardrail<View>(
     if (decision !== undefined && decision !== null && typeof decision !== 'string')
       throw new HermesError(
         'middleware/bad-return',
-        `The guardrail ${describeOrigin(entry)} returned neither a text nor null.`,
+        `The guardrail ${describeOrigin(entry)} returned neither a string nor null.`,
       )
     report(
       typeof decision === 'string'
@@ -67,15 +67,15 @@ async function evaluateInScope<View>(
   const node = new ScopeNode(scopes, entry.name, 'guardrail', scope, scopes.now(), true)
   const kind = run.kind === 'tool' ? 'tool_conditional_execution' : 'llm_conditional_execution'
   const target = run.kind === 'tool' ? { target_name: run.name } : {}
-  const told = { profile: null, metadata: run.metadata }
-  publisher.start(recipients, node, [], { ...told, data: { kind, ...target } })
+  const base = { profile: null, metadata: run.metadata }
+  publisher.start(recipients, node, [], { ...base, data: { kind, ...target } })
   try {
     const decision = await scopes.storage.run(node, () =>
-      evaluateGuardrail(run, entry, createView(node), (data) => publisher.end(recipients, node, [], { ...told, data })),
+      evaluateGuardrail(run, entry, createView(node), (data) => publisher.end(recipients, node, [], { ...base, data })),
     )
     if (typeof decision === 'string') {
       const data = { rejected: true, rejection_reason: decision }
-      publisher.mark(recipients, scope, { ...told, name: run.name, category: run.category, data })
+      publisher.mark(recipients, scope, { ...base, name: run.name, category: run.category, data })
     }
     return decision
   } finally {

@@ -8,16 +8,17 @@ import type { Fields } from './contract.ts'
 import type { ErrorOrigin } from './failures.ts'
 import { ignoreRejection } from './promises.ts'
 
-/** The rest of the call, as far as it has run. */
+/** The state of the rest of the call, as one callback or intercept runs it. */
 export interface Downstream {
-  /** The latest call of the rest; undefined while there was none. */
+  /** The latest run; undefined before the first. */
   readonly last: Promise<unknown> | undefined
-  /** The latest result. */
+  /** The latest successful result. */
   readonly result: { readonly value: unknown } | undefined
-  /** How the latest call failed. */
+  /** The failure of the latest run. */
   readonly failure: { readonly error: unknown } | undefined
 }
 
+/** One call of `next`: a branch of the call with its own signal. */
 class Invocation<Output> extends CancellationScope {
   readonly promise: Promise<Output>
   readonly resolve: (output: Output) => void
@@ -39,88 +40,89 @@ export class NextHandle<Input, Output> implements Downstream {
   readonly #run: CallRun
   readonly #owner: ErrorOrigin
   readonly #cancellation: CancellationScope
-  readonly #start: (input: Input | undefined, way: CancellationScope) => Promise<Output>
+  readonly #start: (input: Input | undefined, branch: CancellationScope) => Promise<Output>
   readonly #invocations: Invocation<Output>[] = []
   #revoked = false
 
-  /** `start` runs the rest on a way; it must not throw. */
+  /** `start` runs the rest of the call on the given branch. It must not throw. */
   constructor(
     run: CallRun,
-    who: ErrorOrigin,
+    owner: ErrorOrigin,
     branch: CancellationScope,
-    start: (input: Input | undefined, way: CancellationScope) => Promise<Output>,
+    start: (input: Input | undefined, branch: CancellationScope) => Promise<Output>,
   ) {
     this.#run = run
-    this.#owner = who
+    this.#owner = owner
     this.#cancellation = branch
     this.#start = start
     branch.inner = this
   }
 
   /**
-   * For the intercept. Rejects with `middleware/next-revoked` when the lease ends first, or has ended. A rejection that
-   * nobody looks at does not end the process.
+   * Passed to the intercept. Rejects with `middleware/next-revoked` once the handle is revoked. An unhandled rejection does
+   * not end the process.
    */
   readonly next = (input?: Input): Promise<Output> => {
     if (this.#revoked || this.#cancellation.aborted) return this.#run.rejectNextRevoked(this.#owner)
-    const way = new Invocation<Output>()
-    this.#invocations.push(way)
-    this.last = way.promise
+    const invocation = new Invocation<Output>()
+    this.#invocations.push(invocation)
+    this.last = invocation.promise
     this.failure = undefined
-    this.#start(input, way).then(
+    this.#start(input, invocation).then(
       (value) => {
-        if (!this.#remove(way)) return
+        if (!this.#remove(invocation)) return
         this.result = { value }
-        way.resolve(value)
+        invocation.resolve(value)
       },
       (error) => {
-        if (this.#remove(way)) this.#fail(way, error)
+        if (this.#remove(invocation)) this.#fail(invocation, error)
       },
     )
-    return way.promise
+    return invocation.promise
   }
 
-  /** The intercept has settled: what still runs is called off. May be called twice. */
+  /** Called when the intercept has settled: aborts the branches that still run. May be called twice. */
   revoke(): void {
     this.#revoked = true
     if (this.#invocations.length === 0) return
-    const refusal = this.#run.nextRevokedError(this.#owner)
-    for (const way of this.#invocations.splice(0)) {
-      this.#fail(way, refusal)
-      way.abort(refusal)
+    const error = this.#run.nextRevokedError(this.#owner)
+    for (const invocation of this.#invocations.splice(0)) {
+      this.#fail(invocation, error)
+      invocation.abort(error)
     }
   }
 
-  /** The call, or an intercept further out, has ended: what runs here hears of it by its signal. */
+  /** Aborts the running branches because the call or an outer intercept ended. */
   cancel(reason: unknown): void {
-    for (const way of this.#invocations) way.abort(reason)
+    for (const invocation of this.#invocations) invocation.abort(reason)
   }
 
-  #fail(way: Invocation<Output>, error: unknown): void {
-    ignoreRejection(way.promise)
+  #fail(invocation: Invocation<Output>, error: unknown): void {
+    ignoreRejection(invocation.promise)
     this.failure = { error }
     this.#run.recordFailure(error)
-    way.reject(error)
+    invocation.reject(error)
   }
 
-  /** False when it was called off already. */
-  #remove(way: Invocation<Output>): boolean {
-    const at = this.#invocations.indexOf(way)
-    if (at >= 0) this.#invocations.splice(at, 1)
-    return at >= 0
+  /** False when the invocation was revoked before. */
+  #remove(invocation: Invocation<Output>): boolean {
+    const index = this.#invocations.indexOf(invocation)
+    if (index >= 0) this.#invocations.splice(index, 1)
+    return index >= 0
   }
 }
 
-/** An iterator that has to be closed unless it ended by itself. */
+/** Must be closed by `return` unless it has ended. */
 export type ChunkIterator = AsyncIterator<unknown, unknown, undefined>
 
 export const doneResult = { done: true, value: undefined } as const
 
 interface OpenedStream {
-  readonly way: CancellationScope
+  readonly streamBranch: CancellationScope
   readonly chunks: ChunkIterator
 }
 
+/** The `next` of a stream intercept. It works until the stream of the intercept ends; then it closes what it opened. */
 export class StreamNextHandle {
   readonly next: (request?: Fields) => Promise<ChunkIterator>
   readonly #run: CallRun
@@ -131,39 +133,41 @@ export class StreamNextHandle {
 
   constructor(
     run: CallRun,
-    who: ErrorOrigin,
+    owner: ErrorOrigin,
     branch: CancellationScope,
-    open: (request: Fields | undefined, way: CancellationScope) => Promise<ChunkIterator>,
+    open: (request: Fields | undefined, streamBranch: CancellationScope) => Promise<ChunkIterator>,
   ) {
     this.#run = run
-    this.#owner = who
-    this.#handle = new NextHandle(run, who, branch, async (request, way) => this.#track(way, await open(request, way)))
+    this.#owner = owner
+    this.#handle = new NextHandle(run, owner, branch, async (request, streamBranch) =>
+      this.#track(streamBranch, await open(request, streamBranch)),
+    )
     this.next = this.#handle.next
     branch.inner = this
   }
 
-  /** Closes what is still open. Never rejects. May be called twice. */
+  /** Closes the streams that are still open. Never rejects. May be called twice. */
   async revoke(): Promise<void> {
     this.#revoked = true
     this.#handle.revoke()
     for (const opened of this.#opened) {
       this.#opened.delete(opened)
-      opened.way.abort(this.#run.nextRevokedError(this.#owner))
+      opened.streamBranch.abort(this.#run.nextRevokedError(this.#owner))
       await this.#close(opened.chunks)
     }
   }
 
   cancel(reason: unknown): void {
     this.#handle.cancel(reason)
-    for (const { way } of this.#opened) way.abort(reason)
+    for (const { streamBranch } of this.#opened) streamBranch.abort(reason)
   }
 
-  async #track(way: CancellationScope, chunks: ChunkIterator): Promise<ChunkIterator> {
+  async #track(streamBranch: CancellationScope, chunks: ChunkIterator): Promise<ChunkIterator> {
     if (this.#revoked) {
       await this.#close(chunks)
       throw this.#run.nextRevokedError(this.#owner)
     }
-    const opened = { way, chunks }
+    const opened = { streamBranch, chunks }
     this.#opened.add(opened)
     return notifyOnEnd(chunks, () => this.#opened.delete(opened))
   }
@@ -173,7 +177,7 @@ export class StreamNextHandle {
   }
 }
 
-/** The same chunks; `over` is told when they end, however they do. */
+/** Passes the chunks on and calls `onEnd` when they end, fail or are closed. */
 function notifyOnEnd(chunks: ChunkIterator, onEnd: () => void): ChunkIterator {
   return {
     async next() {

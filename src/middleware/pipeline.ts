@@ -16,16 +16,16 @@ export interface CallSpec<View, Payload> {
   /** `tool_execution` or `model_execution`. */
   readonly point: string
   readonly attributes: readonly string[]
-  /** To follow the start event. */
+  /** Published right after the start event. */
   readonly marks: readonly PendingMark[]
-  /** As it is known by now. */
+  /** The `category_profile` of the next event. */
   profile(): Fields
-  /** What there is of a result when the call fails. */
+  /** The partial result of a failed call. */
   partial(): unknown
   participants(snapshot: Snapshot): {
     readonly outer: Entries<(view: View, next: Next<Fields, unknown>) => Awaitable<unknown>>
     readonly inner: Entries<(payload: Payload) => Awaitable<unknown>>
-    /** How many more take part, further inside. */
+    /** Number of callbacks inside the terminal step. */
     readonly more: number
   }
   sanitizers(snapshot: Snapshot): {
@@ -34,9 +34,9 @@ export interface CallSpec<View, Payload> {
   }
   view(value: Fields, scope: ScopeNode, branch: CancellationScope): View
   payload(value: Fields, scope: ScopeNode, branch: CancellationScope, next: NextCall): Payload
-  /** Between the start event and the chain. */
+  /** Runs between the start event and the chain. */
   onStart?(): void
-  /** The tool, or the provider's stream to its end. Rejects, never throws. */
+  /** Runs the tool, or reads the provider's stream to its end. Rejects, never throws. */
   terminal(value: Fields, branch: CancellationScope): Promise<unknown>
 }
 
@@ -71,16 +71,17 @@ export async function runPipeline<View, Payload>(
         point: spec.point,
         outer,
         inner,
-        view: (given: Fields, branch: CancellationScope) => spec.view(given, node, branch),
-        payload: (given: Fields, branch: CancellationScope, next: NextCall) => spec.payload(given, node, branch, next),
+        view: (current: Fields, branch: CancellationScope) => spec.view(current, node, branch),
+        payload: (current: Fields, branch: CancellationScope, next: NextCall) =>
+          spec.payload(current, node, branch, next),
         terminal: spec.terminal,
         scope: node,
       }
       return dispatch(chain, 0, value, root)
     })
     if (run.abortError !== undefined) throw run.abortError.error
-    const now = node.snapshot
-    span?.end({ result, profile: spec.profile() }, now, spec.sanitizers(now).response)
+    const after = node.snapshot
+    span?.end({ result, profile: spec.profile() }, after, spec.sanitizers(after).response)
     node.close()
     return result
   } catch (error) {
@@ -89,18 +90,19 @@ export async function runPipeline<View, Payload>(
   }
 }
 
-export interface CallSpan {
-  start(data: unknown, marks: readonly PendingMark[], clean: PayloadSanitizers | undefined): void
-  /** With the sanitizers of the moment in which it ended. Only the first time counts. */
-  end(outcome: CallResult, now: Snapshot, clean: PayloadSanitizers | undefined): void
+/** The start and end events of a call. They share an id, and the same subscribers receive both. */
+interface CallSpan {
+  start(data: unknown, marks: readonly PendingMark[], payloadSanitizers: PayloadSanitizers | undefined): void
+  /** `snapshot` supplies the sanitizers that apply when the call ends. Only the first call has an effect. */
+  end(callResult: CallResult, snapshot: Snapshot, payloadSanitizers: PayloadSanitizers | undefined): void
 }
 
-export type CallResult =
+type CallResult =
   | { readonly result: unknown; readonly profile: Fields }
   | { readonly error: unknown; readonly partial: unknown; readonly profile: Fields }
 
-/** Undefined when nobody subscribes: who comes later hears neither of the two. */
-export function createCallSpan(
+/** `undefined` without subscribers. A subscriber added later receives neither the start nor the end event. */
+function createCallSpan(
   run: CallRun,
   node: ScopeNode,
   { subscribers, sanitizers }: Snapshot,
@@ -111,24 +113,26 @@ export function createCallSpan(
   const { publisher } = run.context
   let isOpen = true
   return {
-    start(data, marks, clean) {
-      publisher.start({ subscribers, sanitizers }, node, attributes, { profile, data, metadata: run.metadata }, clean)
-      marks.forEach(({ name, data: said, metadata = null }, index) => {
-        const told = { name, category: node.type, profile: null, data: said, metadata, us: node.startedUs + 1 + index }
-        publisher.mark({ subscribers, sanitizers }, node, told)
+    start(data, marks, payloadSanitizers) {
+      const payload = { profile, data, metadata: run.metadata }
+      publisher.start({ subscribers, sanitizers }, node, attributes, payload, payloadSanitizers)
+      marks.forEach(({ name, data: markData, metadata = null }, index) => {
+        const us = node.startedUs + 1 + index
+        const mark = { name, category: node.type, profile: null, data: markData, metadata, us }
+        publisher.mark({ subscribers, sanitizers }, node, mark)
       })
     },
-    end(outcome, now, clean) {
+    end(callResult, snapshot, payloadSanitizers) {
       if (!isOpen) return
       isOpen = false
-      const isFailure = 'error' in outcome
-      const statusMetadata = isFailure ? failureMetadata(outcome.error, run.signal) : successMetadata
-      const told = {
-        profile: outcome.profile,
-        data: isFailure ? outcome.partial : outcome.result,
+      const isFailure = 'error' in callResult
+      const statusMetadata = isFailure ? failureMetadata(callResult.error, run.signal) : successMetadata
+      const payload = {
+        profile: callResult.profile,
+        data: isFailure ? callResult.partial : callResult.result,
         metadata: { ...run.metadata, ...statusMetadata },
       }
-      publisher.end({ subscribers, sanitizers: now.sanitizers }, node, attributes, told, clean)
+      publisher.end({ subscribers, sanitizers: snapshot.sanitizers }, node, attributes, payload, payloadSanitizers)
     },
   }
 }

@@ -1,13 +1,13 @@
 /**
- * Small tools for values that may be promises, and for promises that nobody may be waiting for.
+ * Helpers for values that may be promises, and for promises whose rejection may stay unhandled.
  */
 
-/** Whether there is something to wait for; plain values save the turn of a promise. */
+/** Whether a value must be awaited. Awaiting a plain value would cost a microtask. */
 export function isThenable<Value>(value: Value | PromiseLike<Value>): value is PromiseLike<Value> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 }
 
-/** Waits for the work; a failure goes to `failed`. Never rejects unless `failed` throws. */
+/** Waits for the work and passes a failure to `onError`. Never rejects unless `onError` throws. */
 export async function catchTo(work: PromiseLike<unknown>, onError: (error: unknown) => void): Promise<void> {
   try {
     await work
@@ -16,14 +16,14 @@ export async function catchTo(work: PromiseLike<unknown>, onError: (error: unkno
   }
 }
 
-/** A rejection for somebody who may not look at it: it must not end the process. */
+/** A rejected promise that does not end the process when its rejection is not handled. */
 export function handledRejection(error: unknown): Promise<never> {
   const promise = Promise.reject(error)
   ignoreRejection(promise)
   return promise
 }
 
-/** Whoever holds the promise still gets its rejection; if nobody does, nothing happens. */
+/** Marks the rejection as handled. Other holders of the promise still receive it. */
 export function ignoreRejection(promise: Promise<unknown>): void {
   promise.then(undefined, () => undefined)
 }

@@ -17,7 +17,7 @@ import type {
 
 export interface Entry<Callback> {
   readonly name: string
-  /** The plugin it belongs to; undefined where no plugin registered it. */
+  /** Undefined for registrations outside of plugins. */
   readonly plugin: string | undefined
   readonly callback: Callback
   readonly priority: number
@@ -28,33 +28,33 @@ export interface Entry<Callback> {
 export type Entries<Callback> = readonly Entry<Callback>[]
 
 export interface RegistryOptions {
-  /** Names are unique and decide between equals; otherwise the order of registration does. */
+  /** Names are unique and order entries of equal priority. Otherwise the order of registration does. */
   readonly uniqueNames: boolean
-  /** How its family fails when a registration does not say. */
+  /** Failure mode of registrations that do not set `fails`. */
   readonly failsOpen: boolean
 }
 
 export class Registry<Callback> {
-  /** A new list with each change: who holds one, holds a snapshot. */
+  /** Each change creates a new array, so that a reference to it is a snapshot. */
   entries: Entries<Callback> = []
   readonly registryOptions: RegistryOptions
 
-  constructor(rules: RegistryOptions) {
-    this.registryOptions = rules
+  constructor(options: RegistryOptions) {
+    this.registryOptions = options
   }
 
-  /** Throws `middleware/bad-registration` and `middleware/name-taken`. `gone` is called when it is taken away. */
+  /** Throws `middleware/bad-registration` and `middleware/name-taken`. `onRemoved` is called when the entry is removed. */
   add(
     name: string,
     plugin: string | undefined,
     callback: Callback,
     options: InterceptOptions,
-    gone: () => void,
+    onRemoved: () => void,
   ): Registration {
     const { priority = 0, fails, breakChain = false } = options
     validateRegistration(name, callback, priority, fails)
     if (this.registryOptions.uniqueNames && this.entries.some((entry) => entry.name === name))
-      throw new HermesError('middleware/name-taken', `"${name}" is registered here already.`)
+      throw new HermesError('middleware/name-taken', `Name: "${name}".`)
     const failsOpen = fails === undefined ? this.registryOptions.failsOpen : fails === 'open'
     const entry: Entry<Callback> = { name, plugin, callback, priority, failsOpen, breakChain }
     const entries = [...this.entries, entry]
@@ -64,7 +64,7 @@ export class Registry<Callback> {
       remove: () => {
         if (!this.entries.includes(entry)) return false
         this.entries = this.entries.filter((other) => other !== entry)
-        gone()
+        onRemoved()
         return true
       },
     }
@@ -76,23 +76,23 @@ function byName(one: { readonly name: string }, other: { readonly name: string }
   return one.name < other.name ? -1 : 1
 }
 
-/** Plugins may be written without types. */
+/** Checked at run time, because plugins may be written in JavaScript. */
 function validateRegistration(name: unknown, callback: unknown, priority: unknown, fails: unknown): void {
-  const wrong = (what: string) => new HermesError('middleware/bad-registration', what)
-  if (typeof name !== 'string' || name === '') throw wrong('The name must be a text that is not empty.')
-  if (typeof callback !== 'function') throw wrong(`What is registered as "${name}" is not a function.`)
+  const invalid = (detail: string) => new HermesError('middleware/bad-registration', detail)
+  if (typeof name !== 'string' || name === '') throw invalid('The name must be a non-empty string.')
+  if (typeof callback !== 'function') throw invalid(`The callback of "${name}" is not a function.`)
   if (typeof priority !== 'number' || !Number.isFinite(priority))
-    throw wrong(`The priority of "${name}" is not a number.`)
+    throw invalid(`The priority of "${name}" is not a number.`)
   if (fails !== undefined && fails !== 'open' && fails !== 'closed')
-    throw wrong(`"${name}" says neither fails: 'open' nor fails: 'closed'.`)
+    throw invalid(`"fails" of "${name}" is neither 'open' nor 'closed'.`)
 }
 
 export type Subscriber = (event: ManagedEvent) => Awaitable<void>
 
-/** Without the older names, which are the same registries. */
+/** Without the older names, which share the registries of the newer ones. */
 export type HermesCallbacks = Omit<HermesMiddlewareKinds, 'api_request' | 'api_execution'>
 
-/** Every family, each with what it holds of a callback's type. */
+/** The registries of all families. */
 export interface Families {
   readonly guardrails: { readonly [On in keyof Guardrails]: Registry<Guardrails[On]> }
   readonly intercepts: { readonly [Point in keyof Intercepts]: Registry<Intercepts[Point]> }
@@ -101,10 +101,11 @@ export interface Families {
   readonly subscribers: Registry<Subscriber>
 }
 
+/** The registrations of one level. */
 export interface RegistrationScope extends Families {
-  /** Grows with each change. */
+  /** Incremented with each change. */
   version: number
-  /** How many are registered. */
+  /** Number of registrations. */
   count: number
 }
 
@@ -145,39 +146,37 @@ export function createRegistrationScope(): RegistrationScope {
 export interface RegistrarDeps {
   readonly registrations: RegistrationScope
   readonly plugin: string | undefined
-  /** Told of each change: `by` more are registered. */
+  /** Called for each registration (`1`) and each removal (`-1`). */
   onChange(by: 1 | -1): void
-  /** False when the level is gone, and with it everything that was registered. */
+  /** False once the level is closed and its registrations are removed. */
   isActive(): boolean
 }
 
-export function createRegistrar({
-  registrations: level,
-  plugin,
-  onChange: changed,
-  isActive: lives,
-}: RegistrarDeps): MiddlewareRegistrar {
+export function createRegistrar({ registrations, plugin, onChange, isActive }: RegistrarDeps): MiddlewareRegistrar {
   const count = (by: 1 | -1) => {
-    level.version += 1
-    level.count += by
-    changed(by)
+    registrations.version += 1
+    registrations.count += by
+    onChange(by)
   }
   const counted = (registration: Registration): Registration => {
     count(1)
-    return { name: registration.name, remove: () => lives() && registration.remove() }
+    return { name: registration.name, remove: () => isActive() && registration.remove() }
   }
   const onRemoved = () => count(-1)
   return {
     registerGuardrail: (name, on, guardrail, options = {}) =>
-      counted(requireRegistry(level.guardrails[on], on).add(name, plugin, guardrail, options, onRemoved)),
+      counted(requireRegistry(registrations.guardrails[on], on).add(name, plugin, guardrail, options, onRemoved)),
     registerIntercept: (name, point, intercept, options = {}) =>
-      counted(requireRegistry(level.intercepts[point], point).add(name, plugin, intercept, options, onRemoved)),
+      counted(requireRegistry(registrations.intercepts[point], point).add(name, plugin, intercept, options, onRemoved)),
     registerSanitizer: (name, point, sanitizer, options = {}) =>
-      counted(requireRegistry(level.sanitizers[point], point).add(name, plugin, sanitizer, options, onRemoved)),
-    registerSubscriber: (name, subscriber) => counted(level.subscribers.add(name, plugin, subscriber, {}, onRemoved)),
+      counted(requireRegistry(registrations.sanitizers[point], point).add(name, plugin, sanitizer, options, onRemoved)),
+    registerSubscriber: (name, subscriber) =>
+      counted(registrations.subscribers.add(name, plugin, subscriber, {}, onRemoved)),
     registerMiddleware(kind, callback, options = {}) {
       const name = typeof callback === 'function' && callback.name !== '' ? callback.name : kind
-      return counted(requireRegistry(hermesRegistry(level, kind), kind).add(name, plugin, callback, options, onRemoved))
+      return counted(
+        requireRegistry(hermesRegistry(registrations, kind), kind).add(name, plugin, callback, options, onRemoved),
+      )
     },
   }
 }
@@ -185,19 +184,19 @@ export function createRegistrar({
 const kindAliases = { api_request: 'llm_request', api_execution: 'llm_execution' } as const
 
 function hermesRegistry<Kind extends keyof HermesMiddlewareKinds>(
-  level: RegistrationScope,
+  registrations: RegistrationScope,
   kind: Kind,
 ): Registry<HermesMiddlewareKinds[Kind]>
 function hermesRegistry(
-  level: RegistrationScope,
+  registrations: RegistrationScope,
   kind: keyof HermesMiddlewareKinds,
 ): Registry<HermesCallbacks[keyof HermesCallbacks]> | Registry<never> {
-  if (kind === 'api_request' || kind === 'api_execution') return level.hermes[kindAliases[kind]]
-  return level.hermes[kind]
+  if (kind === 'api_request' || kind === 'api_execution') return registrations.hermes[kindAliases[kind]]
+  return registrations.hermes[kind]
 }
 
-/** Plugins may be written without types. */
+/** JavaScript plugins may name a point that does not exist. */
 function requireRegistry<Found>(registry: Found | undefined, point: string): Found {
-  if (registry === undefined) throw new HermesError('middleware/bad-registration', `There is no point "${point}".`)
+  if (registry === undefined) throw new HermesError('middleware/bad-registration', `Unknown point: "${point}".`)
   return registry
 }

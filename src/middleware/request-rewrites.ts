@@ -11,30 +11,33 @@ import { GuardrailRejected } from './guardrail-rejected.ts'
 import { isThenable } from './promises.ts'
 import type { Entries, Entry } from './registry.ts'
 
-/** How one kind of request intercept is called, and what it returns is read. */
-interface RequestInterceptSpec<View, Answer> {
+/** How intercepts of one point are called and how their return value is read. */
+interface RequestInterceptSpec<View, Returned> {
   /** `tool_request` or `model_request`. */
   readonly point: string
   view(value: Fields): View
-  /** Throws when the answer is none. */
-  parse(answer: Answer, entry: Entry<unknown>): Fields
+  /** Throws for an invalid return value. */
+  parse(returned: Returned, entry: Entry<unknown>): Fields
 }
 
-/** Returns the very value it got when nothing was changed. Rejects as the first that fails closed does. */
-export async function runRequestIntercepts<View, Answer>(
+/**
+ * Runs NeMo's request intercepts (`contract/middleware.md` §1.5): each returns the value that replaces its input. The first
+ * receives a copy. Returns the original object when nothing changed. Rejects like the first intercept that fails closed.
+ */
+export async function runRequestIntercepts<View, Returned>(
   run: CallRun,
-  entries: Entries<(view: View) => Awaitable<Answer>>,
-  given: Fields,
-  { point, view, parse: read }: RequestInterceptSpec<View, Answer>,
+  entries: Entries<(view: View) => Awaitable<Returned>>,
+  original: Fields,
+  { point, view, parse }: RequestInterceptSpec<View, Returned>,
 ): Promise<Fields> {
-  let value = deepCopy(given)
+  let value = deepCopy(original)
   let replaced = false
   for (const entry of entries) {
-    // What an open one changes before it fails must not stay.
+    // Changes by an intercept that fails open must be discarded.
     const own = entry.failsOpen ? deepCopy(value) : value
     try {
       const returned = entry.callback(view(own))
-      const next = read(isThenable(returned) ? await returned : returned, entry)
+      const next = parse(isThenable(returned) ? await returned : returned, entry)
       if (next !== own) {
         replaced = true
         run.recordRewrite({ source: entry.plugin ?? entry.name, name: entry.name })
@@ -51,23 +54,25 @@ export async function runRequestIntercepts<View, Answer>(
     if (entry.breakChain) break
   }
   if (replaced) return value
-  if (deepEqual(value, given)) return given
-  // Changed in place: who did it cannot be told.
+  if (deepEqual(value, original)) return original
+  // Changed in place, so the intercept that did it is unknown.
   run.recordRewrite({ source: 'plugin' })
   return value
 }
 
-export function parseArgs(answer: Fields, entry: Entry<unknown>): Fields {
-  if (isRecord(answer)) return answer
+export function parseArgs(returned: Fields, entry: Entry<unknown>): Fields {
+  if (isRecord(returned)) return returned
   throw badReturnError(entry, 'the arguments')
 }
 
-/** Collects the marks that the intercepts want to follow the start event. */
-export function createRequestParser(marks: PendingMark[]): (answer: RewrittenRequest, entry: Entry<unknown>) => Fields {
-  return (answer, entry) => {
-    const found: unknown = answer
+/** The parser also collects `pendingMarks`, which are published after the start event. */
+export function createRequestParser(
+  marks: PendingMark[],
+): (returned: RewrittenRequest, entry: Entry<unknown>) => Fields {
+  return (returned, entry) => {
+    const found: unknown = returned
     if (!isRecord(found) || !isRecord(found['request'])) throw badReturnError(entry, 'an object with the request')
-    const { request, pendingMarks = [] } = answer
+    const { request, pendingMarks = [] } = returned
     if (!Array.isArray(pendingMarks)) throw badReturnError(entry, 'a list of marks')
     const own = pendingMarks.map((mark: unknown) => parseMark(mark, entry))
     for (const mark of own) marks.push(mark)
@@ -75,35 +80,39 @@ export function createRequestParser(marks: PendingMark[]): (answer: RewrittenReq
   }
 }
 
-/** Read here, where a failure is the intercept's. */
+/** Validates marks here, so that an invalid one counts as a failure of its intercept. */
 function parseMark(mark: unknown, entry: Entry<unknown>): PendingMark {
   const { name, data, metadata }: Fields = isRecord(mark) ? mark : {}
   if (typeof name !== 'string') throw badReturnError(entry, 'marks with a name')
   return { name, data, ...(isRecord(metadata) ? { metadata } : {}) }
 }
 
-function badReturnError(entry: Entry<unknown>, wanted: string): HermesError {
+function badReturnError(entry: Entry<unknown>, expected: string): HermesError {
   return new HermesError(
     'middleware/bad-return',
-    `The request intercept ${describeOrigin(entry)} did not return ${wanted}.`,
+    `The request intercept ${describeOrigin(entry)} did not return ${expected}.`,
   )
 }
 
 export interface RequestMiddlewareSpec<Payload> {
-  /** Where the new value is in what a callback returns, and the end of the kind's name. */
+  /** The key of the replacement in the return value. */
   readonly key: 'args' | 'request'
   readonly kind: 'tool_request' | 'llm_request'
   payload(value: Fields): Payload
 }
 
-/** Returns the very value it got when nobody changed it. Rejects only as those reject that fail closed. */
+/**
+ * Runs Hermes' request middleware (`contract/hermes.md` §2.8): each callback receives a copy of the previous value and may
+ * return a replacement. In Hermes all callbacks receive the same value and the last replacement wins. Returns the original
+ * object when nothing changed. Rejects only for callbacks that fail closed.
+ */
 export async function runRequestMiddleware<Payload>(
   run: CallRun,
   entries: Entries<(payload: Payload) => Awaitable<RewriteResult | null | undefined>>,
-  given: Fields,
+  original: Fields,
   { key, kind, payload }: RequestMiddlewareSpec<Payload>,
 ): Promise<Fields> {
-  let value = given
+  let value = original
   for (const entry of entries) {
     try {
       const returned = entry.callback(payload(deepCopy(value)))
@@ -125,11 +134,11 @@ export async function runRequestMiddleware<Payload>(
   return value
 }
 
-/** What the callback says of itself; upstream's word where it says nothing. */
+/** Trace fields from the return value; `plugin`, as in Hermes, when there are none. */
 function traceEntry(result: Fields): Partial<RewriteTraceEntry> {
-  const said = (['source', 'reason', 'name'] as const).flatMap((key) => {
+  const named = (['source', 'reason', 'name'] as const).flatMap((key) => {
     const text = result[key]
     return typeof text === 'string' && text !== '' ? [[key, text]] : []
   })
-  return said.length === 0 ? { source: 'plugin' } : Object.fromEntries(said)
+  return named.length === 0 ? { source: 'plugin' } : Object.fromEntries(named)
 }

@@ -1,12 +1,11 @@
 /**
- * Stream intercepts: they wrap the chunks of a provider, lazily. Every step runs in the context of the call, whoever
- * pulls; whatever was opened is closed when the outermost stream ends.
+ * Stream intercepts, which wrap the chunks of a provider without reading ahead. Every step runs in the context of the call.
+ * All streams are closed when the outermost one ends.
  */
 import { HermesError } from '../lib/errors.ts'
 import type { CallRun } from './call-run.ts'
 import type { AnyModelCall, StreamProgress } from './calls.ts'
-import type { CancellationScope } from './cancellation.ts'
-import { closeWithGracePeriod } from './cancellation.ts'
+import { type CancellationScope, closeWithGracePeriod } from './cancellation.ts'
 import type { Awaitable, ChunkCollector, Fields, ModelCallView, Next } from './contract.ts'
 import { describeOrigin } from './failures.ts'
 import { type ChunkIterator, doneResult, StreamNextHandle } from './next-handle.ts'
@@ -94,13 +93,13 @@ async function openIntercepted(
   branch: CancellationScope,
 ): Promise<ChunkIterator> {
   const { run } = chain
-  const handle = new StreamNextHandle(run, entry, branch, (given, way) =>
-    openStreamAt(chain, depth + 1, given ?? request, way),
+  const handle = new StreamNextHandle(run, entry, branch, (replacement, streamBranch) =>
+    openStreamAt(chain, depth + 1, replacement ?? request, streamBranch),
   )
   const replay = entry.failsOpen ? new StreamReplay() : undefined
-  const next = (given?: Fields): Promise<AsyncIterable<unknown>> => {
+  const next = (replacement?: Fields): Promise<AsyncIterable<unknown>> => {
     const opening = handle
-      .next(given)
+      .next(replacement)
       .then((inner) => toAsyncIterable(replay === undefined ? inner : replay.record(inner)))
     ignoreRejection(opening)
     return opening
@@ -169,7 +168,7 @@ function bindContext({ inCall }: StreamChain, chunks: ChunkIterator): ChunkItera
   }
 }
 
-/** The run is told of a failure of the provider, so that no intercept swallows an abort. */
+/** Records failures of the provider, so that no intercept can suppress an abort. */
 function recordFailures(run: CallRun, chunks: ChunkIterator): ChunkIterator {
   return {
     ...chunks,
@@ -193,7 +192,7 @@ function iteratorOf(stream: unknown, entry: Entry<unknown>): ChunkIterator {
   if (typeof stream === 'object' && stream !== null && isAsyncIterable(stream)) return stream[Symbol.asyncIterator]()
   throw new HermesError(
     'middleware/bad-return',
-    `The stream intercept ${describeOrigin(entry)} returned nothing to iterate over.`,
+    `The stream intercept ${describeOrigin(entry)} did not return an async iterable.`,
   )
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a stream intercept that fails open has taken and not yet handed on: as long as nothing of its own is out, the
- * stream can go on without it, from its first chunk, and the provider is not asked twice.
+ * Buffers the chunks that a stream intercept has read until it emits its first chunk. If the intercept fails before that, the
+ * stream restarts without it from the first chunk, with no second request to the provider.
  */
 import type { ChunkIterator } from './next-handle.ts'
 
@@ -10,18 +10,18 @@ export class StreamReplay {
   #emitted = false
   #sourceFailed = false
 
-  /** False once chunks are out, or the stream below has failed itself. */
+  /** False once the intercept has emitted a chunk, or once the source itself has failed. */
   get canReplay(): boolean {
     return !this.#emitted && !this.#sourceFailed
   }
 
-  /** The intercept has handed something on. */
+  /** The intercept has emitted a chunk. */
   markEmitted(): void {
     this.#emitted = true
     this.#buffered = []
   }
 
-  /** The same stream, with what is taken from it remembered; the latest one counts. */
+  /** Returns the source with a buffer for its chunks. A later source replaces the earlier one. */
   record(source: ChunkIterator): ChunkIterator {
     this.#source = source
     this.#buffered = []
@@ -36,7 +36,7 @@ export class StreamReplay {
           throw error
         }
       },
-      // An intercept that throws closes what it iterates over; the stream must outlive that.
+      // An intercept that throws closes its source; the source must stay open for the replay.
       return: async () => {
         if (this.#emitted) await source.return?.()
         return { done: true, value: undefined }
@@ -44,16 +44,16 @@ export class StreamReplay {
     }
   }
 
-  /** Once: the stream from its beginning; undefined when the intercept had not opened one. */
+  /** Returns the source from its first chunk; undefined if the intercept has not opened one. Called once. */
   replay(): ChunkIterator | undefined {
-    // From here on failures are those of the stream below, which must not be opened again and again.
+    // Later failures are those of the source, which must not be replayed again.
     this.#emitted = true
     const source = this.#source
     if (source === undefined) return undefined
-    const taken = this.#buffered
-    let at = 0
+    const buffered = this.#buffered
+    let index = 0
     return {
-      next: async () => (at < taken.length ? { done: false, value: taken[at++] } : source.next()),
+      next: async () => (index < buffered.length ? { done: false, value: buffered[index++] } : source.next()),
       return: async () => {
         await source.return?.()
         return { done: true, value: undefined }
