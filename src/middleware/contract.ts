@@ -1,15 +1,15 @@
 /**
- * What may be put around a managed call, and what each of it gets and gives back.
+ * The types of managed calls: the callbacks that may be registered, what they receive and what they return.
  *
- * Two families meet here (design, "Managed calls"): NeMo's guardrails, intercepts and sanitizers, which fail closed
+ * There are two families (design, "Managed calls"): NeMo's guardrails, intercepts and sanitizers, which fail closed
  * (seed 002; `contract/middleware.md` §1), and Hermes' four kinds, which fail open (seed 000; `contract/hermes.md` §2.8).
- * Every callback gets one object. Nothing of it is built, copied or timed unless somebody looks.
+ * Every callback receives one object. Nothing is built, copied or timed for a call without registrations.
  */
 
-/** A plain object, as JSON has them. */
+/** A plain JSON object. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** What may be returned: the value, or a promise of it. */
+/** A value or a promise of it. */
 export type Awaitable<Value> = Value | Promise<Value>
 
 // — Scopes
@@ -28,8 +28,8 @@ export type ScopeType =
   | 'unknown'
 
 /**
- * A piece of work: session ⊃ turn ⊃ iteration ⊃ call. What is registered on it holds for everything that runs inside of it,
- * and is gone when it closes.
+ * A unit of work: session ⊃ turn ⊃ iteration ⊃ call. Registrations on a scope apply to everything that runs inside it and are
+ * removed when it closes.
  */
 export interface Scope extends MiddlewareRegistrar {
   /** Uuid v7. */
@@ -39,29 +39,29 @@ export interface Scope extends MiddlewareRegistrar {
   /** Undefined for a root. */
   readonly parent: Scope | undefined
   readonly closed: boolean
-  /** An event at a point in time, within this scope. */
+  /** Publishes an event at a point in time, within this scope. */
   mark(name: string, data?: unknown, metadata?: Fields): void
 }
 
 export interface ScopeSpec {
   readonly name: string
-  /** `function` if left out. */
+  /** Default: `function`. */
   readonly type?: ScopeType
-  /** For the start event. */
+  /** The `data` of the start event. */
   readonly input?: unknown
   readonly metadata?: Fields
-  /** The scope it belongs to; the current one if left out. `null` opens a fresh root: a lane begins so. */
+  /** Default: the current scope. `null` opens a new root, as sessions do. */
   readonly parent?: Scope | null
 }
 
 // — Calls, as callbacks see them
 
 interface CallView {
-  /** The scope the call runs in. */
+  /** The scope that the call runs in. */
   readonly scope: Scope
-  /** Aborts when nobody waits for the call any more. */
+  /** Aborts when the result of the call is no longer needed. */
   readonly signal: AbortSignal
-  /** Ids and names around the call, in the keys of the contract: `session_id`, `turn_id`, `platform`, `route` … */
+  /** Context of the call: `session_id`, `turn_id`, `platform`, `route` … */
   readonly fields: Fields
 }
 
@@ -77,15 +77,15 @@ export interface ModelCallView<Request = Fields> extends CallView {
   readonly request: Request
 }
 
-// — The NeMo family. A throw anywhere in it fails the call, unless its registration says `fails: 'open'`.
+// — The NeMo family. A callback that throws fails the call, unless it was registered with `fails: 'open'`.
 
-/** Null or undefined allows; a text is the reason of a refusal; anything else is an error. */
+/** Null or undefined allows the call. A string rejects it and is the reason. Any other value is an error. */
 export type GuardrailDecision = string | null | undefined
 
-/** The whole request that takes the place of the one it got; undefined is an error. */
+/** Replaces the whole request. Returning undefined instead is an error. */
 export interface RewrittenRequest {
   readonly request: Fields
-  /** Marks that follow the start event. */
+  /** Published right after the start event. */
   readonly pendingMarks?: readonly PendingMark[]
 }
 
@@ -96,20 +96,20 @@ export interface PendingMark {
 }
 
 /**
- * The rest of the call, with these arguments or, without them, with those the caller had. May be called any number of
- * times, one after another or at once, and runs the tool or the provider each time: a tool with an effect has it each
- * time, and only the first is noted. Rejects once the intercept that got it has settled.
+ * Runs the rest of the call with the given input; without one, with the input that the intercept received. May be called any
+ * number of times, in sequence or in parallel. Each call runs the tool or the provider: a tool with a side effect repeats it,
+ * and the journal records only the first. Rejects once the intercept has settled.
  */
 export type Next<Input, Output> = (input?: Input) => Promise<Output>
 
 export interface Intercepts {
-  /** Returns the arguments that take the place of those it got. */
+  /** Returns the arguments that replace the ones it received. */
   readonly tool_request: (call: ToolCallView) => Awaitable<Fields>
   readonly model_request: (call: ModelCallView) => Awaitable<RewrittenRequest>
-  /** Wraps or replaces the call. Results pass through as they are. */
+  /** Wraps or replaces the call. Results are passed on unchanged. */
   readonly tool_execution: (call: ToolCallView, next: Next<Fields, unknown>) => Awaitable<unknown>
   readonly model_execution: (call: ModelCallView, next: Next<Fields, unknown>) => Awaitable<unknown>
-  /** Wraps the chunks, lazily: nothing is read ahead, and closing what it returns closes what `next` gave it. */
+  /** Wraps the chunks. Nothing is read ahead. Closing the returned stream closes the streams that `next` returned. */
   readonly model_stream: (
     call: ModelCallView,
     next: Next<Fields, AsyncIterable<unknown>>,
@@ -122,8 +122,8 @@ export interface Guardrails {
 }
 
 /**
- * Change what subscribers see, never what runs. `null` or undefined leaves the payload out; a throw does so too, and the
- * sanitizers after it are skipped.
+ * Change what subscribers receive, never the call. Returning null or undefined, or throwing, omits the payload and skips the
+ * remaining sanitizers.
  */
 export interface Sanitizers {
   readonly tool_request: (payload: unknown, call: { readonly toolName: string }) => Awaitable<unknown>
@@ -136,7 +136,7 @@ export interface Sanitizers {
     payload: unknown,
     call: { readonly provider: string; readonly model: string },
   ) => Awaitable<unknown>
-  /** The three parts of an event that carry what people wrote; what is returned replaces all three, a throw clears them. */
+  /** The return value replaces the three fields of the event that may carry user content. A throw clears all three. */
   readonly mark: (event: ManagedEvent, parts: EventFields) => Awaitable<EventFields>
   readonly scope_start: (event: ManagedEvent, parts: EventFields) => Awaitable<EventFields>
   readonly scope_end: (event: ManagedEvent, parts: EventFields) => Awaitable<EventFields>
@@ -148,16 +148,16 @@ export interface EventFields {
   readonly metadata: Fields | null
 }
 
-// — Hermes' kinds (seed 000). They fail open: one that throws is skipped, and nothing ever runs twice. A `GuardrailRejected`
-//   that one throws is a refusal, no failure: the call ends with it.
+// — Hermes' kinds (seed 000). They fail open: a callback that throws is skipped, and nothing runs twice. Throwing a
+//   `GuardrailRejected` rejects the call.
 
-/** Of the two request kinds. Null, undefined or a missing key means no change. */
+/** Returned by the two request kinds. Null, undefined or a missing key means no change. */
 export interface RewriteResult extends Partial<RewriteTraceEntry> {
   readonly request?: Fields
   readonly args?: Fields
 }
 
-/** Which plugin changed something, in its own words. */
+/** Describes a rewrite, as its plugin reports it. */
 export interface RewriteTraceEntry {
   readonly source: string
   readonly reason: string
@@ -186,18 +186,18 @@ export interface ToolRequestPayload extends HermesPayload {
 }
 
 /**
- * What an execution callback returns is the result. Undefined from one that has called `next_call` leaves the result as it
- * is; from one that has not, it is the result. A failure of the rest is never turned into null or undefined.
+ * The return value of an execution callback is the result of the call. After `next_call`, returning undefined keeps the result;
+ * without `next_call`, undefined is the result. A failure of the rest never turns into null or undefined.
  */
 export interface LlmExecutionPayload extends LlmRequestPayload {
   readonly middleware_trace: readonly Partial<RewriteTraceEntry>[]
-  /** Once: a second call throws `middleware/next-called-twice` and changes nothing. */
+  /** May be called once. A second call rejects with `middleware/next-called-twice` and has no effect. */
   readonly next_call: (request?: Fields | null) => Promise<unknown>
 }
 
 export interface ToolExecutionPayload extends ToolRequestPayload {
   readonly middleware_trace: readonly Partial<RewriteTraceEntry>[]
-  /** Once: a second call throws `middleware/next-called-twice` and changes nothing. */
+  /** May be called once. A second call rejects with `middleware/next-called-twice` and has no effect. */
   readonly next_call: (args?: Fields | null) => Promise<unknown>
 }
 
@@ -211,32 +211,32 @@ export interface HermesMiddlewareKinds {
   readonly api_execution: HermesMiddlewareKinds['llm_execution']
 }
 
-// — Registering
+// — Registration
 
-/** `closed`: the call fails with the error. `open`: the error is logged, and the call goes on without this one. */
+/** `closed`: the call fails with the error. `open`: the error is logged and the call continues without the callback. */
 export type FailureMode = 'open' | 'closed'
 
 export interface RegistrationOptions {
-  /** Lower runs first and is further out; 0 if left out. */
+  /** Lower values run first and wrap higher ones. Default: 0. */
   readonly priority?: number
-  /** As its family does, if left out. */
+  /** Default: the mode of the family. */
   readonly fails?: FailureMode
 }
 
 export interface InterceptOptions extends RegistrationOptions {
-  /** Of request intercepts: the ones after it are skipped, its output stays. */
+  /** For request intercepts: skips the ones after this one. */
   readonly breakChain?: boolean
 }
 
 export interface Registration {
   readonly name: string
-  /** Takes it away; calls that run keep it. False when it was gone already. */
+  /** Removes the registration; running calls keep it. Returns false if it was removed before. */
   remove(): boolean
 }
 
 /**
- * Three levels implement this: everything (`Middleware`), a plugin (`Middleware.forPlugin`) and a scope. Names are unique
- * within a registry of a level: a second one throws `middleware/name-taken`.
+ * Implemented by three levels: global (`Middleware`), a plugin (`Middleware.forPlugin`) and a scope. Names are unique within a
+ * registry of a level: a second registration throws `middleware/name-taken`.
  */
 export interface MiddlewareRegistrar {
   registerGuardrail<On extends keyof Guardrails>(
@@ -257,7 +257,7 @@ export interface MiddlewareRegistrar {
     sanitizer: Sanitizers[Point],
     options?: Pick<RegistrationOptions, 'priority'>,
   ): Registration
-  /** Never delays a call: events wait for it in a queue. What it throws is logged. */
+  /** Receives events from a queue, so that it never delays a call. Its errors are logged. */
   registerSubscriber(name: string, subscriber: (event: ManagedEvent) => Awaitable<void>): Registration
   registerMiddleware<Kind extends keyof HermesMiddlewareKinds>(
     kind: Kind,
@@ -268,18 +268,18 @@ export interface MiddlewareRegistrar {
 
 // — Events (ATOF 0.1, `contract/middleware.md` §1.9)
 
-/** Serialises as ATOF does; the timestamps are texts with microseconds. */
+/** Serialises to the format of ATOF, with timestamps in microseconds. */
 export interface ManagedEvent {
   readonly kind: 'scope' | 'mark'
   readonly atof_version: '0.1'
   readonly uuid: string
   readonly parent_uuid: string | null
-  /** ISO 8601, UTC, six decimals; written when it is read. */
+  /** ISO 8601, UTC, six decimals. Formatted on each read. */
   readonly timestamp: string
   /** Microseconds since 1970. */
   readonly timestampUs: number
   readonly name: string
-  /** Of scope events. */
+  /** Set for scope events. */
   readonly scope_category?: 'start' | 'end'
   readonly category: ScopeType
   /** `model_name`, `tool_call_id`, `time_to_first_chunk` (seconds) … */
@@ -290,11 +290,11 @@ export interface ManagedEvent {
   readonly metadata: Fields | null
 }
 
-// — The managed call, as its caller makes it
+// — The caller's side of a managed call
 
 interface ManagedCall {
   readonly signal?: AbortSignal
-  /** Ids and names for callbacks; called once, and only if somebody looks. */
+  /** Context for callbacks. Called at most once, and only if a callback or an event needs it. */
   fields?(): Fields
 }
 
@@ -303,11 +303,11 @@ export interface ManagedToolCall<Args extends Fields, Result> extends ManagedCal
   readonly toolCallId: string
   readonly args: Args
   /**
-   * Step 4, on the effective arguments: returns those that run, throws what refuses. Runs once, after every rewrite and
-   * before anything has an effect. `trace` says who rewrote them.
+   * Decides about the effective arguments: returns the arguments to run, or throws to reject the call. Runs once, after all
+   * rewrites and before the tool. `trace` lists the rewrites.
    */
   policy?(args: Args, trace: RewriteTrace): Awaitable<Args>
-  /** The tool itself. Runs at most once for each way through the chain. */
+  /** Runs the tool. Called once for each call of `next` that reaches it. */
   handler(args: Args, signal: AbortSignal): Promise<Result>
 }
 
@@ -315,53 +315,53 @@ export interface ManagedModelCall<Request extends Fields, Chunk, Response> exten
   readonly provider: string
   readonly model: string
   readonly request: Request
-  /** Kora's rewrite, after every other one (seed 003): returns the request that goes out. */
+  /** The last rewrite (Kora, seed 003): returns the request to send. */
   rewrite?(request: Request, trace: RewriteTrace): Awaitable<Request>
-  /** Step 4: the effective request is known. Must not change it. */
+  /** Called with the effective request before it is sent. Must not change it. */
   onRequest?(request: Request, trace: RewriteTrace): void
-  /** One attempt at the vendor: yields its chunks, returns the aggregated response. */
+  /** One attempt: yields the chunks of the provider and returns the aggregated response. */
   stream(request: Request, signal: AbortSignal): AsyncGenerator<Chunk, Response, void>
-  /** Aggregates chunks that stream intercepts have changed; without such intercepts it is not asked for. */
+  /** Aggregates the chunks that stream intercepts return. Called only if there are such intercepts. */
   collector(): ChunkCollector<Chunk, Response>
-  /** A stream begins; when an intercept calls `next` again, it begins anew, and the chunks so far count no more. */
+  /** A stream starts. When an intercept calls `next` again, a new stream starts and replaces the chunks so far. */
   onStreamStart?(): void
-  /** Each chunk once, as it leaves the stream intercepts. A throw ends the call, never the process. */
+  /** Receives each chunk once, after the stream intercepts. A throw fails the call. */
   onChunk?(chunk: Chunk): void
 }
 
 export interface ChunkCollector<Chunk, Response> {
   add(chunk: Chunk): void
-  /** Called once. Throws when the chunks are no whole answer. */
+  /** Called once. Throws if the chunks are not a complete response. */
   finish(): Response
 }
 
-/** Who rewrote a request, in order; empty when nobody did. */
+/** The rewrites of a request, in order. */
 export type RewriteTrace = readonly Partial<RewriteTraceEntry>[]
 
 export interface Middleware extends MiddlewareRegistrar {
-  /** The registrar of a plugin; the order in which plugins were loaded decides between equals. */
+  /** The registrar of a plugin. Among equal priorities, plugins run in the order in which they were loaded. */
   forPlugin(plugin: string): MiddlewareRegistrar
   /**
-   * Runs a tool through everything that is registered. Rejects as the handler rejects, with the very same error;
-   * `GuardrailRejected` when a guardrail refuses.
+   * Runs a tool call through all registrations. Rejects with the error object that the handler threw, or with
+   * `GuardrailRejected`.
    */
   tool<Args extends Fields, Result>(call: ManagedToolCall<Args, Result>): Promise<Result>
-  /** Runs one attempt at a model. Rejects like `tool`. */
+  /** Runs one model request through all registrations. Rejects like `tool`. */
   model<Request extends Fields, Chunk, Response>(call: ManagedModelCall<Request, Chunk, Response>): Promise<Response>
-  /** Runs work in a scope of its own, which closes when the work has settled. Rejects as the work rejects. */
+  /** Runs work in a new scope, which closes when the work has settled. Rejects as the work rejects. */
   scope<Value>(spec: ScopeSpec, work: (scope: Scope) => Promise<Value>): Promise<Value>
-  /** Where the caller is; outside of everything, a root. */
+  /** The scope of the running code; outside of all scopes, a root. */
   currentScope(): Scope
-  /** Runs something in a scope that was remembered; for requests that come back from other processes. */
+  /** Runs work in an existing scope, for requests that arrive from other processes. */
   runInScope<Value>(scope: Scope, work: () => Value): Value
-  /** Whether anything that is registered may change what the model says, so that drafts must wait for it. */
+  /** Whether a registration may change the output of the model, so that drafts have to wait for the whole response. */
   canChangeModelOutput(): boolean
   /**
-   * Whose error a call rejected with, for people: `"cap" of the plugin "budget"`. Null when it is the tool's or the
-   * provider's own, or when what was thrown is no object.
+   * The registration that threw the error of a call: `"cap" of the plugin "budget"`. Null for errors of tools and providers, and
+   * for values that are not objects.
    */
   errorOrigin(error: unknown): string | null
-  /** Resolves when subscribers have had every event so far. */
+  /** Resolves when subscribers have received all events so far. */
   flush(): Promise<void>
   eventCounts(): { readonly waiting: number; readonly delivered: number; readonly dropped: number }
 }

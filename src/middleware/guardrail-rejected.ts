@@ -1,10 +1,10 @@
 /**
- * The refusal of a guardrail, as an error that callers can tell from a failure.
+ * The error of a call that a guardrail rejected. Callers distinguish it from a failure.
  */
 export class GuardrailRejected extends Error {
-  /** The name it was registered with. */
+  /** Name of the guardrail. */
   readonly guardrail: string
-  /** In the guardrail's own words. */
+  /** The reason that the guardrail returned. */
   readonly reason: string
 
   constructor(guardrail: string, reason: string) {

@@ -1,5 +1,6 @@
 /**
- * A managed model call, step by step (design, "Managed calls"): one attempt at a provider.
+ * The stages of a managed model call, which is one request to a provider: guardrails, rewrites, execution (design, "Managed
+ * calls").
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { CallRun } from './call-run.ts'
@@ -73,7 +74,7 @@ function execute(
 ): Promise<unknown> {
   const { provider, model } = call
   const { context, scope } = run
-  const began = context.scopes.now()
+  const startedUs = context.scopes.now()
   const progress: StreamProgress = { firstChunkUs: undefined, partial: null }
   const effectiveModel = typeof request['model'] === 'string' ? request['model'] : model
   return runPipeline<ModelCallView, LlmExecutionPayload>(run, root, request, {
@@ -83,7 +84,7 @@ function execute(
     profile: () =>
       progress.firstChunkUs === undefined
         ? { model_name: effectiveModel }
-        : { model_name: effectiveModel, time_to_first_chunk: (progress.firstChunkUs - began) / 1e6 },
+        : { model_name: effectiveModel, time_to_first_chunk: (progress.firstChunkUs - startedUs) / 1e6 },
     partial: () => progress.partial,
     participants: ({ intercepts, hermes }) => ({
       outer: intercepts.model_execution,
@@ -98,15 +99,16 @@ function execute(
     payload: (value, node, { signal }, next) => buildLlmExecutionPayload(run, node, signal, call, value, next),
     onStart: () => call.onRequest?.(request, run.trace),
     terminal(value, branch) {
-      const at = context.scopes.storage.getStore() ?? scope
-      const entries = at.snapshot.intercepts.model_stream
+      const node = context.scopes.storage.getStore() ?? scope
+      const entries = node.snapshot.intercepts.model_stream
       if (run.detached) return Promise.reject(run.signal.reason)
       if (entries.length === 0) return pullProvider(context, call, value, branch.signal, progress)
       const chain = {
         run,
         entries,
-        view: (given: Fields, way: CancellationScope) => new ModelView(run, at, way, model, given),
-        provider: (given: Fields, streamSignal: AbortSignal) => call.stream(given, streamSignal),
+        view: (current: Fields, streamBranch: CancellationScope) =>
+          new ModelView(run, node, streamBranch, model, current),
+        provider: (current: Fields, streamSignal: AbortSignal) => call.stream(current, streamSignal),
         inCall: AsyncLocalStorage.snapshot(),
       }
       return pullIntercepted(chain, call, value, branch, progress)

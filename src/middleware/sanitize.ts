@@ -1,19 +1,19 @@
 /**
- * What is done to an event before subscribers see it: sanitizers of its payload, then those of its parts.
+ * Sanitizers run before subscribers receive an event: first those of its payload, then those of its fields.
  */
 import type { Awaitable, EventFields, ManagedEvent } from './contract.ts'
 import type { EventRecord } from './events.ts'
 import type { FailureReporter } from './failures.ts'
 import type { Entries } from './registry.ts'
 
-type EventSanitizer = (event: ManagedEvent, parts: EventFields) => Awaitable<EventFields>
+type EventSanitizer = (event: ManagedEvent, fields: EventFields) => Awaitable<EventFields>
 
 export interface PayloadSanitizers {
-  /** Null where there is to be no payload. Never rejects. */
+  /** Resolves with null to omit the payload. Never rejects. */
   run(payload: unknown, failures: FailureReporter): Promise<unknown>
 }
 
-/** Binds the sanitizers of one kind to the call they are about. */
+/** Binds the sanitizers of one point to a call. */
 export function bindPayloadSanitizers<Call>(
   entries: Entries<(payload: unknown, call: Call) => Awaitable<unknown>>,
   point: string,
@@ -22,32 +22,32 @@ export function bindPayloadSanitizers<Call>(
   if (entries.length === 0) return undefined
   return {
     async run(payload, failures) {
-      let left = payload
+      let sanitized = payload
       for (const entry of entries) {
         try {
-          left = await entry.callback(left, call)
+          sanitized = await entry.callback(sanitized, call)
         } catch (error) {
           failures.report(entry, `${point}_sanitizer`, error, 'the event is sent without its payload')
           return null
         }
-        if (left === null || left === undefined) return null
+        if (sanitized === null || sanitized === undefined) return null
       }
-      return left
+      return sanitized
     },
   }
 }
 
-/** Undefined when there is nothing to do. The work never rejects. */
+/** `undefined` without sanitizers. The step never rejects. */
 export function createSanitizeStep(
   event: EventRecord,
   payload: PayloadSanitizers | undefined,
-  parts: Entries<EventSanitizer>,
+  fields: Entries<EventSanitizer>,
   failures: FailureReporter,
 ): (() => Promise<void>) | undefined {
-  if (payload === undefined && parts.length === 0) return undefined
+  if (payload === undefined && fields.length === 0) return undefined
   return async () => {
     if (payload !== undefined) event.data = await payload.run(event.data, failures)
-    for (const entry of parts) {
+    for (const entry of fields) {
       const { data, category_profile, metadata } = event
       try {
         event.replaceFields(parseEventFields(await entry.callback(event, { data, category_profile, metadata })))
@@ -59,17 +59,17 @@ export function createSanitizeStep(
   }
 }
 
-function parseEventFields(parts: unknown): EventFields {
-  if (typeof parts !== 'object' || parts === null) throw new TypeError('it returned no parts of an event')
+function parseEventFields(fields: unknown): EventFields {
+  if (typeof fields !== 'object' || fields === null) throw new TypeError('the sanitizer did not return an object')
   return {
-    data: 'data' in parts ? parts.data : null,
-    category_profile: parseFields('category_profile' in parts ? parts.category_profile : null),
-    metadata: parseFields('metadata' in parts ? parts.metadata : null),
+    data: 'data' in fields ? fields.data : null,
+    category_profile: parseFields('category_profile' in fields ? fields.category_profile : null),
+    metadata: parseFields('metadata' in fields ? fields.metadata : null),
   }
 }
 
 function parseFields(value: unknown): EventFields['metadata'] {
   if (value === null || value === undefined) return null
-  if (typeof value !== 'object') throw new TypeError('it returned parts that are no objects')
+  if (typeof value !== 'object') throw new TypeError('the sanitizer returned a field that is not an object')
   return Object.fromEntries(Object.entries(value))
 }

@@ -1,6 +1,6 @@
 /**
- * Who takes part, in order: levels merged from everything through the plugins to the innermost scope, then ascending
- * priority. Made once for each change; a stage that holds one is not touched by later changes.
+ * Snapshots of the registrations that apply to a stage, in order: by ascending priority, then global, plugins and scopes from
+ * the outermost to the innermost. Later registrations do not change a snapshot.
  */
 import type { Guardrails, Intercepts, Sanitizers } from './contract.ts'
 import type { Entries, Families, HermesCallbacks, Registry, Subscriber } from './registry.ts'
@@ -11,9 +11,9 @@ export interface Snapshot {
   readonly sanitizers: { readonly [Point in keyof Sanitizers]: Entries<Sanitizers[Point]> }
   readonly hermes: { readonly [Kind in keyof HermesCallbacks]: Entries<HermesCallbacks[Kind]> }
   readonly subscribers: Entries<Subscriber>
-  /** Whether anybody looks at tool calls. */
+  /** Whether a registration concerns tool calls. */
   readonly tools: boolean
-  /** Whether anybody looks at model calls. */
+  /** Whether a registration concerns model calls. */
   readonly models: boolean
 }
 
@@ -43,7 +43,7 @@ export const emptySnapshot: Snapshot = {
   models: false,
 }
 
-/** What holds under `levels`, the outer one first, that come inside of what holds already. */
+/** Adds the registrations of inner levels, outermost first, to a snapshot. */
 export function mergeRegistrations(outer: Snapshot, registrationScopes: readonly Families[]): Snapshot {
   const merged = <Callback>(
     before: Entries<Callback>,

@@ -1,5 +1,5 @@
 /**
- * A managed tool call, step by step (design, "Managed calls").
+ * The stages of a managed tool call: guardrails, rewrites, policy, execution (design, "Managed calls").
  */
 
 import { CallRun } from './call-run.ts'
@@ -26,7 +26,7 @@ export function runManagedTool(context: PipelineContext, call: AnyToolCall, scop
 
 async function runSteps(run: CallRun, call: AnyToolCall, root: CancellationScope): Promise<unknown> {
   const { scope } = run
-  // Waiting for nothing costs a turn as well.
+  // Awaiting without need costs a microtask.
   if (scope.snapshot.guardrails.tool.length > 0) await checkGuardrails(run, call, call.args)
   const args = hasRewriters(scope.snapshot) ? await applyRewrites(run, call) : call.args
   if (args !== call.args && scope.snapshot.guardrails.tool.length > 0) await checkGuardrails(run, call, args)
@@ -75,7 +75,8 @@ async function applyRewrites(run: CallRun, call: AnyToolCall): Promise<Fields> {
 
 function execute(run: CallRun, call: AnyToolCall, allowed: Fields, root: CancellationScope): Promise<unknown> {
   const { toolName, toolCallId } = call
-  // What a wrapper does to its arguments must show when it hands them on, and must not reach what policy has allowed.
+  // A wrapper may change its arguments before it passes them on. It works on a copy, so that the arguments that policy
+  // allowed stay unchanged.
   const args = call.policy !== undefined && hasExecutionCallbacks(run.scope.snapshot) ? deepCopy(allowed) : allowed
   const asAllowed = (value: Fields) => (value === args && deepEqual(args, allowed) ? allowed : value)
   const profile = { tool_call_id: toolCallId }
