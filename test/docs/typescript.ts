@@ -19,7 +19,7 @@ export async function compile(t: TestContext, blocks: readonly [where: string, b
     const name = file === undefined || names.has(beside) ? `block-${index + 1}/module.ts` : beside
     names.set(name, where)
     mkdirSync(dirname(join(folder, name)), { recursive: true })
-    writeFileSync(join(folder, name), `${text}\n\nexport {}\n`)
+    writeFileSync(join(folder, name), `${resolveImports(where, text)}\n\nexport {}\n`)
   }
   const settings = {
     extends: join(root, 'tsconfig.json'),
@@ -38,6 +38,13 @@ export async function compile(t: TestContext, blocks: readonly [where: string, b
     .split('\n')
     .filter((line) => line.trim() !== '')
     .map((line) => line.replace(/^[^(]+/, (name) => names.get(name) ?? name))
+}
+
+/** The README of a module imports the files next to it. Pages under `docs/` contain all files of their examples. */
+function resolveImports(where: string, text: string): string {
+  if (!where.startsWith('src/')) return text
+  const directory = join(root, dirname(where.split(':', 1)[0] ?? ''))
+  return text.replace(/(?<=from ')\.(?=\/)/g, directory)
 }
 
 /** What a program of Node prints, whatever it ends with. */
