@@ -109,7 +109,7 @@ export function hermes(t: CleanupOwner, words: readonly string[], start: StartOp
 export async function startDaemon(t: CleanupOwner, home: string): Promise<RunningProcess & { readonly url: string }> {
   const running = startHermes(t, ['gateway', 'run'], { home })
   await running.waitForOutput('is ready at')
-  await running.waitForOutput('"platform":"web","account":"default","msg":"platform connected"')
+  await running.waitForOutput('"platform":"web","account":"default","event":"platform.connected"')
   const url = readPidFile(createHomeLayout(home))?.url
   assert.ok(url !== undefined)
   return { ...running, url }

@@ -61,7 +61,7 @@ test('with --strict such a start is refused, and says every problem at once', as
 
 test('a configuration that breaks while the gateway runs changes nothing until it is mended', async (t) => {
   const gateway = await startTestGateway(t)
-  await gateway.waitForLog('"msg":"platform connected"')
+  await gateway.waitForLog('"event":"platform.connected"')
   await gateway.current().config.watch()
   writeFileSync(gateway.home.configFile, 'platforms: {fake: {allow_from: [')
   await gateway.waitForLog('the current configuration stays in use')

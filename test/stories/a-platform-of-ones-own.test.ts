@@ -71,7 +71,7 @@ for (const [sdk, folder] of [
     })
     const daemon = startDaemon(t, world.home.root)
     const url = await daemon.ready
-    await daemon.said('"platform":"notes","account":"default","msg":"platform connected"')
+    await daemon.said('"platform":"notes","account":"default","event":"platform.connected"')
     const answer = await fetch(`${url}/webhooks/notes`, { method: 'POST', body: 'hello' })
     assert.deepEqual(await answer.json(), { status: 'done', greeting: 'Dear' })
     await daemon.said('reply delivered')

@@ -30,7 +30,7 @@ export function startDaemon(
   env: Readonly<Record<string, string>> = {},
 ): Promise<Started> {
   const args = [...daemonFlags(), main, 'gateway', 'run']
-  const connected = platforms.map((name) => new RegExp(`"platform":"${name}".*"msg":"platform connected"`))
+  const connected = platforms.map((name) => new RegExp(`"platform":"${name}".*"event":"platform.connected"`))
   return started(args, { HERMES_HOME: home, HOME: home, ...env }, '"msg":"ready"', connected, idleMs)
 }
 
