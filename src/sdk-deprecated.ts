@@ -27,12 +27,6 @@ export {
   asString as str,
 } from './lib/json.ts'
 export {
-  /** @deprecated Use `LinkedSignal`. */
-  type LinkedSignal as Following,
-  /** @deprecated Use `linkAbortSignal`. */
-  linkAbortSignal as follow,
-} from './lib/linked-signal.ts'
-export {
   /** @deprecated Use `createLruCache`. */
   createLruCache as createRecent,
   /** @deprecated Use `LruCache`. */
@@ -47,6 +41,10 @@ export {
   formatTable as drawTable,
 } from './lib/text-table.ts'
 export {
+  /** @deprecated Use `LinkedSignal`. */
+  type LinkedSignal as Following,
+  /** @deprecated Use `linkAbortSignal`. */
+  linkAbortSignal as follow,
   /** @deprecated Use `sleep`. */
   sleep as pause,
   /** @deprecated Use `withTimeout`. */

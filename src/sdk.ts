@@ -126,13 +126,12 @@ export type { Logger } from './lib/log.ts'
 export { extractUsage } from './agent/models/response-json.ts'
 export { type Coalescer, createCoalescer } from './lib/coalesce.ts'
 export { asArray, asNumber, asRecord, asString, isRecord } from './lib/json.ts'
-export { type LinkedSignal, linkAbortSignal } from './lib/linked-signal.ts'
 export { createLruCache, type LruCache } from './lib/lru-cache.ts'
 export { type MarkedToken, parseMarkdown } from './lib/markdown.ts'
 export { findSecretRanges, mergeRanges, replaceRanges, type TextRange } from './lib/redact.ts'
 export { createRotatingFile, type RotatingFile, type RotatingFileOptions } from './lib/rotating-file.ts'
 export { formatTable, type TableStyle, tableWidth } from './lib/text-table.ts'
-export { backoffMs, sleep, withTimeout } from './lib/timers.ts'
+export { backoffMs, type LinkedSignal, linkAbortSignal, sleep, withTimeout } from './lib/timers.ts'
 
 // Deprecated names
 

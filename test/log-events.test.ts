@@ -10,43 +10,48 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 interface LogCall {
   readonly location: string
-  /** `undefined` if the first field is not a literal event. */
-  readonly event: string | undefined
+  /** Empty if the first field is not `event` with a literal, or with a choice between two literals. */
+  readonly events: readonly string[]
   /** The message, if it is a literal. */
   readonly message: string | undefined
 }
 
-/** The calls of `<…>log.<level>({ … }, message)`, found in the text of a file. */
+/**
+ * The calls of `<…>log.<level>({ … }, message)`, found in the text of a file. A call with a text as its only argument, which
+ * only the log of a hook accepts, occurs in the templates of `hermes hooks new`.
+ */
 function logCallsIn(text: string, file: string): LogCall[] {
-  return [...text.matchAll(/\b(?:log|logger)\.(?:debug|info|warn|error)\(/g)].map((call) => {
+  return [...text.matchAll(/\b(?:log|logger)\.(?:debug|info|warn|error)\((?!\\?`|f")/g)].map((call) => {
     const rest = text.slice(call.index + call[0].length)
     const line = text.slice(0, call.index).split('\n').length
-    const event = /^\s*\{\s*event: '([^']*)'/.exec(rest)?.[1]
+    const [, one, other] = /^\s*\{\s*event: (?:\w+ \? )?'([^']*)'(?: : '([^']*)')?/.exec(rest) ?? []
     const message = /^\s*\{[^{}]*\},\s*'([^']*)'/.exec(rest)?.[1]
-    return { location: `${file}:${line}`, event, message }
+    return { location: `${file}:${line}`, events: [one, other].filter((event) => event !== undefined), message }
   })
 }
 
-const calls = globSync(['src/**/*.ts', 'platforms/**/*.ts', 'plugins/**/*.ts'], { cwd: root }).flatMap((file) =>
-  logCallsIn(readFileSync(`${root}/${file}`, 'utf8'), file),
-)
+/** Folders whose calls do not all name an event yet. Remove a folder from the list when it is finished. */
+const unfinished = ['src/plugins/', 'src/hooks/', 'src/hosts/', 'plugins/']
 
-// The plugin modules and some platforms still have calls without an event.
-const todo = 'name the remaining events'
+const calls = globSync(['src/**/*.ts', 'platforms/**/*.ts', 'plugins/**/*.ts'], { cwd: root })
+  .filter((file) => !unfinished.some((folder) => file.startsWith(folder)))
+  .flatMap((file) => logCallsIn(readFileSync(`${root}/${file}`, 'utf8'), file))
 
-test('every log call has an event of the form module.name as its first field', { todo }, () => {
-  const missing = calls.filter(({ event }) => event === undefined || !/^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/.test(event))
+test('every log call has an event of the form module.name as its first field', () => {
+  assert.ok(calls.length > 100, 'the calls of the sources are found')
+  const isName = (event: string) => /^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/.test(event)
+  const wrong = calls.filter(({ events }) => events.length === 0 || !events.every(isName))
   assert.deepEqual(
-    missing.map(({ location, event }) => `${location} ${event ?? ''}`.trim()),
+    wrong.map(({ location, events }) => [location, ...events].join(' ')),
     [],
   )
 })
 
-test('an event always has the same message', { todo }, () => {
+test('an event always has the same message', () => {
   const messages = new Map<string, Set<string>>()
-  for (const { event, message } of calls) {
-    if (event === undefined || message === undefined) continue
-    messages.set(event, (messages.get(event) ?? new Set()).add(message))
+  for (const { events, message } of calls) {
+    if (message === undefined) continue
+    for (const event of events) messages.set(event, (messages.get(event) ?? new Set()).add(message))
   }
   const ambiguous = [...messages].filter(([, texts]) => texts.size > 1)
   assert.deepEqual(

@@ -47,7 +47,7 @@ export function register(ctx: PluginContext): void {
   // Added to the user's message of this turn; only the model sees it.
   ctx.registerHook('pre_llm_call', () => ({ context: \`It is \${new Date().toISOString()}.\` }))
   ctx.registerHook('post_tool_call', ({ tool_name, status, duration_ms }) => {
-    ctx.log.info({ tool: tool_name, status }, \`a tool call took \${duration_ms} ms\`)
+    ctx.log.info({ event: 'tool.timed', tool: tool_name, status, ms: duration_ms }, 'tool call ended')
   })
 }
 `

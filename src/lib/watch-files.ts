@@ -201,7 +201,7 @@ function openWatcher(
   }
 
   open().catch((error: unknown) => {
-    log.error({ event: 'watch.failed', err: error }, 'files cannot be watched; changes need a restart')
+    log.error({ event: 'watch.not_started', err: error }, 'files cannot be watched; changes need a restart')
   })
 
   return {

@@ -3,8 +3,7 @@
  * adapters make themselves.
  */
 import { messageOf } from '../lib/errors.ts'
-import { linkAbortSignal } from '../lib/linked-signal.ts'
-import { raceAbort } from '../lib/timers.ts'
+import { linkAbortSignal, raceAbort } from '../lib/timers.ts'
 import type { SendResult } from '../message/outbound.ts'
 import type { Target } from '../message/source.ts'
 import type { OutboxContext, Sender } from './context.ts'

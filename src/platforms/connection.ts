@@ -5,9 +5,8 @@
  * a new adapter, so that a hung one cannot disturb the next.
  */
 import { HermesError, isHermesError, messageOf } from '../lib/errors.ts'
-import { linkAbortSignal } from '../lib/linked-signal.ts'
 import type { Logger } from '../lib/log.ts'
-import { backoffMs } from '../lib/timers.ts'
+import { backoffMs, linkAbortSignal } from '../lib/timers.ts'
 import type { PlatformAccount } from './accounts.ts'
 import type { PlatformAdapter, PlatformContext, PlatformModule } from './adapter.ts'
 

@@ -44,7 +44,7 @@ export async function discoverPlatforms({ directories, log }: DiscoverOptions): 
   const invalid: InvalidPlatform[] = []
   const reject = (directory: string, reason: string) => {
     invalid.push({ directory, reason })
-    log.warn({ directory, reason }, 'platform folder cannot be used')
+    log.warn({ event: 'platform.folder_rejected', directory, reason }, 'platform folder cannot be used')
   }
   for (const parent of directories) {
     for (const directory of await listDirectories(parent, reject)) {
@@ -62,7 +62,11 @@ export async function discoverPlatforms({ directories, log }: DiscoverOptions): 
         )
         continue
       }
-      if (known !== undefined) log.info({ platform: found.name, directory }, 'this folder replaces an earlier one')
+      if (known !== undefined)
+        log.info(
+          { event: 'platform.folder_replaced', platform: found.name, directory },
+          'platform folder replaces another',
+        )
       platforms.set(found.name, found)
     }
   }

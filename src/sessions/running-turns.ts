@@ -1,8 +1,7 @@
 /**
  * The running turns of this process, so that commands and changes can stop them.
  */
-import { linkAbortSignal } from '../lib/linked-signal.ts'
-import { withTimeout } from '../lib/timers.ts'
+import { linkAbortSignal, withTimeout } from '../lib/timers.ts'
 import type { SessionKey } from '../message/ids.ts'
 
 /** The abort reason when a user stops a turn. Any other reason means that the daemon stops. */

@@ -3,7 +3,7 @@ import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
-import { backoffMs, sleep, withTimeout } from '../../src/lib/timers.ts'
+import { backoffMs, linkAbortSignal, sleep, withTimeout } from '../../src/lib/timers.ts'
 
 async function isDone(work: Promise<unknown>): Promise<boolean> {
   let done = false
@@ -125,4 +125,24 @@ test('pauses between tries grow, stay within their limits and are spread by chan
     ),
     { numRuns: 200 },
   )
+})
+
+test('a linked signal aborts with the reason of its source, also when the source was already aborted', () => {
+  const [daemon, account] = [new AbortController(), new AbortController()]
+  const call = linkAbortSignal(daemon.signal, account.signal)
+  assert.equal(call.signal.aborted, false)
+  account.abort('gone')
+  assert.equal(call.signal.reason, 'gone')
+  assert.equal(linkAbortSignal(daemon.signal, account.signal).signal.reason, 'gone')
+})
+
+test('aborting a linked signal leaves its source alone, and releasing it removes the listeners', () => {
+  const account = new AbortController()
+  const call = linkAbortSignal(account.signal)
+  assert.equal(getEventListeners(account.signal, 'abort').length, 1)
+  call.abort()
+  call.release()
+  call.release()
+  assert.deepEqual([call.signal.aborted, account.signal.aborted], [true, false])
+  assert.equal(getEventListeners(account.signal, 'abort').length, 0)
 })

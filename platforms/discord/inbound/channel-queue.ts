@@ -50,8 +50,10 @@ export function createChannelQueue({
       } else if (queue.jobs.length < limit) queue.jobs.push(job)
       else {
         if (!queue.overflow) {
-          const fields = { event: 'discord.queue_full', channel, limit }
-          log.warn(fields, 'too many events wait to be stored; messages are fetched later')
+          log.warn(
+            { event: 'discord.queue_full', channel, limit },
+            'too many events wait to be stored; messages are fetched later',
+          )
         }
         queue.overflow = true
       }

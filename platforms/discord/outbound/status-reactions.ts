@@ -58,7 +58,7 @@ export function createStatusReactions({ api, rateLimited, signal, log }: StatusR
         }
       })
     } catch (error) {
-      log.debug({ event: 'discord.reaction_failed', reason: messageOf(error) }, 'reaction was cancelled')
+      log.debug({ event: 'discord.reaction_cancelled', reason: messageOf(error) }, 'reaction was cancelled')
     }
   }
 }

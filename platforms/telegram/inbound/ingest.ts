@@ -101,12 +101,18 @@ async function unlessTooLarge<T>(work: Promise<T>): Promise<T | 'too-large'> {
 /** Runs in the background. Never rejects. */
 async function sendTooLargeNotice(deps: IngestDeps, source: SessionSource): Promise<void> {
   const { context, signal, sendNotice } = deps
-  const fields = { event: 'telegram.notice_failed', chat: source.chatId }
+  const chat = source.chatId
   try {
     const result = await context.rateLimited(targetOf(source), signal, (call) => sendNotice(source, tooLargeText, call))
-    if (!result.success) context.log.info({ ...fields, error: result.error }, 'notice about a too large message failed')
+    if (!result.success) {
+      context.log.info(
+        { event: 'telegram.notice_failed', chat, error: result.error },
+        'notice about a too large message failed',
+      )
+    }
   } catch (error) {
-    if (!signal.aborted) context.log.warn({ ...fields, error }, 'notice about a too large message failed')
+    if (!signal.aborted)
+      context.log.warn({ event: 'telegram.notice_failed', chat, error }, 'notice about a too large message failed')
   }
 }
 

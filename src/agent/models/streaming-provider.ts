@@ -3,7 +3,7 @@
  * return the aggregated response, and map every failure to one `ModelError`.
  */
 import { exceedsDepth, isRecord, parseJson } from '../../lib/json.ts'
-import { linkAbortSignal } from '../../lib/linked-signal.ts'
+import { linkAbortSignal } from '../../lib/timers.ts'
 import { createChunkCollector } from './chunk-collector.ts'
 import { readBodyPrefix } from './http-fetch.ts'
 import {
