@@ -60,10 +60,27 @@ export interface Config<Shape extends ConfigShape> {
   onChange(listener: ConfigListener<Shape>): () => void
   /** Reads the files. Invalid files change only `state`. Never throws. */
   reload(): ConfigState
-  /** Follows config.yaml and .env from now on; a second call does nothing, nor does one after `stop`. */
+  /** Watches config.yaml and .env. A second call does nothing, nor does one after `stop`. */
   watch(): void
-  /** Stops following. May be called twice. */
+  /** Stops watching. May be called twice. */
   stop(): void
+}
+
+/** What the modules currently use. */
+interface LoadedConfig<Shape extends ConfigShape> {
+  readonly value: ConfigOf<Shape>
+  readonly unresolved: readonly UnresolvedVariable[]
+  readonly environment: Environment
+}
+
+interface RunningConfig<Shape extends ConfigShape> {
+  readonly options: ConfigOptions<Shape>
+  readonly report: IssueReporter
+  readonly listeners: Set<ConfigListener<Shape>>
+  /** Values of the start: a restart is pending while the current ones differ from them in a restart path. */
+  readonly valueAtStart: ConfigOf<Shape>
+  loaded: LoadedConfig<Shape>
+  state: ConfigState
 }
 
 /**
@@ -71,142 +88,30 @@ export interface Config<Shape extends ConfigShape> {
  * @throws HermesError config/invalid if the defaults of a module do not match its schema
  */
 export function createConfig<Shape extends ConfigShape>(options: ConfigOptions<Shape>): Config<Shape> {
-  const { home, shapes, environmentBindings, acceptedKeys = [], restartPaths = [], secrets, log } = options
-  const listeners = new Set<ConfigListener<Shape>>()
-  const inputWith = (variables: Environment): ConfigInput<Shape> => {
-    return { home, shapes, environment: variables, environmentBindings, acceptedKeys }
+  const { home, log } = options
+  const report = createIssueReporter(log)
+  const { loaded, state } = loadAtStart(options)
+  report(state)
+  const running: RunningConfig<Shape> = {
+    options,
+    report,
+    listeners: new Set(),
+    valueAtStart: loaded.value,
+    loaded,
+    state,
   }
-  let environment = options.environment()
+  const reload = () => reloadFiles(running)
   let watching: FileWatcher | undefined
   let stopped = false
-  let reported = new Set<string>()
-
-  const atStart = start()
-  let value = atStart.value
-  let gaps = atStart.gaps
-  let state = atStart.state
-
-  function start(): { value: ConfigOf<Shape>; gaps: readonly UnresolvedVariable[]; state: ConfigState } {
-    const input = inputWith(environment)
-    const readResult = readConfig(input)
-    const { issues, warnings, ignored, text } = readResult
-    secrets?.set('config', readResult.secrets)
-    const found = { problems: issues, warnings, pendingRestart: [] }
-    if (readResult.value !== undefined) {
-      if (text !== undefined) writeLastGood(text)
-      const source = text === undefined ? 'defaults' : 'file'
-      return {
-        value: readResult.value,
-        gaps: readResult.unresolved,
-        state: report({ ...found, source, degraded: ignored }),
-      }
-    }
-    const fallback = loadFallback(input)
-    secrets?.set('config', [...readResult.secrets, ...fallback.secrets])
-    const degraded = [...new Set([`${readResult.reason}; ${fallback.description}`, ...ignored, ...fallback.ignored])]
-    return {
-      value: fallback.value,
-      gaps: fallback.unresolved,
-      state: report({ ...found, source: fallback.source, degraded }),
-    }
-  }
-
-  function reload(): ConfigState {
-    const nextEnvironment = options.environment()
-    const reading = readConfig(inputWith(nextEnvironment))
-    const { issues, warnings, ignored, text } = reading
-    secrets?.set('config', reading.secrets)
-    // A missing file is usually being replaced or was lost; it does not mean that all settings are reset.
-    const isMissing = text === undefined && issues.length === 0 && state.source !== 'defaults'
-    if (reading.value === undefined || isMissing) {
-      const reason = isMissing ? 'config.yaml is missing' : reading.reason
-      state = report({
-        ...state,
-        problems: issues,
-        warnings,
-        degraded: [`${reason}; the current configuration stays in use`],
-      })
-      return state
-    }
-    const wasDegraded = state.degraded.length > 0
-    const before = { value, gaps, environment }
-    value = reading.value
-    gaps = reading.unresolved
-    environment = nextEnvironment
-    if (text !== undefined) writeLastGood(text)
-    const source = text === undefined ? 'defaults' : 'file'
-    state = report({
-      source,
-      problems: issues,
-      warnings,
-      degraded: ignored,
-      pendingRestart: pendingRestart(atStart.value, value),
-    })
-    if (wasDegraded && ignored.length === 0) log.info({ event: 'config.recovered' }, 'the configuration is valid again')
-    notifyListeners([
-      ...new Set([...changedPaths(before.value, value), ...changedUnresolvedVariables(before.gaps, gaps)]),
-      ...changedPaths(before.environment.values, environment.values, 'environment'),
-    ])
-    return state
-  }
-
-  /** Changes that cannot be applied while the process runs. */
-  function pendingRestart(before: unknown, after: unknown): string[] {
-    return changedPaths(before, after).filter((path) => restartPaths.some((restart) => overlaps(path, restart)))
-  }
-
-  function notifyListeners(changed: readonly string[]): void {
-    if (changed.length === 0) return
-    log.info({ event: 'config.reloaded', changed }, 'configuration reloaded')
-    const later = changed.filter((path) => state.pendingRestart.includes(path))
-    if (later.length > 0)
-      log.warn({ event: 'config.restart_required', paths: later }, 'some changes apply after a restart')
-    for (const listener of listeners) {
-      try {
-        listener(value, changed)
-      } catch (error) {
-        log.error(
-          { event: 'config.listener_failed', err: error, changed },
-          'a module could not apply the new configuration',
-        )
-      }
-    }
-  }
-
-  function writeLastGood(text: string): void {
-    if (options.saveLastGood === false) return
-    try {
-      if (readTextIfExists(home.lastGoodConfigFile) === text) return
-      ensureDirectory(home.cache, 0o700)
-      writeFileAtomic(home.lastGoodConfigFile, text, 0o600)
-    } catch (error) {
-      log.warn(
-        { event: 'config.copy_failed', err: error },
-        'the copy of the last valid configuration could not be written',
-      )
-    }
-  }
-
-  /** Logs each issue once, and again if it recurs after it was solved. */
-  function report(next: ConfigState): ConfigState {
-    const messages = new Map<string, 'warn' | 'error'>()
-    for (const problem of next.problems) messages.set(formatIssue(problem), 'error')
-    for (const warning of next.warnings) messages.set(formatIssue(warning), 'warn')
-    for (const message of next.degraded) messages.set(message, 'error')
-    for (const [message, level] of messages) if (!reported.has(message)) log[level]({ event: 'config.issue' }, message)
-    reported = new Set(messages.keys())
-    return next
-  }
-
   return {
-    current: () => value,
-    environment: () => environment,
-    unresolvedVariables: () => gaps,
-    state: () => state,
+    current: () => running.loaded.value,
+    environment: () => running.loaded.environment,
+    unresolvedVariables: () => running.loaded.unresolved,
+    state: () => running.state,
     onChange: (listener) => {
-      listeners.add(listener)
+      running.listeners.add(listener)
       return () => {
-        listeners.delete(listener)
+        running.listeners.delete(listener)
       }
     },
     reload,
@@ -220,12 +125,136 @@ export function createConfig<Shape extends ConfigShape>(options: ConfigOptions<S
   }
 }
 
+function inputOf<Shape extends ConfigShape>(
+  options: ConfigOptions<Shape>,
+  environment: Environment,
+): ConfigInput<Shape> {
+  const { home, shapes, environmentBindings, acceptedKeys = [] } = options
+  return { home, shapes, environment, environmentBindings, acceptedKeys }
+}
+
+/** Reads the files, or falls back to the last valid configuration and then to the defaults. */
+function loadAtStart<Shape extends ConfigShape>(
+  options: ConfigOptions<Shape>,
+): { loaded: LoadedConfig<Shape>; state: ConfigState } {
+  const environment = options.environment()
+  const input = inputOf(options, environment)
+  const { value, unresolved, secrets, issues, warnings, ignored, text, reason } = readConfig(input)
+  options.secrets?.set('config', secrets)
+  const found = { problems: issues, warnings, pendingRestart: [] }
+  if (value !== undefined) {
+    if (text !== undefined) writeLastGood(options, text)
+    const source = text === undefined ? 'defaults' : 'file'
+    return { loaded: { value, unresolved, environment }, state: { ...found, source, degraded: ignored } }
+  }
+  const fallback = loadFallback(input)
+  options.secrets?.set('config', [...secrets, ...fallback.secrets])
+  const degraded = [...new Set([`${reason}; ${fallback.description}`, ...ignored, ...fallback.ignored])]
+  return {
+    loaded: { value: fallback.value, unresolved: fallback.unresolved, environment },
+    state: { ...found, source: fallback.source, degraded },
+  }
+}
+
+function reloadFiles<Shape extends ConfigShape>(running: RunningConfig<Shape>): ConfigState {
+  const { options, report, loaded: before, state: stateBefore } = running
+  const { log, restartPaths = [] } = options
+  const environment = options.environment()
+  const { value, unresolved, secrets, issues, warnings, ignored, text, reason } = readConfig(
+    inputOf(options, environment),
+  )
+  options.secrets?.set('config', secrets)
+  // A missing file is usually being replaced or was lost; it does not mean that all settings are reset.
+  const isMissing = text === undefined && issues.length === 0 && stateBefore.source !== 'defaults'
+  if (value === undefined || isMissing) {
+    const degraded = [`${isMissing ? 'config.yaml is missing' : reason}; the current configuration stays in use`]
+    running.state = { ...stateBefore, problems: issues, warnings, degraded }
+    report(running.state)
+    return running.state
+  }
+  running.loaded = { value, unresolved, environment }
+  if (text !== undefined) writeLastGood(options, text)
+  running.state = {
+    source: text === undefined ? 'defaults' : 'file',
+    problems: issues,
+    warnings,
+    degraded: ignored,
+    pendingRestart: pathsThatNeedRestart(running.valueAtStart, value, restartPaths),
+  }
+  report(running.state)
+  const hasRecovered = stateBefore.degraded.length > 0 && ignored.length === 0
+  if (hasRecovered) log.info({ event: 'config.recovered' }, 'the configuration is valid again')
+  notifyListeners(running, changesBetween(before, running.loaded))
+  return running.state
+}
+
+/** Dotted paths of changes that cannot be applied while the process runs. */
+function pathsThatNeedRestart(before: unknown, after: unknown, restartPaths: readonly string[]): string[] {
+  return changedPaths(before, after).filter((path) => restartPaths.some((restart) => overlaps(path, restart)))
+}
+
+function notifyListeners<Shape extends ConfigShape>(running: RunningConfig<Shape>, changed: readonly string[]): void {
+  if (changed.length === 0) return
+  const { log } = running.options
+  log.info({ event: 'config.reloaded', changed }, 'configuration reloaded')
+  const paths = changed.filter((path) => running.state.pendingRestart.includes(path))
+  if (paths.length > 0) log.warn({ event: 'config.restart_required', paths }, 'some changes apply after a restart')
+  for (const listener of running.listeners) {
+    try {
+      listener(running.loaded.value, changed)
+    } catch (error) {
+      log.error(
+        { event: 'config.listener_failed', err: error, changed },
+        'a module could not apply the new configuration',
+      )
+    }
+  }
+}
+
+/** Updates the copy that a later start uses if config.yaml is invalid then. */
+function writeLastGood({ saveLastGood = true, home, log }: ConfigOptions<ConfigShape>, text: string): void {
+  if (!saveLastGood) return
+  try {
+    if (readTextIfExists(home.lastGoodConfigFile) === text) return
+    ensureDirectory(home.cache, 0o700)
+    writeFileAtomic(home.lastGoodConfigFile, text, 0o600)
+  } catch (error) {
+    log.warn(
+      { event: 'config.copy_failed', err: error },
+      'the copy of the last valid configuration could not be written',
+    )
+  }
+}
+
+type IssueReporter = (state: ConfigState) => void
+
+/** Logs each issue once, and again if it recurs after it was solved. */
+function createIssueReporter(log: Logger): IssueReporter {
+  let reported: ReadonlySet<string> = new Set()
+  return ({ problems, warnings, degraded }) => {
+    const messages = new Map<string, 'warn' | 'error'>()
+    for (const problem of problems) messages.set(formatIssue(problem), 'error')
+    for (const warning of warnings) messages.set(formatIssue(warning), 'warn')
+    for (const message of degraded) messages.set(message, 'error')
+    for (const [message, level] of messages) if (!reported.has(message)) log[level]({ event: 'config.issue' }, message)
+    reported = new Set(messages.keys())
+  }
+}
+
+/** Dotted paths of changed values and of keys that became unresolved or resolved, and `environment.NAME` for variables. */
+function changesBetween<Shape extends ConfigShape>(before: LoadedConfig<Shape>, after: LoadedConfig<Shape>): string[] {
+  const values = changedPaths(before.value, after.value)
+  const variables = changedUnresolvedVariables(before.unresolved, after.unresolved)
+  const environment = changedPaths(before.environment.values, after.environment.values, 'environment')
+  return [...new Set([...values, ...variables]), ...environment]
+}
+
 /** Dotted paths of keys that became unresolved or resolved, which a comparison of the values does not find. */
 function changedUnresolvedVariables(
   before: readonly UnresolvedVariable[],
   after: readonly UnresolvedVariable[],
 ): string[] {
-  const pathsOf = (gaps: readonly UnresolvedVariable[]) => gaps.map(({ path }) => dottedPath(path))
+  const pathsOf = (variables: readonly UnresolvedVariable[]) => variables.map(({ path }) => dottedPath(path))
   const [one, other] = [pathsOf(before), pathsOf(after)]
   return [...one.filter((path) => !other.includes(path)), ...other.filter((path) => !one.includes(path))]
 }
