@@ -2,12 +2,12 @@
  * The HTTP server of the gateway: it checks a request, reads its body, finds the route and sends the response. Routes are looked
  * up in our own table, because platforms add them after the server has started.
  */
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import type { HttpRoute } from '../platforms/adapter.ts'
 import { createAddressCheck, isBearerToken } from './access.ts'
-import { createBodyMemoryLimiter } from './body-memory-limiter.ts'
+import { type BodyMemoryLimiter, createBodyMemoryLimiter } from './body-memory-limiter.ts'
 import type { HttpSettings } from './config.ts'
 import { trackConnections } from './connections.ts'
 import { sendResponse, toRequest } from './fetch-api.ts'
@@ -23,7 +23,7 @@ import {
   toFramingErrorResponse,
 } from './listener.ts'
 import type { Readiness } from './readiness.ts'
-import { createRouteTable } from './route-table.ts'
+import { createRouteTable, type RouteTable } from './route-table.ts'
 
 export interface HttpServerDeps {
   readonly settings: Pick<HttpSettings, 'host' | 'port' | 'allowed_hosts' | 'max_body_mb'>
@@ -62,60 +62,15 @@ declare module 'fastify' {
 }
 
 export function createHttpServer(deps: HttpServerDeps): HttpServer {
-  const { settings, token, readiness, log } = deps
+  const { settings, log } = deps
   const limits = { ...defaultLimits, ...deps.limits }
   const table = createRouteTable()
   for (const route of deps.routes ?? []) table.add({ route, alwaysAvailable: false })
   for (const route of deps.adminRoutes ?? []) table.add({ route, alwaysAvailable: true })
-  const isAuthorised = (header: string | undefined) => header !== undefined && isBearerToken(header, token())
-  const guardDeps = { addresses: createAddressCheck(settings), table, readiness, isAuthorised }
-
   const app = createListener(settings.max_body_mb, limits)
   const connections = trackConnections(app.server)
-  const bodyMemory = createBodyMemoryLimiter(bodyBytes(settings.max_body_mb))
-  app.decorateRequest('decision', null)
-
-  // Without `done` the request ends here, and its body is not read.
-  app.addHook('onRequest', (request, reply, done) => {
-    const { host, origin, authorization } = request.headers
-    const head = { method: request.method, target: request.originalUrl, host, origin, authorization }
-    const decision = withBodyMemory(guard(head, guardDeps), request, reply)
-    if (decision.admitted) {
-      request.decision = decision
-      done()
-      return
-    }
-    log.debug(
-      { event: 'http.answered_by_gateway', method: request.method, status: decision.response.status },
-      'http request answered by the gateway',
-    )
-    sendJsonResponse(request, reply, decision.response)
-  })
-
-  /** Requests without the token share a limited amount of memory. */
-  function withBodyMemory(decision: GuardDecision, request: FastifyRequest, reply: FastifyReply): GuardDecision {
-    if (!decision.admitted || decision.route.access === 'token') return decision
-    const release = bodyMemory.reserve(request.headers)
-    if (release === undefined) {
-      return { admitted: false, response: createErrorResponse(new HermesError('http/busy'), { 'retry-after': '5' }) }
-    }
-    reply.raw.once('close', release)
-    return decision
-  }
-
-  const serve = async (request: FastifyRequest, reply: FastifyReply) => {
-    if (request.decision !== null) await serveRoute(request, reply, request.decision, log)
-  }
-  app.route({ method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'], url: '/', handler: serve })
-  app.setNotFoundHandler(serve)
-
-  app.setErrorHandler((error, request, reply) => {
-    const framingError = toFramingErrorResponse(error)
-    if (framingError === null)
-      log.error({ event: 'http.request_failed', method: request.method, err: error }, 'http request failed')
-    sendJsonResponse(request, reply, framingError ?? toErrorResponse(error, false))
-  })
-
+  addAdmissionCheck(app, deps, table)
+  addRouteHandlers(app, log)
   let stopped: Promise<void> | undefined
   return {
     start: () => listen(app, settings.host, settings.port),
@@ -125,6 +80,62 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     },
     route: (route) => table.add({ route, alwaysAvailable: false }),
   }
+}
+
+/** Decides on the head of each request. A rejected request is answered before its body is read. */
+function addAdmissionCheck(app: FastifyInstance, deps: HttpServerDeps, table: RouteTable): void {
+  const { settings, token, readiness, log } = deps
+  const isAuthorised = (header: string | undefined) => header !== undefined && isBearerToken(header, token())
+  const guardDeps = { addresses: createAddressCheck(settings), table, readiness, isAuthorised }
+  const bodyMemory = createBodyMemoryLimiter(bodyBytes(settings.max_body_mb))
+  app.decorateRequest('decision', null)
+  app.addHook('onRequest', (request, reply, done) => {
+    const { host, origin, authorization } = request.headers
+    const head = { method: request.method, target: request.originalUrl, host, origin, authorization }
+    const decision = reserveBodyMemory(bodyMemory, guard(head, guardDeps), request, reply)
+    if (decision.admitted) {
+      request.decision = decision
+      done()
+      return
+    }
+    log.debug(
+      { event: 'http.answered_by_gateway', method: request.method, status: decision.response.status },
+      'http request answered by the gateway',
+    )
+    // `done` is not called, so that fastify processes the request no further.
+    sendJsonResponse(request, reply, decision.response)
+  })
+}
+
+/** Rejects an admitted request without the token if the memory that such requests share is in use. */
+function reserveBodyMemory(
+  bodyMemory: BodyMemoryLimiter,
+  decision: GuardDecision,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): GuardDecision {
+  if (!decision.admitted || decision.route.access === 'token') return decision
+  const release = bodyMemory.reserve(request.headers)
+  if (release === undefined) {
+    return { admitted: false, response: createErrorResponse(new HermesError('http/busy'), { 'retry-after': '5' }) }
+  }
+  reply.raw.once('close', release)
+  return decision
+}
+
+/** Serves every path through the table of routes, and errors of fastify in the format of the gateway. */
+function addRouteHandlers(app: FastifyInstance, log: Logger): void {
+  const serve = async (request: FastifyRequest, reply: FastifyReply) => {
+    if (request.decision !== null) await serveRoute(request, reply, request.decision, log)
+  }
+  app.route({ method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'], url: '/', handler: serve })
+  app.setNotFoundHandler(serve)
+  app.setErrorHandler((error, request, reply) => {
+    const framingError = toFramingErrorResponse(error)
+    if (framingError === null)
+      log.error({ event: 'http.request_failed', method: request.method, err: error }, 'http request failed')
+    sendJsonResponse(request, reply, framingError ?? toErrorResponse(error, false))
+  })
 }
 
 async function serveRoute(
