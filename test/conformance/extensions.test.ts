@@ -40,7 +40,7 @@ test('on the command line the route is an empty text', async (t) => {
   assert.equal((await runInProcess(root, ['chat', '--query', 'Reply exactly ok'])).stdout, '["","cli"]\n')
 })
 
-test('a change of the request is merged from left to right, and observers see what came of it', async (t) => {
+test('changes of the request are merged from left to right, and observers receive the result', async (t) => {
   const override = (fields: string) => `ctx.registerHook('pre_api_request_mutable', () => ({ override: ${fields} }))`
   const gateway = await gatewayWith(t, {
     a: override(`{ temperature: 0.1, user: 'a' }`),
@@ -74,7 +74,7 @@ test('a filter of tools holds for one call, the first one counts, and one that f
   assert.ok((await offered(1)) > 1)
 })
 
-test('an answer is asked for once more at most, the first plugin that wants it decides, and people read the second', async (t) => {
+test('a response is reissued at most once, by the first plugin that requests it, and users receive the second response', async (t) => {
   const gateway = await gatewayWith(
     t,
     {

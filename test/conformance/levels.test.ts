@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { calls, gatewayWith, notesIn } from './support.ts'
 
-test('what a plugin registers on the scope of a turn holds in this turn, and is gone with it', async (t) => {
+test('registrations on the scope of a turn apply in this turn only', async (t) => {
   const body = `
     let armed = false
     ctx.registerIntercept('arm', 'model_request', ({ request, scope }) => {
@@ -26,7 +26,7 @@ test('what a plugin registers on the scope of a turn holds in this turn, and is 
   assert.equal(JSON.stringify((await gateway.modelRequest(3)).body).split('not in this turn').length, 2)
 })
 
-test('guardrail, rewrite, start, wrapper, call and end come in this order, and sanitizers change what is told alone', async (t) => {
+test('guardrail, rewrite, start, wrapper, call and end run in this order, and sanitizers change only events', async (t) => {
   const body = `
     ctx.registerTool({ name: 'measure', description: 'Measures', parameters: { type: 'object' }, run: ({ at }) => (note('call', at), 'result') })
     ctx.registerGuardrail('g', 'tool', ({ args }) => (note('guardrail', args.at), null))
@@ -75,7 +75,7 @@ test('guardrail, rewrite, start, wrapper, call and end come in this order, and s
   assert.ok(Number(start?.[2]) < Number(end?.[2]))
 })
 
-test('a refusal reaches observers, the model, and nothing else: no call begins', async (t) => {
+test('a rejection reaches observers and the model, and the call does not start', async (t) => {
   const body = `
     ctx.registerTool({ name: 'measure', description: 'Measures', parameters: { type: 'object' }, run: () => note('call', null) })
     ctx.registerGuardrail('g', 'tool', () => 'not today')

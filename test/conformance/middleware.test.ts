@@ -44,7 +44,7 @@ test('each kind of middleware gets both versions of the contract, its payload an
   }
 })
 
-test('the request that was rewritten is what its observers see and what goes out, with the word of who rewrote it', async (t) => {
+test('the rewritten request is sent and observed, with the trace of its rewrites', async (t) => {
   const body = `
     ctx.registerMiddleware('llm_request', ({ request }) => ({ request: { ...request, user: 'tagged' }, source: 'mine', reason: 'tagged' }))
     ctx.registerMiddleware('llm_execution', ({ request, original_request, next_call }) => {
@@ -65,7 +65,7 @@ test('the request that was rewritten is what its observers see and what goes out
   assert.deepEqual(notes.get('post_api_request'), ['tagged', trace])
 })
 
-test('a tool call is rewritten, checked, wrapped, run, told of and transformed, in this order and on the same arguments', async (t) => {
+test('a tool call is rewritten, checked, wrapped, run, published and transformed in this order on the same arguments', async (t) => {
   const body = `
     ctx.registerTool({ name: 'measure', description: 'Measures', parameters: { type: 'object' }, run: ({ at }) => (note('the tool', at), 'raw') })
     ctx.registerMiddleware('tool_request', ({ args }) => (note('tool_request', args.at), { args: { at: 'effective' }, source: 'mine' }))
@@ -98,7 +98,7 @@ test('a tool call is rewritten, checked, wrapped, run, told of and transformed, 
   assert.deepEqual(told?.value, ['effective', 'raw', 'mine'])
 })
 
-test('what a wrapper calls next with goes to the wrappers behind it and to the tool, in the order of registration', async (t) => {
+test('the input of next reaches the inner wrappers and the tool in the order of registration', async (t) => {
   const wrapper = (word: string) =>
     `ctx.registerMiddleware('tool_execution', async ({ args, next_call }) => {
        const result = await next_call({ words: [...args.words, '${word}'] })

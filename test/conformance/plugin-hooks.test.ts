@@ -48,7 +48,7 @@ test('each of the six hooks gets the keys of the document', async (t) => {
   }
 })
 
-test('three tools that are asked for at once are told of three times, those of plugins and those that fail too', async (t) => {
+test('three parallel tool calls are observed three times, including plugin tools and failures', async (t) => {
   const body = `
     ctx.registerTool({ name: 'mine', description: 'Mine', parameters: { type: 'object' }, run: () => ({ ok: true }) })
     ctx.registerTool({ name: 'fails', description: 'Fails', parameters: { type: 'object' }, run: () => { throw new Error('no luck') } })
@@ -113,7 +113,7 @@ test('a plugin that fails at every hook breaks no turn, and the plugins beside i
   for (const name of sixHooks) await gateway.waitForLog(`plugin broken failed at ${name}: broken at ${name}`)
 })
 
-test('a turn that is stopped has no answer to be told of, and its end says so', async (t) => {
+test('an interrupted turn publishes no response, and its end event reports the interruption', async (t) => {
   const body = `
     ctx.registerHook('post_llm_call', () => note('post_llm_call', null))
     ctx.registerHook('on_session_end', ({ completed, interrupted }) => note('on_session_end', [completed, interrupted]))`

@@ -50,7 +50,7 @@ test('a callback that fails because of an abort after the tool has run ends the 
   assert.equal(await rejection(middleware.tool(toolCall({ signal: leaving.signal }))), reason)
 })
 
-test('a call that ends in time after an abort is left by nobody', async () => {
+test('a call that ends within the grace period after an abort is awaited', async () => {
   const { middleware, log } = setUp()
   middleware.registerMiddleware('tool_execution', ({ next_call }) => next_call())
   const leaving = new AbortController()
@@ -67,7 +67,7 @@ test('a call that ends in time after an abort is left by nobody', async () => {
   assert.deepEqual(warnings(log), [])
 })
 
-test('after an abort a callback that fails for a reason of its own is not skipped: the abort is what the caller gets', async () => {
+test('after an abort, a callback that fails open is not skipped and the call rejects with the abort reason', async () => {
   const leave = async () => {
     leaving.abort(reason)
     throw new TypeError('confused')
@@ -100,7 +100,7 @@ test('a call that was aborted before it began runs nothing', async () => {
   assert.equal(asked, false)
 })
 
-test('a callback that hangs does not hold a cancelled call; what it does later begins nothing', async () => {
+test('a callback that hangs does not delay an aborted call, and starts nothing later', async () => {
   const { middleware, log } = setUp()
   const events = recordEvents(middleware)
   const leaving = new AbortController()

@@ -27,7 +27,7 @@ test('a stream below one that fails open and has failed is opened once, even if 
   assert.equal(opened, 1)
 })
 
-test('a tool does not begin on a way that was called off, although a callback on it fails open', async () => {
+test('a tool does not start on an aborted branch, although a callback on the branch fails open', async () => {
   const { middleware } = setUp()
   const late = deferred()
   middleware.registerIntercept('hasty', 'tool_execution', async (_call, next) => {
@@ -51,7 +51,7 @@ test('a tool does not begin on a way that was called off, although a callback on
   assert.equal(runs, 0)
 })
 
-test('who asks for the rest of a call after the stop cannot make an answer of being refused', async () => {
+test('a callback that calls next after an abort cannot turn the rejection into a result', async () => {
   for (const family of ['nemo', 'hermes'] as const) {
     const { middleware } = setUp()
     const stop = new AbortController()

@@ -38,7 +38,7 @@ function sorted(value: unknown): unknown {
   )
 }
 
-test('what is no plain data stays the same object', () => {
+test('values that are not plain data are shared', () => {
   const parts = { map: new Map(), date: new Date(0), bytes: new Uint8Array(2), run: () => undefined }
   const copy = deepCopy(parts)
   for (const [key, value] of Object.entries(parts)) assert.equal(Reflect.get(copy, key), value)
@@ -52,7 +52,7 @@ test('what is no plain data stays the same object', () => {
   assert.equal(deepEqual({ one: undefined }, { other: undefined }), false)
 })
 
-test('circles stay circles, and what is very deep is copied, too', () => {
+test('cycles are copied as cycles, and very deep data is copied', () => {
   const circle: { self?: unknown; name: string } = { name: 'a' }
   circle.self = circle
   const copy = deepCopy(circle)
@@ -93,7 +93,7 @@ test('a frozen copy cannot be changed at any depth, and the original can', () =>
   assert.equal(frozen.list.length, 1)
 })
 
-test('observers get no header that proves who somebody is, in circles and depths neither', () => {
+test('observers receive no credential headers, also in cycles and at depth', () => {
   const circle: Record<string, unknown> = { Cookie: 'a', cooking: 'b', headers: { AUTHORIZATION: 'x', accept: 'y' } }
   circle['self'] = circle
   const copy = Object(redactedCopy(circle))

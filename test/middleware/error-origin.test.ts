@@ -68,7 +68,7 @@ function registerOthers({ forPlugin }: Middleware): void {
 }
 
 for (const [what, name, kind, act] of byWhom) {
-  test(`what ${what} throws is known to be of its plugin, and stays the same object`, async () => {
+  test(`an error of ${what} is attributed to its plugin and stays the same object`, async () => {
     const { middleware } = setUp()
     registerOthers(middleware)
     act(middleware.forPlugin('budget'))
@@ -77,7 +77,7 @@ for (const [what, name, kind, act] of byWhom) {
   })
 }
 
-test('what a tool or a provider throws is nobody’s, whoever lets it through', async () => {
+test('an error of a tool or a provider is attributed to no plugin', async () => {
   const { middleware } = setUp()
   registerOthers(middleware)
   assert.equal(await rejection(middleware.tool(toolCall({ handler: async () => fail() }))), fault)
@@ -92,7 +92,7 @@ test('what a tool or a provider throws is nobody’s, whoever lets it through', 
   assert.equal(middleware.errorOrigin(fault), null)
 })
 
-test('what a callback puts in the place of a failure is its own', async () => {
+test('an error that replaces a failure is attributed to the callback that threw it', async () => {
   const { middleware } = setUp()
   const translated = new RangeError('translated')
   middleware.forPlugin('translator').registerMiddleware('tool_execution', async ({ next_call }) => {
@@ -103,7 +103,7 @@ test('what a callback puts in the place of a failure is its own', async () => {
   assert.match(middleware.errorOrigin(translated) ?? '', /of the plugin "translator"$/)
 })
 
-test('of what is no object nobody knows whose it is', async () => {
+test('a thrown value that is not an object has no origin', async () => {
   const { middleware } = setUp()
   middleware.forPlugin('budget').registerGuardrail('cap', 'tool', () => Promise.reject('a text'))
   assert.equal(await rejection(middleware.tool(toolCall())), 'a text')

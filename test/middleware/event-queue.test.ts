@@ -23,7 +23,7 @@ test('a slow subscriber delays no call, and gets the events one after another', 
   assert.deepEqual(middleware.eventCounts(), { waiting: 0, delivered: 4, dropped: 0 })
 })
 
-test('what a subscriber throws is logged once and costs nobody else an event', async () => {
+test('an error of a subscriber is logged once, and other subscribers receive all events', async () => {
   const { middleware, log } = setUp()
   const seen: unknown[] = []
   middleware.registerSubscriber('a', () => {
@@ -59,7 +59,7 @@ test('a full queue drops events and counts them; the calls go on', async () => {
   assert.deepEqual(warnings(log), ['middleware.events_dropped'])
 })
 
-test('a subscriber that never comes back stops nobody for ever', async () => {
+test('a subscriber that never settles does not block the queue forever', async () => {
   const { middleware, log } = setUp({ subscriberTimeoutMs: 1 })
   const seen: unknown[] = []
   middleware.registerSubscriber('gone', (event) =>
@@ -75,7 +75,7 @@ test('a subscriber that never comes back stops nobody for ever', async () => {
   assert.equal(warnings(log).length, 1)
 })
 
-test('a subscriber that makes calls makes them outside of the call it hears of', async () => {
+test('a subscriber runs outside the context of the call of its event', async () => {
   const { middleware } = setUp()
   const parents: unknown[] = []
   // Registered inside, so that the first event of all comes from within the scope.

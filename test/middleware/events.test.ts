@@ -76,7 +76,7 @@ test('an event serialises as ATOF writes it', async () => {
   ])
 })
 
-test('the end is later than the start even if the clock stands still', async () => {
+test('the end event is later than the start event even if the clock stands still', async () => {
   const { middleware } = setUp({ now: () => 5_000 })
   const events = recordEvents(middleware)
   await middleware.tool(toolCall())
@@ -87,7 +87,7 @@ test('the end is later than the start even if the clock stands still', async () 
   )
 })
 
-test('a call that fails ends with what went wrong and without a result; the error stays the same object', async () => {
+test('the end event of a failed call carries the failure and no result; the error stays the same object', async () => {
   const { middleware } = setUp()
   const events = recordEvents(middleware)
   const fault = Object.assign(new RangeError('too far'), { name: 'ModelError', kind: 'rate-limit' })
@@ -143,7 +143,7 @@ test('later changes of arguments and results are not seen in events', async () =
   assert.deepEqual(seen, ['{"list":[1]}', '{"lines":[1]}'])
 })
 
-test('headers that prove who somebody is are in no event, and the provider still gets them', async () => {
+test('credential headers are removed from events but sent to the provider', async () => {
   const { middleware } = setUp()
   const events = recordEvents(middleware)
   const names = [
@@ -181,7 +181,7 @@ test('headers that prove who somebody is are in no event, and the provider still
   })
 })
 
-test('who subscribes during a call hears neither of its two events; who leaves hears both', async () => {
+test('a subscriber added during a call receives neither of its events; one removed during it receives both', async () => {
   const { middleware } = setUp()
   const heard: string[] = []
   const leaver = middleware.registerSubscriber('leaver', (event) => void heard.push(`leaver ${event.scope_category}`))

@@ -6,7 +6,7 @@ import { describeEvents, modelCall, recordEvents, rejection, setUp, toolCall, wa
 
 const fault = new TypeError('no')
 
-test('a refused tool call runs nothing and rejects with the name of the guardrail and its reason', async () => {
+test('a rejected tool call runs nothing; its error names the guardrail and the reason', async () => {
   const { middleware } = setUp()
   middleware.registerGuardrail('no-secrets', 'tool', ({ args, toolName }) =>
     args['path'] === 'secrets.txt' ? `${toolName} must not read secrets` : null,
@@ -19,7 +19,7 @@ test('a refused tool call runs nothing and rejects with the name of the guardrai
   assert.equal(error.message, 'guardrail rejected: read_file must not read secrets')
 })
 
-test('the first refusal ends the list', async () => {
+test('the first rejection skips the remaining guardrails', async () => {
   const { middleware } = setUp()
   let asked = 0
   middleware.registerGuardrail('a', 'tool', () => 'no')
@@ -31,13 +31,13 @@ test('the first refusal ends the list', async () => {
   assert.equal(asked, 0)
 })
 
-test('an empty text is a refusal too', async () => {
+test('an empty string rejects the call', async () => {
   const { middleware } = setUp()
   middleware.registerGuardrail('terse', 'tool', () => '')
   assert.ok((await rejection(middleware.tool(toolCall()))) instanceof GuardrailRejected)
 })
 
-test('guardrails look once at what nobody changed, and again at what was rewritten', async () => {
+test('guardrails check the original arguments once, and again after a rewrite', async () => {
   const { middleware } = setUp()
   const looked: unknown[] = []
   middleware.registerGuardrail('look', 'tool', ({ args }) => {
@@ -99,7 +99,7 @@ test('a verdict that is neither text nor nothing is an error that names the guar
   assert.match(error.message, /"odd" of the plugin "rules"/)
 })
 
-test('events of a refusal: a pair for each guardrail that was asked, then a mark, and nothing of the call', async () => {
+test('a rejection publishes a pair of events for each evaluated guardrail and a mark, and no events of the call', async () => {
   const { middleware } = setUp()
   const events = recordEvents(middleware)
   middleware.registerGuardrail('a', 'tool', () => null)

@@ -206,7 +206,7 @@ for (const { what, callback, gives, rejects, runs } of closed) {
   })
 }
 
-test('the second next_call says in the callback what was done wrong', async () => {
+test('a second next_call rejects inside the callback', async () => {
   const { middleware } = setUp()
   const second = Promise.withResolvers<unknown>()
   middleware.registerMiddleware('tool_execution', async function hasty({ next_call }) {
@@ -237,7 +237,7 @@ test('a next_call that comes after the callback has settled runs nothing', async
   assert.equal(ran, 0)
 })
 
-test('what next_call gets goes to the callbacks further inside and to the tool', async () => {
+test('the input of next_call reaches the inner callbacks and the tool', async () => {
   const { middleware } = setUp()
   middleware.registerMiddleware('tool_execution', ({ next_call }) => next_call({ path: 'a' }))
   middleware.registerMiddleware('tool_execution', ({ next_call, args }) => next_call({ ...args, more: true }))
@@ -252,7 +252,7 @@ test('one that fails first hands its own arguments to the rest', async () => {
   assert.deepEqual(await middleware.tool(toolCall()), { path: 'a', inner: true })
 })
 
-test('an execution callback knows who rewrote the arguments and what the caller gave', async () => {
+test('an execution callback receives the rewrite trace and the original arguments', async () => {
   const { middleware } = setUp()
   middleware.registerMiddleware('tool_request', () => ({ args: { path: 'b' }, source: 'paths', reason: 'shorter' }))
   let seen: ToolExecutionPayload | undefined
@@ -270,7 +270,7 @@ test('an execution callback knows who rewrote the arguments and what the caller 
   assert.equal(seen?.['route'], 'main')
 })
 
-test('what the tool does to its arguments does not change original_args', async () => {
+test('a tool that changes its arguments does not change original_args', async () => {
   const { middleware } = setUp()
   let original: unknown
   middleware.registerMiddleware('tool_execution', async (payload) => {
@@ -286,7 +286,7 @@ test('what the tool does to its arguments does not change original_args', async 
   assert.deepEqual(original, { path: 'notes.txt' })
 })
 
-test('original_args stays what the caller gave, also when a wrapper further out changes the arguments in place', async () => {
+test('original_args keeps the caller’s arguments although an outer wrapper changes them in place', async () => {
   const { middleware } = setUp()
   middleware.registerIntercept('sloppy', 'tool_execution', ({ args }, next) => {
     Object.assign(args, { path: 'changed' })
@@ -326,7 +326,7 @@ test('failing closed, a callback that throws while next_call runs ends the call 
   assert.equal(await work, own)
 })
 
-test('a refusal thrown by a callback ends the call, although callbacks fail open', async () => {
+test('a GuardrailRejected thrown by a callback ends the call, although callbacks fail open', async () => {
   const { middleware } = setUp()
   const refusal = new GuardrailRejected('budget', 'too expensive')
   for (const kind of ['tool_request', 'tool_execution'] as const) {
@@ -360,7 +360,7 @@ test('the same failure is a warning once; each other one is a warning of its own
   assert.equal(log.records.filter(({ level }) => level === 'debug').length, 2)
 })
 
-test('a callback that waits in between holds nobody else up', async () => {
+test('a callback that waits does not delay other calls', async () => {
   const { middleware } = setUp()
   const wait = deferred()
   middleware.registerMiddleware('tool_execution', async ({ next_call, tool_name }) => {
@@ -373,7 +373,7 @@ test('a callback that waits in between holds nobody else up', async () => {
   assert.equal(await slow, 'slow')
 })
 
-test('what a wrapper leaves alone reaches the tool as the very object; what it changes in place reaches it changed', async () => {
+test('a tool receives the original object if no wrapper changed it, and the changes if one did', async () => {
   const { middleware } = setUp()
   const args = { path: 'a', list: [1] }
   const got: unknown[] = []

@@ -202,7 +202,7 @@ test('test_tool_request_middleware_preserves_original_nested_payload', async () 
   assert.deepEqual(args, { options: { depth: 1 } })
 })
 
-test('warn once: a callback that is declared wrongly costs one warning in four calls, the rest is for those who debug', async () => {
+test('a callback with a wrong signature is logged as a warning once and at debug level afterwards', async () => {
   const { middleware, log } = setUp()
   middleware.registerMiddleware('tool_execution', function misdeclared() {
     throw new TypeError('misdeclared() takes no arguments')

@@ -149,7 +149,7 @@ for (const { what, intercept, fails, run, gives, rejects, runs } of rows) {
   })
 }
 
-test('what still runs when an intercept settles is called off: its next rejects, its signal aborts', async () => {
+test('when an intercept settles, its running next calls reject and their signals abort', async () => {
   const { middleware } = setUp()
   const started = deferred()
   let running: Promise<unknown> = Promise.resolve()
@@ -199,7 +199,7 @@ test('calling off one way leaves the other ways of the call alone', async () => 
   )
 })
 
-test('an intercept further out calls off what intercepts further inside still run', async () => {
+test('an outer intercept that settles aborts the branches of inner intercepts', async () => {
   const { middleware } = setUp()
   const started = deferred()
   const signals: AbortSignal[] = []
@@ -234,7 +234,7 @@ test('an intercept further out calls off what intercepts further inside still ru
 })
 
 for (const family of ['nemo', 'hermes'] as const) {
-  test(`what an intercept called off begins nothing any more (${family} inside)`, async () => {
+  test(`an aborted branch starts nothing more (${family} inside)`, async () => {
     const { middleware } = setUp()
     const started = deferred()
     const wait = deferred()
@@ -275,7 +275,7 @@ test('next after the intercept has settled rejects and runs nothing', async () =
   assert.equal(tool.runs.count, 0)
 })
 
-test('each next runs on its own: what one way opens the other does not see', async () => {
+test('each next runs in its own branch, isolated from the others', async () => {
   const { middleware } = setUp()
   const spec = (name: string): ScopeSpec => ({ name })
   middleware.registerIntercept('both', 'tool_execution', ({ toolName }, next) =>
@@ -299,7 +299,7 @@ test('each next runs on its own: what one way opens the other does not see', asy
   assert.deepEqual(seen.sort(), ['left {"left":true}', 'right {"right":true}'])
 })
 
-test('an execution intercept of a model gets the whole response and may ask again; the stream begins anew', async () => {
+test('an execution intercept of a model receives the whole response and may repeat the request with a new stream', async () => {
   const { middleware } = setUp()
   middleware.registerIntercept('again', 'model_execution', async ({ request }, next) => {
     const first = await next()
@@ -322,7 +322,7 @@ test('an execution intercept of a model gets the whole response and may ask agai
   assert.deepEqual(seen, ['begin', 'Hel', 'lo', 'begin', 'Hel', 'lo'])
 })
 
-test('one that fails open says what was wrong, once', async () => {
+test('an intercept that fails open logs its failure once', async () => {
   const { middleware, log } = setUp()
   middleware.registerIntercept('open', 'model_execution', () => Promise.reject(own), { fails: 'open' })
   assert.equal(await middleware.model(modelCall()), 'Hello')

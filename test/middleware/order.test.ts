@@ -175,7 +175,7 @@ test('the steps of a model call come in the order of the design', async () => {
   assert.equal(response, 'chunk')
 })
 
-test('what is registered or removed while a step runs changes later steps, not this one', async () => {
+test('registrations that change during a stage affect only later stages', async () => {
   const { middleware } = setUp()
   const order: string[] = []
   const doomed = middleware.registerGuardrail('z', 'tool', () => void order.push('z'))

@@ -14,7 +14,7 @@ test('it works without the gateway, through the public door', async () => {
   assert.match(String(await rejection(middleware.tool(toolCall()))), /guardrail rejected: no/)
 })
 
-test('with nobody listening the handler gets the very same arguments and its promise is the call’s', async () => {
+test('without registrations the handler receives the same arguments object and its promise is returned', async () => {
   const { middleware } = setUp()
   const result = Promise.resolve('done')
   const call = toolCall({ handler: (args) => (args === call.args ? result : Promise.reject(args)) })
@@ -24,7 +24,7 @@ test('with nobody listening the handler gets the very same arguments and its pro
   assert.equal(await rejection(middleware.tool(rejecting)), fault)
 })
 
-test('with nobody listening the policy still decides: by value, by promise, and by what it throws', async () => {
+test('without registrations the policy still decides by value, promise or error', async () => {
   const { middleware } = setUp()
   const fault = new TypeError('no')
   assert.deepEqual(await middleware.tool(toolCall({ policy: () => ({ path: 'a' }) })), { path: 'a' })
@@ -37,7 +37,7 @@ test('with nobody listening the policy still decides: by value, by promise, and 
   assert.equal(await rejection(middleware.tool(toolCall({ handler: throwing }))), fault)
 })
 
-test('who listens to models alone costs tool calls nothing', async () => {
+test('registrations for models do not affect tool calls', async () => {
   const { middleware } = setUp()
   middleware.registerGuardrail('g', 'model', () => null)
   const result = Promise.resolve('done')
@@ -63,7 +63,7 @@ test('a name is taken once in each registry of each level', async () => {
   )
 })
 
-test('what was removed makes room for its name, and is removed once', async () => {
+test('a removed registration frees its name and cannot be removed again', async () => {
   const { middleware } = setUp()
   const first = middleware.registerSubscriber('s', () => undefined)
   assert.equal(first.name, 's')
@@ -95,7 +95,7 @@ test('registrations that make no sense say so', async () => {
   assert.equal(await middleware.tool(call), call.args)
 })
 
-test('a model call that nobody listens to runs its stream, and what the caller asked for', async () => {
+test('a model call without registrations runs its stream and the hooks of its caller', async () => {
   const { middleware } = setUp()
   const seen: unknown[] = []
   const response = await middleware.model(

@@ -6,7 +6,7 @@ import { modelCall, recordEvents, rejection, setUp, toolCall, warnings } from '.
 
 const fault = new TypeError('no')
 
-test('rewrites chain: each sees what the one before it returned, while original_args stays', async () => {
+test('each rewrite receives the result of the previous one, while original_args stays', async () => {
   const { middleware } = setUp()
   const originals: unknown[] = []
   for (const step of ['b', 'c', 'd'])
@@ -18,7 +18,7 @@ test('rewrites chain: each sees what the one before it returned, while original_
   assert.deepEqual(originals, [{ path: 'a' }, { path: 'a' }, { path: 'a' }])
 })
 
-test('what a callback does to its arguments without returning them changes nothing', async () => {
+test('changes in place by a request callback are ignored unless it returns them', async () => {
   const { middleware } = setUp()
   const args = { list: [1] }
   const seen: unknown[] = []
@@ -33,7 +33,7 @@ test('what a callback does to its arguments without returning them changes nothi
   assert.deepEqual(seen, [{ list: [1] }, { list: [1] }])
 })
 
-test('original_args cannot be changed by anybody', async () => {
+test('original_args is frozen', async () => {
   const { middleware, log } = setUp()
   middleware.registerMiddleware('tool_request', ({ original_args }) => {
     Object.assign(original_args, { path: 'elsewhere' })
@@ -149,7 +149,7 @@ test('undefined from a request intercept is an error that names plugin and inter
   assert.match(other.message, /"headers" of the plugin "paths"/)
 })
 
-test('a request intercept registered to fail open is skipped, and what it had changed by then is undone', async () => {
+test('a request intercept that fails open is skipped and its changes are discarded', async () => {
   const { middleware, log } = setUp()
   middleware.registerIntercept(
     'half',
@@ -188,7 +188,7 @@ test('an intercept that changes its arguments in place never touches those of th
   assert.deepEqual(looked, ['notes.txt', '/etc/passwd'])
 })
 
-test('intercepts that return what they got leave the caller’s own object in place', async () => {
+test('intercepts that return their input leave the original object in place', async () => {
   const { middleware } = setUp()
   middleware.registerIntercept('same', 'tool_request', ({ args }) => args)
   middleware.registerIntercept('same', 'model_request', ({ request }) => ({ request }))
@@ -205,7 +205,7 @@ test('intercepts that return what they got leave the caller’s own object in pl
   assert.equal(announced, model.request)
 })
 
-test('marks that are none are a failure of their intercept, and one that fails open costs nobody the call', async () => {
+test('invalid marks are a failure of their intercept; one that fails open is skipped', async () => {
   const marks: unknown[] = [[null], [{}], [{ name: 5 }], 7, [{ name: 'ok' }, 'x']]
   for (const pendingMarks of marks) {
     const { middleware } = setUp()

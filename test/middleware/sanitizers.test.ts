@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { modelCall, recordEvents, setUp, toolCall, warnings } from './support.ts'
 
-test('sanitizers change what subscribers see, in order, and never what runs', async () => {
+test('sanitizers change the events in order, and never the call', async () => {
   const { middleware } = setUp()
   const events = recordEvents(middleware)
   const hide = (key: string) => (payload: unknown) => ({ ...Object(payload), [key]: 'hidden' })

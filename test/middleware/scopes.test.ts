@@ -35,7 +35,7 @@ test('siblings that run at once never see each other', async () => {
   assert.deepEqual(seen, [{ a: true }, { b: true }, { c: true }])
 })
 
-test('what is registered on a scope holds inside of it, below it, and no longer than it', async () => {
+test('registrations on a scope apply inside it and end with it', async () => {
   const { middleware } = setUp()
   const tagged = () => middleware.tool(toolCall({ args: {} }))
   await middleware.scope({ name: 'turn' }, async (turn) => {
@@ -47,7 +47,7 @@ test('what is registered on a scope holds inside of it, below it, and no longer 
   assert.deepEqual(await tagged(), {})
 })
 
-test('the parent that is given decides where a scope belongs, and what holds in it', async () => {
+test('an explicit parent determines the place of a scope and its registrations', async () => {
   const { middleware } = setUp()
   let turn: Scope | undefined
   await middleware.scope({ name: 'turn' }, async (scope) => {
@@ -76,7 +76,7 @@ test('a scope closes when its work fails, too, and the error stays the same obje
   assert.equal(scope?.closed, true)
 })
 
-test('nothing can be registered on a scope that is closed; what was there counts as gone', async () => {
+test('a closed scope accepts no registrations, and its registrations are removed', async () => {
   const { middleware } = setUp()
   let kept: Scope | undefined
   const registration = await middleware.scope({ name: 'turn' }, async (scope) => {
@@ -105,7 +105,7 @@ test('when the last registration was on a scope that closed, calls are free agai
   assert.equal(asked, 0)
 })
 
-test('within puts work into a scope that was remembered; a scope of somebody else is refused', async () => {
+test('runInScope runs work in an existing scope and rejects foreign scopes', async () => {
   const { middleware } = setUp()
   const other = setUp().middleware
   await middleware.scope({ name: 'turn' }, async (turn) => {
@@ -157,7 +157,7 @@ test('the scope of a call is closed when the call is over, however it ends', asy
   )
 })
 
-test('what is registered between two calls, on a scope or on everything, holds from the next call on', async () => {
+test('a registration between two calls applies from the next call on', async () => {
   const { middleware } = setUp()
   const add = (on: MiddlewareRegistrar, key: string) =>
     on.registerMiddleware('tool_request', ({ args }) => ({ args: { ...args, [key]: true } }))
@@ -210,7 +210,7 @@ test('work that lost its way comes back into the call with next', async () => {
   assert.equal(name, 'read_file')
 })
 
-test('events of a scope: what is registered on it sees its end, not its start', async () => {
+test('a subscriber registered on a scope receives its end event, not its start event', async () => {
   const { middleware } = setUp()
   const events = recordEvents(middleware)
   const own: string[] = []
@@ -242,7 +242,7 @@ test('a scope whose work fails says so in its end event', async () => {
   assert.equal(events[1]?.metadata?.['exception.type'], 'TypeError')
 })
 
-test('whether drafts must wait depends on what may replace a whole answer here', async () => {
+test('canChangeModelOutput is true if a registration may replace a whole response', async () => {
   const { middleware } = setUp()
   assert.equal(middleware.canChangeModelOutput(), false)
   middleware.registerIntercept('stream', 'model_stream', (_call, next) => next())

@@ -73,7 +73,7 @@ for (const intercepted of [false, true]) {
   })
 }
 
-test('a provider that does not let itself be closed is left behind with one line in the log', async () => {
+test('a provider that ignores its close is abandoned with one log line', async () => {
   const { middleware, log } = setUp()
   const call = modelCall([], {
     async *stream() {
@@ -92,7 +92,7 @@ test('a provider that does not let itself be closed is left behind with one line
   assert.deepEqual(warnings(log), ['middleware.stream_abandoned'])
 })
 
-test('a provider that fails while it is closed costs a line in the log, not another error', async () => {
+test('a provider that fails while it is closed is logged and causes no other error', async () => {
   const { middleware, log } = setUp()
   const call = modelCall([], {
     async *stream() {
@@ -112,7 +112,7 @@ test('a provider that fails while it is closed costs a line in the log, not anot
   assert.deepEqual(warnings(log), ['middleware.stream_close_failed'])
 })
 
-test('a collector that throws fails the call, and it is finished once', async () => {
+test('a collector that throws fails the call and is finished once', async () => {
   const { middleware } = setUp()
   middleware.registerIntercept('pass', 'model_stream', pass)
   const { state, stream } = watched(['a', 'b'])
@@ -229,7 +229,7 @@ test('failing open does not hide a failure of the provider', async () => {
   assert.equal(await rejection(middleware.model(modelCall([], watched([], fault)))), fault)
 })
 
-test('a stream intercept that catches an abort does not make an answer of it', async () => {
+test('a stream intercept that catches an abort cannot turn it into a response', async () => {
   const { middleware, log } = setUp({ graceMs: 10_000 })
   const leaving = new AbortController()
   const reason = new Error('stop')
@@ -275,7 +275,7 @@ test('an intercept gets its turn to clean up when its stream is closed early', a
   assert.deepEqual(state, { opened: 1, released: 1 })
 })
 
-test('after an abort a stream intercept that fails open is not skipped: the abort is what the caller gets', async () => {
+test('after an abort, a stream intercept that fails open is not skipped and the call rejects with the abort reason', async () => {
   const { middleware, log } = setUp()
   const leaving = new AbortController()
   const reason = new Error('stop')

@@ -20,7 +20,7 @@ test('without stream intercepts the stream itself knows the response, and no col
   assert.equal(call.collectors.length, 0)
 })
 
-test('chunks that an intercept changed are what is watched and what is collected, each once', async () => {
+test('changed chunks are observed and collected once each', async () => {
   const { middleware } = setUp()
   middleware.registerIntercept('shout', 'model_stream', shout)
   const seen: string[] = []
@@ -106,7 +106,7 @@ test('an intercept that never asks the provider replaces the stream', async () =
   assert.equal(asked, false)
 })
 
-test('what an intercept opened and left open is closed when its own stream ends', async () => {
+test('streams that an intercept leaves open are closed when its own stream ends', async () => {
   const { middleware } = setUp()
   let released = 0
   let signal: AbortSignal | undefined
@@ -143,7 +143,7 @@ test('next after the stream has ended rejects', async () => {
   assert.match(String(await rejection(kept?.() ?? Promise.resolve())), /keeper/)
 })
 
-test('the provider runs in the context of the call, whoever pulls', async () => {
+test('the provider always runs in the context of the call', async () => {
   const { middleware } = setUp()
   const around = new AsyncLocalStorage<string>()
   const seen: unknown[] = []
@@ -187,7 +187,7 @@ test('a call made while a stream runs is a child of the model call', async () =>
   assert.equal(events.find(({ name }) => name === 'look_up')?.parent_uuid, model?.uuid)
 })
 
-test('the end event holds what was collected and how long the first chunk took', async () => {
+test('the end event carries the collected response and the time to the first chunk', async () => {
   let us = 1_000_000
   const { middleware } = setUp({ now: () => us })
   const events = recordEvents(middleware)

@@ -1,5 +1,5 @@
 /**
- * A middleware whose log is recorded, and calls to send through it.
+ * A middleware with a recorded log, and calls for it.
  */
 import type {
   Fields,
@@ -16,7 +16,7 @@ export interface MiddlewareUnderTest {
   readonly log: RecordingLog
 }
 
-/** What was called off has no time of grace, so that no test waits for it. */
+/** The grace period is zero, so that tests do not wait for it. */
 export function setUp(deps: Partial<MiddlewareDeps> = {}): MiddlewareUnderTest {
   const log = createRecordingLog()
   return { middleware: createMiddleware({ log, graceMs: 0, ...deps }), log }
@@ -24,7 +24,7 @@ export function setUp(deps: Partial<MiddlewareDeps> = {}): MiddlewareUnderTest {
 
 export type ToolCall = ManagedToolCall<Fields, unknown>
 
-/** A call of `read_file` with `{path: 'notes.txt'}` that returns its arguments, unless told otherwise. */
+/** By default, a call of `read_file` that returns its arguments. */
 export function toolCall(given: Partial<ToolCall> = {}): ToolCall {
   return {
     toolName: 'read_file',
@@ -37,7 +37,7 @@ export function toolCall(given: Partial<ToolCall> = {}): ToolCall {
 
 export type ModelCall = ManagedModelCall<Fields, string, string>
 
-/** An attempt at `gpt` whose stream is `chunks`, unless told otherwise. The response joins the chunks. */
+/** By default, a call of `gpt` that streams `chunks`. The response joins the chunks. */
 export function modelCall(
   chunks: readonly string[] = ['Hel', 'lo'],
   given: Partial<ModelCall> = {},
@@ -75,7 +75,7 @@ export class Collector {
   }
 }
 
-/** Subscribes, and returns the list that grows with each event. */
+/** Subscribes and returns the list of events, which grows. */
 export function recordEvents(middleware: Middleware): ManagedEvent[] {
   const events: ManagedEvent[] = []
   middleware.registerSubscriber('recorder', (event) => {
@@ -89,7 +89,7 @@ export function describeEvents(events: readonly ManagedEvent[]): string[] {
   return events.map(({ kind, category, scope_category, name }) => `${category} ${scope_category ?? kind} ${name}`)
 }
 
-/** What a promise rejects with; undefined when it does not. */
+/** The rejection of a promise; undefined if it resolves. */
 export async function rejection(work: Promise<unknown>): Promise<unknown> {
   try {
     await work

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { Fields, Middleware } from '../../src/middleware/contract.ts'
 import { rejection, setUp, toolCall } from '../middleware/support.ts'
 
-/** What one wrapper does. `number` tells its values and errors from those of others. */
+/** The behaviour of one wrapper. `number` identifies its values and errors. */
 interface Step {
   readonly family: 'nemo' | 'hermes'
   readonly fails: 'open' | 'closed'
@@ -20,7 +20,7 @@ interface Step {
     | 'catches and throws'
     | 'swallows'
     | 'does not wait'
-  /** Turns of the microtask queue it takes before and after. */
+  /** Number of microtask turns before and after `next`. */
   readonly takes: number
 }
 
@@ -47,7 +47,7 @@ const chains = fc.record({ steps: fc.array(step, { maxLength: 7 }), toolFails: f
 
 type Outcome = { readonly value: unknown } | { readonly error: string }
 
-/** What must come out, told without promises: a wrapper is a function from the rest's outcome to its own. */
+/** The expected result, computed without promises: a wrapper maps the result of the rest to its own. */
 function model(steps: readonly Step[], toolFails: boolean) {
   let runs = 0
   const rest = (depth: number, args: string): Outcome => {
@@ -67,7 +67,7 @@ function wrapped(one: Step, depth: number, args: string, next: (given?: string) 
   const { family, does } = one
   if (does === 'answers itself') return { value: `own ${depth}` }
   if (does === 'throws first') return one.fails === 'open' ? next() : { error: `own ${depth}` }
-  // NeMo's rest is called off, and the wrapper's own word counts. Hermes' rest is waited for.
+  // NeMo aborts the rest and keeps the wrapper's result. Hermes awaits the rest.
   if (does === 'does not wait') return family === 'nemo' ? { value: `own ${depth}` } : next()
   const got = next(does === 'changes the arguments' ? `${args}${depth}` : args)
   return 'error' in got ? afterFailure(one, depth, got) : afterSuccess(one, depth, got, next)
@@ -150,7 +150,7 @@ function readError(error: unknown): string {
 test('random chains of both families that throw, catch, replace and repeat end as a simple model says', async () => {
   await fc.assert(
     fc.asyncProperty(chains, async ({ steps, toolFails }) => {
-      // NeMo's are outside whatever their place.
+      // Wrappers of NeMo are always outside.
       const ordered = [...steps].sort((a, b) => Number(a.family === 'hermes') - Number(b.family === 'hermes'))
       const { middleware } = setUp()
       for (const [depth, current] of ordered.entries()) register(middleware, current, depth)
@@ -171,7 +171,7 @@ test('random chains of both families that throw, catch, replace and repeat end a
       }
       const expected = model(ordered, toolFails)
       assert.deepEqual(outcome, expected.outcome)
-      // What is called off may not have come as far as the tool.
+      // An aborted branch may not have reached the tool.
       if (ordered.some(({ does }) => does === 'does not wait'))
         assert.ok(runs <= Math.max(expected.runs, 2 ** ordered.length))
       else assert.equal(runs, expected.runs)
@@ -180,7 +180,7 @@ test('random chains of both families that throw, catch, replace and repeat end a
   )
 })
 
-test('a chain of Hermes callbacks that fail open runs the tool once, unless one of them answers itself', async () => {
+test('a chain of Hermes callbacks that fail open runs the tool once, unless a callback replaces the call', async () => {
   const hermes = step.map((one): Step => ({ ...one, family: 'hermes', fails: 'open' }))
   await fc.assert(
     fc.asyncProperty(fc.array(hermes, { maxLength: 8 }), fc.boolean(), async (steps, toolFails) => {
@@ -200,7 +200,7 @@ test('a chain of Hermes callbacks that fail open runs the tool once, unless one 
   )
 })
 
-test('rewrites that fail or say nothing leave exactly what the others made', async () => {
+test('rewrites that fail or return nothing keep the result of the others', async () => {
   const rewrite = fc.record({
     family: fc.constantFrom('nemo', 'hermes'),
     does: fc.constantFrom('rewrites', 'throws', 'mutates its copy and throws', 'hands on'),

@@ -1,5 +1,5 @@
 /**
- * A managed call that was made up: what is registered where, what each of it does, and what the tool or the model does.
+ * Generates managed calls: the registrations, the behaviour of each, and the behaviour of the tool or the model.
  */
 import fc from 'fast-check'
 import type { FailureMode } from '../../../src/middleware/contract.ts'
@@ -24,8 +24,8 @@ const wraps = [
   'does not wait',
 ] as const
 
-/** What a step may do at each point. */
-export const doings = {
+/** The behaviours of a callback at each point. */
+export const behaviours = {
   guardrail: ['allows', 'says nothing', 'refuses', 'throws', 'talks nonsense'],
   request: ['hands on', 'changes', 'changes in place', 'throws', 'changes in place and throws', 'says nothing'],
   'hermes request': ['says the same', 'changes', 'changes in place', 'says null', 'says nothing', 'throws', 'refuses'],
@@ -38,23 +38,23 @@ export const doings = {
   ]),
 } as const
 
-export type Point = keyof typeof doings
+export type Point = keyof typeof behaviours
 
 /** From the outside to the inside. */
 export const levels = ['everything', 'plugin one', 'plugin two', 'scope'] as const
 
 export interface Step {
   readonly point: Point
-  /** One of `doings` of its point. */
+  /** One of `behaviours` of its point. */
   readonly does: string
   readonly level: (typeof levels)[number]
   readonly priority: number
-  /** As its family does, if null. */
+  /** Null: the mode of the family. */
   readonly fails: FailureMode | null
   readonly breakChain: boolean
   /** Unique; the order of names is not that of registration. */
   readonly name: string
-  /** Turns of the microtask queue. */
+  /** Number of microtask turns that it takes. */
   readonly takes: number
 }
 
@@ -64,14 +64,14 @@ export interface Case {
   readonly steps: readonly Step[]
   /** A tool's policy; the last rewrite of a model's request. */
   readonly policy: 'none' | 'passes' | 'changes' | 'throws'
-  /** The stream of a model breaks off after the first chunk. */
+  /** The stream of a model fails after the first chunk. */
   readonly end: 'answers' | 'throws'
-  /** Whether what runs innermost ends when its signal aborts. */
+  /** Whether the tool or the provider ends when its signal aborts. */
   readonly listens: boolean
   readonly takes: number
   readonly inScope: boolean
   readonly observed: boolean
-  /** Null: no signal. A number: turns of the microtask queue until it aborts. */
+  /** Null: no signal. A number: microtask turns until it aborts. */
   readonly signal: null | 'quiet' | number
 }
 
@@ -90,7 +90,7 @@ const step = fc
     takes: fc.nat({ max: 2 }),
   })
   .map(({ which, letter, ...rest }) => {
-    const known: readonly string[] = doings[rest.point]
+    const known: readonly string[] = behaviours[rest.point]
     return { ...rest, letter, does: known[which % known.length] ?? '' }
   })
 

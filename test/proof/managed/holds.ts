@@ -1,5 +1,5 @@
 /**
- * Holds what was seen of a made-up call against the rules.
+ * Checks the observations of a generated call against the rules.
  */
 import assert from 'node:assert/strict'
 import type { ManagedEvent } from '../../../src/middleware/contract.ts'
@@ -7,7 +7,7 @@ import type { Case } from './case.ts'
 import { type Expected, expectedOf } from './rules.ts'
 import { type Played, play } from './stage.ts'
 
-/** Rejects with what is wrong. */
+/** Rejects with the failed rule. */
 export async function holds(made: Case): Promise<void> {
   const expected = expectedOf(made)
   const played = await play(made)
@@ -19,19 +19,19 @@ export async function holds(made: Case): Promise<void> {
   if (expected.loose) return checkWithin(expected, played)
   assert.deepEqual(played.runs, expected.runs, 'the tool or the provider ran')
   assert.deepEqual(played.chunks, expected.chunks)
-  if (made.observed) checkTold(made, expected, played)
+  if (made.observed) checkEvents(made, expected, played)
 }
 
-/** What was called off may run less, and its end must never pass for a good one. */
+/** An aborted call may run less, and must not pass for a successful one. */
 function checkAborted(expected: Expected, played: Played): void {
   checkWithin(expected, played)
   if (!('value' in played.outcome)) return
-  // What nobody waits for may end as it likes.
-  assert.ok(expected.loose || !played.obeyed, 'a stop was swallowed')
+  // A detached call may settle in any way.
+  assert.ok(expected.loose || !played.obeyed, 'an abort was suppressed')
   assert.deepEqual(played.outcome, expected.outcome)
 }
 
-/** Nothing ran that should not have, or twice on one way. */
+/** Nothing ran more often than the rules allow. */
 function checkWithin(expected: Expected, { runs }: Played): void {
   const left = [...expected.runs]
   for (const run of runs) {
@@ -41,13 +41,13 @@ function checkWithin(expected: Expected, { runs }: Played): void {
   }
 }
 
-/** Each start has one end, later, with the same parent; what is told of lies where it was made. */
+/** Each start event has one later end event with the same parent, and marks have the right parent. */
 function checkPairs({ events, parent }: Played): void {
   const starts = new Map<string, ManagedEvent>()
   const ended = new Set<string>()
   for (const event of events) {
     if (event.scope_category === 'start') {
-      assert.ok(!starts.has(event.uuid), 'a start was told twice')
+      assert.ok(!starts.has(event.uuid), 'a start event was published twice')
       starts.set(event.uuid, event)
     }
     if (event.scope_category === 'end') {
@@ -59,13 +59,14 @@ function checkPairs({ events, parent }: Played): void {
       assert.equal(event.name, start.name)
     }
     const inside = event.name === 'inside' && event.parent_uuid !== null
-    if (inside) assert.equal(starts.get(event.parent_uuid ?? '')?.name, 'tool', 'what a tool does is not its child')
+    if (inside)
+      assert.equal(starts.get(event.parent_uuid ?? '')?.name, 'tool', 'a scope inside a tool is not its child')
     else if (event.name !== 'around') assert.equal(event.parent_uuid, parent)
   }
   assert.equal(ended.size, starts.size, 'a start without an end')
 }
 
-function checkTold({ inScope }: Case, { told, runs }: Expected, { events }: Played): void {
+function checkEvents({ inScope }: Case, { told, runs }: Expected, { events }: Played): void {
   const ends = (category: string, name?: string) =>
     events.filter(
       (event) => event.scope_category === 'end' && event.category === category && (name ?? event.name) === event.name,

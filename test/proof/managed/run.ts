@@ -1,5 +1,5 @@
 /**
- * Random managed calls, held against the rules.
+ * Checks random managed calls against the rules.
  */
 import fc from 'fast-check'
 import { cases } from './case.ts'
@@ -7,14 +7,14 @@ import { holds } from './holds.ts'
 
 export interface ManagedOptions {
   readonly seed: number
-  /** Calls that are made up. */
+  /** Number of generated calls. */
   readonly count: number
   progress(line: string): void
 }
 
 export interface ManagedResult {
   readonly seconds: number
-  /** What was wrong with the smallest call that broke a rule, and the call. Empty when none did. */
+  /** The failed rule and the smallest call that broke it. Empty if no call did. */
   readonly broken: readonly string[]
 }
 

@@ -1,5 +1,5 @@
 /**
- * Plays a made-up call on the real middleware and writes down everything that can be seen of it.
+ * Runs a generated call on the real middleware and records everything observable.
  */
 import { isHermesError } from '../../../src/lib/errors.ts'
 import { silentLog } from '../../../src/lib/log.ts'
@@ -14,19 +14,19 @@ export interface Played {
   readonly runs: readonly string[]
   readonly chunks: readonly string[]
   readonly events: readonly ManagedEvent[]
-  /** Of the scope in which the call was made. */
+  /** The uuid of the scope in which the call was made. */
   readonly parent: string | null
-  /** Streams of the provider that began and did not end. */
+  /** Provider streams that started and did not end. */
   readonly leftOpen: number
   /** Collectors that were not finished exactly once. */
   readonly unfinished: number
-  /** Something innermost ended because the caller called off. */
+  /** The tool or the provider ended because of the abort. */
   readonly obeyed: boolean
   /** The call had not settled when its signal aborted. */
   readonly aborted: boolean
 }
 
-/** Thrown by what was made up. The very object has to come out. */
+/** Thrown by generated callbacks. The call must reject with the same object. */
 class Own extends Error {}
 
 export async function play(made: Case): Promise<Played> {
@@ -74,7 +74,7 @@ function createStage(made: Case, middleware: Middleware) {
   }
   const own = (word: string) => thrownAs(new Own(word), word)
   const refusal = (name: string) => thrownAs(new GuardrailRejected(name, 'no'), `refused ${name}`)
-  /** Ends as a good citizen does when it is called off. */
+  /** Ends with the abort reason when its signal aborts. */
   const heed = (signal: AbortSignal) => {
     if (!made.listens || !signal.aborted) return
     obeyed ||= signal.reason === reason
@@ -242,7 +242,7 @@ function registerStep(step: Step, on: MiddlewareRegistrar, own: Make, refusal: M
   } else on.registerIntercept(name, 'model_stream', ({ request }, next) => flow(step, request, next, own), options)
 }
 
-/** `JSON.parse` gives what a plugin without types might. */
+/** `JSON.parse` creates untyped values, as a JavaScript plugin might. */
 const verdicts = new Map<string, string | null | undefined>([
   ['allows', null],
   ['says nothing', undefined],
