@@ -18,7 +18,7 @@ export interface QuestionsDeps {
   /** Resolves after `ms` or when the signal aborts, never rejects. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
   readonly log: Logger
-  /** Unique for ever, at most 40 letters, digits and `-`. */
+  /** Never returns the same id twice; at most 40 letters, digits and `-`. */
   readonly newId: (now: number) => string
   /** False while the daemon starts or stops: presses are rejected then. */
   isOpen(): boolean
@@ -37,7 +37,7 @@ export interface QuestionsDeps {
   /** Wakes the control queue of this session. Called after the commit. */
   wake(sessionKey: SessionKey): void
   readonly emit: HookEventListener
-  /** Whether the platform has its gateway events emitted. */
+  /** Whether gateway events of this platform are emitted. */
   emitsEvents(source: SessionSource): boolean
   /** Notified after the commit; undefined without plugins. */
   readonly plugins?: ApprovalListener
@@ -51,8 +51,8 @@ export interface QuestionsDeps {
 
 /** Observers: they cannot delay or change an answer. */
 export interface ApprovalListener {
-  approvalRequested(asked: ApprovalInfo): void
-  approvalResolved(asked: ApprovalInfo, choice: ApprovalChoice, decidedBy: string): void
+  approvalRequested(approval: ApprovalInfo): void
+  approvalResolved(approval: ApprovalInfo, choice: ApprovalChoice, decidedBy: string): void
 }
 
 export interface ApprovalInfo {
@@ -67,7 +67,7 @@ type ApprovalEvent = {
   [Name in 'approval:requested' | 'approval:resolved']: [name: Name, context: HookEvents[Name]]
 }['approval:requested' | 'approval:resolved']
 
-/** What to do after the commit of one transaction, or to undo after its rollback. */
+/** The work to do after the commit of one transaction, or to undo after its rollback. */
 export interface AfterCommit {
   /** Sends a reply with the transaction. */
   send(reply: Reply, now: number): Transaction<void>

@@ -12,11 +12,11 @@ export const approvalsConfig = {
         .positive()
         .max(604_800)
         .default(300)
-        .describe('Seconds that a question waits for its answer; after that it counts as refused.'),
+        .describe('Seconds that a question waits for its answer. An unanswered question counts as refused.'),
       destructive_slash_confirm: z
         .boolean()
         .default(false)
-        .describe('Asks before a command ends a conversation (`/new`, `/reset`).'),
+        .describe('Asks for confirmation before a command ends a conversation (`/new`, `/reset`).'),
     })
     .prefault({}),
 } as const

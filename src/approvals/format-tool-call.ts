@@ -3,7 +3,7 @@
  */
 import type { JsonObject } from '../agent/models/provider.ts'
 
-/** Takes the secrets out of a text. */
+/** Removes the secrets from a text. */
 type Redact = (text: string) => string
 
 const maxValueChars = 400
@@ -33,7 +33,7 @@ export function formatCommand(toolName: string, args: JsonObject, redact: Redact
   return truncateMiddle(redact(truncateMiddle(whole, maxCommandChars * 2)), maxCommandChars)
 }
 
-/** One line: the reason that a plugin gives. */
+/** The reason that a plugin gives, on one line. */
 export function formatReason(message: string, redact: Redact): string {
   return escapeInvisible(redactAndTruncate(message.replace(/\s+/g, ' ').trim(), redact))
 }

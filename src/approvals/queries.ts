@@ -13,17 +13,17 @@ type QuestionState = 'waiting' | 'answered' | 'expired'
 export interface StoredQuestion extends Omit<Question, 'id' | 'timeoutMs' | 'replyTo'> {
   readonly id: string
   readonly state: QuestionState
-  /** The choice, once there is one. */
+  /** The choice; null until a user answers. */
   readonly answer: string | null
-  /** What was added to the answer in words. */
+  /** The reason that the user added. */
   readonly reason: string | null
   /** ms since 1970. */
   readonly expiresAt: number
-  /** Its message carries buttons; otherwise the text names what to type. */
+  /** The message has buttons. Otherwise its text lists the typed commands. */
   readonly buttons: boolean
 }
 
-/** What no query looks at, as JSON. */
+/** The members that no query reads, stored as JSON. */
 type Payload = Omit<StoredQuestion, 'id' | 'choices' | 'state' | 'answer' | 'reason' | 'expiresAt'>
 
 const insert = query(
@@ -64,8 +64,8 @@ const insert = query(
     }),
 )
 
-export function* insertQuestion(id: string, asked: Question, buttons: boolean, now: number): Transaction<void> {
-  const { kind, sessionKey, source, text, choices, unanswered, timeoutMs, about } = asked
+export function* insertQuestion(id: string, question: Question, buttons: boolean, now: number): Transaction<void> {
+  const { kind, sessionKey, source, text, choices, unanswered, timeoutMs, about } = question
   const payload: Payload = {
     kind,
     sessionKey,
@@ -102,7 +102,7 @@ interface QuestionRow {
   readonly expires_at: number
 }
 
-/** The JSON is our own: its shape is known. */
+/** The gateway wrote the JSON, so its shape is known. */
 function questionOf({ id, choices, payload, state, answer, reason, expires_at }: QuestionRow): StoredQuestion {
   const rest: Payload = JSON.parse(payload)
   return { ...rest, id, choices: JSON.parse(choices), state, answer, reason, expiresAt: expires_at }
@@ -125,7 +125,7 @@ const waitingOf = query((db, p: { session_key: string }) =>
     .orderBy('id'),
 )
 
-/** The oldest first; among them those whose time is over and that nobody has settled yet. */
+/** The oldest first. Includes overdue questions that are not expired yet. */
 export function* waitingQuestions(sessionKey: string): Transaction<StoredQuestion[]> {
   return (yield* rows(waitingOf, { session_key: sessionKey })).map(questionOf)
 }
@@ -134,7 +134,7 @@ const selectOverdue = query((db, p: { now: number; limit: number }) =>
   db.selectFrom('questions').select(columns).where(waiting).where('expires_at', '<=', p.now).limit(p.limit),
 )
 
-/** Waiting questions whose time is over. */
+/** Waiting questions that must be expired. */
 export function* overdueQuestions(now: number, limit: number): Transaction<StoredQuestion[]> {
   return (yield* rows(selectOverdue, { now, limit })).map(questionOf)
 }
@@ -146,7 +146,7 @@ const firstExpiry = query((db, _: Record<never, never>) =>
     .where(waiting),
 )
 
-/** When the next waiting question expires, ms since 1970; null while none waits. */
+/** The next expiry of a waiting question, ms since 1970; null without waiting questions. */
 export function* nextExpiry(): Transaction<number | null> {
   return (yield* row(firstExpiry, {}))?.at ?? null
 }
@@ -157,7 +157,7 @@ const waitingApproval = query((db, _: Record<never, never>) =>
   db.selectFrom('questions').select(columns).where(waiting).where(approval).orderBy('created_at'),
 )
 
-/** What tools wait for, in all sessions. */
+/** The approvals that tools wait for, in all sessions. */
 export function* waitingApprovals(): Transaction<StoredQuestion[]> {
   return (yield* rows(waitingApproval, {})).map(questionOf)
 }
@@ -166,7 +166,7 @@ const touchApprovals = query((db, p: { now: number }) =>
   db.updateTable('questions').set({ seen_at: p.now }).where(waiting).where(approval).returning('id'),
 )
 
-/** The process lives, and with it the clocks of approvals. Returns how many wait. */
+/** Records that the process is running, which the clocks of approvals depend on. Returns the number of waiting approvals. */
 export function* touchClocks(now: number): Transaction<number> {
   return (yield* rows(touchApprovals, { now })).length
 }
@@ -180,7 +180,7 @@ const resumeApprovals = query((db, p: { now: number }) =>
     .where('seen_at', '<', p.now),
 )
 
-/** A process begins: the clocks of approvals stood still since the last one was seen. */
+/** Extends the expiry of approvals by the time in which no process was running. Called at the start. */
 export function* resumeClocks(now: number): Transaction<void> {
   yield* exec(resumeApprovals, { now })
 }
@@ -205,15 +205,21 @@ const closeQuestion = query(
       .returning('id'),
 )
 
-/** `answer`: the choice and who made it; null when the question ends without one. False: it had ended before. */
+/** `answer` is null when the question ends without a choice. Returns false if it was resolved before. */
 export function* resolveQuestion(
   id: string,
   answer: { readonly choice: string; readonly by: string; readonly reason?: string } | null,
   now: number,
 ): Transaction<boolean> {
-  const how = { state: answer === null ? ('expired' as const) : ('answered' as const) }
-  const what = { answer: answer?.choice ?? null, answered_by: answer?.by ?? null, reason: answer?.reason ?? null }
-  return (yield* row(closeQuestion, { id, ...how, ...what, now })) !== undefined
+  const closed = yield* row(closeQuestion, {
+    id,
+    state: answer === null ? 'expired' : 'answered',
+    answer: answer?.choice ?? null,
+    answered_by: answer?.by ?? null,
+    reason: answer?.reason ?? null,
+    now,
+  })
+  return closed !== undefined
 }
 
 const addGrant = query((db, p: { scope: string; rule: string; granted_by: string; now: number }) =>
@@ -230,12 +236,12 @@ const findGrant = query((db, p: { scope: string; rule: string }) =>
 const sessionKeyScope = (sessionKey: string) => `session:${sessionKey}`
 const sessionIdScope = (sessionId: string) => `life:${sessionId}`
 
-/** From now on the rule is not asked about in this conversation, also not after `/new`. */
+/** The rule needs no further approval in this conversation, also not after `/new`. */
 export function* grantInSession(sessionKey: string, rule: string, by: string, now: number): Transaction<void> {
   yield* exec(addGrant, { scope: sessionKeyScope(sessionKey), rule, granted_by: by, now })
 }
 
-/** The rule is not asked about until the session ends. */
+/** The rule needs no further approval until the session ends. */
 export function* grantUntilEnd(sessionId: string, rule: string, by: string, now: number): Transaction<void> {
   yield* exec(addGrant, { scope: sessionIdScope(sessionId), rule, granted_by: by, now })
 }
@@ -263,7 +269,7 @@ const sweepEnded = query((db, p: { before: number; limit: number }) =>
     .returning('id'),
 )
 
-/** Forgets ended questions made before `olderThan` (ms), at most `limit`; returns how many went. */
+/** Deletes at most `limit` resolved questions that were created before `olderThan` (ms). Returns the number. */
 export function* sweepQuestions(olderThan: number, limit: number): Transaction<number> {
   return (yield* rows(sweepEnded, { before: olderThan, limit })).length
 }

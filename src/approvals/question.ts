@@ -10,7 +10,7 @@ import type { SessionSource } from '../message/source.ts'
 export type QuestionKind = 'slash-confirm' | 'approval' | 'clarify'
 
 export interface Question {
-  /** At most 40 letters, digits and `-`, unique for ever; generated if omitted. */
+  /** At most 40 letters, digits and `-`, never used twice; generated if omitted. */
   readonly id?: string
   readonly kind: QuestionKind
   readonly sessionKey: SessionKey
@@ -24,7 +24,7 @@ export interface Question {
   readonly timeoutMs: number
   /** The platform's id of the message that caused the question. */
   readonly replyTo?: string
-  /** Of an approval, for plugins: the action. */
+  /** The action that needs approval, for plugins. Only for `approval`. */
   readonly about?: ApprovalSubject
 }
 
@@ -41,7 +41,7 @@ export interface ApprovalSubject {
 }
 
 export interface Choice {
-  /** Small letters, digits and `-`, 16 at most: it is part of the button's id. */
+  /** At most 16 lower-case letters, digits and `-`, because it is part of the button's id. */
   readonly answer: string
   readonly label: string
   readonly style?: NonNullable<Button['style']>

@@ -5,27 +5,18 @@
 import { HermesError } from '../lib/errors.ts'
 import type { ButtonPress } from '../message/change.ts'
 import type { SessionKey } from '../message/ids.ts'
-import { type SessionSource, targetOf } from '../message/source.ts'
+import { targetOf } from '../message/source.ts'
 import type { PressResult } from '../platforms/adapter.ts'
 import type { Transaction } from '../store/query.ts'
 import { type AfterCommit, createAfterCommit, type QuestionsDeps } from './after-commit.ts'
-import { createStaleApprovals } from './cancel-stale.ts'
-import { createExpiryClock } from './expiry-clock.ts'
-import { findQuestion, insertQuestion, type StoredQuestion, waitingQuestions } from './queries.ts'
+import { applyPress, applyTypedAnswer, staleResult, type TypedAnswer, typedHints } from './answers.ts'
+import { createExpiryClock, createStaleApprovals, type ExpiryClock, type StaleApprovals } from './expiry.ts'
+import { insertQuestion, waitingQuestions } from './queries.ts'
 import { buttonsOf, parseQuestionId, type Question } from './question.ts'
-import {
-  answerQuestion,
-  approvalEventContext,
-  approvalInfo,
-  expireQuestion,
-  removeButtons,
-  replaceQuestion,
-  replyKeyOf,
-} from './resolve-question.ts'
-import { applyTypedAnswer, type TypedAnswer, typedHints } from './typed-answers.ts'
+import { approvalEventContext, approvalInfo, replaceQuestion, replyKeyOf } from './resolve-question.ts'
 
-export type { QuestionsDeps } from './after-commit.ts'
-export type { TypedAnswer } from './typed-answers.ts'
+export type { TypedAnswer } from './answers.ts'
+export type { QuestionsDeps }
 
 /** Writes within a caller's transaction, and returns the text for the user. */
 export interface PreparedWrite {
@@ -57,136 +48,21 @@ export interface Questions {
   readonly turnEndListeners: ReadonlyMap<SessionKey, () => void>
 }
 
-const staleResult: PressResult = { status: 'stale', text: 'This question is no longer open.' }
+interface QuestionsState {
+  readonly deps: QuestionsDeps
+  readonly expiryClock: ExpiryClock
+  readonly staleApprovals: StaleApprovals
+}
 
 export function createQuestions(deps: QuestionsDeps): Questions {
   const expiryClock = createExpiryClock(deps)
   const staleApprovals = createStaleApprovals(deps)
-
-  function prepareWrite(work: (after: AfterCommit, now: number) => Transaction<string>): PreparedWrite {
-    const after = createAfterCommit(deps)
-    return {
-      *write(now) {
-        after.begin()
-        return yield* work(after, now)
-      },
-      committed() {
-        after.committed()
-        expiryClock.reschedule()
-      },
-      abandoned: after.abandoned,
-    }
-  }
-
-  function ask(question: Question): PreparedWrite {
-    const id = question.id ?? deps.newId(deps.clock())
-    const target = targetOf(question.source)
-    const { sessionKey, kind, replyTo } = question
-    const showsButtons = deps.showsButtons(target)
-    const prefix = deps.commandPrefix(target.platform)
-    const text = showsButtons ? question.text : `${question.text}\n\n${typedHints(question, prefix)}`
-    const message = {
-      key: replyKeyOf(id),
-      target,
-      sessionKey,
-      kind: 'notice' as const,
-      text,
-      ...(replyTo === undefined ? {} : { replyTo }),
-      ...(showsButtons ? { buttons: buttonsOf(id, question) } : {}),
-    }
-    return prepareWrite(function* (after, now) {
-      if (kind === 'approval') staleApprovals.approvalAsked(sessionKey)
-      if (kind === 'slash-confirm') {
-        for (const earlier of yield* waitingQuestions(sessionKey)) {
-          if (earlier.kind === kind) yield* replaceQuestion(deps, earlier, after, now)
-        }
-      }
-      yield* insertQuestion(id, question, showsButtons, now)
-      const choices = question.choices.map(({ answer }) => answer)
-      after.emit(question.source, 'approval:requested', {
-        ...approvalEventContext({ ...question, id }),
-        message: question.text,
-        choices,
-      })
-      after.notifyPlugins((plugins) => {
-        const asked = approvalInfo(question)
-        if (asked !== undefined) plugins.approvalRequested(asked)
-      })
-      yield* after.send(message, now)
-      return text
-    })
-  }
-
-  async function press(pressed: ButtonPress): Promise<PressResult> {
-    if (!deps.isOpen()) throw new HermesError('http/starting')
-    const { platform, chatId: chat, userId: user = '' } = pressed.source
-    const decision = deps.access(pressed.source)
-    if (!decision.allowed) {
-      deps.log.info({ event: 'approval.press_refused', platform, chat, user, reason: decision.reason }, 'press refused')
-      return { status: 'refused', text: 'You may not use this agent.' }
-    }
-    const id = parseQuestionId(pressed.buttonId)
-    if (id === undefined) return staleResult
-    const after = createAfterCommit(deps)
-    const now = deps.clock()
-    try {
-      const result = await deps.store.run(function* () {
-        after.begin()
-        return yield* answerPress(id, pressed, after, now)
-      })
-      after.committed()
-      const { status } = result
-      deps.log.info({ event: 'approval.pressed', question: id, platform, chat, user, status }, 'button pressed')
-      return result
-    } catch (error) {
-      after.abandoned()
-      throw error
-    }
-  }
-
-  function* answerPress(id: string, pressed: ButtonPress, after: AfterCommit, now: number): Transaction<PressResult> {
-    const { source, buttonId, messageId } = pressed
-    const question = yield* findQuestion(id)
-    if (question === undefined || !isSameChat(question, source)) return staleResult
-    const choice = question.choices[buttonsOf(id, question).findIndex((button) => button.id === buttonId)]
-    if (choice === undefined) return staleResult
-    if (!mayAnswer(question, source)) return { status: 'refused', text: 'Only the user who is asked may answer this.' }
-    if (question.state === 'waiting' && question.expiresAt > now) {
-      yield* answerQuestion(deps, question, { choice, by: source, messageId }, after, now)
-      return { status: 'taken', text: choice.effect.says }
-    }
-    return yield* rejectLatePress(question, messageId, after, now)
-  }
-
-  /** Removes the buttons if they are still shown. */
-  function* rejectLatePress(
-    question: StoredQuestion,
-    messageId: string,
-    after: AfterCommit,
-    now: number,
-  ): Transaction<PressResult> {
-    if (question.state === 'waiting') yield* expireQuestion(deps, question, after, now, messageId)
-    const chosen = question.choices.find(({ answer }) => answer === question.answer)
-    if (chosen === undefined) {
-      const ending = { kind: 'unanswered', says: question.unanswered.says } as const
-      yield* removeButtons(deps, question, ending, messageId, after, now)
-      return { status: 'stale', text: `This has expired. ${question.unanswered.says}` }
-    }
-    yield* removeButtons(deps, question, { kind: 'chosen', choice: chosen }, messageId, after, now)
-    return { status: 'stale', text: `This was answered before: ${chosen.label}.` }
-  }
-
-  function mayAnswer(question: StoredQuestion, by: SessionSource): boolean {
-    const { userId = '', userIdAlt = '' } = question.source
-    const isSame = (by.userId ?? '') === userId || (userIdAlt !== '' && by.userIdAlt === userIdAlt)
-    return isSame || deps.isShared(question.source)
-  }
-
+  const state: QuestionsState = { deps, expiryClock, staleApprovals }
   return {
-    ask,
-    press,
+    ask: (question) => ask(state, question),
+    press: (pressed) => press(deps, pressed),
     answerTyped: (sessionKey, answer) =>
-      prepareWrite((after, now) => applyTypedAnswer(deps, sessionKey, answer, after, now)),
+      prepareWrite(state, (after, now) => applyTypedAnswer(deps, sessionKey, answer, after, now)),
     async oldestWaiting(sessionKey) {
       const now = deps.clock()
       const all = await deps.store.run(() => waitingQuestions(sessionKey))
@@ -200,7 +76,98 @@ export function createQuestions(deps: QuestionsDeps): Questions {
   }
 }
 
-/** A press counts only in the chat of the question. */
-function isSameChat({ source }: StoredQuestion, { platform, account, chatId }: SessionSource): boolean {
-  return source.platform === platform && source.account === account && source.chatId === chatId
+function prepareWrite(
+  { deps, expiryClock }: QuestionsState,
+  work: (after: AfterCommit, now: number) => Transaction<string>,
+): PreparedWrite {
+  const after = createAfterCommit(deps)
+  return {
+    *write(now) {
+      after.begin()
+      return yield* work(after, now)
+    },
+    committed() {
+      after.committed()
+      expiryClock.reschedule()
+    },
+    abandoned: after.abandoned,
+  }
+}
+
+function ask(state: QuestionsState, question: Question): PreparedWrite {
+  const { deps, staleApprovals } = state
+  const id = question.id ?? deps.newId(deps.clock())
+  const target = targetOf(question.source)
+  const { sessionKey, kind, replyTo } = question
+  const showsButtons = deps.showsButtons(target)
+  const prefix = deps.commandPrefix(target.platform)
+  const text = showsButtons ? question.text : `${question.text}\n\n${typedHints(question, prefix)}`
+  const message = {
+    key: replyKeyOf(id),
+    target,
+    sessionKey,
+    kind: 'notice' as const,
+    text,
+    ...(replyTo === undefined ? {} : { replyTo }),
+    ...(showsButtons ? { buttons: buttonsOf(id, question) } : {}),
+  }
+  return prepareWrite(state, function* (after, now) {
+    if (kind === 'approval') staleApprovals.approvalAsked(sessionKey)
+    if (kind === 'slash-confirm') yield* replaceConfirmations(deps, sessionKey, after, now)
+    yield* insertQuestion(id, question, showsButtons, now)
+    publishRequested(id, question, after)
+    yield* after.send(message, now)
+    return text
+  })
+}
+
+/** Only the newest confirmation of a session accepts an answer. */
+function* replaceConfirmations(
+  deps: QuestionsDeps,
+  sessionKey: SessionKey,
+  after: AfterCommit,
+  now: number,
+): Transaction<void> {
+  for (const earlier of yield* waitingQuestions(sessionKey)) {
+    if (earlier.kind === 'slash-confirm') yield* replaceQuestion(deps, earlier, after, now)
+  }
+}
+
+function publishRequested(id: string, question: Question, { emit, notifyPlugins }: AfterCommit): void {
+  emit(question.source, 'approval:requested', {
+    ...approvalEventContext({ ...question, id }),
+    message: question.text,
+    choices: question.choices.map(({ answer }) => answer),
+  })
+  notifyPlugins((plugins) => {
+    const info = approvalInfo(question)
+    if (info !== undefined) plugins.approvalRequested(info)
+  })
+}
+
+async function press(deps: QuestionsDeps, pressed: ButtonPress): Promise<PressResult> {
+  if (!deps.isOpen()) throw new HermesError('http/starting')
+  const { platform, chatId: chat, userId: user = '' } = pressed.source
+  const decision = deps.access(pressed.source)
+  if (!decision.allowed) {
+    deps.log.info({ event: 'approval.press_refused', platform, chat, user, reason: decision.reason }, 'press refused')
+    return { status: 'refused', text: 'You may not use this agent.' }
+  }
+  const id = parseQuestionId(pressed.buttonId)
+  if (id === undefined) return staleResult
+  const after = createAfterCommit(deps)
+  const now = deps.clock()
+  try {
+    const result = await deps.store.run(function* () {
+      after.begin()
+      return yield* applyPress(deps, id, pressed, after, now)
+    })
+    after.committed()
+    const { status } = result
+    deps.log.info({ event: 'approval.pressed', question: id, platform, chat, user, status }, 'button pressed')
+    return result
+  } catch (error) {
+    after.abandoned()
+    throw error
+  }
 }

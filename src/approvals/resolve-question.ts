@@ -7,7 +7,6 @@ import type { Transaction } from '../store/query.ts'
 import type { AfterCommit, ApprovalChoice, ApprovalInfo, QuestionsDeps } from './after-commit.ts'
 import { grantInSession, grantUntilEnd, resolveQuestion, type StoredQuestion } from './queries.ts'
 import type { Choice, Effect, Question } from './question.ts'
-import { displayName, type QuestionResult, resolvedText, resultLine } from './resolution-message.ts'
 
 export interface UserAnswer {
   readonly choice: Choice
@@ -17,6 +16,12 @@ export interface UserAnswer {
   /** The message whose button was pressed. */
   readonly messageId?: string
 }
+
+/** The choice and the user who made it, or why there is none. */
+export type QuestionResult =
+  | { readonly kind: 'chosen'; readonly choice: Pick<Choice, 'label'>; readonly by?: string; readonly reason?: string }
+  | { readonly kind: 'unanswered'; readonly says: string }
+  | { readonly kind: 'replaced' | 'cancelled' }
 
 /** The outbox key of the question's message. */
 export function replyKeyOf(id: string): string {
@@ -32,8 +37,8 @@ export function* answerQuestion(
   now: number,
 ): Transaction<boolean> {
   const user = by.userId ?? ''
-  const words = reason === undefined ? {} : { reason }
-  if (!(yield* resolveQuestion(question.id, { choice: choice.answer, by: user, ...words }, now))) return false
+  const added = reason === undefined ? {} : { reason }
+  if (!(yield* resolveQuestion(question.id, { choice: choice.answer, by: user, ...added }, now))) return false
   after.answered()
   publishResolved(question, after, 'answered', choice.answer, user)
   const { grant, grantEndsWith } = choice.effect
@@ -42,12 +47,12 @@ export function* answerQuestion(
     else yield* grantUntilEnd(grantEndsWith, grant, user, now)
   }
   yield* applyEffect(deps, question, choice.effect, reason, after, now)
-  const ending = { kind: 'chosen', choice, by: displayName(by), ...words } as const
-  yield* removeButtons(deps, question, ending, messageId, after, now)
+  const result = { kind: 'chosen', choice, by: displayName(by), ...added } as const
+  yield* removeButtons(deps, question, result, messageId, after, now)
   return true
 }
 
-/** The question was not answered. Without buttons to remove, a separate message says so. */
+/** The question was not answered in time. If there are no buttons to remove, a separate message says so. */
 export function* expireQuestion(
   deps: QuestionsDeps,
   question: StoredQuestion,
@@ -58,10 +63,10 @@ export function* expireQuestion(
   if (!(yield* resolveQuestion(question.id, null, now))) return
   publishResolved(question, after, 'expired')
   yield* applyEffect(deps, question, question.unanswered, undefined, after, now)
-  const ending = { kind: 'unanswered', says: question.unanswered.says } as const
-  if (yield* removeButtons(deps, question, ending, messageId, after, now)) return
+  const result = { kind: 'unanswered', says: question.unanswered.says } as const
+  if (yield* removeButtons(deps, question, result, messageId, after, now)) return
   const key = `${replyKeyOf(question.id)}:expired`
-  yield* after.send({ ...replyAddress(question), key, text: resultLine(ending) }, now)
+  yield* after.send({ ...replyAddress(question), key, text: resultLine(result) }, now)
 }
 
 /** The question was asked again: only the newer one accepts an answer. */
@@ -92,7 +97,7 @@ export function* cancelQuestion(
 export function* removeButtons(
   deps: QuestionsDeps,
   question: StoredQuestion,
-  ending: QuestionResult,
+  result: QuestionResult,
   messageId: string | undefined,
   after: AfterCommit,
   now: number,
@@ -102,7 +107,7 @@ export function* removeButtons(
   if (platformId === undefined) return false
   const draft = { platformId, shownText: '' }
   const key = `${replyKeyOf(question.id)}:closed`
-  yield* after.send({ ...replyAddress(question), key, text: resolvedText(question, ending), draft }, now)
+  yield* after.send({ ...replyAddress(question), key, text: resolvedText(question, result), draft }, now)
   return true
 }
 
@@ -129,15 +134,20 @@ type FinalState = 'answered' | 'expired' | 'replaced' | 'cancelled'
 function publishResolved(
   question: StoredQuestion,
   { resolved, emit, notifyPlugins }: AfterCommit,
-  outcome: FinalState,
+  state: FinalState,
   answer = '',
   by = '',
 ): void {
   resolved(question.id)
-  emit(question.source, 'approval:resolved', { ...approvalEventContext(question), outcome, answer, resolved_by: by })
+  emit(question.source, 'approval:resolved', {
+    ...approvalEventContext(question),
+    outcome: state,
+    answer,
+    resolved_by: by,
+  })
   notifyPlugins((plugins) => {
-    const asked = approvalInfo(question)
-    if (asked !== undefined) plugins.approvalResolved(asked, approvalChoiceOf(outcome, answer), by)
+    const info = approvalInfo(question)
+    if (info !== undefined) plugins.approvalResolved(info, approvalChoiceOf(state, answer), by)
   })
 }
 
@@ -150,9 +160,9 @@ export function approvalInfo({
   return about === undefined ? undefined : { sessionKey, source, about }
 }
 
-/** In the terms of the contract. */
-function approvalChoiceOf(outcome: FinalState, answer: string): ApprovalChoice {
-  if (outcome !== 'answered') return outcome === 'expired' ? 'timeout' : 'cancelled'
+/** The choice as plugins receive it (contract §2.6). */
+function approvalChoiceOf(state: FinalState, answer: string): ApprovalChoice {
+  if (state !== 'answered') return state === 'expired' ? 'timeout' : 'cancelled'
   return answer === 'once' || answer === 'session' || answer === 'always' ? answer : 'deny'
 }
 
@@ -172,4 +182,40 @@ export function approvalEventContext({
     approval_id: id,
     kind,
   }
+}
+
+/** Markdown, without buttons and without typed commands. */
+function resolvedText({ text }: Pick<Question, 'text'>, result: QuestionResult): string {
+  return `${text}\n\n${resultLine(result)}`
+}
+
+/** The last line of the text. */
+function resultLine(result: QuestionResult): string {
+  switch (result.kind) {
+    case 'chosen': {
+      const by = result.by === undefined ? '' : ` — ${result.by}`
+      return `**${result.choice.label}**${by}${result.reason === undefined ? '' : `: ${escapeMarkdown(result.reason)}`}`
+    }
+    case 'unanswered':
+      return `*No answer in time. ${result.says}*`
+    case 'replaced':
+      return '*Asked again below.*'
+    case 'cancelled':
+      return '*Cancelled: the turn that asked has ended.*'
+  }
+}
+
+/** The name of the user as escaped markdown, because users choose their names. */
+function displayName({ userName, userId }: SessionSource): string {
+  return escapeMarkdown(userName || userId || 'a user')
+}
+
+/** Plain words stay unchanged; any other text becomes a code span. */
+function escapeMarkdown(text: string): string {
+  const flat = text
+    .replace(/[\s`]+/g, ' ')
+    .trim()
+    .slice(0, 80)
+    .toWellFormed()
+  return /^[\p{L}\p{N}][\p{L}\p{N} .,'-]*$/u.test(flat) ? flat : `\`${flat || '…'}\``
 }

@@ -4,16 +4,32 @@
  */
 import { createHash } from 'node:crypto'
 import type { ApproveTool, ToolApprovalRequest } from '../agent/loop/tool-approval.ts'
+import { onAbort } from '../lib/linked-signal.ts'
+import { raceAbort } from '../lib/timers.ts'
 import type { MessageEvent } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { Transaction } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
-import type { CompletionSignals } from './completion-signals.ts'
 import type { ApprovalsConfig } from './config.ts'
 import { formatCommand, formatReason, formatToolCall } from './format-tool-call.ts'
 import { findQuestion, isGrantedInSession, isGrantedUntilEnd, type StoredQuestion } from './queries.ts'
 import type { Choice, Question } from './question.ts'
 import type { PreparedWrite, Questions } from './questions.ts'
+
+/** Lets a caller wait in this process until a question is resolved. The caller then reads the result from the store. */
+export interface CompletionSignals {
+  /** A question was resolved and stored. */
+  readonly complete: (id: string) => void
+  /** Listens at once, so that a resolution before `wait` is not missed. */
+  listen(id: string): CompletionSignal
+}
+
+interface CompletionSignal {
+  /** Resolves once the question is resolved; rejects with the signal's reason when that aborts first. */
+  wait(signal: AbortSignal): Promise<void>
+  /** Stops listening. May be called twice. */
+  release(): void
+}
 
 export interface ToolApprovalDeps {
   readonly store: Store
@@ -21,7 +37,7 @@ export interface ToolApprovalDeps {
   readonly completionSignals: Pick<CompletionSignals, 'listen'>
   readonly clock: () => number
   readonly settings: () => ApprovalsConfig
-  /** Takes secrets out of texts for users and plugins. */
+  /** Removes secrets from texts for users and plugins. */
   redact(text: string): string
   /** The event and the session of an open turn; undefined outside of sessions. */
   openTurnEvent(
@@ -42,18 +58,16 @@ export function createToolApproval(deps: ToolApprovalDeps): ApproveTool {
   return async (request, signal) => {
     const id = approvalIdOf(request)
     const completion = completionSignals.listen(id)
-    let interrupt: (() => void) | undefined
+    let stopListening: (() => void) | undefined
     try {
       const state = await requestApproval(deps, id, request)
       if (state.kind === 'decided') return state.decision
       deps.failpoint('approval:waiting')
-      interrupt = () => deps.abortTurn(state.sessionKey)
-      if (stopping.aborted) interrupt()
-      else stopping.addEventListener('abort', interrupt, { once: true })
+      stopListening = onAbort(stopping, () => deps.abortTurn(state.sessionKey))
       await completion.wait(signal)
       return decisionOf(request, await store.run(() => findQuestion(id)))
     } finally {
-      if (interrupt !== undefined) stopping.removeEventListener('abort', interrupt)
+      stopListening?.()
       completion.release()
     }
   }
@@ -173,17 +187,38 @@ function choicesFor(grant: string, sessionId: string): readonly Choice[] {
 function decisionOf({ info }: ToolApprovalRequest, question: StoredQuestion | undefined): ApprovalDecision {
   const { toolName } = info
   if (question === undefined || question.answer === null)
-    return { deny: `Nobody answered in time whether ${toolName} may run. It was not run.` }
+    return { deny: `No user answered in time whether ${toolName} may run. It was not run.` }
   if (question.answer !== 'deny') return 'allow'
   const why = question.reason === null ? '' : `, saying: ${question.reason}`
   return {
-    deny: `A person refused to let ${toolName} run${why}. It was not run. Do not try to get the same done in another way.`,
+    deny: `A user refused to let ${toolName} run${why}. It was not run. Do not try to achieve the same in another way.`,
   }
 }
 
 function deniedUnattended({ info, message }: ToolApprovalRequest): ApprovalDecision {
   const why = message === '' ? '' : ` (${message})`
   return {
-    deny: `A plugin wants a person to allow ${info.toolName} first${why}, and nobody can be asked here. It was not run.`,
+    deny: `A plugin requires that a user approves ${info.toolName} first${why}, and no user can be asked here. It was not run.`,
+  }
+}
+
+export function createCompletionSignals(): CompletionSignals {
+  const listeners = new Map<string, Set<() => void>>()
+  return {
+    complete(id) {
+      for (const notify of listeners.get(id) ?? []) notify()
+    },
+    listen(id) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const subscribers = listeners.get(id) ?? new Set()
+      listeners.set(id, subscribers.add(resolve))
+      return {
+        wait: (signal) => raceAbort(promise, signal),
+        release() {
+          if (subscribers.delete(resolve) && subscribers.size === 0 && listeners.get(id) === subscribers)
+            listeners.delete(id)
+        },
+      }
+    },
   }
 }

@@ -3,11 +3,10 @@
  */
 import type { ApproveTool } from '../agent/loop/tool-approval.ts'
 import type { ApprovalListener } from '../approvals/after-commit.ts'
-import { createCompletionSignals } from '../approvals/completion-signals.ts'
 import type { ApprovalsConfig } from '../approvals/config.ts'
 import { createQuestions, type Questions } from '../approvals/questions.ts'
 import { createSlashConfirm, type SlashConfirm } from '../approvals/slash-confirm.ts'
-import { createToolApproval } from '../approvals/tool-approval.ts'
+import { createCompletionSignals, createToolApproval } from '../approvals/tool-approval.ts'
 import type { Engine } from '../engine/engine.ts'
 import { acceptEvent } from '../inbox/queries.ts'
 import { parseStoredEvent, serializeEvent } from '../inbox/stored-event.ts'

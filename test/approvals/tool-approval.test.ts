@@ -4,8 +4,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { ToolApprovalRequest } from '../../src/agent/loop/tool-approval.ts'
-import { createCompletionSignals } from '../../src/approvals/completion-signals.ts'
-import { createToolApproval } from '../../src/approvals/tool-approval.ts'
+import { createCompletionSignals, createToolApproval } from '../../src/approvals/tool-approval.ts'
 import type { MessageEvent } from '../../src/message/event.ts'
 import type { SessionKey } from '../../src/message/ids.ts'
 import { turnInfo } from '../agent/run-test-agent.ts'
@@ -136,7 +135,7 @@ test('nobody is asked where nobody sits: tasks, programs, single questions, and 
     const { approve, states } = asking(t, event)
     const answer = await approve(request(), signal)
     assert.ok(answer !== 'allow')
-    assert.match(answer.deny, /terminal first \(It runs a command\.\), and nobody can be asked here/)
+    assert.match(answer.deny, /terminal first \(It runs a command\.\), and no user can be asked here/)
     assert.deepEqual(states(), [])
   }
 })

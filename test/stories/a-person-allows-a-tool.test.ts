@@ -69,7 +69,7 @@ test('without buttons people type, and why they refuse reaches the model', async
   assert.match(question.text, /- `\/deny`: Deny$/)
   await gateway.say('/deny not on a Friday')
   await gateway.waitForReply(
-    /It gave: .*A person refused to let terminal run, saying: not on a Friday\. It was not run/,
+    /It gave: .*A user refused to let terminal run, saying: not on a Friday\. It was not run/,
   )
   await gateway.say('run echo typed')
   await gateway.until(({ id, text }) => id !== question.id && text.includes('/approve always'))
@@ -104,7 +104,7 @@ test('who does not answer has refused, and the model is told that nobody answere
   const gateway = await guarded(t, { ...buttons, config: { approvals: { timeout: 0.05 } } })
   await gateway.say('run echo late')
   const question = await gateway.waitForReply('May I run')
-  await gateway.waitForReply(/It gave: .*Nobody answered in time whether terminal may run/)
+  await gateway.waitForReply(/It gave: .*No user answered in time whether terminal may run/)
   await gateway.until(({ id, text }) => id === question.id && text.includes('No answer in time. `terminal`'))
   await gateway.waitForLog('decided timeout')
 })
@@ -180,7 +180,7 @@ test('a program is told that nobody can be asked, and no question is left behind
     model: 'any',
     messages: [{ role: 'user', content: 'run echo unseen' }],
   })
-  assert.match(await answer.text(), /nobody can be asked here/)
+  assert.match(await answer.text(), /no user can be asked here/)
   assert.equal(rowsIn(gateway.home, 'select id from questions').length, 0)
 })
 

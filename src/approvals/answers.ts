@@ -1,0 +1,119 @@
+/**
+ * The answers of users: pressed buttons, and the typed commands `/approve [session|always|all]` and `/deny [all] [reason]`
+ * (contract §3.9).
+ */
+import type { ButtonPress } from '../message/change.ts'
+import type { SessionKey } from '../message/ids.ts'
+import type { SessionSource } from '../message/source.ts'
+import type { PressResult } from '../platforms/adapter.ts'
+import type { Transaction } from '../store/query.ts'
+import type { AfterCommit, QuestionsDeps } from './after-commit.ts'
+import { findQuestion, type StoredQuestion, waitingQuestions } from './queries.ts'
+import { buttonsOf, type Choice, type Question } from './question.ts'
+import { answerQuestion, expireQuestion, removeButtons } from './resolve-question.ts'
+
+export const staleResult: PressResult = { status: 'stale', text: 'This question is no longer open.' }
+
+/** Answers the question `id` with the pressed button. */
+export function* applyPress(
+  deps: QuestionsDeps,
+  id: string,
+  { source, buttonId, messageId }: ButtonPress,
+  after: AfterCommit,
+  now: number,
+): Transaction<PressResult> {
+  const question = yield* findQuestion(id)
+  if (question === undefined || !isSameChat(question, source)) return staleResult
+  const choice = question.choices[buttonsOf(id, question).findIndex((button) => button.id === buttonId)]
+  if (choice === undefined) return staleResult
+  if (!mayAnswer(deps, question, source))
+    return { status: 'refused', text: 'Only the user who is asked may answer this.' }
+  if (question.state === 'waiting' && question.expiresAt > now) {
+    yield* answerQuestion(deps, question, { choice, by: source, messageId }, after, now)
+    return { status: 'taken', text: choice.effect.says }
+  }
+  return yield* rejectLatePress(deps, question, messageId, after, now)
+}
+
+/** Removes the buttons if they are still shown. */
+function* rejectLatePress(
+  deps: QuestionsDeps,
+  question: StoredQuestion,
+  messageId: string,
+  after: AfterCommit,
+  now: number,
+): Transaction<PressResult> {
+  if (question.state === 'waiting') yield* expireQuestion(deps, question, after, now, messageId)
+  const chosen = question.choices.find(({ answer }) => answer === question.answer)
+  if (chosen === undefined) {
+    const result = { kind: 'unanswered', says: question.unanswered.says } as const
+    yield* removeButtons(deps, question, result, messageId, after, now)
+    return { status: 'stale', text: `This has expired. ${question.unanswered.says}` }
+  }
+  yield* removeButtons(deps, question, { kind: 'chosen', choice: chosen }, messageId, after, now)
+  return { status: 'stale', text: `This was answered before: ${chosen.label}.` }
+}
+
+/** The user who was asked, or any user of a shared session. */
+function mayAnswer({ isShared }: QuestionsDeps, { source }: StoredQuestion, by: SessionSource): boolean {
+  const { userId = '', userIdAlt = '' } = source
+  const isSame = (by.userId ?? '') === userId || (userIdAlt !== '' && by.userIdAlt === userIdAlt)
+  return isSame || isShared(source)
+}
+
+/** A press counts only in the chat of the question. */
+function isSameChat({ source }: StoredQuestion, { platform, account, chatId }: SessionSource): boolean {
+  return source.platform === platform && source.account === account && source.chatId === chatId
+}
+
+export interface TypedAnswer {
+  /** One of a choice's `typed`. */
+  readonly words: string
+  /** All open questions of the session, not only the oldest. */
+  readonly all: boolean
+  /** The reason that the user added. */
+  readonly reason: string
+  readonly by: SessionSource
+}
+
+const nothingPending = 'There is no open question in this session.'
+
+/** The typed commands, one line for each choice. */
+export function typedHints({ choices }: Pick<Question, 'choices'>, prefix: string): string {
+  return choices
+    .flatMap(({ label, typed: [words] }) => (words === undefined ? [] : [`- \`${prefix}${words}\`: ${label}`]))
+    .join('\n')
+}
+
+/** Returns the reply. */
+export function* applyTypedAnswer(
+  deps: QuestionsDeps,
+  sessionKey: SessionKey,
+  { words, all, reason, by }: TypedAnswer,
+  after: AfterCommit,
+  now: number,
+): Transaction<string> {
+  const open = (yield* waitingQuestions(sessionKey)).filter((one) => one.expiresAt > now && canBeTyped(one))
+  // Approvals of tools come before confirmations of commands.
+  const first = open.find(({ kind }) => kind === 'approval') ?? open[0]
+  if (first === undefined) return nothingPending
+  const replies: string[] = []
+  for (const question of all ? open : [first]) {
+    const choice = findChoice(question, words)
+    if (choice === undefined) {
+      if (!all) return `This question takes:\n\n${typedHints(question, deps.commandPrefix(by.platform))}`
+      continue
+    }
+    const added = reason === '' ? {} : { reason }
+    if (yield* answerQuestion(deps, question, { choice, by, ...added }, after, now)) replies.push(choice.effect.says)
+  }
+  return replies.length === 0 ? nothingPending : replies.join('\n\n')
+}
+
+function canBeTyped({ choices }: StoredQuestion): boolean {
+  return choices.some(({ typed }) => typed.length > 0)
+}
+
+function findChoice({ choices }: StoredQuestion, words: string): Choice | undefined {
+  return choices.find(({ typed }) => typed.includes(words))
+}

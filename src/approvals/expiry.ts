@@ -1,0 +1,153 @@
+/**
+ * Ends questions without an answer: at their expiry, also one that was missed while no process ran, and after the turn that
+ * asked has ended by a stop, a reset or a crash. An approval of a tool can be answered only while the process runs, so its
+ * clock is paused while no process runs.
+ */
+import { onAbort } from '../lib/linked-signal.ts'
+import type { SessionKey } from '../message/ids.ts'
+import type { Transaction } from '../store/query.ts'
+import { type AfterCommit, createAfterCommit, type QuestionsDeps } from './after-commit.ts'
+import {
+  nextExpiry,
+  overdueQuestions,
+  resumeClocks,
+  type StoredQuestion,
+  touchClocks,
+  waitingApprovals,
+  waitingQuestions,
+} from './queries.ts'
+import { cancelQuestion, expireQuestion } from './resolve-question.ts'
+
+export interface ExpiryClock {
+  /** Never rejects. */
+  run(signal: AbortSignal): Promise<void>
+  /** A question was added: the next expiry may be earlier. */
+  reschedule(): void
+}
+
+/** Bounds the length of a transaction. */
+const batchSize = 20
+/** Checks again although nothing is due, because the system clock may be set. */
+const maxSleepMs = 600_000
+const retryDelayMs = 30_000
+/** Interval while a tool waits: the most that a crash adds to its time. */
+const heartbeatMs = 10_000
+
+export function createExpiryClock(deps: QuestionsDeps): ExpiryClock {
+  let sleeping = new AbortController()
+
+  async function run(signal: AbortSignal): Promise<void> {
+    const stopListening = onAbort(signal, () => sleeping.abort())
+    await runLogged('the clocks of approvals could not be resumed', () => resumeClocks(deps.clock()))
+    while (!signal.aborted) {
+      sleeping = new AbortController()
+      const ms = await expireDue()
+      if (!signal.aborted) await deps.sleep(ms, sleeping.signal)
+    }
+    stopListening()
+    await runLogged('the clocks of approvals could not be paused', () => touchClocks(deps.clock()))
+  }
+
+  async function runLogged(failed: string, work: () => Transaction<unknown>): Promise<void> {
+    try {
+      await deps.store.run(work)
+    } catch (error) {
+      deps.log.error({ event: 'approval.clock_failed', error }, failed)
+    }
+  }
+
+  /** Returns the delay until the next check, ms. */
+  async function expireDue(): Promise<number> {
+    const after = createAfterCommit(deps)
+    const now = deps.clock()
+    try {
+      const { expired, next, longest } = await deps.store.run(function* () {
+        after.begin()
+        const due = yield* overdueQuestions(now, batchSize)
+        for (const question of due) yield* expireQuestion(deps, question, after, now)
+        const longest = (yield* touchClocks(now)) > 0 ? heartbeatMs : maxSleepMs
+        return { expired: due.length, next: yield* nextExpiry(), longest }
+      })
+      after.committed()
+      if (expired > 0)
+        deps.log.info({ event: 'approval.expired', questions: expired }, 'questions expired without an answer')
+      return next === null ? maxSleepMs : Math.min(longest, Math.max(0, next - now))
+    } catch (error) {
+      after.abandoned()
+      deps.log.error({ event: 'approval.expiry_failed', error }, 'overdue questions could not be expired')
+      return retryDelayMs
+    }
+  }
+
+  return { run, reschedule: () => sleeping.abort() }
+}
+
+export interface StaleApprovals {
+  /** Sessions in which a tool waits for an answer; call the listener when their turn has ended. */
+  readonly turnEndListeners: ReadonlyMap<SessionKey, () => void>
+  /** A tool waits for an answer in this session. */
+  approvalAsked(sessionKey: SessionKey): void
+  /** A turn of this session has ended. Never rejects. */
+  turnEnded(sessionKey: SessionKey): Promise<void>
+  /** Cancels the questions that the last process left open. Never rejects. */
+  cancelLeftovers(): Promise<void>
+}
+
+export function createStaleApprovals(deps: QuestionsDeps): StaleApprovals {
+  const turnEndListeners = new Map<SessionKey, () => void>()
+
+  async function cancelStaleOf(candidates: () => Transaction<StoredQuestion[]>): Promise<readonly StoredQuestion[]> {
+    const after = createAfterCommit(deps)
+    const now = deps.clock()
+    try {
+      const stillOpen = await deps.store.run(function* () {
+        after.begin()
+        return yield* cancelStale(deps, yield* candidates(), after, now)
+      })
+      after.committed()
+      return stillOpen
+    } catch (error) {
+      after.abandoned()
+      deps.log.error({ event: 'approval.cancel_failed', error }, 'questions of ended turns could not be cancelled')
+      return []
+    }
+  }
+
+  function approvalAsked(sessionKey: SessionKey): void {
+    turnEndListeners.set(sessionKey, () => void turnEnded(sessionKey))
+  }
+
+  async function turnEnded(sessionKey: SessionKey): Promise<void> {
+    if (!turnEndListeners.delete(sessionKey)) return
+    const stillOpen = await cancelStaleOf(() => waitingApprovalsOf(sessionKey))
+    if (stillOpen.length > 0) approvalAsked(sessionKey)
+  }
+
+  return {
+    turnEndListeners,
+    approvalAsked,
+    turnEnded,
+    async cancelLeftovers() {
+      for (const { sessionKey } of await cancelStaleOf(waitingApprovals)) approvalAsked(sessionKey)
+    },
+  }
+}
+
+function* waitingApprovalsOf(sessionKey: SessionKey): Transaction<StoredQuestion[]> {
+  return (yield* waitingQuestions(sessionKey)).filter(({ kind }) => kind === 'approval')
+}
+
+/** Returns the questions whose turn is still open. */
+function* cancelStale(
+  deps: QuestionsDeps,
+  questions: readonly StoredQuestion[],
+  after: AfterCommit,
+  now: number,
+): Transaction<StoredQuestion[]> {
+  const stillOpen: StoredQuestion[] = []
+  for (const question of questions) {
+    if (question.about === undefined || (yield* deps.turnIsOpen(question.about.turnId))) stillOpen.push(question)
+    else yield* cancelQuestion(deps, question, after, now)
+  }
+  return stillOpen
+}
