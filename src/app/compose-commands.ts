@@ -52,13 +52,17 @@ function composeCommandServices(
     pendingQuestion: approvals.questions.oldestWaiting,
     version: options.version,
     commands: commands.list,
-    gatewayStatus: () => ({
-      ...agentServices.describe(),
-      uptimeMs: clock() - startedAt,
-      platforms: platforms.health(),
-      degraded: degraded(),
-      background: backgroundTasks.open(),
-    }),
+    gatewayStatus() {
+      const { model, provider } = agentServices.describe()
+      return {
+        model,
+        provider,
+        uptimeMs: clock() - startedAt,
+        platforms: platforms.health(),
+        degraded: degraded(),
+        background: backgroundTasks.open(),
+      }
+    },
     accessReason: (source) => accountDirectory.access({ source }).reason,
   }
 }

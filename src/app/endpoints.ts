@@ -134,7 +134,10 @@ function platformContextDepsOf(
     log,
     clock,
     route: http.route,
-    info: () => ({ version, ...agentServices.describe(), degraded: degraded() }),
+    info() {
+      const { model, provider } = agentServices.describe()
+      return { version, model, provider, degraded: degraded() }
+    },
     press: core.approvals.questions.press,
     commands: core.commands.list,
   }

@@ -3,7 +3,7 @@
  * asked has ended by a stop, a reset or a crash. An approval of a tool can be answered only while the process runs, so its
  * clock is paused while no process runs.
  */
-import { onAbort } from '../lib/linked-signal.ts'
+import { onAbort } from '../lib/timers.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { Transaction } from '../store/query.ts'
 import { type AfterCommit, createAfterCommit, type QuestionsDeps } from './after-commit.ts'

@@ -4,8 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { ApproveTool, ToolApprovalRequest } from '../agent/loop/tool-approval.ts'
-import { onAbort } from '../lib/linked-signal.ts'
-import { raceAbort } from '../lib/timers.ts'
+import { onAbort, raceAbort } from '../lib/timers.ts'
 import type { MessageEvent } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { Transaction } from '../store/query.ts'

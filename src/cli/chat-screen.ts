@@ -4,6 +4,7 @@
 import { createInterface } from 'node:readline'
 import { errorCatalogue } from '../lib/error-catalogue.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
+import { onAbort } from '../lib/timers.ts'
 import type { TurnResult } from '../message/turn-result.ts'
 import type { ChatClient } from './chat-client.ts'
 import { type ChatInput, createChatInput } from './chat-input.ts'
@@ -49,7 +50,7 @@ export async function runInteractive(options: InteractiveOptions): Promise<numbe
   let prompt: ChatInput | undefined
 
   const exitWith = (code: number) => exitCode.resolve(code)
-  signal.addEventListener('abort', () => exitWith(exitCodes.interrupted), { once: true })
+  onAbort(signal, () => exitWith(exitCodes.interrupted))
   void printEvents()
   const connected = await Promise.race([ready.promise.then(() => true), exitCode.promise.then(() => false)])
   if (connected && isTerminal) prompt = openPrompt()
@@ -100,7 +101,7 @@ export async function runInteractive(options: InteractiveOptions): Promise<numbe
 
   async function readLines(): Promise<void> {
     const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })
-    signalOrClosed.addEventListener('abort', () => lines.close(), { once: true })
+    onAbort(signalOrClosed, () => lines.close())
     for await (const line of lines) {
       if (signalOrClosed.aborted || exitCommands.has(line.trim())) break
       if (line.trim() !== '') await ask(line)

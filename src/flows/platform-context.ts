@@ -6,6 +6,7 @@ import { listCursors } from '../inbox/cursors.ts'
 import type { EventResults } from '../inbox/event-results.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import type { Logger } from '../lib/log.ts'
+import { onAbort } from '../lib/timers.ts'
 import type { ChatRef } from '../message/chat-range.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { PlatformAccount } from '../platforms/accounts.ts'
@@ -60,8 +61,7 @@ export function createPlatformContext(
     stop: (seq) => deps.sessions.stopEvent(seq),
     history: (chatId, query) => deps.store.run(() => chatHistory(chatRef(chatId), query)),
     route(route) {
-      const remove = deps.route(route)
-      lifecycle.signal.addEventListener('abort', remove, { once: true })
+      onAbort(lifecycle.signal, deps.route(route))
     },
     health: lifecycle.health,
     info: deps.info,

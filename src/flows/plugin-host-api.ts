@@ -96,14 +96,29 @@ export function createPluginHostApi(deps: PluginHostApiDeps): PluginHostApi {
       withRecursionGuard(owner, async () => {
         const id = uuid7(clock())
         const enclosingTurn = deps.currentTurn() ?? (await createDetachedTurn(owner, id))
-        const outcome = await runToolCall(
-          { ...deps, ...enclosingTurn, apiRequestId: '', resumed: false, journal: noopJournal, listener: noopListener },
+        const result = await runToolCall(
+          {
+            turn: enclosingTurn.turn,
+            tools: enclosingTurn.tools,
+            approve: enclosingTurn.approve,
+            toolContextFor: enclosingTurn.toolContextFor,
+            agentHooks: deps.agentHooks,
+            middleware: deps.middleware,
+            rejectionReason: deps.rejectionReason,
+            apiRequestId: '',
+            resumed: false,
+            journal: noopJournal,
+            listener: noopListener,
+            log,
+            clock,
+            failpoint: deps.failpoint,
+          },
           { id: `plugin_${id}`, name, arguments: argumentsText(args) },
           enclosingTurn.signal,
         )
         // The result of a failed tool describes the error. A tool that was not run has no result.
-        if (outcome.ok || outcome.summary === outcome.result) return outcome.result
-        throw new HermesError('plugins/tool-refused', `${name}: ${outcome.summary}`)
+        if (result.ok || result.summary === result.result) return result.result
+        throw new HermesError('plugins/tool-refused', `${name}: ${result.summary}`)
       }),
 
     async injectMessage(owner, content, { role = 'user', sessionKey = deps.embeddedSessionKey() } = {}) {

@@ -65,39 +65,43 @@ export interface StatusDeps {
   pendingRestart(): readonly string[]
   readonly engine: Pick<Engine, 'load'>
   readonly backgroundTasks: Pick<BackgroundTasks, 'open'>
-  /** Undefined where none are loaded. */
+  /** Undefined without hooks. */
   readonly hooks: Pick<HookRegistry, 'list'> | undefined
   readonly plugins: Pick<PluginManager, 'failures'>
   readonly daemons: Pick<Daemons, 'status'>
-  /** Takes secrets out of a text. */
+  /** Removes secrets from a text. */
   redact(text: string): string
 }
 
 export function createStatus(deps: StatusDeps): () => GatewayStatusReport {
   const { redact } = deps
-  return () => ({
-    version: deps.version,
-    pid: process.pid,
-    home: deps.home,
-    url: deps.url(),
-    status: deps.phase(),
-    uptimeMs: deps.clock() - deps.startedAt,
-    ...deps.agentServices.describe(),
-    platforms: deps.supervisor.health(),
-    degraded: [...deps.degraded(), ...droppedEventsWarnings(deps.middleware.eventCounts().dropped)],
-    pendingRestart: deps.pendingRestart(),
-    turns: deps.engine.load(),
-    background: deps.backgroundTasks.open(),
-    hooks: unhealthyHooks(deps.hooks?.list() ?? []).map((one) => ({ ...one, reason: redact(one.reason) })),
-    plugins: deps.plugins.failures().map((one) => ({ ...one, reason: redact(one.reason) })),
-    daemons: deps.daemons.status().map(({ name, owner, state, restarts, lastError }) => ({
-      name,
-      owner,
-      state,
-      restarts,
-      reason: redact(lastError?.text ?? ''),
-    })),
-  })
+  return () => {
+    const { model, provider } = deps.agentServices.describe()
+    return {
+      version: deps.version,
+      pid: process.pid,
+      home: deps.home,
+      url: deps.url(),
+      status: deps.phase(),
+      uptimeMs: deps.clock() - deps.startedAt,
+      model,
+      provider,
+      platforms: deps.supervisor.health(),
+      degraded: [...deps.degraded(), ...droppedEventsWarnings(deps.middleware.eventCounts().dropped)],
+      pendingRestart: deps.pendingRestart(),
+      turns: deps.engine.load(),
+      background: deps.backgroundTasks.open(),
+      hooks: unhealthyHooks(deps.hooks?.list() ?? []).map((one) => ({ ...one, reason: redact(one.reason) })),
+      plugins: deps.plugins.failures().map((one) => ({ ...one, reason: redact(one.reason) })),
+      daemons: deps.daemons.status().map(({ name, owner, state, restarts, lastError }) => ({
+        name,
+        owner,
+        state,
+        restarts,
+        reason: redact(lastError?.text ?? ''),
+      })),
+    }
+  }
 }
 
 /** Slow observers of plugins lose events, because the gateway does not wait for them. */
@@ -126,7 +130,7 @@ export interface DegradedReasonsDeps {
   readonly slowCommits: Pick<SlowCommits, 'hasRecent'>
 }
 
-/** Why the daemon runs degraded, in words for its owner; empty when all is well. */
+/** The reasons why the daemon runs degraded, as texts for its owner. Empty if it does not. */
 export function createDegradedReasons(deps: DegradedReasonsDeps): () => string[] {
   return () => {
     const reasons = [...deps.configuration()]

@@ -2,7 +2,7 @@
  * Runs one worker per chat with open rows. A chat without open rows has no worker and costs nothing.
  */
 import { messageOf } from '../lib/errors.ts'
-import { withTimeout } from '../lib/timers.ts'
+import { onAbort, withTimeout } from '../lib/timers.ts'
 import type { OutboxContext } from './context.ts'
 import { type Chat, chatKey, type OutboxRow } from './queries.ts'
 import { runWorker, type Worker } from './worker.ts'
@@ -144,7 +144,5 @@ export function createDelivery(context: OutboxContext): Delivery {
 }
 
 function waitForAbort(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true })
-  })
+  return new Promise((resolve) => void onAbort(signal, resolve))
 }

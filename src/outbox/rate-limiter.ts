@@ -3,6 +3,7 @@
  * chat and one per account, both learned from the platform's responses. A chat has at most one call in flight; of the
  * calls that wait, the one with the highest priority goes first.
  */
+import { onAbort } from '../lib/timers.ts'
 import type { SendResult } from '../message/outbound.ts'
 import { accountKey, type Chat, chatKey } from './queries.ts'
 
@@ -121,20 +122,19 @@ function acquire(
   if (signal.aborted) return Promise.resolve(undefined)
   return new Promise((resolve) => {
     const queue = queueOf(limiter, chat)
-    const onAbort = () => {
-      removeWaiter(queue, waiter)
-      removeIfIdle(limiter, queue)
-      resolve(undefined)
-    }
     const waiter: Waiter = {
       priority: priorities[priority],
       sequence: ++limiter.lastSequence,
       grant(permit) {
-        signal.removeEventListener('abort', onAbort)
+        stopListening()
         resolve(permit)
       },
     }
-    signal.addEventListener('abort', onAbort, { once: true })
+    const stopListening = onAbort(signal, () => {
+      removeWaiter(queue, waiter)
+      removeIfIdle(limiter, queue)
+      resolve(undefined)
+    })
     queue.waiters.push(waiter)
     queue.waiters.sort(byPriority)
     queue.account.waitingCount += 1

@@ -1,6 +1,6 @@
 /**
- * From the checked config to the accounts that the supervisor connects: which are on, which are off and why, and who
- * may reach each.
+ * Derives the accounts from the validated configuration: which are enabled, why the others are not, and who has access to
+ * each.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { AccessRules } from '../inbox/access.ts'
@@ -11,20 +11,20 @@ export interface PlatformAccount {
   readonly platform: InstalledPlatform
   /** `default`, or the name under `accounts`. */
   readonly account: string
-  /** What the adapter gets: its own options, `allow_bots` and `extra`. */
+  /** The options of the adapter, `allow_bots` and `extra`. */
   readonly options: Readonly<Record<string, unknown>>
   readonly access: AccessRules
   readonly policy: AccountPolicy
-  /** Where messages go that belong to no chat. */
+  /** The chat for messages that belong to no other chat. */
   readonly homeChannel?: { readonly chatId: string; readonly name?: string; readonly threadId?: string }
   /**
-   * `off`: not wanted; `begun` where somebody has set a part of what it needs. `unusable`: wanted, but something it needs
-   * is missing or taken. Absent: to be connected.
+   * `off`: not enabled; `begun` when some of its settings are present. `unusable`: enabled, but a required setting is
+   * missing or used by another account. Absent: the account is connected.
    */
   readonly blocked?: { readonly kind: 'off' | 'unusable'; readonly reason: string; readonly begun?: true }
 }
 
-/** How the gateway behaves on an account, whatever its platform. */
+/** Settings of an account that the gateway itself applies, on every platform. */
 export interface AccountPolicy {
   readonly edits: 'ignore' | 'amend' | 'rerun'
   readonly replyTo: 'off' | 'first' | 'all'
@@ -32,32 +32,32 @@ export interface AccountPolicy {
 }
 
 export interface AccountsConfig {
-  /** Sections by platform name, as `platformConfig` checked them. */
+  /** Sections by platform name, validated by `platformConfig`. */
   readonly platforms: Readonly<Record<string, unknown>>
   readonly gateway: unknown
-  /** Keys of accounts that are not there because a variable is not set. None if left out. */
+  /** Keys of accounts without a value, because their variable is not set. */
   readonly unresolved?: readonly UnresolvedSetting[]
 }
 
 interface UnresolvedSetting {
-  /** `platforms`, the platform, perhaps `accounts` and a name, and the key. */
+  /** `platforms`, the platform, then optionally `accounts` and a name, then the key. */
   readonly path: readonly (string | number)[]
   readonly reason: string
 }
 
-/** Every account of every platform, those that are off too. Throws (ZodError) only for a config that was not checked. */
+/** All accounts, including disabled ones. Throws a ZodError only for a configuration that was not validated. */
 export function platformAccounts(platforms: readonly InstalledPlatform[], config: AccountsConfig): PlatformAccount[] {
   const gateway = gatewaySettingsSchema.parse(config.gateway ?? {})
   return platforms.flatMap((platform) => {
     const base = platformSettingsSchema.parse(config.platforms[platform.name] ?? {})
-    const gaps = (config.unresolved ?? []).filter(({ path }) => path[1] === platform.name)
-    const names = accountNames(platform, base, gaps)
-    const all = names.map((account) => toAccount(platform, account, base, gateway, gaps))
+    const unresolved = (config.unresolved ?? []).filter(({ path }) => path[1] === platform.name)
+    const names = accountNames(platform, base, unresolved)
+    const all = names.map((account) => toAccount(platform, account, base, gateway, unresolved))
     return all.map((account, index) => withoutDuplicateCredentials(account, all.slice(0, index)))
   })
 }
 
-/** Two connections with one token would fight over the messages: the first account keeps it. */
+/** Two connections with one token would compete for the messages, so only the first account may use it. */
 function withoutDuplicateCredentials(account: PlatformAccount, earlier: readonly PlatformAccount[]): PlatformAccount {
   if (account.blocked !== undefined) return account
   for (const other of earlier) {
@@ -69,7 +69,10 @@ function withoutDuplicateCredentials(account: PlatformAccount, earlier: readonly
   return account
 }
 
-/** A required secret that both have. With different names beside it (a number, a login) they are two identities. */
+/**
+ * The required secret that two accounts share. Accounts that differ in another required option (a number, a login) are two
+ * identities.
+ */
 function sharedCredential({ platform, options }: PlatformAccount, other: PlatformAccount): string | undefined {
   const same = ({ key }: { readonly key: string }) => isDeepStrictEqual(options[key], other.options[key])
   const needed = platform.options.filter(({ key }) => platform.required.includes(key))
@@ -85,14 +88,14 @@ type HomeChannelSetting = {
 }
 type GatewaySettings = ReturnType<typeof gatewaySettingsSchema.parse>
 
-/** The platform's own keys make the account `default`; beside named accounts it exists when it has credentials. */
+/** The platform's own keys form the account `default`. With named accounts it exists only if it has credentials. */
 function accountNames(
   { accounts, required }: InstalledPlatform,
   base: PlatformSettings,
-  gaps: readonly UnresolvedSetting[],
+  unresolved: readonly UnresolvedSetting[],
 ): string[] {
   const named = accounts ? Object.keys(base.accounts ?? {}) : []
-  const absent = findMissing(required, base).filter((key) => gaps.every(({ path }) => path[2] !== key))
+  const absent = findMissing(required, base).filter((key) => unresolved.every(({ path }) => path[2] !== key))
   const complete = required.length > 0 && absent.length === 0
   return named.length === 0 || (complete && !named.includes('default')) ? ['default', ...named] : named
 }
@@ -102,13 +105,13 @@ function toAccount(
   account: string,
   base: PlatformSettings,
   gateway: GatewaySettings,
-  gaps: readonly UnresolvedSetting[],
+  unresolved: readonly UnresolvedSetting[],
 ): PlatformAccount {
   const own: AccountSettings | undefined = base.accounts?.[account]
   const settings = { ...inheritedSettings(platform, account, base), ...own }
   const home = settings.home_channel
-  const unresolvedHere = gaps.filter(({ path }) => appliesToAccount(path, platform, account, own))
-  const blocked = blockReason(platform, base, own, settings, unresolvedHere)
+  const ownUnresolved = unresolved.filter(({ path }) => appliesToAccount(path, platform, account, own))
+  const blocked = blockReason(platform, base, own, settings, ownUnresolved)
   return {
     platform,
     account,
@@ -133,13 +136,13 @@ function toAccount(
   }
 }
 
-/** Credentials are not inherited: two accounts with one token would be one bot twice. */
+/** Credentials are not inherited, because two accounts with one token would be the same bot. */
 function inheritedSettings(platform: InstalledPlatform, account: string, base: PlatformSettings): PlatformSettings {
   if (account === 'default') return base
   return Object.fromEntries(Object.entries(base).filter(([key]) => !platform.required.includes(key)))
 }
 
-/** A key of the account itself, or one of its platform that it would inherit. */
+/** Whether the key belongs to the account, or to its platform and is inherited. */
 function appliesToAccount(
   path: UnresolvedSetting['path'],
   { required }: InstalledPlatform,
@@ -151,30 +154,30 @@ function appliesToAccount(
   return own?.[key] === undefined && (account === 'default' || !required.includes(key))
 }
 
-/** An explicit `false` beats credentials; credentials beat silence. */
+/** An explicit `enabled: false` takes precedence over credentials. Without `enabled`, credentials enable the account. */
 function blockReason(
   platform: InstalledPlatform,
   base: PlatformSettings,
   own: AccountSettings | undefined,
   settings: AccountSettings,
-  gaps: readonly UnresolvedSetting[],
+  unresolved: readonly UnresolvedSetting[],
 ): PlatformAccount['blocked'] {
-  if (base.enabled === false || own?.enabled === false) return { kind: 'off', reason: 'switched off in the config' }
+  if (base.enabled === false || own?.enabled === false) return { kind: 'off', reason: 'disabled in the configuration' }
   const missingKeys = findMissing(platform.required, settings)
   const hasCredentials = platform.required.length > 0 && missingKeys.length === 0
-  // Somebody meant to switch it on, or to give it its credentials.
-  const isIntended = gaps.some(({ path }) => ['enabled', ...platform.required].includes(String(path.at(-1))))
-  const wanted = settings.enabled ?? (own !== undefined || platform.defaultEnabled || hasCredentials || isIntended)
+  // An unset variable in `enabled` or in a credential shows that the account is meant to be enabled.
+  const isIntended = unresolved.some(({ path }) => ['enabled', ...platform.required].includes(String(path.at(-1))))
+  const isEnabled = settings.enabled ?? (own !== undefined || platform.defaultEnabled || hasCredentials || isIntended)
   const notSet = `not set: ${missingKeys.map((key) => optionName(platform, key)).join(', ')}`
-  if (!wanted && isPartiallyConfigured(platform, settings))
+  if (!isEnabled && isPartiallyConfigured(platform, settings))
     return { kind: 'off', reason: `off, ${notSet}`, begun: true }
-  if (!wanted) return { kind: 'off', reason: 'not configured' }
-  // Also where it could do without the key: a list of people or a proxy that is left out makes it another account.
-  if (gaps.length > 0) return { kind: 'unusable', reason: gaps.map(({ reason }) => reason).join('; ') }
+  if (!isEnabled) return { kind: 'off', reason: 'not configured' }
+  // Also for optional keys: without its allow list or its proxy the account would behave differently.
+  if (unresolved.length > 0) return { kind: 'unusable', reason: unresolved.map(({ reason }) => reason).join('; ') }
   return missingKeys.length === 0 ? undefined : { kind: 'unusable', reason: notSet }
 }
 
-/** A second token or a list of people is set, so the first token was forgotten, or its name is not the right one. */
+/** Another secret or an allow list is set, so the required credential was probably forgotten or misspelt. */
 function isPartiallyConfigured({ options, required }: InstalledPlatform, settings: AccountSettings): boolean {
   const indicativeKeys = ['allow_from', ...options.filter(({ secret }) => secret).map(({ key }) => key)]
   return required.length > 0 && findMissing(indicativeKeys, settings).length < indicativeKeys.length

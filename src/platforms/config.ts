@@ -1,18 +1,17 @@
 /**
- * The platforms' part of the configuration, built from their manifests: what may stand in `config.yaml`, and which
- * variables of the environment set it.
+ * The configuration schema of the platforms and the environment variables that set its values, built from the manifests.
  */
 import { z } from 'zod'
 import type { PlatformManifest, PlatformOption } from './manifest.ts'
 
-/** A variable of the environment and the value of the config it sets. */
+/** An environment variable and the configuration value that it sets. */
 export interface PlatformVariable {
   readonly variable: string
   readonly path: readonly string[]
   readonly kind: 'string' | 'number' | 'boolean' | 'list'
 }
 
-/** Ids as texts. A list, or one text with commas; YAML gives short ids as numbers. */
+/** Ids as strings: a list, or one string with commas. YAML parses numeric ids as numbers. */
 const idListSchema = z.union(
   [
     z.array(z.union([z.string(), z.int()]).transform(String)),
@@ -21,16 +20,16 @@ const idListSchema = z.union(
   { error: 'expected a list of ids in quotes' },
 )
 
-/** What every account has. Nothing here has a default: an account inherits what it leaves out from its platform. */
+/** The settings of every account. None has a default, because an account inherits missing settings from its platform. */
 const accountFields = {
-  enabled: z.boolean().optional().describe('False switches it off, whatever else is set.'),
+  enabled: z.boolean().optional().describe('False disables it, even with credentials.'),
   allow_from: idListSchema
     .optional()
-    .describe('User ids that may talk to the agent; "*" lets everybody in, none nobody.'),
+    .describe('User ids that may talk to the agent. `*` allows every user; an empty list allows none.'),
   group_allow_from: idListSchema.optional().describe('User ids that may talk to the agent in groups only.'),
-  group_allowed_chats: idListSchema.optional().describe('Group chats in which everybody may talk to the agent.'),
-  allow_all_users: z.boolean().optional().describe('Lets every user of the platform in.'),
-  allow_bots: z.enum(['none', 'mentions', 'all']).optional().describe('Whether other bots are heard.'),
+  group_allowed_chats: idListSchema.optional().describe('Group chats in which every member may talk to the agent.'),
+  allow_all_users: z.boolean().optional().describe('Allows every user of the platform.'),
+  allow_bots: z.enum(['none', 'mentions', 'all']).optional().describe('Which messages of other bots are accepted.'),
   home_channel: z
     .union(
       [
@@ -44,22 +43,22 @@ const accountFields = {
       { error: 'expected the id of a chat, or chat_id, name and thread_id' },
     )
     .optional()
-    .describe('The chat that gets messages which belong to no other one.'),
+    .describe('The chat for messages that belong to no other chat.'),
   edits: z
     .enum(['ignore', 'amend', 'rerun'])
     .optional()
     .describe(
-      'When somebody edits a message: `amend` changes it while it still waits, `rerun` answers it anew, `ignore` does nothing.',
+      'When a user edits a message: `amend` changes it if it is still queued, `rerun` processes it again, `ignore` does nothing.',
     ),
   reply_to_mode: z
     .enum(['off', 'first', 'all'])
     .optional()
-    .describe('Which messages of an answer refer to the message they answer.'),
-  typing_indicator: z.boolean().optional().describe('Shows that the agent is at work.'),
-  extra: z.record(z.string(), z.unknown()).optional().describe('Handed to the adapter as it is.'),
+    .describe('Which messages of a reply are sent as a reply to the original message.'),
+  typing_indicator: z.boolean().optional().describe('Shows a typing indicator while the agent works.'),
+  extra: z.record(z.string(), z.unknown()).optional().describe('Passed to the adapter unchanged.'),
 }
 
-/** The keys that the gateway itself reads of an account; the others are the adapter's. */
+/** The keys of an account that the gateway reads. All others belong to the adapter. */
 const accountSettingsSchema = z.looseObject(accountFields)
 export type AccountSettings = z.output<typeof accountSettingsSchema>
 
@@ -70,20 +69,20 @@ export const platformSettingsSchema = z.looseObject({
 
 export const gatewaySettingsSchema = z.looseObject({
   allowed_users: idListSchema.default([]).describe('User ids that may talk to the agent on every platform.'),
-  allow_all_users: z.boolean().default(false).describe('Lets everybody in, everywhere.'),
+  allow_all_users: z.boolean().default(false).describe('Allows every user on every platform.'),
 })
 
-/** The sections `platforms` and `gateway`, for the platforms that were found. */
+/** The sections `platforms` and `gateway` for the installed platforms. */
 export function platformConfig(platforms: readonly PlatformManifest[]) {
   const sections: Record<string, z.ZodType> = {}
   for (const platform of platforms) sections[platform.name] = platformSection(platform)
   return {
-    platforms: z.object(sections).prefault({}).describe('Where people reach the agent.'),
+    platforms: z.object(sections).prefault({}).describe('The chat platforms of the agent.'),
     gateway: z.object(gatewaySettingsSchema.shape).prefault({}),
   } as const
 }
 
-/** Which variables set what: those of the manifests, and those that every platform with allow lists has. */
+/** The variables of the manifests, and those that every platform with allow lists has. */
 export function platformVariables(platforms: readonly PlatformManifest[]): PlatformVariable[] {
   return [...platforms.flatMap(manifestVariables), ...gatewayVariables]
 }
@@ -122,12 +121,12 @@ function platformSection(platform: PlatformManifest): z.ZodType {
         accounts: z
           .record(
             z.string().regex(/^[a-z0-9][a-z0-9_-]{0,31}$/, {
-              error: 'expected a name of at most 32 small letters, digits, - and _',
+              error: 'expected a name of at most 32 lower-case letters, digits, - and _',
             }),
             z.object({ ...accountFields, ...perAccount }),
           )
           .optional()
-          .describe('Further bot identities by name; each inherits what it leaves out, except its credentials.'),
+          .describe('Further bot identities by name. Each inherits missing settings, except credentials.'),
       }
     : {}
   return z
@@ -138,12 +137,12 @@ function platformSection(platform: PlatformManifest): z.ZodType {
 
 function optionType(option: PlatformOption, withDefault: boolean): z.ZodType {
   const type = valueType(option)
-  const given =
+  const optional =
     withDefault && option.default !== undefined && option.default !== null
       ? type.prefault(option.default)
       : type.optional()
-  // `writeOnly` is JSON Schema's word for a value that is set but never shown.
-  return given.meta({ description: option.description, ...(option.secret ? { writeOnly: true } : {}) })
+  // `writeOnly` marks secrets in JSON Schema: values that are set but never shown.
+  return optional.meta({ description: option.description, ...(option.secret ? { writeOnly: true } : {}) })
 }
 
 function valueType(option: PlatformOption): z.ZodType {

@@ -6,7 +6,7 @@
  */
 import { HermesError, isHermesError, messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
-import { backoffMs, linkAbortSignal } from '../lib/timers.ts'
+import { backoffMs, linkAbortSignal, onAbort } from '../lib/timers.ts'
 import type { PlatformAccount } from './accounts.ts'
 import type { PlatformAdapter, PlatformContext, PlatformModule } from './adapter.ts'
 
@@ -236,7 +236,7 @@ function createLifecycle(
     recovery?.abort()
     recovery = undefined
   }
-  signal.addEventListener('abort', stopRecovery, { once: true })
+  onAbort(signal, stopRecovery)
 
   function recovered(): void {
     stopRecovery()

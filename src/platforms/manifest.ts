@@ -1,6 +1,6 @@
 /**
- * `plugin.yaml` of a platform: what the engine must know of it without running its code.
- * Nothing in `src/` names a platform; whatever differs between two of them is said here.
+ * `plugin.yaml` of a platform: what the gateway must know before it runs the platform's code. Nothing in `src/` names a
+ * platform, so all differences between platforms are declared here.
  */
 import { z } from 'zod'
 import { formatYamlIssues, type ValueIssue } from '../lib/format-yaml-issues.ts'
@@ -9,29 +9,29 @@ import { backgroundPlatform } from '../message/source.ts'
 import type { MessageLimits } from './adapter.ts'
 
 export interface PlatformManifest {
-  /** How the platform is called in the config, in session keys and in addresses. */
+  /** The name in the configuration, in session keys and in addresses. */
   readonly name: string
-  /** The name people read. */
+  /** The name for users. */
   readonly label: string
   readonly description: string
   readonly version: string
-  /** `token`: whoever reaches it holds the gateway's token or sits at its terminal; `allowlist`: the rules decide. */
+  /** `token`: every user has the gateway's token or its terminal. `allowlist`: the access rules decide. */
   readonly access: 'token' | 'allowlist'
-  /** How a command begins when somebody types it there. */
+  /** The prefix of typed commands. */
   readonly commandPrefix: string
-  /** False: what happens there is no gateway event for hooks. */
+  /** False: no gateway events are emitted for this platform. */
   readonly gatewayEvents: boolean
-  /** `scope_id`: the guild or workspace is a part of the session key. */
+  /** `scope_id`: the guild or workspace is part of the session key. */
   readonly sessionScope: 'none' | 'scope_id'
   readonly limits: MessageLimits
-  /** Variables that set an option. */
+  /** Environment variables that set options. */
   readonly environment: readonly EnvironmentVariable[]
   readonly options: readonly PlatformOption[]
-  /** On although the config does not mention it. */
+  /** Enabled even if the configuration does not mention it. */
   readonly defaultEnabled: boolean
   /** Several bot identities can be configured. */
   readonly accounts: boolean
-  /** Options without which an account cannot connect; when all of them are set, the platform is on. */
+  /** Options that an account needs to connect. When all of them are set, the platform is enabled. */
   readonly required: readonly string[]
 }
 
@@ -44,7 +44,7 @@ interface EnvironmentVariable {
 export interface PlatformOption {
   readonly key: string
   readonly type: 'string' | 'number' | 'boolean' | 'list' | 'map'
-  /** Absent: the option may be left out and has no value then. */
+  /** Absent: the option has no value unless it is configured. */
   readonly default?: unknown
   readonly description: string
   /** Never shown. */
@@ -54,12 +54,12 @@ export interface PlatformOption {
 
 export type ManifestResult =
   | { readonly kind: 'platform'; readonly manifest: PlatformManifest }
-  /** A plugin of another kind: none of our business. */
+  /** A plugin of another kind. */
   | { readonly kind: 'other' }
-  /** One sentence each: `file:line:column: what was expected, what was found`. */
+  /** One text each: `file:line:column: key: expected …, found …`. */
   | { readonly kind: 'invalid'; readonly issues: readonly string[] }
 
-/** Every platform has these; an option cannot take their names. */
+/** Keys of every platform, which an option cannot redefine. */
 const reservedKeys = [
   'enabled',
   'allow_from',
@@ -75,7 +75,7 @@ const reservedKeys = [
   'extra',
 ] as const
 
-/** Checks a manifest and fills in what it leaves out; fields it does not know are left alone. Never throws. */
+/** Validates a manifest and adds defaults. Unknown fields are ignored. Never throws. */
 export function parseManifest(text: string, file: string): ManifestResult {
   const yaml = parseYaml(text, file)
   if (yaml.issues.length > 0) {
@@ -92,13 +92,14 @@ export function parseManifest(text: string, file: string): ManifestResult {
   return { kind: 'platform', manifest: toManifest(parsed.data) }
 }
 
-const textSchema = z.string({ error: 'expected a text' })
+const textSchema = z.string({ error: 'expected a string' })
 const booleanSchema = z.boolean({ error: 'expected true or false' })
 const enumSchema = <const Values extends readonly string[]>(values: Values) =>
   z.enum(values, { error: `expected ${values.join(' or ')}` })
-/** Errors of a mapping, and of its keys where they follow a rule. */
-const mappingError = (what: string, keys = '') => ({
-  error: ({ code }: { readonly code: string }) => `expected ${code === 'invalid_key' ? keys : `a mapping of ${what}`}`,
+/** The error of a mapping, and of its keys if they must match a pattern. */
+const mappingError = (members: string, keys = '') => ({
+  error: ({ code }: { readonly code: string }) =>
+    `expected ${code === 'invalid_key' ? keys : `a mapping of ${members}`}`,
 })
 
 const optionSchema = z.looseObject(
@@ -109,8 +110,8 @@ const optionSchema = z.looseObject(
     required: booleanSchema.default(false),
     secret: booleanSchema.default(false),
     enum: z
-      .array(z.union([z.string(), z.number()], { error: 'expected a text or a number' }), {
-        error: 'expected a list of the values that are allowed',
+      .array(z.union([z.string(), z.number()], { error: 'expected a string or a number' }), {
+        error: 'expected a list of allowed values',
       })
       .min(1, { error: 'expected at least one allowed value' })
       .optional(),
@@ -122,10 +123,10 @@ const manifestSchema = z.looseObject(
   {
     name: textSchema
       .regex(/^[a-z][a-z0-9_-]{0,31}$/, {
-        error: 'expected a name of at most 32 small letters, digits, - and _ that begins with a letter',
+        error: 'expected a name of at most 32 lower-case letters, digits, - and _ that begins with a letter',
       })
       .refine((name) => name !== backgroundPlatform, {
-        error: 'expected another name: the gateway itself is called so',
+        error: 'expected another name: the gateway uses this one itself',
       }),
     kind: z.literal('platform', { error: 'expected kind: platform' }),
     label: textSchema.optional(),
@@ -156,14 +157,14 @@ const manifestSchema = z.looseObject(
           { key: textSchema, kind: enumSchema(['string', 'number', 'boolean', 'list']).default('string') },
           mappingError('key and kind'),
         ),
-        mappingError('VARIABLE: {key, kind}', 'the name of a variable in capital letters'),
+        mappingError('VARIABLE: {key, kind}', 'the name of a variable in upper-case letters'),
       )
       .default({}),
     config_schema: z
       .record(
         z.string().regex(/^[a-z][a-z0-9_]*$/),
         optionSchema,
-        mappingError('option: {type, …}', 'the name of an option in small letters, digits and _'),
+        mappingError('option: {type, …}', 'the name of an option in lower-case letters, digits and _'),
       )
       .default({}),
     default_enabled: booleanSchema.optional(),
@@ -176,16 +177,16 @@ const manifestSchema = z.looseObject(
 type ManifestFile = z.output<typeof manifestSchema>
 type OptionFile = z.output<typeof optionSchema>
 
-/** What each field allows but all of them together do not. */
+/** Contradictions between fields that are valid on their own. */
 function crossFieldIssues(file: ManifestFile): ValueIssue[] {
   const found: ValueIssue[] = []
   const known = new Set(Object.keys(file.config_schema))
-  const options = `an option of config_schema (${[...known].join(', ') || 'it has none'})`
+  const options = `an option of config_schema (${[...known].join(', ') || 'none'})`
   for (const [key, option] of Object.entries(file.config_schema)) {
     const path = ['config_schema', key]
-    // `enabled` may be described there, because users look for it there.
+    // `enabled` is allowed: its default is another form of `default_enabled`.
     if (key !== 'enabled' && reservedKeys.some((common) => common === key)) {
-      found.push({ path, message: 'expected another name: every platform has this key already' })
+      found.push({ path, message: 'expected another name: every platform has this key' })
     }
     if (option.default !== undefined && !matchesType(option, option.default)) {
       found.push({ path: [...path, 'default'], message: `expected ${describeType(option)}` })

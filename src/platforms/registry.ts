@@ -1,5 +1,5 @@
 /**
- * Finds the platforms that are installed. Reads their manifests only; an adapter's code runs when it is first needed.
+ * Finds the installed platforms by their manifests. The code of an adapter is imported when it is first needed.
  */
 import { access, readdir, readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
@@ -18,26 +18,26 @@ export interface InstalledPlatform extends PlatformManifest {
 
 interface InvalidPlatform {
   readonly directory: string
-  /** What is wrong with it, with file and line where there is one. */
+  /** The issue, with file and line if known. */
   readonly reason: string
 }
 
 export interface PlatformCatalogue {
-  /** Sorted by name, each name once. */
+  /** Sorted by name. Names are unique. */
   readonly platforms: readonly InstalledPlatform[]
   readonly invalid: readonly InvalidPlatform[]
 }
 
 export interface DiscoverOptions {
-  /** Folders of platform folders, the ones shipped with the gateway first. Those that do not exist are skipped. */
+  /** Directories that contain platform directories, those of the gateway first. Missing ones are skipped. */
   readonly directories: readonly string[]
   readonly log: Logger
 }
 
 /**
- * A folder counts when it holds a `plugin.yaml` of kind `platform`. A later folder takes the place of an earlier one
- * of the same folder name; a platform's name taken by another folder is refused. Never throws: what cannot be used
- * is listed with its reason and logged, and harms nothing else.
+ * A platform is a directory with a `plugin.yaml` of kind `platform`. A later directory replaces an earlier one with the same
+ * directory name. A directory with another name cannot use the name of an existing platform. Never throws: an invalid
+ * directory is logged and listed with its reason, and does not affect the others.
  */
 export async function discoverPlatforms({ directories, log }: DiscoverOptions): Promise<PlatformCatalogue> {
   const platforms = new Map<string, InstalledPlatform>()
@@ -58,7 +58,7 @@ export async function discoverPlatforms({ directories, log }: DiscoverOptions): 
       if (known !== undefined && basename(known.directory) !== basename(directory)) {
         reject(
           directory,
-          `the name ${found.name} belongs to ${known.directory}; only a folder of that name replaces it`,
+          `the name ${found.name} belongs to ${known.directory}; only a folder with the same folder name can replace it`,
         )
         continue
       }
@@ -106,8 +106,8 @@ function isPlatformModule(value: unknown): value is PlatformModule {
   )
 }
 
-/** Sorted, so that the outcome does not depend on the file system. Linked folders count. */
-async function listDirectories(parent: string, refuse: (directory: string, reason: string) => void): Promise<string[]> {
+/** Sorted, so that the result does not depend on the file system. Includes symbolic links. */
+async function listDirectories(parent: string, reject: (directory: string, reason: string) => void): Promise<string[]> {
   try {
     const entries = await readdir(parent, { withFileTypes: true })
     return entries
@@ -117,15 +117,15 @@ async function listDirectories(parent: string, refuse: (directory: string, reaso
       .sort()
       .map((name) => join(parent, name))
   } catch (error) {
-    if (!isNotFound(error)) refuse(parent, `the folder cannot be read: ${messageOf(error)}`)
+    if (!isNotFound(error)) reject(parent, `the folder cannot be read: ${messageOf(error)}`)
     return []
   }
 }
 
-/** The second three are entries of plugins: seed 004 has platforms register themselves. */
+/** `index.*` is the entry file of a plugin that registers a platform (seed 004). */
 const adapterFileNames = ['adapter.ts', 'adapter.js', 'adapter.mjs', 'index.ts', 'index.js', 'index.mjs']
 
-/** The platform in a folder, a sentence that says why it cannot be used, or undefined where there is none. */
+/** The platform in a directory, the reason why it is invalid, or undefined if the directory contains no platform. */
 async function readPlatform(directory: string): Promise<InstalledPlatform | string | undefined> {
   try {
     const manifestFile = await findFirstFile(['plugin.yaml', 'plugin.yml'], directory)

@@ -1,5 +1,5 @@
 /**
- * Platforms that register themselves, as plugins do (seed 004): `register(ctx)` calls `ctx.registerPlatform`.
+ * Loads platforms that register themselves like plugins (seed 004): `register(ctx)` calls `ctx.registerPlatform`.
  */
 import { basename, dirname } from 'node:path'
 import { HermesError, messageOf } from '../lib/errors.ts'
@@ -12,8 +12,8 @@ interface SelfRegisteringPlatform {
 }
 
 /**
- * What `register` of a module registers; undefined where it has none, or registers nothing. Throws `platform/invalid`
- * when it fails.
+ * Returns the platform that the module's `register` function registers; undefined without such a function or platform.
+ * Throws `platform/invalid` when the function fails.
  */
 export async function loadSelfRegistered(
   exports: unknown,
@@ -42,7 +42,7 @@ export async function loadSelfRegistered(
 
 type RegisterFunction = (context: object) => unknown
 
-/** Only of the entry of a plugin a default export counts, as it does elsewhere. */
+/** A default export counts only in `index.*`, the entry file of a plugin. */
 function findRegister(exports: unknown, isEntry: boolean): RegisterFunction | undefined {
   if (typeof exports !== 'object' || exports === null) return undefined
   if ('register' in exports && isRegisterFunction(exports.register)) return exports.register
@@ -53,13 +53,13 @@ function isRegisterFunction(value: unknown): value is RegisterFunction {
   return typeof value === 'function'
 }
 
-/** A platform is all that such a folder can be; whatever else it wants to register belongs into a plugin. */
+/** Offers `registerPlatform` only. A directory of kind `platform` cannot register anything else. */
 function createRegistrationContext(known: object): object {
   return new Proxy(known, {
     get(target, key) {
       if (Reflect.has(target, key)) return Reflect.get(target, key)
       if (typeof key === 'symbol') return undefined
-      throw new Error(`a plugin of kind platform has no ctx.${key}; put it into a plugin of its own`)
+      throw new Error(`a plugin of kind platform has no ctx.${key}; use a separate plugin for it`)
     },
   })
 }

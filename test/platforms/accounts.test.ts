@@ -28,7 +28,7 @@ function installed(text: string): InstalledPlatform {
   return { ...check.manifest, directory: '/platforms', adapterFile: '/platforms/adapter.ts' }
 }
 
-/** As the gateway does it: checked by the shape, then resolved. */
+/** Validates the configuration and derives the accounts, as the gateway does. */
 function accounts(
   config: unknown,
   platforms: readonly InstalledPlatform[] = [telegram],
@@ -46,7 +46,7 @@ function only(config: unknown, platform: InstalledPlatform = telegram) {
   return account
 }
 
-test('a platform is on when its credentials are there, or when it is on by default', () => {
+test('a platform is enabled by its credentials or by default', () => {
   assert.deepEqual(only({}).blocked, { kind: 'off', reason: 'not configured' })
   assert.equal(only({ platforms: { telegram: { token: 'a' } } }).blocked, undefined)
   assert.equal(only({}, web).blocked, undefined)
@@ -54,29 +54,29 @@ test('a platform is on when its credentials are there, or when it is on by defau
   assert.equal(only({ platforms: { 'my-irc': { enabled: true } } }, irc).blocked, undefined)
 })
 
-test('a platform that somebody has begun to set up stays off and says what is missing', () => {
+test('a partially configured platform stays disabled and names the missing setting', () => {
   const reason = 'off, not set: platforms.telegram.token (or TELEGRAM_BOT_TOKEN)'
   const { blocked } = only({ platforms: { telegram: { allow_from: [42] } } })
   assert.deepEqual(blocked, { kind: 'off', reason, begun: true })
   assert.equal(only({ platforms: { telegram: { mode: 'polling' } } }).blocked?.begun, undefined)
 })
 
-test('switching a platform off beats credentials and defaults', () => {
-  const off = { kind: 'off', reason: 'switched off in the config' }
-  assert.deepEqual(only({ platforms: { telegram: { enabled: false, token: 'a' } } }).blocked, off)
-  assert.deepEqual(only({ platforms: { web: { enabled: false } } }, web).blocked, off)
+test('enabled: false takes precedence over credentials and defaults', () => {
+  const off = 'off'
+  assert.equal(only({ platforms: { telegram: { enabled: false, token: 'a' } } }).blocked?.kind, off)
+  assert.equal(only({ platforms: { web: { enabled: false } } }, web).blocked?.kind, off)
   const named = { platforms: { telegram: { enabled: false, accounts: { work: { enabled: true, token: 'a' } } } } }
-  assert.deepEqual(only(named).blocked, off)
+  assert.equal(only(named).blocked?.kind, off)
 })
 
-test('a platform that is wanted but lacks its credentials says which and how to set them', () => {
+test('an enabled platform without credentials is unusable and names the setting and its variable', () => {
   const reason = 'not set: platforms.telegram.token (or TELEGRAM_BOT_TOKEN)'
   for (const telegramSection of [{ enabled: true }, { enabled: true, token: '' }, { accounts: { work: {} } }]) {
     assert.deepEqual(only({ platforms: { telegram: telegramSection } }).blocked, { kind: 'unusable', reason })
   }
 })
 
-test('an adapter gets its own options with their defaults, and no others', () => {
+test('an adapter receives only its own options, with defaults', () => {
   const { options, homeChannel } = only({
     platforms: {
       telegram: { token: 'a', allow_from: [1], allow_bots: 'mentions', extra: { new: 1 }, home_channel: 42 },
@@ -92,7 +92,7 @@ test('an adapter gets its own options with their defaults, and no others', () =>
   assert.deepEqual(homeChannel, { chatId: '42' })
 })
 
-test('who may come in is read from the account, its platform and the gateway', () => {
+test('the access rules come from the account, its platform and the gateway', () => {
   const { access } = only({
     platforms: {
       telegram: { token: 'a', allow_from: [7, 'ann'], group_allowed_chats: '-100, -200', allow_all_users: true },
@@ -112,7 +112,7 @@ test('who may come in is read from the account, its platform and the gateway', (
   assert.equal(only({}, web).access.access, 'token')
 })
 
-test('further accounts inherit settings but never credentials', () => {
+test('further accounts inherit settings but not credentials', () => {
   const all = accounts({
     platforms: {
       telegram: {
@@ -193,7 +193,7 @@ test('variables of the environment follow from the name of a platform and from i
 })
 
 test('one token connects one account: a second one that has it is told whose it is', () => {
-  const stand = (section: unknown, platform = telegram) =>
+  const statesOf = (section: unknown, platform = telegram) =>
     accounts({ platforms: { [platform.name]: section } }, [platform]).map(({ account, blocked }) => [
       account,
       blocked?.kind,
@@ -201,7 +201,7 @@ test('one token connects one account: a second one that has it is told whose it 
     ])
   const twin = 'the same token as account default; each account needs its own'
   assert.deepEqual(
-    stand({ token: 'a', accounts: { work: { token: 'a' }, home: { token: 'b' }, third: { token: 'b' } } }),
+    statesOf({ token: 'a', accounts: { work: { token: 'a' }, home: { token: 'b' }, third: { token: 'b' } } }),
     [
       ['default', undefined, undefined],
       ['work', 'unusable', twin],
@@ -210,7 +210,7 @@ test('one token connects one account: a second one that has it is told whose it 
     ],
   )
   assert.deepEqual(
-    stand({ accounts: { old: { token: 'a', enabled: false }, now: { token: 'a' } } }).at(-1),
+    statesOf({ accounts: { old: { token: 'a', enabled: false }, now: { token: 'a' } } }).at(-1),
     ['now', undefined, undefined],
     'an account that is off holds no token',
   )
@@ -248,27 +248,27 @@ config_schema:
   )
 })
 
-test('a variable that is not set makes the account unusable that asks for it, and says which and where', () => {
+test('an unset variable makes the account that needs it unusable, and the reason names the variable and its line', () => {
   const reason = `\${X} is not set (config.yaml:4:12)`
-  const gap = (...path: string[]) => ({ path: ['platforms', 'telegram', ...path], reason })
-  const stand = (section: unknown, ...path: string[]) =>
-    accounts({ platforms: { telegram: section } }, [telegram], [gap(...path)]).map(({ account, blocked }) => [
+  const unresolved = (...path: string[]) => ({ path: ['platforms', 'telegram', ...path], reason })
+  const statesOf = (section: unknown, ...path: string[]) =>
+    accounts({ platforms: { telegram: section } }, [telegram], [unresolved(...path)]).map(({ account, blocked }) => [
       account,
       blocked?.kind,
       blocked?.reason,
     ])
   const on = (account: string) => [account, undefined, undefined]
-  const lacking = (account: string) => [account, 'unusable', reason]
+  const unusable = (account: string) => [account, 'unusable', reason]
 
-  assert.deepEqual(stand({}, 'token'), [lacking('default')])
-  assert.deepEqual(stand({ token: 'a' }, 'allow_from'), [lacking('default')], 'without the list it would be another')
+  assert.deepEqual(statesOf({}, 'token'), [unusable('default')])
+  assert.deepEqual(statesOf({ token: 'a' }, 'allow_from'), [unusable('default')], 'the allow list is not optional here')
   const named = { token: 'a', accounts: { family: {}, work: { token: 'b' } } }
-  const family = stand(named, 'accounts', 'family', 'token')
-  assert.deepEqual(family, [on('default'), lacking('family'), on('work')])
+  const family = statesOf(named, 'accounts', 'family', 'token')
+  assert.deepEqual(family, [on('default'), unusable('family'), on('work')])
   const { token: _, ...rest } = { ...named, accounts: { work: { token: 'b' } } }
-  assert.deepEqual(stand(rest, 'token'), [lacking('default'), on('work')], 'credentials are not inherited')
+  assert.deepEqual(statesOf(rest, 'token'), [unusable('default'), on('work')], 'credentials are not inherited')
   const inherits = { token: 'a', accounts: { heir: { token: 'b' }, own: { token: 'c', allow_from: ['ann'] } } }
-  assert.deepEqual(stand(inherits, 'allow_from'), [lacking('default'), lacking('heir'), on('own')])
+  assert.deepEqual(statesOf(inherits, 'allow_from'), [unusable('default'), unusable('heir'), on('own')])
   const off = { enabled: false, token: 'a' }
-  assert.deepEqual(stand(off, 'allow_from')[0]?.[1], 'off')
+  assert.deepEqual(statesOf(off, 'allow_from')[0]?.[1], 'off')
 })

@@ -27,7 +27,7 @@ async function platform(parent: string, folder: string, files: Record<string, st
 
 const discover = (...directories: string[]) => discoverPlatforms({ directories, log: silentLog })
 
-test('platforms are found by their folders, sorted by name, without running their code', async (t) => {
+test('platforms are found by their manifests and sorted by name, and their code is not run', async (t) => {
   const home = await temporary(t)
   const breaks = 'throw new Error("this must not run")\n'
   await platform(home, 'zulip', { 'adapter.ts': breaks })
@@ -45,7 +45,7 @@ test('platforms are found by their folders, sorted by name, without running thei
   assert.deepEqual(invalid, [])
 })
 
-test('folders that do not exist, hold no manifest or another kind of plugin are passed over in silence', async (t) => {
+test('missing folders, folders without a manifest and other kinds of plugin are skipped without an issue', async (t) => {
   const home = await temporary(t)
   await mkdir(join(home, 'notes'))
   await writeFile(join(home, 'README.md'), 'hello')
@@ -55,7 +55,7 @@ test('folders that do not exist, hold no manifest or another kind of plugin are 
   assert.deepEqual(await discover(join(home, 'nowhere'), home, join(home, 'README.md')), { platforms: [], invalid: [] })
 })
 
-test('a folder of the user replaces the one of the same name that is shipped', async (t) => {
+test('a folder of the user replaces a shipped folder of the same name', async (t) => {
   const shipped = await temporary(t)
   const own = await temporary(t)
   await platform(shipped, 'irc', { 'adapter.ts': working })
@@ -67,7 +67,7 @@ test('a folder of the user replaces the one of the same name that is shipped', a
   )
 })
 
-test('a folder with another name cannot take over the name of a platform', async (t) => {
+test('a folder with another name cannot use the name of an existing platform', async (t) => {
   const shipped = await temporary(t)
   const own = await temporary(t)
   const real = await platform(shipped, 'irc', { 'adapter.ts': working })
@@ -81,10 +81,10 @@ test('a folder with another name cannot take over the name of a platform', async
     [real],
   )
   assert.equal(invalid[0]?.directory, impostor)
-  assert.match(invalid[0]?.reason ?? '', /the name irc belongs to/)
+  assert.match(invalid[0]?.reason ?? '', /\birc\b/)
 })
 
-test('a broken replacement leaves the shipped platform in place and says what is wrong', async (t) => {
+test('an invalid replacement leaves the shipped platform in use and is listed with its reason', async (t) => {
   const shipped = await temporary(t)
   const own = await temporary(t)
   const real = await platform(shipped, 'irc', { 'adapter.ts': working })
@@ -95,11 +95,11 @@ test('a broken replacement leaves the shipped platform in place and says what is
     platforms.map(({ directory }) => directory),
     [real],
   )
-  assert.match(invalid[0]?.reason ?? '', /expected a file adapter\.ts, \.js or \.mjs, found none/)
-  assert.match(invalid[1]?.reason ?? '', /irc\/plugin\.yaml:3:9: access: expected token or allowlist, found "all"/)
+  assert.match(invalid[0]?.reason ?? '', /adapter\.ts/)
+  assert.match(invalid[1]?.reason ?? '', /irc\/plugin\.yaml:3:9: access:/)
 })
 
-test('a linked folder counts like a folder, a dangling link like none', async (t) => {
+test('a symbolic link counts as a folder, and a dangling link is skipped', async (t) => {
   const home = await temporary(t)
   const elsewhere = await platform(await temporary(t), 'irc', { 'plugin.yml': 'ignored', 'adapter.ts': working })
   await symlink(elsewhere, join(home, 'irc'))
@@ -112,7 +112,7 @@ test('a linked folder counts like a folder, a dangling link like none', async (t
   assert.deepEqual(invalid, [])
 })
 
-test('an adapter is imported when it is asked for', async (t) => {
+test('an adapter is imported once, when it is loaded', async (t) => {
   const home = await temporary(t)
   await platform(home, 'irc', {
     'adapter.ts': `const mark: string = 'typed'\nexport default { createAdapter: () => mark }`,
@@ -124,7 +124,7 @@ test('an adapter is imported when it is asked for', async (t) => {
   assert.equal(await loadPlatform(irc), module)
 })
 
-test('an adapter that cannot be imported or exports something else says so with its file', async (t) => {
+test('an adapter that cannot be imported or exports something else fails with the path of its file', async (t) => {
   const home = await temporary(t)
   await platform(home, 'throws', { 'adapter.mjs': 'throw new Error("no compiler")' })
   await platform(home, 'wrong', { 'adapter.mjs': 'export default class {}' })
@@ -132,10 +132,10 @@ test('an adapter that cannot be imported or exports something else says so with 
   await platform(home, 'syntax', { 'adapter.ts': 'enum A { b }' })
   const { platforms } = await discover(home)
   const expected: Record<string, RegExp> = {
-    throws: /throws\/adapter\.mjs cannot be imported: no compiler/,
-    wrong: /wrong\/adapter\.mjs: expected `export default definePlatform/,
-    empty: /empty\/adapter\.mjs: expected/,
-    syntax: /syntax\/adapter\.ts cannot be imported/,
+    throws: /throws\/adapter\.mjs.*no compiler/,
+    wrong: /wrong\/adapter\.mjs.*definePlatform/,
+    empty: /empty\/adapter\.mjs/,
+    syntax: /syntax\/adapter\.ts/,
   }
   for (const found of platforms) {
     await assert.rejects(loadPlatform(found), (error) => {
@@ -147,7 +147,7 @@ test('an adapter that cannot be imported or exports something else says so with 
   assert.equal(platforms.length, 4)
 })
 
-test('a platform may register itself, as plugins do', async (t) => {
+test('a platform can register itself like a plugin', async (t) => {
   const home = await temporary(t)
   const adapter = '{ createAdapter: () => "made" }'
   await platform(home, 'named', {
@@ -164,11 +164,11 @@ test('a platform may register itself, as plugins do', async (t) => {
   for (const name of ['named', 'default']) {
     assert.equal(typeof (await loadPlatform(found(name))).createAdapter, 'function')
   }
-  await assert.rejects(loadPlatform(found('greedy')), /a plugin of kind platform has no ctx\.registerHook/)
-  await assert.rejects(loadPlatform(found('idle')), /expected `export default definePlatform/)
+  await assert.rejects(loadPlatform(found('greedy')), /ctx\.registerHook/)
+  await assert.rejects(loadPlatform(found('idle')), (error) => isHermesError(error, 'platform/invalid'))
 })
 
-test('the platforms that ship with the gateway are valid', async () => {
+test('the shipped platforms are valid', async () => {
   const { platforms, invalid } = await discover(fileURLToPath(new URL('../../platforms', import.meta.url)))
   assert.deepEqual(invalid, [])
   assert.ok(platforms.some(({ name, gatewayEvents }) => name === 'cli' && !gatewayEvents))

@@ -412,7 +412,7 @@ test('a changed config reconnects only what changed, the old connection first', 
   await supervisor.apply([
     accountOf('a', { options: { token: '2' } }),
     accountOf('a', { ...work, access: { ...access, allowFrom: ['ann'] } }),
-    accountOf('b', { blocked: { kind: 'off', reason: 'switched off in the config' } }),
+    accountOf('b', { blocked: { kind: 'off', reason: 'disabled in the configuration' } }),
     accountOf('d'),
   ])
   await time.flush()
@@ -455,7 +455,7 @@ test('the health of a platform is that of its worst account', async (t) => {
     [
       accountOf('a'),
       accountOf('a', { account: 'work' }),
-      accountOf('a', { account: 'old', blocked: { kind: 'off', reason: 'switched off in the config' } }),
+      accountOf('a', { account: 'old', blocked: { kind: 'off', reason: 'disabled in the configuration' } }),
     ],
     { 'a/work': { connect: () => Promise.reject(Object.assign(new Error('revoked'), { fatal: true })) } },
   )
@@ -571,4 +571,4 @@ test('how the gateway behaves on an account may change without a new connection'
   assert.ok(events.includes('disconnect a'), 'its own options need one')
 })
 
-const disabledLog = { kind: 'off', reason: 'switched off in the config' } as const
+const disabledLog = { kind: 'off', reason: 'disabled in the configuration' } as const

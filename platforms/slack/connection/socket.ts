@@ -89,132 +89,151 @@ interface ActiveSocket {
   readonly pendingEnvelopes: Set<Promise<void>>
 }
 
-export function createSocketConnection(deps: SocketConnectionDeps): SocketConnection {
-  const { open, events, health, onUnauthorised, onReconnected, sleep, clock, log } = deps
-  const stopping = new AbortController()
-  const all = new Set<ActiveSocket>()
-  let current: ActiveSocket | undefined
-  let isReconnecting = false
-  let openedAt = Number.NEGATIVE_INFINITY
+interface ConnectionState {
+  readonly deps: SocketConnectionDeps
+  readonly stopping: AbortSignal
+  readonly all: Set<ActiveSocket>
+  current: ActiveSocket | undefined
+  isReconnecting: boolean
+  openedAt: number
   /** Sockets in a row that were not stable. */
-  let shortLivedSockets = 0
-  let wasDisconnected = false
+  shortLivedSockets: number
+  wasDisconnected: boolean
+}
 
+export function createSocketConnection(deps: SocketConnectionDeps): SocketConnection {
+  const stopping = new AbortController()
+  const state: ConnectionState = {
+    deps,
+    stopping: stopping.signal,
+    all: new Set(),
+    current: undefined,
+    isReconnecting: false,
+    openedAt: Number.NEGATIVE_INFINITY,
+    shortLivedSockets: 0,
+    wasDisconnected: false,
+  }
   return {
     async connect(signal) {
-      useSocket(await openOne(signal))
+      useSocket(state, await openOne(state, signal))
     },
     async stop() {
       stopping.abort()
-      for (const { socket } of all) socket.close()
-      await Promise.all([...all].map(({ socket }) => socket.closed))
+      for (const { socket } of state.all) socket.close()
+      await Promise.all([...state.all].map(({ socket }) => socket.closed))
     },
   }
+}
 
-  /** One attempt, with a time limit. */
-  async function openOne(signal: AbortSignal): Promise<ActiveSocket> {
-    const limit = linkAbortSignal(signal, stopping.signal)
-    const pendingEnvelopes = new Set<Promise<void>>()
-    let live: ActiveSocket | undefined
-    const timer = setTimeout(limit.abort, openTimeoutMs)
-    try {
-      const socket = await open(
-        {
-          onActivity: events.onActivity,
-          async onEnvelope(envelope) {
-            const work = events.onEnvelope(envelope)
-            pendingEnvelopes.add(work)
-            await work
-            pendingEnvelopes.delete(work)
-          },
-          onDisconnectWarning(reason) {
-            log.debug({ event: 'slack.socket_expiring', reason }, 'Slack will close a socket')
-            if (live !== undefined && live === current) reconnect()
-          },
+/** One attempt, with a time limit. */
+async function openOne(state: ConnectionState, signal: AbortSignal): Promise<ActiveSocket> {
+  const { open, events, log } = state.deps
+  const limit = linkAbortSignal(signal, state.stopping)
+  const pendingEnvelopes = new Set<Promise<void>>()
+  let live: ActiveSocket | undefined
+  const timer = setTimeout(limit.abort, openTimeoutMs)
+  try {
+    const socket = await open(
+      {
+        onActivity: events.onActivity,
+        async onEnvelope(envelope) {
+          const work = events.onEnvelope(envelope)
+          pendingEnvelopes.add(work)
+          await work
+          pendingEnvelopes.delete(work)
         },
-        limit.signal,
-      )
-      live = { socket, pendingEnvelopes }
-      return live
-    } finally {
-      clearTimeout(timer)
-      limit.release()
-    }
+        onDisconnectWarning(reason) {
+          log.debug({ event: 'slack.socket_expiring', reason }, 'Slack will close a socket')
+          if (live !== undefined && live === state.current) reconnect(state)
+        },
+      },
+      limit.signal,
+    )
+    live = { socket, pendingEnvelopes }
+    return live
+  } finally {
+    clearTimeout(timer)
+    limit.release()
   }
+}
 
-  function useSocket(live: ActiveSocket): void {
-    all.add(live)
-    const closed = new AbortController()
-    void live.socket.closed.then((reason) => {
-      closed.abort()
-      all.delete(live)
-      if (live === current) handleClosed(reason)
-    })
-    if (stopping.signal.aborted) live.socket.close()
-    if (stopping.signal.aborted) return
-    const before = current
-    current = live
-    openedAt = clock()
-    if (before !== undefined) void retire(before)
-    void refreshInTime(live, closed.signal)
+function useSocket(state: ConnectionState, live: ActiveSocket): void {
+  state.all.add(live)
+  const closed = new AbortController()
+  void live.socket.closed.then((reason) => {
+    closed.abort()
+    state.all.delete(live)
+    if (live === state.current) handleClosed(state, reason)
+  })
+  if (state.stopping.aborted) {
+    live.socket.close()
+    return
   }
+  const before = state.current
+  state.current = live
+  state.openedAt = state.deps.clock()
+  if (before !== undefined) void retire(state.deps, before)
+  void refreshInTime(state, live, closed.signal)
+}
 
-  async function refreshInTime(live: ActiveSocket, closed: AbortSignal): Promise<void> {
-    const lifeMs = live.socket.lifetimeMs ?? defaultLifetimeMs
-    await sleep(Math.max(lifeMs - refreshMarginMs, lifeMs / 2), closed)
-    if (!closed.aborted && live === current) reconnect()
-  }
+async function refreshInTime(state: ConnectionState, live: ActiveSocket, closed: AbortSignal): Promise<void> {
+  const lifetimeMs = live.socket.lifetimeMs ?? defaultLifetimeMs
+  await state.deps.sleep(Math.max(lifetimeMs - refreshMarginMs, lifetimeMs / 2), closed)
+  if (!closed.aborted && live === state.current) reconnect(state)
+}
 
-  /** Acknowledgements must use the socket of their envelope. */
-  async function retire({ socket, pendingEnvelopes }: ActiveSocket): Promise<void> {
-    const finished = new AbortController()
-    await Promise.race([Promise.all(pendingEnvelopes), sleep(acknowledgeGraceMs, finished.signal)])
-    finished.abort()
-    socket.close()
-  }
+/** Acknowledgements must use the socket of their envelope. */
+async function retire({ sleep }: SocketConnectionDeps, { socket, pendingEnvelopes }: ActiveSocket): Promise<void> {
+  const finished = new AbortController()
+  await Promise.race([Promise.all(pendingEnvelopes), sleep(acknowledgeGraceMs, finished.signal)])
+  finished.abort()
+  socket.close()
+}
 
-  function handleClosed(reason: string): void {
-    current = undefined
-    if (stopping.signal.aborted) return
-    wasDisconnected = true
-    log.debug({ event: 'slack.socket_closed', reason }, 'socket closed')
-    reconnect()
-  }
+function handleClosed(state: ConnectionState, reason: string): void {
+  state.current = undefined
+  if (state.stopping.aborted) return
+  state.wasDisconnected = true
+  state.deps.log.debug({ event: 'slack.socket_closed', reason }, 'socket closed')
+  reconnect(state)
+}
 
-  /** Opens another socket, with retries. Only one such loop runs at a time. */
-  function reconnect(): void {
-    if (isReconnecting || stopping.signal.aborted) return
-    isReconnecting = true
-    void openNext().finally(() => {
-      isReconnecting = false
-      // The new socket may have closed in the meantime.
-      if (current === undefined) reconnect()
-    })
-  }
+/** Opens another socket, with retries. Only one such loop runs at a time. */
+function reconnect(state: ConnectionState): void {
+  if (state.isReconnecting || state.stopping.aborted) return
+  state.isReconnecting = true
+  void openNext(state).finally(() => {
+    state.isReconnecting = false
+    // The new socket may have closed in the meantime.
+    if (state.current === undefined) reconnect(state)
+  })
+}
 
-  function reportFailure(error: unknown): void {
-    const reason = messageOf(error)
-    if (error instanceof SocketError && error.failure.problem === 'unauthorised') onUnauthorised(reason)
-    else if (current === undefined) health('degraded', `no connection to Slack: ${reason}`)
-    else log.debug({ event: 'slack.socket_open_failed', error: reason }, 'next socket could not be opened')
-  }
+function reportFailure({ deps, current }: ConnectionState, error: unknown): void {
+  const { health, onUnauthorised, log } = deps
+  const reason = messageOf(error)
+  if (error instanceof SocketError && error.failure.problem === 'unauthorised') onUnauthorised(reason)
+  else if (current === undefined) health('degraded', `no connection to Slack: ${reason}`)
+  else log.debug({ event: 'slack.socket_open_failed', error: reason }, 'next socket could not be opened')
+}
 
-  async function openNext(): Promise<void> {
-    shortLivedSockets = clock() - openedAt < stableAfterMs ? shortLivedSockets + 1 : 0
-    // The first reconnect has no delay. Sockets that close at once must not cause a reconnect loop without delays.
-    if (shortLivedSockets > 1) await sleep(backoffMs(shortLivedSockets - 1), stopping.signal)
-    for (let attempt = 1; !stopping.signal.aborted; attempt += 1) {
-      try {
-        useSocket(await openOne(stopping.signal))
-        if (wasDisconnected) onReconnected()
-        wasDisconnected = false
-        health('connected')
-        return
-      } catch (error) {
-        if (stopping.signal.aborted) return
-        reportFailure(error)
-        await sleep(backoffAfter(error, attempt), stopping.signal)
-      }
+async function openNext(state: ConnectionState): Promise<void> {
+  const { stopping } = state
+  const { health, onReconnected, sleep, clock } = state.deps
+  state.shortLivedSockets = clock() - state.openedAt < stableAfterMs ? state.shortLivedSockets + 1 : 0
+  // The first reconnect has no delay. Sockets that close at once must not cause a reconnect loop without delays.
+  if (state.shortLivedSockets > 1) await sleep(backoffMs(state.shortLivedSockets - 1), stopping)
+  for (let attempt = 1; !stopping.aborted; attempt += 1) {
+    try {
+      useSocket(state, await openOne(state, stopping))
+      if (state.wasDisconnected) onReconnected()
+      state.wasDisconnected = false
+      health('connected')
+      return
+    } catch (error) {
+      if (stopping.aborted) return
+      reportFailure(state, error)
+      await sleep(backoffAfter(error, attempt), stopping)
     }
   }
 }

@@ -7,6 +7,7 @@ import {
   HermesError,
   isHermesError,
   type Logger,
+  type LruCache,
   type MessageEvent,
   messageOf,
   type PlatformContext,
@@ -52,19 +53,22 @@ export interface IngestDeps {
 
 const acknowledged: IngestResult = { acknowledge: true }
 
+interface IngestState {
+  readonly deps: IngestDeps
+  /** Skipped messages, to log each of them once: the catch-up is repeated while the store is unavailable. */
+  readonly skippedMessages: LruCache<true>
+}
+
 export function createIngest(deps: IngestDeps): Ingest {
-  const { gateway, normalizeContext, threads, log, sendEphemeral } = deps
+  const state: IngestState = { deps, skippedMessages: createLruCache<true>(200) }
   /** The last pending payload of each channel. */
   const channelQueues = new Map<string, Promise<unknown>>()
-  /** Skipped messages, to log each of them once: the catch-up is repeated while the store is unavailable. */
-  const skippedMessages = createLruCache<true>(200)
-
   return {
-    ingestStored,
+    ingestStored: (channel, message) => ingestStored(state, channel, message),
     async ingest(payload) {
       const channel = channelOf(payload)
       const before = channel === undefined ? undefined : channelQueues.get(channel)
-      const work = before === undefined ? ingestPayload(payload) : before.then(() => ingestPayload(payload))
+      const work = before === undefined ? ingestPayload(deps, payload) : before.then(() => ingestPayload(deps, payload))
       if (channel === undefined) return await work
       channelQueues.set(channel, work)
       const result = await work
@@ -72,133 +76,149 @@ export function createIngest(deps: IngestDeps): Ingest {
       return result
     },
   }
+}
 
-  async function ingestStored(channel: string, message: JsonRecord): Promise<void> {
-    try {
-      await ingestFromHistory(channel, message)
-    } catch (error) {
-      if (isStoreUnavailable(error)) throw error
-      const ts = tsAt(message) ?? ''
-      const key = `${channel}:${ts}`
-      if (skippedMessages.has(key)) return
-      skippedMessages.set(key, true)
-      log.error(
-        { event: 'slack.message_skipped', error, channel, ts },
-        `missed message cannot be accepted and is skipped: ${messageOf(error)}`,
-      )
-    }
+async function ingestStored(
+  { deps, skippedMessages }: IngestState,
+  channel: string,
+  message: JsonRecord,
+): Promise<void> {
+  try {
+    await ingestFromHistory(deps, channel, message)
+  } catch (error) {
+    if (isStoreUnavailable(error)) throw error
+    const ts = tsAt(message) ?? ''
+    const key = `${channel}:${ts}`
+    if (skippedMessages.has(key)) return
+    skippedMessages.set(key, true)
+    deps.log.error(
+      { event: 'slack.message_skipped', error, channel, ts },
+      `missed message cannot be accepted and is skipped: ${messageOf(error)}`,
+    )
   }
+}
 
-  async function ingestFromHistory(channel: string, message: JsonRecord): Promise<void> {
-    const direct = isDirectMessage({ channel }) ? { channel_type: 'im' } : {}
-    const event = { ...message, ...direct, channel, type: 'message' }
-    const payload = { type: 'event_callback', team_id: normalizeContext.identity.teamId, event }
+async function ingestFromHistory(deps: IngestDeps, channel: string, message: JsonRecord): Promise<void> {
+  const { gateway, normalizeContext, threads } = deps
+  const direct = isDirectMessage({ channel }) ? { channel_type: 'im' } : {}
+  const event = { ...message, ...direct, channel, type: 'message' }
+  const payload = { type: 'event_callback', team_id: normalizeContext.identity.teamId, event }
+  const thread = threadToLookUp(payload, normalizeContext)
+  if (thread !== undefined) await threads.lookUp(thread.channel, thread.ts)
+  const incoming = normalize(payload, normalizeContext)
+  if (incoming.kind !== 'message') return
+  const { event: messageEvent, keys, cursor } = incoming
+  const status = await accept(deps, messageEvent.source, () => gateway.accept(messageEvent, keys, cursor))
+  const location = messageLocationOf(event)
+  const editedTs = tsAt(recordAt(message, 'edited'))
+  if (status !== 'duplicate' || location === undefined || editedTs === undefined) return
+  // The message was accepted before, and may have been edited during the outage.
+  const edit = toEdit(event, location, editedTs, normalizeContext)
+  if (edit.kind === 'change') await change(deps, edit)
+}
+
+/** Never rejects. */
+async function ingestPayload(deps: IngestDeps, payload: unknown): Promise<IngestResult> {
+  const { normalizeContext, threads, log } = deps
+  try {
     const thread = threadToLookUp(payload, normalizeContext)
     if (thread !== undefined) await threads.lookUp(thread.channel, thread.ts)
-    const incoming = normalize(payload, normalizeContext)
-    if (incoming.kind !== 'message') return
-    const { event: messageEvent, keys, cursor } = incoming
-    const status = await accept(messageEvent.source, () => gateway.accept(messageEvent, keys, cursor))
-    const location = messageLocationOf(event)
-    const editedTs = tsAt(recordAt(message, 'edited'))
-    if (status !== 'duplicate' || location === undefined || editedTs === undefined) return
-    // The message was accepted before, and may have been edited during the outage.
-    const edit = toEdit(event, location, editedTs, normalizeContext)
-    if (edit.kind === 'change') await change(edit)
+    return await dispatch(deps, normalize(payload, normalizeContext))
+  } catch (error) {
+    log.warn(
+      { event: 'slack.event_not_stored', error },
+      `event could not be stored and will be delivered again: ${messageOf(error)}`,
+    )
+    return { acknowledge: false }
   }
+}
 
-  /** Never rejects. */
-  async function ingestPayload(payload: unknown): Promise<IngestResult> {
-    try {
-      const thread = threadToLookUp(payload, normalizeContext)
-      if (thread !== undefined) await threads.lookUp(thread.channel, thread.ts)
-      return await dispatch(normalize(payload, normalizeContext))
-    } catch (error) {
-      log.warn(
-        { event: 'slack.event_not_stored', error },
-        `event could not be stored and will be delivered again: ${messageOf(error)}`,
-      )
-      return { acknowledge: false }
+async function dispatch(deps: IngestDeps, incoming: InboundEvent): Promise<IngestResult> {
+  switch (incoming.kind) {
+    case 'ignored':
+      deps.log.debug({ event: 'slack.event_ignored', reason: incoming.reason }, 'event ignored')
+      return acknowledged
+    case 'message': {
+      const { keys, cursor } = incoming
+      const event = await deps.withThreadContext(incoming.event)
+      await accept(deps, event.source, () => deps.gateway.accept(event, keys, deps.isCatchingUp() ? undefined : cursor))
+      return acknowledged
     }
+    case 'slash':
+      return await acceptSlash(deps, incoming)
+    case 'change':
+      await change(deps, incoming)
+      return acknowledged
+    case 'press':
+      return await press(deps, incoming)
   }
+}
 
-  async function dispatch(incoming: InboundEvent): Promise<IngestResult> {
-    switch (incoming.kind) {
-      case 'ignored':
-        log.debug({ event: 'slack.event_ignored', reason: incoming.reason }, 'event ignored')
-        return acknowledged
-      case 'message': {
-        const { keys, cursor } = incoming
-        const event = await deps.withThreadContext(incoming.event)
-        await accept(event.source, () => gateway.accept(event, keys, deps.isCatchingUp() ? undefined : cursor))
-        return acknowledged
-      }
-      case 'slash':
-        return await acceptSlash(incoming)
-      case 'change':
-        await change(incoming)
-        return acknowledged
-      case 'press':
-        return await press(incoming)
-    }
+/** Rejects when a later attempt may succeed. */
+async function accept(
+  { threads, sendEphemeral }: IngestDeps,
+  source: SessionSource,
+  call: () => Promise<AcceptResult>,
+): Promise<AcceptResult['status'] | 'too-large'> {
+  try {
+    const { status } = await call()
+    if (status !== 'refused') threads.recordIngested(source)
+    return status
+  } catch (error) {
+    if (!isHermesError(error, 'inbox/too-large')) throw error
+    // A repeated delivery would fail again.
+    void sendEphemeral(source, `${error.meaning} ${error.hint}`)
+    return 'too-large'
   }
+}
 
-  /** Rejects when a later attempt may succeed. */
-  async function accept(
-    source: SessionSource,
-    call: () => Promise<AcceptResult>,
-  ): Promise<AcceptResult['status'] | 'too-large'> {
-    try {
-      const { status } = await call()
-      if (status !== 'refused') threads.recordIngested(source)
-      return status
-    } catch (error) {
-      if (!isHermesError(error, 'inbox/too-large')) throw error
-      // A repeated delivery would fail again.
-      void sendEphemeral(source, `${error.meaning} ${error.hint}`)
-      return 'too-large'
-    }
+/** Rejects when a later attempt may succeed. */
+async function change(
+  { gateway, log }: IngestDeps,
+  { change: changed, keys }: Extract<InboundEvent, { kind: 'change' }>,
+): Promise<void> {
+  try {
+    await gateway.change(changed, keys)
+  } catch (error) {
+    if (!isHermesError(error, 'inbox/too-large')) throw error
+    // The stored message remains unchanged.
+    log.warn(
+      { event: 'slack.change_too_large', change: changed.kind, reason: error.message },
+      'change of a message is too large',
+    )
   }
+}
 
-  /** Rejects when a later attempt may succeed. */
-  async function change({ change: changed, keys }: Extract<InboundEvent, { kind: 'change' }>): Promise<void> {
-    try {
-      await gateway.change(changed, keys)
-    } catch (error) {
-      if (!isHermesError(error, 'inbox/too-large')) throw error
-      // The stored message remains unchanged.
-      log.warn(
-        { event: 'slack.change_too_large', change: changed.kind, reason: error.message },
-        'change of a message is too large',
-      )
-    }
+async function acceptSlash(
+  { gateway, log }: IngestDeps,
+  { event, keys }: Extract<InboundEvent, { kind: 'slash' }>,
+): Promise<IngestResult> {
+  try {
+    const { status } = await gateway.accept(event, keys)
+    if (status === 'refused')
+      return { acknowledge: true, reply: 'You are not on the list of users who can talk to me.' }
+    return { acknowledge: true, reply: `Received: ${event.text.slice(0, 100)}` }
+  } catch (error) {
+    log.warn({ event: 'slack.command_not_stored', error }, `slash command could not be stored: ${messageOf(error)}`)
+    // Slack does not deliver a command again, so its author must be notified.
+    const { meaning, hint } = isHermesError(error) ? error : new HermesError('store/failed')
+    return { acknowledge: true, reply: `${meaning} ${hint}` }
   }
+}
 
-  async function acceptSlash({ event, keys }: Extract<InboundEvent, { kind: 'slash' }>): Promise<IngestResult> {
-    try {
-      const { status } = await gateway.accept(event, keys)
-      if (status === 'refused')
-        return { acknowledge: true, reply: 'You are not on the list of users who can talk to me.' }
-      return { acknowledge: true, reply: `Received: ${event.text.slice(0, 100)}` }
-    } catch (error) {
-      log.warn({ event: 'slack.command_not_stored', error }, `slash command could not be stored: ${messageOf(error)}`)
-      // Slack does not deliver a command again, so its author must be notified.
-      const { meaning, hint } = isHermesError(error) ? error : new HermesError('store/failed')
-      return { acknowledge: true, reply: `${meaning} ${hint}` }
-    }
+async function press(
+  { gateway, log, sendEphemeral }: IngestDeps,
+  { press: pressed }: Extract<InboundEvent, { kind: 'press' }>,
+): Promise<IngestResult> {
+  try {
+    const { text } = await gateway.press(pressed)
+    if (text !== '') void sendEphemeral(pressed.source, text)
+  } catch (error) {
+    log.warn({ event: 'slack.press_not_stored', error }, `button press could not be stored: ${messageOf(error)}`)
+    // Slack does not deliver a press again.
+    void sendEphemeral(pressed.source, 'Your choice could not be stored. Please press the button again.')
   }
-
-  async function press({ press: pressed }: Extract<InboundEvent, { kind: 'press' }>): Promise<IngestResult> {
-    try {
-      const { text } = await gateway.press(pressed)
-      if (text !== '') void sendEphemeral(pressed.source, text)
-    } catch (error) {
-      log.warn({ event: 'slack.press_not_stored', error }, `button press could not be stored: ${messageOf(error)}`)
-      // Slack does not deliver a press again.
-      void sendEphemeral(pressed.source, 'Your choice could not be stored. Please press the button again.')
-    }
-    return acknowledged
-  }
+  return acknowledged
 }
 
 /** No message can be stored at present: the disk is full, or the gateway is starting or stopping. */

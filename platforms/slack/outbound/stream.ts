@@ -5,7 +5,7 @@
  * Slack supports streams only in threads and not in every workspace and channel, and closes a stream after some minutes.
  * When Slack refuses, the caller continues with posts and edits.
  */
-import { createLruCache, type Logger, type OutboundMessage, type SendResult } from '#sdk'
+import { createLruCache, type Logger, type LruCache, type OutboundMessage, type SendResult } from '#sdk'
 import type { ApiCall, CallResult } from '../connection/api.ts'
 import { toSendResult } from '../errors.ts'
 import { type JsonRecord, textAt, tsAt } from '../inbound/payload.ts'
@@ -45,136 +45,158 @@ interface ReplyStream {
 /** The limit of one call. */
 const maxFrameChars = 12_000
 
-export function createStreams({ call, clock, log, teamId, onFrame, lastAuthorOf }: StreamsDeps): Streams {
-  const streams = createLruCache<ReplyStream>(500)
+interface StreamsState {
+  readonly deps: StreamsDeps
+  readonly streams: LruCache<ReplyStream>
   /** Whether the workspace supports streams, and whether channels do. */
-  let isSupported = true
-  let isSupportedInChannels = true
-  let retryAt = 0
+  isSupported: boolean
+  isSupportedInChannels: boolean
+  retryAt: number
+}
 
+export function createStreams(deps: StreamsDeps): Streams {
+  const streams = createLruCache<ReplyStream>(500)
+  const state: StreamsState = { deps, streams, isSupported: true, isSupportedInChannels: true, retryAt: 0 }
   return {
-    async start(message, channel, signal) {
-      const { threadId } = message.target
-      const direct = isDirectMessage({ channel })
-      if (!isSupported || (!direct && !isSupportedInChannels) || threadId === undefined || clock() < retryAt)
-        return undefined
-      const userId = lastAuthorOf(channel, threadId)
-      if (!direct && userId === undefined) return undefined
-      const frame = toFrame(message).slice(0, maxFrameChars)
-      if (frame === '') return undefined
-      const to = userId === undefined ? {} : { recipient_user_id: userId, recipient_team_id: teamId() }
-      const args = { channel, thread_ts: threadId, markdown_text: frame, ...to }
-      const result = await call('chat.startStream', args, signal)
-      if (!result.ok) return handleStartFailure(result, direct)
-      const ts = tsAt(result.data)
-      if (ts === undefined) return { success: true }
-      streams.set(streamKeyOf(channel, ts), { shown: frame, isOpen: true })
-      onFrame(ts)
-      return { success: true, messageId: ts }
-    },
-
+    start: (message, channel, signal) => start(state, message, channel, signal),
     async grow(ts, message, channel, signal) {
       const stream = streams.get(streamKeyOf(channel, ts))
       if (stream === undefined || !stream.isOpen) return 'edit'
-      onFrame(ts)
-      return await append(stream, ts, toFrame(message), channel, signal)
+      deps.onFrame(ts)
+      return await append(deps, stream, ts, toFrame(message), channel, signal)
     },
-
-    async finish(ts, message, channel, signal) {
-      const key = streamKeyOf(channel, ts)
-      const stream = streams.get(key)
-      if (stream === undefined) return 'edit'
-      const fullText = escapeMentions(message.text)
-      // A retry of the final text, because its result was lost.
-      if (!stream.isOpen) return stream.shown === fullText ? { success: true, messageId: ts } : 'edit'
-      const canAppend = message.buttons === undefined && fullText.startsWith(stream.shown)
-      if (!canAppend) return await stopForEdit(stream, ts, channel, signal)
-      if (fullText.length - stream.shown.length > maxFrameChars) {
-        const appended = await append(stream, ts, fullText.slice(0, fullText.length - maxFrameChars), channel, signal)
-        if (appended === 'edit' || !appended.success) return appended
-      }
-      const rest = fullText.slice(stream.shown.length)
-      const metadata = { event_type: deliveryEventType, event_payload: { id: message.deliveryId } }
-      const args = { channel, ts, metadata, ...(rest === '' ? {} : { markdown_text: rest }) }
-      const result = await call('chat.stopStream', args, signal)
-      if (result.ok) {
-        streams.set(key, { shown: fullText, isOpen: false })
-        return { success: true, messageId: ts }
-      }
-      return handleAppendFailure(stream, result, rest !== '')
-    },
-
+    finish: (ts, message, channel, signal) => finish(state, ts, message, channel, signal),
     async close(ts, channel, signal) {
       streams.delete(streamKeyOf(channel, ts))
-      const result = await call('chat.stopStream', { channel, ts }, signal)
-      if (!result.ok)
-        log.debug(
-          { event: 'slack.stream_close_failed', channel, error: result.failure.error },
-          'stream could not be closed',
-        )
+      const result = await deps.call('chat.stopStream', { channel, ts }, signal)
+      if (result.ok) return
+      const { error } = result.failure
+      deps.log.debug({ event: 'slack.stream_close_failed', channel, error }, 'stream could not be closed')
     },
-
     isOpen: (ts, channel) => streams.get(streamKeyOf(channel, ts))?.isOpen === true,
   }
+}
 
-  async function append(
-    stream: ReplyStream,
-    ts: string,
-    fullText: string,
-    channel: string,
-    signal: AbortSignal,
-  ): Promise<SendResult | 'edit'> {
-    // A stream can only be extended.
-    if (!fullText.startsWith(stream.shown)) return await stopForEdit(stream, ts, channel, signal)
-    while (stream.shown.length < fullText.length) {
-      const frame = fullText.slice(stream.shown.length, stream.shown.length + maxFrameChars)
-      const result = await call('chat.appendStream', { channel, ts, markdown_text: frame }, signal)
-      if (!result.ok) return handleAppendFailure(stream, result, true)
-      stream.shown += frame
-    }
-    return { success: true, messageId: ts }
-  }
+async function start(
+  state: StreamsState,
+  message: OutboundMessage,
+  channel: string,
+  signal: AbortSignal,
+): Promise<SendResult | undefined> {
+  const { call, clock, teamId, onFrame, lastAuthorOf } = state.deps
+  const { threadId } = message.target
+  const direct = isDirectMessage({ channel })
+  if (!state.isSupported || (!direct && !state.isSupportedInChannels)) return undefined
+  if (threadId === undefined || clock() < state.retryAt) return undefined
+  const userId = lastAuthorOf(channel, threadId)
+  if (!direct && userId === undefined) return undefined
+  const frame = toFrame(message).slice(0, maxFrameChars)
+  if (frame === '') return undefined
+  const to = userId === undefined ? {} : { recipient_user_id: userId, recipient_team_id: teamId() }
+  const args = { channel, thread_ts: threadId, markdown_text: frame, ...to }
+  const result = await call('chat.startStream', args, signal)
+  if (!result.ok) return handleStartFailure(state, result, direct)
+  const ts = tsAt(result.data)
+  if (ts === undefined) return { success: true }
+  state.streams.set(streamKeyOf(channel, ts), { shown: frame, isOpen: true })
+  onFrame(ts)
+  return { success: true, messageId: ts }
+}
 
-  /** Closes a stream whose text is wrong, so that the message can be edited. */
-  async function stopForEdit(
-    stream: ReplyStream,
-    ts: string,
-    channel: string,
-    signal: AbortSignal,
-  ): Promise<SendResult | 'edit'> {
-    const result = await call('chat.stopStream', { channel, ts }, signal)
-    // `rejected`: Slack has closed the stream already.
-    if (result.ok || result.failure.problem === 'rejected') {
-      stream.isOpen = false
-      stream.shown = ''
-      return 'edit'
-    }
-    return toSendResult(result.failure)
+async function finish(
+  { deps, streams }: StreamsState,
+  ts: string,
+  message: OutboundMessage,
+  channel: string,
+  signal: AbortSignal,
+): Promise<SendResult | 'edit'> {
+  const key = streamKeyOf(channel, ts)
+  const stream = streams.get(key)
+  if (stream === undefined) return 'edit'
+  const fullText = escapeMentions(message.text)
+  // A retry of the final text, because its result was lost.
+  if (!stream.isOpen) return stream.shown === fullText ? { success: true, messageId: ts } : 'edit'
+  const canAppend = message.buttons === undefined && fullText.startsWith(stream.shown)
+  if (!canAppend) return await stopForEdit(deps, stream, ts, channel, signal)
+  if (fullText.length - stream.shown.length > maxFrameChars) {
+    const untilLastFrame = fullText.slice(0, fullText.length - maxFrameChars)
+    const appended = await append(deps, stream, ts, untilLastFrame, channel, signal)
+    if (appended === 'edit' || !appended.success) return appended
   }
+  const rest = fullText.slice(stream.shown.length)
+  const metadata = { event_type: deliveryEventType, event_payload: { id: message.deliveryId } }
+  const args = { channel, ts, metadata, ...(rest === '' ? {} : { markdown_text: rest }) }
+  const result = await deps.call('chat.stopStream', args, signal)
+  if (!result.ok) return handleAppendFailure(deps, stream, result, rest !== '')
+  streams.set(key, { shown: fullText, isOpen: false })
+  return { success: true, messageId: ts }
+}
 
-  /** After a frame with an unknown result the shown text is unknown, so only an edit can correct it. */
-  function handleAppendFailure(stream: ReplyStream, { failure }: FailedCall, hadText: boolean): SendResult | 'edit' {
-    if (failure.problem === 'rejected') {
-      log.debug({ event: 'slack.stream_closed', error: failure.error }, 'stream closed, continuing with edits')
-      stream.isOpen = false
-      stream.shown = ''
-      return 'edit'
-    }
-    if (failure.maybeSent === true && hadText) stream.shown = unknownShownText
-    return toSendResult(failure)
+async function append(
+  deps: StreamsDeps,
+  stream: ReplyStream,
+  ts: string,
+  fullText: string,
+  channel: string,
+  signal: AbortSignal,
+): Promise<SendResult | 'edit'> {
+  // A stream can only be extended.
+  if (!fullText.startsWith(stream.shown)) return await stopForEdit(deps, stream, ts, channel, signal)
+  while (stream.shown.length < fullText.length) {
+    const frame = fullText.slice(stream.shown.length, stream.shown.length + maxFrameChars)
+    const result = await deps.call('chat.appendStream', { channel, ts, markdown_text: frame }, signal)
+    if (!result.ok) return handleAppendFailure(deps, stream, result, true)
+    stream.shown += frame
   }
+  return { success: true, messageId: ts }
+}
 
-  function handleStartFailure({ failure }: FailedCall, direct: boolean): SendResult | undefined {
-    const { problem, code = '', error, retryAfterMs = 30_000 } = failure
-    // The rate limit for new streams is lower than that for posts.
-    if (problem === 'rate-limited') retryAt = clock() + retryAfterMs
-    else if (problem !== 'rejected' || chatErrors.has(code)) return toSendResult(failure)
-    else if (!direct && (code === 'channel_type_not_supported' || code.includes('recipient')))
-      isSupportedInChannels = false
-    else isSupported = false
-    log.info({ event: 'slack.stream_unsupported', error }, 'reply cannot be streamed, using edits')
-    return undefined
+/** Closes a stream whose text is wrong, so that the message can be edited. */
+async function stopForEdit(
+  { call }: StreamsDeps,
+  stream: ReplyStream,
+  ts: string,
+  channel: string,
+  signal: AbortSignal,
+): Promise<SendResult | 'edit'> {
+  const result = await call('chat.stopStream', { channel, ts }, signal)
+  // `rejected`: Slack has closed the stream already.
+  if (result.ok || result.failure.problem === 'rejected') {
+    stream.isOpen = false
+    stream.shown = ''
+    return 'edit'
   }
+  return toSendResult(result.failure)
+}
+
+/** After a frame with an unknown result the shown text is unknown, so only an edit can correct it. */
+function handleAppendFailure(
+  { log }: StreamsDeps,
+  stream: ReplyStream,
+  { failure }: FailedCall,
+  hadText: boolean,
+): SendResult | 'edit' {
+  if (failure.problem === 'rejected') {
+    log.debug({ event: 'slack.stream_closed', error: failure.error }, 'stream closed, continuing with edits')
+    stream.isOpen = false
+    stream.shown = ''
+    return 'edit'
+  }
+  if (failure.maybeSent === true && hadText) stream.shown = unknownShownText
+  return toSendResult(failure)
+}
+
+function handleStartFailure(state: StreamsState, { failure }: FailedCall, direct: boolean): SendResult | undefined {
+  const { clock, log } = state.deps
+  const { problem, code = '', error, retryAfterMs = 30_000 } = failure
+  // The rate limit for new streams is lower than that for posts.
+  if (problem === 'rate-limited') state.retryAt = clock() + retryAfterMs
+  else if (problem !== 'rejected' || chatErrors.has(code)) return toSendResult(failure)
+  else if (!direct && (code === 'channel_type_not_supported' || code.includes('recipient')))
+    state.isSupportedInChannels = false
+  else state.isSupported = false
+  log.info({ event: 'slack.stream_unsupported', error }, 'reply cannot be streamed, using edits')
+  return undefined
 }
 
 type FailedCall = Extract<CallResult, { ok: false }>

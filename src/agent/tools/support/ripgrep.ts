@@ -6,6 +6,7 @@ import { access, constants, stat } from 'node:fs/promises'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { HermesError } from '../../../lib/errors.ts'
+import { onAbort } from '../../../lib/timers.ts'
 import {
   maxLineChars,
   type SearchHit,
@@ -44,9 +45,7 @@ export async function searchWithRipgrep(program: string, request: SearchRequest)
     child.kill('SIGKILL')
   }
   const timer = setTimeout(() => stop('timeout'), request.timeoutMs)
-  const onAbort = () => stop('abort')
-  signal.addEventListener('abort', onAbort, { once: true })
-  if (signal.aborted) onAbort()
+  const stopListening = onAbort(signal, () => stop('abort'))
 
   let stderrText = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -77,7 +76,7 @@ export async function searchWithRipgrep(program: string, request: SearchRequest)
     if (code === 2 && hits.length === 0) return { ok: false, reason: stderrText.trim() || 'ripgrep could not search.' }
   } finally {
     clearTimeout(timer)
-    signal.removeEventListener('abort', onAbort)
+    stopListening()
   }
   return { ok: true, hits, ...(stopped !== undefined && { stopped }) }
 }
