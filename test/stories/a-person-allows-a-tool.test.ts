@@ -68,9 +68,7 @@ test('without buttons people type, and why they refuse reaches the model', async
   const question = await gateway.waitForReply('- `/approve session`: This session')
   assert.match(question.text, /- `\/deny`: Deny$/)
   await gateway.say('/deny not on a Friday')
-  await gateway.waitForReply(
-    /It gave: .*A user refused to let terminal run, saying: not on a Friday\. It was not run/,
-  )
+  await gateway.waitForReply(/It gave: .*A user refused to let terminal run, saying: not on a Friday\. It was not run/)
   await gateway.say('run echo typed')
   await gateway.until(({ id, text }) => id !== question.id && text.includes('/approve always'))
   await gateway.say('/approve')
