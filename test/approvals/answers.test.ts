@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isGrantedInSession } from '../../src/approvals/queries.ts'
-import { command, key, room } from './support.ts'
+import { command, key, openQuestions } from './support.ts'
 
-test('/approve answers what waits longest, and nothing else', async (t) => {
-  const { ask, typed, clock, handedIn, woken, points, states } = room(t, { showsButtons: () => false })
+test('/approve answers only the oldest open question', async (t) => {
+  const { ask, typed, clock, enqueued, woken, points, states } = openQuestions(t, { showsButtons: () => false })
   await ask()
   clock.advance(1)
   await ask({ kind: 'clarify' })
   assert.equal(await typed('approve'), 'Going on.')
-  assert.deepEqual([handedIn.length, woken, points], [1, [key], ['question:answered']])
+  assert.deepEqual([enqueued.length, woken, points], [1, [key], ['question:answered']])
   assert.deepEqual(
     states().map(({ state }) => state),
     ['answered', 'waiting'],
   )
 })
 
-test('what a tool waits for is answered before a command that wants a yes', async (t) => {
-  const { ask, typed, clock, states } = room(t)
+test('the approval of a tool is answered before the confirmation of a command', async (t) => {
+  const { ask, typed, clock, states } = openQuestions(t)
   await ask()
   clock.advance(1)
   await ask({ kind: 'approval' })
@@ -28,8 +28,8 @@ test('what a tool waits for is answered before a command that wants a yes', asyn
   )
 })
 
-test('/approve all answers everything that waits', async (t) => {
-  const { ask, typed, states } = room(t)
+test('/approve all answers all open questions', async (t) => {
+  const { ask, typed, states } = openQuestions(t)
   await ask()
   await ask({ kind: 'approval' })
   assert.equal(await typed('approve', { all: true }), 'Going on.\n\nGoing on.')
@@ -39,8 +39,8 @@ test('/approve all answers everything that waits', async (t) => {
   )
 })
 
-test('/approve always is remembered for the session, /approve is not', async (t) => {
-  const { ask, typed, store } = room(t)
+test('/approve always grants the rule for the session, /approve does not', async (t) => {
+  const { ask, typed, store } = openQuestions(t)
   const granted = () => store.run(() => isGrantedInSession(key, 'slash:new'))
   await ask()
   await typed('approve')
@@ -50,53 +50,53 @@ test('/approve always is remembered for the session, /approve is not', async (t)
   assert.equal(await granted(), true)
   await ask()
   await typed('approve session')
-  assert.equal(await granted(), true, 'granted twice is granted')
+  assert.equal(await granted(), true, 'a second grant changes nothing')
   assert.equal(await store.run(() => isGrantedInSession('another', 'slash:new')), false)
 })
 
-test('/deny passes on why', async (t) => {
-  const { ask, typed, handedIn, sent, platformIds } = room(t)
+test('/deny passes on the reason', async (t) => {
+  const { ask, typed, enqueued, sent, platformIds } = openQuestions(t)
   const refusal = { says: 'Refused.', event: { ...command, text: 'refused' } }
   await ask({ choices: [{ answer: 'deny', label: 'Deny', typed: ['deny'], effect: refusal }] })
   platformIds.set('question:q1', 'm1')
   assert.equal(await typed('deny', { reason: 'too **dear**' }), 'Refused.')
-  assert.equal(handedIn[0]?.event.metadata?.['reason'], 'too **dear**')
+  assert.equal(enqueued[0]?.event.metadata?.['reason'], 'too **dear**')
   assert.equal(sent.at(-1)?.text, 'Go on?\n\n**Deny** — Ada: `too **dear**`')
 })
 
-test('where nothing waits, that is said', async (t) => {
-  const { ask, typed, clock, handedIn } = room(t)
+test('without an open question the reply says so', async (t) => {
+  const { ask, typed, clock, enqueued } = openQuestions(t)
   assert.equal(await typed('approve'), 'There is no open question in this session.')
   await ask({ choices: [{ answer: 'a', label: 'A', typed: [], effect: { says: '' } }] })
-  assert.equal(await typed('deny'), 'There is no open question in this session.', 'some questions want a press')
+  assert.equal(await typed('deny'), 'There is no open question in this session.', 'this question accepts buttons only')
   await ask()
   clock.advance(300_000)
   assert.equal(await typed('approve'), 'There is no open question in this session.')
-  assert.deepEqual(handedIn, [])
+  assert.deepEqual(enqueued, [])
 })
 
-test('words that a question does not take leave it waiting, and say which it takes', async (t) => {
-  const { ask, typed, states } = room(t)
+test('an answer that a question does not accept leaves it open, and the reply lists the accepted commands', async (t) => {
+  const { ask, typed, states } = openQuestions(t)
   await ask({ choices: [{ answer: 'no', label: 'No', typed: ['deny'], effect: { says: '' } }] })
   assert.equal(await typed('approve always'), 'This question takes:\n\n- `/deny`: No')
   assert.equal(states()[0]?.['state'], 'waiting')
 })
 
-test('/deny all passes over what cannot be denied', async (t) => {
-  const { ask, typed, states } = room(t)
+test('/deny all skips questions that cannot be denied', async (t) => {
+  const { ask, typed, states } = openQuestions(t)
   const effect = { says: 'Done.' }
   await ask({ kind: 'approval', choices: [{ answer: 'yes', label: 'Yes', typed: ['approve'], effect }] })
   assert.equal(await typed('deny', { all: true }), 'There is no open question in this session.')
   assert.equal(states()[0]?.['state'], 'waiting')
 })
 
-test('a typed answer takes the buttons away where there are some, and says no more where there are none', async (t) => {
-  const { ask, typed, sent, platformIds } = room(t)
+test('a typed answer removes the buttons, and edits nothing if the question has none', async (t) => {
+  const { ask, typed, sent, platformIds } = openQuestions(t)
   await ask()
   platformIds.set('question:q1', 'm1')
   await typed('deny')
   assert.deepEqual([sent.length, sent.at(-1)?.draft?.platformId], [2, 'm1'])
-  const plain = room(t, { showsButtons: () => false })
+  const plain = openQuestions(t, { showsButtons: () => false })
   await plain.ask()
   plain.platformIds.set('question:q1', 'm1')
   await plain.typed('deny')

@@ -2,26 +2,26 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { brand } from '../../src/lib/ids.ts'
 import { recordingLog } from '../http/support.ts'
-import { command, room } from './support.ts'
+import { command, openQuestions } from './support.ts'
 
-/** A clock whose pauses end when the test says so. */
-function pauses() {
+/** A `sleep` function whose delays end when the test ends them. */
+function manualSleep() {
   const asked: { ms: number; end: () => void }[] = []
-  let tell: (() => void) | undefined
+  let notify: (() => void) | undefined
   return {
-    pause(ms: number, signal: AbortSignal): Promise<void> {
+    sleep(ms: number, signal: AbortSignal): Promise<void> {
       return new Promise((resolve) => {
         asked.push({ ms, end: resolve })
         if (signal.aborted) resolve()
         signal.addEventListener('abort', () => resolve(), { once: true })
-        tell?.()
+        notify?.()
       })
     },
-    /** Resolves with the pause of this number, once it is asked for. */
+    /** Resolves with the delay of this index, once it was requested. */
     async asked(number: number) {
       while (asked.length <= number) {
         const { promise, resolve } = Promise.withResolvers<void>()
-        tell = resolve
+        notify = resolve
         await promise
       }
       const found = asked[number]
@@ -31,18 +31,18 @@ function pauses() {
   }
 }
 
-test('a question ends when its time is over, and its buttons go', async (t) => {
-  const time = pauses()
+test('a question expires in time, and its buttons are removed', async (t) => {
+  const time = manualSleep()
   const stop = new AbortController()
-  const { ask, clock, questions, sent, platformIds, states } = room(t, { sleep: time.pause })
+  const { ask, clock, questions, sent, platformIds, states } = openQuestions(t, { sleep: time.sleep })
   const running = questions.run(stop.signal)
-  assert.equal((await time.asked(0)).ms, 600_000, 'nothing waits')
+  assert.equal((await time.asked(0)).ms, 600_000, 'no question is open')
   await ask()
   platformIds.set('question:q1', 'm1')
-  const nap = await time.asked(1)
-  assert.equal(nap.ms, 300_000, 'a new question is seen at once')
+  const delay = await time.asked(1)
+  assert.equal(delay.ms, 300_000, 'a new question reschedules the clock')
   clock.advance(300_000)
-  nap.end()
+  delay.end()
   await time.asked(2)
   assert.equal(states()[0]?.['state'], 'expired')
   assert.equal(sent.at(-1)?.text, 'Go on?\n\n*No answer in time. Nothing was done.*')
@@ -51,10 +51,10 @@ test('a question ends when its time is over, and its buttons go', async (t) => {
   await running
 })
 
-test('what expired while the daemon was down ends at the start, with what follows from it', async (t) => {
-  const time = pauses()
+test('questions that expired while the daemon was down are expired at the start, with their effects', async (t) => {
+  const time = manualSleep()
   const stop = new AbortController()
-  const { ask, clock, questions, handedIn, woken, sent, states } = room(t, { sleep: time.pause })
+  const { ask, clock, questions, enqueued, woken, sent, states } = openQuestions(t, { sleep: time.sleep })
   for (let count = 0; count < 45; count += 1) {
     const says = { says: 'Refused.', event: { ...command, text: 'refused' } }
     await ask({ sessionKey: brand(`s${count}`), unanswered: says })
@@ -68,35 +68,35 @@ test('what expired while the daemon was down ends at the start, with what follow
     if (number < 2) end()
   }
   assert.ok(states().every(({ state }) => state === 'expired'))
-  assert.deepEqual([handedIn.length, woken.length, sent.length - asked], [45, 45, 45])
-  assert.equal(sent.at(-1)?.draft, undefined, 'a message that was never sent cannot be edited: people are told')
+  assert.deepEqual([enqueued.length, woken.length, sent.length - asked], [45, 45, 45])
+  assert.equal(sent.at(-1)?.draft, undefined, 'a message that was never sent cannot be edited, so a new one is sent')
   assert.equal(sent.at(-1)?.text, '*No answer in time. Refused.*')
   stop.abort()
   await running
 })
 
-test('the clock of what a tool waits for stands still while there is no process', async (t) => {
-  const time = pauses()
-  const { ask, clock, questions, states } = room(t, { sleep: time.pause })
+test('the clock of an approval is paused while no process runs', async (t) => {
+  const time = manualSleep()
+  const { ask, clock, questions, states } = openQuestions(t, { sleep: time.sleep })
   await ask({ kind: 'approval', timeoutMs: 300_000 })
   const first = new AbortController()
-  const life = questions.run(first.signal)
-  assert.equal((await time.asked(0)).ms, 10_000, 'it is noted again and again that somebody could answer')
+  const firstRun = questions.run(first.signal)
+  assert.equal((await time.asked(0)).ms, 10_000, 'the clock is updated repeatedly while a tool waits')
   clock.advance(100_000)
   first.abort()
-  await life
+  await firstRun
   clock.advance(3_600_000)
-  // This life is killed: what has passed since it was last noted counts for nobody.
+  // This process is killed: the time since its last update does not count.
   void questions.run(new AbortController().signal)
   await time.asked(1)
   clock.advance(4_000)
   clock.advance(3_600_000)
   const last = new AbortController()
   const running = questions.run(last.signal)
-  const nap = await time.asked(2)
-  assert.deepEqual([nap.ms, states()[0]?.['state']], [10_000, 'waiting'])
+  const delay = await time.asked(2)
+  assert.deepEqual([delay.ms, states()[0]?.['state']], [10_000, 'waiting'])
   clock.advance(199_999)
-  nap.end()
+  delay.end()
   const rest = await time.asked(3)
   assert.deepEqual([rest.ms, states()[0]?.['state']], [1, 'waiting'])
   clock.advance(1)
@@ -107,17 +107,17 @@ test('the clock of what a tool waits for stands still while there is no process'
   await running
 })
 
-test('a database that fails is told, and the clock goes on', async (t) => {
-  const time = pauses()
+test('a failing database is logged, and the clock continues', async (t) => {
+  const time = manualSleep()
   const stop = new AbortController()
   const { log, lines } = recordingLog()
-  const { store, questions } = room(t, { sleep: time.pause, log })
+  const { store, questions } = openQuestions(t, { sleep: time.sleep, log })
   await store.close()
   const running = questions.run(stop.signal)
-  const nap = await time.asked(0)
-  assert.equal(nap.ms, 30_000)
+  const delay = await time.asked(0)
+  assert.equal(delay.ms, 30_000)
   assert.equal(lines.at(-1)?.fields['event'], 'approval.expiry_failed')
-  nap.end()
+  delay.end()
   await time.asked(1)
   stop.abort()
   await running

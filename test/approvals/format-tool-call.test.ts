@@ -6,7 +6,7 @@ import { createRedactor } from '../../src/lib/redact.ts'
 const plain = (text: string) => text
 const redact = createRedactor({ secrets: () => ['swordfish-of-the-bank'] })
 
-test('a lone text is shown as it is, several arguments one to a line', () => {
+test('a single text is shown unchanged, several arguments one per line', () => {
   assert.equal(formatToolCall({ command: 'ls -la "my folder"' }, plain), 'ls -la "my folder"')
   assert.equal(
     formatToolCall({ path: 'a.txt', limit: 5, deep: { b: [1] } }, plain),
@@ -15,7 +15,7 @@ test('a lone text is shown as it is, several arguments one to a line', () => {
   assert.equal(formatToolCall({}, plain), '')
 })
 
-test('no value can look like another argument, end the code block or turn the letters around', () => {
+test('a value cannot imitate another argument, end the code block or reverse the text', () => {
   assert.equal(
     formatToolCall({ content: 'a\npath: /harmless', path: '/etc' }, plain),
     'content: "a\\npath: /harmless"\npath: /etc',
@@ -25,7 +25,7 @@ test('no value can look like another argument, end the code block or turn the le
   assert.equal(formatToolCall({ 'a\nb': 1 }, plain), 'a\\u{a}b: 1')
 })
 
-test('what is long is cut in the middle: its end can be what matters', () => {
+test('a long text is truncated in the middle, because its end may matter', () => {
   const shown = formatToolCall({ command: `${'x'.repeat(3_000)}; rm -rf /` }, plain)
   assert.ok(shown.length < 500)
   assert.match(shown, /^x+ …\(2610 characters left out\)… x+; rm -rf \/$/)
@@ -33,7 +33,7 @@ test('what is long is cut in the middle: its end can be what matters', () => {
   assert.match(formatToolCall(many, plain), /a11: 11\n… and 28 more$/)
 })
 
-test('a secret is gone before anything is cut, so that not even half of it is left', () => {
+test('secrets are removed before truncation, so that no part of them remains', () => {
   const command = `${'x'.repeat(260)}swordfish-of-the-bank${'y'.repeat(600)}`
   assert.doesNotMatch(formatToolCall({ command }, redact), /sword|fish|bank/)
   assert.equal(formatReason('uses  swordfish-of-the-bank\nnow', redact), 'uses [redacted] now')

@@ -1,11 +1,11 @@
 /**
- * Plugins watch approvals: what is asked, and what came of it, once it is on disk; other questions are none of theirs.
+ * Plugins are notified of approvals and their results after the commit, but not of other questions.
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { ApprovalListener } from '../../src/approvals/after-commit.ts'
 import type { Question } from '../../src/approvals/question.ts'
-import { ada, key, room } from './support.ts'
+import { ada, key, openQuestions } from './support.ts'
 
 const about = {
   command: 'rm -r build',
@@ -15,13 +15,13 @@ const about = {
   toolCallId: 'c1',
 }
 
-function watchedRoom(t: TestContext) {
-  const told: unknown[][] = []
+function withListener(t: TestContext) {
+  const notifications: unknown[][] = []
   const plugins: ApprovalListener = {
-    approvalRequested: (asked) => void told.push(['asked', asked]),
-    approvalResolved: (asked, choice, by) => void told.push(['ended', asked.about.command, choice, by]),
+    approvalRequested: (asked) => void notifications.push(['asked', asked]),
+    approvalResolved: (asked, choice, by) => void notifications.push(['ended', asked.about.command, choice, by]),
   }
-  const under = room(t, { plugins })
+  const under = openQuestions(t, { plugins })
   const approval = (changes: Partial<Question> = {}) =>
     under.ask({
       kind: 'approval',
@@ -34,37 +34,37 @@ function watchedRoom(t: TestContext) {
       })),
       ...changes,
     })
-  return { ...under, told, approval }
+  return { ...under, notifications, approval }
 }
 
-test('an approval is told of when it is asked and when it is answered, with who answered', async (t) => {
-  const { approval, press, told } = watchedRoom(t)
+test('plugins are notified when an approval is requested and when it is answered, with the user', async (t) => {
+  const { approval, press, notifications } = withListener(t)
   await approval()
-  assert.deepEqual(told, [['asked', { sessionKey: key, source: ada, about }]])
+  assert.deepEqual(notifications, [['asked', { sessionKey: key, source: ada, about }]])
   await press('appr:q1:session')
-  assert.deepEqual(told[1], ['ended', 'rm -r build', 'session', 'u7'])
+  assert.deepEqual(notifications[1], ['ended', 'rm -r build', 'session', 'u7'])
   await press('appr:q1:session')
-  assert.equal(told.length, 2)
+  assert.equal(notifications.length, 2)
 })
 
-test('any other answer than yes is a no', async (t) => {
-  const { approval, press, told } = watchedRoom(t)
+test('every answer except an approval counts as a denial', async (t) => {
+  const { approval, press, notifications } = withListener(t)
   await approval()
   await press('appr:q1:no-way')
-  assert.deepEqual(told[1], ['ended', 'rm -r build', 'deny', 'u7'])
+  assert.deepEqual(notifications[1], ['ended', 'rm -r build', 'deny', 'u7'])
 })
 
-test('an approval that nobody answers ends with its time', async (t) => {
-  const { approval, press, clock, told } = watchedRoom(t)
+test('an unanswered approval ends with a timeout', async (t) => {
+  const { approval, press, clock, notifications } = withListener(t)
   await approval({ timeoutMs: 1_000 })
   clock.advance(1_001)
   await press('appr:q1:once')
-  assert.deepEqual(told[1], ['ended', 'rm -r build', 'timeout', ''])
+  assert.deepEqual(notifications[1], ['ended', 'rm -r build', 'timeout', ''])
 })
 
-test('whether a command may end something is no approval', async (t) => {
-  const { ask, press, told } = watchedRoom(t)
+test('the confirmation of a command is not an approval', async (t) => {
+  const { ask, press, notifications } = withListener(t)
   await ask()
   await press('sc:once:q1')
-  assert.deepEqual(told, [])
+  assert.deepEqual(notifications, [])
 })

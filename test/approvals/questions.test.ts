@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isHermesError } from '../../src/lib/errors.ts'
 import { brand } from '../../src/lib/ids.ts'
-import { ada, bob, key, room, slashQuestion } from './support.ts'
+import { ada, bob, key, openQuestions, slashQuestion } from './support.ts'
 
-test('a question carries its buttons, each with an id that fits every platform', async (t) => {
-  const { ask, sent } = room(t)
+test('a question is sent with its buttons', async (t) => {
+  const { ask, sent } = openQuestions(t)
   assert.equal(await ask({ replyTo: 'm0' }), 'Go on?')
   const [reply] = sent
   assert.deepEqual([reply?.text, reply?.kind, reply?.replyTo, reply?.sessionKey], ['Go on?', 'notice', 'm0', key])
@@ -16,27 +16,27 @@ test('a question carries its buttons, each with an id that fits every platform',
   ])
 })
 
-test('the ids of buttons have the form of the contract', async (t) => {
-  const { ask, sent } = room(t)
+test('the ids of buttons have the format of the contract', async (t) => {
+  const { ask, sent } = openQuestions(t)
   await ask({ kind: 'approval' })
   await ask({ kind: 'clarify' })
   const ids = sent.flatMap(({ buttons = [] }) => buttons.map(({ id }) => id))
   assert.deepEqual(ids, ['appr:q1:once', 'appr:q1:always', 'appr:q1:cancel', 'cl:q2:0', 'cl:q2:1', 'cl:q2:2'])
 })
 
-test('where there are no buttons, the text names what can be typed', async (t) => {
-  const { ask, sent } = room(t, { showsButtons: () => false, commandPrefix: () => '!' })
+test('without buttons the text lists the typed commands', async (t) => {
+  const { ask, sent } = openQuestions(t, { showsButtons: () => false, commandPrefix: () => '!' })
   await ask()
   assert.equal(sent[0]?.text, 'Go on?\n\n- `!approve`: Once\n- `!approve always`: Always\n- `!deny`: Cancel')
   assert.equal(sent[0]?.buttons, undefined)
 })
 
-test('a press is stored with what follows from it, and the message loses its buttons', async (t) => {
-  const { ask, press, sent, handedIn, woken, points, states } = room(t)
+test('a press is stored with its effect, and the buttons are removed', async (t) => {
+  const { ask, press, sent, enqueued, woken, points, states } = openQuestions(t)
   await ask()
   assert.deepEqual(await press('sc:once:q1'), { status: 'taken', text: 'Going on.' })
   assert.deepEqual({ ...states()[0] }, { id: 'q1', state: 'answered', answer: 'once', answered_by: 'u7' })
-  const [event] = handedIn
+  const [event] = enqueued
   assert.deepEqual([event?.sessionKey, event?.key, woken], [key, 'question:q1', [key]])
   assert.deepEqual([event?.event.text, event?.event.internal], ['/new', true])
   assert.equal(event?.event.metadata?.['question'], 'q1')
@@ -47,29 +47,29 @@ test('a press is stored with what follows from it, and the message loses its but
   assert.equal(edit?.buttons, undefined)
 })
 
-test('pressed twice, also both at once, it is done once', async (t) => {
-  const { ask, press, handedIn, sent } = room(t)
+test('repeated and concurrent presses take effect once', async (t) => {
+  const { ask, press, enqueued, sent } = openQuestions(t)
   await ask()
   const answers = await Promise.all([press('sc:once:q1'), press('sc:once:q1'), press('sc:cancel:q1')])
   assert.deepEqual(answers.map(({ status }) => status).sort(), ['stale', 'stale', 'taken'])
   assert.equal(answers[1]?.text, 'This was answered before: Once.')
-  assert.equal(handedIn.length, 1)
+  assert.equal(enqueued.length, 1)
   assert.equal(
     new Set(sent.slice(1).map(({ key: name }) => name)).size,
     1,
-    'every edit has the same name, so one counts',
+    'every edit has the same key, so only one counts',
   )
 })
 
-test('a choice without a consequence only ends the question', async (t) => {
-  const { ask, press, handedIn, woken } = room(t)
+test('a choice without an event only resolves the question', async (t) => {
+  const { ask, press, enqueued, woken } = openQuestions(t)
   await ask()
   assert.deepEqual(await press('sc:cancel:q1'), { status: 'taken', text: 'Cancelled.' })
-  assert.deepEqual([handedIn, woken], [[], []])
+  assert.deepEqual([enqueued, woken], [[], []])
 })
 
-test('a button of nothing we know is stale and changes nothing', async (t) => {
-  const { ask, press, sent, states } = room(t)
+test('an unknown button is stale and changes nothing', async (t) => {
+  const { ask, press, sent, states } = openQuestions(t)
   await ask()
   for (const id of [
     '',
@@ -87,16 +87,16 @@ test('a button of nothing we know is stale and changes nothing', async (t) => {
   assert.equal(states()[0]?.['state'], 'waiting')
 })
 
-test('a press counts only in the chat, on the account and on the platform that were asked', async (t) => {
-  const { ask, press } = room(t)
+test('a press counts only in the chat, account and platform of the question', async (t) => {
+  const { ask, press } = openQuestions(t)
   await ask()
   for (const change of [{ chatId: 'other' }, { account: 'other' }, { platform: 'other' }]) {
     assert.equal((await press('sc:once:q1', { ...ada, ...change })).status, 'stale', JSON.stringify(change))
   }
 })
 
-test('nobody answers for somebody else, unless they share the session', async (t) => {
-  const { ask, press, shared, sent } = room(t)
+test('only the user who is asked may answer, except in a shared session', async (t) => {
+  const { ask, press, shared, sent } = openQuestions(t)
   await ask()
   assert.equal((await press('sc:once:q1', bob)).status, 'refused')
   assert.equal(sent.length, 1)
@@ -105,8 +105,8 @@ test('nobody answers for somebody else, unless they share the session', async (t
   assert.match(sent.at(-1)?.text ?? '', /\*\*Once\*\* — Bob$/)
 })
 
-test('whoever may not talk to the agent may not press, and learns nothing', async (t) => {
-  const { ask, press, states } = room(t, { access: () => ({ allowed: false, reason: 'on no list' }) })
+test('a user without access may not press, and learns nothing about the question', async (t) => {
+  const { ask, press, states } = openQuestions(t, { access: () => ({ allowed: false, reason: 'on no list' }) })
   await ask()
   for (const id of ['sc:once:q1', 'sc:once:q9']) {
     assert.deepEqual(await press(id), { status: 'refused', text: 'You may not use this agent.' })
@@ -114,27 +114,27 @@ test('whoever may not talk to the agent may not press, and learns nothing', asyn
   assert.equal(states()[0]?.['state'], 'waiting')
 })
 
-test('a press while the daemon starts or stops is not taken, so that the platform asks again', async (t) => {
-  const { ask, press } = room(t, { isOpen: () => false })
+test('a press while the daemon starts or stops is rejected, so that the platform delivers it again', async (t) => {
+  const { ask, press } = openQuestions(t, { isOpen: () => false })
   await ask()
   await assert.rejects(press('sc:once:q1'), (error) => isHermesError(error, 'http/starting'))
 })
 
-test('a press after its time is stale, says so in the chat and does nothing', async (t) => {
-  const { ask, press, clock, handedIn, sent, states } = room(t)
+test('a press after the expiry is stale, has no effect and updates the message', async (t) => {
+  const { ask, press, clock, enqueued, sent, states } = openQuestions(t)
   await ask()
   clock.advance(300_000)
   const answer = await press('sc:once:q1')
   assert.deepEqual(answer, { status: 'stale', text: 'This has expired. Nothing was done.' })
-  assert.deepEqual([handedIn.length, states()[0]?.['state']], [0, 'expired'])
+  assert.deepEqual([enqueued.length, states()[0]?.['state']], [0, 'expired'])
   assert.equal(sent.at(-1)?.text, 'Go on?\n\n*No answer in time. Nothing was done.*')
   assert.equal(sent.at(-1)?.draft?.platformId, 'm1')
 })
 
-test('the name of whoever answered cannot change how the message reads', async (t) => {
+test('the name of the user cannot inject markup into the message', async (t) => {
   const names = ['**x** [y](http://z)', 'a`b\n# c', '', '@everyone', 'x'.repeat(500)]
   for (const userName of names) {
-    const { ask, press, sent } = room(t)
+    const { ask, press, sent } = openQuestions(t)
     await ask()
     await press('sc:once:q1', { ...ada, userName })
     const line = sent.at(-1)?.text.split('\n\n')[1] ?? ''
@@ -142,8 +142,8 @@ test('the name of whoever answered cannot change how the message reads', async (
   }
 })
 
-test('a command that is asked about again takes the place of the one that waits', async (t) => {
-  const { ask, press, sent, platformIds, states } = room(t)
+test('a repeated confirmation replaces the open one', async (t) => {
+  const { ask, press, sent, platformIds, states } = openQuestions(t)
   await ask()
   platformIds.set('question:q1', 'm1')
   await ask()
@@ -157,8 +157,8 @@ test('a command that is asked about again takes the place of the one that waits'
   assert.equal((await press('sc:once:q2', ada, 'm2')).status, 'taken')
 })
 
-test('tools ask side by side, and sessions apart from each other', async (t) => {
-  const { ask, states } = room(t)
+test('approvals of tools, and questions of other sessions, stay open next to each other', async (t) => {
+  const { ask, states } = openQuestions(t)
   await ask({ kind: 'approval' })
   await ask({ kind: 'approval' })
   await ask()
@@ -169,8 +169,8 @@ test('tools ask side by side, and sessions apart from each other', async (t) => 
   )
 })
 
-test('what waits longest is told, what is over is not', async (t) => {
-  const { ask, clock, questions } = room(t)
+test('oldestWaiting returns the oldest open question, not an expired one', async (t) => {
+  const { ask, clock, questions } = openQuestions(t)
   assert.equal(await questions.oldestWaiting(key), undefined)
   await ask({ kind: 'approval', text: 'first', timeoutMs: 1_000 })
   clock.advance(10)
@@ -180,8 +180,8 @@ test('what waits longest is told, what is over is not', async (t) => {
   assert.equal((await questions.oldestWaiting(key))?.text, 'second')
 })
 
-test('a transaction that is tried again leaves one question and one answer', async (t) => {
-  const { store, clock, questions, sent, handedIn } = room(t)
+test('a retried transaction leaves one question and one answer', async (t) => {
+  const { store, clock, questions, sent, enqueued } = openQuestions(t)
   const asked = questions.ask(slashQuestion())
   let tries = 0
   const again = () =>
@@ -197,5 +197,5 @@ test('a transaction that is tried again leaves one question and one answer', asy
   const failed = questions.answerTyped(key, { words: 'approve', all: false, reason: '', by: ada })
   await store.run(() => failed.write(clock.now())).then(failed.abandoned)
   failed.committed()
-  assert.deepEqual([sent.length, handedIn.length], [1, 1], 'what is given up sends nothing')
+  assert.deepEqual([sent.length, enqueued.length], [1, 1], 'an abandoned write sends nothing')
 })

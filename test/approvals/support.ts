@@ -1,5 +1,5 @@
 /**
- * The room that asks people, on a real store; the outbox and the inbox are lists in which a test looks.
+ * Creates questions on a real store. The outbox and the inbox are lists that a test can read.
  */
 import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
@@ -50,21 +50,21 @@ export function slashQuestion(change: Partial<Question> = {}): Question {
   }
 }
 
-export interface HandedIn {
+export interface EnqueuedEvent {
   readonly event: MessageEvent
   readonly sessionKey: string
   readonly key: string
 }
 
-export function room(t: TestContext, change: Partial<QuestionsDeps> = {}) {
+export function openQuestions(t: TestContext, change: Partial<QuestionsDeps> = {}) {
   const { store, path } = openStore(t)
   const clock = createManualClock()
-  /** Replies whose transaction is on disk. */
+  /** Replies whose transaction was committed. */
   const sent: Reply[] = []
-  const handedIn: HandedIn[] = []
+  const enqueued: EnqueuedEvent[] = []
   const woken: string[] = []
   const points: string[] = []
-  /** Ids of the platform by the key of the reply; tests set what was sent. */
+  /** Message ids of the platform by reply key. A test sets them for sent replies. */
   const platformIds = new Map<string, string>()
   const shared = new Set<string>()
   let count = 0
@@ -93,7 +93,7 @@ export function room(t: TestContext, change: Partial<QuestionsDeps> = {}) {
     commandPrefix: () => '/',
     // biome-ignore lint/correctness/useYield: nothing is stored
     *enqueueEvent(event, sessionKey, name) {
-      handedIn.push({ event, sessionKey, key: name })
+      enqueued.push({ event, sessionKey, key: name })
     },
     // biome-ignore lint/correctness/useYield: nothing is read
     *sentMessageId(replyKey) {
@@ -111,7 +111,7 @@ export function room(t: TestContext, change: Partial<QuestionsDeps> = {}) {
   }
   const questions = createQuestions(deps)
 
-  /** What a caller does with something prepared: one transaction, and what follows from it. */
+  /** Runs a prepared write in a transaction and commits it. */
   async function finish(prepared: PreparedWrite): Promise<string> {
     const text = await store.run(() => prepared.write(clock.now()))
     prepared.committed()
@@ -124,7 +124,7 @@ export function room(t: TestContext, change: Partial<QuestionsDeps> = {}) {
     clock,
     questions,
     sent,
-    handedIn,
+    enqueued,
     woken,
     points,
     platformIds,

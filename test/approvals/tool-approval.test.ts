@@ -1,5 +1,5 @@
 /**
- * A tool that waits for a person, on a real store: one question for one action, whoever asks for it and how often.
+ * Approvals of tools on a real store: each action is asked once, however often it is requested.
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -8,7 +8,7 @@ import { createCompletionSignals, createToolApproval } from '../../src/approvals
 import type { MessageEvent } from '../../src/message/event.ts'
 import type { SessionKey } from '../../src/message/ids.ts'
 import { turnInfo } from '../agent/run-test-agent.ts'
-import { ada, key, room } from './support.ts'
+import { ada, key, openQuestions } from './support.ts'
 
 const message: MessageEvent = { source: ada, text: 'do it', messageType: 'text', messageId: 'm0', timestamp: 1 }
 const { signal } = new AbortController()
@@ -16,7 +16,7 @@ const { signal } = new AbortController()
 function asking(t: TestContext, event: MessageEvent | undefined = message) {
   const completionSignals = createCompletionSignals()
   const open = new Set([turnInfo.turnId])
-  const under = room(t, {
+  const under = openQuestions(t, {
     onResolved: completionSignals.complete,
     // biome-ignore lint/correctness/useYield: nothing is read
     *turnIsOpen(turnId) {
@@ -24,7 +24,7 @@ function asking(t: TestContext, event: MessageEvent | undefined = message) {
     },
   })
   const stop = new AbortController()
-  const letGo: SessionKey[] = []
+  const abortedTurns: SessionKey[] = []
   let waits = Promise.withResolvers<void>()
   const approve = createToolApproval({
     store: under.store,
@@ -38,16 +38,16 @@ function asking(t: TestContext, event: MessageEvent | undefined = message) {
       return event === undefined ? undefined : { event, sessionKey: key }
     },
     stopping: stop.signal,
-    abortTurn: (sessionKey) => void letGo.push(sessionKey),
+    abortTurn: (sessionKey) => void abortedTurns.push(sessionKey),
     failpoint: (point) => point === 'approval:waiting' && waits.resolve(),
   })
   return {
     ...under,
     approve,
     stop,
-    letGo,
+    abortedTurns,
     open,
-    /** Asks, and resolves once it waits. */
+    /** Requests an approval and resolves once it waits for the answer. */
     async begin(changes: Partial<ToolApprovalRequest> = {}, until = signal) {
       waits = Promise.withResolvers()
       const answer = approve(request(changes), until)
@@ -62,20 +62,20 @@ function request(changes: Partial<ToolApprovalRequest> = {}): ToolApprovalReques
   return { info: call, args: { command: 'ls' }, message: 'It runs a command.', ruleKey: 'commands', ...changes }
 }
 
-test('an action is asked once, also when its turn begins anew; another action is another question', async (t) => {
+test('an action is asked once, also when its turn is resumed, and another action separately', async (t) => {
   const { begin, press, states, sent, approve } = asking(t)
   const { answer, id } = await begin()
   const again = await begin()
   assert.equal(sent.length, 1)
   await press(`appr:${id}:once`)
   assert.deepEqual([await answer, await again.answer], ['allow', 'allow'])
-  assert.equal(await approve(request(), signal), 'allow', 'an answer holds for a third life, too')
+  assert.equal(await approve(request(), signal), 'allow', 'the stored answer is used again')
   assert.deepEqual([states().length, sent[0]?.replyTo], [1, 'm0'])
   await begin({ args: { command: 'ls /' } })
   assert.equal(states().length, 2, 'other arguments are another action')
 })
 
-test('an answer for a rule holds for other actions of the rule, not for other rules', async (t) => {
+test('a grant applies to other actions of its rule, but not to other rules or sessions', async (t) => {
   const { begin, press, states, approve } = asking(t)
   const { answer, id } = await begin()
   await press(`appr:${id}:session`)
@@ -83,12 +83,12 @@ test('an answer for a rule holds for other actions of the rule, not for other ru
   assert.equal(await approve(request({ args: { command: 'pwd' } }), signal), 'allow')
   const turn = { ...turnInfo, sessionId: 'the next session' }
   await begin({ args: { command: 'date' }, info: { ...request().info, turn } })
-  assert.equal(states().length, 2, 'another session is asked anew')
+  assert.equal(states().length, 2, 'another session is asked again')
   await begin({ args: { command: 'pwd' }, ruleKey: 'another' })
   assert.equal(states().length, 3)
 })
 
-test('a stop takes the call back at once, with its own reason; the question waits for whoever ends the turn', async (t) => {
+test('a stop rejects the call at once with its reason, and the question stays open until the turn ends', async (t) => {
   const { begin, questions, open, sent, platformIds, states } = asking(t)
   const stop = new AbortController()
   const { answer, id } = await begin({}, stop.signal)
@@ -97,14 +97,14 @@ test('a stop takes the call back at once, with its own reason; the question wait
   stop.abort(reason)
   await assert.rejects(answer, reason)
   await questions.turnEnded(key)
-  assert.equal(states()[0]?.['state'], 'waiting', 'the turn is open: it may go on')
+  assert.equal(states()[0]?.['state'], 'waiting', 'the turn is still open')
   open.clear()
   await questions.turnEnded(key)
   assert.equal(states()[0]?.['state'], 'expired')
   assert.match(sent.at(-1)?.text ?? '', /\*Cancelled: the turn that asked has ended\.\*$/)
 })
 
-test('questions whose turn ended with the last process are closed at the start', async (t) => {
+test('questions whose turn ended with the last process are cancelled at the start', async (t) => {
   const { begin, questions, open, states } = asking(t)
   void (await begin()).answer
   open.clear()
@@ -115,17 +115,17 @@ test('questions whose turn ended with the last process are closed at the start',
   assert.equal(states()[0]?.['state'], 'expired')
 })
 
-test('when the gateway stops, the turn is let go; an action that comes later is let go at once', async (t) => {
-  const { begin, stop, letGo } = asking(t)
+test('a stopping gateway aborts the waiting turn, and a later one at once', async (t) => {
+  const { begin, stop, abortedTurns } = asking(t)
   void (await begin()).answer
-  assert.deepEqual(letGo, [])
+  assert.deepEqual(abortedTurns, [])
   stop.abort()
-  assert.deepEqual(letGo, [key])
+  assert.deepEqual(abortedTurns, [key])
   void (await begin({ args: { command: 'pwd' } })).answer
-  assert.deepEqual(letGo, [key, key])
+  assert.deepEqual(abortedTurns, [key, key])
 })
 
-test('nobody is asked where nobody sits: tasks, programs, single questions, and what belongs to no turn', async (t) => {
+test('unattended tools are denied without a question: tasks, programs and one-shot messages', async (t) => {
   const task = { id: 'bg', deliver: null, route: 'background' }
   for (const event of [
     { ...message, task },
@@ -135,12 +135,12 @@ test('nobody is asked where nobody sits: tasks, programs, single questions, and 
     const { approve, states } = asking(t, event)
     const answer = await approve(request(), signal)
     assert.ok(answer !== 'allow')
-    assert.match(answer.deny, /terminal first \(It runs a command\.\), and no user can be asked here/)
+    assert.match(answer.deny, /terminal.*It runs a command\./)
     assert.deepEqual(states(), [])
   }
 })
 
-test('a message that a plugin hands in comes into a conversation with people: they are asked', async (t) => {
+test('an approval is asked in a turn that a plugin has started with a message', async (t) => {
   const { begin } = asking(t, { ...message, internal: true, allowGatewayControl: false })
   await begin()
 })

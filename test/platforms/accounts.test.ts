@@ -140,7 +140,7 @@ test('further accounts inherit settings but not credentials', () => {
   )
 })
 
-test('without credentials of its own the platform stands aside for its named accounts', () => {
+test('without its own credentials a platform has no default account beside named ones', () => {
   const all = accounts({ platforms: { telegram: { accounts: { work: { token: 'w' } } } } })
   assert.deepEqual(
     all.map(({ account }) => account),
@@ -148,7 +148,7 @@ test('without credentials of its own the platform stands aside for its named acc
   )
 })
 
-test('values of the wrong kind are found by the shape', () => {
+test('the schema rejects values of the wrong type', () => {
   const shape = z.object(platformConfig([telegram]))
   const wrong: unknown[] = [
     { token: 7 },
@@ -165,14 +165,14 @@ test('values of the wrong kind are found by the shape', () => {
   }
 })
 
-test('the shape has a JSON Schema that describes its options and marks secrets', () => {
+test('the JSON Schema describes the options and marks secrets', () => {
   const schema = JSON.stringify(z.toJSONSchema(z.object(platformConfig([telegram, web])), { io: 'input' }))
   assert.match(schema, /"token":\{[^}]*"writeOnly":true/)
   assert.match(schema, /The token of the bot/)
   assert.match(schema, /Chats of Telegram/)
 })
 
-test('variables of the environment follow from the name of a platform and from its manifest', () => {
+test('environment variables derive from the platform name and the manifest', () => {
   const at = (key: string) => ['platforms', 'telegram', key]
   assert.deepEqual(platformVariables([telegram]), [
     { variable: 'TELEGRAM_BOT_TOKEN', path: at('token'), kind: 'string' },
@@ -192,7 +192,7 @@ test('variables of the environment follow from the name of a platform and from i
   )
 })
 
-test('one token connects one account: a second one that has it is told whose it is', () => {
+test('a token connects one account, and a second account with it names the first', () => {
   const statesOf = (section: unknown, platform = telegram) =>
     accounts({ platforms: { [platform.name]: section } }, [platform]).map(({ account, blocked }) => [
       account,
@@ -216,7 +216,7 @@ test('one token connects one account: a second one that has it is told whose it 
   )
 })
 
-test('one half of the credentials twice is a quarrel, too; one password for two numbers is none', () => {
+test('a shared secret is a conflict, unless another required option differs', () => {
   const slack = installed(`
 name: slack
 kind: platform

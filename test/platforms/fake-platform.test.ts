@@ -15,7 +15,7 @@ const reply = { deliveryId: 'd1', target, text: 'The answer.', kind: 'reply' as 
 
 platformContract('the fake platform of the test kit', fakeUnderTest)
 
-test('the fake platform fails as it is told, and the adapter names the problem', async (t) => {
+test('the fake platform fails as configured, and the adapter returns the problem', async (t) => {
   const { platform, adapter, close } = await fakeUnderTest()
   t.after(close)
   for (const problem of ['rate-limited', 'temporary', 'rejected', 'unauthorised'] as const) {
@@ -28,7 +28,7 @@ test('the fake platform fails as it is told, and the adapter names the problem',
   assert.deepEqual(platform.shown(), [])
 })
 
-test('a lost answer leaves the message with the people and doubt with the gateway', async (t) => {
+test('after a lost response the message has arrived but its result is unknown', async (t) => {
   const { platform, adapter, close } = await fakeUnderTest()
   t.after(close)
   platform.dropResponse()
@@ -42,7 +42,7 @@ test('a lost answer leaves the message with the people and doubt with the gatewa
   assert.deepEqual(await adapter.resolveUnknown?.(reply, signal), { sent: true, messageId: 'm1' })
 })
 
-test('an adapter comes back after a lost connection and reports both', async (t) => {
+test('an adapter reconnects after a lost connection and reports both', async (t) => {
   const { platform, gateway, adapter, say, close } = await fakeUnderTest()
   t.after(close)
   await adapter.connect(signal)
@@ -73,7 +73,7 @@ test('the fake platform can be installed into a home, where the gateway finds it
   assert.equal((await loadPlatform(fake)).createAdapter, createAdapter)
 })
 
-test('a button shows, is pressed once and goes when the message is edited', async (t) => {
+test('a button is shown, pressed once and removed by an edit', async (t) => {
   const { platform, adapter, gateway, close } = await fakeUnderTest()
   t.after(close)
   await adapter.connect(signal)

@@ -111,7 +111,7 @@ function supervise(
 
 const neverSettles = () => new Promise<void>(() => undefined)
 
-test('every platform that is on connects, and what is off or lacks something says so', async (t) => {
+test('enabled platforms connect, and disabled or unusable ones report the reason', async (t) => {
   const { supervisor, time, events } = supervise(
     t,
     [
@@ -136,7 +136,7 @@ test('every platform that is on connects, and what is off or lacks something say
   assert.ok(events.includes('connected web'))
 })
 
-test('adapters are imported one after another and connect side by side', async (t) => {
+test('adapters are imported one after another and connect concurrently', async (t) => {
   const gates = new Map<string, (module: PlatformModule) => void>()
   const order: string[] = []
   const { supervisor, time } = supervise(
@@ -171,7 +171,7 @@ test('adapters are imported one after another and connect side by side', async (
   assert.deepEqual(order, ['import a', 'connect a', 'import b', 'connect b'])
 })
 
-test('a platform that cannot be reached is tried again with growing pauses of at most eight seconds', async (t) => {
+test('an unreachable platform is retried with increasing delays of at most eight seconds', async (t) => {
   const { supervisor, time, attempts } = supervise(t, [accountOf('irc'), accountOf('web')], {
     irc: { connect: () => Promise.reject(new Error('no route to host')) },
   })
@@ -191,7 +191,7 @@ test('a platform that cannot be reached is tried again with growing pauses of at
   assert.deepEqual(supervisor.health()['web'], { state: 'connected' })
 })
 
-test('an account that its platform refuses in the middle of its life is ended until its config changes', async (t) => {
+test('a connected account that the platform refuses stops until its configuration changes', async (t) => {
   const { supervisor, time, lives, attempts } = supervise(t, [accountOf('irc')], {})
   supervisor.start()
   await time.flush()
@@ -201,7 +201,7 @@ test('an account that its platform refuses in the middle of its life is ended un
   assert.deepEqual(supervisor.health()['irc'], { state: 'failed', reason: 'the token was revoked' })
 })
 
-test('pauses are spread, so that many gateways do not come back in the same instant', async (t) => {
+test('delays have jitter, so that many gateways do not reconnect at the same time', async (t) => {
   const { supervisor, time } = supervise(
     t,
     [accountOf('irc')],
@@ -213,7 +213,7 @@ test('pauses are spread, so that many gateways do not come back in the same inst
   assert.deepEqual(time.pendingMs(), [250])
 })
 
-test('a connection that held for a minute begins with short pauses again', async (t) => {
+test('after a connection of a minute the delays start again with the shortest', async (t) => {
   const { supervisor, time, lives, attempts } = supervise(t, [accountOf('irc')], {
     irc: { connect: async (_, attempt) => (attempt < 4 ? Promise.reject(new Error('no')) : undefined) },
   })
@@ -230,7 +230,7 @@ test('a connection that held for a minute begins with short pauses again', async
   assert.equal(supervisor.health()['irc']?.state, 'connected')
 })
 
-test('an adapter that recovers by itself is left alone, and its words after its end count for nothing', async (t) => {
+test('an adapter that recovers is not replaced, and its reports after its end are ignored', async (t) => {
   const { supervisor, time, lives, attempts } = supervise(t, [accountOf('irc')], {})
   supervisor.start()
   await time.flush()
@@ -247,7 +247,7 @@ test('an adapter that recovers by itself is left alone, and its words after its 
   assert.deepEqual(supervisor.health()['irc'], { state: 'connected' })
 })
 
-test('wrong credentials are said once and not tried again until the config changes', async (t) => {
+test('rejected credentials are logged once and not retried until the configuration changes', async (t) => {
   const fatal = Object.assign(new Error('401: unknown bot'), { fatal: true })
   const { supervisor, time, attempts, lines } = supervise(t, [accountOf('a'), accountOf('b')], {
     a: { connect: async (_, attempt) => (attempt === 1 ? Promise.reject(fatal) : undefined) },
@@ -266,7 +266,7 @@ test('wrong credentials are said once and not tried again until the config chang
   assert.deepEqual([attempts.get('a'), attempts.get('b')], [2, 1])
 })
 
-test('a connect that hangs is given up after a minute and tried anew, and touches nobody else', async (t) => {
+test('a hanging connect times out after a minute and is retried without affecting other platforms', async (t) => {
   const hung = Promise.withResolvers<void>()
   const signals: AbortSignal[] = []
   const { supervisor, time, events, attempts } = supervise(t, [accountOf('irc'), accountOf('web')], {
@@ -291,7 +291,7 @@ test('a connect that hangs is given up after a minute and tried anew, and touche
   assert.equal(supervisor.health()['irc']?.state, 'connected')
 })
 
-test('whatever an adapter throws, wherever it throws it, the others stay connected', async (t) => {
+test('an error anywhere in one adapter leaves the other platforms connected', async (t) => {
   const broken: Record<string, () => unknown> = {
     factory: () => {
       throw new Error('in the factory')
@@ -352,7 +352,7 @@ test('whatever an adapter throws, wherever it throws it, the others stay connect
   assert.match(health['unreadable']?.reason ?? '', /unreadable\/adapter\.mjs cannot be imported/)
 })
 
-test('an import that never ends lets the others pass', async (t) => {
+test('a hanging import does not block the others', async (t) => {
   const { supervisor, time, events } = supervise(
     t,
     [accountOf('stuck'), accountOf('web')],
@@ -377,7 +377,7 @@ test('an import that never ends lets the others pass', async (t) => {
   assert.ok(events.includes('connected web'))
 })
 
-test('the start is settled after ten seconds although one platform still tries', async (t) => {
+test('the initial connects are done after ten seconds even if one platform still connects', async (t) => {
   const { supervisor, time } = supervise(t, [accountOf('irc'), accountOf('web')], { irc: { connect: neverSettles } })
   let settled = false
   void supervisor.initialConnectsDone().then(() => {
@@ -390,7 +390,7 @@ test('the start is settled after ten seconds although one platform still tries',
   assert.equal(settled, true)
 })
 
-test('the start is settled when a first connect has failed', async (t) => {
+test('the initial connects are done when the first attempt has failed', async (t) => {
   const { supervisor, time } = supervise(t, [accountOf('irc')], {
     irc: { connect: () => Promise.reject(new Error('no')) },
   })
@@ -399,7 +399,7 @@ test('the start is settled when a first connect has failed', async (t) => {
   assert.equal(time.clock(), 1_000_000)
 })
 
-test('a changed config reconnects only what changed, the old connection first', async (t) => {
+test('a changed configuration reconnects only the changed accounts, after the old connection has ended', async (t) => {
   const work = { account: 'work', options: { token: 'w' } }
   const { supervisor, time, events } = supervise(
     t,
@@ -426,7 +426,7 @@ test('a changed config reconnects only what changed, the old connection first', 
   )
 })
 
-test('changes that follow each other quickly are applied one after another', async (t) => {
+test('rapid configuration changes are applied one after another', async (t) => {
   const { supervisor, time, events } = supervise(t, [accountOf('a')], {})
   supervisor.start()
   await time.flush()
@@ -437,7 +437,7 @@ test('changes that follow each other quickly are applied one after another', asy
   assert.equal(events.filter((event) => event.startsWith('options of')).at(-1), 'options of a: {"token":3}')
 })
 
-test('a platform whose credentials are refused in the middle of the work ends until its config changes', async (t) => {
+test('failAccount stops an account until its configuration changes', async (t) => {
   const { supervisor, time, events, attempts } = supervise(t, [accountOf('a')], {})
   supervisor.start()
   await time.flush()
@@ -468,7 +468,7 @@ test('the health of a platform is that of its worst account', async (t) => {
   )
 })
 
-test('stopping disconnects all side by side, waits five seconds at most, and may be asked for twice', async (t) => {
+test('stop disconnects all accounts concurrently within five seconds and may be called twice', async (t) => {
   const { supervisor, time, events } = supervise(t, [accountOf('a'), accountOf('b'), accountOf('c')], {
     a: { disconnect: neverSettles },
     b: { disconnect: neverSettles },
@@ -490,7 +490,7 @@ test('stopping disconnects all side by side, waits five seconds at most, and may
   assert.equal(stopped, 2)
 })
 
-test('stopping ends a connect under way, a pause and the queue of imports', async (t) => {
+test('stop cancels a running connect, a delay and the queue of imports', async (t) => {
   const { supervisor, time, events } = supervise(t, [accountOf('hangs'), accountOf('fails'), accountOf('late')], {
     hangs: { connect: neverSettles },
     fails: { connect: () => Promise.reject(new Error('no')) },
@@ -507,7 +507,7 @@ test('stopping ends a connect under way, a pause and the queue of imports', asyn
   assert.equal(events.length, before)
 })
 
-test('what an adapter registered ends with it', async (t) => {
+test('the registrations of an adapter end with it', async (t) => {
   const { supervisor, time, lives } = supervise(t, [accountOf('a')], {})
   supervisor.start()
   await time.flush()
@@ -517,7 +517,7 @@ test('what an adapter registered ends with it', async (t) => {
   assert.deepEqual(supervisor.health(), {})
 })
 
-test('receiving is told only of platforms that say when something came in, and only while it is lately', async (t) => {
+test('receiving is reported only for adapters that report data, and only while the data is recent', async (t) => {
   const { supervisor, time, lives } = supervise(t, [accountOf('a'), accountOf('b')], {})
   supervisor.start()
   await time.flush()
@@ -531,7 +531,7 @@ test('receiving is told only of platforms that say when something came in, and o
   assert.deepEqual(supervisor.health()['a'], { state: 'connected', receiving: true })
 })
 
-test('a platform receives only when each of its accounts does', async (t) => {
+test('a platform is receiving only if all of its accounts are', async (t) => {
   const accounts = [
     accountOf('a'),
     accountOf('a', { account: 'two' }),
@@ -546,7 +546,7 @@ test('a platform receives only when each of its accounts does', async (t) => {
   assert.deepEqual(supervisor.health()['a'], { state: 'connected', receiving: true })
 })
 
-test('what is not connected receives nothing, however lately something came in', async (t) => {
+test('a disconnected account is not receiving, even after recent data', async (t) => {
   const { supervisor, time, lives } = supervise(t, [accountOf('a')], {})
   supervisor.start()
   await time.flush()
@@ -558,7 +558,7 @@ test('what is not connected receives nothing, however lately something came in',
   assert.equal(supervisor.accounts()[0]?.receiving, false, 'an adapter that is done with says nothing any more')
 })
 
-test('how the gateway behaves on an account may change without a new connection', async (t) => {
+test('a changed account policy needs no reconnect', async (t) => {
   const { supervisor, time, events } = supervise(t, [accountOf('a')], {})
   supervisor.start()
   await time.flush()

@@ -22,7 +22,7 @@ async function stopsUpToNow(api: TestApi): Promise<number[]> {
 }
 
 describe('a completion', () => {
-  it('has the shape that the official client expects', async (t) => {
+  it('has the format that the official client expects', async (t) => {
     const api = await startTestApi(t)
     const asked = api.client.chat.completions.create(hello)
     const turn = await api.next()
@@ -45,7 +45,7 @@ describe('a completion', () => {
     })
   })
 
-  it('hands the conversation in as a fresh session of its own, a slash being text', async (t) => {
+  it('starts a new session, and a leading slash is plain text', async (t) => {
     const api = await startTestApi(t)
     const messages = [
       { role: 'system' as const, content: 'Be brief.' },
@@ -83,7 +83,7 @@ describe('a completion', () => {
     assert.notEqual(second.event.source.chatId, chatId)
   })
 
-  it('goes on with the session that the client names', async (t) => {
+  it('continues the session that the client names', async (t) => {
     const api = await startTestApi(t)
     const asked = api.client.chat.completions.create(hello, session('kitchen:1')).withResponse()
     const turn = await api.next()
@@ -92,7 +92,7 @@ describe('a completion', () => {
     assert.equal((await asked).response.headers.get('x-hermes-session-id'), 'kitchen:1')
   })
 
-  it('with an idempotency key is worked on once, however often it is asked for', async (t) => {
+  it('with an idempotency key runs once, however often it is requested', async (t) => {
     const api = await startTestApi(t)
     const header = { headers: { 'idempotency-key': 'order-1' } }
     const first = api.post(hello, header)
@@ -112,7 +112,7 @@ describe('a completion', () => {
   })
 })
 
-describe('a client that hangs up', () => {
+describe('a client that disconnects', () => {
   it('stops its turn when it named no session', async (t) => {
     const api = await startTestApi(t)
     const client = new AbortController()
@@ -123,7 +123,7 @@ describe('a client that hangs up', () => {
     assert.equal(await api.nextStop(), seq)
   })
 
-  it('leaves the turn to finish when it named a session', async (t) => {
+  it('does not stop the turn when it named a session', async (t) => {
     const api = await startTestApi(t)
     const client = new AbortController()
     const asked = api.post(hello, { signal: client.signal, headers: { 'x-hermes-session-id': 's' } })
@@ -148,8 +148,8 @@ describe('a client that hangs up', () => {
   })
 })
 
-describe('what goes wrong', () => {
-  it('a failed turn is a 502 that the client does not repeat by itself', async (t) => {
+describe('errors', () => {
+  it('a failed turn is a 502 that the client does not retry', async (t) => {
     const api = await startTestApi(t)
     const client = api.client.withOptions({ maxRetries: 2 })
     const asked = client.chat.completions.create(hello, session('s'))
@@ -174,7 +174,7 @@ describe('what goes wrong', () => {
     await assert.rejects(asked, { status: 502, code: 'agent/stopped' })
   })
 
-  it('a mistake in the request is a BadRequestError that names the field', async (t) => {
+  it('an invalid request is a BadRequestError that names the field', async (t) => {
     const api = await startTestApi(t)
     const messages = [{ role: 'user' as const, content: [{ type: 'image_url' as const, image_url: { url: 'x' } }] }]
     await assert.rejects(api.client.chat.completions.create({ model: 'm', messages }), (error) => {
@@ -194,14 +194,14 @@ describe('what goes wrong', () => {
     }
   })
 
-  it('a wrong key is the AuthenticationError of the client', async (t) => {
+  it('a wrong key is an AuthenticationError', async (t) => {
     const api = await startTestApi(t)
     const stranger = new OpenAI({ baseURL: `${api.url}/v1`, apiKey: 'wrong', maxRetries: 0 })
     await assert.rejects(stranger.chat.completions.create(hello), OpenAI.AuthenticationError)
     await assert.rejects(stranger.models.list(), OpenAI.AuthenticationError)
   })
 
-  it('a refused sender, a message too large and a full disk each have their status', async (t) => {
+  it('a refused sender, a message that is too large and a full disk have their own status', async (t) => {
     const api = await startTestApi(t)
     const refusals = [
       [{ status: 'refused', reason: 'not on the list' }, 403, /not on the list/],
@@ -218,7 +218,7 @@ describe('what goes wrong', () => {
     assert.equal(api.log.filter(({ level }) => level === 'error').length, 1)
   })
 
-  it('more requests at once than allowed are a 429 that says when to come back', async (t) => {
+  it('too many concurrent requests are a 429 with a retry delay', async (t) => {
     const api = await startTestApi(t, { maxConcurrent: 2 })
     const first = api.post(hello)
     const second = api.post({ ...hello, stream: true })
@@ -235,7 +235,7 @@ describe('what goes wrong', () => {
     assert.equal((await fourth).status, 200)
   })
 
-  it('when the gateway stops, whoever waits is told so and the turn is left to go on', async (t) => {
+  it('a stopping gateway ends waiting requests with an error and keeps the turn', async (t) => {
     const api = await startTestApi(t)
     const asked = api.post(hello)
     await api.next()
@@ -252,7 +252,7 @@ describe('what goes wrong', () => {
     assert.equal((await again).status, 200)
   })
 
-  it('a reply for which no client waits is taken: it waits in the session', async (t) => {
+  it('a reply without a waiting client is stored in the session', async (t) => {
     const { adapter } = await startTestApi(t)
     const target = { platform: 'api_server', account: 'default', chatId: 'gone' }
     const message = { deliveryId: 'd', target, text: 'late', kind: 'reply' as const, turnId: 't', replyTo: 'api:x' }
@@ -263,7 +263,7 @@ describe('what goes wrong', () => {
 })
 
 describe('the models', () => {
-  it('are the one the gateway is configured to use', async (t) => {
+  it('contain the configured model', async (t) => {
     const { client } = await startTestApi(t)
     const { data } = await client.models.list()
     assert.deepEqual(data, [{ id: 'test-model', object: 'model', created: 1_800_000_000, owned_by: 'hermes-gateway' }])

@@ -20,7 +20,7 @@ const call = (id: string, name = 'look') => ({ id, type: 'function', function: {
 const result = (id: string, content: unknown = 'seen') => ({ role: 'tool', tool_call_id: id, content })
 
 describe('a request', () => {
-  it('of one message is its input and nothing else', () => {
+  it('with one message has this input and no history', () => {
     assert.deepEqual(parse({ messages: [user('hello')] }), {
       input: 'hello',
       history: [],
@@ -33,7 +33,7 @@ describe('a request', () => {
     })
   })
 
-  it('keeps the earlier conversation with tool calls and their results', () => {
+  it('keeps the earlier messages with tool calls and results', () => {
     const { input, history, instructions } = parse({
       messages: [
         { role: 'system', content: 'Be brief.' },
@@ -64,12 +64,12 @@ describe('a request', () => {
     ])
   })
 
-  it('of very many small messages is read at once, and holds up nobody else', () => {
+  it('with very many small messages is parsed quickly', () => {
     const { input } = parse({ messages: Array.from({ length: 200_000 }, () => user('a')) })
     assert.equal(input.length, 200_000 * 3 - 2)
   })
 
-  it('joins text parts, and neighbours of the same role, since models want people to take turns', () => {
+  it('joins text parts and adjacent messages of one role, because models expect alternating roles', () => {
     const { input, history } = parse({
       messages: [
         user('a'),
@@ -100,7 +100,7 @@ describe('a request', () => {
     assert.equal(parsed.idempotencyKey, 'k/1')
   })
 
-  it('may tune a model that is not there, and bring tools that are not called', () => {
+  it('may contain model settings and tools, which are ignored', () => {
     const tuning = { temperature: 0.2, top_p: 1, max_tokens: 5, seed: 1, user: 'x', metadata: {}, n: 1, stop: ['a'] }
     const tools = { tools: [{ type: 'function', function: { name: 'x' } }], tool_choice: 'auto' }
     assert.equal(
@@ -110,7 +110,7 @@ describe('a request', () => {
   })
 })
 
-describe('a mistake in a request is a 400 that names the field', () => {
+describe('an invalid request is a 400 that names the field', () => {
   const ok = [user('x')]
   const image = { type: 'image_url', image_url: { url: 'data:' } }
   const mistakes: [string, unknown, string | undefined][] = [

@@ -12,7 +12,7 @@ const hello = { model: 'any-model', messages: [{ role: 'user' as const, content:
 const streamed = { ...hello, stream: true as const }
 
 describe('a streamed completion', () => {
-  it('begins with the role, grows with the answer and ends with a reason', async (t) => {
+  it('starts with the role, continues with the text and ends with a finish reason', async (t) => {
     const api = await startTestApi(t)
     const asked = api.client.chat.completions.create(streamed)
     const turn = await api.next()
@@ -31,7 +31,7 @@ describe('a streamed completion', () => {
     assert.equal((await chunks.next()).done, true)
   })
 
-  it('is on the wire exactly what OpenAI sends, [DONE] included', async (t) => {
+  it('has the exact format of OpenAI, including [DONE]', async (t) => {
     const api = await startTestApi(t)
     const asked = api.post({ ...streamed, stream_options: { include_usage: true } })
     const turn = await api.next()
@@ -52,7 +52,7 @@ describe('a streamed completion', () => {
     )
   })
 
-  it('shows tools at work without disturbing a client that knows nothing of them', async (t) => {
+  it('reports running tools in a form that other clients ignore', async (t) => {
     const api = await startTestApi(t)
     const stream = api.client.chat.completions.stream(hello)
     const turn = await api.next()
@@ -67,7 +67,7 @@ describe('a streamed completion', () => {
     assert.equal(await stream.finalContent(), 'Looking.\n\nThree files.')
   })
 
-  it('names the tools in events of their own', async (t) => {
+  it('reports the tools in separate events', async (t) => {
     const api = await startTestApi(t)
     const asked = api.post(streamed)
     const { target, turnId, end } = await api.next()
@@ -91,7 +91,7 @@ describe('a streamed completion', () => {
     ])
   })
 
-  it('of two clients in one session each gets the answer to its own message', async (t) => {
+  it('of two clients in one session returns to each the reply to its own message', async (t) => {
     const api = await startTestApi(t)
     const headers = { 'x-hermes-session-id': 'shared' }
     const first = await api.post(streamed, { headers })
@@ -143,7 +143,7 @@ describe('a streamed completion', () => {
     assert.deepEqual(api.stops, [])
   })
 
-  it('whose client hangs up stops its turn, unless it named a session', async (t) => {
+  it('stops its turn when the client disconnects, unless it named a session', async (t) => {
     const api = await startTestApi(t)
     const kept = new AbortController()
     const keptResponse = await api.post(streamed, { signal: kept.signal, headers: { 'x-hermes-session-id': 's' } })
@@ -161,7 +161,7 @@ describe('a streamed completion', () => {
 describe('the stream itself', () => {
   const completion = { id: 'chatcmpl-1', created: 1, model: 'm' }
 
-  it('keeps only the newest text for a client that does not read, and loses nothing', async () => {
+  it('buffers only the newest text for a slow client, and loses nothing', async () => {
     const stream = createCompletionStream({ completion, includeUsage: false, keepAliveMs: 1_000_000 })
     let text = ''
     for (let i = 0; i < 10_000; i++) {
@@ -178,7 +178,7 @@ describe('the stream itself', () => {
     assert.equal(contents.join(''), text.trim())
   })
 
-  it('says now and then that it is alive', async () => {
+  it('sends keep-alive comments', async () => {
     const stream = createCompletionStream({ completion, includeUsage: false, keepAliveMs: 1 })
     const reader = stream.body.getReader()
     const seen: string[] = []
@@ -189,7 +189,7 @@ describe('the stream itself', () => {
     await reader.cancel()
   })
 
-  it('takes everything that comes after its end without a murmur', async () => {
+  it('ignores data after its end', async () => {
     const stream = createCompletionStream({ completion, includeUsage: false, keepAliveMs: 1_000_000 })
     await stream.body.cancel()
     stream.setText('late')

@@ -12,33 +12,33 @@ function read(drafts: readonly string[], final: string): { pieces: string[]; tex
   return { pieces, text: pieces.join('') }
 }
 
-it('each piece is only what was not sent yet', () => {
+it('each delta contains only the text that was not sent yet', () => {
   assert.deepEqual(read(['He', 'Hello', 'Hello', 'Hello wor'], 'Hello world').pieces, ['He', 'llo', ' wor', 'ld'])
 })
 
-it('without drafts the whole answer comes at the end', () => {
+it('without drafts the whole text is sent at the end', () => {
   assert.deepEqual(read([], 'Hello').pieces, ['Hello'])
 })
 
-it('blanks at either end never make the answer differ from the final text', () => {
+it('white space at either end does not change the final text', () => {
   assert.equal(read(['\n', '\nHello ', '\nHello world \n'], 'Hello world').text, 'Hello world')
   assert.equal(read(['Hello'], 'Hello\n').text, 'Hello')
 })
 
-it('a character is never cut in two', () => {
+it('a surrogate pair is never split', () => {
   const { pieces } = read(['a\ud83d', 'a😀', 'a😀b\ud83d'], 'a😀b😀')
   assert.deepEqual(pieces, ['a', '😀', 'b', '😀'])
   assert.ok(pieces.every((piece) => piece.isWellFormed()))
 })
 
-it('a draft that arrives late, shorter than what was sent, changes nothing', () => {
+it('an outdated, shorter draft changes nothing', () => {
   assert.equal(read(['Hello wor', 'Hello'], 'Hello world').text, 'Hello world')
 })
 
-it('an answer that was begun anew follows as a paragraph of its own and is complete there', () => {
+it('a restarted reply follows as a separate, complete paragraph', () => {
   assert.equal(read(['Hello wor', 'Hel', 'Hello there'], 'Hello there!').text, 'Hello wor\n\nHello there!')
 })
 
-it('a final text that was rewritten follows as a paragraph of its own', () => {
+it('a rewritten final text follows as a separate paragraph', () => {
   assert.equal(read(['My key is 123'], 'My key is [removed]').text, 'My key is 123\n\nMy key is [removed]')
 })

@@ -209,5 +209,5 @@ test('a ninth terminal of a chat replaces the first', async () => {
   assert.equal((await first.read()).done, true)
   assert.match(new TextDecoder().decode((await second.read()).value), /hello/)
   await Promise.all(streams.map((stream) => stream.cancel()))
-  hub.publish(chat, { type: 'message', id: '2', kind: 'message', text: 'nobody listens' })
+  hub.publish(chat, { type: 'message', id: '2', kind: 'message', text: 'no listener' })
 })

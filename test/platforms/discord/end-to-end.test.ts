@@ -59,8 +59,8 @@ async function health(gateway: TestGateway): Promise<{ state: string; reason?: s
   return Object(await (await gateway.http('/readyz')).json()).platforms.discord
 }
 
-describe('Discord and the whole gateway', { concurrency: 4 }, () => {
-  test('a user writes to the bot and is answered', async (t) => {
+describe('Discord with the whole gateway', { concurrency: 4 }, () => {
+  test('a message to the bot is answered', async (t) => {
     const { discord, gateway, ada, dm } = await startEndToEnd(t, {}, { replies: [{ text: 'It is **noon**.' }] })
     const asked = discord.say(ada, dm, 'What time is it?')
     const reply = await shown(discord, hasText('It is **noon**.'))
@@ -69,7 +69,7 @@ describe('Discord and the whole gateway', { concurrency: 4 }, () => {
     assert.deepEqual(await health(gateway), { state: 'connected', receiving: true })
   })
 
-  test('the bot is typing as long as it works', async (t) => {
+  test('the typing indicator is shown while the bot works', async (t) => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const { discord, ada, dm } = await startEndToEnd(t, {}, { replies: [{ text: 'done', gate: () => promise }] })
     discord.say(ada, dm, 'think')
@@ -78,7 +78,7 @@ describe('Discord and the whole gateway', { concurrency: 4 }, () => {
     await shown(discord, hasText('done'))
   })
 
-  test('a stranger is not answered', async (t) => {
+  test('a user who is not allowed gets no answer', async (t) => {
     const { discord, ada, dm, mention } = await startEndToEnd(t)
     const eve = discord.person('Eve')
     discord.say(eve, discord.general, `${mention} let me in`)
@@ -87,7 +87,7 @@ describe('Discord and the whole gateway', { concurrency: 4 }, () => {
     assert.ok(discord.sent(discord.general.id).every((message) => !hasText('let me in')(message)))
   })
 
-  test('a mention in a channel is answered in a thread, and the talk goes on there without mentions', async (t) => {
+  test('a mention in a channel is answered in a thread, which continues without mentions', async (t) => {
     const { discord, gateway, ada, mention } = await startEndToEnd(t)
     const { id } = discord.say(ada, discord.general, `${mention} how do I oil it?`)
     await shown(discord, ({ channel_id, content }) => channel_id === id && content.includes('how do I oil it?'))
@@ -100,7 +100,7 @@ describe('Discord and the whole gateway', { concurrency: 4 }, () => {
     assert.deepEqual(discord.sent(discord.general.id), [])
   })
 
-  test('a long answer grows in one message, and ends in place', async (t) => {
+  test('a long reply grows in one message and ends in it', async (t) => {
     const words = Array.from({ length: 400 }, (_, index) => `word${index}`)
       .join(' ')
       .slice(0, 1_900)
@@ -116,7 +116,7 @@ describe('Discord and the whole gateway', { concurrency: 4 }, () => {
     assert.equal(discord.sent(dm.id).length, 1)
   })
 
-  test('a growing answer in a thread grows there', async (t) => {
+  test('a reply in a thread grows in the thread', async (t) => {
     const words = Array.from({ length: 100 }, (_, index) => `word${index}`).join(' ')
     const streaming = { enabled: true, buffer_threshold: 10 }
     const { discord, ada, mention } = await startEndToEnd(
@@ -129,7 +129,7 @@ describe('Discord and the whole gateway', { concurrency: 4 }, () => {
     assert.equal(discord.sent().length, 1)
   })
 
-  test('an answer that is too long for one message comes in several, in order', async (t) => {
+  test('a reply that is too long for one message is sent as several, in order', async (t) => {
     const text = Array.from({ length: 100 }, (_, index) => `Line ${index}: ${'x'.repeat(50)}`).join('\n')
     const { discord, ada, dm } = await startEndToEnd(t, {}, { replies: [{ text }] })
     discord.say(ada, dm, 'everything')
@@ -139,7 +139,7 @@ describe('Discord and the whole gateway', { concurrency: 4 }, () => {
     assert.equal(parts.join('\n').match(/Line \d+:/g)?.length, 100)
   })
 
-  test('a command that was chosen is told in private and answered in the channel', async (t) => {
+  test('a native command is acknowledged privately and answered in the channel', async (t) => {
     const { discord, gateway, ada, dm } = await startEndToEnd(t)
     await until(() => discord.commandsOf().some(({ name }) => name === 'status'), discord)
     assert.equal(await discord.choose(ada, dm, 'status'), 'On it: `/status`')
@@ -149,7 +149,7 @@ describe('Discord and the whole gateway', { concurrency: 4 }, () => {
     assert.match(await discord.choose(eve, discord.general, 'status'), /You may not talk to this bot/)
   })
 
-  test('an edit of a message that still waits is what is answered, a preview that is added is none', async (t) => {
+  test('an edit of a queued message replaces its text, and an added preview is not an edit', async (t) => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const { discord, gateway, ada, dm } = await startEndToEnd(
       t,
@@ -171,7 +171,7 @@ describe('Discord and the whole gateway', { concurrency: 4 }, () => {
     )
   })
 
-  test('what was written in an outage is answered after it, once', async (t) => {
+  test('messages written during an outage are answered once', async (t) => {
     const { discord, ada, dm } = await startEndToEnd(t, {}, {}, { sessionsAtOnce: 16 })
     discord.say(ada, dm, 'before')
     await shown(discord, hasText('before'))
@@ -184,7 +184,7 @@ describe('Discord and the whole gateway', { concurrency: 4 }, () => {
     assert.equal(discord.sent(dm.id).filter(hasText('meanwhile')).length, 1)
   })
 
-  test('what was written while the gateway was stopped is answered by the next one, once', async (t) => {
+  test('messages written while the gateway was stopped are answered once at the next start', async (t) => {
     const { discord, gateway, ada, dm, mention } = await startEndToEnd(t)
     discord.say(ada, dm, 'before')
     await shown(discord, hasText('before'))
@@ -201,7 +201,7 @@ describe('Discord and the whole gateway', { concurrency: 4 }, () => {
     assert.equal(discord.sent().length, 4)
   })
 
-  test('an answer whose fate was lost with the connection is shown once', async (t) => {
+  test('a reply whose response was lost is shown once', async (t) => {
     const { discord, ada, dm } = await startEndToEnd(t)
     discord.faults.dropResponse('POST /channels/:id/messages')
     discord.say(ada, dm, 'hello')
@@ -212,7 +212,7 @@ describe('Discord and the whole gateway', { concurrency: 4 }, () => {
     assert.ok(discord.sent(dm.id).every(({ content }) => !content.includes('duplicate')))
   })
 
-  test('a storm of refusals for too many calls loses no answer, and no call comes too early', async (t) => {
+  test('many rate limits lose no reply, and no call is made too early', async (t) => {
     const { discord } = await startEndToEnd(t, { allow_from: ['*'] })
     const window = discord.faults.limit({
       on: /^(POST|PATCH) \/channels\/:id\/messages/,
@@ -228,7 +228,7 @@ describe('Discord and the whole gateway', { concurrency: 4 }, () => {
     assert.equal(discord.sent().length, people.length)
   })
 
-  test('a token that is revoked stops this platform, and only this one', async (t) => {
+  test('a revoked token stops only this platform', async (t) => {
     const { discord, gateway, ada, dm } = await startEndToEnd(t)
     discord.faults.respond(
       'POST /channels/:id/messages',
@@ -241,18 +241,18 @@ describe('Discord and the whole gateway', { concurrency: 4 }, () => {
     assert.deepEqual([ready.status, ready.platforms.discord.state], ['ready', 'failed'])
     assert.ok(
       gateway.log.every((line) => !line.includes(discord.bot.token)),
-      'the token stands in the log',
+      'the log contains the token',
     )
   })
 
-  test('without the intent the platform is down from the start, and says which switch to turn', async (t) => {
+  test('without the intent the platform fails at the start and names the setting', async (t) => {
     const { gateway } = await startEndToEnd(t, {}, {}, { messageContent: false })
     const { state, reason = '' } = await health(gateway)
     assert.equal(state, 'failed')
     assert.match(reason, /Message Content Intent.*Developer Portal/)
   })
 
-  test('two bots of one gateway keep their connections and conversations apart', async (t) => {
+  test('two bots of one gateway have separate connections and conversations', async (t) => {
     const discord = await startDiscordServer({ bots: ['Workbot'] })
     const work = discord.bots.get('Workbot')
     assert.ok(work)
@@ -300,7 +300,7 @@ describe('Discord and the whole gateway', { concurrency: 4 }, () => {
     assert.match(JSON.stringify((await gateway.modelRequest(0)).body), /Attached document: [^"]*media/)
   })
 
-  test('a file that the agent names is uploaded', async (t) => {
+  test('a file that the agent sends is uploaded', async (t) => {
     const path = join(tempHome(t), 'list.txt')
     writeFileSync(path, 'Buy milk.')
     const { discord, ada, dm } = await startEndToEnd(t, {}, { replies: [{ text: `Here it is.\n\nMEDIA:"${path}"` }] })
@@ -311,7 +311,7 @@ describe('Discord and the whole gateway', { concurrency: 4 }, () => {
     assert.equal(discord.sent(dm.id)[0]?.content, 'Here it is.')
   })
 
-  test('marks tell how a message fares, where the settings ask for them', async (t) => {
+  test('status reactions are shown if they are configured', async (t) => {
     const { discord, ada, dm, mention } = await startEndToEnd(t, { reactions: true })
     const direct = discord.say(ada, dm, 'hello')
     await until(() => [...direct.reactions.keys()].join() === '✅', discord)

@@ -54,7 +54,7 @@ async function startClient(t: TestContext) {
 }
 
 describe('discord.js still', () => {
-  test('hands its manager with these options and functions to `ws.buildStrategy`', async (t) => {
+  test('passes its manager with these options and functions to `ws.buildStrategy`', async (t) => {
     const { client, discord, managers } = await startClient(t)
     await client.login(discord.bot.token)
     const [manager] = managers
@@ -66,7 +66,7 @@ describe('discord.js still', () => {
     assert.equal(typeof manager.fetchGatewayInformation, 'function')
   })
 
-  test('asks for the session before it connects, and emits every event of a shard through `manager.emit`', async (t) => {
+  test('requests the session before it connects, and emits every event of a shard through `manager.emit`', async (t) => {
     const { client, discord, events, sessionLookups } = await startClient(t)
     const ready = once(client, Events.ClientReady)
     const login = client.login(discord.bot.token)
@@ -136,7 +136,7 @@ test('a session is identified as hermes-gateway, with one shard, without compres
   await assert.rejects(connecting)
 })
 
-test('what a person writes does not reach the caches of the `Client`, and a malformed payload does no harm', async (t) => {
+test('messages do not reach the caches of the `Client`, and a malformed payload is harmless', async (t) => {
   const { discord, gateway, ada, dm } = await startDiscordTest(t)
   for (const type of ['MESSAGE_CREATE', 'GUILD_CREATE', 'CHANNEL_UPDATE', 'INTERACTION_CREATE', 'THREAD_LIST_SYNC']) {
     for (const payload of [{}, { id: 7, guild_id: [], channels: 'none', threads: {} }]) {

@@ -1,5 +1,5 @@
 /**
- * End to end: somebody writes in Slack, the gateway answers there.
+ * End to end: a user writes in Slack, and the gateway replies there.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -24,7 +24,7 @@ test('a mention in a channel is answered in a thread that is one conversation', 
   })
   const { ts } = await server.say(channel, ada, `${mention} first question`)
   assert.equal((await shown(channel, 'First.')).thread_ts, ts)
-  // Without a mention, and by somebody else: the thread is shared.
+  // Without a mention and by another user, because the thread is shared.
   await server.say(channel, bob, 'second question', { thread_ts: ts })
   assert.equal((await shown(channel, 'Second.')).thread_ts, ts)
   assert.match(JSON.stringify((await gateway.modelRequest(1)).body), /first question.*First\..*second question/s)
@@ -157,7 +157,7 @@ test('messages written while the gateway was down are answered at the next start
   const late = [
     server.say(channel, ada, 'in the thread', { thread_ts: ts }),
     server.say(channel, ada, `${mention} in the channel`),
-    server.say(channel, ada, 'to nobody'),
+    server.say(channel, ada, 'not for the bot'),
   ]
   server.delivery.forget()
   await gateway.start()

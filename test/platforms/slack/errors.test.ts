@@ -112,10 +112,10 @@ test('concurrent growing replies are edited less often', async (t) => {
 test('a call without a response times out', async (t) => {
   const { server, adapter } = await startSlackTest(t)
   const release = server.faults.hold('chat.postMessage')
-  const hurry = new AbortController()
-  const sending = adapter.send(reply('hello?'), hurry.signal)
+  const force = new AbortController()
+  const sending = adapter.send(reply('hello?'), force.signal)
   await server.until(() => (server.faults.calls('chat.postMessage') > 0 ? true : undefined), 10)
-  hurry.abort()
+  force.abort()
   const result = await sending
   release()
   assert.ok(!result.success && result.problem === 'temporary' && result.maybeSent === true, JSON.stringify(result))

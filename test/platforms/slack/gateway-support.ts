@@ -68,5 +68,5 @@ export async function startSlackGateway(
   }
 }
 
-/** How somebody speaks to the bot in a channel. */
+/** The text of a message that mentions the bot in a channel. */
 export const mention = '<@U0BOT0001>'

@@ -128,7 +128,7 @@ test('sockets that close at once are reopened with a delay', async (t) => {
     await setImmediate()
   }
   assert.equal(opened.length, 6)
-  // The first is mended at once, the others wait longer and longer.
+  // The first reconnect is immediate, the following ones have increasing delays.
   assert.deepEqual(pauses, [250, 500, 1_000, 2_000])
 })
 

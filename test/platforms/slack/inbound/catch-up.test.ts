@@ -1,5 +1,5 @@
 /**
- * What was written while nobody listened.
+ * Messages that were written while the gateway was not connected.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -40,7 +40,7 @@ test('catch-up continues each chat and thread at its cursor, oldest message firs
   say(direct, 'two')
   say(channel, 'three, without a mention', { thread_ts: thread })
   say(channel, `${mention} four`)
-  say(channel, 'to nobody')
+  say(channel, 'not for the bot')
   await nextLife()
   await heard(6)
   const [, , ...missed] = acceptedEvents(gateway)
@@ -64,13 +64,13 @@ test('catch-up accepts a missed edit of a known message, but not the message aga
   const { server, nextLife, gateway, heard, say } = await afterRestart(t)
   const [before] = server.workspace.channel(direct)?.messages ?? []
   assert.ok(before)
-  server.workspace.edit(direct, before.ts, { text: 'before, mended' }, ada)
+  server.workspace.edit(direct, before.ts, { text: 'before, edited' }, ada)
   say(direct, 'after')
   await nextLife()
   await heard(3)
   assert.deepEqual(acceptedEvents(gateway), ['before', 'thread', 'after'])
   const [change] = gateway.changes
-  assert.ok(change?.kind === 'edited' && change.event.text === 'before, mended', JSON.stringify(gateway.changes))
+  assert.ok(change?.kind === 'edited' && change.event.text === 'before, edited', JSON.stringify(gateway.changes))
 })
 
 test('catch-up reads the newest fifty messages of a busy chat', async (t) => {

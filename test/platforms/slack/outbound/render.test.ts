@@ -37,7 +37,7 @@ describe('markdown becomes the markup of Slack', () => {
     ['paragraphs', 'one\n\ntwo', 'one\n\ntwo'],
     ['lines', 'one\ntwo', 'one\ntwo'],
     ['a rule', 'a\n\n---\n\nb', 'a\n\n──────────\n\nb'],
-    ['bold inside a word needs room that nobody sees', 'foo**bar**baz', 'foo\u200B*bar*\u200Bbaz'],
+    ['bold inside a word is separated by zero-width spaces', 'foo**bar**baz', 'foo\u200B*bar*\u200Bbaz'],
     ['bold does not reach over lines', '**one\ntwo**', '*one*\n*two*'],
     ['html is text', '<b>x</b> <br> y', '&lt;b&gt;x&lt;/b&gt; \n y'],
     ['entities are signs', 'a &lt; b &amp; c', 'a &lt; b &amp; c'],

@@ -40,7 +40,7 @@ test('a stream is extended by the new text, and finishing it twice is harmless',
 test('a stream is addressed to the user who asked', async (t) => {
   const { grow, server, adapter } = await startAskedTest(t)
   await grow('The quick ')
-  // Nobody has asked in this thread: it is shown with a post.
+  // This thread has no known author, so the reply is posted.
   const root = server.workspace.post(channel, { user: ada, text: 'other', subtype: 'hidden' })
   const draft = reply('Hello', channel, { thread: root.ts, kind: 'draft' })
   assert.equal((await adapter.send(draft, neverAborted)).success, true)

@@ -129,7 +129,7 @@ test('the webhook stays set after a stop, and is removed by mode polling', async
 
 test('a webhook of another program is not removed, and is reported', async (t) => {
   const { telegram, connect } = await serve(t)
-  telegram.bot.delivery.setWebhook({ url: 'http://127.0.0.1:9/somebody/else' })
+  telegram.bot.delivery.setWebhook({ url: 'http://127.0.0.1:9/another/program' })
   const told = Promise.withResolvers<string>()
   await connect({ mode: 'polling' }, 'default', (state, reason) => told.resolve(`${state}: ${reason}`))
   assert.match(await told.promise, /^degraded: a webhook is set for this bot/)
