@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { writePidFile } from '../../src/app/pid-file.ts'
 import { findRunningDaemon } from '../../src/cli/daemon.ts'
+import { errorCatalogue } from '../../src/lib/error-catalogue.ts'
 import { isHermesError } from '../../src/lib/errors.ts'
 import { ensureDirectory } from '../../src/lib/files.ts'
 import { lockHome } from '../../src/store/sqlite/lock.ts'
@@ -58,7 +59,7 @@ test('a chat on a home that somebody else works on says so', async (t) => {
   t.after(() => lock.release())
   const { code, stderr } = await hermes(t, ['chat', '-q', 'hello'], { home: home.root })
   assert.equal(code, 78)
-  assert.match(stderr, /already uses this home directory/)
+  assert.ok(stderr.includes(errorCatalogue['home/locked'].meaning), stderr)
   assert.match(stderr, /another `hermes chat` is open/)
 })
 
@@ -83,7 +84,7 @@ test('a change is refused while another process works on the home and does not a
   t.after(() => lock.release())
   const { code, stderr } = await runInProcess(home.root, ['inbox', 'drop', `${seq}`])
   assert.equal(code, 78)
-  assert.match(stderr, /already uses this home directory/)
+  assert.ok(stderr.includes(errorCatalogue['home/locked'].meaning), stderr)
 })
 
 test('the note of a daemon that was killed counts as none, and its port is not shown the token', async (t) => {

@@ -5,6 +5,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { errorCatalogue } from '../../src/lib/error-catalogue.ts'
+import { HermesError } from '../../src/lib/errors.ts'
 import type { HomeLayout } from '../../src/lib/home.ts'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
 import { type Files, pluginFiles, writeFiles } from './loader-support.ts'
@@ -49,7 +51,7 @@ test('a tool takes the place of a built-in one only where that is allowed, and g
   const body = `ctx.registerTool({ name: 'todo', override: true, description: 'Mine', parameters: { type: 'object' }, run: () => 'mine' })`
   const refused = await withPlugins(t, pluginFiles('taker', body))
   const [report] = (await refused.current().plugins()).filter(({ id }) => id === 'taker')
-  assert.match(report?.reason ?? '', /\(todo, wanted by taker\)/)
+  assert.ok(report?.reason.endsWith(new HermesError('plugins/tool-taken', '(todo, wanted by taker)').message))
 
   const entries = { taker: { allow_tool_override: true } }
   const gateway = await withPlugins(t, pluginFiles('taker', body), { plugins: { entries } })
@@ -89,7 +91,7 @@ test('no plugin takes the name of a command that is there', async (t) => {
     pluginFiles('thief', `ctx.registerCommand({ name: 'stop', description: '', run: () => '' })`),
   )
   const { plugins } = gateway.current().status()
-  assert.match(plugins[0]?.reason ?? '', /slash command/)
+  assert.ok(plugins[0]?.reason.includes(errorCatalogue['plugins/command-taken'].meaning))
 })
 
 test('hooks, middleware and parts of the system prompt change what the model is asked', async (t) => {
@@ -135,9 +137,11 @@ test('a plugin asks the model itself, runs tools, keeps what it learns and reads
   const state: unknown = JSON.parse(readFileSync(join(gateway.home.root, 'plugin-state/asker.json'), 'utf8'))
   assert.match(JSON.stringify(state), /"total_tokens":\d+/)
   await gateway.say('/override')
-  await gateway.waitForReply(/\(plugins\.entries\.asker\.llm\.allow_model_override\)/)
+  await gateway.waitForReply(
+    new HermesError('plugins/not-allowed', '(plugins.entries.asker.llm.allow_model_override)').message,
+  )
   await gateway.say('/nothing')
-  await gateway.waitForReply(/no_such_tool: There is no tool "no_such_tool"/)
+  await gateway.waitForReply(new HermesError('plugins/tool-refused', 'no_such_tool:').message)
 })
 
 test('what other plugins put around tools and models holds for a plugin that asks, too; one that asks for ever is stopped', async (t) => {
@@ -155,10 +159,10 @@ test('what other plugins put around tools and models holds for a plugin that ask
   }
   const gateway = await withPlugins(t, files)
   await gateway.say('/write')
-  await gateway.waitForReply(/writing is closed/)
+  await gateway.waitForReply(new RegExp(`${errorCatalogue['plugins/tool-refused'].meaning}.*writing is closed`))
   await gateway.say('/forever')
   await gateway.waitForReply('once')
-  await gateway.waitForLog('A plugin calls itself')
+  await gateway.waitForLog('plugins/too-deep')
 })
 
 test('a tool that a plugin runs within a turn belongs to its conversation; one that a command runs to the plugin alone', async (t) => {
@@ -210,7 +214,7 @@ test('a plugin that runs a tool whenever a tool has run is stopped, too', async 
   const gateway = await withPlugins(t, files)
   await gateway.say('/ping')
   await gateway.waitForReply('pong 1')
-  await gateway.waitForLog('A plugin calls itself')
+  await gateway.waitForLog('plugins/too-deep')
   assert.doesNotMatch(gateway.log.join(''), /nobody stops this/)
 })
 

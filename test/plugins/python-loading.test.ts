@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, type TestContext, test } from 'node:test'
+import { errorCatalogue } from '../../src/lib/error-catalogue.ts'
 import { HermesError } from '../../src/lib/errors.ts'
 import { timeout, withoutPython } from '../hosts/support.ts'
 import { createManualClock } from '../kit/manual-clock.ts'
@@ -149,8 +150,13 @@ def tell(**_):
     const { state, warnings, registered } = made.report('snake')
     assert.equal(state, 'loaded')
     assert.deepEqual(registered, [{ kind: 'hook', name: 'transform_llm_output' }])
-    assert.match(warnings.join('\n'), /the tool terminal is left out: .*exists already.*\nthe command new is left out/)
-    assert.match(await reasonOf(t, text('True'), { services }), /__init__\.py:2: PermissionError: /)
+    assert.deepEqual(
+      warnings.map((warning) => warning.includes(errorCatalogue['plugins/tool-taken'].meaning)),
+      [true, false],
+    )
+    assert.ok(warnings[1]?.includes(errorCatalogue['plugins/command-taken'].meaning))
+    const { message } = new HermesError('plugins/tool-taken', '(terminal)')
+    assert.ok((await reasonOf(t, text('True'), { services })).endsWith(`__init__.py:2: PermissionError: ${message}`))
   })
 
   test('comes back at the next call with what it had registered; what differs is reported', async (t) => {

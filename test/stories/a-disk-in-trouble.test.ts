@@ -66,7 +66,7 @@ test('on a full disk nothing is acknowledged, and when there is room again every
   const said = world.say('while it is full').then(() => {
     acknowledged = true
   })
-  await daemon.said('store/full')
+  await daemon.said('"code":"store/full"')
   assert.equal(acknowledged, false)
   free()
   await said

@@ -3,14 +3,16 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { type ErrorCode, errorCatalogue } from '../../src/lib/error-catalogue.ts'
+import { isHermesError } from '../../src/lib/errors.ts'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { startDaemon } from './daemon.ts'
 
-/** One message for people, no stack, and an exit code that service managers understand. */
-async function fails(
+/** Checks that the start fails with a message without a stack and with an exit code that service managers understand. */
+async function assertStartFails(
   t: Parameters<typeof startDaemon>[0],
   world: TestGateway,
-  words: RegExp,
+  expected: ErrorCode | RegExp,
   options = {},
 ): Promise<void> {
   const daemon = startDaemon(t, world.home.root, options)
@@ -20,13 +22,14 @@ async function fails(
     .split('\n')
     .filter((line) => !line.startsWith('{'))
     .join('\n')
-  assert.match(said, words)
+  if (expected instanceof RegExp) assert.match(said, expected)
+  else assert.ok(said.includes(errorCatalogue[expected].meaning), said)
   assert.doesNotMatch(said, /\n {4}at /)
 }
 
 test('a second daemon on the same home is refused, and the first does not notice', async (t) => {
   const world = await startTestGateway(t)
-  await fails(t, world, /already uses this home directory/)
+  await assertStartFails(t, world, 'home/locked')
   await world.say('hello')
   await world.waitForReply('You said: hello')
 })
@@ -39,14 +42,14 @@ test('a port in use is named, with what to set', async (t) => {
   const address = other.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
   const environment = { HERMES_HTTP_PORT: String(port) }
-  await fails(t, world, new RegExp(`127\\.0\\.0\\.1:${port}.*http\\.port`, 's'), { environment })
+  await assertStartFails(t, world, new RegExp(`127\\.0\\.0\\.1:${port}.*http\\.port`, 's'), { environment })
 })
 
 test('a database that is damaged is left as it is, and the advice is to restore a backup', async (t) => {
   const world = await startTestGateway(t, { startNow: false })
   writeFileSync(world.home.databaseFile, 'this is no database, although somebody hoped so'.repeat(100))
   const before = readFileSync(world.home.databaseFile)
-  await fails(t, world, /damaged or is not a database.*restore a backup/s)
+  await assertStartFails(t, world, 'store/corrupt')
   assert.deepEqual(readFileSync(world.home.databaseFile), before)
 })
 
@@ -55,17 +58,17 @@ test('a database of a newer version is left as it is', async (t) => {
   const db = new DatabaseSync(world.home.databaseFile)
   db.exec('create table future (x); pragma user_version = 999')
   db.close()
-  await fails(t, world, /written by a newer version.*Run that newer version/s)
+  await assertStartFails(t, world, 'store/newer-schema')
 })
 
 test('with --strict a broken configuration ends the start with every problem', async (t) => {
   const world = await startTestGateway(t, { startNow: false, configText: 'max_iterations: many\nmodel: 7\n' })
-  await fails(t, world, /config\.yaml:1:.*max_iterations/s, { words: ['gateway', 'run', '--strict'] })
+  await assertStartFails(t, world, /config\.yaml:1:.*max_iterations/s, { words: ['gateway', 'run', '--strict'] })
 })
 
 test('a home that cannot be written is named', async (t) => {
   const world = await startTestGateway(t, { startNow: false })
-  await fails(t, world, /home directory cannot be created or written/, {
+  await assertStartFails(t, world, 'home/unusable', {
     environment: { HERMES_HOME: `${world.home.configFile}/home` },
   })
 })
@@ -73,7 +76,7 @@ test('a home that cannot be written is named', async (t) => {
 test('a start that fails leaves the home free and its database closed', async (t) => {
   const world = await startTestGateway(t, { startNow: false })
   writeFileSync(world.home.tokenFile, 'short\n')
-  await assert.rejects(world.start(), /gateway\.token holds 5 characters/)
+  await assert.rejects(world.start(), (error) => isHermesError(error, 'http/token-unusable'))
   // SQLite takes its write-ahead log away with the last connection.
   assert.equal(existsSync(`${world.home.databaseFile}-wal`), false)
   writeFileSync(world.home.tokenFile, 'long enough to be a token\n'.replaceAll(' ', '-'))

@@ -163,7 +163,7 @@ export function storeContract(kind: string, open: (t: TestContext) => StorePair)
     )
     await assert.rejects(
       store.run(() => exec(holed, { name: 'a' })),
-      /"value"/,
+      { name: 'TypeError', message: /"value"/ },
     )
     assert.equal(await store.run(() => read('a')), undefined)
   })
