@@ -175,12 +175,16 @@ describe('twenty-four canaries', () => {
         const cause = Object.assign(new Error(`fetch https://h/${encodeURIComponent(canary)}`), { code: canary })
         const error = new HermesError('provider/network', canary, { cause: new Error('why', { cause }), hint: canary })
         log.error(
-          { err: error, [canary]: { list: [canary, { url: new URL(`https://h/?q=${canary}`) }] } },
+          {
+            event: 'test.failed',
+            err: error,
+            [canary]: { list: [canary, { url: new URL(`https://h/?q=${canary}`) }] },
+          },
           `said ${canary}`,
         )
         log
           .child({ header: Buffer.from(`user:${canary}`).toString('base64') })
-          .warn({ body: JSON.stringify({ canary }) }, 'sent')
+          .warn({ event: 'test.sent', body: JSON.stringify({ canary }) }, 'sent')
       }
     }
     assert.equal(lines.length, known.length * 4)

@@ -9,7 +9,7 @@ function fails(error: unknown): never {
   throw error
 }
 
-test('what changes during a run is the business of one more run, however often it changed', async () => {
+test('changes during a run cause one more run, however many there are', async () => {
   let state = 0
   const seen: number[] = []
   const first = Promise.withResolvers<void>()
@@ -23,7 +23,7 @@ test('what changes during a run is the business of one more run, however often i
   assert.deepEqual(seen, [1, 10])
 })
 
-test('a run that fails is told of, and the next change tries again', async () => {
+test('a failed run is reported, and the next change starts another run', async () => {
   const failures: unknown[] = []
   let broken = true
   let runs = 0

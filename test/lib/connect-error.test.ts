@@ -19,7 +19,7 @@ async function thrownBy(call: () => Promise<unknown>): Promise<unknown> {
   }
 }
 
-test('a call that met nobody has certainly not been carried out', () => {
+test('a request without a connection was not processed', () => {
   for (const error of [
     failing('connect ETIMEDOUT 1.2.3.4:443', { code: 'ETIMEDOUT', syscall: 'connect' }),
     failing('request to <address> failed, reason: connect EHOSTUNREACH 1.2.3.4:443', { code: 'EHOSTUNREACH' }),
@@ -34,7 +34,7 @@ test('a call that met nobody has certainly not been carried out', () => {
   }
 })
 
-test('a call whose connection broke may have been carried out, whatever the code', () => {
+test('a request whose connection broke may have been processed, whatever the code', () => {
   for (const error of [
     failing('read ECONNRESET', { code: 'ECONNRESET', syscall: 'read' }),
     failing('read EHOSTUNREACH', { code: 'EHOSTUNREACH', syscall: 'read' }),
@@ -49,7 +49,7 @@ test('a call whose connection broke may have been carried out, whatever the code
   }
 })
 
-test('of several addresses each must have been out of reach', () => {
+test('with several addresses, every connection must have failed', () => {
   const refused = failing('connect ECONNREFUSED ::1:1', { code: 'ECONNREFUSED', syscall: 'connect' })
   const late = failing('connect ETIMEDOUT 1.2.3.4:1', { code: 'ETIMEDOUT', syscall: 'connect' })
   const broken = failing('read ECONNRESET', { code: 'ECONNRESET', syscall: 'read' })
@@ -57,7 +57,7 @@ test('of several addresses each must have been out of reach', () => {
   assert.equal(isConnectError(new AggregateError([refused, broken])), false)
 })
 
-test('what fetch throws is told apart: nobody there, and somebody who hangs up', async (t) => {
+test('errors of fetch distinguish a refused connection from a closed one', async (t) => {
   const server = createServer((socket) => {
     socket.once('data', () => socket.destroy())
   })

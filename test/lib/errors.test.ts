@@ -6,7 +6,7 @@ import { assertNever, HermesError, isHermesError, messageOf, systemCode, toError
 import { brand } from '../../src/lib/ids.ts'
 import type { SessionKey } from '../../src/message/ids.ts'
 
-test('an error says what happened, what is special about it, and what to do next', () => {
+test('an error has a meaning, a detail and a hint', () => {
   const cause = new Error('disk full')
   const error = new HermesError('store/full', '(state.db)', { cause })
   assert.equal(error.message, `${errorCatalogue['store/full'].meaning} (state.db)`)
@@ -18,14 +18,14 @@ test('an error says what happened, what is special about it, and what to do next
   assert.equal(new HermesError('store/full', '', { hint: 'Buy a disk.' }).hint, 'Buy a disk.')
 })
 
-test('every error of the catalogue has a code of its room, a meaning and a hint, in whole sentences', () => {
+test('every error of the catalogue has a code with its module, and a meaning and a hint in whole sentences', () => {
   for (const [code, { meaning, hint }] of Object.entries(errorCatalogue)) {
     assert.match(code, /^[a-z]+\/[a-z-]+$/)
     for (const text of [meaning, hint]) assert.match(text, /^[A-Z`][\s\S]*[.`]$/, code)
   }
 })
 
-test('an error is recognised by its code, whatever else it may be', () => {
+test('an error is recognised by its code', () => {
   const error = new HermesError('store/full')
   assert.equal(isHermesError(error), true)
   assert.equal(isHermesError(error, 'store/full'), true)
@@ -35,7 +35,7 @@ test('an error is recognised by its code, whatever else it may be', () => {
   }
 })
 
-test('whatever is thrown has a text and can be a cause', () => {
+test('a thrown value of any type has a message and can be a cause', () => {
   assert.equal(messageOf(new Error('no')), 'no')
   assert.equal(messageOf('no'), 'no')
   for (const odd of [undefined, null, 5, {}, Object.create(null), Symbol('x')])
@@ -46,7 +46,7 @@ test('whatever is thrown has a text and can be a cause', () => {
   assert.equal(toError('no').cause, 'no')
 })
 
-test('an error that was made to be unreadable has a text all the same', () => {
+test('an error whose properties throw has a message', () => {
   const trap = () => {
     throw new Error('trapped')
   }
@@ -59,7 +59,7 @@ test('an error that was made to be unreadable has a text all the same', () => {
   assert.equal(messageOf(structured), 'an error whose message is of type object')
 })
 
-test('errors of the system are known by their code', () => {
+test('system errors are recognised by their code', () => {
   let thrown: unknown
   try {
     readFileSync('/nowhere/at/all')
@@ -72,11 +72,11 @@ test('errors of the system are known by their code', () => {
   assert.equal(systemCode(Object.assign(new Error('no'), { code: 5 })), undefined)
 })
 
-test('a case that the types rule out is an error with the value in it', () => {
+test('a case that the types exclude throws an error with the value', () => {
   assert.throws(() => Reflect.apply(assertNever, undefined, ['surprise']), /"surprise"/)
 })
 
-test('a branded id is the same text', () => {
+test('a branded id is the same string', () => {
   const key = brand<SessionKey>('agent:main:web:dm:1')
   assert.equal(`${key}`, 'agent:main:web:dm:1')
   assert.equal(typeof key, 'string')

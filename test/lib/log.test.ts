@@ -10,7 +10,7 @@ import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { HermesError } from '../../src/lib/errors.ts'
-import { createLog, type LogOptions, silentLog } from '../../src/lib/log.ts'
+import { createLog, type Log, type LogFields, type Logger, type LogOptions, silentLog } from '../../src/lib/log.ts'
 import { createRedactor } from '../../src/lib/redact.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
@@ -22,7 +22,8 @@ const fullDevice = '/dev/full'
 
 function logging(options: Partial<LogOptions> = {}) {
   const lines: string[] = []
-  const log = createLog({
+  // Most of these lines need no event.
+  const log: Logger<LogFields> & Log = createLog({
     level: 'info',
     pretty: false,
     stream: { write: (text) => lines.push(text) },
@@ -258,7 +259,7 @@ it('pino-pretty is loaded only for a terminal', async () => {
     const { createRequire } = await import('node:module')
     const isLoaded = () => Object.keys(createRequire(import.meta.url).cache).some((file) => file.includes('pino-pretty'))
     for (const pretty of [false, true]) {
-      createLog({ level: 'info', pretty, redactor: (text) => text, stream: { write: () => true } }).info({}, 'x')
+      createLog({ level: 'info', pretty, redactor: (text) => text, stream: { write: () => true } }).info({ event: 'test.line' }, 'x')
       console.log(isLoaded())
     }`
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createLruCache } from '../../src/lib/lru-cache.ts'
 
-test('beyond the limit what was not used for longest is forgotten', () => {
+test('beyond the limit the least recently used entry is dropped', () => {
   const recent = createLruCache<number>(2)
   recent.set('one', 1)
   recent.set('two', 2)
@@ -17,7 +17,7 @@ test('beyond the limit what was not used for longest is forgotten', () => {
   )
 })
 
-test('setting a value anew takes no second place, and a deleted one frees its own', () => {
+test('setting a key again does not add an entry, and deleting a key removes its entry', () => {
   const recent = createLruCache<number>(2)
   recent.set('one', 1)
   recent.set('two', 2)

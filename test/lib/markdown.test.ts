@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseMarkdown } from '../../src/lib/markdown.ts'
 
-test('Markdown becomes blocks that a platform can render', async () => {
+test('Markdown is parsed into blocks that a platform can render', async () => {
   const tokens = await parseMarkdown('# Title\n\nSome *words*.\n\n```js\nconst a = 1\n```\n\n- [x] done\n')
   assert.deepEqual(
     tokens.filter(({ type }) => type !== 'space').map(({ type }) => type),
@@ -12,7 +12,7 @@ test('Markdown becomes blocks that a platform can render', async () => {
   assert.deepEqual([code?.lang, code?.text], ['js', 'const a = 1'])
 })
 
-test('a text that no parser survives is at least readable', async () => {
+test('a text that the parser cannot process becomes a plain paragraph', async () => {
   const text = `${'> '.repeat(20_000)}deep`
   const [token, ...more] = await parseMarkdown(text)
   assert.equal(more.length, 0)
@@ -23,7 +23,7 @@ test('an empty text has no blocks', async () => {
   assert.deepEqual(await parseMarkdown(''), [])
 })
 
-test('few characters cannot name a table of many cells: it stays text, and what stands around it keeps its form', async () => {
+test('a short text cannot define a table of many cells: the table stays text, and the blocks around it are parsed', async () => {
   const table = `${'|a'.repeat(400)}|\n${'|-'.repeat(400)}|\n${'x\n'.repeat(400)}`
   const tokens = await parseMarkdown(`# Title\n\n${table}\n**bold**\n`)
   assert.equal(tokens[0]?.type, 'heading')
@@ -32,7 +32,7 @@ test('few characters cannot name a table of many cells: it stays text, and what 
   assert.equal(tokens.map(({ raw }) => raw).join(''), `# Title\n\n${table}\n**bold**\n`)
 })
 
-test('marks of emphasis that never find each other are not searched for without end', async () => {
+test('unmatched emphasis markers take a bounded time', async () => {
   const text = '*a **a'.repeat(2_000)
   const [paragraph, ...more] = await parseMarkdown(text)
   assert.equal(more.length, 0)
@@ -43,7 +43,7 @@ test('marks of emphasis that never find each other are not searched for without 
   )
 })
 
-test('long texts and tables that people mean are drawn as ever', async () => {
+test('long texts and tables of a usual shape are parsed completely', async () => {
   const words = 'Some **bold** and _slanted_ words in `code_with_marks`, and more. '.repeat(100)
   const table = `| a | b | c |\n|---|---|---|\n${'| 1 | *2* | 3 |\n'.repeat(500)}`
   const [paragraph, , drawn] = await parseMarkdown(`${words}\n\n${table}`)

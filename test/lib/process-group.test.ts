@@ -20,7 +20,7 @@ async function leader(
   return { pid, shell, ended }
 }
 
-test('a group is killed with everything that was started in it', async (t) => {
+test('all processes of a group are killed', async (t) => {
   const { pid, shell, ended } = await leader(t, 'sleep 600 & echo ready; wait')
   assert.equal(signalProcessGroup(pid, 0), true)
   assert.equal(signalProcessGroup(pid, 'SIGKILL'), true)
@@ -28,7 +28,7 @@ test('a group is killed with everything that was started in it', async (t) => {
   assert.equal(shell.signalCode, 'SIGKILL')
 })
 
-test('a group that is gone is no error, whatever signal it is sent', async (t) => {
+test('a signal to a group that has exited is not an error', async (t) => {
   const { pid, ended } = await leader(t, 'echo ready')
   await ended
   assert.deepEqual(
@@ -38,14 +38,14 @@ test('a group that is gone is no error, whatever signal it is sent', async (t) =
   await terminateProcessGroup(pid, 60_000)
 })
 
-test('a group that is asked to end may do so in its own way', async (t) => {
+test('a group can handle SIGTERM itself', async (t) => {
   const { pid, shell, ended } = await leader(t, 'trap "exit 7" TERM; echo ready; while :; do sleep 0.01; done')
   await terminateProcessGroup(pid, 60_000)
   await ended
   assert.equal(shell.exitCode, 7)
 })
 
-test('a group that does not listen is ended by force when its time is over', async (t) => {
+test('a group that ignores SIGTERM is killed after the grace period', async (t) => {
   const { pid, shell, ended } = await leader(t, 'trap "" TERM; echo ready; while :; do sleep 0.01; done')
   await terminateProcessGroup(pid, 0)
   await ended

@@ -7,7 +7,7 @@ import { displayWidth, formatTable, tableWidth } from '../../src/lib/text-table.
 
 const style = { columnSeparator: ' | ', ruleCharacter: '-', ruleSeparator: '-+-' }
 
-test('columns stand under each other, whatever the letters', () => {
+test('columns are aligned for wide, combining and narrow characters', () => {
   const rows = [
     ['Name', 'Größe'],
     ['日本', '1'],
@@ -21,7 +21,7 @@ test('columns stand under each other, whatever the letters', () => {
   ])
 })
 
-test('a short row leaves its columns empty, a narrow column may be given room', () => {
+test('a short row leaves columns empty, and a column can have a minimum width', () => {
   assert.deepEqual(formatTable([['a', 'b'], ['c']], ['center'], { ...style, minColumnWidth: 3 }), [
     ' a  | b',
     '----+----',
@@ -30,7 +30,7 @@ test('a short row leaves its columns empty, a narrow column may be given room', 
   assert.deepEqual(formatTable([], [], style), ['', ''])
 })
 
-test('how wide a table will be is known before it is drawn', () => {
+test('the width of a table is known before it is formatted', () => {
   const rows = [
     ['Name', 'Größe'],
     ['日本語', '1'],
@@ -39,7 +39,7 @@ test('how wide a table will be is known before it is drawn', () => {
   assert.deepEqual([tableWidth(rows, style), widest, tableWidth([], style)], [14, 14, 0])
 })
 
-test('wide letters count as two, marks as none', () => {
+test('wide characters count as two columns, combining marks as none', () => {
   for (const [text, width] of [
     ['plain', 5],
     ['日本', 4],

@@ -15,7 +15,7 @@ async function isDone(work: Promise<unknown>): Promise<boolean> {
   return done
 }
 
-test('a pause ends when its time is over, not before', async (t) => {
+test('sleep resolves after its time, not before', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const waiting = sleep(1_000)
   t.mock.timers.tick(999)
@@ -24,7 +24,7 @@ test('a pause ends when its time is over, not before', async (t) => {
   assert.equal(await isDone(waiting), true)
 })
 
-test('a pause may be longer than a timer can be, or without end', async (t) => {
+test('sleep accepts more than the maximum of a timer, and infinity', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const longestTimer = 2 ** 31 - 1
   const month = 30 * 24 * 3_600_000
@@ -40,7 +40,7 @@ test('a pause may be longer than a timer can be, or without end', async (t) => {
   assert.equal(await isDone(endless), true)
 })
 
-test('no timer is asked to wait longer than it can', async (t) => {
+test('no timer gets a delay above its maximum', async (t) => {
   const asked: unknown[] = []
   t.mock.method(globalThis, 'setTimeout', (_done: unknown, ms: unknown) => {
     asked.push(ms)
@@ -52,7 +52,7 @@ test('no timer is asked to wait longer than it can', async (t) => {
   assert.deepEqual(asked, [2 ** 31 - 1, 2 ** 31 - 1])
 })
 
-test('a pause that is called off ends at once, also before it began', async (t) => {
+test('sleep resolves at once when the signal aborts, also if it was already aborted', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const controller = new AbortController()
   const waiting = sleep(1_000, controller.signal)
@@ -61,7 +61,7 @@ test('a pause that is called off ends at once, also before it began', async (t) 
   assert.equal(await isDone(sleep(1_000, controller.signal)), true)
 })
 
-test('many pauses on one signal leave no listener behind', async (t) => {
+test('sleep removes its listener from the signal', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { signal } = new AbortController()
   for (let turn = 0; turn < 3; turn++) {
@@ -73,7 +73,7 @@ test('many pauses on one signal leave no listener behind', async (t) => {
   assert.equal(getEventListeners(signal, 'abort').length, 0)
 })
 
-test('work that ends in time hands over its value, slower work does not', async (t) => {
+test('withTimeout returns the value of work that finishes in time, and nothing for slower work', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   assert.deepEqual(await withTimeout(Promise.resolve(7), 1_000), { done: true, value: 7 })
   const slow = withTimeout(new Promise(() => undefined), 1_000)
@@ -81,7 +81,7 @@ test('work that ends in time hands over its value, slower work does not', async 
   assert.deepEqual(await slow, { done: false })
 })
 
-test('work that fails in time fails for whoever waits; later it disturbs nobody', async (t) => {
+test('withTimeout rejects if the work fails in time; a later failure has no effect', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   await assert.rejects(withTimeout(Promise.reject(new Error('no')), 1_000), /no/)
   const late = Promise.withResolvers<never>()
@@ -92,7 +92,7 @@ test('work that fails in time fails for whoever waits; later it disturbs nobody'
   await nextTurn()
 })
 
-test('waiting for work can be cut short', async (t) => {
+test('withTimeout returns when the signal aborts', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const hurry = new AbortController()
   const waiting = withTimeout(new Promise(() => undefined), 1_000, hurry.signal)
@@ -101,7 +101,7 @@ test('waiting for work can be cut short', async (t) => {
   assert.deepEqual(await waiting, { done: false })
 })
 
-test('pauses between tries grow, stay within their limits and are spread by chance', () => {
+test('backoff grows with the attempts, stays within its limits and has full jitter', () => {
   assert.deepEqual(
     [1, 2, 3, 4, 5].map((attempt) => backoffMs(attempt, 1_000, 10_000, () => 1)),
     [1_000, 2_000, 4_000, 8_000, 10_000],

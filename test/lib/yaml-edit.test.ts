@@ -10,14 +10,14 @@ const enable = (name: string): readonly ListEdit[] => [
   { path: ['plugins', 'disabled'], remove: [name] },
 ]
 
-test('a list that is not there is made, with what it lies in', () => {
+test('a missing list is created with its parents', () => {
   for (const text of ['', 'plugins:\n', 'plugins: {}\n', 'plugins:\n  enabled:\n']) {
     assert.match(editLists(text, enable('otel')), /^plugins:[\s\S]*enabled:[\s\S]*otel/, JSON.stringify(text))
   }
   assert.equal(editLists('# mine\n', enable('otel')), '# mine\n\nplugins:\n  enabled:\n    - otel\n')
 })
 
-test('comments, order and everything else stay', () => {
+test('comments, order and all other values stay', () => {
   const before = `# how I like it
 model: gpt # the good one
 
@@ -37,19 +37,19 @@ other: *agent
   assert.equal(editLists(before, enable('otel')), after)
 })
 
-test('what is there already changes not a byte of the file', () => {
+test('a value that already exists leaves the file unchanged', () => {
   const text = 'plugins:   {enabled:   [otel]}   # odd spaces\n'
   assert.equal(editLists(text, enable('otel')), text)
   assert.equal(editLists('a:   1\n', [{ path: ['plugins', 'disabled'], remove: ['otel'] }]), 'a:   1\n')
 })
 
-test('a single value becomes a list; repetitions go', () => {
+test('a single value becomes a list without duplicates', () => {
   assert.equal(editLists('plugins: {enabled: first}\n', enable('otel')), 'plugins: {enabled: [first, otel]}\n')
   const removal: readonly ListEdit[] = [{ path: ['plugins', 'enabled'], remove: ['a'] }]
   assert.equal(editLists('plugins:\n  enabled: [a, b, a]\n', removal), 'plugins:\n  enabled: [b]\n')
 })
 
-test('what is no YAML, or something else than was thought, is refused', () => {
+test('invalid YAML and a value of another type are rejected', () => {
   for (const text of ['plugins: [', 'plugins: {a: 1', 'plugins: yes\n', '- a\n', 'just text\n']) {
     assert.throws(() => editLists(text, enable('otel')), Error, JSON.stringify(text))
   }

@@ -32,7 +32,7 @@ async function rival(t: TestContext, path: string): Promise<{ child: ChildProces
   return { child, said: String(said).trim() }
 }
 
-test('a second process is refused while the first one holds the home, and gets it after SIGKILL', async (t) => {
+test('a second process cannot lock the home while the first holds it, and can after SIGKILL', async (t) => {
   const path = join(tempHome(t), 'gateway.lock')
   const first = await rival(t, path)
   assert.equal(first.said, 'locked')
@@ -47,7 +47,7 @@ test('a second process is refused while the first one holds the home, and gets i
   assert.equal((await rival(t, path)).said, 'home/locked')
 })
 
-test('asking twice in one process is refused, and the lock still keeps other processes out', async (t) => {
+test('a second lock in the same process fails, and the first still excludes other processes', async (t) => {
   const path = join(tempHome(t), 'gateway.lock')
   const lock = lockHome(path)
   t.after(() => lock.release())
@@ -58,7 +58,7 @@ test('asking twice in one process is refused, and the lock still keeps other pro
   assert.equal((await rival(t, path)).said, 'home/locked')
 })
 
-test('a released lock is free at once, and releasing twice is harmless', (t) => {
+test('a released lock is free immediately, and releasing it twice has no effect', (t) => {
   const path = join(tempHome(t), 'gateway.lock')
   const first = lockHome(path)
   first.release()
@@ -70,7 +70,7 @@ test('a released lock is free at once, and releasing twice is harmless', (t) => 
   assert.equal(statSync(path).mode & 0o777, 0o600)
 })
 
-test('a lock file that cannot be used is not mistaken for another daemon', (t) => {
+test('an unusable lock file is not reported as another daemon', (t) => {
   const home = tempHome(t)
   writeFileSync(join(home, 'garbage'), 'this is no lock '.repeat(100))
   mkdirSync(join(home, 'folder'))

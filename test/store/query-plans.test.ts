@@ -201,7 +201,7 @@ function questionSteps(key: SessionKey, source: SessionSource): (() => Transacti
   ]
 }
 
-test('however many messages there are, each step of the route touches few rows: no table is read from end to end', async (t) => {
+test('no query on the path of a message scans a whole table', async (t) => {
   const { queries, path } = await liveThrough(t)
   assert.ok(queries.size > 35, `only ${queries.size} queries were seen`)
   const db = new DatabaseSync(path, { readOnly: true })
@@ -212,7 +212,7 @@ test('however many messages there are, each step of the route touches few rows: 
   assert.deepEqual(scans, [])
 })
 
-test('a query that reads a whole table is found', async (t) => {
+test('a query that scans a whole table is detected', async (t) => {
   const { path, store } = openStore(t)
   await store.close()
   const db = new DatabaseSync(path, { readOnly: true })

@@ -25,7 +25,7 @@ function libraryOf(t: TestContext): { store: Store; reader: StoreReader; say(tex
   return { store, reader, say }
 }
 
-test('search finds words whatever their accents and case', async (t) => {
+test('search ignores accents and case', async (t) => {
   const { reader, say } = libraryOf(t)
   await say('Wir treffen uns im Café in Zürich')
   await say('nothing of interest')
@@ -37,7 +37,7 @@ test('search finds words whatever their accents and case', async (t) => {
   assert.match(reader.search('cafe', 10)[0]?.excerpt ?? '', /im «Café» in Zürich/)
 })
 
-test('what people type into the search is never syntax', async (t) => {
+test('search input is never interpreted as query syntax', async (t) => {
   const { reader, say } = libraryOf(t)
   await say('say "hello" AND goodbye NEAR the content: C++ (really) ^start -minus * a\0b')
   const oddities = [
@@ -78,7 +78,7 @@ test('what people type into the search is never syntax', async (t) => {
   }
 })
 
-test('at most as many hits as asked for come back, best match first', async (t) => {
+test('search returns at most the requested number of results, the best match first', async (t) => {
   const { reader, say } = libraryOf(t)
   await say('apple among very many other words that make it a weaker match for the search than the short one')
   await say('apple')
@@ -88,7 +88,7 @@ test('at most as many hits as asked for come back, best match first', async (t) 
   assert.equal(found[0]?.excerpt, '«apple»')
 })
 
-test('a text above 64 kB is kept whole, is found by its beginning and does not swell the lists', async (t) => {
+test('a text above 64 kB is stored completely, is found by its beginning and is truncated in lists', async (t) => {
   const { store, reader, say } = libraryOf(t)
   const text = `rhinoceros ${'lorem ipsum 😀 '.repeat(8_000)} hippopotamus`
   await say(text)
@@ -101,7 +101,7 @@ test('a text above 64 kB is kept whole, is found by its beginning and does not s
   assert.equal(listed?.body, text)
 })
 
-test('the first 64 kB of a long text are cut between characters', async (t) => {
+test('the first 64 kB of a long text end at a character boundary', async (t) => {
   const { store, say } = libraryOf(t)
   const text = `x${'😀'.repeat(40_000)}`
   await say(text)
@@ -109,7 +109,7 @@ test('the first 64 kB of a long text are cut between characters', async (t) => {
   assert.equal(line?.message.content, text)
 })
 
-test('a reader works beside a writer that is in the middle of a change, and sees it once it is whole', async (t) => {
+test('a reader works during a transaction of the writer and sees its changes after the commit', async (t) => {
   const { store, reader, say } = libraryOf(t)
   await say('before')
   const append = (ord: number) =>
@@ -134,7 +134,7 @@ test('a reader cannot change anything', async (t) => {
   assert.deepEqual(reader.checkIntegrity(), [])
 })
 
-test('a reader makes no database where there is none', (t) => {
+test('a reader does not create a missing database', (t) => {
   const path = join(tempHome(t), 'state.db')
   for (let attempt = 0; attempt < 2; attempt++) {
     assert.throws(
@@ -181,7 +181,7 @@ const replyRow = {
   platform_id: null,
 } as const
 
-test('what a turn has written is found once its reply has gone or waits, each line once', async (t) => {
+test('messages of a turn are found once when its reply is sent or queued', async (t) => {
   const { hits, say, begin, end, reply, settle } = turnsOf(t)
   await begin('one')
   await begin('other')
@@ -207,7 +207,7 @@ test('what a turn has written is found once its reply has gone or waits, each li
   assert.equal(hits(), 55)
 })
 
-test('lines that are removed leave nothing behind in the search, whether it had taken them in or not', async (t) => {
+test('removed messages are not found, whether they were indexed or not', async (t) => {
   const { path, hits, say, begin } = turnsOf(t)
   await begin('open')
   for (const turn of [null, null, 'open']) await say('apple', turn)

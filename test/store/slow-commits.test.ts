@@ -4,7 +4,7 @@ import { createSlowCommits } from '../../src/store/slow-commits.ts'
 import { recordingLog } from '../http/support.ts'
 import { createManualClock } from '../kit/manual-clock.ts'
 
-test('a slow disk is logged at each slow commit and shown as what is wrong until a minute has passed without one', () => {
+test('each slow commit is logged, and the status is degraded until a minute has passed without one', () => {
   const clock = createManualClock()
   const { log, lines } = recordingLog()
   const commits = createSlowCommits({ clock: clock.now, log })

@@ -32,7 +32,7 @@ function another(t: TestContext, path: string): DatabaseSync {
 
 const big = 'x'.repeat(200_000)
 
-test('on a full disk the write is refused as such, and nothing that was committed is lost', async (t) => {
+test('on a full disk a write fails with its own code, and committed data is kept', async (t) => {
   const { store, path } = openStore(t)
   await store.run(() => write('before', 'kept'))
   await leaveRoomFor(store, 4)
@@ -54,7 +54,7 @@ test('on a full disk the write is refused as such, and nothing that was committe
   assert.deepEqual(reader.checkIntegrity(), [])
 })
 
-test('on a full disk every use case of a group is told whether it was kept', async (t) => {
+test('on a full disk every transaction of a batch learns whether it was committed', async (t) => {
   const { store, path } = openStore(t)
   await leaveRoomFor(store, 4)
   const names = Array.from({ length: 6 }, (_, place) => `group ${place}`)
@@ -70,7 +70,7 @@ test('on a full disk every use case of a group is told whether it was kept', asy
   assert.ok(results.some((result) => result.status === 'rejected' && isHermesError(result.reason, 'store/full')))
 })
 
-test('a database that another program holds is reported as locked, and works again when it is free', async (t) => {
+test('a database that another program holds is reported as locked, and works again when it is released', async (t) => {
   const path = join(tempHome(t), 'state.db')
   const store = createSqliteStore({ path, busyTimeoutMs: 0 })
   t.after(() => store.close())
@@ -91,7 +91,7 @@ test('a database that another program holds is reported as locked, and works aga
   assert.equal(await store.run(() => read('a')), 'now')
 })
 
-test('a database that is locked at the start is reported as locked, with what to do', async (t) => {
+test('a database that is locked at the start is reported as locked, with a hint', async (t) => {
   const path = join(tempHome(t), 'state.db')
   await createSqliteStore({ path }).close()
   const other = another(t, path)
@@ -103,7 +103,7 @@ test('a database that is locked at the start is reported as locked, with what to
   other.exec('rollback')
 })
 
-test('damage inside the file is reported when it is met; the rest of the process goes on', async (t) => {
+test('damage inside the file is reported when it is read; other data stays usable', async (t) => {
   const path = join(tempHome(t), 'state.db')
   const first = createSqliteStore({ path })
   await first.run(() => write('kept', 'value'))
@@ -127,7 +127,7 @@ test('damage inside the file is reported when it is met; the rest of the process
   assert.ok(reader.checkIntegrity().length > 0)
 })
 
-test('the time of each commit is reported, so that a slow disk is seen', async (t) => {
+test('the duration of each commit is reported, so that a slow disk is noticed', async (t) => {
   const path = join(tempHome(t), 'state.db')
   const durations: number[] = []
   const store = createSqliteStore({ path, onCommit: (ms) => durations.push(ms) })
@@ -139,7 +139,7 @@ test('the time of each commit is reported, so that a slow disk is seen', async (
   assert.ok(durations.every((ms) => ms >= 0))
 })
 
-test('nothing is written to a database that was removed or replaced meanwhile: it would be gone after the next start', async (t) => {
+test('nothing is written to a database that was removed or replaced, because a restart would lose it', async (t) => {
   const { store, path } = openStore(t)
   await store.run(() => write('before', 'kept'))
   renameSync(path, `${path}.old`)
@@ -159,7 +159,7 @@ test('nothing is written to a database that was removed or replaced meanwhile: i
   assert.equal(await store.run(() => read('removed')), undefined)
 })
 
-test('whoever lost the lock of the home writes no more: another daemon may hold it', async (t) => {
+test('a process that lost the lock of the home writes nothing, because another daemon may hold it', async (t) => {
   const path = join(tempHome(t), 'state.db')
   const lock = `${path}.lock`
   writeFileSync(lock, '')

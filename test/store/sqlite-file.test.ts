@@ -79,7 +79,7 @@ test('the migration to dead letters keeps every parked message of an older datab
   )
 })
 
-test('a migration that fails leaves the file as it was, so that nothing is half upgraded', (t) => {
+test('a failed migration leaves the file unchanged', (t) => {
   const path = join(tempHome(t), 'state.db')
   meddle(path, "create table trace (old text); insert into trace values ('kept')")
   assert.throws(
@@ -94,7 +94,7 @@ test('a migration that fails leaves the file as it was, so that nothing is half 
 })
 
 for (const journal of ['wal', 'delete']) {
-  test(`a database of a newer version is refused and stays as it is (${journal} journal)`, async (t) => {
+  test(`a database of a newer version is rejected and unchanged (${journal} journal)`, async (t) => {
     const path = await usedDatabase(t)
     meddle(path, `pragma journal_mode = ${journal}; pragma user_version = ${migrations.length + 7}`)
     const before = fingerprint(path)
@@ -106,7 +106,7 @@ for (const journal of ['wal', 'delete']) {
   })
 }
 
-test('a file that is no database is refused and kept', (t) => {
+test('a file that is not a database is rejected and kept', (t) => {
   const path = join(tempHome(t), 'state.db')
   writeFileSync(path, 'dear diary, '.repeat(1_000))
   const before = fingerprint(path)
@@ -117,7 +117,7 @@ test('a file that is no database is refused and kept', (t) => {
   assert.equal(fingerprint(path), before)
 })
 
-test('a database cut short is refused and kept', async (t) => {
+test('a truncated database is rejected and kept', async (t) => {
   const path = await usedDatabase(t)
   truncateSync(path, 8_192)
   const before = fingerprint(path)
@@ -140,7 +140,7 @@ test('a path that cannot be a database is named in the error', (t) => {
   }
 })
 
-test('nobody else can read the database or its write-ahead files', async (t) => {
+test('other users cannot read the database or its write-ahead files', async (t) => {
   const path = join(tempHome(t), 'state.db')
   const store = createSqliteStore({ path })
   t.after(() => store.close())
@@ -151,7 +151,7 @@ test('nobody else can read the database or its write-ahead files', async (t) => 
   }
 })
 
-test('a database restored from a backup that others may read is closed to them again', async (t) => {
+test('a restored database that other users can read becomes private', async (t) => {
   const path = await usedDatabase(t)
   chmodSync(path, 0o644)
   const store = createSqliteStore({ path })
@@ -160,7 +160,7 @@ test('a database restored from a backup that others may read is closed to them a
   for (const file of [path, `${path}-wal`, `${path}-shm`]) assert.equal(statSync(file).mode & 0o777, 0o600, file)
 })
 
-test('every commit reaches the disk before its result, at full synchronisation and in a write-ahead log', async (t) => {
+test('every commit reaches the disk before its result, with a write-ahead log and full synchronisation', async (t) => {
   const path = await usedDatabase(t)
   const store = createSqliteStore({ path })
   t.after(() => store.close())

@@ -59,7 +59,7 @@ export function storeContract(kind: string, open: (t: TestContext) => StorePair)
   const promise = (text: string, check: (pair: StorePair) => Promise<void>) =>
     test(`${kind}: ${text}`, (t) => check(open(t)))
 
-  promise('a use case sees its own writes, and what it returns is the result', async ({ store }) => {
+  promise('a transaction sees its own writes, and its return value is the result', async ({ store }) => {
     const seen = await store.run(function* () {
       yield* write('a', 'one')
       const before = yield* read('a')
@@ -69,19 +69,19 @@ export function storeContract(kind: string, open: (t: TestContext) => StorePair)
     assert.deepEqual(seen, ['one', 'two', undefined])
   })
 
-  promise('a use case that throws keeps nothing and rejects with that very error', async ({ store }) => {
-    const fault = new Error('no')
+  promise('a transaction that throws is rolled back and rejects with that error', async ({ store }) => {
+    const failure = new Error('no')
     await assert.rejects(
       store.run(function* () {
         yield* write('a', 'half')
-        throw fault
+        throw failure
       }),
-      (error) => error === fault,
+      (error) => error === failure,
     )
     assert.equal(await store.run(() => read('a')), undefined)
   })
 
-  promise('a statement that the database refuses undoes what the use case did before it', async ({ store }) => {
+  promise('a statement that fails rolls back its transaction', async ({ store }) => {
     await store.run(() => create('taken', 'first'))
     await assert.rejects(
       store.run(function* () {
@@ -94,13 +94,13 @@ export function storeContract(kind: string, open: (t: TestContext) => StorePair)
     assert.equal(await store.run(() => read('taken')), 'first')
   })
 
-  promise('a failing use case in a group takes nobody along', async ({ store }) => {
+  promise('a failing transaction does not affect others of its batch', async ({ store }) => {
     await store.run(() => create('taken', 'first'))
     const results = await Promise.allSettled(
       Array.from({ length: 9 }, (_, place) =>
         store.run(function* () {
           yield* write(`group ${place}`, 'written')
-          if (place % 3 === 1) throw new Error(`fault ${place}`)
+          if (place % 3 === 1) throw new Error(`failure ${place}`)
           if (place % 3 === 2) yield* create('taken', 'again')
           return place
         }),
@@ -115,7 +115,7 @@ export function storeContract(kind: string, open: (t: TestContext) => StorePair)
     }
   })
 
-  promise('whoever gets a result can rely on its being committed', async ({ store, another }) => {
+  promise('a result means that the transaction is committed', async ({ store, another }) => {
     const other = another()
     await Promise.all(
       ['a', 'b', 'c'].map(async (name) => {
@@ -125,7 +125,7 @@ export function storeContract(kind: string, open: (t: TestContext) => StorePair)
     )
   })
 
-  promise('hundreds of use cases at once run one after the other, in the order they were asked', async ({ store }) => {
+  promise('concurrent transactions run one after the other, in the order of the calls', async ({ store }) => {
     const numbers = Array.from({ length: 400 }, () => store.run(() => increment('count')))
     assert.deepEqual(
       await Promise.all(numbers),
@@ -141,7 +141,7 @@ export function storeContract(kind: string, open: (t: TestContext) => StorePair)
     assert.equal(await store.run(() => read('count')), '100')
   })
 
-  promise('any text comes back as it went in', async ({ store }) => {
+  promise('any text is read as it was written', async ({ store }) => {
     const texts = ['', ' ', "'; drop table lanes; --", 'a\0b', '😀 žluťoučký 漢字 \u202e', 'x'.repeat(200_000)]
     for (const text of texts) {
       await store.run(() => write('text', text))
@@ -150,14 +150,14 @@ export function storeContract(kind: string, open: (t: TestContext) => StorePair)
   })
 
   promise(
-    'half a character, which no encoding can carry, becomes a visible mark and costs nothing else',
+    'a lone surrogate becomes a replacement character, and the rest of the text is kept',
     async (pair) => {
       await pair.store.run(() => write('text', 'before \ud83d after'))
       assert.match((await pair.store.run(() => read('text'))) ?? '', /^before \ufffd+ after$/)
     },
   )
 
-  promise('a forgotten parameter is an error, never a silent null', async ({ store }) => {
+  promise('a missing parameter is an error, never null', async ({ store }) => {
     const holed = query((db, p: { name: string; value?: string }) =>
       db.insertInto('marks').values({ ...owner, place: p.name, last_id: p.value ?? '', updated_at: 0 }),
     )
@@ -168,7 +168,7 @@ export function storeContract(kind: string, open: (t: TestContext) => StorePair)
     assert.equal(await store.run(() => read('a')), undefined)
   })
 
-  promise('closing waits for what is queued, may be asked twice, and refuses what comes later', async (pair) => {
+  promise('closing waits for queued transactions, can be called twice, and rejects later ones', async (pair) => {
     const { store, another } = pair
     const queued = Promise.all(Array.from({ length: 300 }, () => store.run(() => increment('count'))))
     let finished = false
@@ -184,7 +184,7 @@ export function storeContract(kind: string, open: (t: TestContext) => StorePair)
     assert.equal(await another().run(() => read('count')), '300')
   })
 
-  promise('a turn whose lane moved on can write nothing any more', async ({ store }) => {
+  promise('a turn of an earlier epoch cannot write', async ({ store }) => {
     const fenceOf = (epoch: number) => ({ sessionKey: exampleEpoch.key, epoch })
     const guarded = (epoch: number, value: string) =>
       store.run(function* () {
