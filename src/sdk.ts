@@ -119,7 +119,7 @@ export { createMiddleware, type MiddlewareDeps } from './middleware/middleware.t
 
 export { isConnectError } from './lib/connect-error.ts'
 export { assertNever, HermesError, isHermesError, messageOf, systemCode, toError } from './lib/errors.ts'
-export type { Logger } from './lib/log.ts'
+export type { LogEventFields, LogFields, Logger } from './lib/log.ts'
 
 // Helpers for adapters and plugins
 

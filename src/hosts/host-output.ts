@@ -3,7 +3,7 @@
  * beginning is kept, with one line that says how much was dropped.
  */
 import type { Readable } from 'node:stream'
-import type { Logger, LogLevel } from '../lib/log.ts'
+import type { LogFields, Logger, LogLevel } from '../lib/log.ts'
 import { createLineReader } from './line-reader.ts'
 
 const maxLineChars = 2_000
@@ -18,7 +18,8 @@ const maxBytesPerReadWindow = 16 * 1024 * 1024
 const readWindowMs = 250
 
 export interface HostOutputOptions {
-  readonly log: Logger
+  /** Lines that handlers print have no event. */
+  readonly log: Logger<LogFields>
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
 }
 

@@ -15,14 +15,20 @@ import { createRotatingFile } from './rotating-file.ts'
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 export type LogFields = Readonly<Record<string, unknown>>
 
-/** The log as modules see it. As in pino, the fields precede the message. */
-export interface Logger {
-  debug(fields: LogFields, message: string): void
-  info(fields: LogFields, message: string): void
-  warn(fields: LogFields, message: string): void
-  error(fields: LogFields, message: string): void
+/** Fields of a line. `event` names what happened, for example `turn.started`. It stays the same when the message changes. */
+export type LogEventFields = LogFields & { readonly event: string }
+
+/**
+ * The log as modules see it. As in pino, the fields precede the message. `Fields` is `LogFields` for plugins and platforms
+ * of users, whose lines need no event.
+ */
+export interface Logger<Fields extends LogFields = LogFields> {
+  debug(fields: Fields, message: string): void
+  info(fields: Fields, message: string): void
+  warn(fields: Fields, message: string): void
+  error(fields: Fields, message: string): void
   /** Returns a logger that adds these fields to every line. */
-  child(fields: LogFields): Logger
+  child(fields: LogFields): Logger<Fields>
 }
 
 /** Discards all lines. */

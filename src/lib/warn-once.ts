@@ -1,11 +1,11 @@
 /**
  * Logs a condition once per key, so that a condition that persists does not fill the log.
  */
-import type { LogFields, Logger } from './log.ts'
+import type { LogEventFields, Logger } from './log.ts'
 import { createLruCache } from './lru-cache.ts'
 
 /** Logs the first message of a key as a warning and its repetitions at level debug. */
-export type WarnOnce = (key: string, fields: LogFields, message: string) => void
+export type WarnOnce = (key: string, fields: LogEventFields, message: string) => void
 
 /** @param maxKeys number of keys to remember. A key that was not used for long is logged as a warning again. */
 export function createWarnOnce(log: Logger, maxKeys = 500): WarnOnce {

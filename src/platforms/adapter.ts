@@ -2,7 +2,7 @@
  * The contract of a platform adapter: three required methods, everything else is optional.
  * Each optional member documents what the gateway does without it.
  */
-import type { Logger } from '../lib/log.ts'
+import type { LogFields, Logger } from '../lib/log.ts'
 import type { AcceptResult, ReadCursor } from '../message/accept-result.ts'
 import type { ButtonPress, MessageChange } from '../message/change.ts'
 import type { Attachment, MessageEvent } from '../message/event.ts'
@@ -159,7 +159,7 @@ export interface PlatformContext<Options = Readonly<Record<string, unknown>>> {
   readonly account: string
   /** The account's section of the configuration, validated against plugin.yaml. */
   readonly options: Options
-  readonly log: Logger
+  readonly log: Logger<LogFields>
   readonly home: string
   readonly clock: () => number
   /**

@@ -2,7 +2,7 @@
  * The `ctx` that a plugin's `register` is given: every room it may reach, and the list of what it has registered there.
  */
 import { HermesError } from '../lib/errors.ts'
-import type { Logger } from '../lib/log.ts'
+import type { LogFields, Logger } from '../lib/log.ts'
 import type { MiddlewareRegistrar, Registration } from '../middleware/contract.ts'
 import type { ObserveCallback } from './callback-trace.ts'
 import type {
@@ -66,7 +66,7 @@ export interface PluginContextDeps {
   /** Told of each call of a callback; without it callbacks are registered as they are. */
   readonly observe?: ObserveCallback | undefined
   /** The plugin's own. */
-  readonly log: Logger
+  readonly log: Logger<LogFields>
 }
 
 export function createPluginContext(deps: PluginContextDeps): PluginContext {

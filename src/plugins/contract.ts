@@ -7,7 +7,7 @@
  */
 import type { z } from 'zod'
 import type { ToolMode } from '../agent/tools/tool.ts'
-import type { Logger } from '../lib/log.ts'
+import type { LogFields, Logger } from '../lib/log.ts'
 import type { Awaitable, FailureMode, Fields, MiddlewareRegistrar, Registration } from '../middleware/contract.ts'
 import type { PlatformModule } from '../platforms/adapter.ts'
 import type { HookCallback, HookName } from './hook-map.ts'
@@ -20,7 +20,7 @@ export interface PluginContext extends MiddlewareRegistrar {
   /** `$HERMES_HOME`, absolute. */
   readonly home: string
   readonly version: string
-  readonly log: Logger
+  readonly log: Logger<LogFields>
   /** `plugins.entries.<id>.settings`, completed with the defaults of the manifest's `config_schema`. */
   readonly config: PluginConfig
   /** JSON that outlives the process, in `$HERMES_HOME/plugin-state/`. */
@@ -138,7 +138,7 @@ export interface PluginToolContext {
   readonly turnId: string
   readonly toolCallId: string
   readonly signal: AbortSignal
-  readonly log: Logger
+  readonly log: Logger<LogFields>
 }
 
 export interface PluginCommand {
