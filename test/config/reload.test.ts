@@ -26,7 +26,7 @@ describe('a reload', () => {
     assert.equal(config.current().model, 'three')
   })
 
-  it('of a file that only looks different tells nobody', (t) => {
+  it('of a file whose values are unchanged notifies no listener', (t) => {
     const { config: write, load } = createTestHome(t)
     write('model: one\n')
     const { config, lines } = load()
@@ -36,7 +36,7 @@ describe('a reload', () => {
     assert.deepEqual(lines, [])
   })
 
-  it('of a broken file changes nothing but the state, which clears when it is mended', (t) => {
+  it('of a broken file changes only the state, which clears when the file is repaired', (t) => {
     const { config: write, load } = createTestHome(t)
     write('model: one\n')
     const { config, lines, messages } = load()
@@ -126,7 +126,7 @@ describe('a reload', () => {
     assert.ok(lines.some(({ event }) => event === 'config.listener_failed'))
   })
 
-  it('after a start on defaults applies the mended file', (t) => {
+  it('after a start on defaults applies the repaired file', (t) => {
     const { config: write, load } = createTestHome(t)
     write('model: [')
     const { config } = load({ CHAT_BOT_TOKEN: 'abcdefgh' })
@@ -140,7 +140,7 @@ describe('a reload', () => {
 })
 
 describe('watching', () => {
-  it('applies a file that is written in place, replaced, broken, mended, and .env beside it', async (t) => {
+  it('applies a file that is written in place, replaced, broken and repaired, and .env beside it', async (t) => {
     const { layout, config: write, env, load } = createTestHome(t)
     write('model: one\n')
     const { config } = load()

@@ -1,5 +1,5 @@
 /**
- * Work about the latest state: never two runs at once, never a change that no run has seen.
+ * Runs never overlap, and a run follows every change.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

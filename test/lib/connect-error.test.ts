@@ -1,5 +1,5 @@
 /**
- * Which failed calls may be repeated without doing anything twice.
+ * Which failed requests can be repeated safely.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'

@@ -1,5 +1,5 @@
 /**
- * "Did you mean …?"
+ * Suggestions for misspelled names.
  */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'

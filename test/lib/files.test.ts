@@ -1,5 +1,5 @@
 /**
- * Small files of our own, and the home they live in.
+ * Reading and writing small files, and the home directory.
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -16,7 +16,7 @@ function modeOf(path: string): string {
 }
 
 describe('writing a file', () => {
-  it('leaves exactly the new text, with the mode asked for, and nothing beside it', (t) => {
+  it('writes exactly the new text with the requested mode, and leaves no other file', (t) => {
     const folder = tempHome(t)
     const path = join(folder, 'gateway.token')
     writeFileAtomic(path, 'one')
@@ -26,14 +26,14 @@ describe('writing a file', () => {
     assert.deepEqual(readdirSync(folder), ['gateway.token'])
   })
 
-  it('closes a file that was open to others', (t) => {
+  it('makes a file private that other users could read', (t) => {
     const path = join(tempHome(t), 'secret')
     writeFileSync(path, 'old', { mode: 0o644 })
     writeFileAtomic(path, 'new', 0o600)
     assert.equal(modeOf(path), '600')
   })
 
-  it('that cannot succeed keeps the old file and leaves no rubbish', (t) => {
+  it('that fails keeps the old file and leaves no temporary file', (t) => {
     const folder = tempHome(t)
     mkdirSync(join(folder, 'taken'))
     assert.throws(() => writeFileAtomic(join(folder, 'taken'), 'text'))
@@ -42,8 +42,8 @@ describe('writing a file', () => {
   })
 })
 
-describe('saving a file while others work', () => {
-  it('leaves exactly the new text, for the owner alone, and nothing beside it', async (t) => {
+describe('saving a file asynchronously', () => {
+  it('writes exactly the new text, private to the owner, and leaves no other file', async (t) => {
     const folder = tempHome(t)
     const path = join(folder, 'state.json')
     await writeFileAtomicAsync(path, 'one')
@@ -54,7 +54,7 @@ describe('saving a file while others work', () => {
     assert.deepEqual(readdirSync(folder), ['state.json'])
   })
 
-  it('that cannot succeed keeps the old file and leaves no rubbish', async (t) => {
+  it('that fails keeps the old file and leaves no temporary file', async (t) => {
     const folder = tempHome(t)
     mkdirSync(join(folder, 'taken'))
     await assert.rejects(writeFileAtomicAsync(join(folder, 'taken'), 'text'), { code: 'EISDIR' })
@@ -64,7 +64,7 @@ describe('saving a file while others work', () => {
 })
 
 describe('reading a file', () => {
-  it('tells a missing one from one that cannot be read', (t) => {
+  it('distinguishes a missing file from one that cannot be read', (t) => {
     const folder = tempHome(t)
     writeFileSync(join(folder, 'text'), '\uFEFFhello')
     writeFileSync(join(folder, 'binary'), Buffer.from([0x68, 0xff, 0xfe, 0x00]))
@@ -77,7 +77,7 @@ describe('reading a file', () => {
     assert.throws(() => readTextIfExists(join(folder, 'loop')), { code: 'ELOOP' })
   })
 
-  it('does not wait for a pipe that nobody writes to', { skip: process.platform === 'win32' }, (t) => {
+  it('does not wait for a pipe without a writer', { skip: process.platform === 'win32' }, (t) => {
     const path = join(tempHome(t), 'pipe')
     execFileSync('mkfifo', [path])
     assert.throws(() => readTextIfExists(path), /not a regular file/)
@@ -85,14 +85,14 @@ describe('reading a file', () => {
 })
 
 describe('the home', () => {
-  it('is made with everything above it, closed to others', (t) => {
+  it('is created with its parents and is private', (t) => {
     const home = createHomeLayout(join(tempHome(t), 'deep', '.hermes'))
     prepareHome(home)
     prepareHome(home)
     assert.equal(modeOf(home.root), '700')
   })
 
-  it('that others could read is closed', (t) => {
+  it('that other users could read becomes private', (t) => {
     const home = createHomeLayout(join(tempHome(t), 'open'))
     mkdirSync(home.root)
     chmodSync(home.root, 0o755)
@@ -100,7 +100,7 @@ describe('the home', () => {
     assert.equal(modeOf(home.root), '700')
   })
 
-  it('that is a file is an error that says what to do', (t) => {
+  it('that is a file is an error with a hint', (t) => {
     const path = join(tempHome(t), 'file')
     writeFileSync(path, '')
     assert.throws(
@@ -109,7 +109,7 @@ describe('the home', () => {
     )
   })
 
-  it('has every name that users and scripts rely on', () => {
+  it('has the file names that users and scripts rely on', () => {
     const { root, ...paths } = createHomeLayout('/h')
     assert.equal(root, '/h')
     assert.deepEqual(
@@ -138,7 +138,7 @@ describe('the home', () => {
     )
   })
 
-  it('folders inside are made on demand and an existing one keeps its mode', (t) => {
+  it('creates directories when they are needed, and an existing one keeps its mode', (t) => {
     const folder = tempHome(t)
     mkdirSync(join(folder, 'mine'), { mode: 0o750 })
     ensureDirectory(join(folder, 'mine'), 0o700)

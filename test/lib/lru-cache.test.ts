@@ -1,5 +1,5 @@
 /**
- * What was used last is remembered, the rest forgotten.
+ * The cache keeps the most recently used entries.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

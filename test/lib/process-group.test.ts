@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { signalProcessGroup, terminateProcessGroup } from '../../src/lib/process-group.ts'
 
-/** A shell that leads a group of its own and has said that it is ready. */
+/** A shell that leads its own process group and has reported that it is ready. */
 async function leader(
   t: TestContext,
   script: string,
@@ -12,7 +12,7 @@ async function leader(
   const shell = spawn('/bin/sh', ['-c', script], { detached: true, stdio: ['ignore', 'pipe', 'ignore'] })
   const { pid, stdout } = shell
   assert.ok(pid !== undefined)
-  // Not `exit`: the pipe is held open by whatever the shell has started.
+  // Not `exit`: child processes of the shell keep the pipe open.
   const ended = once(shell, 'close')
   t.after(() => shell.exitCode === null && shell.signalCode === null && signalProcessGroup(pid, 'SIGKILL'))
   await once(stdout, 'data')

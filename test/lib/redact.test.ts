@@ -1,7 +1,7 @@
 /**
- * Secrets go, everything else stays.
+ * Secrets are removed, other text is unchanged.
  *
- * The canaries are put together from pieces, so that no scanner takes this file for a leak.
+ * The canaries are concatenated from parts, so that secret scanners do not report this file.
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -63,7 +63,7 @@ describe('what looks like a secret', () => {
     ['an interaction of Discord', `POST /interactions/123456789012345678/${letters}/callback`, letters],
   ]
   for (const [what, text, secret] of table) {
-    it(`${what} is taken out`, () => {
+    it(`${what} is removed`, () => {
       const clean = redact(text)
       assert.ok(text.includes(secret))
       assert.ok(!clean.includes(secret), clean)
@@ -71,7 +71,7 @@ describe('what looks like a secret', () => {
     })
   }
 
-  it('leaves what stands around it', () => {
+  it('keeps the text around a secret', () => {
     assert.equal(
       redact(`POST https://api.telegram.org/bot${telegram}/sendMessage 401 after 12 ms`),
       'POST https://api.telegram.org/bot[redacted]/sendMessage 401 after 12 ms',
@@ -103,7 +103,7 @@ describe('ordinary text', () => {
     'привет, как дела? 你好 😀 Größe',
   ]
   for (const line of lines) {
-    it(`stays as it is: ${line.slice(0, 50)}`, () => {
+    it(`is unchanged: ${line.slice(0, 50)}`, () => {
       assert.equal(redact(line), line)
     })
   }
@@ -136,20 +136,20 @@ describe('a secret that is known', () => {
     })
   }
 
-  it('with fewer than six characters is left alone: it would hide ordinary words', () => {
+  it('with fewer than six characters is not removed, because it would hide ordinary words', () => {
     assert.equal(redact('in short: nothing'), 'in short: nothing')
   })
 
-  it('that is a piece of an unknown one does not hide the rest of that from the patterns', () => {
+  it('that is a part of an unknown secret does not hide the rest of it from the patterns', () => {
     assert.equal(createRedactor({ secrets: () => ['123456'] })(`bot${telegram}/x`), 'bot[redacted]/x')
   })
 
-  it('that begins inside another one goes with it', () => {
+  it('that overlaps another one is removed with it', () => {
     const both = createRedactor({ secrets: () => ['abcdef', 'abcdefghij'] })
     assert.equal(both('1 abcdefghij 2 abcdef 3'), '1 [redacted] 2 [redacted] 3')
   })
 
-  it('counts from the moment it is known', () => {
+  it('is removed as soon as it is registered', () => {
     let known: readonly string[] = []
     const live = createRedactor({ secrets: () => known })
     assert.equal(live('the word is fresh-secret'), 'the word is fresh-secret')
@@ -160,7 +160,7 @@ describe('a secret that is known', () => {
 
 describe('a line of a megabyte', () => {
   const redact = createRedactor({ secrets: () => Array.from({ length: 40 }, (_, index) => `${letters}${index}`) })
-  // Each would keep an expression that looks twice at the same text busy for minutes.
+  // Each would take minutes in an expression that backtracks.
   const units = [
     'a',
     '1',
@@ -183,13 +183,13 @@ describe('a line of a megabyte', () => {
     'authorization: ',
   ]
   for (const unit of units) {
-    it(`of ${JSON.stringify(unit)} is looked through in one go`, () => {
+    it(`of ${JSON.stringify(unit)} is searched in linear time`, () => {
       const text = unit.repeat(Math.ceil(1_000_000 / unit.length))
       assert.ok(redact(text).length > 0)
     })
   }
 
-  it('loses its secret wherever it stands', () => {
+  it('has its secret removed at any position', () => {
     const filler = 'lorem ipsum dolor sit amet, '.repeat(18_000)
     const clean = redact(`${filler}${anthropic} ${filler}${telegram}`)
     assert.equal(clean, `${filler}sk-[redacted] ${filler}[redacted]`)

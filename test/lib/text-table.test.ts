@@ -1,5 +1,5 @@
 /**
- * Tables in a font of fixed width.
+ * Tables in a monospaced font.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

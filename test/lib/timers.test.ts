@@ -94,10 +94,10 @@ test('withTimeout rejects if the work fails in time; a later failure has no effe
 
 test('withTimeout returns when the signal aborts', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  const hurry = new AbortController()
-  const waiting = withTimeout(new Promise(() => undefined), 1_000, hurry.signal)
+  const controller = new AbortController()
+  const waiting = withTimeout(new Promise(() => undefined), 1_000, controller.signal)
   assert.equal(await isDone(waiting), false)
-  hurry.abort()
+  controller.abort()
   assert.deepEqual(await waiting, { done: false })
 })
 

@@ -1,5 +1,5 @@
 /**
- * Changes of files are seen however they are written. Real files, real watching.
+ * Changes of real files are reported however they are written.
  */
 import assert from 'node:assert/strict'
 import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -62,7 +62,7 @@ it('a file in a folder that does not exist yet is seen once it comes, and what a
   assert.deepEqual(await burstOf(turn), [path])
 })
 
-it('a file that never rests is told of all the same', async (t) => {
+it('a file that changes continuously is reported', async (t) => {
   const path = join(tempHome(t), 'file')
   const { burstOf } = await watching(t, [path])
   const writing = setInterval(() => appendFileSync(path, 'x'), 1)
@@ -70,7 +70,7 @@ it('a file that never rests is told of all the same', async (t) => {
   assert.deepEqual(await burstOf(() => undefined), [path])
 })
 
-it('many changes at once are told once', async (t) => {
+it('many simultaneous changes are reported once', async (t) => {
   const folder = tempHome(t)
   const paths = ['a', 'b', 'c'].map((name) => join(folder, name))
   const { burstOf } = await watching(t, paths)
@@ -80,7 +80,7 @@ it('many changes at once are told once', async (t) => {
   assert.deepEqual([...seen].sort(), paths)
 })
 
-it('a listener that throws is logged and later changes are still told', async (t) => {
+it('a listener that throws is logged, and later changes are reported', async (t) => {
   const path = join(tempHome(t), 'file')
   const logged: unknown[] = []
   const log: Logger = { ...silentLog, error: (fields) => logged.push(fields['event']) }
@@ -105,7 +105,7 @@ it('a listener that throws is logged and later changes are still told', async (t
   assert.deepEqual(logged, ['watch.listener_failed'])
 })
 
-it('closing twice is fine and nothing is told afterwards', async (t) => {
+it('closing twice has no effect, and nothing is reported afterwards', async (t) => {
   const path = join(tempHome(t), 'file')
   let calls = 0
   const watch = watchFiles([path], () => calls++, { log: silentLog, pollIntervalMs: 1 })

@@ -11,8 +11,8 @@ import { tempHome } from '../kit/temp-home.ts'
 const lockModule = new URL('../../src/store/sqlite/lock.ts', import.meta.url).href
 
 /**
- * Another process that tries to take the lock, says how it went, and holds on until it is killed. It keeps the lock
- * where the garbage collector sees it: a lock that nobody refers to is closed with its database, and so is free.
+ * Another process that tries to take the lock, prints the result, and keeps the lock until it is killed. It refers to the
+ * lock, because garbage collection would close its database and release it.
  */
 async function rival(t: TestContext, path: string): Promise<{ child: ChildProcess; said: string }> {
   const code = `

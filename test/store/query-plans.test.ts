@@ -50,7 +50,7 @@ import { openStore } from '../kit/open-store.ts'
 
 type AnyQuery = Query<QueryParams, unknown>
 
-/** A store that remembers every query that went through it. */
+/** A store that records every query. */
 function recording(store: Store, seen: Set<AnyQuery>): Store {
   function* recorded<Result>(useCase: Transaction<Result>): Transaction<Result> {
     let step = useCase.next()
@@ -82,7 +82,7 @@ function scansOf(db: DatabaseSync, query: AnyQuery): string[] {
 
 const nothing = { status: 'done', text: '', sessionId: '', model: '', usage: noUsage } as const
 
-/** Everything that rooms do with the store while messages come and go. */
+/** Every query that modules run while messages are received and sent. */
 async function liveThrough(t: TestContext): Promise<{ queries: Set<AnyQuery>; path: string }> {
   const { store, path } = openStore(t)
   const queries = new Set<AnyQuery>()
@@ -175,7 +175,7 @@ async function liveThrough(t: TestContext): Promise<{ queries: Set<AnyQuery>; pa
   return { queries, path }
 }
 
-/** Everything the store is asked about questions and grants. */
+/** Every query about questions and grants. */
 function questionSteps(key: SessionKey, source: SessionSource): (() => Transaction<unknown>)[] {
   const unanswered = { says: '' }
   const question = {

@@ -144,7 +144,7 @@ test('a reader does not create a missing database', (t) => {
   }
 })
 
-/** Lines of turns, and what becomes of their replies. */
+/** Messages of turns, and the state of their replies. */
 function turnsOf(t: TestContext) {
   const { store, path } = openStore(t)
   const reader = openReader(path)
@@ -194,7 +194,7 @@ test('messages of a turn are found once when its reply is sent or queued', async
   await settle(sending, 'sent')
   assert.equal(hits(), 1)
   await say('apple two', 'other')
-  await say('apple of nobody', null)
+  await say('apple without reply', null)
   assert.equal(hits(), 3)
   await say('apple three', 'other')
   await end('other')
@@ -215,7 +215,7 @@ test('removed messages are not found, whether they were indexed or not', async (
   t.after(() => db.close())
   db.exec('delete from messages where id > 1')
   assert.equal(hits(), 1)
-  await say('apple anew', null)
+  await say('apple again', null)
   assert.equal(hits(), 2)
   db.exec("insert into messages_fts (messages_fts, rank) values ('integrity-check', 1)")
 })

@@ -13,12 +13,12 @@ import { read, write } from '../kit/contracts/store.ts'
 import { openStore } from '../kit/open-store.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
-/** A statement as it stands, for what no builder offers. */
+/** A raw SQL statement, for features that the query builder does not have. */
 function plain<Row = unknown>(sql: string): Query<Record<never, never>, Row> {
   return { build: () => ({ sql, parameters: [] }) }
 }
 
-/** Leaves the store `pages` more pages: to SQLite the same as a disk that is full. */
+/** Limits the database to `pages` more pages. SQLite reports the same error as for a full disk. */
 async function leaveRoomFor(store: Store, pages: number): Promise<void> {
   const used = await store.run(() => row(plain<{ page_count: number }>('pragma page_count'), {}))
   await store.run(() => exec(plain(`pragma max_page_count = ${(used?.page_count ?? 0) + pages}`), {}))

@@ -28,7 +28,7 @@ async function valueIn(path: string): Promise<string | undefined> {
   }
 }
 
-/** Changes a database behind the store's back. */
+/** Changes a database without the store. */
 function meddle(path: string, sql: string): void {
   const db = new DatabaseSync(path)
   db.exec(sql)
@@ -165,7 +165,7 @@ test('every commit reaches the disk before its result, with a write-ahead log an
   const store = createSqliteStore({ path })
   t.after(() => store.close())
   await store.run(() => write('kept', 'newer'))
-  // A copy of the two files, as a power cut would leave them, holds what was committed.
+  // A copy of the two files, as after a power failure, contains the committed data.
   const copy = join(tempHome(t), 'copy.db')
   writeFileSync(copy, readFileSync(path))
   writeFileSync(`${copy}-wal`, readFileSync(`${path}-wal`))

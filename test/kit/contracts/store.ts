@@ -209,7 +209,7 @@ const exampleEpoch: EpochOptions = {
   key: 'agent:main:web:dm:1',
   source: '{}',
   platform: 'web',
-  userId: 'somebody',
+  userId: 'ada',
   newSessionId: 'one',
   now: 1_000,
 }
