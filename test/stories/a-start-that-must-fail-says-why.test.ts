@@ -24,6 +24,9 @@ async function assertStartFails(
     .join('\n')
   if (expected instanceof RegExp) assert.match(said, expected)
   else assert.ok(said.includes(errorCatalogue[expected].meaning), said)
+  // The command line gives a more specific hint for a home that is in use.
+  if (!(expected instanceof RegExp) && expected !== 'home/locked')
+    assert.ok(said.includes(errorCatalogue[expected].hint), said)
   assert.doesNotMatch(said, /\n {4}at /)
 }
 
