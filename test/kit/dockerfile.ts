@@ -1,15 +1,14 @@
 /**
- * A strict reader of Dockerfiles, for the promises that a test checks: it knows the instructions that ours may use and
- * throws at everything else, with its line.
+ * A strict parser of Dockerfiles for tests. It throws at instructions that our Dockerfile does not use.
  */
 export interface Instruction {
   /** Upper case: `RUN`. */
   readonly name: string
   /** `--from=build` as `from: 'build'`. */
   readonly flags: Readonly<Record<string, string>>
-  /** The words of the exec form (`["node", "-e"]`), else undefined. */
+  /** The arguments of the exec form (`["node", "-e"]`), undefined for the shell form. */
   readonly exec: readonly string[] | undefined
-  /** Everything behind the flags, continued lines joined by a blank. */
+  /** The text after the flags. Continued lines are joined by a space. */
   readonly text: string
   readonly line: number
 }
@@ -33,7 +32,7 @@ const known = new Set(
 /** Instructions whose argument may be a JSON list. */
 const executable = new Set(['RUN', 'CMD', 'ENTRYPOINT', 'SHELL', 'COPY', 'ADD', 'VOLUME'])
 
-/** Throws with the line of what it does not understand. */
+/** Throws an error with the line of the first unsupported instruction. */
 export function parseDockerfile(text: string): Dockerfile {
   const args: Record<string, string> = {}
   const stages: { base: string; name: string; instructions: Instruction[] }[] = []
@@ -42,11 +41,11 @@ export function parseDockerfile(text: string): Dockerfile {
     const current = stages.at(-1)
     if (instruction.name === 'FROM') {
       const match = /^(\S+)(?:\s+AS\s+([a-z][a-z0-9-]*))?$/i.exec(instruction.text)
-      if (match?.[1] === undefined) throw problem(line, `expected FROM image [AS name], found ${instruction.text}`)
+      if (match?.[1] === undefined) throw errorAt(line, `expected FROM image [AS name], found ${instruction.text}`)
       stages.push({ base: withArgs(match[1], args), name: match[2] ?? '', instructions: [] })
     } else if (current !== undefined) current.instructions.push(instruction)
     else if (instruction.name === 'ARG') Object.assign(args, assignments(instruction))
-    else throw problem(line, `${instruction.name} before FROM`)
+    else throw errorAt(line, `${instruction.name} before FROM`)
   }
   return { args, stages }
 }
@@ -57,35 +56,35 @@ export function assignments({ name, text, line }: Instruction): Record<string, s
   return Object.fromEntries(
     words.map((word) => {
       const at = word.indexOf('=')
-      if (at === -1 && name === 'ENV') throw problem(line, `ENV needs KEY=value, found ${word}`)
+      if (at === -1 && name === 'ENV') throw errorAt(line, `ENV needs KEY=value, found ${word}`)
       return at === -1 ? [word, ''] : [word.slice(0, at), word.slice(at + 1).replace(/^"(.*)"$/, '$1')]
     }),
   )
 }
 
-/** Comments go, also those between continued lines, as the builder has it. */
+/** Removes comments, also between continued lines, as Docker does. */
 function logicalLines(text: string): { line: number; content: string }[] {
-  const found: { line: number; content: string }[] = []
+  const lines: { line: number; content: string }[] = []
   let open: { line: number; content: string } | undefined
   for (const [index, raw] of text.split('\n').entries()) {
     const trimmed = raw.trim()
     if (trimmed.startsWith('#') || (trimmed === '' && open === undefined)) continue
-    if (trimmed === '') throw problem(index + 1, 'an empty line inside a continued one')
+    if (trimmed === '') throw errorAt(index + 1, 'an empty line within a continued line')
     const continued = trimmed.endsWith('\\')
     const part = continued ? trimmed.slice(0, -1).trim() : trimmed
     open = open === undefined ? { line: index + 1, content: part } : { ...open, content: `${open.content} ${part}` }
     if (continued) continue
-    found.push(open)
+    lines.push(open)
     open = undefined
   }
-  if (open !== undefined) throw problem(open.line, 'the last line is continued')
-  return found
+  if (open !== undefined) throw errorAt(open.line, 'the last line ends with a backslash')
+  return lines
 }
 
 function parseInstruction(content: string, line: number): Instruction {
   const match = /^([A-Za-z]+)\s+(.+)$/.exec(content)
   const name = match?.[1]?.toUpperCase() ?? ''
-  if (!known.has(name)) throw problem(line, `not an instruction: ${content}`)
+  if (!known.has(name)) throw errorAt(line, `not an instruction: ${content}`)
   let rest = match?.[2] ?? ''
   const flags: Record<string, string> = {}
   for (;;) {
@@ -98,17 +97,17 @@ function parseInstruction(content: string, line: number): Instruction {
   return { name, flags, exec, text: rest, line }
 }
 
-/** Reads a JSON list of texts. */
+/** Parses a JSON list of strings. */
 export function words(text: string, line = 0): string[] {
   const value: unknown = JSON.parse(text)
   if (Array.isArray(value) && value.every((word) => typeof word === 'string')) return value
-  throw problem(line, `expected a list of texts, found ${text}`)
+  throw errorAt(line, `expected a list of strings, found ${text}`)
 }
 
 function withArgs(text: string, args: Readonly<Record<string, string>>): string {
   return text.replace(/\$\{(\w+)\}/g, (_, name: string) => args[name] ?? '')
 }
 
-function problem(line: number, what: string): Error {
-  return new Error(`Dockerfile:${line}: ${what}`)
+function errorAt(line: number, message: string): Error {
+  return new Error(`Dockerfile:${line}: ${message}`)
 }

@@ -1,6 +1,6 @@
 /**
- * The adapter of the fake platform: a real one, speaking HTTP to the vendor that `fake-platform.ts` runs.
- * It polls for messages as Telegram's does: asking for what comes after a number acknowledges all up to it.
+ * The adapter of the fake platform. It connects over HTTP to the server of `fake-platform.ts`. Polling works as in Telegram:
+ * a request for updates after a number acknowledges all updates up to it.
  */
 import {
   type Attachment,
@@ -21,7 +21,7 @@ import { type FakeUpdate, parseUpdate } from './fake-platform-updates.ts'
 
 const retryMs = 20
 
-/** @param parse what the gateway makes of an update; tests that need a defect bring their own */
+/** @param parse parses an update; tests of defects pass their own */
 export function createAdapter(context: PlatformContext, parse = parseUpdate): PlatformAdapter {
   const { url, token, abilities } = context.options
   const can = (ability: string) => !Array.isArray(abilities) || abilities.includes(ability)
@@ -70,44 +70,44 @@ export function createAdapter(context: PlatformContext, parse = parseUpdate): Pl
 
   async function poll(): Promise<void> {
     let done = 0
-    let ill = false
+    let degraded = false
     while (!stopping.signal.aborted) {
       try {
         const response = await ask('GET', `/updates?after=${done}`, stopping.signal)
         if (!response.ok) throw new Error(`the fake platform answered ${response.status}`)
         const updates: FakeUpdate[] = await jsonOf(response)
         if (can('receive')) context.received()
-        if (ill) context.health('connected')
-        ill = false
+        if (degraded) context.health('connected')
+        degraded = false
         for (const update of updates) {
-          await handIn(update)
+          await ingest(update)
           done = update.update
         }
       } catch (error) {
         if (stopping.signal.aborted) return
-        if (!ill) context.health('degraded', messageOf(error))
-        ill = true
+        if (!degraded) context.health('degraded', messageOf(error))
+        degraded = true
         await sleep(retryMs, stopping.signal)
       }
     }
   }
 
-  async function handIn(update: FakeUpdate): Promise<void> {
-    const meant = parse(update, context)
-    switch (meant.kind) {
+  async function ingest(update: FakeUpdate): Promise<void> {
+    const parsed = parse(update, context)
+    switch (parsed.kind) {
       case 'nothing':
         return
       case 'press': {
-        const answer = await context.press(meant.press)
+        const answer = await context.press(parsed.press)
         await ask('POST', `/presses/${update.update}`, stopping.signal, answer)
         return
       }
       case 'change':
-        await context.change(meant.change, meant.keys)
+        await context.change(parsed.change, parsed.keys)
         return
       case 'message':
         try {
-          await context.accept(meant.event, meant.keys)
+          await context.accept(parsed.event, parsed.keys)
         } catch (error) {
           if (!isHermesError(error) || error.code !== 'inbox/too-large') throw error
           await call('POST', '/messages', stopping.signal, { chat: update.chat, kind: 'notice', text: error.message })
@@ -136,13 +136,13 @@ export function createAdapter(context: PlatformContext, parse = parseUpdate): Pl
       const response = await ask(method, path, signal, body)
       if (response.ok) return { success: true, ...(await jsonOf<{ messageId?: string }>(response)) }
       const error = await response.text()
-      // Told to be so already: that is what an edit wants.
+      // Not modified: the message already has the requested text.
       if (response.status === 409) return { success: true }
       const problem = problemOf(response.status)
       const retryAfterMs = Number(response.headers.get('retry-after-ms') ?? 0)
       return { success: false, problem, error, ...(problem === 'rate-limited' ? { retryAfterMs } : {}) }
     } catch (error) {
-      // No answer: whether it was taken is only known where nothing was reached.
+      // Without a response only a refused connection proves that nothing was sent.
       const refused = error instanceof TypeError && messageOf(error.cause).includes('ECONNREFUSED')
       return { success: false, problem: 'temporary', error: messageOf(error), maybeSent: !refused }
     }
@@ -154,7 +154,7 @@ export function createAdapter(context: PlatformContext, parse = parseUpdate): Pl
       const { id } = await jsonOf<{ id?: string }>(response)
       return id === undefined ? { sent: false as const } : { sent: true as const, messageId: id }
     } catch (error) {
-      context.log.debug({ error }, 'the fake platform could not be asked')
+      context.log.debug({ event: 'fake.resolve_failed', error }, 'the fake platform could not be queried')
       return 'unknown' as const
     }
   }
@@ -165,7 +165,7 @@ export function createAdapter(context: PlatformContext, parse = parseUpdate): Pl
   }
 }
 
-/** The vendor is ours: its answers are what their types say. */
+/** The server belongs to the tests, so its responses are not validated. */
 async function jsonOf<T>(response: Response): Promise<T> {
   return JSON.parse(await response.text())
 }

@@ -1,9 +1,9 @@
 /**
- * The messages of the gateway at the fake platform, as people see them.
+ * The messages of the bot on the fake platform.
  */
 import type { Button } from '../../src/sdk.ts'
 
-/** A message of the gateway, as people see it now. */
+/** A message of the bot in its current form. */
 export interface ShownMessage {
   readonly id: string
   readonly key: string
@@ -11,11 +11,11 @@ export interface ShownMessage {
   readonly thread?: string
   readonly kind: string
   text: string
-  /** Every text it had. */
+  /** All its texts, oldest first. */
   readonly versions: string[]
-  /** The choices under it now. */
+  /** The current buttons. */
   buttons: readonly Button[]
-  /** The file it brought: its bytes, or where it lies. */
+  /** Its file: the bytes or the URL. */
   readonly file?: { readonly fileName: string; readonly content: Uint8Array | string }
 }
 
@@ -25,23 +25,23 @@ export type WireMessage = Omit<ShownMessage, 'id' | 'versions'>
 export function createShownMessages() {
   const messages: ShownMessage[] = []
   let posted = 0
-  let watchers: { fits: (message: ShownMessage) => boolean; resolve: (message: ShownMessage) => void }[] = []
+  let watchers: { matches: (message: ShownMessage) => boolean; resolve: (message: ShownMessage) => void }[] = []
 
   function announce(message: ShownMessage): ShownMessage {
-    const told = watchers.filter(({ fits }) => fits(message))
-    watchers = watchers.filter((watcher) => !told.includes(watcher))
-    for (const { resolve } of told) resolve(message)
+    const notified = watchers.filter(({ matches }) => matches(message))
+    watchers = watchers.filter((watcher) => !notified.includes(watcher))
+    for (const { resolve } of notified) resolve(message)
     return message
   }
 
   return {
     /** Oldest first. */
     all: messages,
-    /** Resolves with the first message that fits, when there is one. */
-    until(fits: (message: ShownMessage) => boolean): Promise<ShownMessage> {
-      const found = messages.find(fits)
+    /** Resolves with the first message that matches. */
+    until(matches: (message: ShownMessage) => boolean): Promise<ShownMessage> {
+      const found = messages.find(matches)
       if (found !== undefined) return Promise.resolve(found)
-      return new Promise((resolve) => watchers.push({ fits, resolve }))
+      return new Promise((resolve) => watchers.push({ matches, resolve }))
     },
     post(message: WireMessage): ShownMessage {
       posted += 1
@@ -49,7 +49,7 @@ export function createShownMessages() {
       messages.push(shown)
       return announce(shown)
     },
-    /** Undefined where there is no such message. */
+    /** Undefined if there is no such message. */
     rewrite(id: string, { text, buttons }: WireMessage): ShownMessage | undefined {
       const shown = messages.find((message) => message.id === id)
       if (shown === undefined) return undefined
@@ -58,7 +58,7 @@ export function createShownMessages() {
       shown.buttons = buttons
       return announce(shown)
     },
-    /** False where there is no such message. */
+    /** False if there is no such message. */
     remove(id: string): boolean {
       const at = messages.findIndex((message) => message.id === id)
       if (at !== -1) messages.splice(at, 1)

@@ -1,5 +1,5 @@
 /**
- * What happens at the fake platform, as its wire carries it, and what that means to the gateway. Pure.
+ * Parses updates of the fake platform. Pure functions.
  */
 import {
   type Attachment,
@@ -13,10 +13,10 @@ import {
   type SessionSource,
 } from '#sdk'
 
-/** Something that a person did: wrote, unless another field says otherwise. */
+/** An update: a message of a user, unless another field is set. */
 export interface FakeUpdate {
   readonly update: number
-  /** The platform's name of the message. */
+  /** The message id. */
   readonly id: string
   readonly chat: string
   readonly chatType: ChatType
@@ -24,13 +24,13 @@ export interface FakeUpdate {
   readonly text: string
   readonly thread?: string
   readonly isBot?: boolean
-  /** The bot's own message comes back. */
+  /** A message of the bot itself. */
   readonly own?: boolean
-  /** A button of a message of ours was pressed. */
+  /** A button was pressed. */
   readonly press?: { readonly button: string; readonly message: string }
-  /** The message of this id was changed, or taken back. */
+  /** The message with this id was edited or deleted. */
   readonly change?: 'edited' | 'deleted'
-  /** The message of this id got a reaction. */
+  /** A reaction to the message with this id. */
   readonly reaction?: string
   readonly file?: FakeFile
 }

@@ -1,8 +1,8 @@
 /**
- * A chat product for tests, with a script: people write, messages appear, and calls fail as told.
+ * A chat product for tests: users write, messages are shown, and calls fail on demand.
  *
- * It is a real HTTP server in the process of the test, so a gateway in another process can be killed while what it
- * sent stays here to be counted. `installFakePlatform` puts its adapter into a home.
+ * It is an HTTP server in the process of the test, so that its messages remain when a gateway in another process is killed.
+ * `installFakePlatform` installs its adapter in a home directory.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -20,52 +20,52 @@ export interface UserMessage {
   readonly user?: string
   readonly thread?: string
   readonly isBot?: boolean
-  /** The platform's name of the message; the same name is the same message, delivered again. */
+  /** The message id. The same id delivers the same message again. */
   readonly id?: string
 }
 
 export interface FakePlatform {
   readonly url: string
   readonly token: string
-  /** A person writes. Resolves when the gateway has acknowledged it. */
-  say(text: string, writing?: UserMessage): Promise<void>
-  /** A person presses the button of this label. Resolves with what the gateway says to it. */
-  press(message: ShownMessage, label: string, writing?: UserMessage): Promise<PressResult>
-  /** A person changes, takes back, or puts an emoji on the message of this id. Resolves as `say`. */
-  edit(id: string, text: string, writing?: UserMessage): Promise<void>
-  remove(id: string, writing?: UserMessage): Promise<void>
-  react(id: string, emoji: string, writing?: UserMessage): Promise<void>
-  /** A person sends a file. Resolves as `say`. */
-  attach(file: Omit<FakeFile, 'id' | 'bytes'> & { readonly bytes: Uint8Array }, writing?: UserMessage): Promise<void>
-  /** Files are handed out only after `release`; `asked` resolves when somebody wants one. */
+  /** A user sends a message. Resolves when the gateway has acknowledged it. */
+  say(text: string, options?: UserMessage): Promise<void>
+  /** A user presses the button with this label. Resolves with the result of the gateway. */
+  press(message: ShownMessage, label: string, options?: UserMessage): Promise<PressResult>
+  /** A user edits, deletes or reacts to the message with this id. Resolves like `say`. */
+  edit(id: string, text: string, options?: UserMessage): Promise<void>
+  remove(id: string, options?: UserMessage): Promise<void>
+  react(id: string, emoji: string, options?: UserMessage): Promise<void>
+  /** A user sends a file. Resolves like `say`. */
+  attach(file: Omit<FakeFile, 'id' | 'bytes'> & { readonly bytes: Uint8Array }, options?: UserMessage): Promise<void>
+  /** Holds downloads until `release`. `asked` resolves at the first download. */
   holdFiles(): { readonly asked: Promise<void>; release(): void }
-  /** A message of the bot comes back to it. Resolves as `say`. */
-  echo(text: string, writing?: UserMessage): Promise<void>
-  /** The messages of the gateway, oldest first. */
+  /** Delivers a message of the bot itself. Resolves like `say`. */
+  echo(text: string, options?: UserMessage): Promise<void>
+  /** The messages of the bot, oldest first. */
   shown(chat?: string): readonly ShownMessage[]
-  /** Resolves with the first message that fits, when there is one. */
-  until(fits: (message: ShownMessage) => boolean): Promise<ShownMessage>
-  /** The next sends (or edits) are answered with this problem. */
+  /** Resolves with the first message of the bot that matches. */
+  until(matches: (message: ShownMessage) => boolean): Promise<ShownMessage>
+  /** The next sends or edits fail with this kind. */
   failNext(problem: SendFailureKind, options?: { times?: number; retryAfterMs?: number }): void
-  /** The next message is taken, but the gateway never hears of it. */
+  /** Stores the next message, but loses the response. */
   dropResponse(): void
-  /** Somebody removes a message of the gateway. */
+  /** Removes a message of the bot. */
   removeShown(id: string): void
-  /** From now on this chat takes nothing. */
+  /** Rejects messages to this chat from now on. */
   loseChat(chat: string): void
-  /** The next edit is answered: it reads like this already. */
+  /** Answers the next edit with "not modified". */
   answerNotModified(): void
-  /** From now on every connection is cut; `reconnect` ends it. */
+  /** Resets all connections until `reconnect`. */
   disconnect(): void
   reconnect(): void
-  /** From now on the token is wrong (or right again). */
+  /** Rejects or accepts the token from now on. */
   refuseToken(refused: boolean): void
-  /** How often a call of this kind was made: `POST /messages`. */
+  /** Number of calls of this route: `POST /messages`. */
   calls(of: string): number
   close(): Promise<void>
 }
 
-/** A held poll is answered after this time, so that nobody takes it for dead. */
+/** Time limit of a long poll. */
 const pollLimitMs = 20_000
 const statuses: Record<SendFailureKind, number> = {
   'rate-limited': 429,
@@ -86,7 +86,7 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
   const files = new Map<string, Uint8Array>()
   const lostChats = new Set<string>()
   let fileAsked = (): Promise<void> => Promise.resolve()
-  let answersToLose = 0
+  let responsesToDrop = 0
   let notModified = 0
   let away = false
   let refused = false
@@ -103,14 +103,14 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
   return {
     url: `http://127.0.0.1:${address.port}`,
     token,
-    say: (text, writing) => happen(text, writing),
-    edit: (id, text, writing) => happen(text, { ...writing, id }, { change: 'edited' }),
-    remove: (id, writing) => happen('', { ...writing, id }, { change: 'deleted' }),
-    react: (id, emoji, writing) => happen('', { ...writing, id }, { reaction: emoji }),
-    attach({ bytes, ...about }, writing) {
+    say: (text, options) => dispatch(text, options),
+    edit: (id, text, options) => dispatch(text, { ...options, id }, { change: 'edited' }),
+    remove: (id, options) => dispatch('', { ...options, id }, { change: 'deleted' }),
+    react: (id, emoji, options) => dispatch('', { ...options, id }, { reaction: emoji }),
+    attach({ bytes, ...about }, options) {
       const file = { ...about, id: `f${files.size + 1}`, bytes: bytes.length }
       files.set(file.id, bytes)
-      return happen('', writing, { file })
+      return dispatch('', options, { file })
     },
     holdFiles() {
       const asked = Promise.withResolvers<void>()
@@ -121,15 +121,19 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
       }
       return { asked: asked.promise, release: released.resolve }
     },
-    echo: (text, writing) => happen(text, writing, { own: true }),
-    press(message, label, writing = {}) {
+    echo: (text, options) => dispatch(text, options, { own: true }),
+    press(message, label, options = {}) {
       const button = message.buttons.find((one) => one.label === label)
       if (button === undefined) throw new Error(`${message.id} has no button ${label}: ${JSON.stringify(message)}`)
-      const told = Promise.withResolvers<PressResult>()
-      const number = tell('', { chat: message.chat, ...writing }, { press: { button: button.id, message: message.id } })
-      presses.set(number, told.resolve)
+      const result = Promise.withResolvers<PressResult>()
+      const number = queueUpdate(
+        '',
+        { chat: message.chat, ...options },
+        { press: { button: button.id, message: message.id } },
+      )
+      presses.set(number, result.resolve)
       wakePolls()
-      return told.promise
+      return result.promise
     },
     shown: (chat) => messages.all.filter((message) => chat === undefined || message.chat === chat),
     until: messages.until,
@@ -137,7 +141,7 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
       for (let count = 0; count < times; count += 1) failures.push({ problem, retryAfterMs })
     },
     dropResponse() {
-      answersToLose += 1
+      responsesToDrop += 1
     },
     removeShown: (id) => void messages.remove(id),
     loseChat: (chat) => void lostChats.add(chat),
@@ -164,19 +168,19 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
     },
   }
 
-  /** A person does something. Resolves when the gateway has acknowledged it. */
-  function happen(text: string, writing: UserMessage = {}, deed: Partial<FakeUpdate> = {}): Promise<void> {
-    const told = Promise.withResolvers<void>()
-    acknowledged.set(tell(text, writing, deed), told.resolve)
+  /** Delivers an update. Resolves when the gateway has acknowledged it. */
+  function dispatch(text: string, options: UserMessage = {}, change: Partial<FakeUpdate> = {}): Promise<void> {
+    const result = Promise.withResolvers<void>()
+    acknowledged.set(queueUpdate(text, options, change), result.resolve)
     wakePolls()
-    return told.promise
+    return result.promise
   }
 
-  /** Queues what a person did; returns its number. */
-  function tell(text: string, writing: UserMessage, deed: Partial<FakeUpdate>): number {
+  /** Queues an update and returns its number. */
+  function queueUpdate(text: string, options: UserMessage, change: Partial<FakeUpdate>): number {
     lastUpdate += 1
-    const { chat = 'chat', chatType = 'dm', user = 'user', id = String(lastUpdate), ...rest } = writing
-    updates.push({ update: lastUpdate, id, chat, chatType, user, text, ...rest, ...deed })
+    const { chat = 'chat', chatType = 'dm', user = 'user', id = String(lastUpdate), ...rest } = options
+    updates.push({ update: lastUpdate, id, chat, chatType, user, text, ...rest, ...change })
     return lastUpdate
   }
 
@@ -204,7 +208,7 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
         if (notModified === 0)
           return write(messageIn(await json(request)), (body) => messages.rewrite(id, body), response)
         notModified -= 1
-        return answer(response, 409, 'it reads like this already')
+        return answer(response, 409, 'not modified')
       case 'DELETE /messages':
         return answer(response, messages.remove(id) ? 200 : 400, {})
     }
@@ -219,14 +223,14 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
     const failure = failures.shift()
     if (failure !== undefined) {
       response.setHeader('retry-after-ms', failure.retryAfterMs)
-      answer(response, statuses[failure.problem], `told to fail: ${failure.problem}`)
+      answer(response, statuses[failure.problem], `scripted failure: ${failure.problem}`)
       return
     }
     const shown = lostChats.has(body.chat) ? undefined : apply(body)
     if (shown === undefined) answer(response, 400, 'there is no such chat or message')
-    else if (answersToLose === 0) answer(response, 200, { messageId: shown.id })
+    else if (responsesToDrop === 0) answer(response, 200, { messageId: shown.id })
     else {
-      answersToLose -= 1
+      responsesToDrop -= 1
       response.socket?.destroy()
     }
   }

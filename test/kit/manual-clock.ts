@@ -1,13 +1,13 @@
 /**
- * A clock that goes only when the test moves it, and a pause that moves it instead of waiting.
+ * A clock that the test advances, and a `sleep` that advances it instead of waiting.
  */
 export interface ManualClock {
   /** ms since 1970. */
   now(): number
   advance(ms: number): void
-  /** Takes the place of `pause`: the time has passed at once. */
+  /** Replaces `sleep`: advances the clock and resolves at once. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
-  /** Every pause that was asked for, ms. */
+  /** The durations passed to `sleep`, ms. */
   readonly pendingSleeps: readonly number[]
 }
 

@@ -1,5 +1,5 @@
 /**
- * A real store on a real file for one test, closed when the test ends.
+ * Opens a SQLite store in a temporary file. It is closed when the test ends.
  */
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -9,11 +9,11 @@ import { tempHome } from './temp-home.ts'
 
 export interface OpenStore {
   readonly store: Store
-  /** The database file; a second store or a reader may open it too. */
+  /** The database file. Other stores and readers may open it too. */
   readonly path: string
 }
 
-/** `path`: a database that exists already; left out, a new one in a folder of its own. */
+/** @param path an existing database; default: a new one in a temporary directory */
 export function openStore(t: TestContext, path: string = join(tempHome(t), 'state.db')): OpenStore {
   const store = createSqliteStore({ path })
   t.after(() => store.close())

@@ -1,5 +1,5 @@
 /**
- * The gateway as an adapter sees it, for tests: remembers what was handed in, and does what the test says.
+ * A `PlatformContext` for tests of adapters. It records ingested events and is controlled by the test.
  */
 
 import { createLog } from '../../src/lib/log.ts'
@@ -19,44 +19,44 @@ export interface IngestedEvent {
 
 export interface RecordingContext {
   readonly context: PlatformContext
-  /** What was accepted, refused or known already, in order. */
+  /** Events that were accepted, refused or known, in order. */
   readonly ingestedEvents: readonly IngestedEvent[]
-  /** Calls of `accept`, those that threw too. */
+  /** Number of calls of `accept`, including those that threw. */
   attempts(): number
-  /** Resolves with the next event that is accepted, refused or known already. */
+  /** Resolves with the next event that is accepted, refused or known. */
   nextEvent(): Promise<IngestedEvent>
   /** Resolves at the next call of `accept`. */
   nextAttempt(): Promise<void>
-  /** Nothing is on disk until the returned function is called. */
+  /** `accept` waits until the returned function is called. */
   holdAccepts(): () => void
   failNextAccept(error: Error): void
-  /** Refuses whoever writes. */
+  /** Refuses every user. */
   refuse(reason: string): void
-  completeTurn(seq: number, outcome: Partial<TurnResult>): void
+  completeTurn(seq: number, result: Partial<TurnResult>): void
   readonly stopped: readonly number[]
   readonly routes: readonly HttpRoute[]
-  /** As the gateway does when an adapter has disconnected. */
+  /** Removes the routes, as the gateway does after a disconnect. */
   dropRoutes(): void
   readonly healthReports: readonly { readonly state: string; readonly reason?: string | undefined }[]
-  /** The stored lines of every chat; tests push to it. */
+  /** The stored entries of all chats. Tests add entries. */
   readonly history: ChatEntry[]
-  /** Edits, deletions and reactions, in order; a repeated key is not handed in twice. */
+  /** Edits, deletions and reactions, in order. A known key is not recorded again. */
   readonly changes: readonly MessageChange[]
   readonly presses: readonly ButtonPress[]
-  /** What the next presses are answered with. */
-  answerPresses(answer: PressResult): void
-  /** How far the account has read; tests may set what an earlier life left. */
+  /** Sets the result of later presses. */
+  answerPresses(result: PressResult): void
+  /** The read cursors of the account. Tests may set cursors of an earlier run. */
   readonly marks: Map<string, string>
-  /** The slash commands the gateway knows; tests may change them. */
+  /** The slash commands of the gateway. Tests may change them. */
   readonly commands: CommandEntry[]
-  /** What the adapter said when its platform had refused the account for good. */
+  /** Reasons that the adapter passed to `refused`. */
   readonly refusals: readonly string[]
-  /** How often the adapter said that something came in. */
+  /** Number of calls of `received`. */
   received(): number
-  /** What the adapter has logged, as JSON, before the gateway takes secrets out. */
+  /** The log lines of the adapter as JSON, before redaction. */
   readonly logLines: readonly string[]
-  /** Calls `look` after everything that is remembered here. Call what it returns to end that. */
-  onChange(look: () => void): () => void
+  /** Calls the listener after each recorded change. The returned function unsubscribes it. */
+  onChange(listener: () => void): () => void
 }
 
 export interface RecordingOptions {
@@ -73,19 +73,19 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
   const routes: HttpRoute[] = []
   const healthReports: { state: string; reason?: string | undefined }[] = []
   const history: ChatEntry[] = []
-  const outcomes = new Map<number, TurnResult>()
-  const waiting = new Map<number, ((outcome: TurnResult) => void)[]>()
+  const results = new Map<number, TurnResult>()
+  const waiting = new Map<number, ((result: TurnResult) => void)[]>()
   const listeners: ((record: IngestedEvent) => void)[] = []
   const logLines: string[] = []
-  const observers = new Set<() => void>()
-  const note = <T>(into: T[], what: T) => {
-    into.push(what)
-    changed()
+  const changeListeners = new Set<() => void>()
+  const record = <T>(list: T[], item: T) => {
+    list.push(item)
+    notifyChange()
   }
-  const changed = () => {
-    for (const look of [...observers]) look()
+  const notifyChange = () => {
+    for (const listener of [...changeListeners]) listener()
   }
-  const stream = { write: (line: string) => note(logLines, line) }
+  const stream = { write: (line: string) => record(logLines, line) }
   const log = createLog({ level: 'debug', pretty: false, stream, redactor: (line) => line })
   const changes: MessageChange[] = []
   const changeKeys = new Set<string>()
@@ -96,9 +96,9 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     { name: 'new', description: 'Begins a new conversation.', argsHint: '[name]' },
     { name: 'stop', description: 'Stops the answer that is being written.', argsHint: '' },
   ]
-  let pressAnswer: PressResult = { status: 'taken', text: 'Noted.' }
+  let pressResult: PressResult = { status: 'taken', text: 'Noted.' }
   let received = 0
-  let watchers: (() => void)[] = []
+  let attemptListeners: (() => void)[] = []
   let held: Promise<void> | undefined
   let failure: Error | undefined
   let refusal: string | undefined
@@ -112,17 +112,17 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     home: options.home ?? '',
     clock: () => 1_700_000_000_000,
     async accept(event, keys, mark) {
-      await stored()
-      const accepted = acceptanceOf(keys)
+      await simulateStore()
+      const accepted = acceptResultOf(keys)
       if (mark !== undefined) marks.set(mark.place, mark.id)
-      const record = { event, keys, ...(mark === undefined ? {} : { mark }), accepted }
-      ingestedEvents.push(record)
-      for (const notify of listeners.splice(0)) notify(record)
-      changed()
+      const ingested = { event, keys, ...(mark === undefined ? {} : { mark }), accepted }
+      ingestedEvents.push(ingested)
+      for (const resolve of listeners.splice(0)) resolve(ingested)
+      notifyChange()
       return accepted
     },
     waitForResult(seq, signal) {
-      const known = outcomes.get(seq)
+      const known = results.get(seq)
       if (known !== undefined) return Promise.resolve(known)
       return new Promise((resolve, reject) => {
         if (signal.aborted) reject(signal.reason)
@@ -138,17 +138,17 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
       return history.slice(from).slice(-limit)
     },
     async change(change, keys) {
-      await stored()
+      await simulateStore()
       if (refusal !== undefined) return { status: 'refused', reason: refusal }
       if (keys.some((key) => changeKeys.has(key))) return { status: 'duplicate', seq: 0 }
       for (const key of keys) changeKeys.add(key)
-      note(changes, change)
+      record(changes, change)
       return { status: 'accepted', seq: changes.length }
     },
     async press(press) {
-      await stored()
-      note(presses, press)
-      return pressAnswer
+      await simulateStore()
+      record(presses, press)
+      return pressResult
     },
     cursors: async () => new Map(marks),
     commands: () => commands,
@@ -156,10 +156,10 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     route: (route) => void routes.push(route),
     received() {
       received += 1
-      changed()
+      notifyChange()
     },
-    refused: (reason) => note(refusals, reason),
-    health: (state, reason) => note(healthReports, { state, reason }),
+    refused: (reason) => record(refusals, reason),
+    health: (state, reason) => record(healthReports, { state, reason }),
     info: () => ({ version: '0.0.0', model: 'test', provider: 'test', degraded: [] }),
     paced: (target, signal, call) => context.rateLimited(target, signal, call),
     marks: () => context.cursors(),
@@ -171,7 +171,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     ingestedEvents,
     attempts: () => attempts,
     nextEvent: () => new Promise((resolve) => listeners.push(resolve)),
-    nextAttempt: () => new Promise((resolve) => watchers.push(resolve)),
+    nextAttempt: () => new Promise((resolve) => attemptListeners.push(resolve)),
     holdAccepts() {
       const hold = Promise.withResolvers<void>()
       held = hold.promise
@@ -186,17 +186,17 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     refuse(reason) {
       refusal = reason
     },
-    completeTurn(seq, outcome) {
-      const whole: TurnResult = {
+    completeTurn(seq, result) {
+      const complete: TurnResult = {
         status: 'done',
         text: '',
         sessionId: '20260101_000000_00000000',
         model: 'test',
         usage: { inputTokens: 1, outputTokens: 1 },
-        ...outcome,
+        ...result,
       }
-      outcomes.set(seq, whole)
-      for (const resolve of waiting.get(seq) ?? []) resolve(whole)
+      results.set(seq, complete)
+      for (const resolve of waiting.get(seq) ?? []) resolve(complete)
       waiting.delete(seq)
     },
     stopped,
@@ -208,26 +208,26 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     history,
     changes,
     presses,
-    answerPresses(answer) {
-      pressAnswer = answer
+    answerPresses(result) {
+      pressResult = result
     },
     marks,
     commands,
     refusals,
     received: () => received,
     logLines,
-    onChange(look) {
-      observers.add(look)
-      return () => void observers.delete(look)
+    onChange(listener) {
+      changeListeners.add(listener)
+      return () => void changeListeners.delete(listener)
     },
   }
 
-  /** Resolves when the event would be on disk. */
-  async function stored(): Promise<void> {
+  /** Resolves when the gateway would have stored the event. */
+  async function simulateStore(): Promise<void> {
     attempts += 1
-    for (const watcher of watchers) watcher()
-    watchers = []
-    changed()
+    for (const resolve of attemptListeners) resolve()
+    attemptListeners = []
+    notifyChange()
     await held
     if (failure === undefined) return
     const error = failure
@@ -235,7 +235,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     throw error
   }
 
-  function acceptanceOf(keys: readonly EventKey[]): AcceptResult {
+  function acceptResultOf(keys: readonly EventKey[]): AcceptResult {
     if (refusal !== undefined) return { status: 'refused', reason: refusal }
     for (const key of keys) {
       const seq = seqs.get(key)

@@ -20,7 +20,7 @@ const cases: ReplayCase[] = [payload, fromEve].map((one, index) => ({
   expected: [],
 }))
 
-const careful: ReplaySubject = {
+const correct: ReplaySubject = {
   platform: 'made-up',
   allowed: '42',
   authors: (from) => [valueAt(from, 'from', 'id')],
@@ -38,37 +38,37 @@ function eventFrom(userId: string, text: unknown): MessageEvent {
 
 const run = (subject: ReplaySubject) => tryPayloads(subject, cases, { seed: 1, count: 400 })
 
-test('a careful platform bears every payload, and lets in whom it may', () => {
-  const { count, failures, admitted, refused } = run(careful)
+test('a correct platform accepts every payload and admits allowed users', () => {
+  const { count, failures, admitted, refused } = run(correct)
   assert.deepEqual(failures, [])
   assert.equal(count, 400)
   assert.ok(admitted > 50 && refused > 50, `${admitted} let in, ${refused} refused`)
 })
 
-test('a platform that trusts the shape of a payload is caught', () => {
+test('a platform that relies on the shape of a payload fails', () => {
   const { failures } = run({
-    ...careful,
+    ...correct,
     normalize: (from) => [eventFrom(String(Object(from).from.id), Object(from).text.trim())],
   })
   assert.ok(failures.some((failure) => failure.includes('threw TypeError')))
 })
 
-test('a platform that takes somebody else for the author is caught', () => {
+test('a platform that admits a user who is not the author fails', () => {
   const { failures } = run({
-    ...careful,
+    ...correct,
     normalize: (from) => [eventFrom(String(valueAt(from, 'from', 'id') ?? valueAt(from, 'reply', 'from', 'id')), '')],
   })
-  assert.ok(failures.some((failure) => failure.includes('let in somebody who did not write it')))
+  assert.ok(failures.some((failure) => failure.includes('admitted a user who is not an author')))
 })
 
-test('a platform that believes a payload which calls itself internal is caught', () => {
-  const { failures } = run({ ...careful, normalize: () => [{ ...eventFrom('6', ''), internal: true }] })
+test('a platform that marks a payload as internal fails', () => {
+  const { failures } = run({ ...correct, normalize: () => [{ ...eventFrom('6', ''), internal: true }] })
   assert.ok(failures.length > 0)
 })
 
-test('the slowest payload is told', () => {
+test('the slowest payload is reported', () => {
   const { slowest } = run({
-    ...careful,
+    ...correct,
     normalize(from) {
       const text = String(valueAt(from, 'text'))
       for (let pass = 0; pass < 20 && text.length > 100_000; pass += 1) JSON.stringify([text, text])
@@ -79,7 +79,7 @@ test('the slowest payload is told', () => {
   assert.ok(slowest.cpuMs > 0)
 })
 
-test('strange payloads are the same for the same seed, differ from each other and reach what JavaScript inherits', () => {
+test('mutated payloads depend only on the seed, differ from each other and contain names of prototypes', () => {
   const shape = (seed: number) =>
     [...mutatedPayloads([payload], seed, 300)].map(({ mutations, payload: made }) => ({
       deeds: mutations,
@@ -93,7 +93,7 @@ test('strange payloads are the same for the same seed, differ from each other an
   assert.equal(Object.hasOwn(Object.prototype, 'isAdmin'), false)
 })
 
-test('what stands at a path is read without what objects inherit', () => {
+test('valueAt reads no inherited properties', () => {
   assert.equal(valueAt(payload, 'from', 'name'), 'Ada')
   assert.equal(valueAt(payload, 'entities', '0', 'type'), 'mention')
   assert.equal(valueAt(payload, 'from', 'constructor', 'name'), undefined)

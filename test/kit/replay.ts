@@ -1,6 +1,6 @@
 /**
- * Payloads as a platform sends them, from `test/replay/<platform>/*.json`, through its normalise function: what it must
- * make of each, and that no payload at all makes it throw, hang, or let somebody in.
+ * Replays recorded payloads from `test/replay/<platform>/*.json` through the normalise function of a platform, and checks
+ * that no mutated payload makes it throw, hang or admit an unauthorised user.
  *
  * A file is `{"name": "a sentence", "account"?: {…options}, "payload": …, "expected": [events and changes]}`.
  * `test/replay/<platform>/subject.ts` exports the platform's `subject`; `npm run proof` finds it there.
@@ -21,16 +21,16 @@ type Options = Readonly<Record<string, unknown>>
 type NormalizedEvent = MessageEvent | MessageChange | ButtonPress
 
 export interface ReplaySubject {
-  /** As its folder says it. */
+  /** The name of its folder. */
   readonly platform: string
-  /** The pure function: what would be handed in for this payload, in order; nothing where it is ignored. Never throws. */
+  /** Pure function: the events and changes of a payload, in order; empty if it is ignored. Must not throw. */
   normalize(payload: unknown, account: Options): readonly NormalizedEvent[]
   /**
-   * The ids of whoever wrote or did it, read from the payload as the platform documents it and without `normalise`: what
-   * is not in this list must not be let in. Must bear any payload; see `valueAt`.
+   * The user ids of the authors, read from the documented fields of the payload and without `normalize`. Other users must
+   * not be admitted. Must accept any payload; see `valueAt`.
    */
   authors(payload: unknown): readonly unknown[]
-  /** The one person on the allow list: an author of several payloads. */
+  /** The only user on the allow list: an author of several payloads. */
   readonly allowed: string
 }
 
@@ -42,7 +42,7 @@ const replayFile = z.strictObject({
 })
 export type ReplayCase = z.output<typeof replayFile> & { readonly file: string }
 
-/** The files of a folder by name. Throws where one is no replay. */
+/** Reads the replay files of a folder, sorted by name. Throws if a file is invalid. */
 export function readReplays(folder: string): ReplayCase[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.json'))
@@ -54,38 +54,38 @@ export function readReplays(folder: string): ReplayCase[] {
     })
 }
 
-/** Where the payloads of a platform lie. */
+/** The folder with the payloads of a platform. */
 export function replayFolder(platform: string): string {
   return join(import.meta.dirname, '../replay', platform)
 }
 
 export interface ReplayOptions {
-  /** Strange payloads; 500. */
+  /** Number of mutated payloads. Default: 500. */
   readonly count?: number
-  /** Where the files lie; `test/replay/<platform>` of this repository. */
+  /** Folder of the files. Default: `test/replay/<platform>` of this repository. */
   readonly folder?: string
 }
 
-/** Tests of a platform's normalise function: each payload of its folder, and payloads made of them. */
+/** Registers tests of a normalise function with the payloads of a folder and mutations of them. */
 export function replayContract(subject: ReplaySubject, options: ReplayOptions = {}): void {
   const { count = 500, folder = replayFolder(subject.platform) } = options
   const cases = readReplays(folder)
-  describe(`what comes from ${subject.platform}`, () => {
+  describe(`replay of ${subject.platform}`, () => {
     for (const one of cases) test(one.name, () => checkReplay(subject, one))
 
-    test('each payload has a name of its own', () => {
+    test('each payload has a unique name', () => {
       const names = cases.map(({ name }) => name)
       assert.deepEqual(names.toSorted(), [...new Set(names)].sort())
     })
 
-    test(`of ${count} strange payloads none makes it fail, or lets in who may not`, (t) => {
+    test(`none of ${count} mutated payloads throws or admits an unauthorised user`, (t) => {
       const report = tryPayloads(subject, cases, { seed: 20_261_121, count })
       t.diagnostic(`slowest payload: ${report.slowest.cpuMs.toFixed(1)} ms CPU (${report.slowest.what})`)
       assert.deepEqual(report.failures, [])
-      // Not a bar, which `npm run proof` holds: a hang.
+      // Detects hangs; `npm run proof` checks the CPU time.
       assert.ok(report.slowest.cpuMs < 5_000, `${report.slowest.what} took ${report.slowest.cpuMs} ms`)
-      assert.ok(report.admitted > 0, 'nobody was let in at all: is `allowed` an author?')
-      assert.ok(report.refused > 0, 'nobody was refused at all')
+      assert.ok(report.admitted > 0, 'no event was admitted: is `allowed` an author?')
+      assert.ok(report.refused > 0, 'no event was refused')
     })
   })
 }
@@ -99,7 +99,7 @@ function checkReplay(subject: ReplaySubject, { payload, account = {}, expected }
 
 export interface PayloadReport {
   readonly count: number
-  /** Events whose author was on the list, and those whose was not. */
+  /** Number of events whose user was on the allow list, and of other events. */
   readonly admitted: number
   readonly refused: number
   readonly failures: readonly string[]
@@ -126,7 +126,7 @@ export function tryPayloads(
       for (const one of made) {
         if (!passes(sourceOf(one), subject, account, one)) refused += 1
         else if (isAuthor(subject, mutated)) admitted += 1
-        else failures.push(`${what}: let in somebody who did not write it`)
+        else failures.push(`${what}: admitted a user who is not an author`)
       }
     } catch (error) {
       failures.push(`${what}: threw ${error instanceof Error ? error.stack : String(error)}`)
@@ -135,13 +135,13 @@ export function tryPayloads(
   return { count, admitted, refused, failures: failures.slice(0, 20), slowest }
 }
 
-/** Somebody is let in although a mutation took the author away, or wrote another one. */
+/** Whether the allowed user is an author of the mutated payload. */
 function isAuthor({ authors, allowed }: ReplaySubject, { payload }: MutatedPayload): boolean {
   return authors(payload).some((id) => (typeof id === 'string' || typeof id === 'number') && String(id) === allowed)
 }
 
 function passes(source: SessionSource, { allowed }: ReplaySubject, account: Options, made: NormalizedEvent): boolean {
-  // Where the account names roles, a role is a right of its own.
+  // If the account names roles, a role may authorise a user.
   const { roleAuthorized = false, ...rest } = source
   const known = Object.keys(account).length > 0 ? rest : { ...rest, roleAuthorized }
   return decideAccess(known, { internal: 'internal' in made && made.internal }, rulesFor(allowed)).allowed
@@ -164,7 +164,7 @@ function sourceOf(made: NormalizedEvent): SessionSource {
   return 'event' in made ? made.event.source : made.source
 }
 
-/** The CPU time of this thread, at best of three where it looks slow: garbage is collected and code compiled now and then. */
+/** CPU time of this thread; the best of three if it is slow, to exclude garbage collection and compilation. */
 function timed<T>(work: () => T): { made: T; cpuMs: number } {
   const run = () => {
     const before = process.threadCpuUsage()
@@ -180,7 +180,7 @@ function timed<T>(work: () => T): { made: T; cpuMs: number } {
   return best
 }
 
-/** What stands at a path of a payload: `valueAt(payload, 'message', 'from', 'id')`; undefined where there is none. */
+/** The value at a path of a payload: `valueAt(payload, 'message', 'from', 'id')`; undefined if there is none. */
 export function valueAt(payload: unknown, ...path: readonly string[]): unknown {
   let value = payload
   for (const key of path) {

@@ -1,6 +1,5 @@
 /**
- * A model whose answers are written down beforehand. It honours the provider contract: it streams, aborts by throwing
- * and remembers what it was asked.
+ * A provider with scripted responses. It keeps the provider contract and records its requests.
  */
 import { z } from 'zod'
 import {
@@ -14,7 +13,7 @@ import {
 import type { ToolCall } from '../../src/message/transcript.ts'
 import type { ChunkCollector } from '../../src/middleware/contract.ts'
 
-/** One answer: `chunks` are streamed in this order; `calls` are the tools it asks for. */
+/** One response: `chunks` are streamed in this order, `calls` are its tool calls. */
 export interface ScriptedAnswer {
   readonly chunks?: readonly string[]
   readonly calls?: readonly ToolCall[]
@@ -22,17 +21,17 @@ export interface ScriptedAnswer {
   readonly providerItems?: readonly unknown[]
 }
 
-/** `hang`: streams its chunks and then says nothing until it is aborted. */
+/** `hang`: streams its chunks, then waits until it is aborted. */
 export type ScriptStep = ScriptedAnswer | { readonly chunks?: readonly string[]; readonly hang: true } | Error
 
 export interface ScriptedProvider extends Provider {
-  /** What each call was built from, in order. */
+  /** The input of each call, in order. */
   readonly requests: readonly RequestInput[]
-  /** What reached the wire, in order. */
+  /** The requests of `stream`, in order. */
   readonly sent: readonly ModelRequest[]
-  /** Calls that reached the wire, failed ones too. */
+  /** Number of calls of `stream`, including failed ones. */
   calls(): number
-  /** Resolves when the step that hangs has streamed its chunks. */
+  /** Resolves when a hanging step has streamed its chunks. */
   readonly hanging: Promise<void>
 }
 
@@ -42,7 +41,7 @@ export function call(id: string, name: string, args: unknown = {}): ToolCall {
   return { id, name, arguments: JSON.stringify(args) }
 }
 
-/** Answers the script step by step; asking for more than the script holds is an error of the test. */
+/** Responds with one step of the script per call. A call after the last step throws. */
 export function scriptedProvider(script: readonly ScriptStep[]): ScriptedProvider {
   const requests: RequestInput[] = []
   const sent: ModelRequest[] = []
@@ -53,11 +52,11 @@ export function scriptedProvider(script: readonly ScriptStep[]): ScriptedProvide
     signal.throwIfAborted()
     sent.push(request)
     const step = script[next++]
-    if (step === undefined) throw new Error(`the script has no answer for call ${next}`)
+    if (step === undefined) throw new Error(`the script has no step for call ${next}`)
     if (step instanceof Error) throw step
-    const whole = createCollector()
+    const collector = createCollector()
     for (const text of step.chunks ?? []) {
-      whole.add({ text })
+      collector.add({ text })
       yield { text }
       signal.throwIfAborted()
     }
@@ -67,9 +66,9 @@ export function scriptedProvider(script: readonly ScriptStep[]): ScriptedProvide
     }
     const { calls = [], finishReason, providerItems } = 'hang' in step ? {} : step
     const end = { end: { calls, finishReason, providerItems } }
-    whole.add(end)
+    collector.add(end)
     yield end
-    return whole.finish()
+    return collector.finish()
   }
 
   return {
@@ -92,7 +91,7 @@ export function scriptedProvider(script: readonly ScriptStep[]): ScriptedProvide
     parseDelta: ({ text }): TextDelta | null => (typeof text === 'string' ? { kind: 'text', text } : null),
     parseResponse(response) {
       const parsed = scriptedResponse.safeParse(response)
-      if (!parsed.success) throw new ModelError('bad-response', 'this is not an answer of the script')
+      if (!parsed.success) throw new ModelError('bad-response', 'not a scripted response')
       const { text, calls: toolCalls, finishReason, providerItems } = parsed.data
       return {
         text,
@@ -109,7 +108,7 @@ export function scriptedProvider(script: readonly ScriptStep[]): ScriptedProvide
   }
 }
 
-/** What the script's vendor answers with. */
+/** The format of scripted responses. */
 const scriptedResponse = z.object({
   text: z.string(),
   calls: z.array(z.object({ id: z.string(), name: z.string(), arguments: z.string() })).default([]),

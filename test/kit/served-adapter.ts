@@ -1,6 +1,5 @@
 /**
- * An adapter that the gateway's own HTTP server serves, in front of a gateway that only remembers. Not connected yet:
- * its routes come with `connect`.
+ * An adapter behind the HTTP server of the gateway, with a recording context. Its routes are registered by `connect`.
  */
 import { httpConfig } from '../../src/http/config.ts'
 import { createHttpServer } from '../../src/http/server.ts'
@@ -14,7 +13,7 @@ export interface ServedAdapter {
   readonly url: string
   readonly gateway: RecordingContext
   readonly adapter: PlatformAdapter
-  /** One more adapter at the same server, not connected. */
+  /** Creates another adapter at the same server. It is not connected. */
   createAnother(): PlatformAdapter
   /** A request with the token. */
   request(path: string, init?: RequestInit): Promise<Response>
@@ -33,38 +32,38 @@ export async function serveAdapter(
     log: silentLog,
     limits: { graceMs: 0 },
   })
-  const lives: PlatformAdapter[] = []
-  const make = () => {
-    const over = new AbortController()
+  const adapters: PlatformAdapter[] = []
+  const create = () => {
+    const disconnected = new AbortController()
     const adapter = createAdapter({
       ...gateway.context,
-      route: (route) => over.signal.addEventListener('abort', server.route(route)),
+      route: (route) => disconnected.signal.addEventListener('abort', server.route(route)),
     })
-    const life: PlatformAdapter = {
+    const served: PlatformAdapter = {
       ...adapter,
       async disconnect() {
         await adapter.disconnect()
-        // As the gateway does.
-        over.abort()
+        // The gateway removes routes after the disconnect.
+        disconnected.abort()
       },
     }
-    lives.push(life)
-    return life
+    adapters.push(served)
+    return served
   }
-  const adapter = make()
+  const adapter = create()
   const { url } = await server.start()
   return {
     url,
     gateway,
     adapter,
-    createAnother: make,
+    createAnother: create,
     request: (path, init = {}) =>
       fetch(new URL(path, url), {
         ...init,
         headers: { 'content-type': 'application/json', ...init.headers, authorization: `Bearer ${token}` },
       }),
     async close() {
-      for (const life of lives) await life.disconnect()
+      for (const served of adapters) await served.disconnect()
       await server.stop()
     },
   }

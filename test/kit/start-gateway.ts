@@ -1,6 +1,6 @@
 /**
- * A whole gateway in this process, in a home of its own, between a made-up chat product and a local model server.
- * Stories are told with it: somebody writes, the gateway answers, it stops and starts again on the same home.
+ * Runs a gateway in this process for end-to-end tests, with a temporary home directory, the fake platform and a local model
+ * server. The gateway can be stopped and started again on the same home.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'
@@ -15,31 +15,32 @@ import {
   startFakePlatform,
   type UserMessage,
 } from './fake-platform.ts'
+import { describeMatcher, type LogMatcher, matchesLogLine } from './log-matcher.ts'
 import type { ModelReply, RecordedRequest } from './servers/model-script.ts'
 import { startOpenAiServer } from './servers/openai-server.ts'
 import type { ModelServer } from './servers/sse.ts'
 import { tempHome } from './temp-home.ts'
 
 export interface TestGatewayOptions {
-  /** Laid over the configuration that joins gateway, platform and model; objects are merged. */
+  /** Merged over the default configuration, which connects gateway, platform and model. */
   readonly config?: Readonly<Record<string, unknown>>
-  /** The whole text of config.yaml instead; the model and the platform are then the test's own business. */
+  /** Complete text of config.yaml, instead of the default configuration. */
   readonly configText?: string
-  /** What the model answers; left out, it says what it heard. */
+  /** The response of the model. Default: repeats the last message. */
   readonly model?: (request: RecordedRequest) => ModelReply
-  /** The model answers these first. */
+  /** Responses to the first requests. */
   readonly replies?: readonly ModelReply[]
-  /** What the platform can do beside sending. Nothing, if left out: each reply is one message, sent when it is done. */
+  /** Optional capabilities of the platform. Default: none, so that each reply is one message, sent when it is complete. */
   readonly capabilities?: readonly ('edit' | 'resolve' | 'buttons' | 'receive' | 'remove' | 'typing' | 'files')[]
-  /** Further options of the gateway itself. */
+  /** Additional options of the gateway. */
   readonly gateway?: Partial<GatewayOptions>
-  /** Called with the home before the first start. */
+  /** Prepares the home directory before the first start. */
   readonly prepare?: (home: HomeLayout) => void
-  /** False: the test starts it with `start`. */
+  /** False: the test calls `start`. */
   readonly startNow?: boolean
 }
 
-/** An event of the gateway as it was emitted. */
+/** An emitted gateway event. */
 export interface RecordedEvent {
   readonly name: string
   readonly context: Readonly<Record<string, unknown>>
@@ -49,63 +50,65 @@ export interface TestGateway {
   readonly home: HomeLayout
   readonly platform: FakePlatform
   readonly model: ModelServer
-  /** Everything it emitted, over all its lives. */
+  /** All emitted gateway events, over all starts. */
   readonly events: readonly RecordedEvent[]
-  /** The lines of its log, over all its lives. */
+  /** All log lines, over all starts. */
   readonly log: readonly string[]
-  /** The gateway of this life. */
+  /** The running gateway. Throws while it is stopped. */
   current(): Gateway
-  /** A person writes. Resolves when the platform was told "got it". */
-  say(text: string, writing?: UserMessage): Promise<void>
-  /** The texts that a chat shows, oldest first. */
+  /** A user sends a message. Resolves when the gateway has acknowledged it. */
+  say(text: string, options?: UserMessage): Promise<void>
+  /** The texts of the bot's messages in a chat, oldest first. */
   replies(chat?: string): string[]
-  /** Resolves with the message that fits, once there is one. Rejects after ten seconds, with what was there. */
-  until(fits: (message: ShownMessage) => boolean): Promise<ShownMessage>
-  /** The first message of the gateway that holds this text. */
+  /** Resolves with the first message of the bot that matches. Rejects after ten seconds. */
+  until(matches: (message: ShownMessage) => boolean): Promise<ShownMessage>
+  /** Resolves with the first message of the bot that contains this text. Rejects after ten seconds. */
   waitForReply(text: string | RegExp, chat?: string): Promise<ShownMessage>
-  /** The request of this number (0 is the first) that the model got. Rejects after ten seconds without one. */
+  /** Resolves with this request (0 is the first) of the model. Rejects after ten seconds. */
   modelRequest(number: number): Promise<RecordedRequest>
-  /** Resolves when an event of this name (and with these values) has been emitted. Rejects after ten seconds. */
+  /** Resolves with the first gateway event of this name with these values. Rejects after ten seconds. */
   waitForEvent(name: string, values?: Readonly<Record<string, unknown>>): Promise<RecordedEvent>
-  /** Resolves when a line of the log holds this text, the lines before included. Rejects after ten seconds. */
-  waitForLog(text: string | RegExp): Promise<string>
-  /** Resolves with the next line of the log. Rejects after ten seconds. */
+  /** Resolves with the first log line that matches, including past lines. Rejects after ten seconds. */
+  waitForLog(matcher: LogMatcher): Promise<string>
+  /** Resolves with the log line of this number (from 1) that matches. Rejects after ten seconds. */
+  waitForLogLine(number: number, matcher: LogMatcher): Promise<string>
+  /** Resolves with the next log line. Rejects after ten seconds. */
   nextLine(): Promise<string>
-  /** Asks its HTTP server, with the token. */
+  /** Sends a request with the token to the HTTP server of the gateway. */
   http(path: string, init?: RequestInit): Promise<Response>
   post(path: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<Response>
-  /** Writes config.yaml anew, as at the start with `changes` laid over. */
+  /** Writes config.yaml: the default configuration with `changes` merged over it. */
   configure(changes: Readonly<Record<string, unknown>>): void
-  /** Starts it, again after a stop. Rejects as `startGateway`. */
+  /** Starts the gateway, also after a stop. Rejects like `startGateway`. */
   start(options?: Partial<GatewayOptions>): Promise<Gateway>
-  stop(hurry?: AbortSignal): Promise<void>
+  stop(force?: AbortSignal): Promise<void>
 }
 
-/** How long a story waits for what must happen. */
+/** Time limit of all waiting methods. */
 const waitTimeoutMs = 10_000
 
-/** Everything is taken down when the test ends. */
+/** Everything is closed when the test ends. */
 export async function startTestGateway(t: TestContext, options: TestGatewayOptions = {}): Promise<TestGateway> {
   let gateway: Gateway | undefined
-  const takeDown: (() => Promise<void>)[] = []
-  // Before the home is made: these run in this order, and a home that is in use must not be removed.
+  const closers: (() => Promise<void>)[] = []
+  // Registered before the home is created: hooks run in this order, and a home in use must not be removed.
   t.after(async () => {
     await gateway?.stop(AbortSignal.abort())
-    for (const close of takeDown) await close()
+    for (const close of closers) await close()
   })
   const home = createHomeLayout(tempHome(t))
   const platform = await startFakePlatform()
-  takeDown.push(platform.close)
+  closers.push(platform.close)
   const model = await startOpenAiServer({
     ...(options.model === undefined ? {} : { defaultReply: options.model }),
     ...(options.replies === undefined ? {} : { replies: options.replies }),
   })
-  takeDown.push(model.stop)
+  closers.push(model.stop)
   const events: RecordedEvent[] = []
   const log: string[] = []
   const watchers = new Set<() => void>()
-  const tell = () => {
-    for (const look of watchers) look()
+  const notifyWatchers = () => {
+    for (const check of watchers) check()
   }
 
   const base = {
@@ -137,15 +140,15 @@ export async function startTestGateway(t: TestContext, options: TestGatewayOptio
 
   const listener: HookEventListener = (name, context) => {
     events.push({ name, context: { ...context } })
-    tell()
+    notifyWatchers()
   }
 
-  /** Looks now and at each event or line of the log. */
-  function seen<T>(what: string, look: () => T | undefined): Promise<T> {
-    return inTime(what, () => {
+  /** Calls `find` now and after each event or log line, until it returns a value. */
+  function waitUntil<T>(what: string, find: () => T | undefined): Promise<T> {
+    return withTimeLimit(what, () => {
       const { promise, resolve } = Promise.withResolvers<T>()
       const watcher = () => {
-        const found = look()
+        const found = find()
         if (found === undefined) return
         watchers.delete(watcher)
         resolve(found)
@@ -156,18 +159,19 @@ export async function startTestGateway(t: TestContext, options: TestGatewayOptio
     })
   }
 
-  async function inTime<T>(what: string, begin: () => Promise<T>): Promise<T> {
+  async function withTimeLimit<T>(what: string, begin: () => Promise<T>): Promise<T> {
     const result = await withTimeout(begin(), waitTimeoutMs)
     if (result.done) return result.value
     const shown = platform.shown().map(({ chat, text }) => `${chat}: ${text}`)
-    throw new Error(`waited in vain for ${what}; shown: ${JSON.stringify(shown)}; log:\n${log.slice(-20).join('')}`)
+    throw new Error(`timed out waiting for ${what}; shown: ${JSON.stringify(shown)}; log:\n${log.slice(-20).join('')}`)
   }
 
   const current = () => {
-    if (gateway === undefined) throw new Error('the gateway does not run')
+    if (gateway === undefined) throw new Error('the gateway is not running')
     return gateway
   }
-  const until = (fits: (message: ShownMessage) => boolean) => inTime('a message', () => platform.until(fits))
+  const until = (matches: (message: ShownMessage) => boolean) =>
+    withTimeLimit('a message', () => platform.until(matches))
 
   const self: TestGateway = {
     home,
@@ -176,20 +180,24 @@ export async function startTestGateway(t: TestContext, options: TestGatewayOptio
     events,
     log,
     current,
-    say: (text, writing) => inTime(`the message "${text}" to be accepted`, () => platform.say(text, writing)),
+    say: (text, options) => withTimeLimit(`the acknowledgement of "${text}"`, () => platform.say(text, options)),
     replies: (chat) => platform.shown(chat).map(({ text }) => text),
     until,
     waitForReply: (text, chat) =>
-      inTime(`"${text}"`, () =>
+      withTimeLimit(`"${text}"`, () =>
         platform.until((message) => (chat === undefined || message.chat === chat) && includesText(message.text, text)),
       ),
-    modelRequest: (number) => inTime(`request ${number} of the model`, () => model.request(number)),
+    modelRequest: (number) => withTimeLimit(`request ${number} of the model`, () => model.request(number)),
     waitForEvent: (name, values = {}) =>
-      seen(`the event ${name}`, () => events.find((one) => one.name === name && matchesValues(one, values))),
-    waitForLog: (text) => seen(`the line "${text}"`, () => log.find((line) => includesText(line, text))),
+      waitUntil(`the event ${name}`, () => events.find((one) => one.name === name && matchesValues(one, values))),
+    waitForLog: (matcher) => self.waitForLogLine(1, matcher),
+    waitForLogLine: (number, matcher) =>
+      waitUntil(`log line ${number} with ${describeMatcher(matcher)}`, () =>
+        log.filter((line) => matchesLogLine(line, matcher)).at(number - 1),
+      ),
     nextLine: () => {
-      const known = log.length
-      return seen('a line of the log', () => log[known])
+      const count = log.length
+      return waitUntil('a log line', () => log[count])
     },
     http: (path, init = {}) => {
       const headers = { authorization: `Bearer ${current().token()}`, ...Object.fromEntries(new Headers(init.headers)) }
@@ -202,7 +210,7 @@ export async function startTestGateway(t: TestContext, options: TestGatewayOptio
         body: typeof body === 'string' ? body : JSON.stringify(body),
       }),
     configure,
-    async start(own = {}) {
+    async start(startOptions = {}) {
       gateway = await startGateway({
         home,
         version: '0.0.0-test',
@@ -215,18 +223,18 @@ export async function startTestGateway(t: TestContext, options: TestGatewayOptio
           stream: {
             write(line) {
               log.push(line)
-              tell()
+              notifyWatchers()
             },
           },
         },
         listeners: [listener],
         ...options.gateway,
-        ...own,
+        ...startOptions,
       })
       return gateway
     },
-    async stop(hurry) {
-      await gateway?.stop(hurry)
+    async stop(force) {
+      await gateway?.stop(force)
       gateway = undefined
     },
   }
@@ -236,8 +244,8 @@ export async function startTestGateway(t: TestContext, options: TestGatewayOptio
   return self
 }
 
-function includesText(text: string, sought: string | RegExp): boolean {
-  return typeof sought === 'string' ? text.includes(sought) : sought.test(text)
+function includesText(text: string, expected: string | RegExp): boolean {
+  return typeof expected === 'string' ? text.includes(expected) : expected.test(text)
 }
 
 function matchesValues({ context }: RecordedEvent, values: Readonly<Record<string, unknown>>): boolean {
@@ -246,13 +254,13 @@ function matchesValues({ context }: RecordedEvent, values: Readonly<Record<strin
 
 type Tree = Readonly<Record<string, unknown>>
 
-/** Objects are merged key by key, everything else is replaced; undefined takes a key away. */
+/** Merges objects recursively and replaces other values. `undefined` removes a key. */
 function merged(base: Tree, changes: Tree): Tree {
   const result: Record<string, unknown> = { ...base }
   for (const [key, value] of Object.entries(changes)) {
-    const known = result[key]
+    const current = result[key]
     if (value === undefined) delete result[key]
-    else result[key] = isTree(known) && isTree(value) ? merged(known, value) : value
+    else result[key] = isTree(current) && isTree(value) ? merged(current, value) : value
   }
   return result
 }

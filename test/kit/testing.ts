@@ -1,5 +1,5 @@
 /**
- * The public test kit (`#sdk/testing`): what the author of a platform or a provider needs to test it as ours are tested.
+ * The public test kit (`#sdk/testing`) for authors of platforms and providers.
  */
 export {
   type PlatformContractOptions,
@@ -19,6 +19,7 @@ export {
   startFakePlatform,
   type UserMessage,
 } from './fake-platform.ts'
+export type { LogFieldsMatcher, LogMatcher } from './log-matcher.ts'
 export { createManualClock, type ManualClock } from './manual-clock.ts'
 export { createRecordingContext, type RecordingContext, type RecordingOptions } from './recording-context.ts'
 export { type ReplayOptions, type ReplaySubject, replayContract, valueAt } from './replay.ts'

@@ -1,7 +1,7 @@
 /**
  * Every kill point of the crash tests, many times over.
  */
-import { type KillPoint, live } from '../crash/life.ts'
+import { type KillPoint, runScenario } from '../crash/scenario.ts'
 
 export interface PointsOptions {
   readonly points: readonly KillPoint[]
@@ -37,7 +37,7 @@ export async function runPoints({ points, seeds, atOnce, progress }: PointsOptio
     for (let life = lives[next]; life !== undefined; life = lives[next]) {
       next += 1
       try {
-        await live(life.point, life.seed)
+        await runScenario(life.point, life.seed)
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error)
         broken.push({ point: life.point.name, seed: life.seed, reason })

@@ -21,9 +21,9 @@ test('the local model server runs in a separate process and records requests', a
     anthropicApiKey: '',
   })
   assert.ok('provider' in choice)
-  assert.equal((await callOnce(choice.provider)).answer.text, 'first')
+  assert.equal((await callOnce(choice.provider)).output.text, 'first')
   await assert.rejects(callOnce(choice.provider), /429/)
-  assert.equal((await callOnce(choice.provider)).answer.text, 'later')
+  assert.equal((await callOnce(choice.provider)).output.text, 'later')
   const told: unknown = await (await fetch(`${origin}/_requests`)).json()
   assert.ok(typeof told === 'object' && told !== null && 'count' in told)
   assert.equal(told.count, 3)

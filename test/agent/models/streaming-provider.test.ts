@@ -96,8 +96,8 @@ describe('a call over a real connection', () => {
   it('does not wait for a server that leaves a complete stream open', async () => {
     const provider = build(server.baseUrl)
     server.enqueue({ text: 'ok', hang: 'stream' })
-    const { answer } = await runCall(provider, provider.buildRequest(contractInput))
-    assert.equal(answer.text, 'ok')
+    const { output } = await runCall(provider, provider.buildRequest(contractInput))
+    assert.equal(output.text, 'ok')
     assert.equal(await server.requests.at(-1)?.closed, true)
   })
 
@@ -152,7 +152,7 @@ describe('a call over a real connection', () => {
     const text = 'Überall 😀 '.repeat(4000)
     const provider = build(server.baseUrl)
     server.enqueue({ text })
-    assert.equal((await runCall(provider, provider.buildRequest(contractInput))).answer.text, text)
+    assert.equal((await runCall(provider, provider.buildRequest(contractInput))).output.text, text)
   })
 
   it('fetches responses without a body', async () => {

@@ -1,5 +1,5 @@
 /**
- * What every engine promises, one process or many. A new kind of engine calls this with a way to build one.
+ * The engine contract: promises of every engine.
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -16,7 +16,7 @@ const a = brand<SessionKey>('a')
 const b = brand<SessionKey>('b')
 const c = brand<SessionKey>('c')
 
-/** A worker that reports when it is called and ends each call when the test says so. */
+/** A worker that records its calls. The test ends each call. */
 export function heldWorker() {
   const calls: { name: string; signal: AbortSignal; end(): void; fail(error: Error): void }[] = []
   const waiters: { count: number; resolve(): void }[] = []
@@ -29,7 +29,7 @@ export function heldWorker() {
   return {
     worker,
     names: () => calls.map((call) => call.name),
-    /** Resolves with the call of this number, counted from 1, once it was made. */
+    /** Resolves with the call of this number (from 1) as soon as it was made. */
     async call(number: number) {
       if (calls.length < number) await new Promise<void>((resolve) => waiters.push({ count: number, resolve }))
       const found = calls[number - 1]
@@ -39,35 +39,35 @@ export function heldWorker() {
   }
 }
 
-/** Gives an engine every chance to do what it must not. */
-async function settled(): Promise<void> {
+/** Waits a few turns of the event loop, for checks that something does not happen. */
+async function drainEventLoop(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await nextTurn()
 }
 
-async function pendingStateOf(work: Promise<unknown>): Promise<boolean> {
+async function isPending(work: Promise<unknown>): Promise<boolean> {
   let pending = true
   const done = () => {
     pending = false
   }
   work.then(done, done)
-  await settled()
+  await drainEventLoop()
   return pending
 }
 
-/** `open` gives an engine whose pauses after a failure take no time; it is stopped by the test. */
+/** @param open creates an engine without delays after failures; the contract stops it */
 export function engineContract(kind: string, open: (t: TestContext, options: EngineOptions) => Engine): void {
-  const promise = (text: string, check: (engine: Engine) => Promise<void>, options = { concurrency: 8 }) =>
-    test(`${kind}: ${text}`, async (t) => {
+  const promise = (name: string, check: (engine: Engine) => Promise<void>, options = { concurrency: 8 }) =>
+    test(`${kind}: ${name}`, async (t) => {
       const engine = open(t, options)
       await check(engine)
       await engine.stop(0)
     })
 
-  promise('work that was announced before the start is done after it', async (engine) => {
+  promise('work that was queued before the start runs after it', async (engine) => {
     const held = heldWorker()
     engine.wake(a, 'turn')
     engine.wake(b, 'control')
-    assert.equal(await pendingStateOf(engine.idle()), true)
+    assert.equal(await isPending(engine.idle()), true)
     assert.deepEqual(held.names(), [])
     engine.start(held.worker)
     for (const number of [1, 2]) (await held.call(number)).end()
@@ -75,7 +75,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
     assert.deepEqual(held.names().sort(), ['a turn', 'b control'])
   })
 
-  promise('a session is worked on by one worker at a time, others at the same time', async (engine) => {
+  promise('a session has one worker at a time, different sessions run concurrently', async (engine) => {
     const held = heldWorker()
     engine.start(held.worker)
     engine.wake(a, 'turn')
@@ -83,7 +83,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
     engine.wake(b, 'turn')
     const first = await held.call(1)
     const second = await held.call(2)
-    await settled()
+    await drainEventLoop()
     assert.deepEqual(held.names(), ['a turn', 'b turn'])
     second.end()
     first.end()
@@ -93,7 +93,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
     await engine.idle()
   })
 
-  promise('work that comes while the worker is busy makes it look once more, and only once', async (engine) => {
+  promise('any number of wakes during a call lead to one more call', async (engine) => {
     const held = heldWorker()
     engine.start(held.worker)
     engine.wake(a, 'turn')
@@ -103,11 +103,11 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
     const second = await held.call(2)
     second.end()
     await engine.idle()
-    await settled()
+    await drainEventLoop()
     assert.deepEqual(held.names(), ['a turn', 'a turn'])
   })
 
-  promise('a session that hangs holds up nobody else', async (engine) => {
+  promise('a session that hangs does not block other sessions', async (engine) => {
     const held = heldWorker()
     engine.start(held.worker)
     engine.wake(a, 'turn')
@@ -115,14 +115,14 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
     engine.wake(b, 'turn')
     const other = await held.call(2)
     other.end()
-    await settled()
+    await drainEventLoop()
     assert.deepEqual(engine.load(), { running: 1, waiting: 0 })
     hanging.end()
     await engine.idle()
     assert.deepEqual(engine.load(), { running: 0, waiting: 0 })
   })
 
-  promise('commands run beside the turn of their own session', async (engine) => {
+  promise('commands run concurrently with the turn of their session', async (engine) => {
     const held = heldWorker()
     engine.start(held.worker)
     engine.wake(a, 'turn')
@@ -136,7 +136,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
   })
 
   promise(
-    'no more turns run at once than allowed, the rest in the order they came; commands are not counted',
+    'the number of concurrent turns is limited, waiting turns start in order, and commands do not count',
     async (engine) => {
       const held = heldWorker()
       engine.start(held.worker)
@@ -146,13 +146,13 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
       engine.wake(c, 'control')
       const first = await held.call(1)
       const command = await held.call(2)
-      await settled()
+      await drainEventLoop()
       assert.deepEqual(held.names(), ['a turn', 'c control'])
       assert.deepEqual(engine.load(), { running: 1, waiting: 2 })
       command.end()
       first.end()
       const second = await held.call(3)
-      await settled()
+      await drainEventLoop()
       assert.deepEqual(held.names().slice(2), ['b turn'])
       second.end()
       const third = await held.call(4)
@@ -174,7 +174,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
     assert.deepEqual(held.names(), ['a turn', 'a turn', 'a turn', 'a turn'])
   })
 
-  promise('a worker that throws before its first await is called again, too', async (engine) => {
+  promise('a worker that throws synchronously is called again', async (engine) => {
     let calls = 0
     engine.start(() => {
       calls += 1
@@ -187,7 +187,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
   })
 
   promise(
-    'a session that fails again and again gives its place to others between its tries',
+    'a session that keeps failing lets other sessions run between its attempts',
     async (engine) => {
       let healthy = false
       const done = Promise.withResolvers<void>()
@@ -204,7 +204,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
     { concurrency: 1 },
   )
 
-  promise('stop starts nothing new and waits for what runs', async (engine) => {
+  promise('stop starts no new work and waits for running work', async (engine) => {
     const held = heldWorker()
     engine.start(held.worker)
     engine.wake(a, 'turn')
@@ -213,15 +213,15 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
     engine.wake(a, 'turn')
     engine.wake(b, 'turn')
     engine.wake(b, 'control')
-    assert.equal(await pendingStateOf(stopped), true)
+    assert.equal(await isPending(stopped), true)
     assert.equal(running.signal.aborted, false)
     running.end()
     await stopped
-    await settled()
+    await drainEventLoop()
     assert.deepEqual(held.names(), ['a turn'])
   })
 
-  promise('what has not ended in time is aborted, and stop waits until it has let go', async (engine) => {
+  promise('work that exceeds the grace period is aborted, and stop waits until it has ended', async (engine) => {
     const held = heldWorker()
     engine.start(held.worker)
     engine.wake(a, 'turn')
@@ -232,41 +232,41 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
     )
     const stopped = engine.stop(0)
     await aborted
-    assert.equal(await pendingStateOf(stopped), true)
+    assert.equal(await isPending(stopped), true)
     for (const { fail } of calls) fail(new Error('aborted'))
     await stopped
-    await settled()
+    await drainEventLoop()
     assert.equal(held.names().length, 2)
   })
 
-  promise('a stop in a hurry aborts at once what it would have waited for', async (engine) => {
+  promise('stop with an aborted `force` signal aborts running work at once', async (engine) => {
     const held = heldWorker()
     engine.start(held.worker)
     engine.wake(a, 'turn')
     const { signal, end } = await held.call(1)
-    const hurry = new AbortController()
-    const stopped = engine.stop(60_000, hurry.signal)
-    await settled()
+    const force = new AbortController()
+    const stopped = engine.stop(60_000, force.signal)
+    await drainEventLoop()
     assert.equal(signal.aborted, false)
     signal.addEventListener('abort', end, { once: true })
-    hurry.abort()
+    force.abort()
     await stopped
     assert.equal(signal.aborted, true)
   })
 
-  promise('stop may be asked twice, at the same time and afterwards, and before any start', async (engine) => {
+  promise('stop may be called several times', async (engine) => {
     const held = heldWorker()
     engine.wake(b, 'turn')
     engine.start(held.worker)
     const running = await held.call(1)
     const both = [engine.stop(60_000), engine.stop(60_000)]
-    assert.equal(await pendingStateOf(Promise.race(both)), true)
+    assert.equal(await isPending(Promise.race(both)), true)
     running.end()
     await Promise.all(both)
     await engine.stop(60_000)
   })
 
-  promise('an engine that was never started stops at once, whatever waits', async (engine) => {
+  promise('an engine that was never started stops at once, although work is queued', async (engine) => {
     engine.wake(a, 'turn')
     const idle = engine.idle()
     await engine.stop(60_000)

@@ -1,6 +1,5 @@
 /**
- * The fake platform as the platform contract sees it, with every hand that the contract knows: what the suite can check
- * is checked here at least.
+ * The fake platform as a platform under test with all capabilities, so that no promise is skipped.
  */
 import type { PlatformAdapter, PlatformContext } from '../../../src/platforms/adapter.ts'
 import { type FakePlatform, startFakePlatform, type UserMessage } from '../fake-platform.ts'
@@ -16,15 +15,15 @@ export async function fakeUnderTest(): Promise<FakeUnderTest> {
   return fakeWith(createAdapter)
 }
 
-/** @param create makes its adapters */
+/** @param create creates its adapters */
 export async function fakeWith(create: (context: PlatformContext) => PlatformAdapter): Promise<FakeUnderTest> {
   const platform = await startFakePlatform('the-token-of-the-fake-platform')
   const gateway = createRecordingContext({ options: { url: platform.url, token: platform.token } })
   const adapter = create(gateway.context)
-  const lives = [adapter]
-  const taken = (deed: Promise<void>) => deed.then(() => true)
+  const adapters = [adapter]
+  const acknowledged = (action: Promise<void>) => action.then(() => true)
   const conversation = (thread?: string): TestConversation => {
-    const place: UserMessage = thread === undefined ? {} : { thread }
+    const options: UserMessage = thread === undefined ? {} : { thread }
     return {
       target: {
         platform: 'fake',
@@ -32,7 +31,7 @@ export async function fakeWith(create: (context: PlatformContext) => PlatformAda
         chatId: 'chat',
         ...(thread === undefined ? {} : { threadId: thread }),
       },
-      say: (text, id) => taken(platform.say(text, { ...place, id })),
+      say: (text, id) => acknowledged(platform.say(text, { ...options, id })),
       async seen(text) {
         await platform.until((message) => message.text === text && message.thread === thread)
       },
@@ -48,16 +47,16 @@ export async function fakeWith(create: (context: PlatformContext) => PlatformAda
     openChat: async () => undefined,
     createAnother() {
       const next = create(gateway.context)
-      lives.push(next)
+      adapters.push(next)
       return next
     },
     sentCalls: () =>
       ['POST /messages', 'PUT /messages', 'POST /typing'].reduce((sum, of) => sum + platform.calls(of), 0),
-    sayAsStranger: (text, id) => taken(platform.say(text, { id, user: 'somebody else' })),
-    edit: (id, text) => taken(platform.edit(id, text)),
-    remove: (id) => taken(platform.remove(id)),
-    react: (id, emoji) => taken(platform.react(id, emoji)),
-    attach: (file, id) => taken(platform.attach(file, { id })),
+    sayAsStranger: (text, id) => acknowledged(platform.say(text, { id, user: 'another user' })),
+    edit: (id, text) => acknowledged(platform.edit(id, text)),
+    remove: (id) => acknowledged(platform.remove(id)),
+    react: (id, emoji) => acknowledged(platform.react(id, emoji)),
+    attach: (file, id) => acknowledged(platform.attach(file, { id })),
     async press(buttonId, messageId) {
       const message = await platform.until(({ id }) => id === messageId)
       const label = message.buttons.find(({ id }) => id === buttonId)?.label ?? ''
@@ -86,8 +85,8 @@ export async function fakeWith(create: (context: PlatformContext) => PlatformAda
     deleteOwnMessage: platform.removeShown,
     answerNotModified: platform.answerNotModified,
     async close() {
-      // Twice: the defect of an adapter may be that once is not enough.
-      for (const life of [...lives, ...lives]) await life.disconnect().catch(() => undefined)
+      // Twice, because one of the defects ignores the first call.
+      for (const one of [...adapters, ...adapters]) await one.disconnect().catch(() => undefined)
       await platform.close()
     },
   }

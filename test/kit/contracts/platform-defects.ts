@@ -1,5 +1,5 @@
 /**
- * Adapters with one defect each: for every promise of the platform contract one that breaks it.
+ * Adapters with one defect each. Every promise of the platform contract has at least one defect that breaks it.
  */
 
 import type { Defect } from './platform-defects/create-defect.ts'

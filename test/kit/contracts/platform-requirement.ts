@@ -1,5 +1,5 @@
 /**
- * One promise of a platform: what it needs of the platform under test, and how it is checked.
+ * One promise of the platform contract: the capabilities that it needs, and its check.
  */
 import { stat } from 'node:fs/promises'
 import { withTimeout } from '../../../src/lib/timers.ts'
@@ -9,87 +9,88 @@ import type { PlatformAdapter } from '../../../src/platforms/adapter.ts'
 import type { PlatformUnderTest } from './platform-under-test.ts'
 
 export interface PlatformRequirement {
-  /** A sentence that an operator would care about. */
+  /** The promise as a sentence. */
   readonly name: string
-  /** What the platform under test does not have, so that the promise cannot be looked at; empty where it has all. */
+  /** Capabilities that the platform under test lacks. The promise is skipped unless the list is empty. */
   missing(platform: PlatformUnderTest): readonly string[]
-  /** Rejects where the promise is broken. */
+  /** Rejects if the promise is broken. */
   check(platform: PlatformUnderTest): Promise<void>
 }
 
 type OptionalKeys<T> = { [Key in keyof T]-?: undefined extends T[Key] ? Key : never }[keyof T]
-/** What a platform under test may have. */
+/** Optional capabilities of a platform under test. */
 type Capability = OptionalKeys<PlatformUnderTest>
-/** What an adapter may have. */
+/** Optional methods of an adapter. */
 type AdapterCapability = OptionalKeys<PlatformAdapter>
 type WithCapabilities<H extends Capability, A extends AdapterCapability> = PlatformUnderTest &
   Required<Pick<PlatformUnderTest, H>> & { readonly adapter: PlatformAdapter & Required<Pick<PlatformAdapter, A>> }
 
 interface RequirementSpec<H extends Capability, A extends AdapterCapability> {
   readonly name: string
-  /** Of the platform under test. */
+  /** Capabilities of the platform under test. */
   readonly needs?: readonly H[]
-  /** Of its adapter. */
+  /** Methods of its adapter. */
   readonly adapterNeeds?: readonly A[]
-  /** True: the check begins with an adapter that has not connected yet. */
+  /** True: the check starts before `connect`. */
   readonly startsDisconnected?: boolean
   check(platform: WithCapabilities<H, A>): Promise<void>
 }
 
-/** The check gets a platform that has what the promise needs, connected and looked on unless `fresh`. */
+/** The check receives a connected platform with the required capabilities. With `startsDisconnected` it is not connected. */
 export function requirement<H extends Capability = never, A extends AdapterCapability = never>(
-  text: RequirementSpec<H, A>,
+  spec: RequirementSpec<H, A>,
 ): PlatformRequirement {
-  const { name, needs = [], adapterNeeds = [], startsDisconnected = false } = text
+  const { name, needs = [], adapterNeeds = [], startsDisconnected = false } = spec
   const missing = (platform: PlatformUnderTest) => [
     ...needs.filter((need) => platform[need] === undefined),
-    ...adapterNeeds.filter((ability) => platform.adapter[ability] === undefined).map((ability) => `adapter.${ability}`),
+    ...adapterNeeds.filter((method) => platform.adapter[method] === undefined).map((method) => `adapter.${method}`),
   ]
-  const isEquipped = (platform: PlatformUnderTest): platform is WithCapabilities<H, A> => missing(platform).length === 0
+  const hasCapabilities = (platform: PlatformUnderTest): platform is WithCapabilities<H, A> =>
+    missing(platform).length === 0
   return {
     name,
     missing,
     async check(platform) {
-      if (!isEquipped(platform)) throw new Error(`it needs ${missing(platform).join(', ')}`)
+      if (!hasCapabilities(platform)) throw new Error(`missing capabilities: ${missing(platform).join(', ')}`)
       if (!startsDisconnected) {
         await platform.adapter.connect(neverAborted)
         await platform.openChat?.()
       }
-      await text.check(platform)
+      await spec.check(platform)
     },
   }
 }
 
-/** What became of a promise. */
+/** The result of checking a promise. */
 export type RequirementResult =
   | { readonly state: 'kept' }
   | { readonly state: 'skipped'; readonly missing: readonly string[] }
   | { readonly state: 'broken'; readonly error: unknown }
 
-/** Looks at one promise of a platform that it builds, and takes the platform down. Rejects as `build` and `close` do. */
+/** Builds a platform, checks one promise and closes the platform. Rejects if `build` or `close` rejects. */
 export async function checkRequirement(
-  requirementToCheck: PlatformRequirement,
+  promise: PlatformRequirement,
   build: () => Promise<PlatformUnderTest>,
   timeoutMs: number,
 ): Promise<RequirementResult> {
   const platform = await build()
   try {
-    const missing = requirementToCheck.missing(platform)
-    return missing.length > 0 ? { state: 'skipped', missing } : await resultOf(requirementToCheck, platform, timeoutMs)
+    const missing = promise.missing(platform)
+    return missing.length > 0 ? { state: 'skipped', missing } : await resultOf(promise, platform, timeoutMs)
   } finally {
     await platform.close()
   }
 }
 
 async function resultOf(
-  requirementToCheck: PlatformRequirement,
+  promise: PlatformRequirement,
   platform: PlatformUnderTest,
   timeoutMs: number,
 ): Promise<RequirementResult> {
   try {
-    const result = await withTimeout(requirementToCheck.check(platform), timeoutMs)
+    const result = await withTimeout(promise.check(platform), timeoutMs)
     if (result.done) return { state: 'kept' }
-    return { state: 'broken', error: new Error(`waited in vain for ${timeoutMs} ms`) }
+    return { state: 'broken', error: new Error(`timed out after ${timeoutMs} ms`) }
   } catch (error) {
     return { state: 'broken', error }
   }
@@ -102,7 +103,10 @@ export function messageTo(target: Target, text: string, deliveryId = 'delivery')
   return { deliveryId, target, text, kind: 'reply', turnId: 'turn' }
 }
 
-/** Lets everything that is on its way arrive: for what must not happen. Each round goes through another thread. */
+/**
+ * Waits until pending I/O has finished; for checks that something does not happen. Each round goes through the thread
+ * pool.
+ */
 export async function settleIo(): Promise<void> {
   for (let round = 0; round < 400; round += 1) await stat('/')
 }

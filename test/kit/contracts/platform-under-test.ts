@@ -1,43 +1,64 @@
 /**
- * What the platform contract needs of a platform: the adapter, and hands and eyes on its other side. Each optional hand
- * says which promises are skipped without it.
+ * The platform under test of the platform contract: the adapter, and capabilities that act on the platform's side. The
+ * contract skips the promises whose capabilities are missing.
  */
 import type { Target } from '../../../src/message/source.ts'
 import type { PlatformAdapter } from '../../../src/platforms/adapter.ts'
 import type { RecordingContext } from '../recording-context.ts'
 
-/** A place where a person talks with the agent. */
+/** A chat or thread between a user and the agent. */
 export interface TestConversation {
   readonly target: Target
   /**
-   * The person writes. Resolves true when the platform was told "got it", false when it was told that something is wrong.
-   * The same `id` is the same event, delivered again.
+   * Sends a message of the user. Resolves with true if the event was acknowledged, with false if an error was returned.
+   * The same `id` delivers the same event again.
    */
   say(text: string, id: string): Promise<boolean>
-  /** Resolves when the people there see exactly this text in a message of ours, now or later. */
+  /** Resolves as soon as a message of the bot has exactly this text. */
   seen(text: string): Promise<void>
 }
 
-/** One adapter that has not connected yet, and its platform. */
+/** An adapter that is not connected, and its platform. */
 export interface PlatformUnderTest extends TestConversation, UserActions, FaultInjection {
   readonly adapter: PlatformAdapter
   readonly gateway: RecordingContext
-  /** Somebody opens the chat, where it shows nothing before; called after `connect`. */
+  /** Opens the chat, for platforms that show messages only in an open chat. Called after `connect`. */
   openChat?(): Promise<void>
-  /** Takes everything down; the adapter may still be connected. */
+  /** Closes everything. The adapter may still be connected. */
   close(): Promise<void>
 
-  /** One more adapter for the same account, as in the next life of the daemon; not connected. Without it: no second life. */
+  /** Creates another adapter for the same account, as the next start of the daemon does. It is not connected. */
   createAnother?(): PlatformAdapter
-  /** A thread (topic, forum post) of the same platform. Without it: no threads. */
+  /** A thread (topic, forum post) of the same platform. */
   readonly thread?: TestConversation
-  /** Tokens and passwords of the options: they must never be shown. Without it: nothing is looked for. */
+  /** Tokens and passwords of the options. They must not appear in any output. */
   readonly secrets?: readonly string[]
-  /** How many calls that would show something to people have reached the platform. Without it: silence is not counted. */
+  /** Number of received calls that show something to users. */
   sentCalls?(): number
 }
 
-/** A file that a person sends. */
+/** What `platformContract` accepts: capabilities may have their names of 0.1. */
+export interface DeprecatedCapabilities {
+  /** @deprecated Use `createAnother`. Removed in 0.3.0. */
+  again?: PlatformUnderTest['createAnother']
+  /** @deprecated Use `makeUnreachable`. Removed in 0.3.0. */
+  breakDown?: PlatformUnderTest['makeUnreachable']
+  /** @deprecated Use `dropResponse`. Removed in 0.3.0. */
+  loseAnswer?: PlatformUnderTest['dropResponse']
+}
+
+/** Replaces deprecated names by the current ones. */
+export function withCurrentNames(platform: PlatformUnderTest & DeprecatedCapabilities): PlatformUnderTest {
+  const { again, breakDown, loseAnswer } = platform
+  return {
+    ...platform,
+    ...(again === undefined ? {} : { createAnother: again }),
+    ...(breakDown === undefined ? {} : { makeUnreachable: breakDown }),
+    ...(loseAnswer === undefined ? {} : { dropResponse: loseAnswer }),
+  }
+}
+
+/** A file that a user sends. */
 export interface UserFile {
   readonly kind: 'photo' | 'voice' | 'document'
   readonly fileName: string
@@ -45,53 +66,53 @@ export interface UserFile {
   readonly bytes: Uint8Array
 }
 
-/** What people do and see beside plain messages. */
+/** What users do and see besides text messages. */
 export interface UserActions {
-  /** Somebody else writes in the same chat; resolves as `say`. */
+  /** Sends a message of another user of the chat. Resolves like `say`. */
   sayAsStranger?(text: string, id: string): Promise<boolean>
-  /** The writer changes the message that was said under this id; resolves as `say`. */
+  /** The author edits the message with this id. Resolves like `say`. */
   edit?(id: string, text: string): Promise<boolean>
-  /** The writer takes that message back; resolves as `say`. */
+  /** The author deletes that message. Resolves like `say`. */
   remove?(id: string): Promise<boolean>
-  /** The writer puts this emoji on that message; resolves as `say`. */
+  /** The author adds a reaction to that message. Resolves like `say`. */
   react?(id: string, emoji: string): Promise<boolean>
-  /** The writer sends a file; resolves as `say`. */
+  /** The user sends a file. Resolves like `say`. */
   attach?(file: UserFile, id: string): Promise<boolean>
-  /** The writer of `say` presses a button of a message of ours. Resolves with what the person is told, '' for nothing. */
+  /** The user of `say` presses a button. Resolves with the notification that the user sees, '' if none. */
   press?(buttonId: string, messageId: string): Promise<string>
-  /** The labels of the buttons that people see on a message of ours. */
+  /** The labels of the buttons shown under a message of the bot. */
   buttonsSeen?(messageId: string): readonly string[]
   /**
-   * Resolves when the people see a file of ours by this name: its bytes, or the address they see instead. Where the platform
-   * shows no names, with the newest file.
+   * Resolves with the bytes or the URL of a file with this name, as soon as it is shown. If the platform shows no names, it
+   * resolves with the newest file.
    */
   fileSeen?(fileName: string): Promise<Uint8Array | string>
-  /** Resolves when the people see a message of ours that holds such a text. Without it nobody looks for explanations. */
+  /** Resolves as soon as a message of the bot matches. */
   noticeSeen?(text: RegExp): Promise<void>
 }
 
-/** What goes wrong on the platform's side. What was said to go wrong stays so until it happened, unless it says otherwise. */
+/** Faults on the platform's side. A fault for the next call waits until that call comes. */
 export interface FaultInjection {
-  /** Makes the platform unreachable, where there is one. */
+  /** Makes the platform unreachable. */
   makeUnreachable?(): void
   /**
-   * Cuts the connection and refuses new ones until `restore`; people go on writing meanwhile. Without it the platform is
-   * one that calls us, and has no connection to lose.
+   * Closes the connection and refuses new ones until `restore`. Users can still write. Leave it out if the platform calls a
+   * webhook, because then there is no connection.
    */
   interrupt?(): void | Promise<void>
   restore?(): void | Promise<void>
-  /** A message of the bot's own account comes in, as platforms echo them. Resolves when it was delivered. */
+  /** Delivers a message of the bot's own account, as platforms echo them. Resolves when it was delivered. */
   sayAsSelf?(text: string): Promise<unknown>
-  /** The next send is answered "too many", with this wait (whole seconds). */
+  /** Answers the next send with a rate limit and this wait time (whole seconds). */
   rateLimit?(ms: number): void
-  /** From now on the token is wrong. */
+  /** Rejects the token from now on. */
   refuseToken?(): void
-  /** From now on the chat is gone: left, blocked, deleted. */
+  /** Removes the chat: it was left, blocked or deleted. */
   loseChat?(): void
-  /** The next send is shown to the people, and its answer is lost. */
+  /** Shows the next message, but loses the response. */
   dropResponse?(): void
-  /** Somebody removes a message of ours. */
+  /** A user or administrator removes a message of the bot. */
   deleteOwnMessage?(messageId: string): void | Promise<void>
-  /** The next edit is answered: it reads like this already. */
+  /** Answers the next edit with "message is not modified". */
   answerNotModified?(): void
 }

@@ -1,5 +1,5 @@
 /**
- * What every platform adapter promises, run against the real adapter and whatever stands in for its vendor.
+ * The platform contract: promises of every platform adapter, checked with the real adapter and a local server.
  */
 import { describe, it } from 'node:test'
 import { failureRequirements } from './platform/failures.ts'
@@ -8,7 +8,7 @@ import { interactionRequirements } from './platform/interactions.ts'
 import { lifecycleRequirements } from './platform/lifecycle.ts'
 import { outboundRequirements } from './platform/outbound.ts'
 import { checkRequirement, type PlatformRequirement } from './platform-requirement.ts'
-import type { PlatformUnderTest } from './platform-under-test.ts'
+import { type DeprecatedCapabilities, type PlatformUnderTest, withCurrentNames } from './platform-under-test.ts'
 
 export type { PlatformRequirement } from './platform-requirement.ts'
 export type { PlatformUnderTest, UserFile } from './platform-under-test.ts'
@@ -22,23 +22,23 @@ export const platformRequirements: readonly PlatformRequirement[] = [
 ]
 
 export interface PlatformContractOptions {
-  /** How long one promise may take. 10 s. */
+  /** Time limit of one promise. Default: 10,000. */
   readonly timeoutMs?: number
 }
 
 /**
- * Tests of an adapter, one for each promise. What the platform under test or its adapter cannot do is skipped, and says so.
- * @param build a fresh adapter, not connected
+ * Registers one test for each promise. A promise whose capabilities are missing is skipped, with their names.
+ * @param build creates a new platform whose adapter is not connected
  */
 export function platformContract(
   name: string,
-  build: () => Promise<PlatformUnderTest>,
-  { timeoutMs: patienceMs = 10_000 }: PlatformContractOptions = {},
+  build: () => Promise<PlatformUnderTest & DeprecatedCapabilities>,
+  { timeoutMs = 10_000 }: PlatformContractOptions = {},
 ): void {
-  describe(`the promises of a platform: ${name}`, () => {
+  describe(`platform contract: ${name}`, () => {
     for (const requirement of platformRequirements) {
       it(requirement.name, async (t) => {
-        const result = await checkRequirement(requirement, build, patienceMs)
+        const result = await checkRequirement(requirement, async () => withCurrentNames(await build()), timeoutMs)
         if (result.state === 'skipped') return t.skip(`without ${result.missing.join(', ')}`)
         if (result.state === 'broken') throw result.error
       })

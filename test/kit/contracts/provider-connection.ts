@@ -1,5 +1,5 @@
 /**
- * What a provider promises about the connection: what goes over it, and when it closes.
+ * Promises of a provider about its connection: the request, the response, and when the connection is closed.
  */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
@@ -41,7 +41,7 @@ export function connectionRequirements({ build, server: serverOf }: ProviderTest
     assert.deepEqual(run.response['x_router'], { region: 'north' })
   })
 
-  it('puts extra_body, extra_headers and extra_query where they belong', async () => {
+  it('merges extra_body, extra_headers and extra_query into the request', async () => {
     const provider = build()
     await runCall(provider, {
       ...provider.buildRequest(contractInput),
@@ -59,7 +59,7 @@ export function connectionRequirements({ build, server: serverOf }: ProviderTest
     for (const key of ['extra_body', 'extra_headers', 'extra_query', 'timeout']) assert.ok(!(key in body), key)
   })
 
-  it('says which transport key of a request cannot be used', async () => {
+  it('names an invalid transport key of a request', async () => {
     const provider = build()
     const request = provider.buildRequest(contractInput)
     for (const [key, value] of Object.entries({
@@ -68,7 +68,7 @@ export function connectionRequirements({ build, server: serverOf }: ProviderTest
       extra_query: { a: {} },
       timeout: -1,
     })) {
-      // Middleware in another language can put anything here, whatever the type says.
+      // Middleware in another language is not bound to the types.
       const wrong: ModelRequest = JSON.parse(JSON.stringify({ ...request, [key]: value }))
       await assert.rejects(
         runCall(provider, wrong),
@@ -77,7 +77,7 @@ export function connectionRequirements({ build, server: serverOf }: ProviderTest
     }
   })
 
-  it('sends the key, and exactly the request that was built', async () => {
+  it('sends the API key and exactly the request that was built', async () => {
     const provider = build()
     const request = provider.buildRequest(contractInput)
     await runCall(provider, request)

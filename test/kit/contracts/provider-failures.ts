@@ -1,5 +1,5 @@
 /**
- * What a provider promises when the vendor or the network fails: one `ModelError` that says what to do next.
+ * Promises of a provider about failures of the vendor and the network: each one is a `ModelError` with the right kind.
  */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
@@ -16,7 +16,7 @@ import {
 } from './provider-run.ts'
 
 export function failureRequirements({ build, server: serverOf }: ProviderTest): void {
-  it('sorts errors by what can be done about them, and tries nothing again by itself', async () => {
+  it('maps error statuses to kinds and does not retry', async () => {
     const cases: readonly (readonly [number, ModelErrorKind])[] = [
       [400, 'invalid-request'],
       [401, 'auth'],
@@ -32,20 +32,20 @@ export function failureRequirements({ build, server: serverOf }: ProviderTest): 
       [503, 'overloaded'],
       [529, 'overloaded'],
     ]
-    for (const [status, problem] of cases) {
+    for (const [status, kind] of cases) {
       serverOf().enqueue({ error: { status } })
       const before = serverOf().requestCount
-      await assert.rejects(callOnce(build()), matchesProviderError(problem, status))
+      await assert.rejects(callOnce(build()), matchesProviderError(kind, status))
       assert.equal(serverOf().requestCount, before + 1)
     }
   })
 
-  it('tells how long a rate limit asks to wait', async () => {
+  it('reports the wait time of a rate limit', async () => {
     serverOf().enqueue({ error: { status: 429, headers: { 'retry-after': '7' } } })
     await assert.rejects(callOnce(build()), (error) => error instanceof ModelError && error.retryAfterMs === 7000)
   })
 
-  it('knows a full context and an empty account by their words', async () => {
+  it('recognises a full context and an empty account', async () => {
     serverOf().enqueue(
       { error: { status: 400, body: { error: { message: 'prompt is too long: 250000 tokens > 200000 maximum' } } } },
       { error: { status: 400, body: { error: { message: 'Too long.', code: 'context_length_exceeded' } } } },
@@ -57,32 +57,36 @@ export function failureRequirements({ build, server: serverOf }: ProviderTest): 
       },
       { error: { status: 400, body: { error: { message: 'Your credit balance is too low to access the API' } } } },
     )
-    for (const problem of ['context', 'context', 'billing', 'billing'] as const) {
-      await assert.rejects(callOnce(build()), matchesProviderError(problem))
+    for (const kind of ['context', 'context', 'billing', 'billing'] as const) {
+      await assert.rejects(callOnce(build()), matchesProviderError(kind))
     }
   })
 
-  it('reports an error inside the stream', async () => {
+  it('reports an error event of the stream', async () => {
     serverOf().enqueue({ text: 'one', streamError: { type: 'overloaded_error', message: 'Overloaded' } })
     await assert.rejects(callOnce(build()), matchesProviderError('overloaded', undefined, /Overloaded/))
   })
 
   const failures: readonly (readonly [string, ModelReply, ModelErrorKind])[] = [
-    ['a connection that breaks in the middle', { text: 'one two three', cutAfter: 4 }, 'network'],
-    ['a stream that ends before its finish', { text: 'one two three', endAfter: 4 }, 'network'],
-    ['a stream without anything in it', { raw: { body: '' } }, 'network'],
+    ['a connection that is reset during the response', { text: 'one two three', cutAfter: 4 }, 'network'],
+    ['a stream that ends too early', { text: 'one two three', endAfter: 4 }, 'network'],
+    ['an empty stream', { raw: { body: '' } }, 'network'],
     ['a chunk that is not JSON', { text: 'one two', endAfter: 4, garbage: '{"half": ' }, 'bad-response'],
-    ['a chunk that is JSON but no object', { text: 'one two', endAfter: 4, garbage: '["list"]' }, 'bad-response'],
+    ['a chunk that is JSON but not an object', { text: 'one two', endAfter: 4, garbage: '["list"]' }, 'bad-response'],
     ['JSON nested a thousand deep', { text: 'one', endAfter: 3, garbage: nested(1000) }, 'bad-response'],
     ['a web page', { raw: { headers: { 'content-type': 'text/html' }, body: '<h1>Log in</h1>' } }, 'bad-response'],
-    ['a page that calls itself a stream', { raw: { body: '<html>\n<h1>Log in</h1>\n</html>\n' } }, 'bad-response'],
     [
-      'one document instead of a stream',
+      'a web page with the content type of a stream',
+      { raw: { body: '<html>\n<h1>Log in</h1>\n</html>\n' } },
+      'bad-response',
+    ],
+    [
+      'a JSON document instead of a stream',
       { raw: { headers: { 'content-type': 'application/json' }, body: '{"id":"x"}' } },
       'bad-response',
     ],
     [
-      'an error that calls itself a success',
+      'an error with a success status',
       {
         raw: {
           headers: { 'content-type': 'application/json' },
@@ -98,24 +102,24 @@ export function failureRequirements({ build, server: serverOf }: ProviderTest): 
       'overloaded',
     ],
   ]
-  for (const [what, reply, problem] of failures) {
+  for (const [what, reply, kind] of failures) {
     it(`reports ${what}`, async () => {
       serverOf().enqueue(reply)
-      await assert.rejects(callOnce(build()), matchesProviderError(problem))
+      await assert.rejects(callOnce(build()), matchesProviderError(kind))
     })
   }
 
   for (const hang of ['headers', 'stream'] as const) {
-    it(`gives up a vendor that is silent (${hang})`, async () => {
+    it(`times out if the vendor is silent (${hang})`, async () => {
       serverOf().enqueue({ text: 'one two', hang, hangAfter: 4 })
       const before = serverOf().requestCount
       await assert.rejects(callOnce(build({ idleTimeoutMs: 40 })), matchesProviderError('timeout'))
-      // On a busy machine the time can be up before the request has reached the server.
+      // On a busy machine the timeout can precede the arrival of the request.
       if (serverOf().requestCount > before) assert.equal(await lastRequest(serverOf()).closed, true)
     })
   }
 
-  it('takes the timeout of the request, in seconds, before its own', async () => {
+  it('prefers the timeout of the request (in seconds) to its own', async () => {
     serverOf().enqueue({ hang: 'headers' })
     const provider = build()
     await assert.rejects(
@@ -124,18 +128,18 @@ export function failureRequirements({ build, server: serverOf }: ProviderTest): 
     )
   })
 
-  it('ends an answer that never ends', async () => {
+  it('aborts a response that exceeds the size limit', async () => {
     serverOf().enqueue({ text: 'again and again', endAfter: 4, endless: true })
     await assert.rejects(callOnce(build({ maxChars: 2000 })), matchesProviderError('bad-response'))
     assert.equal(await lastRequest(serverOf()).closed, true)
   })
 
-  it('ends a line that never ends', async () => {
+  it('aborts a line that exceeds the size limit', async () => {
     serverOf().enqueue({ raw: { body: `data: {"text": "${'x'.repeat(5000)}` } })
     await assert.rejects(callOnce(build({ maxChars: 2000 })), matchesProviderError('bad-response'))
   })
 
-  it('never repeats the key in an error', async () => {
+  it('removes the API key from errors', async () => {
     const echo = `Incorrect API key provided: ${CONTRACT_KEY}. Header: Bearer ${CONTRACT_KEY}`
     serverOf().enqueue(
       { error: { status: 401, body: { error: { message: echo } } } },

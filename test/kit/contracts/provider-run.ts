@@ -1,5 +1,5 @@
 /**
- * Plays one call of a provider from beginning to end; what the promises of the contract have in common.
+ * Runs one call of a provider. Shared by the promises of the provider contract.
  */
 import assert from 'node:assert/strict'
 import {
@@ -20,13 +20,13 @@ export interface ProviderLimits {
   readonly maxChars?: number
 }
 
-/** What a group of promises about a connection works with. */
+/** The context of promises about a connection. */
 export interface ProviderTest {
   build(limits?: ProviderLimits): Provider
   server(): ModelServer
 }
 
-/** The key that `build` must give its provider. */
+/** The API key that `build` must pass to its provider. */
 export const CONTRACT_KEY = 'sk-contract-0123456789abcdef'
 
 export const contractInput: RequestInput = {
@@ -40,10 +40,10 @@ export interface ProviderRun {
   readonly chunks: readonly JsonObject[]
   readonly deltas: readonly TextDelta[]
   readonly response: JsonObject
-  readonly answer: ModelOutput
+  readonly output: ModelOutput
 }
 
-/** Plays a whole call. `onChunk` is waited for after each chunk. */
+/** Runs a call to its end. Awaits `onChunk` after each chunk. */
 export async function runCall(
   provider: Provider,
   request: ModelRequest,
@@ -59,14 +59,14 @@ export async function runCall(
         chunks,
         deltas: deltasOf(provider, chunks),
         response: step.value,
-        answer: provider.parseResponse(step.value),
+        output: provider.parseResponse(step.value),
       }
     chunks.push(step.value)
     await onChunk?.(step.value)
   }
 }
 
-/** The final JSON of chunks that plugins have changed, as the provider aggregates it. */
+/** The response that the provider aggregates from chunks. */
 export function collected(provider: Provider, chunks: readonly JsonObject[]): JsonObject {
   const collector = provider.createCollector()
   for (const chunk of chunks) collector.add(chunk)
@@ -84,26 +84,26 @@ export function textOf(deltas: readonly TextDelta[], kind: TextDelta['kind'] = '
     .join('')
 }
 
-/** Plays a whole call of the contract's own conversation. */
+/** Runs a call with `contractInput`. */
 export function callOnce(provider: Provider, signal?: AbortSignal): Promise<ProviderRun> {
   return runCall(provider, provider.buildRequest(contractInput), signal)
 }
 
 export function lastRequest(server: ModelServer): RecordedRequest {
   const request = server.requests.at(-1)
-  assert.ok(request !== undefined, 'a request came in')
+  assert.ok(request !== undefined, 'no request was received')
   return request
 }
 
-/** For `assert.rejects`: a `ModelError` with this problem, status and text. */
+/** For `assert.rejects`: a `ModelError` of this kind, with this status and text. */
 export function matchesProviderError(
-  problem: ModelErrorKind,
+  kind: ModelErrorKind,
   status?: number,
   text: RegExp = /./,
 ): (error: unknown) => true {
   return (error) => {
-    assert.ok(error instanceof ModelError, `a ModelError, not ${String(error)}`)
-    assert.equal(error.kind, problem, error.message)
+    assert.ok(error instanceof ModelError, `expected a ModelError, received ${String(error)}`)
+    assert.equal(error.kind, kind, error.message)
     if (status !== undefined) assert.equal(error.status, status)
     assert.match(error.message, text)
     return true

@@ -1,5 +1,5 @@
 /**
- * What every provider promises, run against the real adapters and local servers that speak the vendors' wire formats.
+ * The provider contract: promises of every provider, checked with the real adapters and local servers.
  */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
@@ -19,17 +19,17 @@ import {
 } from './provider-run.ts'
 
 export interface ProviderSetup {
-  /** Null for a provider that calls nobody; it is spared the promises about a connection. */
+  /** Resolves with null for a provider without a connection. Promises about the connection are then skipped. */
   startServer(): Promise<ModelServer | null>
   build(server: ModelServer | null, limits?: ProviderLimits): Provider
-  /** A text in the body of the next request that shows that reasoning travelled back. */
+  /** Text in the body of the next request that proves that reasoning was sent back. */
   readonly reasoningMark?: string
 }
 
 export function providerContract(name: string, setup: ProviderSetup): void {
   describe(`provider contract: ${name}`, () => {
     let server: ModelServer | null = null
-    // One for each promise: a call that is given up before it has reached the server leaves its reply to nobody.
+    // One server for each promise, because a call that is aborted early leaves its scripted reply in the queue.
     beforeEach(async () => {
       server = await setup.startServer()
     })
@@ -38,28 +38,28 @@ export function providerContract(name: string, setup: ProviderSetup): void {
     })
     generalRequirements(() => setup.build(server))
     if (setup.reasoningMark !== undefined) {
-      const bench: ProviderTest = {
+      const context: ProviderTest = {
         build: (limits) => setup.build(server, limits),
         server: () => {
           assert.ok(server !== null, 'this provider needs a server')
           return server
         },
       }
-      responseRequirements(bench, setup.reasoningMark)
-      connectionRequirements(bench)
-      failureRequirements(bench)
+      responseRequirements(context, setup.reasoningMark)
+      connectionRequirements(context)
+      failureRequirements(context)
     }
   })
 }
 
 function generalRequirements(build: () => Provider): void {
-  it('shows the text in order and returns it whole', async () => {
+  it('streams the text in order and returns it complete', async () => {
     const provider = build()
     const run = await runCall(provider, provider.buildRequest(contractInput))
-    assert.ok(run.deltas.length > 1, 'more than one piece')
-    assert.equal(textOf(run.deltas), run.answer.text)
-    assert.equal(run.answer.finishReason, 'stop')
-    assert.ok(run.answer.usage.inputTokens > 0 && run.answer.usage.outputTokens > 0)
+    assert.ok(run.deltas.length > 1, 'more than one chunk')
+    assert.equal(textOf(run.deltas), run.output.text)
+    assert.equal(run.output.finishReason, 'stop')
+    assert.ok(run.output.usage.inputTokens > 0 && run.output.usage.outputTokens > 0)
   })
 
   it('builds the same bytes from the same conversation', () => {
@@ -68,11 +68,11 @@ function generalRequirements(build: () => Provider): void {
     assert.equal(JSON.stringify(build().buildRequest(structuredClone(input))), bytes)
   })
 
-  it('sends no list of tools when there are none', () => {
+  it('omits the list of tools if there are none', () => {
     assert.equal('tools' in build().buildRequest({ ...contractInput, tools: [] }), false)
   })
 
-  it('throws when the turn is stopped in the middle, never half an answer', async () => {
+  it('throws when the turn is stopped during the response', async () => {
     const provider = build()
     const stop = new AbortController()
     const reason = new Error('stopped by the user')
@@ -82,16 +82,16 @@ function generalRequirements(build: () => Provider): void {
       stop.abort(reason)
     })
     await assert.rejects(call, reason)
-    assert.equal(shown, 1, 'nothing more is shown after the stop')
+    assert.equal(shown, 1, 'no chunk follows the stop')
   })
 
-  it('throws at once when the turn was stopped before', async () => {
+  it('throws at once if the signal is already aborted', async () => {
     const provider = build()
     const call = runCall(provider, provider.buildRequest(contractInput), AbortSignal.abort(new Error('too late')))
     await assert.rejects(call, /too late/)
   })
 
-  it('refuses a response of another kind instead of reading nothing from it', () => {
+  it('rejects a response of another format', () => {
     for (const response of [
       {},
       { choices: [] },
@@ -103,7 +103,7 @@ function generalRequirements(build: () => Provider): void {
     }
   })
 
-  it('says that a plugin was at work when chunks that were changed are no answer any more', () => {
+  it('names plugins as the cause if changed chunks do not form a response', () => {
     assert.throws(() => collected(build(), []), matchesProviderError('bad-response', undefined, /^A plugin changed/))
     const numbers: Iterable<never> = JSON.parse('[1]')
     assert.throws(
@@ -114,18 +114,18 @@ function generalRequirements(build: () => Provider): void {
 }
 
 function responseRequirements({ build, server: serverOf }: ProviderTest, reasoningMark: string): void {
-  it('hands on each piece as soon as it arrives', async () => {
+  it('yields each chunk as soon as it arrives', async () => {
     const shown = Promise.withResolvers<void>()
-    // The server holds the end back until the beginning has been shown.
+    // The server sends the end after the beginning was yielded.
     serverOf().enqueue({ text: 'one two three', gate: (frame) => (frame < 6 ? Promise.resolve() : shown.promise) })
     const provider = build()
     const run = await runCall(provider, provider.buildRequest(contractInput), undefined, (chunk) => {
       if (provider.parseDelta(chunk)?.text === 'one') shown.resolve()
     })
-    assert.equal(run.answer.text, 'one two three')
+    assert.equal(run.output.text, 'one two three')
   })
 
-  it('puts tool calls together from their pieces', async () => {
+  it('assembles tool calls from their chunks', async () => {
     serverOf().enqueue({
       text: 'I look.',
       toolCalls: [
@@ -133,16 +133,16 @@ function responseRequirements({ build, server: serverOf }: ProviderTest, reasoni
         { id: 'b2', name: 'read_file', arguments: { path: 'ä ö.txt' } },
       ],
     })
-    const { answer } = await callOnce(build())
-    assert.deepEqual(answer.toolCalls, [
+    const { output } = await callOnce(build())
+    assert.deepEqual(output.toolCalls, [
       { id: 'a1', name: 'terminal', arguments: '{"command":"ls -la"}' },
       { id: 'b2', name: 'read_file', arguments: '{"path":"ä ö.txt"}' },
     ])
-    assert.equal(answer.finishReason, 'tool_calls')
-    assert.equal(answer.text, 'I look.')
+    assert.equal(output.finishReason, 'tool_calls')
+    assert.equal(output.text, 'I look.')
   })
 
-  it('aggregates chunks once more, for plugins that change them, into the same response', async () => {
+  it('aggregates the chunks again into the same response, for plugins that change them', async () => {
     serverOf().enqueue({
       text: 'I look.',
       toolCalls: [{ id: 'a1', name: 'terminal', arguments: { command: 'ls -la' } }],
@@ -153,24 +153,24 @@ function responseRequirements({ build, server: serverOf }: ProviderTest, reasoni
     assert.deepEqual(collected(provider, chunks), response)
   })
 
-  it('keeps arguments that are not JSON, and can still send them back', async () => {
+  it('keeps arguments that are not JSON and can send them back', async () => {
     serverOf().enqueue({ toolCalls: [{ id: 'a1', name: 'terminal', arguments: '{"command": ' }] })
     const provider = build()
-    const { answer } = await callOnce(provider)
-    assert.equal(answer.toolCalls[0]?.arguments, '{"command": ')
+    const { output } = await callOnce(provider)
+    assert.equal(output.toolCalls[0]?.arguments, '{"command": ')
     const next = provider.buildRequest({
       ...contractInput,
-      messages: [...contractInput.messages, { role: 'assistant', content: '', toolCalls: answer.toolCalls }],
+      messages: [...contractInput.messages, { role: 'assistant', content: '', toolCalls: output.toolCalls }],
     })
     assert.match(JSON.stringify(next), /malformed_arguments/)
   })
 
-  it('brings reasoning back unchanged with the results of its tool calls', async () => {
+  it('sends reasoning back unchanged with the results of its tool calls', async () => {
     serverOf().enqueue({ reasoning: 'first look', toolCalls: [{ id: 'a1', name: 'terminal', arguments: {} }] })
     const provider = build()
-    const { answer, deltas } = await callOnce(provider)
+    const { output, deltas } = await callOnce(provider)
     assert.equal(textOf(deltas, 'reasoning'), 'first look')
-    assert.ok(answer.providerItems !== undefined)
+    assert.ok(output.providerItems !== undefined)
     const next = (apiMode: string) =>
       JSON.stringify(
         provider.buildRequest({
@@ -179,22 +179,22 @@ function responseRequirements({ build, server: serverOf }: ProviderTest, reasoni
             ...contractInput.messages,
             {
               role: 'assistant',
-              content: answer.text,
-              toolCalls: answer.toolCalls,
-              providerData: { apiMode, items: structuredClone(answer.providerItems ?? []) },
+              content: output.text,
+              toolCalls: output.toolCalls,
+              providerData: { apiMode, items: structuredClone(output.providerItems ?? []) },
             },
             { role: 'tool', toolCallId: 'a1', name: 'terminal', content: 'README.md' },
           ],
         }),
       )
     assert.ok(next(provider.apiMode).includes(reasoningMark))
-    assert.ok(!next('another_api').includes(reasoningMark), 'never to another API')
+    assert.ok(!next('another_api').includes(reasoningMark), 'not sent to another API')
   })
 
-  it('counts tokens as the vendor counted them', async () => {
+  it('reports the token counts of the vendor', async () => {
     serverOf().enqueue({ text: 'ok', usage: { input: 1200, output: 34, cached: 1000 } })
-    const { answer } = await callOnce(build())
-    assert.deepEqual(answer.usage, {
+    const { output } = await callOnce(build())
+    assert.deepEqual(output.usage, {
       inputTokens: 1200,
       outputTokens: 34,
       cachedInputTokens: 1000,
@@ -202,11 +202,11 @@ function responseRequirements({ build, server: serverOf }: ProviderTest, reasoni
     })
   })
 
-  it('says when an answer was cut at its length limit', async () => {
+  it('reports that a response was cut at its length limit', async () => {
     serverOf().enqueue({
       text: 'half a sen',
       finishReason: build().apiMode === 'anthropic_messages' ? 'max_tokens' : 'length',
     })
-    assert.equal((await callOnce(build())).answer.finishReason, 'length')
+    assert.equal((await callOnce(build())).output.finishReason, 'length')
   })
 }

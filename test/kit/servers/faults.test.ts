@@ -66,7 +66,7 @@ test('a reset comes before the effect, a lost answer after it', async (t) => {
   assert.deepEqual(applied, ['send', 'send', 'send'])
 })
 
-test('calls are held until they are let go, or come late', async (t) => {
+test('calls are held until they are released, or come late', async (t) => {
   const { faults, applied, call } = await startVendor(t)
   const release = faults.hold('send')
   const held = call('send')
@@ -129,11 +129,11 @@ test('a half-open connection says nothing until it is reset', async (t) => {
   const { faults, applied, call } = await startVendor(t)
   await call('before')
   faults.startOutage('silent')
-  const patience = new AbortController()
-  const waiting = call('away', patience.signal)
+  const cancel = new AbortController()
+  const waiting = call('away', cancel.signal)
   const another = call('away')
   for (let round = 0; round < 100; round += 1) await new Promise(setImmediate)
-  patience.abort()
+  cancel.abort()
   assert.equal(await waiting, 'nothing')
   await faults.endOutage()
   assert.equal(await another, 'ECONNRESET')

@@ -1,11 +1,11 @@
 /**
- * Faults on demand for a local server that stands in for a vendor: it asks before it applies a call, and is told to go
- * on, to lose its answer, or that the fault has answered already.
+ * Fault injection for local servers of vendors. The server asks before it applies a call: continue, lose the response, or
+ * the fault has responded.
  *
- *     const met = await faults.meet({ method: 'sendMessage', chat }, response)
- *     if (met === 'answered') return
+ *     const action = await faults.intercept({ method: 'sendMessage', chat }, response)
+ *     if (action === 'answered') return
  *     const result = apply(body)
- *     if (met === 'lose-answer') return faults.cut(response)
+ *     if (action === 'lose-answer') return faults.cut(response)
  */
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -13,75 +13,86 @@ import { performance } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createRateWindow, type RateWindow, type RateWindowOptions } from './rate-window.ts'
 
-/** One call of the client, as its server understands it. */
+/** One call of the client. */
 export interface FaultedCall {
-  /** The vendor's word: `sendMessage`, `POST /channels/:id/messages`. */
+  /** The vendor's name: `sendMessage`, `POST /channels/:id/messages`. */
   readonly method: string
-  /** The chat it acts on, where it does. */
+  /** The chat that the call acts on. */
   readonly chat?: string
 }
 
-/** Which calls: those of this method, those whose method fits, those that fit. Without it every call. */
+/** Selects calls by method, by a pattern of the method or by a predicate. Default: all calls. */
 export type CallMatcher = string | RegExp | ((call: FaultedCall) => boolean)
 
 export interface FaultResponse {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
-  /** A text as it is, anything else as JSON. */
+  /** Strings are sent unchanged, other values as JSON. */
   readonly body?: unknown
 }
 
 export interface FaultOptions {
-  /** How the vendor says "too many", so many milliseconds before the window ends. */
+  /** The vendor's rate limit response; `waitMs` is the time until the window ends. */
   readonly tooMany?: (waitMs: number, window: RateWindowOptions) => FaultResponse
-  /** The smallest wait the vendor can name, ms: 1,000 where it counts in seconds. Windows end at a whole one. */
+  /** Resolution of wait times, ms; 1,000 if the vendor uses seconds. Windows are rounded up to it. */
   readonly unitMs?: number
-  /** ms; by default a clock that only goes forward. */
+  /** ms. Default: a monotonic clock. */
   readonly now?: () => number
 }
 
-/** `refuse`: nobody listens. `cut`: connections are taken and reset. `silent`: they are taken and never answered (half-open). */
+/** `refuse`: the port is closed. `cut`: connections are reset. `silent`: connections are half-open and get no response. */
 export type OutageKind = 'refuse' | 'cut' | 'silent'
 
 export interface Faults {
-  /** The next `times` (1) fitting calls are answered with this and not applied. */
+  /** Answers the next `times` (1) matching calls with this response without applying them. */
   respond(on: CallMatcher, answer: FaultResponse, times?: number): void
-  /** The connection of the next `times` fitting calls is reset before they are applied. */
+  /** Resets the connection of the next `times` matching calls before they are applied. */
   reset(on: CallMatcher, times?: number): void
-  /** The next `times` fitting calls are applied, then the connection is reset instead of an answer. */
+  /** Applies the next `times` matching calls and resets the connection instead of responding. */
   dropResponse(on: CallMatcher, times?: number): void
-  /** The next `times` fitting calls wait so long before they are applied. */
+  /** Delays the next `times` matching calls. */
   delay(on: CallMatcher, ms: number, times?: number): void
-  /** Fitting calls wait until the returned function is called. */
+  /** Holds matching calls until the returned function is called. */
   hold(on: CallMatcher): () => void
-  /** From the first fitting call on, all of them are answered "too many" until the window ends. */
+  /** Rate limits matching calls from the first one until the window ends. */
   limit(options: RateWindowOptions): RateWindow
-  /** Calls that came earlier than a window had told, over all windows. */
+  /** Number of calls that ignored a wait time, over all windows. */
   earlyCalls(): number
-  /** How many fitting calls came, those that met a fault too. */
+  /** Number of matching calls, including those with a fault. */
   calls(on?: CallMatcher): number
-  /** Told of every call as it comes. */
+  /** Calls the listener for each call. */
   onCall(listener: (call: FaultedCall) => void): void
-  /** The vendor goes away for every connection there is and will be, web sockets too. */
+  /** Starts an outage for all current and new connections, including WebSockets. */
   startOutage(how: OutageKind): void
-  /** Ends it, at the same port. Connections that were silent are reset. */
+  /** Ends the outage, on the same port. Silent connections are reset. */
   endOutage(): Promise<void>
   /**
-   * The connections there are fall silent for good, those made later work: half-open, as after a change of the network.
-   * Whoever holds one must notice by itself. The returned function resets them, as the vendor's end does one day.
+   * Makes current connections half-open, as after a change of the network; new connections work. Clients must detect this
+   * themselves. The returned function resets the connections.
    */
   freezeConnections(): () => void
-  /** Forgets every fault that has not happened yet; windows that are open end. */
+  /** Removes all pending faults and ends open windows. */
   clear(): void
 
-  /** For the server: whose connections go away and come back. Before it listens. */
+  /** For the server, before it listens: registers its connections for outages. */
   watch(server: Server): void
   /** For the server, once for each call, before it is applied. */
   intercept(call: FaultedCall, response: ServerResponse): Promise<'pass' | 'lose-answer' | 'answered'>
   /** For the server: resets the connection of an exchange. */
   cut(response: ServerResponse): void
-  /** For the server's own end: closes it, and every connection with it. */
+  /** Closes the server and all connections. */
   close(): Promise<void>
+
+  /** @deprecated Use `intercept`. Removed in 0.3.0. */
+  meet: Faults['intercept']
+  /** @deprecated Use `respond`. Removed in 0.3.0. */
+  answer: Faults['respond']
+  /** @deprecated Use `dropResponse`. Removed in 0.3.0. */
+  loseAnswer: Faults['dropResponse']
+  /** @deprecated Use `startOutage`. Removed in 0.3.0. */
+  goAway: Faults['startOutage']
+  /** @deprecated Use `close`. Removed in 0.3.0. */
+  end: Faults['close']
 }
 
 type FaultAction =
@@ -104,7 +115,7 @@ export function createFaults(options: FaultOptions = {}): Faults {
   let plans: PlannedFault[] = []
   let windows: { readonly options: RateWindowOptions; readonly window: ReturnType<typeof createRateWindow> }[] = []
   const early: (() => number)[] = []
-  let absence: OutageKind | undefined
+  let outage: OutageKind | undefined
   let returned = Promise.withResolvers<void>()
 
   const plan = (on: CallMatcher, action: FaultAction, times = 1) => {
@@ -114,7 +125,7 @@ export function createFaults(options: FaultOptions = {}): Faults {
   }
   const cut = (response: ServerResponse) => void response.socket?.resetAndDestroy()
 
-  return {
+  const faults: Omit<Faults, 'meet' | 'answer' | 'loseAnswer' | 'goAway' | 'end'> = {
     respond: (on, answer, times) => void plan(on, { kind: 'answer', answer }, times),
     reset: (on, times) => void plan(on, { kind: 'reset' }, times),
     dropResponse: (on, times) => void plan(on, { kind: 'lose-answer' }, times),
@@ -137,15 +148,15 @@ export function createFaults(options: FaultOptions = {}): Faults {
     calls: (on) => seen.filter((call) => matchesCall(on, call)).length,
     onCall: (listener) => void listeners.push(listener),
     startOutage(how) {
-      absence = how
+      outage = how
       for (const [server, { sockets }] of watched) {
         if (how === 'refuse') server.close()
         for (const socket of sockets) apply(how, socket)
       }
     },
     async endOutage() {
-      const was = absence
-      absence = undefined
+      const was = outage
+      outage = undefined
       returned.resolve()
       returned = Promise.withResolvers()
       for (const [server, { sockets, port }] of watched) {
@@ -154,10 +165,10 @@ export function createFaults(options: FaultOptions = {}): Faults {
       }
     },
     freezeConnections() {
-      const stranded = [...watched.values()].flatMap(({ sockets }) => [...sockets])
-      for (const socket of stranded) apply('silent', socket)
+      const frozen = [...watched.values()].flatMap(({ sockets }) => [...sockets])
+      for (const socket of frozen) apply('silent', socket)
       return () => {
-        for (const socket of stranded) socket.resetAndDestroy()
+        for (const socket of frozen) socket.resetAndDestroy()
       }
     },
     clear() {
@@ -174,34 +185,34 @@ export function createFaults(options: FaultOptions = {}): Faults {
       server.on('connection', (socket) => {
         entry.sockets.add(socket)
         socket.once('close', () => entry.sockets.delete(socket))
-        // A reset in the middle of an exchange is what these servers are for.
+        // Resets are intended.
         socket.on('error', () => undefined)
-        if (absence !== undefined) apply(absence, socket)
+        if (outage !== undefined) apply(outage, socket)
       })
     },
     async intercept(call, response) {
       if (isSilent(response)) {
-        // It never arrived; the handler is kept until the connection ends.
+        // The call did not arrive. Keeps the handler pending until the connection ends.
         if (!response.closed) await new Promise((resolve) => response.once('close', resolve))
         return 'answered'
       }
       seen.push(call)
-      for (const tell of listeners) tell(call)
-      if (absence !== undefined) {
+      for (const listener of listeners) listener(call)
+      if (outage !== undefined) {
         await returned.promise
         return 'answered'
       }
-      const concerned = windows.filter(({ options: limit }) => matchesWindow(limit, call))
-      const open = concerned.find(({ window }) => !window.isOver())
-      // Those that are over, too: that is how the first call in time is known.
-      for (const one of concerned) if (one !== open) one.window.passed()
-      if (open === undefined) return deedFor(call, response)
+      const matching = windows.filter(({ options: limit }) => matchesWindow(limit, call))
+      const open = matching.find(({ window }) => !window.isOver())
+      // Also for windows that are over, to record the first call after the wait time.
+      for (const one of matching) if (one !== open) one.window.passed()
+      if (open === undefined) return applyFault(call, response)
       write(response, tooMany(open.window.refuse(), open.options))
       return 'answered'
     },
     cut,
     async close() {
-      absence = undefined
+      outage = undefined
       returned.resolve()
       for (const [server, { sockets }] of watched) {
         const closed = server.listening ? new Promise((resolve) => server.close(resolve)) : undefined
@@ -210,8 +221,10 @@ export function createFaults(options: FaultOptions = {}): Faults {
       }
     },
   }
+  const { intercept: meet, respond: answer, dropResponse: loseAnswer, startOutage: goAway, close: end } = faults
+  return { ...faults, meet, answer, loseAnswer, goAway, end }
 
-  async function deedFor(call: FaultedCall, response: ServerResponse): Promise<'pass' | 'lose-answer' | 'answered'> {
+  async function applyFault(call: FaultedCall, response: ServerResponse): Promise<'pass' | 'lose-answer' | 'answered'> {
     const planned = plans.find(({ on, left }) => left > 0 && matchesCall(on, call))
     if (planned === undefined) return 'pass'
     planned.left -= 1
@@ -232,10 +245,10 @@ export function createFaults(options: FaultOptions = {}): Faults {
   }
 }
 
-function apply(absence: OutageKind, socket: Socket): void {
-  if (absence !== 'silent') return void socket.resetAndDestroy()
-  // What is written goes nowhere, what arrives is not read: the peer sees a connection that says nothing. (The end of a
-  // response would undo a cork, and HTTP reads past a pause: for that there is `isSilent`.)
+function apply(outage: OutageKind, socket: Socket): void {
+  if (outage !== 'silent') return void socket.resetAndDestroy()
+  // Discards writes and stops reading. A cork would end with the response, and HTTP reads despite a pause, which
+  // `isSilent` handles.
   socket.write = ignoreData
   socket.pause()
 }

@@ -1,60 +1,60 @@
 /**
- * A time in which a vendor answers "too many": who came too early, and how soon after its end somebody came again.
+ * The window of a rate limit: counts calls that come too early, and measures when the first call after the window comes.
  */
 import type { CallMatcher } from './faults.ts'
 
 export interface RateWindowOptions {
   readonly on?: CallMatcher
-  /** How long it lasts from the first fitting call on. */
+  /** Duration from the first matching call. */
   readonly ms: number
-  /** For the vendor's words: whom the limit stops. The chat unless said. */
+  /** What the limit applies to. Default: the chat. */
   readonly scope?: 'chat' | 'account'
-  /** Only calls that act on this chat. */
+  /** Limits only calls of this chat. */
   readonly chat?: string
-  /** How many windows follow each other, each opened by the first call after the one before; 1. */
+  /** Number of consecutive windows; each starts with the first call after the previous one. Default: 1. */
   readonly windows?: number
 }
 
 export interface RateWindow {
-  /** Calls that were answered "too many". */
+  /** Number of rate-limited calls. */
   refused(): number
   /**
-   * Calls that came although an answer had told them to wait longer. Those that may have been on their way when the
-   * answer was written (100 ms: machines are busy) do not count.
+   * Number of calls before the end of a reported wait time. Calls within 100 ms of the response do not count, because they
+   * may have been in flight.
    */
   earlyCalls(): number
-  /** For each window that was followed by a call in time: how long after the told end it came, ms. */
+  /** For each window: the time from the reported end to the next call, ms. */
   lateMs(): readonly number[]
-  /** No further call will be refused. */
+  /** True if no further call will be rate limited. */
   isOver(): boolean
 }
 
-/** How long a call may be under way. */
+/** Tolerance for calls in flight. */
 const inFlightToleranceMs = 100
 
-/** `refuse` and `passed` are for the server: a call that met the window, and one that did not. */
+/** The server calls `refuse` for a rate-limited call, and `passed` for any other call. */
 export function createRateWindow(options: RateWindowOptions, unitMs: number, clock: () => number) {
-  /** Whole milliseconds: fractions would add up to one more unit of waiting than was meant. */
+  /** Whole milliseconds, because fractions could add a unit to the wait time. */
   const now = () => Math.floor(clock())
   let left = options.windows ?? 1
   let endsAt: number | undefined
-  let told: { readonly at: number; until: number } | undefined
+  let reported: { readonly at: number; until: number } | undefined
   let refused = 0
   let early = 0
   const late: number[] = []
 
-  /** Settles a call against what the answers so far have told. */
+  /** Compares a call with the reported wait time. */
   function note(at: number): void {
-    if (told === undefined) return
-    if (at < told.until) {
-      if (at > told.at + inFlightToleranceMs) early += 1
+    if (reported === undefined) return
+    if (at < reported.until) {
+      if (at > reported.at + inFlightToleranceMs) early += 1
       return
     }
-    late.push(at - told.until)
-    told = undefined
+    late.push(at - reported.until)
+    reported = undefined
   }
 
-  /** Takes a window that has ended away. */
+  /** Ends a window whose time is over. */
   function advance(at: number): void {
     if (endsAt === undefined || at < endsAt) return
     endsAt = undefined
@@ -70,7 +70,7 @@ export function createRateWindow(options: RateWindowOptions, unitMs: number, clo
       return left <= 0
     },
     passed: () => note(now()),
-    /** How long the call is told to wait, ms. */
+    /** Returns the wait time to report, ms. */
     refuse(): number {
       const at = now()
       note(at)
@@ -78,7 +78,7 @@ export function createRateWindow(options: RateWindowOptions, unitMs: number, clo
       endsAt ??= at + inUnits(options.ms, unitMs)
       refused += 1
       const waitMs = inUnits(endsAt - at, unitMs)
-      told = { at: told?.at ?? at, until: Math.max(told?.until ?? 0, at + waitMs) }
+      reported = { at: reported?.at ?? at, until: Math.max(reported?.until ?? 0, at + waitMs) }
       return waitMs
     },
   }

@@ -8,7 +8,7 @@ const provider = createDemoProvider()
 
 async function ask(messages: readonly ChatMessage[], toolNames: readonly string[] = []) {
   const tools = toolNames.map((name) => ({ name, description: '', parameters: { type: 'object' } }))
-  return (await runCall(provider, provider.buildRequest({ model: '', system: 'Be brief.', messages, tools }))).answer
+  return (await runCall(provider, provider.buildRequest({ model: '', system: 'Be brief.', messages, tools }))).output
 }
 
 const user = (content: string): ChatMessage => ({ role: 'user', content })
@@ -93,7 +93,7 @@ test('it delays each chunk, and limits the number of chunks of a long reply', as
   assert.ok(pauses.length >= 3 && pauses.every((ms) => ms > 0 && ms < 100))
   pauses.length = 0
   const long = 'word '.repeat(10_000).trim()
-  assert.equal((await runCall(slow, request(`Reply exactly ${long}`))).answer.text, long)
+  assert.equal((await runCall(slow, request(`Reply exactly ${long}`))).output.text, long)
   assert.ok(pauses.length < 200)
 })
 

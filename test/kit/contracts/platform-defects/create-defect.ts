@@ -1,6 +1,5 @@
 /**
- * How an adapter comes by a defect: the fake platform's adapter with a part that is wrong, a gateway that it is misled
- * about, or an update that it mishears.
+ * Creates adapters with a defect: the adapter of the fake platform with a wrong method, a changed context or a wrong parser.
  */
 import { brand } from '../../../../src/lib/ids.ts'
 import type { Attachment } from '../../../../src/message/event.ts'
@@ -11,61 +10,61 @@ import { createAdapter } from '../../fake-platform-adapter.ts'
 import { type FakeUpdate, type ParsedUpdate, parseUpdate } from '../../fake-platform-updates.ts'
 
 export interface Defect {
-  /** The promise it is made for; then those that it cannot help breaking, too. */
+  /** The promise that it is made for, followed by other promises that it breaks. */
   readonly breaks: readonly string[]
   create(context: PlatformContext): PlatformAdapter
 }
 
 type FakeAdapter = PlatformAdapter & Required<Pick<PlatformAdapter, 'edit' | 'remove' | 'typing' | 'resolveUnknown'>>
 
-/** An adapter of which one part is wrong. */
-export function withDefect(change: (honest: FakeAdapter, context: PlatformContext) => Partial<PlatformAdapter>) {
+/** An adapter with wrong methods. */
+export function withDefect(change: (correct: FakeAdapter, context: PlatformContext) => Partial<PlatformAdapter>) {
   return (context: PlatformContext): PlatformAdapter => {
-    const honest = createAdapter(context)
-    const { edit, remove, typing, resolveUnknown } = honest
-    if (!edit || !remove || !typing || !resolveUnknown) throw new Error('the fake platform can do all of this')
-    return { ...honest, ...change({ ...honest, edit, remove, typing, resolveUnknown }, context) }
+    const correct = createAdapter(context)
+    const { edit, remove, typing, resolveUnknown } = correct
+    if (!edit || !remove || !typing || !resolveUnknown) throw new Error('the fake adapter lacks a method')
+    return { ...correct, ...change({ ...correct, edit, remove, typing, resolveUnknown }, context) }
   }
 }
 
-/** An adapter that fails to send what it need not fail to send. */
+/** An adapter whose sends fail without need. */
 export function withFailingSend(problemOf: (message: OutboundMessage) => SendFailureKind | undefined) {
-  return withDefect((honest) => ({
+  return withDefect((correct) => ({
     async send(message, signal) {
       const problem = problemOf(message)
-      return problem === undefined ? honest.send(message, signal) : failedResult(problem)
+      return problem === undefined ? correct.send(message, signal) : failedResult(problem)
     },
   }))
 }
 
 type SendFailure = Extract<SendResult, { success: false }>
 
-/** An adapter that tells wrongly how a send has failed. */
+/** An adapter that reports a wrong failure of a send. */
 export function withWrongResult(change: (result: SendFailure) => SendFailure) {
-  return withDefect((honest) => ({
+  return withDefect((correct) => ({
     async send(message, signal) {
-      const result = await honest.send(message, signal)
+      const result = await correct.send(message, signal)
       return result.success ? result : change(result)
     },
   }))
 }
 
-/** An adapter that gets another gateway than it should. */
+/** An adapter with a changed context. */
 export function withChangedContext(change: (context: PlatformContext) => Partial<PlatformContext>) {
   return (context: PlatformContext) => createAdapter({ ...context, ...change(context) })
 }
 
-/** An adapter that takes what it hears for something else. */
-export function withMisreadUpdate(change: (meant: ParsedUpdate, update: FakeUpdate) => ParsedUpdate) {
+/** An adapter that parses updates wrongly. */
+export function withMisreadUpdate(change: (parsed: ParsedUpdate, update: FakeUpdate) => ParsedUpdate) {
   return (context: PlatformContext) =>
-    createAdapter(context, (update, facts) => change(parseUpdate(update, facts), update))
+    createAdapter(context, (update, info) => change(parseUpdate(update, info), update))
 }
 
-/** Messages get another name. */
+/** Changes the key of each message. */
 export function withChangedKeys(change: (key: EventKey) => string): typeof parseUpdate {
-  return (update, facts) => {
-    const meant = parseUpdate(update, facts)
-    return meant.kind === 'message' ? { ...meant, keys: [brand<EventKey>(change(meant.keys[0]))] } : meant
+  return (update, info) => {
+    const parsed = parseUpdate(update, info)
+    return parsed.kind === 'message' ? { ...parsed, keys: [brand<EventKey>(change(parsed.keys[0]))] } : parsed
   }
 }
 
@@ -73,16 +72,16 @@ export function failedResult(problem: SendFailureKind): SendResult {
   return { success: false, problem, error: 'it did not work' }
 }
 
-/** A message with other files. */
+/** A message with changed attachments. */
 export function withChangedAttachments(
-  meant: ParsedUpdate,
+  parsed: ParsedUpdate,
   change: (files: readonly Attachment[]) => readonly Attachment[],
 ): ParsedUpdate {
-  if (meant.kind !== 'message' || meant.event.attachments === undefined) return meant
-  return { ...meant, event: { ...meant.event, attachments: change(meant.event.attachments) } }
+  if (parsed.kind !== 'message' || parsed.event.attachments === undefined) return parsed
+  return { ...parsed, event: { ...parsed.event, attachments: change(parsed.event.attachments) } }
 }
 
-/** The first byte of the file is lost. */
+/** Removes the first byte of the file. */
 export function truncateFile(message: OutboundMessage): OutboundMessage {
   const { attachment } = message
   if (attachment?.source.kind !== 'file') return message

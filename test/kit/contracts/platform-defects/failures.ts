@@ -1,71 +1,71 @@
 /**
- * Defects that break the promises of trouble on the platform's side.
+ * Defects that break the promises about failures.
  */
 import { type Defect, withDefect, withWrongResult } from './create-defect.ts'
 
 export const failureDefects: readonly Defect[] = [
   {
     breaks: [
-      'a platform that cannot be reached is a temporary problem',
-      'when the answer to a send is lost, the message may have arrived, and it is not sent twice',
-      'a message whose answer was lost is found again',
+      'sending to an unreachable platform fails with `temporary`',
+      'a lost response to a send sets `maybeSent`, and the adapter does not send again',
+      '`resolveUnknown` finds a message whose response was lost',
     ],
     create: withWrongResult((result) => (result.maybeSent === true ? { ...result, problem: 'rejected' } : result)),
   },
   {
-    breaks: ['too many calls is told with the wait, and not tried again behind the back of the outbox'],
+    breaks: ['a rate limit is reported with its wait time, and the adapter does not retry'],
     create: withWrongResult(({ retryAfterMs, ...result }) => ({
       ...result,
       ...(retryAfterMs === undefined ? {} : { retryAfterMs: retryAfterMs / 1_000 }),
     })),
   },
   {
-    breaks: ['too many calls is told with the wait, and not tried again behind the back of the outbox'],
-    create: withDefect((honest) => ({
+    breaks: ['a rate limit is reported with its wait time, and the adapter does not retry'],
+    create: withDefect((correct) => ({
       async send(message, signal) {
-        const result = await honest.send(message, signal)
-        if (!result.success && result.problem === 'rate-limited') await honest.send(message, signal)
+        const result = await correct.send(message, signal)
+        if (!result.success && result.problem === 'rate-limited') await correct.send(message, signal)
         return result
       },
     })),
   },
   {
-    breaks: ['a token that is no longer right stops the account'],
+    breaks: ['a revoked token fails with `unauthorised`, which stops the account'],
     create: withWrongResult((result) =>
       result.problem === 'unauthorised' ? { ...result, problem: 'rejected' } : result,
     ),
   },
   {
-    breaks: ['a chat that is gone rejects the message, and nobody tries it again'],
-    create: withDefect((honest) => ({
+    breaks: ['sending to a chat that does not exist fails with `rejected`, so that the message is not retried'],
+    create: withDefect((correct) => ({
       async send(message, signal) {
-        const result = await honest.send(message, signal)
+        const result = await correct.send(message, signal)
         const gone = !result.success && result.error.includes('no such chat')
         return gone ? { ...result, problem: 'temporary' } : result
       },
     })),
   },
   {
-    breaks: ['when the answer to a send is lost, the message may have arrived, and it is not sent twice'],
+    breaks: ['a lost response to a send sets `maybeSent`, and the adapter does not send again'],
     create: withWrongResult(({ maybeSent: _, ...result }) => result),
   },
   {
-    breaks: ['when the answer to a send is lost, the message may have arrived, and it is not sent twice'],
-    create: withDefect((honest) => ({
+    breaks: ['a lost response to a send sets `maybeSent`, and the adapter does not send again'],
+    create: withDefect((correct) => ({
       async send(message, signal) {
-        const result = await honest.send(message, signal)
-        if (!result.success && result.maybeSent === true) await honest.send(message, signal)
+        const result = await correct.send(message, signal)
+        if (!result.success && result.maybeSent === true) await correct.send(message, signal)
         return result
       },
     })),
   },
   {
-    breaks: ['a message whose answer was lost is found again'],
-    create: withDefect((honest) => {
+    breaks: ['`resolveUnknown` finds a message whose response was lost'],
+    create: withDefect((correct) => {
       const answered = new Set<string>()
       return {
         async send(message, signal) {
-          const result = await honest.send(message, signal)
+          const result = await correct.send(message, signal)
           if (result.success) answered.add(message.deliveryId)
           return result
         },
@@ -74,22 +74,22 @@ export const failureDefects: readonly Defect[] = [
     }),
   },
   {
-    breaks: ['what was sent can be told from what was not, where the platform can tell'],
+    breaks: ['`resolveUnknown` tells sent messages from unsent ones'],
     create: withDefect(() => ({ resolveUnknown: async () => ({ sent: true }) })),
   },
   {
-    breaks: ['no secret shows in the log, in an error or in the health'],
+    breaks: ['no secret appears in the log, in an error or in a health report'],
     create: withWrongResult((result) => ({
       ...result,
       error: `${result.error} (with the-token-of-the-fake-platform)`,
     })),
   },
   {
-    breaks: ['no secret shows in the log, in an error or in the health'],
-    create: withDefect((honest, context) => ({
+    breaks: ['no secret appears in the log, in an error or in a health report'],
+    create: withDefect((correct, context) => ({
       async connect(signal) {
         context.log.debug({ headers: { authorization: `Bearer ${context.options['token']}` } }, 'connects')
-        await honest.connect(signal)
+        await correct.connect(signal)
       },
     })),
   },

@@ -1,5 +1,5 @@
 /**
- * Defects that break the promises of what people write.
+ * Defects that break the promises about inbound messages.
  */
 import { randomUUID } from 'node:crypto'
 import type { PlatformAdapter } from '../../../../src/platforms/adapter.ts'
@@ -10,40 +10,37 @@ import { type Defect, withChangedContext, withChangedKeys, withMisreadUpdate } f
 
 export const inboundDefects: readonly Defect[] = [
   {
-    breaks: ['a message tells where it came from and who wrote it, word for word'],
-    create: withMisreadUpdate((meant) =>
-      meant.kind === 'message'
-        ? { ...meant, event: { ...meant.event, text: meant.event.text.replace(/\s+/g, ' ') } }
-        : meant,
+    breaks: ['a message event has the source, the author and the exact text'],
+    create: withMisreadUpdate((parsed) =>
+      parsed.kind === 'message'
+        ? { ...parsed, event: { ...parsed.event, text: parsed.event.text.replace(/\s+/g, ' ') } }
+        : parsed,
     ),
   },
   {
-    breaks: [
-      'an answer finds the way back to the chat it came from',
-      'an answer finds the way back to the thread it came from',
-    ],
-    create: withMisreadUpdate((meant) =>
-      meant.kind === 'message'
+    breaks: ['a reply reaches the chat of its message', 'a reply reaches the thread of its message'],
+    create: withMisreadUpdate((parsed) =>
+      parsed.kind === 'message'
         ? {
-            ...meant,
+            ...parsed,
             event: {
-              ...meant.event,
-              source: { ...meant.event.source, prospectiveThreadId: 'another', threadId: 'another' },
+              ...parsed.event,
+              source: { ...parsed.event.source, prospectiveThreadId: 'another', threadId: 'another' },
             },
           }
-        : meant,
+        : parsed,
     ),
   },
   {
-    breaks: ['an answer finds the way back to the thread it came from'],
-    create: (context) => createAdapter(context, ({ thread: _, ...update }, facts) => parseUpdate(update, facts)),
+    breaks: ['a reply reaches the thread of its message'],
+    create: (context) => createAdapter(context, ({ thread: _, ...update }, info) => parseUpdate(update, info)),
   },
   {
     breaks: [
-      'an event delivered twice keeps its name, two events have two',
-      'an edit is a change of the message that was edited, by who wrote it',
-      'a message that is taken back is a change of that message',
-      'the next life hears what is new, and knows again what it hears twice',
+      'an event that is delivered twice keeps its key, and two events have two keys',
+      'an edit is a change of the edited message by its author',
+      'a deleted message is a change of that message',
+      'an adapter of the next start receives new events, and keys of repeated events stay the same',
     ],
     create: (context) =>
       createAdapter(
@@ -52,34 +49,34 @@ export const inboundDefects: readonly Defect[] = [
       ),
   },
   {
-    breaks: ['two people in one chat are two people'],
-    create: (context) => createAdapter(context, (update, facts) => parseUpdate({ ...update, user: 'user' }, facts)),
+    breaks: ['two users of a chat have different user ids'],
+    create: (context) => createAdapter(context, (update, info) => parseUpdate({ ...update, user: 'user' }, info)),
   },
   {
     breaks: [
-      'nothing is acknowledged before it is on disk',
-      'what could not be stored is not acknowledged, or is delivered again',
-      'what will never fit is acknowledged, and the person is told',
+      'an event is acknowledged only after it was stored',
+      'an event that could not be stored is not acknowledged, or is delivered again',
+      'a message that is too large is acknowledged, and the user is notified',
     ],
     create: withChangedContext((context) => ({
-      async accept(...given) {
-        context.accept(...given).catch(() => undefined)
+      async accept(...args) {
+        context.accept(...args).catch(() => undefined)
         return { status: 'accepted', seq: 0 }
       },
     })),
   },
   {
-    breaks: ['what could not be stored is not acknowledged, or is delivered again'],
+    breaks: ['an event that could not be stored is not acknowledged, or is delivered again'],
     create: withChangedContext((context) => ({
-      accept: (...given) =>
-        context.accept(...given).catch((error) => {
+      accept: (...args) =>
+        context.accept(...args).catch((error) => {
           if (error.code === 'inbox/too-large') throw error
           return { status: 'accepted', seq: 0 }
         }),
     })),
   },
   {
-    breaks: ['what will never fit is acknowledged, and the person is told'],
+    breaks: ['a message that is too large is acknowledged, and the user is notified'],
     create: (context) => {
       const adapter: PlatformAdapter = createAdapter({
         ...context,
@@ -95,7 +92,7 @@ export const inboundDefects: readonly Defect[] = [
     },
   },
   {
-    breaks: ['somebody who may not talk to the agent is acknowledged and hears nothing'],
+    breaks: ['a message of an unauthorised user is acknowledged without a reply'],
     create: (context) => {
       const adapter: PlatformAdapter = createAdapter({
         ...context,
@@ -112,7 +109,7 @@ export const inboundDefects: readonly Defect[] = [
     },
   },
   {
-    breaks: ['the bot does not hear itself'],
-    create: (context) => createAdapter(context, ({ own: _, ...update }, facts) => parseUpdate(update, facts)),
+    breaks: ['messages of the bot itself are ignored'],
+    create: (context) => createAdapter(context, ({ own: _, ...update }, info) => parseUpdate(update, info)),
   },
 ]

@@ -1,5 +1,5 @@
 /**
- * Defects that break the promises of what people do beside writing.
+ * Defects that break the promises about edits, deletions, reactions, attachments and buttons.
  */
 import { brand } from '../../../../src/lib/ids.ts'
 import type { EventKey } from '../../../../src/message/ids.ts'
@@ -13,53 +13,56 @@ import {
 
 export const interactionDefects: readonly Defect[] = [
   {
-    breaks: ['an edit is a change of the message that was edited, by who wrote it'],
-    create: withMisreadUpdate((meant) =>
-      meant.kind === 'change' && meant.change.kind === 'edited'
-        ? { ...meant, change: { ...meant.change, of: meant.keys[0] } }
-        : meant,
+    breaks: ['an edit is a change of the edited message by its author'],
+    create: withMisreadUpdate((parsed) =>
+      parsed.kind === 'change' && parsed.change.kind === 'edited'
+        ? { ...parsed, change: { ...parsed.change, of: parsed.keys[0] } }
+        : parsed,
     ),
   },
   {
-    breaks: ['two edits of one message are two changes, each as it then read'],
-    create: withMisreadUpdate((meant, { id }) =>
-      meant.kind === 'change' ? { ...meant, keys: [brand<EventKey>(`edit of ${id}`)] } : meant,
+    breaks: ['two edits of a message are two changes with their own texts'],
+    create: withMisreadUpdate((parsed, { id }) =>
+      parsed.kind === 'change' ? { ...parsed, keys: [brand<EventKey>(`edit of ${id}`)] } : parsed,
     ),
   },
   {
-    breaks: ['a message that is taken back is a change of that message'],
-    create: withMisreadUpdate((meant) =>
-      meant.kind === 'change' && meant.change.kind === 'deleted'
-        ? { ...meant, change: { ...meant.change, of: meant.keys[0] } }
-        : meant,
+    breaks: ['a deleted message is a change of that message'],
+    create: withMisreadUpdate((parsed) =>
+      parsed.kind === 'change' && parsed.change.kind === 'deleted'
+        ? { ...parsed, change: { ...parsed.change, of: parsed.keys[0] } }
+        : parsed,
     ),
   },
   {
-    breaks: ['a reaction tells its emoji, who gave it and to which message'],
-    create: withMisreadUpdate((meant, { update }) =>
-      meant.kind === 'change' && meant.change.kind === 'reaction'
-        ? { ...meant, change: { ...meant.change, messageId: String(update) } }
-        : meant,
+    breaks: ['a reaction has its emoji, its user and its message'],
+    create: withMisreadUpdate((parsed, { update }) =>
+      parsed.kind === 'change' && parsed.change.kind === 'reaction'
+        ? { ...parsed, change: { ...parsed.change, messageId: String(update) } }
+        : parsed,
     ),
   },
   {
-    breaks: ['a document arrives with its name, and its bytes can be fetched'],
-    create: withMisreadUpdate((meant) =>
-      withChangedAttachments(meant, (files) => files.map(({ fileName: _, ...file }) => file)),
+    breaks: ['a document arrives with its name, and its bytes can be downloaded'],
+    create: withMisreadUpdate((parsed) =>
+      withChangedAttachments(parsed, (files) => files.map(({ fileName: _, ...file }) => file)),
     ),
   },
   {
-    breaks: ['a picture arrives as a picture, once', 'a document arrives with its name, and its bytes can be fetched'],
-    create: withMisreadUpdate((meant) => withChangedAttachments(meant, (files) => [...files, ...files])),
+    breaks: [
+      'a photo arrives as one attachment of kind `photo`',
+      'a document arrives with its name, and its bytes can be downloaded',
+    ],
+    create: withMisreadUpdate((parsed) => withChangedAttachments(parsed, (files) => [...files, ...files])),
   },
   {
-    breaks: ['buttons are shown, and a press tells which one and who pressed it'],
-    create: withMisreadUpdate((meant) =>
-      meant.kind === 'press' ? { ...meant, press: { ...meant.press, buttonId: 'ask:1:allow' } } : meant,
+    breaks: ['buttons are shown, and a press has its button and its user'],
+    create: withMisreadUpdate((parsed) =>
+      parsed.kind === 'press' ? { ...parsed, press: { ...parsed.press, buttonId: 'ask:1:allow' } } : parsed,
     ),
   },
   {
-    breaks: ['who presses a button too late is told so'],
+    breaks: ['a user who presses a stale button is notified'],
     create: withChangedContext((context) => ({
       async press(press) {
         await context.press(press)
@@ -68,7 +71,7 @@ export const interactionDefects: readonly Defect[] = [
     })),
   },
   {
-    breaks: ['buttons are taken away by an edit without them'],
+    breaks: ['an edit without buttons removes them'],
     create: withDefect(({ edit }) => ({
       edit: (id, message, ...rest) => edit(id, { ...message, buttons: [{ id: 'a', label: 'stays' }] }, ...rest),
     })),

@@ -1,5 +1,5 @@
 /**
- * Defects that break the promises of the life of a connection.
+ * Defects that break the promises about connecting and disconnecting.
  */
 import { randomUUID } from 'node:crypto'
 import { HermesError } from '../../../../src/lib/errors.ts'
@@ -9,28 +9,28 @@ import { type Defect, withChangedContext, withChangedKeys, withDefect } from './
 
 export const lifecycleDefects: readonly Defect[] = [
   {
-    breaks: ['disconnecting is harmless before the first connect, and twice'],
-    create: withDefect((honest) => {
+    breaks: ['disconnect may be called before connect, and twice'],
+    create: withDefect((correct) => {
       let connected = false
       return {
         async connect(signal) {
           connected = true
-          await honest.connect(signal)
+          await correct.connect(signal)
         },
         async disconnect() {
           if (!connected) throw new Error('not connected')
-          await honest.disconnect()
+          await correct.disconnect()
         },
       }
     }),
   },
   {
-    breaks: ['a connection can be ended twice', 'disconnecting is harmless before the first connect, and twice'],
-    create: withDefect((honest) => {
+    breaks: ['disconnect may be called twice after connect', 'disconnect may be called before connect, and twice'],
+    create: withDefect((correct) => {
       let ended = 0
       return {
         async disconnect() {
-          await honest.disconnect()
+          await correct.disconnect()
           ended += 1
           if (ended === 2) throw new Error('ended before')
         },
@@ -38,49 +38,49 @@ export const lifecycleDefects: readonly Defect[] = [
     }),
   },
   {
-    breaks: ['disconnecting ends a connect that is still under way'],
-    create: withDefect((honest) => {
+    breaks: ['disconnect cancels a pending connect'],
+    create: withDefect((correct) => {
       let connecting = false
       return {
         async connect() {
           connecting = true
-          await honest.connect(neverAborted)
+          await correct.connect(neverAborted)
           connecting = false
         },
-        disconnect: async () => (connecting ? undefined : honest.disconnect()),
+        disconnect: async () => (connecting ? undefined : correct.disconnect()),
       }
     }),
   },
   {
-    breaks: ['after the disconnect nothing is handed in'],
-    create: withDefect((honest) => {
+    breaks: ['no event is ingested after disconnect'],
+    create: withDefect((correct) => {
       let asked = 0
       return {
         async disconnect() {
           asked += 1
-          if (asked > 1) await honest.disconnect()
+          if (asked > 1) await correct.disconnect()
         },
       }
     }),
   },
   {
     breaks: [
-      'the next life hears what is new, and knows again what it hears twice',
-      'an edit is a change of the message that was edited, by who wrote it',
-      'a message that is taken back is a change of that message',
+      'an adapter of the next start receives new events, and keys of repeated events stay the same',
+      'an edit is a change of the edited message by its author',
+      'a deleted message is a change of that message',
     ],
     create(context) {
-      const life = randomUUID()
+      const start = randomUUID()
       return createAdapter(
         context,
-        withChangedKeys((key) => `${life}:${key}`),
+        withChangedKeys((key) => `${start}:${key}`),
       )
     },
   },
   {
     breaks: [
-      'what people write during an interruption is heard after it, once',
-      'what could not be stored is not acknowledged, or is delivered again',
+      'messages sent during an interruption are received once after it',
+      'an event that could not be stored is not acknowledged, or is delivered again',
     ],
     create: withChangedContext((context) => {
       let interrupted = false
@@ -89,28 +89,28 @@ export const lifecycleDefects: readonly Defect[] = [
           interrupted = true
           context.health(state, reason)
         },
-        accept: async (...given) => (interrupted ? { status: 'accepted', seq: 0 } : context.accept(...given)),
+        accept: async (...args) => (interrupted ? { status: 'accepted', seq: 0 } : context.accept(...args)),
       }
     }),
   },
   {
-    breaks: ['it tells that something came in, where a connection can be lost'],
+    breaks: ['an adapter that can lose its connection calls `received`'],
     create: withChangedContext(() => ({ received: () => undefined })),
   },
   {
-    breaks: ['a platform that cannot be reached fails the connect, and says why'],
-    create: withDefect((honest) => ({
+    breaks: ['connect rejects with a reason when the platform is unreachable'],
+    create: withDefect((correct) => ({
       connect: (signal) =>
-        honest.connect(signal).catch((error) => {
+        correct.connect(signal).catch((error) => {
           if (error instanceof HermesError) throw error
         }),
     })),
   },
   {
-    breaks: ['a wrong token is told as such when it connects'],
-    create: withDefect((honest) => ({
+    breaks: ['connect rejects with `platform/unauthorised` for a wrong token'],
+    create: withDefect((correct) => ({
       connect: (signal) =>
-        honest.connect(signal).catch((error) => {
+        correct.connect(signal).catch((error) => {
           throw new Error('it did not work', { cause: error })
         }),
     })),

@@ -1,55 +1,55 @@
 /**
- * Defects that break the promises of what is sent.
+ * Defects that break the promises about outbound messages.
  */
 import { type Defect, failedResult, truncateFile, withDefect, withFailingSend } from './create-defect.ts'
 
 export const outboundDefects: readonly Defect[] = [
   {
-    breaks: ['what is sent is seen'],
+    breaks: ['a sent message is shown'],
     create: withFailingSend(({ text, kind }) => (text === 'The answer.' && kind === 'reply' ? 'temporary' : undefined)),
   },
   {
-    breaks: ['a message as long as the limit arrives whole'],
+    breaks: ['a message of the maximum length arrives complete'],
     create: withFailingSend(({ text }) => (Buffer.byteLength(text) > 4_000 ? 'rejected' : undefined)),
   },
   {
-    breaks: ['signs that mean something to the platform are shown as they are, and change nothing about the limit'],
+    breaks: ['special characters of the platform are shown literally and do not reduce the limit'],
     create: withFailingSend(({ text }) => (text.replaceAll(/[&<>]/g, '&amp;').length > 4_000 ? 'rejected' : undefined)),
   },
   {
-    breaks: ['an answer to a message that was taken back still arrives'],
+    breaks: ['a reply to a deleted message still arrives'],
     create: withFailingSend(({ replyTo }) => (replyTo === undefined ? undefined : 'rejected')),
   },
   {
-    breaks: ['a send that is called off is answered, not thrown'],
-    create: withDefect((honest) => ({
+    breaks: ['an aborted send resolves with a result'],
+    create: withDefect((correct) => ({
       async send(message, signal) {
         signal.throwIfAborted()
-        return honest.send(message, signal)
+        return correct.send(message, signal)
       },
     })),
   },
   {
     breaks: [
-      'a send after the disconnect is answered, not thrown',
-      'no secret shows in the log, in an error or in the health',
+      'a send after disconnect resolves with a result',
+      'no secret appears in the log, in an error or in a health report',
     ],
-    create: withDefect((honest) => {
+    create: withDefect((correct) => {
       let over = false
       return {
         async disconnect() {
           over = true
-          await honest.disconnect()
+          await correct.disconnect()
         },
         async send(message, signal) {
           if (over) throw new Error('not connected')
-          return honest.send(message, signal)
+          return correct.send(message, signal)
         },
       }
     }),
   },
   {
-    breaks: ['a growing reply ends as the final text, and an edit may be repeated'],
+    breaks: ['a draft ends as the final text, and an edit may be repeated'],
     create: withDefect(({ edit }) => {
       let last = ''
       return {
@@ -62,16 +62,16 @@ export const outboundDefects: readonly Defect[] = [
     }),
   },
   {
-    breaks: ['an edit that changes nothing has succeeded'],
+    breaks: ['an edit without changes succeeds'],
     create: withDefect(({ edit }) => ({
-      async edit(...given) {
-        const result = await edit(...given)
+      async edit(...args) {
+        const result = await edit(...args)
         return result.success && result.messageId === undefined ? failedResult('rejected') : result
       },
     })),
   },
   {
-    breaks: ['an edit of a message that never was is answered, not thrown'],
+    breaks: ['an edit of an unknown message resolves with a result'],
     create: withDefect(({ edit }) => ({
       async edit(id, ...rest) {
         if (id === 'gone') throw new Error('there is no such message')
@@ -81,22 +81,22 @@ export const outboundDefects: readonly Defect[] = [
   },
   {
     breaks: [
-      'an edit of a message that somebody removed is rejected, so that the answer is sent anew',
-      'a message of ours can be taken back, and is gone then',
+      'an edit of a removed message fails with `rejected`, so that the reply is sent again',
+      'a message of the bot can be removed',
     ],
     create: withDefect(({ edit }) => ({
-      async edit(...given) {
-        await edit(...given)
+      async edit(...args) {
+        await edit(...args)
         return { success: true }
       },
     })),
   },
   {
-    breaks: ['a message of ours can be taken back, and is gone then'],
+    breaks: ['a message of the bot can be removed'],
     create: withDefect(() => ({ remove: async () => ({ success: true }) })),
   },
   {
-    breaks: ['showing what the agent does never fails'],
+    breaks: ['typing and activity notifications never fail'],
     create: withDefect(({ typing }) => ({
       async typing(target, signal) {
         signal.throwIfAborted()
@@ -106,27 +106,27 @@ export const outboundDefects: readonly Defect[] = [
   },
   {
     breaks: ['a file arrives with its bytes and its caption'],
-    create: withDefect((honest) => ({
-      send: (message, signal) => honest.send(truncateFile(message), signal),
+    create: withDefect((correct) => ({
+      send: (message, signal) => correct.send(truncateFile(message), signal),
     })),
   },
   {
-    breaks: ['a picture from the web arrives'],
-    create: withDefect((honest) => ({
+    breaks: ['an image given by its URL arrives'],
+    create: withDefect((correct) => ({
       async send(message, signal) {
         const { attachment } = message
-        if (attachment?.source.kind !== 'url') return honest.send(message, signal)
+        if (attachment?.source.kind !== 'url') return correct.send(message, signal)
         const source = { kind: 'url' as const, url: 'about:blank' }
-        return honest.send({ ...message, attachment: { ...attachment, source } }, signal)
+        return correct.send({ ...message, attachment: { ...attachment, source } }, signal)
       },
     })),
   },
   {
-    breaks: ['a file that has gone meanwhile is a failed send, not a crash'],
-    create: withDefect((honest) => ({
+    breaks: ['a file that cannot be read fails the send'],
+    create: withDefect((correct) => ({
       async send(message, signal) {
         if (message.attachment?.source.kind === 'file') await message.attachment.source.open()
-        return honest.send(message, signal)
+        return correct.send(message, signal)
       },
     })),
   },

@@ -1,6 +1,5 @@
 /**
- * Promises about what goes wrong on the platform's side: each trouble has its name, nothing is tried again behind the
- * gateway's back, and no secret shows.
+ * Promises about failures of the platform: each one has the right kind, the adapter does not retry, and no secret appears.
  */
 import assert from 'node:assert/strict'
 import type { SendFailureKind, SendResult } from '../../../../src/message/outbound.ts'
@@ -8,30 +7,30 @@ import { messageTo, neverAborted, type PlatformRequirement, requirement } from '
 
 export const failureRequirements: readonly PlatformRequirement[] = [
   requirement({
-    name: 'a platform that cannot be reached is a temporary problem',
+    name: 'sending to an unreachable platform fails with `temporary`',
     needs: ['makeUnreachable'],
-    async check({ adapter, target, makeUnreachable: breakDown }) {
-      breakDown()
-      assertFailure('temporary', await adapter.send(messageTo(target, 'anybody there?'), neverAborted))
+    async check({ adapter, target, makeUnreachable }) {
+      makeUnreachable()
+      assertFailure('temporary', await adapter.send(messageTo(target, 'are you there?'), neverAborted))
     },
   }),
 
   requirement({
-    name: 'too many calls is told with the wait, and not tried again behind the back of the outbox',
+    name: 'a rate limit is reported with its wait time, and the adapter does not retry',
     needs: ['rateLimit', 'sentCalls'],
     async check({ adapter, target, rateLimit, sentCalls }) {
       rateLimit(2_000)
       const before = sentCalls()
       const result = assertFailure('rate-limited', await adapter.send(messageTo(target, 'now!'), neverAborted))
       const { retryAfterMs = 0 } = result
-      assert.ok(retryAfterMs >= 2_000 && retryAfterMs <= 3_000, `told to wait ${retryAfterMs} ms`)
+      assert.ok(retryAfterMs >= 2_000 && retryAfterMs <= 3_000, `wait time: ${retryAfterMs} ms`)
       assert.notEqual(result.maybeSent, true)
       assert.equal(sentCalls() - before, 1)
     },
   }),
 
   requirement({
-    name: 'a token that is no longer right stops the account',
+    name: 'a revoked token fails with `unauthorised`, which stops the account',
     needs: ['refuseToken'],
     async check({ adapter, target, refuseToken }) {
       refuseToken()
@@ -40,19 +39,19 @@ export const failureRequirements: readonly PlatformRequirement[] = [
   }),
 
   requirement({
-    name: 'a chat that is gone rejects the message, and nobody tries it again',
+    name: 'sending to a chat that does not exist fails with `rejected`, so that the message is not retried',
     needs: ['loseChat'],
     async check({ adapter, target, loseChat }) {
       loseChat()
-      assertFailure('rejected', await adapter.send(messageTo(target, 'anybody there?'), neverAborted))
+      assertFailure('rejected', await adapter.send(messageTo(target, 'are you there?'), neverAborted))
     },
   }),
 
   requirement({
-    name: 'when the answer to a send is lost, the message may have arrived, and it is not sent twice',
+    name: 'a lost response to a send sets `maybeSent`, and the adapter does not send again',
     needs: ['dropResponse'],
-    async check({ adapter, target, seen, dropResponse: loseAnswer, sentCalls }) {
-      loseAnswer()
+    async check({ adapter, target, seen, dropResponse, sentCalls }) {
+      dropResponse()
       const before = sentCalls?.() ?? 0
       const arrived = seen('Did you get it?')
       const result = assertFailure('temporary', await adapter.send(messageTo(target, 'Did you get it?'), neverAborted))
@@ -63,33 +62,33 @@ export const failureRequirements: readonly PlatformRequirement[] = [
   }),
 
   requirement({
-    name: 'a message whose answer was lost is found again',
+    name: '`resolveUnknown` finds a message whose response was lost',
     needs: ['dropResponse'],
     adapterNeeds: ['resolveUnknown'],
-    async check({ adapter, target, dropResponse: loseAnswer }) {
-      loseAnswer()
+    async check({ adapter, target, dropResponse }) {
+      dropResponse()
       const message = messageTo(target, 'Did you get it?')
       assertFailure('temporary', await adapter.send(message, neverAborted))
-      const found = await adapter.resolveUnknown(message, neverAborted)
-      assert.ok(found === 'unknown' || found.sent, JSON.stringify(found))
+      const resolved = await adapter.resolveUnknown(message, neverAborted)
+      assert.ok(resolved === 'unknown' || resolved.sent, JSON.stringify(resolved))
     },
   }),
 
   requirement({
-    name: 'what was sent can be told from what was not, where the platform can tell',
+    name: '`resolveUnknown` tells sent messages from unsent ones',
     adapterNeeds: ['resolveUnknown'],
     async check({ adapter, target }) {
       const arrived = messageTo(target, 'I arrived', 'delivery-1')
       assert.equal((await adapter.send(arrived, neverAborted)).success, true)
-      const found = await adapter.resolveUnknown(arrived, neverAborted)
-      assert.ok(found === 'unknown' || found.sent)
+      const resolved = await adapter.resolveUnknown(arrived, neverAborted)
+      assert.ok(resolved === 'unknown' || resolved.sent)
       const missing = await adapter.resolveUnknown(messageTo(target, 'I did not', 'delivery-2'), neverAborted)
       assert.ok(missing === 'unknown' || !missing.sent)
     },
   }),
 
   requirement({
-    name: 'no secret shows in the log, in an error or in the health',
+    name: 'no secret appears in the log, in an error or in a health report',
     needs: ['secrets'],
     startsDisconnected: true,
     async check({
@@ -98,43 +97,49 @@ export const failureRequirements: readonly PlatformRequirement[] = [
       target,
       say,
       secrets,
-      createAnother: again,
+      createAnother,
       rateLimit,
       refuseToken,
-      dropResponse: loseAnswer,
-      makeUnreachable: breakDown,
+      dropResponse,
+      makeUnreachable,
     }) {
       const shown: unknown[] = []
       const send = async () => shown.push(await adapter.send(messageTo(target, 'hello'), neverAborted))
       await adapter.connect(neverAborted)
       await say('hello', 'one')
-      for (const trouble of [() => undefined, () => rateLimit?.(1_000), loseAnswer, refuseToken, breakDown]) {
-        trouble?.()
+      for (const injectFault of [
+        () => undefined,
+        () => rateLimit?.(1_000),
+        dropResponse,
+        refuseToken,
+        makeUnreachable,
+      ]) {
+        injectFault?.()
         await send()
       }
-      if (breakDown !== undefined)
-        await again?.()
+      if (makeUnreachable !== undefined)
+        await createAnother?.()
           .connect(neverAborted)
           .catch((error) => shown.push(String(error.stack)))
       await adapter.disconnect()
       await send()
       const text = JSON.stringify([shown, gateway.logLines, gateway.healthReports])
       for (const secret of secrets)
-        assert.ok(!text.includes(secret), `a secret shows in: ${isRedactedIn(text, secret)}`)
+        assert.ok(!text.includes(secret), `a secret appears in: ${excerptAround(text, secret)}`)
     },
   }),
 ]
 
 type SendFailure = Extract<SendResult, { success: false }>
 
-function assertFailure(problem: SendFailureKind, result: SendResult): SendFailure {
-  assert.ok(!result.success, 'the send has succeeded')
-  assert.equal(result.problem, problem, result.error)
+function assertFailure(kind: SendFailureKind, result: SendResult): SendFailure {
+  assert.ok(!result.success, 'the send succeeded')
+  assert.equal(result.problem, kind, result.error)
   assert.notEqual(result.error, '')
   return result
 }
 
-function isRedactedIn(text: string, secret: string): string {
+function excerptAround(text: string, secret: string): string {
   const at = text.indexOf(secret)
   return text.slice(Math.max(0, at - 200), at + secret.length + 100)
 }

@@ -1,5 +1,5 @@
 /**
- * Promises about what people write: where it came from, who wrote it, under which name, and when the platform hears "got it".
+ * Promises about inbound messages: their source, author and key, and when the adapter acknowledges them.
  */
 import assert from 'node:assert/strict'
 import { HermesError } from '../../../../src/lib/errors.ts'
@@ -10,7 +10,7 @@ import type { PlatformUnderTest, TestConversation } from '../platform-under-test
 
 export const inboundRequirements: readonly PlatformRequirement[] = [
   requirement({
-    name: 'a message tells where it came from and who wrote it, word for word',
+    name: 'a message event has the source, the author and the exact text',
     async check({ gateway, target, say }) {
       assert.equal(await say('Hello  there\nü 👋', 'one'), true)
       const { source, text, messageType, timestamp } = singleEvent(gateway).event
@@ -24,12 +24,12 @@ export const inboundRequirements: readonly PlatformRequirement[] = [
   }),
 
   requirement({
-    name: 'an answer finds the way back to the chat it came from',
+    name: 'a reply reaches the chat of its message',
     check: (platform) => checkRoundTrip(platform, platform),
   }),
 
   requirement({
-    name: 'an answer finds the way back to the thread it came from',
+    name: 'a reply reaches the thread of its message',
     needs: ['thread'],
     async check(platform) {
       await checkRoundTrip(platform, platform.thread)
@@ -38,7 +38,7 @@ export const inboundRequirements: readonly PlatformRequirement[] = [
   }),
 
   requirement({
-    name: 'an event delivered twice keeps its name, two events have two',
+    name: 'an event that is delivered twice keeps its key, and two events have two keys',
     async check({ gateway, say }) {
       await say('first', 'one')
       await say('second', 'two')
@@ -51,11 +51,11 @@ export const inboundRequirements: readonly PlatformRequirement[] = [
   }),
 
   requirement({
-    name: 'two people in one chat are two people',
+    name: 'two users of a chat have different user ids',
     needs: ['sayAsStranger'],
-    async check({ gateway, target, say, sayAsStranger: stranger }) {
+    async check({ gateway, target, say, sayAsStranger }) {
       await say('it is me', 'one')
-      await stranger('and me', 'two')
+      await sayAsStranger('and me', 'two')
       const [me, other] = gateway.ingestedEvents.map(({ event }) => event.source)
       assert.ok(me && other?.userId)
       assert.notEqual(other.userId, me.userId)
@@ -64,7 +64,7 @@ export const inboundRequirements: readonly PlatformRequirement[] = [
   }),
 
   requirement({
-    name: 'nothing is acknowledged before it is on disk',
+    name: 'an event is acknowledged only after it was stored',
     async check({ gateway, say }) {
       const release = gateway.holdAccepts()
       const arrived = gateway.nextAttempt()
@@ -81,7 +81,7 @@ export const inboundRequirements: readonly PlatformRequirement[] = [
   }),
 
   requirement({
-    name: 'what could not be stored is not acknowledged, or is delivered again',
+    name: 'an event that could not be stored is not acknowledged, or is delivered again',
     async check({ gateway, say }) {
       gateway.failNextAccept(new HermesError('store/full'))
       const acknowledged = await say('keep me', 'one')
@@ -90,21 +90,21 @@ export const inboundRequirements: readonly PlatformRequirement[] = [
   }),
 
   requirement({
-    name: 'what will never fit is acknowledged, and the person is told',
+    name: 'a message that is too large is acknowledged, and the user is notified',
     needs: ['noticeSeen'],
-    async check({ gateway, say, noticeSeen: told }) {
+    async check({ gateway, say, noticeSeen }) {
       gateway.failNextAccept(new HermesError('inbox/too-large', 'It has 2 bytes, 1 is allowed.'))
-      const explained = told(/larger|large|long|big/i)
+      const notified = noticeSeen(/larger|large|long|big/i)
       assert.equal(await say('too much', 'one'), true)
-      await explained
+      await notified
       await say('small', 'two')
       assert.deepEqual(acceptedTexts(gateway), ['small'])
-      assert.equal(gateway.attempts(), 2, 'it was delivered again')
+      assert.equal(gateway.attempts(), 2, 'the event was delivered again')
     },
   }),
 
   requirement({
-    name: 'somebody who may not talk to the agent is acknowledged and hears nothing',
+    name: 'a message of an unauthorised user is acknowledged without a reply',
     needs: ['sentCalls'],
     async check({ gateway, say, sentCalls }) {
       gateway.refuse('not on the list')
@@ -116,10 +116,10 @@ export const inboundRequirements: readonly PlatformRequirement[] = [
   }),
 
   requirement({
-    name: 'the bot does not hear itself',
+    name: 'messages of the bot itself are ignored',
     needs: ['sayAsSelf'],
     async check({ gateway, say, sayAsSelf }) {
-      await sayAsSelf('my own words')
+      await sayAsSelf('a message of the bot')
       await say('hello', 'one')
       assert.deepEqual(acceptedTexts(gateway), ['hello'])
       assert.deepEqual(gateway.changes, [])
@@ -127,16 +127,16 @@ export const inboundRequirements: readonly PlatformRequirement[] = [
   }),
 ]
 
-/** The one message that was handed in. */
-export function singleEvent({ ingestedEvents: handedIn }: RecordingContext): IngestedEvent {
-  const [first] = handedIn
-  assert.ok(first, 'nothing was handed in')
-  assert.equal(handedIn.length, 1)
+/** The only event that was ingested. */
+export function singleEvent({ ingestedEvents }: RecordingContext): IngestedEvent {
+  const [first] = ingestedEvents
+  assert.ok(first, 'no event was ingested')
+  assert.equal(ingestedEvents.length, 1)
   return first
 }
 
-export function acceptedTexts({ ingestedEvents: handedIn }: RecordingContext): string[] {
-  return handedIn.map(({ event }) => event.text)
+export function acceptedTexts({ ingestedEvents }: RecordingContext): string[] {
+  return ingestedEvents.map(({ event }) => event.text)
 }
 
 async function checkRoundTrip(
@@ -144,9 +144,9 @@ async function checkRoundTrip(
   { target, say, seen }: TestConversation,
 ): Promise<void> {
   await say('where am I?', 'one')
-  const answered = targetOf(singleEvent(gateway).event.source)
-  assert.deepEqual(answered, target)
+  const replyTarget = targetOf(singleEvent(gateway).event.source)
+  assert.deepEqual(replyTarget, target)
   const arrived = seen('You are here.')
-  assert.equal((await adapter.send(messageTo(answered, 'You are here.'), neverAborted)).success, true)
+  assert.equal((await adapter.send(messageTo(replyTarget, 'You are here.'), neverAborted)).success, true)
   await arrived
 }

@@ -1,5 +1,5 @@
 /**
- * Promises about what people do beside writing: they edit, take back, react, send files and press buttons.
+ * Promises about edits, deletions, reactions, attachments and buttons.
  */
 import assert from 'node:assert/strict'
 import type { Attachment } from '../../../../src/message/event.ts'
@@ -14,7 +14,7 @@ const notes = {
   mimeType: 'text/plain',
   bytes: new TextEncoder().encode('Buy milk. ü\n'),
 }
-/** One grey dot. */
+/** An image of one grey pixel. */
 const picture = {
   kind: 'photo' as const,
   fileName: 'dot.png',
@@ -27,7 +27,7 @@ const picture = {
 
 export const interactionRequirements: readonly PlatformRequirement[] = [
   requirement({
-    name: 'an edit is a change of the message that was edited, by who wrote it',
+    name: 'an edit is a change of the edited message by its author',
     needs: ['edit'],
     async check({ gateway, say, edit }) {
       await say('Helo', 'one')
@@ -35,11 +35,11 @@ export const interactionRequirements: readonly PlatformRequirement[] = [
       assert.equal(await edit('one', 'Hello'), true)
       const [change] = gateway.changes
       assert.equal(gateway.changes.length, 1)
-      assert.equal(gateway.ingestedEvents.length, 2, 'the edit was handed in as a message, too')
+      assert.equal(gateway.ingestedEvents.length, 2, 'the edit was also ingested as a message')
       assert.ok(change?.kind === 'edited', JSON.stringify(change))
       const [original] = gateway.ingestedEvents
       assert.ok(original)
-      assert.ok(original.keys.includes(change.of), `${change.of} is no name of the message`)
+      assert.ok(original.keys.includes(change.of), `${change.of} is not a key of the message`)
       assert.equal(change.event.text, 'Hello')
       assert.equal(change.event.messageId, original.event.messageId)
       assert.equal(change.event.source.userId, original.event.source.userId)
@@ -48,7 +48,7 @@ export const interactionRequirements: readonly PlatformRequirement[] = [
   }),
 
   requirement({
-    name: 'two edits of one message are two changes, each as it then read',
+    name: 'two edits of a message are two changes with their own texts',
     needs: ['edit'],
     async check({ gateway, say, edit }) {
       await say('one', 'one')
@@ -62,7 +62,7 @@ export const interactionRequirements: readonly PlatformRequirement[] = [
   }),
 
   requirement({
-    name: 'a message that is taken back is a change of that message',
+    name: 'a deleted message is a change of that message',
     needs: ['remove'],
     async check({ gateway, say, remove }) {
       await say('something else', 'one')
@@ -72,14 +72,14 @@ export const interactionRequirements: readonly PlatformRequirement[] = [
       assert.ok(change?.kind === 'deleted', JSON.stringify(change))
       const [, original] = gateway.ingestedEvents
       assert.ok(original)
-      assert.ok(original.keys.includes(change.of), `${change.of} is no name of the message`)
+      assert.ok(original.keys.includes(change.of), `${change.of} is not a key of the message`)
       assert.equal(change.source.chatId, original.event.source.chatId)
       assert.equal(gateway.ingestedEvents.length, 2)
     },
   }),
 
   requirement({
-    name: 'a reaction tells its emoji, who gave it and to which message',
+    name: 'a reaction has its emoji, its user and its message',
     needs: ['react'],
     async check({ gateway, say, react }) {
       await say('I passed!', 'one')
@@ -95,7 +95,7 @@ export const interactionRequirements: readonly PlatformRequirement[] = [
   }),
 
   requirement({
-    name: 'a document arrives with its name, and its bytes can be fetched',
+    name: 'a document arrives with its name, and its bytes can be downloaded',
     needs: ['attach'],
     async check({ adapter, gateway, attach }) {
       assert.equal(await attach(notes, 'one'), true)
@@ -109,7 +109,7 @@ export const interactionRequirements: readonly PlatformRequirement[] = [
   }),
 
   requirement({
-    name: 'a picture arrives as a picture, once',
+    name: 'a photo arrives as one attachment of kind `photo`',
     needs: ['attach'],
     async check({ adapter, gateway, attach }) {
       assert.equal(await attach(picture, 'one'), true)
@@ -122,25 +122,25 @@ export const interactionRequirements: readonly PlatformRequirement[] = [
   }),
 
   requirement({
-    name: 'buttons are shown, and a press tells which one and who pressed it',
+    name: 'buttons are shown, and a press has its button and its user',
     needs: ['press', 'buttonsSeen'],
     adapterNeeds: ['showsButtons'],
     async check({ adapter, gateway, target, say, press, buttonsSeen }) {
       await say('may I?', 'one')
       const messageId = await ask(adapter, target)
       assert.deepEqual(buttonsSeen(messageId), ['Allow', 'No <way> & never'])
-      const told = await press('ask:1:deny', messageId)
+      const notification = await press('ask:1:deny', messageId)
       const [pressed] = gateway.presses
       assert.ok(pressed)
       assert.deepEqual([pressed.buttonId, pressed.messageId], ['ask:1:deny', messageId])
       const { source } = singleEvent(gateway).event
       assert.deepEqual([pressed.source.userId, pressed.source.chatId], [source.userId, source.chatId])
-      assert.match(told, /Noted\./)
+      assert.match(notification, /Noted\./)
     },
   }),
 
   requirement({
-    name: 'who presses a button too late is told so',
+    name: 'a user who presses a stale button is notified',
     needs: ['press'],
     adapterNeeds: ['showsButtons'],
     async check({ adapter, gateway, target, press }) {
@@ -151,7 +151,7 @@ export const interactionRequirements: readonly PlatformRequirement[] = [
   }),
 
   requirement({
-    name: 'buttons are taken away by an edit without them',
+    name: 'an edit without buttons removes them',
     needs: ['buttonsSeen'],
     adapterNeeds: ['showsButtons', 'edit'],
     async check({ adapter, target, seen, buttonsSeen }) {
@@ -164,7 +164,7 @@ export const interactionRequirements: readonly PlatformRequirement[] = [
   }),
 ]
 
-/** Asks with two buttons; returns the platform's id of the question. */
+/** Sends a question with two buttons. Returns its message id. */
 async function ask(adapter: PlatformAdapter, target: Target): Promise<string> {
   const question = {
     ...messageTo(target, 'May I delete it?'),
@@ -178,11 +178,11 @@ async function ask(adapter: PlatformAdapter, target: Target): Promise<string> {
   return result.messageId
 }
 
-/** As the gateway fetches them: from the address of the file, or where the adapter says that it lies. */
+/** Downloads an attachment as the gateway does: from its URL, or from the URL that the adapter returns. */
 async function bytesOf(adapter: PlatformAdapter, file: Attachment): Promise<Buffer> {
   const address = file.ref === undefined ? undefined : await adapter.locate?.(file, neverAborted)
   const { url, headers = {} } = address ?? { url: file.url }
-  assert.ok(url, `neither an address nor a name that the adapter can locate: ${JSON.stringify(file)}`)
+  assert.ok(url, `the attachment has no URL, and the adapter cannot locate it: ${JSON.stringify(file)}`)
   const response = await fetch(url, { headers })
   assert.equal(response.status, 200)
   return Buffer.from(await response.arrayBuffer())

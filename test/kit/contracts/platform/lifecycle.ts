@@ -1,5 +1,5 @@
 /**
- * Promises about the life of a connection: it begins, is cut, comes back, ends, and another one begins.
+ * Promises about connecting, interruptions and disconnecting.
  */
 import assert from 'node:assert/strict'
 import { HermesError } from '../../../../src/lib/errors.ts'
@@ -7,7 +7,7 @@ import { messageTo, neverAborted, type PlatformRequirement, requirement, settleI
 
 export const lifecycleRequirements: readonly PlatformRequirement[] = [
   requirement({
-    name: 'disconnecting is harmless before the first connect, and twice',
+    name: 'disconnect may be called before connect, and twice',
     startsDisconnected: true,
     async check({ adapter }) {
       await adapter.disconnect()
@@ -16,7 +16,7 @@ export const lifecycleRequirements: readonly PlatformRequirement[] = [
   }),
 
   requirement({
-    name: 'a connection can be ended twice',
+    name: 'disconnect may be called twice after connect',
     async check({ adapter }) {
       await adapter.disconnect()
       await adapter.disconnect()
@@ -24,42 +24,42 @@ export const lifecycleRequirements: readonly PlatformRequirement[] = [
   }),
 
   requirement({
-    name: 'disconnecting ends a connect that is still under way',
+    name: 'disconnect cancels a pending connect',
     startsDisconnected: true,
     async check({ adapter, gateway, say }) {
-      const giveUp = new AbortController()
-      const connecting = adapter.connect(giveUp.signal).catch((error) => assert.ok(error instanceof Error))
-      giveUp.abort()
+      const cancel = new AbortController()
+      const connecting = adapter.connect(cancel.signal).catch((error) => assert.ok(error instanceof Error))
+      cancel.abort()
       await adapter.disconnect()
       await connecting
       gateway.dropRoutes()
-      isNotAcknowledged(say('nobody is there', 'one'))
+      ignoreResult(say('after the disconnect', 'one'))
       await settleIo()
-      assert.equal(gateway.attempts(), 0, 'it went on receiving')
+      assert.equal(gateway.attempts(), 0, 'the adapter still ingests events')
     },
   }),
 
   requirement({
-    name: 'after the disconnect nothing is handed in',
+    name: 'no event is ingested after disconnect',
     async check({ adapter, gateway, say }) {
       await say('before', 'one')
       await adapter.disconnect()
       gateway.dropRoutes()
       const attempts = gateway.attempts()
-      isNotAcknowledged(say('too late', 'two'))
+      ignoreResult(say('too late', 'two'))
       await settleIo()
       assert.equal(gateway.attempts(), attempts)
     },
   }),
 
   requirement({
-    name: 'the next life hears what is new, and knows again what it hears twice',
+    name: 'an adapter of the next start receives new events, and keys of repeated events stay the same',
     needs: ['createAnother'],
-    async check({ adapter, gateway, say, createAnother: again }) {
+    async check({ adapter, gateway, say, createAnother }) {
       await say('first', 'one')
       await adapter.disconnect()
       gateway.dropRoutes()
-      const next = again()
+      const next = createAnother()
       try {
         await next.connect(neverAborted)
         await say('second', 'two')
@@ -72,7 +72,7 @@ export const lifecycleRequirements: readonly PlatformRequirement[] = [
   }),
 
   requirement({
-    name: 'what people write during an interruption is heard after it, once',
+    name: 'messages sent during an interruption are received once after it',
     needs: ['interrupt', 'restore'],
     async check({ adapter, gateway, target, say, seen, interrupt, restore }) {
       await say('before', 'one')
@@ -89,7 +89,7 @@ export const lifecycleRequirements: readonly PlatformRequirement[] = [
   }),
 
   requirement({
-    name: 'it tells that something came in, where a connection can be lost',
+    name: 'an adapter that can lose its connection calls `received`',
     needs: ['interrupt'],
     async check({ gateway, say }) {
       await say('hello', 'one')
@@ -98,17 +98,17 @@ export const lifecycleRequirements: readonly PlatformRequirement[] = [
   }),
 
   requirement({
-    name: 'a platform that cannot be reached fails the connect, and says why',
+    name: 'connect rejects with a reason when the platform is unreachable',
     needs: ['makeUnreachable', 'interrupt'],
     startsDisconnected: true,
-    async check({ adapter, makeUnreachable: breakDown }) {
-      breakDown()
+    async check({ adapter, makeUnreachable }) {
+      makeUnreachable()
       await assert.rejects(adapter.connect(neverAborted), (error) => error instanceof Error && error.message !== '')
     },
   }),
 
   requirement({
-    name: 'a wrong token is told as such when it connects',
+    name: 'connect rejects with `platform/unauthorised` for a wrong token',
     needs: ['refuseToken', 'interrupt'],
     startsDisconnected: true,
     async check({ adapter, refuseToken }) {
@@ -121,8 +121,8 @@ export const lifecycleRequirements: readonly PlatformRequirement[] = [
   }),
 ]
 
-/** Somebody writes and may never hear whether it arrived. */
-function isNotAcknowledged(saying: Promise<unknown>): void {
+/** The message may be acknowledged later or never. */
+function ignoreResult(saying: Promise<unknown>): void {
   saying.catch(() => undefined)
 }
 

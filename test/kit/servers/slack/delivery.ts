@@ -28,7 +28,7 @@ export interface Delivery {
   double(on: boolean): void
   /** Envelopes wait until released, and come in the opposite order then. */
   holdBack(): () => void
-  /** Gives up on everything that is not acknowledged. */
+  /** Stops waiting for everything that is not acknowledged. */
   forget(): void
   close(): void
 }
@@ -117,7 +117,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     let unanswered = 0
     const beat = setInterval(() => {
       unanswered += 1
-      // Nobody is there any more: what waits for an acknowledgement goes another way.
+      // No client is there any more: what waits for an acknowledgement goes another way.
       if (unanswered > maxUnacknowledged) socket.terminate()
       else socket.ping('ping')
     }, pingMs)
@@ -200,7 +200,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       const answer: unknown = text === '' || !text.startsWith('{') ? {} : JSON.parse(text)
       return { acknowledged: true, payload: isJson(answer) ? answer : {} }
     } catch {
-      // Nobody answers, or not in time: Slack tries again.
+      // No client answers, or not in time: Slack tries again.
       return { acknowledged: false }
     }
   }

@@ -40,7 +40,7 @@ export interface SlackServer {
   readonly statuses: readonly Json[]
   /** From now on no token is right. */
   refuseTokens(): void
-  /** Somebody writes. Resolves when the app has acknowledged it, or was asked often enough. */
+  /** A user writes. Resolves when the app has acknowledged it, or was asked often enough. */
   say(channel: string, user: string, text: string, more?: Json): Promise<{ ts: string; acknowledged: boolean }>
   /** Whether the app has acknowledged the events of this time. */
   outcomeOf(ts: string): Promise<boolean>
@@ -50,7 +50,7 @@ export interface SlackServer {
   press(channel: string, ts: string, user: string, buttonId: string): Promise<DeliveryResult>
   /** Any inner event, in an envelope of its own. */
   event(event: Json): Promise<DeliveryResult>
-  /** A file that somebody has. */
+  /** A file that a user has. */
   addFile(name: string, mimeType: string, bytes: Uint8Array): Json
   fileBytes(id: string): Uint8Array | undefined
   /** The messages of the bot that stand in a channel, as they read. */

@@ -1,5 +1,5 @@
 /**
- * A made-up Slack workspace: its people, channels, messages and files. What happens in it is told to whoever listens, as
+ * A made-up Slack workspace: its people, channels, messages and files. What happens in it is told to the user who listens, as
  * the events of the Events API.
  */
 export type Json = Readonly<Record<string, unknown>>
@@ -41,7 +41,7 @@ export interface Workspace {
   addUser(id: string, name: string): void
   /** A new `ts`, greater than every earlier one. */
   nextTs(): string
-  /** Somebody writes. Tells `message`, and `app_mention` where the bot is mentioned. */
+  /** A user writes. Tells `message`, and `app_mention` where the bot is mentioned. */
   post(channel: string, message: Omit<Message, 'ts'> & { readonly ts?: string }): Message
   /** Each of these gives back the time of its event. */
   edit(channel: string, ts: string, change: Partial<Message>, by: string): string

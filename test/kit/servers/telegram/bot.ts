@@ -39,7 +39,7 @@ export interface TelegramBot {
   readonly chats: Chats
   readonly files: Files
   readonly delivery: Delivery
-  /** Somebody writes. Resolves when the bot has confirmed it; `update` is it. */
+  /** A user writes. Resolves when the bot has confirmed it; `update` is it. */
   say(text: string, writing?: UserMessage): SentUpdate
   /** Any update: `{callback_query: …}`. Resolves when the bot has confirmed it. */
   push(fields: JsonRecord): SentUpdate

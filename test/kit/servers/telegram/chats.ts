@@ -56,7 +56,7 @@ export interface Chats {
   check(params: JsonRecord): Chat
   /** Resolves with the message that fits, now or later. */
   until(fits: (message: ShownMessage) => boolean): Promise<ShownMessage>
-  /** Somebody removes a message of the bot. */
+  /** A user removes a message of the bot. */
   forget(chat: number, id: number): void
 }
 
