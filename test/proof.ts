@@ -19,7 +19,7 @@
  */
 import process from 'node:process'
 import { parseArgs } from 'node:util'
-import { killPoints } from './crash/life.ts'
+import { killPoints } from './crash/scenario.ts'
 import { isLossless, type SoakResult, soakHooks } from './hooks/soak.ts'
 import { passesSoak, soakCalls } from './middleware/soak.ts'
 import { proveContract } from './proof/contract.ts'

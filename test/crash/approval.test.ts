@@ -1,6 +1,6 @@
 /**
- * A tool waits for a person when the gateway is killed: the question is asked once, its answer counts in the next life,
- * and what it allows runs once.
+ * Kills the gateway while a tool waits for approval. The question is asked once, its answer counts after the restart, and
+ * the tool runs once.
  */
 import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
@@ -10,16 +10,16 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { startOpenAiServer } from '../kit/servers/openai-server.ts'
 import { startChatServer } from './chat-server.ts'
-import { liveUntilKilled, prepareHome, readyOf, start, stop } from './life.ts'
+import { prepareHome, runUntilKilled, start, stop, waitForReady } from './scenario.ts'
 
-/** It has asked and waits; the answer is on disk and the turn does not know yet. */
+/** The turn waits for the answer; the answer is stored, but the turn has not received it. */
 const points = ['approval:waiting', 'question:answered']
 
-describe('what a person is asked before a tool runs outlives the process', { concurrency: 2 }, () => {
-  for (const point of points) test(`killed at ${point}`, (t) => liveThrough(t, point))
+describe('a pending approval survives a crash', { concurrency: 2 }, () => {
+  for (const point of points) test(`killed at ${point}`, (t) => testKill(t, point))
 })
 
-async function liveThrough(t: TestContext, point: string): Promise<void> {
+async function testKill(t: TestContext, point: string): Promise<void> {
   const children = new Set<ChildProcess>()
   const home = await mkdtemp(join(tmpdir(), 'hermes-crash-'))
   const effects = join(home, 'effects.log')
@@ -39,28 +39,28 @@ async function liveThrough(t: TestContext, point: string): Promise<void> {
     await rm(home, { recursive: true, force: true, maxRetries: 5 })
   })
   await prepareHome(home, chat.url, model.baseUrl)
-  await givePlugin(home)
+  await installPlugin(home)
   const asked = () => chat.messages.filter(({ text }) => text.includes('May I run `terminal`?'))
   chat.say('ada', 'do it')
   if (point === 'question:answered') {
     const answered = chat.until(() => asked().length > 0, 30_000).then(() => chat.say('ada', '/approve'))
-    await Promise.all([liveUntilKilled(home, { name: point, hit: 1 }, children), answered])
-  } else await liveUntilKilled(home, { name: point, hit: 1 }, children)
+    await Promise.all([runUntilKilled(home, { name: point, hit: 1 }, children), answered])
+  } else await runUntilKilled(home, { name: point, hit: 1 }, children)
 
-  const survivor = start(home, {}, children)
-  await readyOf(survivor)
+  const restarted = start(home, {}, children)
+  await waitForReady(restarted)
   if (point === 'approval:waiting') {
     await chat.until(() => asked().length > 0, 30_000)
     chat.say('ada', '/approve')
   }
   await chat.until((messages) => messages.some(({ text }) => text.includes('It was done.')), 30_000)
-  await stop(survivor)
+  await stop(restarted)
   assert.equal(await readFile(effects, 'utf8'), 'done\n')
   const unlabelled = asked().filter(({ text }) => !text.includes('May be a duplicate'))
   assert.ok(unlabelled.length <= 1, JSON.stringify(chat.messages))
 }
 
-async function givePlugin(home: string): Promise<void> {
+async function installPlugin(home: string): Promise<void> {
   const folder = join(home, 'plugins', 'guard')
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await writeFile(join(folder, 'plugin.yaml'), 'name: guard\n')

@@ -1,5 +1,5 @@
 /**
- * The made-up chat product itself: delivers updates until they are acknowledged, and keeps every message it was sent.
+ * The chat server of the crash tests. It delivers updates until they are acknowledged, and keeps every message.
  */
 import { createServer, type IncomingMessage } from 'node:http'
 
@@ -7,16 +7,16 @@ export interface SentMessage {
   readonly id: string
   readonly chat: string
   text: string
-  /** Still a draft: no final text has replaced it. */
+  /** True until a final text replaces the draft. */
   draft: boolean
 }
 
 export interface ChatServer {
   readonly url: string
   readonly messages: readonly SentMessage[]
-  /** What a person writes. */
+  /** A user sends a message. */
   say(chat: string, text: string): void
-  /** Resolves when `done` holds; looks again after each call. Rejects after `limitMs`, with what was there. */
+  /** Resolves when `done` returns true. It is called after each request. Rejects with the messages after `limitMs`. */
   until(done: (messages: readonly SentMessage[]) => boolean, limitMs: number): Promise<void>
   close(): Promise<void>
 }
@@ -25,32 +25,32 @@ export async function startChatServer(): Promise<ChatServer> {
   const updates: { id: number; chat: string; text: string }[] = []
   const messages: SentMessage[] = []
   const watchers = new Set<() => void>()
-  const waiting = new Set<() => void>()
+  const polls = new Set<() => void>()
   let acknowledged = 0
 
-  const open = () => updates.filter(({ id }) => id >= acknowledged)
+  const pendingUpdates = () => updates.filter(({ id }) => id >= acknowledged)
 
   async function updatesFrom(offset: number): Promise<unknown> {
     acknowledged = Math.max(acknowledged, offset)
-    if (open().length === 0) {
+    if (pendingUpdates().length === 0) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 1_000)
-        waiting.add(() => {
+        polls.add(() => {
           clearTimeout(timer)
           resolve()
         })
       })
     }
-    // Two at a time, so that some are acknowledged while others are not.
-    return open().slice(0, 2)
+    // Two at a time, so that a kill can separate acknowledged updates from others.
+    return pendingUpdates().slice(0, 2)
   }
 
-  function take(path: string, body: { text: string; kind: string; chat: string; messageId?: string }): unknown {
-    const known = messages.find(({ id }) => id === body.messageId)
-    if (path === '/edit' && known !== undefined) {
-      known.text = body.text
-      known.draft = body.kind === 'draft'
-      return { messageId: known.id }
+  function storeMessage(path: string, body: { text: string; kind: string; chat: string; messageId?: string }): unknown {
+    const existing = messages.find(({ id }) => id === body.messageId)
+    if (path === '/edit' && existing !== undefined) {
+      existing.text = body.text
+      existing.draft = body.kind === 'draft'
+      return { messageId: existing.id }
     }
     const id = `m${messages.length + 1}`
     messages.push({ id, chat: body.chat, text: body.text, draft: body.kind === 'draft' })
@@ -60,9 +60,9 @@ export async function startChatServer(): Promise<ChatServer> {
   const server = createServer(async (request, response) => {
     if (request.url?.startsWith('/files/')) return void response.end(Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'))
     const body = await readJson(request)
-    const answer = request.url === '/updates' ? await updatesFrom(body.offset) : take(request.url ?? '', body)
-    response.end(JSON.stringify(answer))
-    for (const look of watchers) look()
+    const result = request.url === '/updates' ? await updatesFrom(body.offset) : storeMessage(request.url ?? '', body)
+    response.end(JSON.stringify(result))
+    for (const check of watchers) check()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
@@ -73,26 +73,26 @@ export async function startChatServer(): Promise<ChatServer> {
     messages,
     say(chat, text) {
       updates.push({ id: updates.length + 1, chat, text })
-      for (const wake of waiting) wake()
-      waiting.clear()
+      for (const wake of polls) wake()
+      polls.clear()
     },
     until(done, limitMs) {
       return new Promise((resolve, reject) => {
-        const look = () => {
+        const check = () => {
           if (!done(messages)) return
           finish()
           resolve()
         }
         const timer = setTimeout(() => {
           finish()
-          reject(new Error(`not reached within ${limitMs} ms; the chat holds ${JSON.stringify(messages)}`))
+          reject(new Error(`timed out after ${limitMs} ms; messages: ${JSON.stringify(messages)}`))
         }, limitMs)
         const finish = () => {
           clearTimeout(timer)
-          watchers.delete(look)
+          watchers.delete(check)
         }
-        watchers.add(look)
-        look()
+        watchers.add(check)
+        check()
       })
     },
     async close() {

@@ -1,5 +1,5 @@
 /**
- * The process that dies: a real gateway whose named points can kill it. Settings come as JSON in the first argument.
+ * Runs a gateway that kills itself at a failpoint. The settings are JSON in the first argument.
  */
 import { registerHooks } from 'node:module'
 import { bundledPackageUrls } from '../../src/packages/bundled-packages.mjs'

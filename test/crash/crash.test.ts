@@ -1,11 +1,11 @@
 /**
- * The process is killed with SIGKILL at each named point of the route. One seed each; `npm run proof` lives twenty.
+ * Kills the gateway with SIGKILL at each failpoint. One seed each; `npm run proof` runs twenty.
  */
 import { describe, test } from 'node:test'
-import { killPoints, live } from './life.ts'
+import { killPoints, runScenario } from './scenario.ts'
 
-describe('killed at any point, the gateway loses nothing, doubles nothing silently and keeps the order', {
+describe('a kill at any failpoint loses no message, sends no duplicate without a label and keeps the order', {
   concurrency: 2,
 }, () => {
-  for (const point of killPoints) test(`killed at ${point.name}`, () => live(point, 1))
+  for (const point of killPoints) test(`killed at ${point.name}`, () => runScenario(point, 1))
 })

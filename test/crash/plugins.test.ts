@@ -1,26 +1,26 @@
 /**
- * The same stories with a plugin around everything: what it wraps, watches and rewrites makes no effect happen twice, and
- * loses no message. It also kills the process itself, where no named point lies: within the wrapper.
+ * Runs the crash scenario with a plugin that wraps every call. No effect happens twice and no message is lost. The plugin
+ * also kills the process itself, within its wrapper, where there is no failpoint.
  */
 import { appendFile, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { killPoints, live } from './life.ts'
+import { killPoints, runScenario } from './scenario.ts'
 
 const points = ['agent:streaming', 'tool:started', 'tool:effect-done', 'turn:before-finish']
-/** Where the plugin kills the process, once. */
-const places = ['before', 'after', 'watching', 'answering']
+/** The points at which the plugin kills the process once. */
+const pluginPoints = ['before', 'after', 'watching', 'answering']
 
-describe('a plugin around every call doubles nothing and loses nothing', { concurrency: 2 }, () => {
+describe('with a plugin around every call, no message is lost or duplicated', { concurrency: 2 }, () => {
   for (const point of killPoints.filter(({ name }) => points.includes(name)))
-    test(`killed at ${point.name}`, () => live(point, 1, (home) => givePlugin(home, '')))
-  // It dies before it comes to the named point, which the second life does.
-  for (const place of places)
-    test(`killed by the plugin (${place})`, () =>
-      live({ name: 'recovery:done', hits: 1, after: `plugin:${place}` }, 1, (home) => givePlugin(home, place)))
+    test(`killed at ${point.name}`, () => runScenario(point, 1, (home) => installPlugin(home, '')))
+  // The first process is killed by the plugin, the second one at the failpoint.
+  for (const name of pluginPoints)
+    test(`killed by the plugin (${name})`, () =>
+      runScenario({ name: 'recovery:done', hits: 1, after: `plugin:${name}` }, 1, (home) => installPlugin(home, name)))
 })
 
-async function givePlugin(home: string, killsAt: string): Promise<void> {
+async function installPlugin(home: string, killsAt: string): Promise<void> {
   const folder = join(home, 'plugins', 'wrapper')
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await writeFile(join(folder, 'plugin.yaml'), 'name: wrapper\n')
@@ -31,8 +31,8 @@ async function givePlugin(home: string, killsAt: string): Promise<void> {
 function code(marker: string, killsAt: string): string {
   return `import { existsSync, writeFileSync } from 'node:fs'
 export function register(ctx) {
-  const pass = (place) => {
-    if (place !== ${JSON.stringify(killsAt)} || existsSync(${JSON.stringify(marker)})) return
+  const pass = (point) => {
+    if (point !== ${JSON.stringify(killsAt)} || existsSync(${JSON.stringify(marker)})) return
     writeFileSync(${JSON.stringify(marker)}, '')
     process.kill(process.pid, 'SIGKILL')
   }

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { chooseDemoReply, type DemoReply } from '../../src/agent/models/demo/demo-script.ts'
-import { killPoints } from '../crash/life.ts'
+import { killPoints } from '../crash/scenario.ts'
 import { type Page, readPage } from './pages.ts'
 import { textOf } from './repository.ts'
 

@@ -1,6 +1,6 @@
 /**
- * The adapter of the made-up chat product. It lies in the home of the gateway under test, so it knows `#sdk` alone.
- * Polls as Telegram does: asking from an offset acknowledges everything before it.
+ * The adapter of the chat server. It is installed in the home of the gateway under test, so it may import only `#sdk`.
+ * It polls like Telegram: a request with an offset acknowledges all updates before it.
  */
 import {
   brand,
@@ -22,43 +22,47 @@ interface Update {
 export default definePlatform({
   createAdapter({ options, account, accept, log }): PlatformAdapter {
     const url = String(options['url'])
-    const over = new AbortController()
+    const disconnected = new AbortController()
     let offset = 0
 
-    const probe = (point: string) => {
+    const failpoint = (point: string) => {
       if (options['kill_at'] === point) process.kill(process.pid, 'SIGKILL')
     }
 
     async function call(path: string, body: unknown): Promise<unknown> {
-      const response = await fetch(`${url}${path}`, { method: 'POST', body: JSON.stringify(body), signal: over.signal })
+      const response = await fetch(`${url}${path}`, {
+        method: 'POST',
+        body: JSON.stringify(body),
+        signal: disconnected.signal,
+      })
       return response.json()
     }
 
     async function poll(): Promise<void> {
-      while (!over.signal.aborted) {
+      while (!disconnected.signal.aborted) {
         try {
           const updates = (await call('/updates', { offset })) as Update[]
-          if (offset > 0) probe('wire:acknowledged')
+          if (offset > 0) failpoint('wire:acknowledged')
           for (const update of updates) {
             await accept(eventOf(update, account), [brand<EventKey>(`wire:${update.id}`)])
             offset = update.id + 1
           }
         } catch (error) {
-          if (over.signal.aborted) return
-          log.warn({ error }, 'poll failed')
-          await sleep(50, over.signal)
+          if (disconnected.signal.aborted) return
+          log.warn({ event: 'wire.poll_failed', error }, 'poll failed')
+          await sleep(50, disconnected.signal)
         }
       }
     }
 
     async function deliver(path: string, message: OutboundMessage, messageId?: string): Promise<SendResult> {
-      probe('wire:before-send')
+      failpoint('wire:before-send')
       const { deliveryId, text, kind, target } = message
-      const answer = (await call(path, { deliveryId, text, kind, chat: target.chatId, messageId })) as {
+      const sent = (await call(path, { deliveryId, text, kind, chat: target.chatId, messageId })) as {
         messageId: string
       }
-      probe('wire:after-send')
-      return { success: true, messageId: answer.messageId }
+      failpoint('wire:after-send')
+      return { success: true, messageId: sent.messageId }
     }
 
     return {
@@ -66,7 +70,7 @@ export default definePlatform({
         void poll()
       },
       async disconnect() {
-        over.abort()
+        disconnected.abort()
       },
       send: (message) => deliver('/send', message),
       edit: (messageId, message) => deliver('/edit', message, messageId),

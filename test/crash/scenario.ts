@@ -1,5 +1,6 @@
 /**
- * One life story: people write, the gateway is killed at a named point, starts again, and must have lost and doubled nothing.
+ * The crash scenario: users write, the gateway is killed at a failpoint and starts again. No message may be lost, and no
+ * duplicate may be sent without a label.
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -11,13 +12,13 @@ import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts
 import { startOpenAiServer } from '../kit/servers/openai-server.ts'
 import { type ChatServer, type SentMessage, startChatServer } from './chat-server.ts'
 
-/** Where the process can be made to die. `hits`: how often the story passes there, at least. */
+/** A failpoint at which the process is killed. `hits`: how often the scenario reaches it, at least. */
 export interface KillPoint {
   readonly name: string
   readonly hits: number
-  /** A kill before this one, so that the story has something to recover from. */
+  /** An earlier kill, so that there is something to recover. */
   readonly after?: string
-  /** The daemon is asked to stop while it works. */
+  /** True: the daemon receives SIGTERM while it works. */
   readonly drain?: boolean
 }
 
@@ -54,25 +55,25 @@ export const killPoints: readonly KillPoint[] = [
 
 const limitMs = 30_000
 
-interface Said {
+interface UserMessage {
   readonly chat: string
   readonly text: string
-  /** What the final answer contains. */
-  readonly answer: string
+  /** A part of the final reply. */
+  readonly reply: string
 }
 
-const story: readonly Said[] = [
-  { chat: 'ada', text: 'first', answer: 'the answer to first' },
-  { chat: 'bob', text: 'effect b1', answer: 'the answer to effect b1' },
-  { chat: 'ada', text: 'effect a1', answer: 'the answer to effect a1' },
-  { chat: 'bob', text: '/whoami', answer: 'Session key' },
-  // A picture comes with it.
-  { chat: 'ada', text: 'photo', answer: '.png (image/png, 8 bytes)]\nphoto' },
-  { chat: 'cyd', text: '/new Garden', answer: 'Go on?' },
-  { chat: 'cyd', text: '/approve', answer: 'New conversation: Garden' },
+const conversation: readonly UserMessage[] = [
+  { chat: 'ada', text: 'first', reply: 'the answer to first' },
+  { chat: 'bob', text: 'effect b1', reply: 'the answer to effect b1' },
+  { chat: 'ada', text: 'effect a1', reply: 'the answer to effect a1' },
+  { chat: 'bob', text: '/whoami', reply: 'Session key' },
+  // The adapter adds an attachment.
+  { chat: 'ada', text: 'photo', reply: '.png (image/png, 8 bytes)]\nphoto' },
+  { chat: 'cyd', text: '/new Garden', reply: 'Go on?' },
+  { chat: 'cyd', text: '/approve', reply: 'New conversation: Garden' },
 ]
 
-/** Answers a plain message at once, and a message with an effect after one tool call that leaves a line in a file. */
+/** Replies to a plain message directly, and to `effect …` after a tool call that appends a line to a file. */
 function modelReply(effects: string): (request: RecordedRequest) => ModelReply {
   return ({ body, lastUserText }) => {
     const messages = Array.isArray(body['messages']) ? body['messages'] : []
@@ -86,13 +87,13 @@ function modelReply(effects: string): (request: RecordedRequest) => ModelReply {
 }
 
 /**
- * Lives one story. Rejects with what was wrong. `seed` chooses the hit at which the point kills; `furnish` puts more into
- * the home.
+ * Runs the scenario. Rejects if a message was lost or duplicated. `seed` selects the hit of the failpoint that kills;
+ * `prepare` adds files to the home.
  */
-export async function live(
+export async function runScenario(
   point: KillPoint,
   seed: number,
-  furnish: (home: string) => Promise<void> = async () => undefined,
+  prepare: (home: string) => Promise<void> = async () => undefined,
 ): Promise<void> {
   const home = await mkdtemp(join(tmpdir(), 'hermes-crash-'))
   const effects = join(home, 'effects.log')
@@ -101,18 +102,18 @@ export async function live(
   const children = new Set<ChildProcess>()
   try {
     await prepareHome(home, chat.url, model.baseUrl, point)
-    await furnish(home)
-    for (const { chat: name, text } of story) chat.say(name, text)
+    await prepare(home)
+    for (const { chat: name, text } of conversation) chat.say(name, text)
     const kills = [
       ...(point.after === undefined ? [] : [{ name: point.after, hit: 1 }]),
       { name: point.name, hit: 1 + (seed % point.hits) },
     ]
-    for (const kill of kills) await liveUntilKilled(home, kill, children, point.drain === true ? chat : undefined)
+    for (const kill of kills) await runUntilKilled(home, kill, children, point.drain === true ? chat : undefined)
     if (point.name.startsWith('wire:')) await prepareHome(home, chat.url, model.baseUrl)
-    const survivor = start(home, {}, children)
-    await readyOf(survivor)
-    await chat.until((messages) => story.every((said) => isAnswered(said, messages)), limitMs)
-    await stop(survivor)
+    const restarted = start(home, {}, children)
+    await waitForReady(restarted)
+    await chat.until((messages) => conversation.every((message) => isAnswered(message, messages)), limitMs)
+    await stop(restarted)
     check(chat.messages, (await readFile(effects, 'utf8').catch(() => '')).split('\n').filter(Boolean))
   } finally {
     for (const child of children) child.kill('SIGKILL')
@@ -122,7 +123,7 @@ export async function live(
   }
 }
 
-/** A home whose platform speaks to this chat server; `home` is its home channel. */
+/** Creates a home whose platform connects to this chat server. The home channel is `home`. */
 export async function prepareHome(home: string, chatUrl: string, modelUrl: string, point?: KillPoint): Promise<void> {
   const wire = join(home, 'platforms', 'wire')
   await mkdir(wire, { recursive: true, mode: 0o700 })
@@ -167,41 +168,45 @@ export function start(
   child.once('exit', (code, signal) => {
     children.delete(child)
     if (code !== null && code !== 0)
-      process.stderr.write(`a gateway under test ended with ${code} ${signal}:\n${log}\n`)
+      process.stderr.write(`a gateway under test exited with ${code} ${signal}:\n${log}\n`)
   })
   return child
 }
 
-/** Resolves when the process has died at its point; rejects when it lives on without having passed there. */
-export async function liveUntilKilled(
+/** Resolves when the process was killed at the failpoint. Rejects if it ends in another way or does not end. */
+export async function runUntilKilled(
   home: string,
   kill: { name: string; hit: number },
   children: Set<ChildProcess>,
-  drained?: ChatServer,
+  drainWith?: ChatServer,
 ): Promise<void> {
   const child = start(home, { killAt: kill.name, killHit: kill.hit }, children)
-  if (drained !== undefined) drained.until((messages) => messages.length > 0, limitMs).then(() => child.kill('SIGTERM'))
+  if (drainWith !== undefined)
+    drainWith.until((messages) => messages.length > 0, limitMs).then(() => child.kill('SIGTERM'))
   const ended = await exitOf(child, limitMs)
-  assert.equal(ended, 'SIGKILL', `the story never came to ${kill.name} (${kill.hit})`)
+  assert.equal(ended, 'SIGKILL', `the process was not killed at ${kill.name} (${kill.hit})`)
 }
 
 export async function stop(child: ChildProcess): Promise<void> {
   child.kill('SIGTERM')
-  assert.equal(await exitOf(child, limitMs), 0, 'the survivor did not stop cleanly')
+  assert.equal(await exitOf(child, limitMs), 0, 'the restarted gateway did not stop cleanly')
 }
 
-/** Resolves when the gateway has said that it is ready. */
-export function readyOf(child: ChildProcess): Promise<void> {
+/** Resolves when the gateway is ready. */
+export function waitForReady(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`the survivor was not ready within ${limitMs} ms`)), limitMs)
-    const end = (settle: () => void) => () => {
+    const timer = setTimeout(
+      () => reject(new Error(`the restarted gateway was not ready within ${limitMs} ms`)),
+      limitMs,
+    )
+    const settleWith = (settle: () => void) => () => {
       clearTimeout(timer)
       settle()
     }
-    child.stdout?.once('data', end(resolve))
+    child.stdout?.once('data', settleWith(resolve))
     child.once(
       'exit',
-      end(() => reject(new Error('the survivor ended before it was ready'))),
+      settleWith(() => reject(new Error('the restarted gateway exited before it was ready'))),
     )
   })
 }
@@ -216,20 +221,20 @@ function exitOf(child: ChildProcess, withinMs: number): Promise<NodeJS.Signals |
   })
 }
 
-function isAnswered({ chat, answer }: Said, messages: readonly SentMessage[]): boolean {
-  return finals(messages).some((message) => message.chat === chat && message.text.includes(answer))
+function isAnswered({ chat, reply }: UserMessage, messages: readonly SentMessage[]): boolean {
+  return finals(messages).some((message) => message.chat === chat && message.text.includes(reply))
 }
 
 function finals(messages: readonly SentMessage[]): SentMessage[] {
   return messages.filter(({ draft }) => !draft)
 }
 
-/** The promises: nothing unanswered, nothing doubled without a label, no effect twice, order kept. */
+/** Every message has a reply, without unlabelled duplicates and in order, and no effect happened twice. */
 function check(messages: readonly SentMessage[], effects: readonly string[]): void {
-  for (const said of story) {
-    const answers = finals(messages).filter(({ chat, text }) => chat === said.chat && text.includes(said.answer))
-    const unlabelled = answers.filter(({ text }) => !text.includes('May be a duplicate'))
-    assert.ok(answers.length >= 1, `"${said.text}" was not answered`)
+  for (const said of conversation) {
+    const replies = finals(messages).filter(({ chat, text }) => chat === said.chat && text.includes(said.reply))
+    const unlabelled = replies.filter(({ text }) => !text.includes('May be a duplicate'))
+    assert.ok(replies.length >= 1, `"${said.text}" was not answered`)
     assert.ok(
       unlabelled.length <= 1,
       `"${said.text}" was answered ${unlabelled.length} times without a label: ${JSON.stringify(messages)}`,
@@ -237,14 +242,14 @@ function check(messages: readonly SentMessage[], effects: readonly string[]): vo
   }
   assert.equal(new Set(effects).size, effects.length, `an effect happened twice: ${effects}`)
   for (const chat of ['ada', 'bob']) {
-    // Commands act at once, so only the answers of the agent have an order.
-    const expected = story
+    // Commands run at once, so only replies of the agent have an order.
+    const expected = conversation
       .filter((said) => said.chat === chat && !said.text.startsWith('/'))
-      .map(({ answer }) => answer)
+      .map(({ reply }) => reply)
     const order = finals(messages).flatMap((message) =>
-      message.chat === chat ? expected.findIndex((answer) => message.text.includes(answer)) : [],
+      message.chat === chat ? expected.findIndex((reply) => message.text.includes(reply)) : [],
     )
-    const known = order.filter((place) => place !== -1)
+    const known = order.filter((index) => index !== -1)
     assert.deepEqual(known, [...known].sort(), `the order of ${chat} was not kept: ${JSON.stringify(messages)}`)
   }
 }
