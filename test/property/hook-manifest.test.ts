@@ -1,5 +1,5 @@
 /**
- * Whatever a HOOK.yaml holds, reading it ends with a manifest or with sentences that name the place.
+ * Parsing any HOOK.yaml returns a manifest or issues with their locations.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -18,11 +18,11 @@ function check(text: string): void {
   if (found.ok) assert.doesNotMatch(found.manifest.name, /[/\\\0]/)
 }
 
-test('any text', () => {
+test('any text is parsed to a manifest or issues with locations', () => {
   fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 200 }), check), { seed: 41, numRuns: 300 })
 })
 
-test('any values under the keys of a manifest', () => {
+test('any values of manifest keys are parsed to a manifest or issues with locations', () => {
   const values = fc.dictionary(fc.constantFrom(...keys), fc.jsonValue({ maxDepth: 2 }))
   fc.assert(
     fc.property(values, (value) => check(JSON.stringify(value))),
@@ -30,7 +30,7 @@ test('any values under the keys of a manifest', () => {
   )
 })
 
-test('words that are quoted come back as they were', () => {
+test('quoted shell words are parsed unchanged', () => {
   const words = fc.array(fc.string({ unit: 'grapheme' }), { minLength: 1, maxLength: 5 })
   fc.assert(
     fc.property(words, (all) => {

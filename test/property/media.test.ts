@@ -5,7 +5,7 @@ import { extractMedia, visibleDraftText } from '../../src/outbox/extract-media.t
 
 const seed = 20_261_121
 
-/** Words that hold no tag, and what surrounds them in Markdown. */
+/** Words without media tags, and Markdown syntax. */
 const word = fc.oneof(
   fc.stringMatching(/^[a-zA-Z0-9.,:()*_!-]{1,8}$/),
   fc.constantFrom(
@@ -50,7 +50,7 @@ const reply = fc.array(piece, { maxLength: 40, size: 'max' }).map((pieces) => pi
 
 const bare = (text: string) => text.replace(/\s/g, '')
 
-/** The letters of the shorter text in the order of the longer one. */
+/** Whether the short text is a subsequence of the long one. */
 function isWithin(short: string, long: string): boolean {
   let at = 0
   for (const letter of short) {
@@ -60,7 +60,7 @@ function isWithin(short: string, long: string): boolean {
   return true
 }
 
-test('of a reply only its tags go: every other letter stays, in its order', () => {
+test('only media tags are removed from a reply', () => {
   const letters = fc.array(fc.tuple(fc.stringMatching(/^[a-z]{1,9}$/), tag, fc.constantFrom(' ', '\n', '\n\n')), {
     maxLength: 18,
   })
@@ -74,7 +74,7 @@ test('of a reply only its tags go: every other letter stays, in its order', () =
   )
 })
 
-test('code stays as it is, letter by letter, and names no file', () => {
+test('code is kept unchanged and names no file', () => {
   const plain = fc.stringMatching(/^[a-z ,.]{1,20}$/)
   const block = fc.oneof(
     plain,
@@ -95,7 +95,7 @@ test('code stays as it is, letter by letter, and names no file', () => {
   )
 })
 
-test('whatever is written, nothing is added, and without a file nothing changes', () => {
+test('no text is added, and a reply without a file is not changed', () => {
   fc.assert(
     fc.property(reply, (text) => {
       const { text: kept, items } = extractMedia(text)
@@ -106,7 +106,7 @@ test('whatever is written, nothing is added, and without a file nothing changes'
   )
 })
 
-test('the text of a growing reply only grows, and ends as the text of the reply', () => {
+test('the text of a draft only grows and ends as the text of the reply', () => {
   fc.assert(
     fc.property(reply, (text) => {
       let before = ''

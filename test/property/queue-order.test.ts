@@ -16,11 +16,11 @@ import { tempHome } from '../kit/temp-home.ts'
 interface Message {
   readonly session: number
   readonly lane: 'turn' | 'control'
-  /** How long the work on it takes, in turns of the event loop. */
+  /** Duration of its processing, in turns of the event loop. */
   readonly takes: number
-  /** How often the work on it fails before it succeeds. */
+  /** Number of failures before it succeeds. */
   readonly fails: number
-  /** Pause before the next message arrives, in turns of the event loop. */
+  /** Delay before the next message, in turns of the event loop. */
   readonly gap: number
 }
 
@@ -56,7 +56,7 @@ function openLanesOf(t: TestContext, store: Store, sent: readonly Message[], con
 
   const worker: QueueWorker = async (key, lane) => {
     const name = `${key} ${lane}`
-    assert.ok(!atWork.has(name), 'two workers in one lane')
+    assert.ok(!atWork.has(name), 'two workers of one queue')
     atWork.add(name)
     if (lane === 'turn') turnsAtWork += 1
     mostTurns = Math.max(mostTurns, turnsAtWork)
@@ -87,7 +87,7 @@ function openLanesOf(t: TestContext, store: Store, sent: readonly Message[], con
   return { engine, done, mostTurns: () => mostTurns }
 }
 
-test('whatever arrives, takes long or fails: each lane of each session is worked off once, in order', async (t) => {
+test('each message of each queue is processed once and in order, whatever takes long or fails', async (t) => {
   const home = tempHome(t)
   let run = 0
   await fc.assert(

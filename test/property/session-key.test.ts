@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { SessionSource } from '../../src/message/source.ts'
 import { isSharedSession, type SessionKeyRules, sessionKeyOf } from '../../src/sessions/session-key.ts'
 
-/** Ids as platforms make them: never empty, no colon, and a thread is never named like a person. */
+/** Ids of platforms: not empty, without colons, and different for threads and users. */
 const id = (kind: string) => fc.stringMatching(/^[A-Za-z0-9._@+-]{1,3}$/).map((text) => `${kind}${text}`)
 const maybe = <T>(of: fc.Arbitrary<T>) => fc.option(of, { nil: undefined })
 
@@ -28,12 +28,12 @@ interface Parts extends Pick<SessionSource, 'chatType' | 'chatId'> {
   readonly userIdAlt: string | undefined
 }
 
-/** Only a message in a channel can be about to get a thread of its own. */
+/** Only a message in a channel can have a prospective thread. */
 function possible(of: Parts): Parts {
   return of.chatType === 'dm' ? { ...of, prospectiveThreadId: undefined } : of
 }
 
-/** Two messages that have most in common. */
+/** Two messages that differ in a few fields. */
 const neighbours = fc
   .tuple(parts, parts, fc.subarray(['profile', 'chatType', 'chatId', 'scopeId', 'threadId', 'userId', 'userIdAlt']))
   .map(([one, more, names]): [Parts, Parts] => [
@@ -52,7 +52,7 @@ function sourceOf({ chatType, chatId, ...optional }: Parts): SessionSource {
   return { platform: 'chat', account: 'default', chatType, chatId, ...Object.fromEntries(given) }
 }
 
-/** What makes a conversation, by the sentences of contract §3.3. */
+/** The fields that identify a conversation, according to contract §3.3. */
 function conversation(of: Parts, { groupSessionsPerUser, threadSessionsPerUser, scoped }: SessionKeyRules) {
   const person = of.userIdAlt || of.userId || ''
   const thread = of.prospectiveThreadId || of.threadId || ''
@@ -79,7 +79,7 @@ test('two messages share a session exactly when they belong to the same conversa
   )
 })
 
-test('changing one part of a conversation changes its session', () => {
+test('a change of an identifying field changes the session', () => {
   fc.assert(
     fc.property(
       parts,
@@ -95,7 +95,7 @@ test('changing one part of a conversation changes its session', () => {
   )
 })
 
-test('every part that makes a conversation can be read back from its key', () => {
+test('every identifying field can be parsed from the key', () => {
   fc.assert(
     fc.property(parts, rules, (of, by) => {
       const [agent, namespace, platform, slot, ...rest] = sessionKeyOf(sourceOf(of), by).split(':')
@@ -113,7 +113,7 @@ test('every part that makes a conversation can be read back from its key', () =>
   )
 })
 
-test('any source at all has one key, always the same one, with no more in it than its parts', () => {
+test('any source has one stable key that contains only its identifying fields', () => {
   const text = fc.oneof(fc.string({ maxLength: 8 }), fc.constantFrom(':', '', ' ', '\0', '\ud800', '__proto__'))
   const anything = fc.record({
     profile: maybe(text),
@@ -137,7 +137,7 @@ test('any source at all has one key, always the same one, with no more in it tha
   )
 })
 
-test('a session counts as shared exactly when another person would get the same key', () => {
+test('a session is shared exactly if another user would get the same key', () => {
   fc.assert(
     fc.property(parts, rules, (of, by) => {
       const { userIdAlt: _, ...known } = of

@@ -38,11 +38,11 @@ const quoted = fence.map((code) => indented('> ', code))
 const block = fc.oneof(prose, fence, listed, quoted)
 const markdown = fc.array(block, { minLength: 1, maxLength: 8, size: 'max' }).map((blocks) => blocks.join('\n\n'))
 
-/** White space and quote marks may change at a cut. */
+/** Whitespace and quote marks may change between parts. */
 const squeeze = (text: string) => text.replace(/[\s>]+/g, '')
 const fenceLine = /^[ >]*(?:`{3,}|~{3,})[a-z]*$/
 
-/** The texts of the parts without what the splitter has put in: numbers, closing and reopening lines. */
+/** Joins the parts without the numbers and fence lines that the splitter added. */
 function joined(source: string, parts: readonly string[]): string {
   const wanted = squeeze(source)
   let found = ''
@@ -60,7 +60,7 @@ function joined(source: string, parts: readonly string[]): string {
   return found
 }
 
-/** Whether every code block that a line opens is closed by a line of the same message. */
+/** Whether every code block is closed in its message. */
 function isBalanced(part: string): boolean {
   let open: string | undefined
   for (const line of part.split('\n')) {
@@ -72,7 +72,7 @@ function isBalanced(part: string): boolean {
   return open === undefined
 }
 
-test('whatever is written, every message is within the limit, whole characters, and nothing is lost', () => {
+test('every part is within the limit, no character is cut and no text is lost', () => {
   const anything = fc.oneof(
     fc.string({ unit: 'grapheme', maxLength: 800, size: 'max' }),
     fc.string({ unit: fc.constantFrom(' ', '\n', '`', '~', '>', '-', 'a', '😀'), maxLength: 800, size: 'max' }),
@@ -89,7 +89,7 @@ test('whatever is written, every message is within the limit, whole characters, 
   )
 })
 
-test('splitting and joining a reply gives the reply back, with every code block closed in its message', () => {
+test('joined parts equal the reply, and every code block is closed in its part', () => {
   fc.assert(
     fc.property(markdown, limits, (text, limit) => {
       const parts = splitMessage(text, limit)
@@ -103,7 +103,7 @@ test('splitting and joining a reply gives the reply back, with every code block 
   )
 })
 
-/** The code of all blocks, those in lists and quotes too. */
+/** The code of all blocks, including those in lists and quotes. */
 function codeIn(tokens: unknown): string {
   if (Array.isArray(tokens)) return tokens.map(codeIn).join('')
   if (typeof tokens !== 'object' || tokens === null) return ''
@@ -111,7 +111,7 @@ function codeIn(tokens: unknown): string {
   return codeIn(Object.values(tokens))
 }
 
-test('a Markdown parser finds the same code in the messages as in the whole reply', async () => {
+test('a Markdown parser finds the same code in the parts and in the reply', async () => {
   const codeOf = async (text: string) => squeeze(codeIn(await parseMarkdown(text)))
   await fc.assert(
     fc.asyncProperty(markdown, limits, async (text, limit) => {

@@ -6,7 +6,7 @@ import { startTestGateway } from '../kit/start-gateway.ts'
 
 const busy = (status: number): ModelReply => ({ error: { status, headers: { 'retry-after-ms': '1' } } })
 
-test('a model that is busy for a moment is asked again, and nobody notices', async (t) => {
+test('a request to a busy model is retried without a notice', async (t) => {
   const gateway = await startTestGateway(t, { replies: [busy(429), busy(500), busy(529)] })
   await gateway.say('hello')
   await gateway.waitForReply('You said: hello')
@@ -18,7 +18,7 @@ for (const [status, code] of [
   [429, 'provider/rate-limit'],
   [500, 'provider/overloaded'],
 ] as const) {
-  test(`a model that stays at ${status} is given up after the configured tries, and the person is told what to do`, async (t) => {
+  test(`a model that keeps failing with ${status} is retried as configured, then the user is notified`, async (t) => {
     const gateway = await startTestGateway(t, {
       replies: [busy(status), busy(status), busy(status)],
       config: { agent: { max_retries: 2 } },
@@ -33,42 +33,42 @@ for (const [status, code] of [
   })
 }
 
-const told: readonly { what: string; error: ModelReply['error']; code: string; advice: RegExp }[] = [
-  { what: 'a wrong key', error: { status: 401 }, code: 'provider/auth', advice: /API key in .env/ },
+const failures: readonly { what: string; error: ModelReply['error']; code: string; hint: RegExp }[] = [
+  { what: 'a wrong key', error: { status: 401 }, code: 'provider/auth', hint: /\.env/ },
   {
     what: 'an empty account',
     error: { status: 429, body: { error: { message: 'You exceeded your current quota', code: 'insufficient_quota' } } },
     code: 'provider/billing',
-    advice: /your account/,
+    hint: /account/,
   },
   {
     what: 'a conversation that is too long',
     error: { status: 400, body: { error: { message: 'too long', code: 'context_length_exceeded' } } },
     code: 'provider/context',
-    advice: /\/new/,
+    hint: /\/new/,
   },
   {
     what: 'a model that does not exist',
     error: { status: 404, body: { error: { message: 'The model test-model does not exist' } } },
     code: 'provider/invalid-request',
-    advice: /Check `model`.*does not exist/s,
+    hint: /`model`.*test-model/s,
   },
 ]
 
-for (const { what, error, code, advice } of told) {
-  test(`${what} is told at once and in words that help`, async (t) => {
+for (const { what, error, code, hint } of failures) {
+  test(`${what} is reported without a retry, with its code and a hint`, async (t) => {
     const gateway = await startTestGateway(t, { replies: [{ ...(error === undefined ? {} : { error }) }] })
     await gateway.say('hello')
     const { text, kind } = await gateway.waitForReply('Sorry')
     assert.ok(text.includes(`(${code})`), text)
-    assert.match(text, advice)
+    assert.match(text, hint)
     assert.equal(kind, 'notice')
     assert.ok(!text.includes('test-key'))
     assert.equal(gateway.model.requestCount, 1)
   })
 }
 
-test('a model that is not configured is explained to the user', async (t) => {
+test('a missing model in the configuration is reported with the key to set', async (t) => {
   const gateway = await startTestGateway(t, { config: { model: '' } })
   await gateway.say('hello')
   const { text } = await gateway.waitForReply('Sorry')
@@ -76,7 +76,7 @@ test('a model that is not configured is explained to the user', async (t) => {
   assert.equal(text.match(/Set `model`/g)?.length, 1)
 })
 
-test('a model server that is not there is explained with its address', async (t) => {
+test('an unreachable model server is reported with its URL', async (t) => {
   const gateway = await startTestGateway(t, {
     config: { base_url: 'http://127.0.0.1:9/v1', agent: { max_retries: 0 } },
   })

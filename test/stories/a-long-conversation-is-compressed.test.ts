@@ -8,7 +8,7 @@ import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { conversation, hasResult, rowsIn, terminalCall } from './support.ts'
 
 const filler = 'and more words of it '.repeat(40)
-/** An exchange has 430 tokens: before the fifth there are more than the 2,000 that are half of the window. */
+/** An exchange has 430 tokens, so that before the fifth one half of the window (2,000 tokens) is exceeded. */
 const small = { context_length: 4_000, compression: { protect_last_n: 1, target_ratio: 0.4 } }
 
 const tooLong: ModelReply = {
@@ -22,7 +22,7 @@ function answer(request: RecordedRequest): ModelReply {
   return { text: `Heard ${request.lastUserText.slice(0, 12)} ${filler}` }
 }
 
-/** What went over the wire to the model, without the summaries it was asked for: the messages as they were. */
+/** The messages of each model request as JSON, without requests for summaries. */
 function sent(gateway: TestGateway): string[] {
   return gateway.model.requests
     .filter((request) => !asksForSummary(request))
@@ -36,7 +36,7 @@ async function talk(gateway: TestGateway, from: number, to: number): Promise<voi
   }
 }
 
-test('nothing of the past changes by a byte, until the threshold is passed and its middle becomes a record', async (t) => {
+test('requests keep their prefix byte by byte until the threshold is exceeded and the middle is replaced by a summary', async (t) => {
   let records = 0
   const gateway = await startTestGateway(t, {
     config: small,
@@ -56,7 +56,10 @@ test('nothing of the past changes by a byte, until the threshold is passed and i
   const [prompt, first, second] = requests.map((request) => request.split('},{'))[0] ?? []
   assert.ok(prompt !== undefined && first !== undefined && second === undefined)
   for (const request of requests) {
-    assert.ok(request.startsWith(`${prompt}},{${first.slice(0, -2)}`), 'the system prompt and the first exchange stay')
+    assert.ok(
+      request.startsWith(`${prompt}},{${first.slice(0, -2)}`),
+      'the system prompt and the first exchange are kept',
+    )
   }
 
   const last = conversation(gateway.model.requests.findLast((request) => !asksForSummary(request)))
@@ -68,7 +71,7 @@ test('nothing of the past changes by a byte, until the threshold is passed and i
   )
 })
 
-test('session:compress is told once it is on disk, with exactly the keys of the contract; the session keeps its id and its past', async (t) => {
+test('session:compress is emitted after the commit; the session keeps its id and its messages', async (t) => {
   const onDisk: unknown[] = []
   const gateway: TestGateway = await startTestGateway(t, {
     model: answer,
@@ -99,11 +102,11 @@ test('session:compress is told once it is on disk, with exactly the keys of the 
   )
   assert.ok(
     found.some(({ superseded }) => superseded === 1),
-    'what was summed up is still searched',
+    'superseded messages are still searchable',
   )
 })
 
-test('the event counts the compressions of a session', async (t) => {
+test('session:compress counts the compressions and has the documented keys', async (t) => {
   const gateway = await startTestGateway(t, { model: answer, config: small })
   await talk(gateway, 1, 8)
   const start = await gateway.waitForEvent('session:start')
@@ -117,7 +120,7 @@ test('the event counts the compressions of a session', async (t) => {
   })
 })
 
-test('people still read what was summed up: it is shown in its place, marked, and found by its words', async (t) => {
+test('superseded messages are still shown in order, marked and searchable', async (t) => {
   const gateway = await startTestGateway(t, { model: answer, config: small })
   await talk(gateway, 1, 5)
   const { context } = await gateway.waitForEvent('session:compress')
@@ -125,20 +128,19 @@ test('people still read what was summed up: it is shown in its place, marked, an
   const { stdout } = await runInProcess(gateway.home.root, ['sessions', 'show', String(context['session_id'])])
   const shown = stdout.split('\n').filter((line) => /^(user|summary|assistant) |^message \d|^## Goal/.test(line))
   const marks = shown.map((line) => line.replace(/ {2}\d.*?(?= {2}|$)/, '').slice(0, 60))
-  const gone = '  (the model does not read this any more)'
-  assert.deepEqual(marks.slice(3, 8), [
-    `user${gone}`,
-    `message 2 ${filler}`.slice(0, 60),
-    `assistant${gone}`,
-    `user${gone}`,
-    `message 3 ${filler}`.slice(0, 60),
-  ])
+  // The text of the mark may change.
+  const superseded = (role: string) => new RegExp(`^${role} {2}\\(.+\\)$`)
+  assert.match(marks[3] ?? '', superseded('user'))
+  assert.equal(marks[4], `message 2 ${filler}`.slice(0, 60))
+  assert.match(marks[5] ?? '', superseded('assistant'))
+  assert.match(marks[6] ?? '', superseded('user'))
+  assert.equal(marks[7], `message 3 ${filler}`.slice(0, 60))
   assert.ok(marks.indexOf('summary') > marks.indexOf(`message 3 ${filler}`.slice(0, 60)))
   const found = await runInProcess(gateway.home.root, ['sessions', 'search', 'message', '2'])
   assert.match(found.stdout, /«message» «2»/)
 })
 
-test('a task in the background is made shorter, too, and no event tells of it', async (t) => {
+test('a background task is compressed without an event', async (t) => {
   const gateway = await startTestGateway(t, {
     config: { platforms: { fake: { home_channel: 'home' } } },
     prepare: ({ hooks }) => {
@@ -163,7 +165,7 @@ test('a task in the background is made shorter, too, and no event tells of it', 
   assert.equal(rowsIn(gateway.home, 'select id from messages where superseded = 1').length, 1)
 })
 
-test('a model that refuses a conversation in the middle of a turn gets a shorter one, and people their answer', async (t) => {
+test('a context overflow during a turn compresses the session, and the turn completes', async (t) => {
   const gateway = await startTestGateway(t, {
     config: { compression: { protect_last_n: 1 } },
     model: (request) => {
@@ -181,16 +183,16 @@ test('a model that refuses a conversation in the middle of a turn gets a shorter
   assert.equal(second, undefined)
   const last = conversation(gateway.model.requests.at(-1))
   assert.match(last.join('\n'), /the record/)
-  assert.match(last.at(-1) ?? '', /^tool: .*1200/, 'what the model has just asked for stays')
+  assert.match(last.at(-1) ?? '', /^tool: .*1200/, 'the newest tool result is kept')
 })
 
-test('/compress does it at once, keeps what was asked for, and says how much shorter it got', async (t) => {
+test('/compress compresses at once with a focus, and reports the token counts', async (t) => {
   const gateway = await startTestGateway(t, {
     model: answer,
     config: { context_length: 16_000, compression: { protect_last_n: 1 } },
   })
   await gateway.say('/compress')
-  await gateway.waitForReply('There is nothing to compress: we have not said anything yet.')
+  await gateway.waitForReply(/nothing to compress/i)
   await talk(gateway, 1, 6)
   assert.ok(!gateway.events.some(({ name }) => name === 'session:compress'))
   await gateway.say('/compact the roses')
@@ -200,12 +202,12 @@ test('/compress does it at once, keeps what was asked for, and says how much sho
   const request = gateway.model.requests.find(asksForSummary)
   assert.match(request?.lastUserText ?? '', /Keep above all what concerns this: "the roses"/)
   await gateway.say('/compress')
-  await gateway.waitForReply('There is nothing to compress: this conversation is still short.')
+  await gateway.waitForReply(/nothing to compress.*short/i)
   await talk(gateway, 7, 7)
   assert.match(conversation(gateway.model.requests.at(-1)).join('\n'), /A garden of roses/)
 })
 
-test('/compress waits for the turn that runs, and what is written behind it waits for the summary', async (t) => {
+test('/compress waits for the running turn, and later messages wait for the summary', async (t) => {
   const go = Promise.withResolvers<void>()
   const gateway = await startTestGateway(t, {
     config: { context_length: 16_000, compression: { protect_last_n: 1 } },
@@ -225,7 +227,7 @@ test('/compress waits for the turn that runs, and what is written behind it wait
   assert.deepEqual(replies.slice(-3), ['slowly', 'Compressed', 'Heard afte'])
 })
 
-test('a summary that fails costs nobody an answer: the conversation stays, one warning, and no other try for a minute', async (t) => {
+test('a failed summary keeps the session, logs one warning and is not retried for a minute', async (t) => {
   const gateway = await startTestGateway(t, {
     config: { ...small, agent: { max_retries: 0 } },
     model: (request) => (asksForSummary(request) ? { error: { status: 500 } } : answer(request)),
@@ -239,7 +241,7 @@ test('a summary that fails costs nobody an answer: the conversation stays, one w
   await gateway.waitForReply('The conversation could not be compressed')
 })
 
-test('a gateway that ends between the summary and the disk has changed nothing, and does it anew', async (t) => {
+test('a stop between the summary and its commit changes nothing, and the next start compresses again', async (t) => {
   let failures = 1
   const gateway = await startTestGateway(t, {
     model: answer,
@@ -263,7 +265,7 @@ test('a gateway that ends between the summary and the disk has changed nothing, 
   assert.equal(rowsIn(gateway.home, 'select count(*) as n from messages where is_summary = 1')[0]?.['n'], 1)
 })
 
-test('a turn that goes on after a stop sees the conversation as it was compressed', async (t) => {
+test('a turn that resumes after a stop uses the compressed session', async (t) => {
   let hangs = true
   const gateway = await startTestGateway(t, {
     config: small,
@@ -284,7 +286,7 @@ test('a turn that goes on after a stop sees the conversation as it was compresse
   assert.equal(after, before)
 })
 
-test('with compression.enabled: false only a person compresses', async (t) => {
+test('with compression.enabled: false only /compress compresses', async (t) => {
   const gateway = await startTestGateway(t, {
     model: answer,
     config: { context_length: 4_000, compression: { ...small.compression, enabled: false } },
@@ -295,7 +297,7 @@ test('with compression.enabled: false only a person compresses', async (t) => {
   await gateway.waitForReply('Compressed')
 })
 
-test('another model may write the summary, under the key of either version of the configuration', async (t) => {
+test('the model of the summary can be configured by the current and by the older key', async (t) => {
   const { compression } = small
   const keys = [
     { compression: { ...compression, summary_model: 'cheap', threshold_percent: 50 } },

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
+import { startTestGateway } from '../kit/start-gateway.ts'
 import { at, conversation } from './support.ts'
 
-test('a message that breaks the gateway three times is set aside with its reason, and the others go on', async (t) => {
+test('a message whose turn fails three times becomes a dead letter, and other messages are answered', async (t) => {
   let poisoned = false
   const gateway = await startTestGateway(t, {
     model: ({ lastUserText }) => {
@@ -11,7 +11,7 @@ test('a message that breaks the gateway three times is set aside with its reason
       return { text: `You said: ${lastUserText}` }
     },
     gateway: {
-      // A fault that nobody foresaw, in the middle of the route.
+      // An unexpected error during the turn.
       failpoint(point) {
         if (poisoned && point === 'agent:streaming') throw new TypeError('cannot read properties of undefined')
       },
@@ -20,14 +20,14 @@ test('a message that breaks the gateway three times is set aside with its reason
   await gateway.say('poison')
   await gateway.say('untouched', { chat: 'other' })
   await gateway.waitForReply('You said: untouched', 'other')
-  // New work ends the pause between two tries.
+  // New work ends the delay between two attempts.
   for (const [index, text] of ['and', 'then', 'last'].entries()) {
-    await failures(gateway, index + 1)
+    await gateway.waitForLogLine(index + 1, { event: 'engine.worker_failed' })
     await gateway.say(text)
   }
   const notice = await gateway.waitForReply('Sorry, I could not answer this message')
   assert.match(notice.text, /number 1.*hermes inbox list/s)
-  // Whoever was told that it began is told that it ended.
+  // Listeners of agent:start also receive agent:end.
   await gateway.waitForEvent('agent:end', { message: 'poison' })
   await gateway.waitForReply('You said: last')
   assert.deepEqual(gateway.replies('chat').slice(1), ['You said: and', 'You said: then', 'You said: last'])
@@ -40,16 +40,10 @@ test('a message that breaks the gateway three times is set aside with its reason
   )
 
   poisoned = false
-  gateway.model.setDefault(() => ({ text: 'mended' }))
+  gateway.model.setDefault(() => ({ text: 'fixed' }))
   const retried = await gateway.post('/api/inbox/retry', { id: 1 })
   assert.equal(retried.status, 200)
-  await gateway.waitForReply('mended')
+  await gateway.waitForReply('fixed')
   assert.equal(conversation(gateway.model.requests.at(-1)).at(-1), 'user: poison')
   assert.deepEqual(await (await gateway.http('/api/inbox')).json(), [])
 })
-
-/** Resolves when the turn has failed so many times. */
-async function failures(gateway: TestGateway, times: number): Promise<void> {
-  const isFailure = (line: string) => line.includes('engine.worker_failed')
-  while (gateway.log.filter(isFailure).length < times) await gateway.nextLine()
-}

@@ -5,7 +5,7 @@ import { startTestGateway } from '../kit/start-gateway.ts'
 const config = { streaming: { buffer_threshold: 4, edit_interval: 0 } }
 const words = 'The quick brown fox jumps over the lazy dog.'
 
-test('a reply is shown while it is written, in one message that ends as the whole answer', async (t) => {
+test('a reply is streamed into one message that ends as the complete text', async (t) => {
   const held = Promise.withResolvers<void>()
   const gateway = await startTestGateway(t, {
     capabilities: ['edit'],
@@ -16,14 +16,14 @@ test('a reply is shown while it is written, in one message that ends as the whol
   await gateway.until(({ kind, text }) => kind === 'draft' && text.startsWith('The quick'))
   held.resolve()
   await gateway.waitForEvent('agent:end')
-  await gateway.waitForLog('reply delivered')
+  await gateway.waitForLog({ event: 'outbox.delivered' })
   const shown = gateway.platform.shown()
   assert.equal(shown.length, 1)
   assert.equal(shown[0]?.text, words)
   for (const version of shown[0]?.versions ?? []) assert.ok(words.startsWith(version.replace(/ ?▉$/, '')), version)
 })
 
-test('a reply that was cut off by a stop goes on in the message that is there already', async (t) => {
+test('a reply interrupted by a stop continues in its message', async (t) => {
   const gateway = await startTestGateway(t, {
     capabilities: ['edit'],
     config,
@@ -33,11 +33,11 @@ test('a reply that was cut off by a stop goes on in the message that is there al
   await gateway.until(({ kind, text }) => kind === 'draft' && text.startsWith('The quick'))
   await gateway.stop(AbortSignal.abort())
   await gateway.start()
-  await gateway.waitForLog('reply delivered')
+  await gateway.waitForLog({ event: 'outbox.delivered' })
   assert.deepEqual(gateway.replies(), [words])
 })
 
-test('a stopped reply keeps what was read already', async (t) => {
+test('a stopped reply keeps the text that was shown', async (t) => {
   const gateway = await startTestGateway(t, {
     capabilities: ['edit'],
     config,
@@ -47,11 +47,11 @@ test('a stopped reply keeps what was read already', async (t) => {
   await gateway.until(({ kind, text }) => kind === 'draft' && text.startsWith('The quick'))
   await gateway.say('/stop')
   await gateway.waitForReply('Stopped.')
-  await gateway.waitForLog(/"key":"turn:[^"]+","session":"[^"]+","turn":"[^"]+","msg":"reply delivered"/)
+  await gateway.waitForLog({ event: 'outbox.delivered', key: /^turn:/ })
   assert.match(gateway.replies()[0] ?? '', /^The quick.*\(stopped\)/s)
 })
 
-test('a long answer arrives whole, in parts that keep their order', async (t) => {
+test('a long reply arrives completely in ordered parts', async (t) => {
   const lines = Array.from({ length: 400 }, (_, index) => `${index}: some words that make the answer long`)
   const gateway = await startTestGateway(t, { replies: [{ text: lines.join('\n') }] })
   await gateway.say('count')
@@ -66,7 +66,7 @@ test('a long answer arrives whole, in parts that keep their order', async (t) =>
   assert.deepEqual(numbers, [...lines.keys()])
 })
 
-test('a platform that is away for a while gets every reply once, in order', async (t) => {
+test('a rate-limited platform receives every reply once and in order', async (t) => {
   const gateway = await startTestGateway(t)
   gateway.platform.failNext('rate-limited', { times: 2, retryAfterMs: 20 })
   await Promise.all([gateway.say('first'), gateway.say('second')])
@@ -74,7 +74,7 @@ test('a platform that is away for a while gets every reply once, in order', asyn
   assert.deepEqual(gateway.replies(), ['You said: first', 'You said: second'])
 })
 
-test('a reply whose delivery is in doubt comes once more with a label where the platform cannot tell', async (t) => {
+test('an uncertain delivery is repeated with a label if the platform cannot be asked', async (t) => {
   const gateway = await startTestGateway(t)
   gateway.platform.dropResponse()
   await gateway.say('hello')
@@ -83,10 +83,10 @@ test('a reply whose delivery is in doubt comes once more with a label where the 
   assert.equal(gateway.replies().length, 2)
 })
 
-test('and comes once where the platform can be asked', async (t) => {
+test('an uncertain delivery is not repeated if the platform confirms it', async (t) => {
   const gateway = await startTestGateway(t, { capabilities: ['resolve'] })
   gateway.platform.dropResponse()
   await gateway.say('hello')
-  await gateway.waitForLog('reply delivered')
+  await gateway.waitForLog({ event: 'outbox.delivered' })
   assert.deepEqual(gateway.replies(), ['You said: hello'])
 })

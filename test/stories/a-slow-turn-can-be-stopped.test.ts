@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { startTestGateway } from '../kit/start-gateway.ts'
 import { terminalCall } from './support.ts'
 
-test('/stop ends a model in the middle of its answer, and the next message is answered', async (t) => {
+test('/stop cancels a model request, and the next message is answered', async (t) => {
   const gateway = await startTestGateway(t, {
     replies: [{ text: 'one two three four', hang: 'stream', hangAfter: 3 }],
   })
@@ -21,9 +21,9 @@ test('/stop ends a model in the middle of its answer, and the next message is an
   assert.match(String(end?.context['response']), /\(stopped\)|^$/)
 })
 
-test('/stop kills the command that a tool runs, with everything it started', async (t) => {
+test('/stop kills the command of a tool and its child processes', async (t) => {
   const gateway = await startTestGateway(t, { startNow: false })
-  // A command that writes into a pipe tells exactly when it runs.
+  // The command writes to a pipe as soon as it runs.
   const pipe = join(gateway.home.root, 'pid')
   execFileSync('mkfifo', [pipe])
   gateway.model.enqueue(terminalCall(`sleep 60 & echo $! > ${pipe}; wait`))
@@ -45,7 +45,7 @@ test('/stop with nothing to stop says so', async (t) => {
   await gateway.waitForReply('There is nothing to stop.')
 })
 
-/** A process that has ended but is not yet collected by its parent does not run any more. */
+/** A zombie process counts as ended. */
 function isAlive(pid: number): boolean {
   try {
     const state = execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).trim()

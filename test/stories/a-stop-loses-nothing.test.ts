@@ -4,7 +4,7 @@ import { startTestGateway } from '../kit/start-gateway.ts'
 import { startDaemon } from './daemon.ts'
 import { hasResult, rowsIn, terminalCall } from './support.ts'
 
-test('SIGTERM lets a running turn end, leaves the rest for the next start, and nobody is told to try again', async (t) => {
+test('SIGTERM lets the running turn finish and leaves queued messages for the next start', async (t) => {
   const held = Promise.withResolvers<void>()
   const world = await startTestGateway(t, {
     startNow: false,
@@ -19,7 +19,7 @@ test('SIGTERM lets a running turn end, leaves the rest for the next start, and n
   await world.modelRequest(0)
   await world.say('second')
   daemon.signal('SIGTERM')
-  await daemon.said('"msg":"stopping"')
+  await daemon.waitForLog({ event: 'gateway.stopping' })
   held.resolve()
   assert.equal(await daemon.exit(), 0)
   assert.deepEqual(world.replies(), ['the answer to first'])
@@ -31,7 +31,7 @@ test('SIGTERM lets a running turn end, leaves the rest for the next start, and n
   assert.deepEqual(world.replies(), ['the answer to first', 'the answer to second'])
 })
 
-test('a turn that does not end within drain_timeout goes on at the next start, where it was', async (t) => {
+test('a turn that exceeds drain_timeout resumes at the next start', async (t) => {
   const world = await startTestGateway(t, {
     startNow: false,
     config: { agent: { drain_timeout: 0.1 } },
@@ -58,7 +58,7 @@ test('a turn that does not end within drain_timeout goes on at the next start, w
   )
 })
 
-test('a second signal ends the process at once, and the turn goes on at the next start', async (t) => {
+test('a second signal ends the process at once, and the turn resumes at the next start', async (t) => {
   const world = await startTestGateway(t, {
     startNow: false,
     replies: [{ text: 'never', hang: 'headers' }],
@@ -69,7 +69,7 @@ test('a second signal ends the process at once, and the turn goes on at the next
   await world.say('hello')
   await world.modelRequest(0)
   daemon.signal('SIGTERM')
-  await daemon.said('"msg":"stopping"')
+  await daemon.waitForLog({ event: 'gateway.stopping' })
   daemon.signal('SIGTERM')
   assert.equal(await daemon.exit(), 143)
 

@@ -1,5 +1,5 @@
 /**
- * Hooks start the agent in the background: the gateway waits for it, keeps it over a stop and delivers its answer.
+ * Hooks start background tasks: the gateway runs them, resumes them after a stop and delivers their replies.
  */
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -10,14 +10,17 @@ import type { ModelReply } from '../kit/servers/model-script.ts'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
 import { at, conversation, hasResult, rowsIn, terminalCall } from './support.ts'
 
-interface Story extends TestGatewayOptions {
+interface TaskTestOptions extends TestGatewayOptions {
   readonly events?: string
-  /** What the hook does with `start(prompt, options)`, in JavaScript. */
+  /** JavaScript code of the hook, which may call `start(prompt, options)`. */
   readonly body: string
 }
 
-/** A gateway with a home channel and a hook; what the hook is told goes into the log. */
-function withHook(t: TestContext, { events = '[gateway:startup]', body, ...options }: Story): Promise<TestGateway> {
+/** Starts a gateway with a home channel and a hook. The results of `start` are logged. */
+function withHook(
+  t: TestContext,
+  { events = '[gateway:startup]', body, ...options }: TaskTestOptions,
+): Promise<TestGateway> {
   return startTestGateway(t, {
     config: { platforms: { fake: { home_channel: 'home' } } },
     prepare: (home) => hook(home, events, body),
@@ -32,7 +35,7 @@ function hook(home: HomeLayout, events: string, body: string): void {
   writeFileSync(
     join(folder, 'handler.js'),
     `export async function handle(event, context, { gateway, log }) {
-       const start = (...given) => gateway.startAgent(...given).then(
+       const start = (...args) => gateway.startAgent(...args).then(
          (task) => log.info('began ' + task),
          (error) => log.info('refused: ' + error.message),
        )
@@ -41,7 +44,7 @@ function hook(home: HomeLayout, events: string, body: string): void {
   )
 }
 
-const taskOf = (line: string) => /bg_\d{6}_[0-9a-f]{8}/.exec(line)?.[0] ?? assert.fail(`no task is named in ${line}`)
+const taskOf = (line: string) => /bg_\d{6}_[0-9a-f]{8}/.exec(line)?.[0] ?? assert.fail(`no task id in ${line}`)
 
 function transcripts(home: HomeLayout): string[] {
   const rows = rowsIn(
@@ -52,7 +55,7 @@ function transcripts(home: HomeLayout): string[] {
   return rows.map(({ role, content }) => `${role}: ${content}`)
 }
 
-test('a hook gets the id of its task at once; the answer goes to the home channel', async (t) => {
+test('a hook receives the id of its task at once, and the reply goes to the home channel', async (t) => {
   const gate = Promise.withResolvers<void>()
   const gateway = await withHook(t, {
     body: `await start('look after it')`,
@@ -68,11 +71,11 @@ test('a hook gets the id of its task at once; the answer goes to the home channe
   await gateway.waitForReply(id, 'chat')
   gate.resolve()
   await gateway.waitForReply('looked after it', 'home')
-  assert.match(await gateway.waitForLog('background task ended'), /looked after it/)
+  assert.match(await gateway.waitForLog({ event: 'task.ended' }), /looked after it/)
   assert.deepEqual(gateway.current().status().background, [])
 })
 
-test('each task has a session of its own, which knows nothing of any chat', async (t) => {
+test('each task has its own session without messages of chats', async (t) => {
   const gateway = await withHook(t, {
     events: '[message:received]',
     body: `await start('/new task after ' + context.message)`,
@@ -88,7 +91,7 @@ test('each task has a session of its own, which knows nothing of any chat', asyn
   assert.deepEqual(tasks.sort(), [['user: /new task after one'], ['user: /new task after two']])
 })
 
-test('a task that has nothing to report is silent, and its session remembers it', async (t) => {
+test('a task can stay silent, and its session keeps the reply', async (t) => {
   const gateway = await withHook(t, {
     body: `await start('one'); await start('two'); await start('three')`,
     model(request) {
@@ -98,15 +101,15 @@ test('a task that has nothing to report is silent, and its session remembers it'
     },
   })
   await gateway.waitForReply('Nothing new, so: [SILENT]', 'home')
-  await gateway.waitForLog(/background task ended: .*silent/)
-  await gateway.waitForLog(/background task ended: .*NO_REPLY/)
+  await gateway.waitForLog({ event: 'task.ended', msg: /silent/ })
+  await gateway.waitForLog({ event: 'task.ended', msg: /NO_REPLY/ })
   await gateway.stop()
   assert.deepEqual(gateway.replies(), ['Nothing new, so: [SILENT]'])
   assert.ok(transcripts(gateway.home).includes('assistant:  [silent] '))
   assert.ok(transcripts(gateway.home).includes('assistant: NO_REPLY'))
 })
 
-test('of a task only the last answer is passed on, not what the model said on the way', async (t) => {
+test('only the final reply of a task is delivered', async (t) => {
   const gateway = await withHook(t, {
     body: `await start('check the disk')`,
     model: (request) =>
@@ -116,13 +119,13 @@ test('of a task only the last answer is passed on, not what the model said on th
   assert.deepEqual(gateway.replies(), ['The disk is full.'])
 })
 
-test('a person who is answered [SILENT] reads it', async (t) => {
+test('[SILENT] as a reply to a user is delivered', async (t) => {
   const gateway = await startTestGateway(t, { model: () => ({ text: '[SILENT]' }) })
   await gateway.say('hello')
   await gateway.waitForReply('[SILENT]', 'chat')
 })
 
-test('a task that fails is told of, with its name', async (t) => {
+test('a failed task is reported with its id', async (t) => {
   const error = { status: 401, body: { error: { message: 'no such key' } } }
   const gateway = await withHook(t, { body: `await start('look after it')`, model: () => ({ error }) })
   const { text } = await gateway.waitForReply('was not completed', 'home')
@@ -130,13 +133,13 @@ test('a task that fails is told of, with its name', async (t) => {
   assert.match(text, /provider\/auth/)
 })
 
-test('a task that ends with an empty answer is told of', async (t) => {
+test('a task with an empty reply is reported', async (t) => {
   const gateway = await withHook(t, { body: `await start('look after it')`, model: () => ({ text: '' }) })
   const { text } = await gateway.waitForReply('was not completed', 'home')
   assert.match(text, /The model returned an empty reply\.$/)
 })
 
-test('the hook says where the answer goes', async (t) => {
+test('the hook selects the target of the reply', async (t) => {
   const gateway = await withHook(t, {
     body: `for (const deliver of ['fake:ops', 'FAKE:ops:7', 'fake', 'home', 'origin'])
              await start('to ' + deliver, { deliver })`,
@@ -149,38 +152,38 @@ test('the hook says where the answer goes', async (t) => {
   await gateway.waitForReply('to origin', 'home')
 })
 
-test('an answer that goes nowhere stays in the session of its task, and its beginning in the log', async (t) => {
+test('a reply without a target stays in the session of its task, and its beginning is logged', async (t) => {
   const gateway = await withHook(t, {
     config: {},
     body: `await start('no home', {}); await start('local', { deliver: 'local' })`,
     model: ({ lastUserText }) => ({ text: `answer to ${lastUserText} ${'x'.repeat(300)}` }),
   })
-  const line = await gateway.waitForLog('background task ended: answer to no home')
-  await gateway.waitForLog('background task ended: answer to local')
+  const line = await gateway.waitForLog({ event: 'task.ended', msg: /answer to no home/ })
+  await gateway.waitForLog({ event: 'task.ended', msg: /answer to local/ })
   assert.ok(line.includes('x'.repeat(180)) && !line.includes('x'.repeat(200)))
   await gateway.stop()
   assert.deepEqual(gateway.replies(), [])
   assert.equal(transcripts(gateway.home).filter((text) => text.startsWith('assistant: answer to')).length, 2)
 })
 
-test('`local` is nowhere, also where there is a home channel', async (t) => {
+test('`local` delivers nothing, also with a home channel', async (t) => {
   const gateway = await withHook(t, {
     body: `await start('stays here', { deliver: 'local' }); await start('goes home')`,
     model: ({ lastUserText }) => ({ text: `answer to ${lastUserText}` }),
   })
-  await gateway.waitForLog('background task ended: answer to stays here')
+  await gateway.waitForLog({ event: 'task.ended', msg: /answer to stays here/ })
   await gateway.waitForReply('answer to goes home', 'home')
   await gateway.stop()
   assert.deepEqual(gateway.replies('home'), ['answer to goes home'])
 })
 
-test('a place that is not there is refused before anything begins', async (t) => {
+test('an unknown target is rejected before the task starts', async (t) => {
   const gateway = await withHook(t, { body: `await start('look after it', { deliver: 'pigeon:7' })` })
-  assert.match(await gateway.waitForLog('refused: '), /no platform is called \\"pigeon\\"/)
+  assert.match(await gateway.waitForLog('refused: '), /pigeon/)
   assert.deepEqual(rowsIn(gateway.home, 'select * from inbox'), [])
 })
 
-test('a task gets as many steps as it was given, and never more than the configuration allows', async (t) => {
+test('a task has its own iteration limit, at most the configured one', async (t) => {
   const gateway = await withHook(t, {
     config: { max_iterations: 3, platforms: { fake: { home_channel: 'home' } } },
     body: `await start('two', { maxIterations: 2, deliver: 'fake:two' })
@@ -198,7 +201,7 @@ test('a task gets as many steps as it was given, and never more than the configu
   assert.deepEqual(answers.map((row) => row['answers']).sort(), [3, 4])
 })
 
-test('a hook that starts the agent whenever the agent has answered is not called by its own task', async (t) => {
+test('a hook is not called for events of its own tasks', async (t) => {
   const gateway = await withHook(t, {
     events: '["session:*", "agent:*", "message:*"]',
     body: `if (event === 'agent:end' || event === 'message:sent') await start('after ' + event)`,
@@ -209,11 +212,11 @@ test('a hook that starts the agent whenever the agent has answered is not called
   await gateway.waitForReply('answer to after message:sent', 'home')
   await gateway.stop()
   assert.equal(rowsIn(gateway.home, `select * from sessions where platform = 'background'`).length, 2)
-  const told = gateway.events.filter(({ context }) => JSON.stringify(context).includes('answer to after'))
-  assert.deepEqual(told, [])
+  const received = gateway.events.filter(({ context }) => JSON.stringify(context).includes('answer to after'))
+  assert.deepEqual(received, [])
 })
 
-test('a task that a stop cuts off goes on at the next start, and is answered once', async (t) => {
+test('a task that is interrupted by a stop resumes at the next start and is delivered once', async (t) => {
   let asked = 0
   const gateway = await withHook(t, {
     body: `if (context.platforms.length > 0) await start('look after it')`,
@@ -225,12 +228,12 @@ test('a task that a stop cuts off goes on at the next start, and is answered onc
   hook(gateway.home, '[gateway:startup]', '')
   await gateway.start()
   await gateway.waitForReply('looked after it', 'home')
-  assert.equal(taskOf(await gateway.waitForLog('background task ended')), id)
+  assert.equal(taskOf(await gateway.waitForLog({ event: 'task.ended' })), id)
   await gateway.stop()
   assert.deepEqual(gateway.replies(), ['looked after it'])
 })
 
-test('a person who says /stop stops the answer that is on its way, not the task behind it', async (t) => {
+test('/stop in the home channel does not stop the task', async (t) => {
   const gate = Promise.withResolvers<void>()
   const gateway = await withHook(t, {
     body: `await start('look after it')`,
@@ -243,7 +246,7 @@ test('a person who says /stop stops the answer that is on its way, not the task 
   await gateway.waitForReply('looked after it', 'home')
 })
 
-test('a hook in Python starts the agent, too', async (t) => {
+test('a hook in Python starts the agent', async (t) => {
   const gateway = await withHook(t, {
     body: '',
     prepare(home) {

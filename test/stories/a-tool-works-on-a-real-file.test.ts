@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { startTestGateway } from '../kit/start-gateway.ts'
 import { conversation } from './support.ts'
 
-test('the model writes a file, reads it back, and answers with what it found', async (t) => {
+test('the model writes a file, reads it and replies with its content', async (t) => {
   const gateway = await startTestGateway(t, {
     replies: [
       {
@@ -24,9 +24,8 @@ test('the model writes a file, reads it back, and answers with what it found', a
   assert.match(lines.at(-1) ?? '', /^tool: .*milk/s)
 })
 
-test('two results come back in the order of the calls', async (t) => {
+test('two results are returned in the order of their calls', async (t) => {
   const gateway = await startTestGateway(t, {
-    prepare: ({ root }) => void root,
     replies: [
       {
         toolCalls: [
@@ -44,7 +43,7 @@ test('two results come back in the order of the calls', async (t) => {
   assert.match(results[1] ?? '', /second/)
 })
 
-test('a command that would destroy the machine is refused, and the model is told', async (t) => {
+test('a destructive command is refused with an error for the model', async (t) => {
   const gateway = await startTestGateway(t, {
     replies: [
       { toolCalls: [{ name: 'terminal', arguments: { command: 'rm -rf / --no-preserve-root' } }] },

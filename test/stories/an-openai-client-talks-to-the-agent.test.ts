@@ -16,7 +16,7 @@ async function complete(gateway: TestGateway, body: unknown, headers: Readonly<R
   }
 }
 
-test('without a session the transcript is what the client brings along', async (t) => {
+test('without a session the transcript is the list of messages in the request', async (t) => {
   const gateway = await startTestGateway(t)
   const messages = [user('I am Ada'), { role: 'assistant', content: 'Hello Ada' }, user('who am I?')]
   const first = await complete(gateway, { messages })
@@ -32,7 +32,7 @@ test('without a session the transcript is what the client brings along', async (
   assert.deepEqual(conversation(gateway.model.requests[1]), ['user: and now?'])
 })
 
-test('a session that the client names goes on, also after a restart', async (t) => {
+test('a session named by the client continues, also after a restart', async (t) => {
   const gateway = await startTestGateway(t)
   const named = { 'x-hermes-session-id': 'my-project' }
   assert.equal((await complete(gateway, { messages: [user('first')] }, named)).session, 'my-project')
@@ -46,7 +46,7 @@ test('a session that the client names goes on, also after a restart', async (t) 
   ])
 })
 
-test('a request repeated with its Idempotency-Key is worked on once and answered alike', async (t) => {
+test('a request repeated with its Idempotency-Key runs once and returns the same response', async (t) => {
   const gateway = await startTestGateway(t)
   const key = { 'idempotency-key': 'order-66' }
   const body = { messages: [user('charge the card')] }
@@ -57,7 +57,7 @@ test('a request repeated with its Idempotency-Key is worked on once and answered
   assert.equal(rowsIn(gateway.home, 'select seq from inbox').length, 1)
 })
 
-test('an Idempotency-Key of one session brings no other session its answer', async (t) => {
+test('an Idempotency-Key applies to one session', async (t) => {
   const gateway = await startTestGateway(t)
   const inSession = (name: string, text: string) =>
     complete(gateway, { messages: [user(text)] }, { 'idempotency-key': 'order-66', 'x-hermes-session-id': name })
@@ -67,45 +67,45 @@ test('an Idempotency-Key of one session brings no other session its answer', asy
   assert.equal(gateway.model.requestCount, 2)
 })
 
-test('a stream brings the answer in pieces and ends with [DONE]', async (t) => {
+test('a stream sends the reply in chunks and ends with [DONE]', async (t) => {
   const gateway = await startTestGateway(t)
   const response = await gateway.post('/v1/chat/completions', { messages: [user('stream please')], stream: true })
   const events = (await response.text()).split('\n\n').filter((event) => event.startsWith('data: '))
   assert.equal(events.at(-1), 'data: [DONE]')
-  const pieces = events.slice(0, -1).map((event) => JSON.parse(event.slice(6)).choices[0].delta.content ?? '')
-  assert.equal(pieces.join(''), 'You said: stream please')
+  const chunks = events.slice(0, -1).map((event) => JSON.parse(event.slice(6)).choices[0].delta.content ?? '')
+  assert.equal(chunks.join(''), 'You said: stream please')
 })
 
-test('a client that hangs up stops its turn when it named no session', async (t) => {
+test('a client that disconnects stops its turn if it named no session', async (t) => {
   const gateway = await startTestGateway(t, { replies: [{ text: 'one two three', hang: 'stream', hangAfter: 2 }] })
-  const hangUp = new AbortController()
+  const disconnect = new AbortController()
   const asked = gateway.http('/v1/chat/completions', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ messages: [user('hello')] }),
-    signal: hangUp.signal,
+    signal: disconnect.signal,
   })
   const request = await gateway.modelRequest(0)
-  hangUp.abort()
+  disconnect.abort()
   await assert.rejects(asked, { name: 'AbortError' })
   assert.equal(await request.closed, true)
   await gateway.waitForEvent('agent:end')
   assert.equal(rowsIn(gateway.home, 'select state from turns')[0]?.['state'], 'stopped')
 })
 
-test('with a session its turn is finished, and the answer waits there', async (t) => {
+test('with a session the turn is completed and the reply is kept in the session', async (t) => {
   const held = Promise.withResolvers<void>()
   const gateway = await startTestGateway(t, { replies: [{ text: 'worth waiting for', gate: () => held.promise }] })
-  const hangUp = new AbortController()
+  const disconnect = new AbortController()
   const named = { 'x-hermes-session-id': 'patient' }
   const asked = gateway.http('/v1/chat/completions', {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...named },
     body: JSON.stringify({ messages: [user('hello')] }),
-    signal: hangUp.signal,
+    signal: disconnect.signal,
   })
   await gateway.modelRequest(0)
-  hangUp.abort()
+  disconnect.abort()
   await assert.rejects(asked, { name: 'AbortError' })
   held.resolve()
   const { context } = await gateway.waitForEvent('agent:end')
@@ -118,7 +118,7 @@ test('with a session its turn is finished, and the answer waits there', async (t
   ])
 })
 
-test('a failure of the model is an error of the API and no reason to try the turn again', async (t) => {
+test('a model failure is an API error that must not be retried', async (t) => {
   const gateway = await startTestGateway(t, { replies: [{ error: { status: 401 } }] })
   const response = await gateway.post('/v1/chat/completions', { messages: [user('hello')] })
   assert.equal(response.status, 502)
@@ -126,7 +126,7 @@ test('a failure of the model is an error of the API and no reason to try the tur
   assert.equal(at(await response.json(), 'error', 'code'), 'provider/auth')
 })
 
-test('nobody gets in without the token', async (t) => {
+test('a request without the token is rejected', async (t) => {
   const gateway = await startTestGateway(t)
   const response = await fetch(`${gateway.current().url}/v1/chat/completions`, { method: 'POST', body: '{}' })
   assert.equal(response.status, 401)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { at, rowsIn } from './support.ts'
 
-/** Every address that reads a body, with a body that it would take. */
+/** Every route that reads a body, with a valid body. */
 const posts: readonly { path: string; body: Readonly<Record<string, unknown>>; field: string }[] = [
   { path: '/v1/chat/completions', body: { messages: [{ role: 'user', content: 'x' }] }, field: 'messages' },
   { path: '/web/messages', body: { chat: 'page', id: 'message-1', text: 'x' }, field: 'text' },
@@ -20,8 +20,8 @@ function text(value: unknown): string {
   return JSON.stringify(value)
 }
 
-/** A client's mistake: told as such, with words, and nothing of it kept. */
-async function refused(response: Response, what: string, status?: number): Promise<void> {
+/** Asserts a client error with a message. */
+async function assertRejected(response: Response, what: string, status?: number): Promise<void> {
   const body = await response.json()
   assert.ok(response.status >= 400 && response.status < 500, `${what} was answered ${response.status}: ${text(body)}`)
   if (status !== undefined) assert.equal(response.status, status, what)
@@ -29,7 +29,7 @@ async function refused(response: Response, what: string, status?: number): Promi
   assert.ok(typeof message === 'string' && message.length > 5, `${what}: ${text(body)}`)
 }
 
-async function stillAnswers(gateway: TestGateway): Promise<void> {
+async function assertStillAnswers(gateway: TestGateway): Promise<void> {
   await gateway.say('still there?')
   await gateway.waitForReply('You said: still there?')
   const kept = rowsIn(gateway.home, 'select platform from inbox')
@@ -39,43 +39,46 @@ async function stillAnswers(gateway: TestGateway): Promise<void> {
   )
 }
 
-test('JSON nested a hundred thousand levels deep is refused at every address', async (t) => {
+test('every route rejects JSON with a hundred thousand levels', async (t) => {
   const gateway = await startTestGateway(t)
   const deep = (open: string, close: string) => open.repeat(100_000) + close.repeat(100_000)
   for (const { path, body, field } of posts) {
-    await refused(await gateway.post(path, deep('[', ']')), `${path} as a list`)
+    await assertRejected(await gateway.post(path, deep('[', ']')), `${path} as a list`)
     const nested = text({ ...body, [field]: 0 }).replace(':0', `:${deep('[', ']')}`)
-    await refused(await gateway.post(path, nested), `${path} in ${field}`)
+    await assertRejected(await gateway.post(path, nested), `${path} in ${field}`)
     const objects = text({ ...body, [field]: 0 }).replace(':0', `:${deep('{"a":', '}').replace(':}', ':1}')}`)
-    await refused(await gateway.post(path, objects), `${path} with objects in ${field}`)
+    await assertRejected(await gateway.post(path, objects), `${path} with objects in ${field}`)
   }
-  await stillAnswers(gateway)
+  await assertStillAnswers(gateway)
 })
 
-test('what is no JSON, no object or of the wrong type is refused at every address', async (t) => {
+test('every route rejects bodies that are not JSON objects and fields of wrong types', async (t) => {
   const gateway = await startTestGateway(t)
   for (const { path, field, body } of posts) {
     for (const wrong of ['', '{', 'null', '7', '"text"', '[]', '{"__proto__": {"chat": "x"}}']) {
-      await refused(await gateway.post(path, wrong), `${path} with ${wrong}`)
+      await assertRejected(await gateway.post(path, wrong), `${path} with ${wrong}`)
     }
     for (const value of [null, true, -1.5, {}, [], '']) {
-      await refused(await gateway.post(path, { ...body, [field]: value }), `${path} with ${field} ${text(value)}`)
+      await assertRejected(
+        await gateway.post(path, { ...body, [field]: value }),
+        `${path} with ${field} ${text(value)}`,
+      )
     }
   }
-  await stillAnswers(gateway)
+  await assertStillAnswers(gateway)
 })
 
-test('bytes that are not UTF-8 do no harm at any address', async (t) => {
+test('every route rejects bytes that are not UTF-8', async (t) => {
   const gateway = await startTestGateway(t)
   for (const { path, body } of posts) {
     const bytes = Buffer.concat([Buffer.from(text(body).slice(0, -2)), Buffer.from([0xff, 0xfe, 0xc0, 0x80])])
     const headers = { 'content-type': 'application/json' }
-    await refused(await gateway.http(path, { method: 'POST', headers, body: bytes }), path)
+    await assertRejected(await gateway.http(path, { method: 'POST', headers, body: bytes }), path)
   }
-  await stillAnswers(gateway)
+  await assertStillAnswers(gateway)
 })
 
-test('ten megabytes are refused with the limit that counts, and nothing of them is kept', async (t) => {
+test('ten megabytes are rejected with 413 and not stored', async (t) => {
   const gateway = await startTestGateway(t)
   const big = 'x'.repeat(10 * 1024 * 1024 - 1_000)
   const tooLong = 'x'.repeat(11 * 1024 * 1024)
@@ -83,16 +86,16 @@ test('ten megabytes are refused with the limit that counts, and nothing of them 
     { path: '/web/messages', body: { chat: 'page', id: 'message-1', text: '' } },
     { path: '/cli/messages', body: { chat: 'terminal', id: 'one', text: '' } },
   ]) {
-    await refused(await gateway.post(path, { ...body, text: big }), path, 413)
-    await refused(await gateway.post(path, { ...body, text: tooLong }), path, 413)
+    await assertRejected(await gateway.post(path, { ...body, text: big }), path, 413)
+    await assertRejected(await gateway.post(path, { ...body, text: tooLong }), path, 413)
   }
   const said = (content: string) => ({ messages: [{ role: 'user', content }] })
-  await refused(await gateway.post('/v1/chat/completions', said(big)), 'the API', 413)
-  await refused(await gateway.post('/v1/chat/completions', said(tooLong)), 'the API', 413)
-  await stillAnswers(gateway)
+  await assertRejected(await gateway.post('/v1/chat/completions', said(big)), 'the API', 413)
+  await assertRejected(await gateway.post('/v1/chat/completions', said(tooLong)), 'the API', 413)
+  await assertStillAnswers(gateway)
 })
 
-test('half characters are marked instead of breaking something later', async (t) => {
+test('unpaired surrogates become replacement characters', async (t) => {
   const gateway = await startTestGateway(t)
   const half = 'a\ud800b'
   await gateway.say(half)
@@ -104,7 +107,7 @@ test('half characters are marked instead of breaking something later', async (t)
   await gateway.waitForEvent('agent:end', { platform: 'web', response: 'You said: a\ufffdb' })
 })
 
-test('characters that mean something elsewhere travel unharmed', async (t) => {
+test('special characters are passed through unchanged', async (t) => {
   const gateway = await startTestGateway(t)
   const odd = `'; drop table inbox; -- \u0000 \u202e \\ "\` \${HOME} <script>alert(1)</script> \ufeff👩‍👩‍👧`
   await gateway.say(odd)

@@ -1,5 +1,5 @@
 /**
- * BOOT.md in the home: the agent works through it at every start. The hook that does it ships with the gateway.
+ * The bundled hook boot-md: the agent works through BOOT.md at every start.
  */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -18,26 +18,26 @@ function withBoot(t: TestContext, checklist: string | undefined, model: (asked: 
   })
 }
 
-/** The numbers of the processes that hooks run in. */
-async function processes(gateway: TestGateway): Promise<unknown[]> {
+/** The pids of the processes that run hooks. */
+async function hookProcesses(gateway: TestGateway): Promise<unknown[]> {
   const report: unknown = await (await gateway.http('/api/hooks')).json()
   const all = at(report, 'processes')
   return Array.isArray(all) ? all.map((one) => at(one, 'pid')).filter((pid) => pid !== undefined) : []
 }
 
-test('the agent works through BOOT.md, and its answer goes to the home channel', async (t) => {
+test('the agent works through BOOT.md, and its reply goes to the home channel', async (t) => {
   const gateway = await withBoot(t, '# Checklist\n1. Look at the disk\n', () => ({ text: 'The disk is full.' }))
   await gateway.waitForReply('The disk is full.', 'home')
   const [asked = ''] = conversation(await gateway.modelRequest(0))
   assert.match(asked, /^user: The gateway has just started; connected are .*fake/)
   assert.match(asked, /\n# Checklist\n1\. Look at the disk\n--- end of BOOT\.md ---\n/)
-  await gateway.waitForLog('background task ended: The disk is full.')
+  await gateway.waitForLog({ event: 'task.ended', msg: /The disk is full\./ })
   assert.deepEqual(rowsIn(gateway.home, 'select platform, user_id from sessions'), [
     { __proto__: null, platform: 'background', user_id: 'hook:boot-md' },
   ])
 })
 
-test('it runs at every start, once', async (t) => {
+test('BOOT.md runs once at every start', async (t) => {
   let starts = 0
   const gateway = await withBoot(t, 'Say hello.', () => ({ text: `start ${++starts}` }))
   await gateway.waitForReply('start 1', 'home')
@@ -48,14 +48,14 @@ test('it runs at every start, once', async (t) => {
   assert.deepEqual(gateway.replies(), ['start 1', 'start 2'])
 })
 
-test('with nothing to report nothing is sent', async (t) => {
+test('a silent reply to BOOT.md is not sent', async (t) => {
   const gateway = await withBoot(t, 'Look at the disk.', () => ({ text: '[SILENT]' }))
-  await gateway.waitForLog('background task ended: [SILENT]')
+  await gateway.waitForLog({ event: 'task.ended', msg: /\[SILENT\]/ })
   await gateway.stop()
   assert.deepEqual(gateway.replies(), [])
 })
 
-test('it may take twenty steps', async (t) => {
+test('BOOT.md is limited to twenty iterations', async (t) => {
   const gateway = await withBoot(t, 'Never stop.', (asked) =>
     asked.startsWith('The budget') ? { text: 'That is all.' } : terminalCall('true'),
   )
@@ -64,22 +64,22 @@ test('it may take twenty steps', async (t) => {
   assert.equal(answers.length, 21)
 })
 
-test('without BOOT.md not even a process is started for it; one that is written later counts at the next start', async (t) => {
+test('without BOOT.md no process is started; a file written later runs at the next start', async (t) => {
   const gateway = await withBoot(t, undefined, () => ({ text: 'hello' }))
   await gateway.waitForEvent('gateway:startup')
   await gateway.say('hi')
   await gateway.waitForReply('hello', 'chat')
-  assert.deepEqual(await processes(gateway), [])
+  assert.deepEqual(await hookProcesses(gateway), [])
   writeFileSync(gateway.home.bootFile, 'Say hello.')
   await gateway.stop()
   await gateway.start()
   await gateway.waitForReply('hello', 'home')
 })
 
-test('a BOOT.md in which nothing stands asks for nothing', async (t) => {
+test('an empty BOOT.md starts no task', async (t) => {
   const gateway = await withBoot(t, ' \n\n', () => ({ text: 'hello' }))
   const tried = await gateway.post('/api/hooks/test', { name: 'boot-md', event: 'gateway:startup' })
   assert.equal(at(await tried.json(), 'ok'), true)
   assert.deepEqual(rowsIn(gateway.home, 'select * from inbox'), [])
-  assert.notDeepEqual(await processes(gateway), [])
+  assert.notDeepEqual(await hookProcesses(gateway), [])
 })

@@ -1,5 +1,5 @@
 /**
- * The real daemon, `hermes gateway run`, as a process of its own: for stories about signals, exit codes and damage.
+ * Runs `hermes gateway run` as a child process, for tests of signals, exit codes and damaged files.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { tmpdir } from 'node:os'
@@ -7,42 +7,44 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { withTimeout } from '../../src/lib/timers.ts'
+import { describeMatcher, type LogMatcher, matchesLogLine } from '../kit/log-matcher.ts'
 
 export interface Daemon {
   readonly pid: number
-  /** Resolves with its address when it is ready. Rejects when it ended before, with what it said. */
+  /** Resolves with the URL of the daemon when it is ready. Rejects with its stderr if it ends before. */
   readonly ready: Promise<string>
-  /** Resolves with the exit code, or the signal that ended it. Rejects after ten seconds. */
+  /** Resolves with the exit code or the signal that ended it. Rejects after ten seconds. */
   exit(): Promise<number | NodeJS.Signals | null>
-  /** What it wrote to stderr. */
+  /** The text that it wrote to stderr. */
   errors(): string
-  /** Resolves when it has written this to stderr. Rejects after ten seconds. */
-  said(text: string): Promise<void>
+  /** Resolves when a log line on stderr matches. Rejects after ten seconds. */
+  waitForLog(matcher: LogMatcher): Promise<void>
   signal(name: NodeJS.Signals): void
 }
 
 export interface DaemonOptions {
-  readonly words?: readonly string[]
+  /** Arguments of `hermes`. Default: `gateway run`. */
+  readonly args?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
-  /** Runs the command line through this program instead: `['prlimit', '--fsize=1000000']`. */
+  /** A program that runs the command line: `['prlimit', '--fsize=1000000']`. */
   readonly through?: readonly string[]
 }
 
 const main = fileURLToPath(new URL('../../src/main.mjs', import.meta.url))
 const flags = ['--max-semi-space-size=4', '--max-old-space-size=512']
-const patienceMs = 10_000
+const timeoutMs = 10_000
 
-/** Killed when the test ends. */
+/** The daemon is killed when the test ends. */
 export function startDaemon(t: TestContext, home: string, options: DaemonOptions = {}): Daemon {
-  const { words = ['gateway', 'run'], environment = {}, through = [] } = options
-  const line = [...through, process.execPath, ...flags, main, ...words]
-  const child = spawn(line[0] ?? '', line.slice(1), {
+  const { args = ['gateway', 'run'], environment = {}, through = [] } = options
+  const [command = '', ...commandArgs] = [...through, process.execPath, ...flags, main, ...args]
+  const child = spawn(command, commandArgs, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env['PATH'],
       HOME: home,
       HERMES_HOME: home,
-      // Filled by the first of them, used by all others.
+      // The first daemon fills the cache for all others.
       NODE_COMPILE_CACHE: join(tmpdir(), `hermes-test-cache-${process.getuid?.() ?? 0}`),
       ...environment,
     },
@@ -52,33 +54,33 @@ export function startDaemon(t: TestContext, home: string, options: DaemonOptions
   const watchers = new Set<() => void>()
   child.stderr.setEncoding('utf8').on('data', (piece) => {
     errors += piece
-    for (const look of watchers) look()
+    for (const check of watchers) check()
   })
   const ended = new Promise<number | NodeJS.Signals | null>((resolve) => {
     child.once('close', (code, signal) => resolve(signal ?? code))
   })
   const ready = addressOf(child, () => errors)
-  // Whoever expects the start to fail does not ask.
+  // Tests that expect the start to fail do not await it.
   ready.catch(() => undefined)
   return {
     pid: child.pid ?? 0,
     ready,
     async exit() {
-      const end = await withTimeout(ended, patienceMs)
-      if (end.done) return end.value
-      throw new Error(`the daemon did not end within ${patienceMs} ms:\n${errors}`)
+      const result = await withTimeout(ended, timeoutMs)
+      if (result.done) return result.value
+      throw new Error(`the daemon did not end within ${timeoutMs} ms:\n${errors}`)
     },
     errors: () => errors,
-    async said(text) {
+    async waitForLog(matcher) {
       const { promise, resolve } = Promise.withResolvers<void>()
-      const look = () => {
-        if (errors.includes(text)) resolve()
+      const check = () => {
+        if (errors.split('\n').some((line) => matchesLogLine(line, matcher))) resolve()
       }
-      watchers.add(look)
-      look()
-      const { done } = await withTimeout(promise, patienceMs)
-      watchers.delete(look)
-      if (!done) throw new Error(`the daemon did not say "${text}":\n${errors}`)
+      watchers.add(check)
+      check()
+      const { done } = await withTimeout(promise, timeoutMs)
+      watchers.delete(check)
+      if (!done) throw new Error(`the daemon did not log ${describeMatcher(matcher)}:\n${errors}`)
     },
     signal: (name) => void child.kill(name),
   }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { type RecordedEvent, startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { at } from './support.ts'
 
-/** The keys of each event, as the contract names them. */
+/** The documented keys of each event. */
 const keys: Readonly<Record<string, readonly string[]>> = {
   'gateway:startup': ['platforms'],
   'gateway:shutdown': ['platforms'],
@@ -57,12 +57,12 @@ function checkKeys(events: readonly RecordedEvent[]): void {
   for (const { name, context } of events) assert.deepEqual(Object.keys(context).sort(), keys[name], name)
 }
 
-/** Without those of single messages, which come whenever a platform is done with one. */
+/** Names of events without message events, whose order depends on the platform. */
 function names({ events }: Pick<TestGateway, 'events'>): string[] {
   return events.map(({ name }) => name).filter((name) => !name.startsWith('message:'))
 }
 
-test('a turn with a tool, a reset and a stop of the gateway are told in order, with exactly the keys of the contract', async (t) => {
+test('a turn with a tool, a reset and a stop emit events in order, with exactly the documented keys', async (t) => {
   const gateway = await startTestGateway(t, {
     replies: [{ toolCalls: [{ name: 'terminal', arguments: { command: 'echo found it' } }] }, { text: 'the answer' }],
   })
@@ -119,7 +119,7 @@ test('a turn with a tool, a reset and a stop of the gateway are told in order, w
   assert.equal(of('session:start')['session_key'], of('session:start', 1)['session_key'])
 })
 
-test('a turn that fails and a turn that is stopped have their end told, too', async (t) => {
+test('a failed turn and a stopped turn emit agent:end', async (t) => {
   const gateway = await startTestGateway(t, {
     replies: [{ error: { status: 401 } }, { text: 'one two three four', hang: 'stream', hangAfter: 3 }],
   })
@@ -130,15 +130,15 @@ test('a turn that fails and a turn that is stopped have their end told, too', as
   await gateway.say('/stop')
   await gateway.waitForReply('Stopped.')
   checkKeys(gateway.events)
-  const told = names(gateway).filter((name) => !name.startsWith('gateway:'))
-  assert.deepEqual(told.slice(0, 4), ['session:start', 'agent:start', 'agent:step', 'agent:end'])
-  assert.deepEqual(told.slice(4).sort(), ['agent:end', 'agent:start', 'agent:step', 'command:stop'])
+  const turnEvents = names(gateway).filter((name) => !name.startsWith('gateway:'))
+  assert.deepEqual(turnEvents.slice(0, 4), ['session:start', 'agent:start', 'agent:step', 'agent:end'])
+  assert.deepEqual(turnEvents.slice(4).sort(), ['agent:end', 'agent:start', 'agent:step', 'command:stop'])
   const [failed, stopped] = gateway.events.filter(({ name }) => name === 'agent:end')
   assert.match(String(failed?.context['response_full']), /provider\/auth/)
   assert.match(String(stopped?.context['response_full']), /\(stopped\)|^$/)
 })
 
-test('a turn that goes on after a stop of the gateway begins once more and ends once', async (t) => {
+test('a turn that resumes after a stop emits a second agent:start and one agent:end', async (t) => {
   const gateway = await startTestGateway(t, { replies: [{ text: 'cut off', hang: 'stream', hangAfter: 2 }] })
   await gateway.say('a long question')
   await gateway.modelRequest(0)
@@ -161,19 +161,19 @@ test('a turn that goes on after a stop of the gateway begins once more and ends 
   assert.deepEqual(gateway.replies(), ['You said: a long question'])
 })
 
-test('the terminal has no gateway events', async (t) => {
+test('messages of the terminal emit no events', async (t) => {
   const gateway = await startTestGateway(t)
   for (const [id, text] of Object.entries({ one: 'hello', two: '/new' })) {
     const accepted = await gateway.post('/cli/messages', { chat: 'terminal', id, text })
     assert.equal(accepted.status, 202)
-    const outcome = await gateway.http(`/cli/outcome?seq=${at(await accepted.json(), 'seq')}`)
-    assert.equal(at(await outcome.json(), 'status'), 'done')
+    const result = await gateway.http(`/cli/outcome?seq=${at(await accepted.json(), 'seq')}`)
+    assert.equal(at(await result.json(), 'status'), 'done')
   }
   await gateway.stop()
   assert.deepEqual(names(gateway), ['gateway:startup', 'gateway:shutdown'])
 })
 
-test('the web page and the API have theirs', async (t) => {
+test('messages of the web page and the API emit events', async (t) => {
   const gateway = await startTestGateway(t)
   await gateway.post('/web/messages', { chat: 'page', id: 'message-1', text: 'hello' })
   await gateway.waitForEvent('agent:end', { platform: 'web', user_id: 'owner', chat_id: 'page' })

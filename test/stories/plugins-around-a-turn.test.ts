@@ -1,5 +1,5 @@
 /**
- * What plugins of a home hear of a conversation, and what people get where plugins decide.
+ * Plugins observe a conversation, and their decisions reach the user.
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -15,17 +15,17 @@ function withPlugin(t: TestContext, body: string, options: TestGatewayOptions = 
   })
 }
 
-/** A plugin that writes down each hook of these, with the keys that are named. */
+/** Code of a plugin that logs calls of these hooks with the named payload keys. */
 function witness(...hooks: readonly (readonly [name: string, ...keys: string[]])[]): string {
   const lines = hooks.map(
     ([name, ...keys]) =>
-      `ctx.registerHook('${name}', (payload) => void ctx.log.info({}, ['heard ${name}', ...${JSON.stringify(keys)}.map((key) => payload[key])].join(' ')))`,
+      `ctx.registerHook('${name}', (payload) => void ctx.log.info({}, ['called ${name}', ...${JSON.stringify(keys)}.map((key) => payload[key])].join(' ')))`,
   )
   return lines.join('\n')
 }
 
-function heard({ log }: TestGateway): string[] {
-  return log.flatMap((line) => /"msg":"heard ([^"]*)"/.exec(line)?.[1] ?? [])
+function called({ log }: TestGateway): string[] {
+  return log.flatMap((line) => /"msg":"called ([^"]*)"/.exec(line)?.[1] ?? [])
 }
 
 const turnHooks = witness(
@@ -35,15 +35,15 @@ const turnHooks = witness(
   ['on_session_end', 'completed', 'interrupted'],
 )
 
-test('a conversation is told in its order; a session begins once', async (t) => {
+test('hooks of a conversation are called in order, and a session starts once', async (t) => {
   const gateway = await withPlugin(t, turnHooks, { replies: [{ text: 'one' }, { text: 'two' }] })
   await gateway.say('first')
   await gateway.waitForReply('one')
-  await gateway.waitForLog('heard on_session_end')
+  await gateway.waitForLog('called on_session_end')
   await gateway.say('second')
   await gateway.waitForReply('two')
   await gateway.stop()
-  assert.deepEqual(heard(gateway), [
+  assert.deepEqual(called(gateway), [
     'on_session_start fake fake_dm',
     'pre_llm_call true first',
     'post_llm_call one',
@@ -54,7 +54,7 @@ test('a conversation is told in its order; a session begins once', async (t) => 
   ])
 })
 
-test('a turn that the gateway cuts off has its end told, and the session that it began is not begun again', async (t) => {
+test('a turn interrupted by the gateway calls on_session_end, and its session does not start again', async (t) => {
   const gateway = await withPlugin(t, turnHooks, {
     config: { plugins: { enabled: ['witness'] }, agent: { drain_timeout: 0.1 } },
     replies: [terminalCall('echo once'), { text: 'I was cut off', hang: 'stream', hangAfter: 2 }],
@@ -63,7 +63,7 @@ test('a turn that the gateway cuts off has its end told, and the session that it
   await gateway.say('do it')
   await gateway.modelRequest(1)
   await gateway.stop()
-  assert.deepEqual(heard(gateway), [
+  assert.deepEqual(called(gateway), [
     'on_session_start fake fake_dm',
     'pre_llm_call true do it',
     'on_session_end false true',
@@ -71,43 +71,43 @@ test('a turn that the gateway cuts off has its end told, and the session that it
   await gateway.start()
   await gateway.waitForReply('It ran once.')
   await gateway.stop()
-  assert.deepEqual(heard(gateway).slice(3), [
+  assert.deepEqual(called(gateway).slice(3), [
     'pre_llm_call true do it',
     'post_llm_call It ran once.',
     'on_session_end true false',
   ])
 })
 
-test('who leaves in the middle of a turn, without waiting for anything, has its end told all the same', async (t) => {
+test('a forced stop during a turn calls on_session_end', async (t) => {
   const gateway = await withPlugin(t, turnHooks, { replies: [{ text: 'one two three', hang: 'stream', hangAfter: 2 }] })
   await gateway.say('tell me')
   await gateway.modelRequest(0)
   await gateway.stop(AbortSignal.abort())
-  assert.deepEqual(heard(gateway).slice(2), ['on_session_end false true'])
+  assert.deepEqual(called(gateway).slice(2), ['on_session_end false true'])
 })
 
-test('/stop ends a turn as interrupted, and there was no answer', async (t) => {
+test('/stop ends a turn as interrupted', async (t) => {
   const gateway = await withPlugin(t, turnHooks, { replies: [{ text: 'one two three', hang: 'stream', hangAfter: 2 }] })
   await gateway.say('tell me')
   await gateway.modelRequest(0)
   await gateway.say('/stop')
   await gateway.waitForReply('Stopped.')
-  await gateway.waitForLog('heard on_session_end')
-  assert.deepEqual(heard(gateway).slice(2), ['on_session_end false true'])
+  await gateway.waitForLog('called on_session_end')
+  assert.deepEqual(called(gateway).slice(2), ['on_session_end false true'])
 })
 
-test('a guardrail that refuses to ask the model gives people its reason, and no model is asked', async (t) => {
+test('a guardrail that rejects the model request sends its reason to the user', async (t) => {
   const body = `ctx.registerGuardrail('hours', 'model', () => 'The office is closed until nine.')`
   const gateway = await withPlugin(t, `${body}\n${turnHooks}`)
   await gateway.say('hello')
   await gateway.waitForReply(/^The office is closed until nine\.$/)
   assert.equal(gateway.model.requests.length, 0)
-  await gateway.waitForLog('heard on_session_end false false')
+  await gateway.waitForLog('called on_session_end false false')
   const [turn] = rowsIn(gateway.home, 'select state, reason from turns')
   assert.deepEqual([turn?.['state'], turn?.['reason']], ['failed', 'rejected by the guardrail hours'])
 })
 
-test('a plugin that fails around the call of the model ends the turn at once, and people read which one it was', async (t) => {
+test('a plugin that fails around the model call ends the turn, and the notice names the plugin', async (t) => {
   const bodies = {
     guardrail: `ctx.registerGuardrail('cap', 'model', () => { throw new Error('no prices') })`,
     intercept: `ctx.registerIntercept('cap', 'model_execution', async (_call, next) => { await next(); throw new Error('no prices') })`,
@@ -118,10 +118,8 @@ test('a plugin that fails around the call of the model ends the turn at once, an
     const replies = [what === 'translation' ? { error: { status: 400 } } : { text: 'hello' }]
     const gateway = await withPlugin(t, `${body}\n${turnHooks}`, { replies })
     await gateway.say('hello')
-    await gateway.waitForReply(
-      /\(middleware\/failed\).*"cap" of the plugin "witness", with “no prices”\. .*hermes plugins disable/,
-    )
-    await gateway.waitForLog('heard on_session_end false false')
+    await gateway.waitForReply(/\(middleware\/failed\).*cap.*witness.*no prices.*hermes plugins disable/s)
+    await gateway.waitForLog('called on_session_end false false')
     const [turn] = rowsIn(gateway.home, 'select state from turns')
     assert.equal(turn?.['state'], 'failed', what)
     assert.ok(gateway.model.requests.length <= 1, what)
@@ -129,21 +127,21 @@ test('a plugin that fails around the call of the model ends the turn at once, an
   }
 })
 
-test('of a tool the model reads whether a plugin has failed or the tool', async (t) => {
+test('the model receives whether a plugin or the tool failed', async (t) => {
   const body = `ctx.registerIntercept('cap', 'tool_execution', () => { throw new Error('no prices') })`
   const gateway = await withPlugin(t, body, { replies: [terminalCall('true'), { text: 'done' }] })
   await gateway.say('clean up')
   await gateway.waitForReply('done')
   const result = JSON.stringify((await gateway.modelRequest(1)).body)
-  assert.ok(result.includes(String.raw`\"cap\\\" of the plugin \\\"witness\\\" failed: no prices`), result)
+  assert.match(result, /cap.*witness.*no prices/)
 })
 
-test('a command is judged and run as plugins have rewritten it', async (t) => {
+test('a command rewritten by a plugin is checked and run in its new form', async (t) => {
   const body = `
     ctx.registerMiddleware('tool_request', ({ tool_name, args }) =>
       tool_name === 'terminal' ? { args: { ...args, command: 'echo harmless' }, source: 'witness' } : null)
     ctx.registerHook('post_tool_call', ({ status, result }) =>
-      void ctx.log.info({}, ['heard post_tool_call', status, typeof result === 'string' ? 'a text' : 'something else'].join(' ')))
+      void ctx.log.info({}, ['called post_tool_call', status, typeof result === 'string' ? 'a text' : 'not a text'].join(' ')))
     ${witness(['pre_tool_call', 'tool_name'])}`
   const gateway = await withPlugin(t, body, {
     replies: [terminalCall('rm -rf /'), { text: 'done' }],
@@ -153,10 +151,10 @@ test('a command is judged and run as plugins have rewritten it', async (t) => {
   const result = JSON.stringify((await gateway.modelRequest(1)).body)
   assert.match(result, /harmless/)
   await gateway.stop()
-  assert.deepEqual(heard(gateway), ['pre_tool_call terminal', 'post_tool_call ok a text'])
+  assert.deepEqual(called(gateway), ['pre_tool_call terminal', 'post_tool_call ok a text'])
 })
 
-test('what a plugin transforms is what people read and what is stored', async (t) => {
+test('a reply transformed by a plugin is delivered and stored', async (t) => {
   const body = `ctx.registerHook('transform_llm_output', ({ response_text }) => response_text.replace('1234', '****'))`
   const gateway = await withPlugin(t, body, { replies: [{ text: 'the key is 1234, keep it' }] })
   await gateway.say('which key?')

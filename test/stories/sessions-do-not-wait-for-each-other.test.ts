@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startTestGateway } from '../kit/start-gateway.ts'
 
-test('a chat whose model takes its time holds up no other chat', async (t) => {
+test('a slow turn does not delay other chats', async (t) => {
   const slow = Promise.withResolvers<void>()
   const gateway = await startTestGateway(t, {
     model: ({ lastUserText }) => {

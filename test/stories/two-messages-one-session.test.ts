@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startTestGateway } from '../kit/start-gateway.ts'
 import { conversation } from './support.ts'
 
-test('two messages make one session and are answered in the order they were written', async (t) => {
+test('two messages share a session and are answered in order', async (t) => {
   const gateway = await startTestGateway(t)
   await Promise.all([gateway.say('first'), gateway.say('second')])
   await gateway.waitForReply('You said: second')
@@ -17,7 +17,7 @@ test('two messages make one session and are answered in the order they were writ
   assert.equal(new Set(ends.map(({ context }) => context['session_id'])).size, 1)
 })
 
-test('the session is remembered when the gateway comes back', async (t) => {
+test('a session continues after a restart', async (t) => {
   const gateway = await startTestGateway(t)
   await gateway.say('before')
   await gateway.waitForReply('You said: before')
@@ -32,7 +32,7 @@ test('the session is remembered when the gateway comes back', async (t) => {
   ])
 })
 
-test('a message that the platform delivers twice is answered once', async (t) => {
+test('a message that is delivered twice is answered once', async (t) => {
   const gateway = await startTestGateway(t)
   await gateway.say('once', { id: 'same' })
   await gateway.say('once', { id: 'same' })

@@ -66,7 +66,7 @@ test('a reset comes before the effect, a lost answer after it', async (t) => {
   assert.deepEqual(applied, ['send', 'send', 'send'])
 })
 
-test('calls are held until they are released, or come late', async (t) => {
+test('calls are held until they are released, or are delayed', async (t) => {
   const { faults, applied, call } = await startVendor(t)
   const release = faults.hold('send')
   const held = call('send')

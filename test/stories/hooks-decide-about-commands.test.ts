@@ -1,5 +1,5 @@
 /**
- * Hooks decide about commands before they run, and never about those by which people get out of trouble.
+ * Hooks decide about commands before they run, except about /stop, /approve and /deny.
  */
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test'
 import type { HomeLayout } from '../../src/lib/home.ts'
 import { startTestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
 
-/** A hook in JavaScript whose handler has this body. */
+/** Installs a hook in JavaScript whose handler has this body. */
 function hook(home: HomeLayout, name: string, events: string, body: string): void {
   const folder = join(home.hooks, name)
   mkdirSync(folder, { recursive: true, mode: 0o755 })
@@ -23,7 +23,7 @@ function withHook(t: TestContext, events: string | readonly string[], body: stri
   return startTestGateway(t, { ...more, prepare: (home) => hook(home, 'judge', JSON.stringify(events), body) })
 }
 
-test('a hook denies a command, with its reason', async (t) => {
+test('a hook denies a command with a reason', async (t) => {
   const gateway = await withHook(
     t,
     'command:version',
@@ -35,7 +35,7 @@ test('a hook denies a command, with its reason', async (t) => {
   await gateway.until(({ text }) => text.includes('allow'))
 })
 
-test('a hook that denies without a reason: the person is told which command was blocked', async (t) => {
+test('if a hook denies without a reason, the notice names the blocked command', async (t) => {
   const gateway = await withHook(t, 'command:*', `return { decision: 'deny' }`)
   await gateway.say('/reset', { user: 'ada' })
   await gateway.waitForReply('Command `/reset` was blocked by a hook.')
@@ -44,13 +44,13 @@ test('a hook that denies without a reason: the person is told which command was 
   assert.equal(context['raw_command'], 'reset')
 })
 
-test('a hook answers a command itself', async (t) => {
+test('a hook handles a command itself', async (t) => {
   const gateway = await withHook(t, 'command:version', `return { decision: 'handled', message: 'mine' }`)
   await gateway.say('/version')
   await gateway.waitForReply('mine')
 })
 
-test('a hook makes another command of one; its arguments stay unless it gives others', async (t) => {
+test('a hook rewrites a command; its arguments are kept unless the hook replaces them', async (t) => {
   const gateway = await withHook(
     t,
     'command:version',
@@ -62,13 +62,13 @@ test('a hook makes another command of one; its arguments stay unless it gives ot
   await gateway.waitForReply('New conversation: Taxes')
 })
 
-test('a command that a hook made up is answered as unknown', async (t) => {
+test('a command rewritten to an unknown name is answered as unknown', async (t) => {
   const gateway = await withHook(t, 'command:version', `return { decision: 'rewrite', command_name: 'nonsense' }`)
   await gateway.say('/version')
   await gateway.waitForReply('/nonsense')
 })
 
-test('a hook that throws, or takes for ever, lets the command through', async (t) => {
+test('a command runs if a hook throws or times out', async (t) => {
   const gateway = await withHook(
     t,
     'command:*',
@@ -81,7 +81,7 @@ test('a hook that throws, or takes for ever, lets the command through', async (t
   await gateway.waitForReply('/stop')
 })
 
-test('no hook is asked about /stop, and it is told of it afterwards', async (t) => {
+test('/stop runs without a decision of hooks, which receive it afterwards', async (t) => {
   const gateway = await withHook(
     t,
     'command:*',
@@ -100,7 +100,7 @@ test('no hook is asked about /stop, and it is told of it afterwards', async (t) 
   await gateway.waitForReply('stop', 'watch')
 })
 
-test('no hook can hold back /approve and /deny, not even one that denies everything', async (t) => {
+test('no hook can block /approve and /deny', async (t) => {
   const gateway = await withHook(
     t,
     ['command:approve', 'command:deny', 'command:status'],
@@ -110,17 +110,17 @@ test('no hook can hold back /approve and /deny, not even one that denies everyth
   )
   await gateway.say('/status')
   await gateway.waitForReply('no')
-  for (const [word, answer] of Object.entries({ deny: 'cancel', approve: 'once' })) {
+  for (const [command, answer] of Object.entries({ deny: 'cancel', approve: 'once' })) {
     await gateway.say('/new')
-    await gateway.say(`/${word}`)
+    await gateway.say(`/${command}`)
     await gateway.waitForEvent('approval:resolved', { outcome: 'answered', answer })
-    await gateway.waitForReply(word, 'watch')
+    await gateway.waitForReply(command, 'watch')
   }
   await gateway.waitForEvent('session:reset')
   assert.equal(gateway.replies('chat').filter((text) => text === 'no').length, 1)
 })
 
-test('a hook that is still thinking cannot hold back a /stop that comes behind', async (t) => {
+test('a pending hook does not delay a later /stop', async (t) => {
   const gateway = await withHook(
     t,
     'command:version',
@@ -136,7 +136,7 @@ test('a hook that is still thinking cannot hold back a /stop that comes behind',
   await gateway.waitForReply('was still waiting for a hook')
 })
 
-test('hooks decide before a person is asked whether he means it, and once: not again when he has said yes', async (t) => {
+test('hooks decide once, before the confirmation question', async (t) => {
   const gateway = await withHook(
     t,
     'command:new',

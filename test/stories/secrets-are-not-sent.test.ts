@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startTestGateway } from '../kit/start-gateway.ts'
 import { conversation } from './support.ts'
 
-test("a key in the gateway's own configuration does not travel to the model when a tool shows the file", async (t) => {
+test('an API key in the configuration is redacted in tool results', async (t) => {
   const key = 'canary-b7c1e0aa91f24d'
   const gateway = await startTestGateway(t, {
     config: { api_key: key },
@@ -20,7 +20,7 @@ test("a key in the gateway's own configuration does not travel to the model when
   assert.doesNotMatch(JSON.stringify(gateway.model.requests.map(({ body }) => body)), new RegExp(key))
 })
 
-test('what a model thinks aloud is neither shown nor kept', async (t) => {
+test('the reasoning of a model is neither shown nor stored', async (t) => {
   const gateway = await startTestGateway(t, {
     capabilities: ['edit'],
     config: { streaming: { buffer_threshold: 1, edit_interval: 0 } },
@@ -35,7 +35,7 @@ test('what a model thinks aloud is neither shown nor kept', async (t) => {
   assert.doesNotMatch(conversation(gateway.model.requests[1]).join('\n'), /wonder/)
 })
 
-test('agent.max_turns, the older name, limits the steps of a turn', async (t) => {
+test('agent.max_turns, the older key, limits the iterations of a turn', async (t) => {
   const again = { toolCalls: [{ name: 'terminal', arguments: { command: 'true' } }] }
   const gateway = await startTestGateway(t, {
     config: { agent: { max_turns: 2 } },
@@ -46,7 +46,7 @@ test('agent.max_turns, the older name, limits the steps of a turn', async (t) =>
   assert.equal(gateway.model.requests.length, 3)
 })
 
-test('streaming.mode off sends one finished message', async (t) => {
+test('with streaming.mode off a reply is sent once, when it is complete', async (t) => {
   const gateway = await startTestGateway(t, {
     capabilities: ['edit'],
     config: { streaming: { mode: 'off', buffer_threshold: 1, edit_interval: 0 } },

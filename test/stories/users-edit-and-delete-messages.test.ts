@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
 import { conversation, rowsIn } from './support.ts'
 
-/** A gateway whose model is at work on `busy` until `release`. */
+/** Starts a gateway whose model responds to `busy` after `release`. */
 async function busy(t: Parameters<typeof startTestGateway>[0], options: TestGatewayOptions = {}) {
   const { promise, resolve } = Promise.withResolvers<void>()
   const gateway = await startTestGateway(t, { replies: [{ text: 'done', gate: () => promise }], ...options })
@@ -16,11 +16,11 @@ function rerun(edits: 'rerun' | 'ignore'): TestGatewayOptions {
   return { config: { platforms: { fake: { edits } } } }
 }
 
-function notes({ home }: TestGateway): unknown[] {
+function traceEvents({ home }: TestGateway): unknown[] {
   return rowsIn(home, 'select event from trace order by id').map(({ event }) => event)
 }
 
-test('a message that is edited while it waits is answered once, as it reads then', async (t) => {
+test('a queued message that is edited is answered once, in its edited form', async (t) => {
   const { gateway, release } = await busy(t)
   await gateway.say('what is 2 + 2?', { id: 'm1' })
   await gateway.platform.edit('m1', 'what is 3 + 3?')
@@ -29,7 +29,7 @@ test('a message that is edited while it waits is answered once, as it reads then
   assert.deepEqual(gateway.replies(), ['done', 'You said: what is 3 + 3?'])
 })
 
-test('an answered message stays answered: what the agent read is never rewritten', async (t) => {
+test('an edit after the reply does not change the session', async (t) => {
   const gateway = await startTestGateway(t)
   await gateway.say('one', { id: 'm1' })
   await gateway.waitForReply('You said: one')
@@ -37,10 +37,10 @@ test('an answered message stays answered: what the agent read is never rewritten
   await gateway.say('two')
   await gateway.waitForReply('You said: two')
   assert.deepEqual(conversation(gateway.model.requests[1]), ['user: one', 'assistant: You said: one', 'user: two'])
-  assert.deepEqual(notes(gateway), ['message:edited'])
+  assert.deepEqual(traceEvents(gateway), ['message:edited'])
 })
 
-test('with `edits: rerun` an edited message is answered anew, in the same conversation', async (t) => {
+test('with `edits: rerun` an edited message is answered again in the same session', async (t) => {
   const gateway = await startTestGateway(t, rerun('rerun'))
   await gateway.say('one', { id: 'm1' })
   await gateway.waitForReply('You said: one')
@@ -49,7 +49,7 @@ test('with `edits: rerun` an edited message is answered anew, in the same conver
   assert.deepEqual(conversation(gateway.model.requests[1]), ['user: one', 'assistant: You said: one', 'user: two'])
 })
 
-test('with `edits: ignore` an edit changes nothing', async (t) => {
+test('with `edits: ignore` an edit is ignored', async (t) => {
   const { gateway, release } = await busy(t, rerun('ignore'))
   await gateway.say('one', { id: 'm1' })
   await gateway.platform.edit('m1', 'two')
@@ -57,7 +57,7 @@ test('with `edits: ignore` an edit changes nothing', async (t) => {
   await gateway.waitForReply('You said: one')
 })
 
-test('a message that is deleted while it waits is not answered', async (t) => {
+test('a queued message that is deleted is not answered', async (t) => {
   const { gateway, release } = await busy(t)
   await gateway.say('oh no', { id: 'm1' })
   await gateway.say('this one', { id: 'm2' })
@@ -65,10 +65,10 @@ test('a message that is deleted while it waits is not answered', async (t) => {
   release()
   await gateway.waitForReply('You said: this one')
   assert.deepEqual(gateway.replies(), ['done', 'You said: this one'])
-  assert.deepEqual(notes(gateway), ['message:deleted'])
+  assert.deepEqual(traceEvents(gateway), ['message:deleted'])
 })
 
-test('a waiting message that is edited into /stop stops the turn before it', async (t) => {
+test('a queued message that is edited to /stop stops the running turn', async (t) => {
   const { gateway } = await busy(t)
   await gateway.say('please stop', { id: 'm1' })
   await gateway.platform.edit('m1', '/stop')
@@ -78,7 +78,7 @@ test('a waiting message that is edited into /stop stops the turn before it', asy
   assert.deepEqual(conversation(gateway.model.requests[1]), ['user: busy\n\nand now?'])
 })
 
-test('a stranger edits, deletes and reacts in vain', async (t) => {
+test('edits, deletions and reactions of an unauthorised user are ignored', async (t) => {
   const { gateway, release } = await busy(t, { config: { platforms: { fake: { allow_from: ['user'] } } } })
   await gateway.say('mine', { id: 'm1' })
   await gateway.platform.edit('m1', 'his', { user: 'stranger' })
@@ -92,7 +92,7 @@ test('a stranger edits, deletes and reacts in vain', async (t) => {
   )
 })
 
-test('reactions are gateway events with exactly the keys of the contract', async (t) => {
+test('reactions emit events with exactly the documented keys', async (t) => {
   const gateway = await startTestGateway(t)
   await gateway.say('hello', { id: 'm1' })
   await gateway.platform.react('m1', '👍', { user: 'ada' })

@@ -1,5 +1,5 @@
 /**
- * The agent hands a part of its work to a sub-agent: people get one answer, and pay for one turn.
+ * The agent delegates work to a sub-agent. The user receives one reply, and the tokens count to one turn.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -12,15 +12,15 @@ const delegateCall: ModelReply = {
   toolCalls: [{ name: 'delegate_task', arguments: { goal: 'say who you are', context: 'use echo' } }],
 }
 
-/** The main agent delegates and reports; the sub-agent runs one command and sums up. */
-function family(request: RecordedRequest): ModelReply {
+/** The main agent delegates and reports; the sub-agent runs a command and replies. */
+function delegate(request: RecordedRequest): ModelReply {
   const isChild = conversation(request)[0]?.startsWith('user: say who you are') === true
   if (!hasResult(request)) return isChild ? terminalCall('echo $((6 * 7))') : delegateCall
   return { text: isChild ? 'I am the child.' : `They say: ${conversation(request).at(-1)}` }
 }
 
-test('a sub-agent works with tools of its own, and its tokens count to the turn', async (t) => {
-  const gateway = await startTestGateway(t, { model: family })
+test('a sub-agent has its own tools, and its tokens count to the turn', async (t) => {
+  const gateway = await startTestGateway(t, { model: delegate })
   await gateway.say('find out')
   await gateway.waitForReply(/They say: tool: .*"status":"completed","summary":"I am the child\."/)
   assert.deepEqual(conversation(gateway.model.requests[1]), ['user: say who you are\n\nuse echo'])
@@ -28,12 +28,12 @@ test('a sub-agent works with tools of its own, and its tokens count to the turn'
   const [session] = rowsIn(gateway.home, 'select input_tokens from sessions')
   const [alone] = rowsIn(gateway.home, `select sum(json_extract(usage, '$.inputTokens')) as tokens from messages`)
   assert.equal(session?.['input_tokens'], alone?.['tokens'])
-  assert.equal(rowsIn(gateway.home, 'select id from sessions').length, 1, 'its conversation is nowhere')
+  assert.equal(rowsIn(gateway.home, 'select id from sessions').length, 1, 'the sub-agent has no stored session')
   const texts = rowsIn(gateway.home, 'select content from messages').map(({ content }) => String(content))
   assert.ok(!texts.some((text) => text.includes('42')))
 })
 
-test('what a plugin wants a person to allow in a sub-agent is asked in the chat', async (t) => {
+test('an approval in a sub-agent is asked in the chat', async (t) => {
   const body = `
     ctx.registerHook('pre_tool_call', ({ tool_name }) => (tool_name === 'terminal' ? { action: 'approve' } : null))
     ctx.registerHook('subagent_start', ({ child_goal, parent_session_id }) =>
@@ -42,7 +42,7 @@ test('what a plugin wants a person to allow in a sub-agent is asked in the chat'
       void ctx.log.info({}, ['child ends', child_status, tool_call_history.length].join(' ')))
     ctx.registerHook('on_session_end', ({ session_id }) => void ctx.log.info({}, 'a session ends'))`
   const gateway = await startTestGateway(t, {
-    model: family,
+    model: delegate,
     capabilities: ['edit', 'buttons'],
     config: { plugins: { enabled: ['guard'] } },
     prepare: (home) => writeFiles(home.plugins, pluginFiles('guard', body)),
@@ -55,7 +55,7 @@ test('what a plugin wants a person to allow in a sub-agent is asked in the chat'
   await gateway.waitForLog('child ends completed 1')
 })
 
-test('/stop ends the turn and its sub-agents at once', async (t) => {
+test('/stop cancels the turn and its sub-agents', async (t) => {
   const gateway = await startTestGateway(t, {
     replies: [delegateCall, { text: 'one two three', hang: 'stream', hangAfter: 2 }],
   })
@@ -68,7 +68,7 @@ test('/stop ends the turn and its sub-agents at once', async (t) => {
   await gateway.waitForReply('still there?')
 })
 
-test('where every tool is switched off, none is offered: a model that takes no tools can be used', async (t) => {
+test('if all tools are disabled, the request has no tools', async (t) => {
   const gateway = await startTestGateway(t, { config: { agent: { disabled_toolsets: ['terminal', 'file', 'todo'] } } })
   await gateway.say('hello')
   await gateway.waitForReply('hello')

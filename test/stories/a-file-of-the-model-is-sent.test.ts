@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { startTestGateway } from '../kit/start-gateway.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
-test('a file that the model names follows its answer', async (t) => {
+test('a file named by the model is sent after the reply', async (t) => {
   const path = join(tempHome(t), 'the chart.png')
   writeFileSync(path, 'a picture')
   const gateway = await startTestGateway(t, {
@@ -15,11 +15,11 @@ test('a file that the model names follows its answer', async (t) => {
   await gateway.say('draw')
   const { file } = await gateway.until((message) => message.file !== undefined)
   assert.deepEqual([file?.fileName, Buffer.from(file?.content ?? '').toString()], ['the chart.png', 'a picture'])
-  await gateway.waitForLog(/reply delivered.*|reply delivered/)
+  await gateway.waitForLog({ event: 'outbox.delivered' })
   assert.deepEqual(gateway.replies(), ['Here is the chart.', ''])
 })
 
-test('a file with secrets stays, and the chat is told so', async (t) => {
+test('a file with secrets is not sent, and the user is notified', async (t) => {
   const gateway = await startTestGateway(t, {
     capabilities: ['files'],
     model: () => ({ text: 'Take this.\nMEDIA:~/.ssh/id_ed25519' }),
@@ -30,6 +30,6 @@ test('a file with secrets stays, and the chat is told so', async (t) => {
     gateway: { environment: {} },
   })
   await gateway.say('give me the key')
-  await gateway.waitForReply('File not sent: id_ed25519 (it may hold secrets)')
+  await gateway.waitForReply(/not sent.*id_ed25519/)
   assert.ok(gateway.platform.shown().every(({ file }) => file === undefined))
 })

@@ -11,8 +11,8 @@ import { conversation, rowsIn } from './support.ts'
 
 const dayMs = 86_400_000
 
-/** What the daemon does once a day, as if `days` had passed. */
-async function sweepAfter({ home }: TestGateway, days: number): Promise<void> {
+/** Runs the daily pruning as if `days` had passed. */
+async function pruneAfter({ home }: TestGateway, days: number): Promise<void> {
   const clock = () => Date.now() + days * dayMs
   const store = createSqliteStore({ path: home.databaseFile })
   const outbox = createOutbox({
@@ -46,13 +46,13 @@ function counts({ home }: TestGateway): number[] {
   return tables.map((table) => Number(rowsIn(home, `select count(*) as n from ${table}`)[0]?.['n']))
 }
 
-test('after thirty days finished rows, keys and files go, and the conversation stays', async (t) => {
+test('after thirty days completed rows, keys and files are removed, and the session is kept', async (t) => {
   const gateway = await startTestGateway(t, {
     replies: [{ toolCalls: [{ name: 'terminal', arguments: { command: 'true' } }] }, { text: 'done with the tool' }],
   })
   await gateway.say('use a tool')
   await gateway.waitForReply('done with the tool')
-  await gateway.waitForLog('reply delivered')
+  await gateway.waitForLog({ event: 'outbox.delivered' })
   await gateway.stop()
   mkdirSync(gateway.home.media, { recursive: true })
   writeFileSync(join(gateway.home.media, 'new.png'), '')
@@ -66,14 +66,14 @@ test('after thirty days finished rows, keys and files go, and the conversation s
     utimesSync(join(gateway.home.media, name), new Date(0), new Date(0))
   }
 
-  await sweepAfter(gateway, 29)
+  await pruneAfter(gateway, 29)
   assert.deepEqual(counts(gateway), [1, 1, 1, 1, 1, 1])
   assert.deepEqual(readdirSync(gateway.home.media, { recursive: true }).sort(), [
     '2026-01-02',
     '2026-01-02/new.png',
     'new.png',
   ])
-  await sweepAfter(gateway, 31)
+  await pruneAfter(gateway, 31)
   assert.deepEqual(counts(gateway), [0, 0, 0, 0, 0, 0])
 
   await (await gateway.start()).initialConnectsDone()
@@ -82,7 +82,7 @@ test('after thirty days finished rows, keys and files go, and the conversation s
   assert.equal(conversation(gateway.model.requests.at(-1))[0], 'user: use a tool')
 })
 
-test('what has not been answered or delivered stays, however old it is', async (t) => {
+test('unanswered messages and undelivered replies are never pruned', async (t) => {
   const gateway = await startTestGateway(t, { replies: [{ text: 'never', hang: 'headers' }] })
   await gateway.say('unanswered', { chat: 'ada' })
   await gateway.modelRequest(0)
@@ -90,7 +90,7 @@ test('what has not been answered or delivered stays, however old it is', async (
   await gateway.say('undelivered', { chat: 'bob' })
   await gateway.waitForEvent('agent:end')
   await gateway.stop(AbortSignal.abort())
-  await sweepAfter(gateway, 400)
+  await pruneAfter(gateway, 400)
   await gateway.start()
   await gateway.waitForReply('You said: unanswered', 'ada')
   await gateway.waitForReply('You said: undelivered', 'bob')

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { startTestGateway } from '../kit/start-gateway.ts'
 import { startDaemon } from './daemon.ts'
 
-/** What somebody might write: one folder, a manifest and an adapter that knows `#sdk` alone. */
+/** A platform of a user: a manifest and an adapter that imports only `#sdk`. */
 const manifest = `name: notes
 kind: platform
 label: Notes
@@ -59,7 +59,7 @@ for (const [sdk, folder] of [
   ['#sdk', 'platforms/notes'],
   ['hermes-gateway/sdk', 'plugins/platforms/notes'],
 ] as const) {
-  test(`a platform that somebody puts into ${folder} of the home and that imports ${sdk} works like ours`, async (t) => {
+  test(`a platform in ${folder} of the home that imports ${sdk} works like a bundled one`, async (t) => {
     const world = await startTestGateway(t, {
       startNow: false,
       config: { platforms: { notes: { enabled: true, allow_from: ['ada'] }, fake: { enabled: false } } },
@@ -71,17 +71,17 @@ for (const [sdk, folder] of [
     })
     const daemon = startDaemon(t, world.home.root)
     const url = await daemon.ready
-    await daemon.said('"platform":"notes","account":"default","event":"platform.connected"')
+    await daemon.waitForLog({ event: 'platform.connected', platform: 'notes' })
     const answer = await fetch(`${url}/webhooks/notes`, { method: 'POST', body: 'hello' })
     assert.deepEqual(await answer.json(), { status: 'done', greeting: 'Dear' })
-    await daemon.said('reply delivered')
+    await daemon.waitForLog({ event: 'outbox.delivered' })
     daemon.signal('SIGTERM')
     assert.equal(await daemon.exit(), 0)
     assert.equal(world.model.requestCount, 1)
   })
 }
 
-test('a platform that breaks harms no other', async (t) => {
+test('a broken platform does not affect others', async (t) => {
   const world = await startTestGateway(t, {
     config: { platforms: { broken: { enabled: true }, throwing: { enabled: true } } },
     prepare({ platforms }) {
@@ -108,7 +108,7 @@ test('a platform that breaks harms no other', async (t) => {
   assert.match(degraded.join(), /manifestless.*plugin\.yaml:2/)
 })
 
-test('whoever writes a platform can test it with our kit', async () => {
+test('the test kit is available as #sdk/testing', async () => {
   const kit = await import('#sdk/testing')
   assert.deepEqual(
     [kit.platformContract, kit.createRecordingContext, kit.startTestGateway].map((one) => typeof one),

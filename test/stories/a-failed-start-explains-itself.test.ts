@@ -17,27 +17,27 @@ async function assertStartFails(
 ): Promise<void> {
   const daemon = startDaemon(t, world.home.root, options)
   assert.equal(await daemon.exit(), 78)
-  const said = daemon
+  const output = daemon
     .errors()
     .split('\n')
     .filter((line) => !line.startsWith('{'))
     .join('\n')
-  if (expected instanceof RegExp) assert.match(said, expected)
-  else assert.ok(said.includes(errorCatalogue[expected].meaning), said)
+  if (expected instanceof RegExp) assert.match(output, expected)
+  else assert.ok(output.includes(errorCatalogue[expected].meaning), output)
   // The command line gives a more specific hint for a home that is in use.
   if (!(expected instanceof RegExp) && expected !== 'home/locked')
-    assert.ok(said.includes(errorCatalogue[expected].hint), said)
-  assert.doesNotMatch(said, /\n {4}at /)
+    assert.ok(output.includes(errorCatalogue[expected].hint), output)
+  assert.doesNotMatch(output, /\n {4}at /)
 }
 
-test('a second daemon on the same home is refused, and the first does not notice', async (t) => {
+test('a second daemon on the same home fails, and the first one is not affected', async (t) => {
   const world = await startTestGateway(t)
   await assertStartFails(t, world, 'home/locked')
   await world.say('hello')
   await world.waitForReply('You said: hello')
 })
 
-test('a port in use is named, with what to set', async (t) => {
+test('a port in use is reported with the key to change', async (t) => {
   const world = await startTestGateway(t, { startNow: false })
   const other = createServer()
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
@@ -48,15 +48,15 @@ test('a port in use is named, with what to set', async (t) => {
   await assertStartFails(t, world, new RegExp(`127\\.0\\.0\\.1:${port}.*http\\.port`, 's'), { environment })
 })
 
-test('a database that is damaged is left as it is, and the advice is to restore a backup', async (t) => {
+test('a damaged database is not changed, and the message suggests a backup', async (t) => {
   const world = await startTestGateway(t, { startNow: false })
-  writeFileSync(world.home.databaseFile, 'this is no database, although somebody hoped so'.repeat(100))
+  writeFileSync(world.home.databaseFile, 'this is not a database'.repeat(100))
   const before = readFileSync(world.home.databaseFile)
   await assertStartFails(t, world, 'store/corrupt')
   assert.deepEqual(readFileSync(world.home.databaseFile), before)
 })
 
-test('a database of a newer version is left as it is', async (t) => {
+test('a database of a newer version is not changed', async (t) => {
   const world = await startTestGateway(t, { startNow: false })
   const db = new DatabaseSync(world.home.databaseFile)
   db.exec('create table future (x); pragma user_version = 999')
@@ -64,19 +64,19 @@ test('a database of a newer version is left as it is', async (t) => {
   await assertStartFails(t, world, 'store/newer-schema')
 })
 
-test('with --strict a broken configuration ends the start with every problem', async (t) => {
+test('with --strict an invalid configuration ends the start with all issues', async (t) => {
   const world = await startTestGateway(t, { startNow: false, configText: 'max_iterations: many\nmodel: 7\n' })
-  await assertStartFails(t, world, /config\.yaml:1:.*max_iterations/s, { words: ['gateway', 'run', '--strict'] })
+  await assertStartFails(t, world, /config\.yaml:1:.*max_iterations/s, { args: ['gateway', 'run', '--strict'] })
 })
 
-test('a home that cannot be written is named', async (t) => {
+test('a home directory that cannot be written is reported', async (t) => {
   const world = await startTestGateway(t, { startNow: false })
   await assertStartFails(t, world, 'home/unusable', {
     environment: { HERMES_HOME: `${world.home.configFile}/home` },
   })
 })
 
-test('a start that fails leaves the home free and its database closed', async (t) => {
+test('a failed start releases the home directory and closes the database', async (t) => {
   const world = await startTestGateway(t, { startNow: false })
   writeFileSync(world.home.tokenFile, 'short\n')
   await assert.rejects(world.start(), (error) => isHermesError(error, 'http/token-unusable'))

@@ -7,7 +7,7 @@ import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { tempHome } from '../kit/temp-home.ts'
 import { type Daemon, startDaemon } from './daemon.ts'
 
-/** A small disk that only one process sees: a file system in memory, in a mount namespace of its own. */
+/** A small disk for one process: a tmpfs in its own mount namespace. */
 const ownMounts = ['unshare', ...(process.getuid?.() === 0 ? [] : ['--user', '--map-root-user']), '--mount']
 const canMount = (() => {
   try {
@@ -19,17 +19,17 @@ const canMount = (() => {
     return false
   }
 })()
-const skip = canMount ? false : 'no file system can be mounted here'
+const skip = canMount ? false : 'cannot mount a file system'
 
 interface SmallDisk {
   readonly daemon: Daemon
-  /** Leaves no byte. */
+  /** Fills the disk completely. */
   fill(): void
   free(): void
 }
 
-/** The daemon of a world whose home lies on a disk of eight megabytes. */
-async function onSmallDisk(t: TestContext, world: TestGateway): Promise<SmallDisk> {
+/** Starts the daemon with its home on a disk of eight megabytes. */
+async function startOnSmallDisk(t: TestContext, world: TestGateway): Promise<SmallDisk> {
   const seed = tempHome(t)
   cpSync(world.home.root, seed, { recursive: true })
   const script = 'mount -t tmpfs -o size=8m,mode=700 tmpfs "$1" && cp -r "$2"/. "$1" && shift 2 && exec "$@"'
@@ -54,11 +54,11 @@ async function onSmallDisk(t: TestContext, world: TestGateway): Promise<SmallDis
   }
 }
 
-test('on a full disk nothing is acknowledged, and when there is room again everything is answered', {
+test('on a full disk no message is acknowledged, and all are answered after space was freed', {
   skip,
 }, async (t) => {
   const world = await startTestGateway(t, { startNow: false })
-  const { daemon, fill, free } = await onSmallDisk(t, world)
+  const { daemon, fill, free } = await startOnSmallDisk(t, world)
   await world.say('before')
   await world.waitForReply('You said: before')
   fill()
@@ -66,7 +66,7 @@ test('on a full disk nothing is acknowledged, and when there is room again every
   const said = world.say('while it is full').then(() => {
     acknowledged = true
   })
-  await daemon.said('"code":"store/full"')
+  await daemon.waitForLog('"code":"store/full"')
   assert.equal(acknowledged, false)
   free()
   await said
@@ -75,34 +75,34 @@ test('on a full disk nothing is acknowledged, and when there is room again every
   assert.equal(await daemon.exit(), 0)
 })
 
-test('an answer that comes when the disk is full waits for room instead of being asked for again', {
+test('a response that arrives while the disk is full is stored later, without another model request', {
   skip,
 }, async (t) => {
   const held = Promise.withResolvers<void>()
   const world = await startTestGateway(t, {
     startNow: false,
-    replies: [{ text: 'an answer that was paid for', gate: () => held.promise }],
+    replies: [{ text: 'an expensive answer', gate: () => held.promise }],
   })
-  const { daemon, fill, free } = await onSmallDisk(t, world)
+  const { daemon, fill, free } = await startOnSmallDisk(t, world)
   await world.say('hello')
   await world.modelRequest(0)
   fill()
   held.resolve()
-  await daemon.said('turn.store_failed')
+  await daemon.waitForLog({ event: 'turn.store_failed' })
   assert.deepEqual(world.replies(), [])
   free()
-  await world.waitForReply('an answer that was paid for')
+  await world.waitForReply('an expensive answer')
   assert.equal(world.model.requestCount, 1)
   daemon.signal('SIGTERM')
   assert.equal(await daemon.exit(), 0)
 })
 
-test('a database that another program writes to is waited for', async (t) => {
+test('the gateway waits for a database that another process has locked', async (t) => {
   let other: ChildProcess | undefined
   const world = await startTestGateway(t, {
     gateway: {
       failpoint(point) {
-        if (point === 'inbox:before-commit') other?.stdin?.write('let go soon\n')
+        if (point === 'inbox:before-commit') other?.stdin?.write('unlock\n')
       },
     },
   })
@@ -111,7 +111,7 @@ test('a database that another program writes to is waited for', async (t) => {
   await world.waitForReply('You said: hello')
 })
 
-/** Another process in the middle of a transaction. It ends it a moment after a line on its standard input. */
+/** Starts a process that holds a write transaction. It rolls back 50 ms after a line on its standard input. */
 async function holdLock(t: TestContext, path: string): Promise<ChildProcess> {
   const script = `
     const { DatabaseSync } = require('node:sqlite')

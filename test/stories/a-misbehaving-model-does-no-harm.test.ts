@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startTestGateway } from '../kit/start-gateway.ts'
 import { conversation } from './support.ts'
 
-test('a model that streams garbage is told as such, and the next message is answered', async (t) => {
+test('an invalid stream is reported, and the next message is answered', async (t) => {
   for (const body of ['data: {not json}\n\n', '<html>busy</html>', '\u0000\u0001\u0002', 'data: []\n\ndata: 7\n\n']) {
     const gateway = await startTestGateway(t, { replies: [{ raw: { body } }], config: { agent: { max_retries: 0 } } })
     await gateway.say('hello')
@@ -14,14 +14,14 @@ test('a model that streams garbage is told as such, and the next message is answ
   }
 })
 
-test('a stream that breaks in the middle is asked for again', async (t) => {
+test('a request whose stream breaks is repeated', async (t) => {
   const gateway = await startTestGateway(t, { replies: [{ text: 'half an answer', cutAfter: 2 }] })
   await gateway.say('hello')
   await gateway.waitForReply('You said: hello')
   assert.ok(!gateway.replies().some((text) => text.includes('half')))
 })
 
-test('a model that never stops writing is cut off before it fills the memory', async (t) => {
+test('an endless response is aborted before it fills the memory', async (t) => {
   const gateway = await startTestGateway(t, {
     replies: [{ text: `${'x'.repeat(200_000)} end`, endAfter: 2, endless: true }],
     config: { agent: { max_retries: 0 } },
@@ -33,7 +33,7 @@ test('a model that never stops writing is cut off before it fills the memory', a
   await gateway.waitForReply('better?')
 })
 
-test('a model that falls silent is given up after model_timeout', async (t) => {
+test('a silent model times out after model_timeout', async (t) => {
   const gateway = await startTestGateway(t, {
     replies: [{ text: 'one two three', hang: 'stream', hangAfter: 2 }],
     config: { agent: { max_retries: 0, model_timeout: 0.2 } },
@@ -43,7 +43,7 @@ test('a model that falls silent is given up after model_timeout', async (t) => {
   assert.match(text, /provider\/timeout.*model_timeout/s)
 })
 
-test('tool arguments that are not JSON are shown to the model, who may mend them', async (t) => {
+test('invalid tool arguments are returned to the model as an error', async (t) => {
   const gateway = await startTestGateway(t, {
     replies: [
       { toolCalls: [{ name: 'write_file', arguments: '{"path": "a.txt", "content": ' }] },
@@ -58,7 +58,7 @@ test('tool arguments that are not JSON are shown to the model, who may mend them
   assert.match(conversation(third).at(-1) ?? '', /^tool: \{"error":/)
 })
 
-test('a tool that does not exist is an error for the model alone', async (t) => {
+test('a call of an unknown tool is returned to the model as an error', async (t) => {
   const gateway = await startTestGateway(t, {
     replies: [{ toolCalls: [{ name: 'launch_rocket', arguments: {} }] }, { text: 'There is no rocket.' }],
   })
@@ -67,7 +67,7 @@ test('a tool that does not exist is an error for the model alone', async (t) => 
   assert.match(conversation(gateway.model.requests[1]).at(-1) ?? '', /launch_rocket/)
 })
 
-test('a model that asks for tools without end comes to one at its budget', async (t) => {
+test('a model that keeps calling tools must reply at its iteration limit', async (t) => {
   const gateway = await startTestGateway(t, {
     config: { max_iterations: 3 },
     model: ({ body }) =>
@@ -80,7 +80,7 @@ test('a model that asks for tools without end comes to one at its budget', async
   assert.equal(gateway.model.requestCount, 4)
 })
 
-test('an empty answer is said to be one', async (t) => {
+test('an empty reply is reported', async (t) => {
   const gateway = await startTestGateway(t, { replies: [{ text: '' }] })
   await gateway.say('hello')
   await gateway.waitForReply('The model returned an empty reply.')

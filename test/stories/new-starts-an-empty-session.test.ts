@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startTestGateway } from '../kit/start-gateway.ts'
 import { conversation, rowsIn } from './support.ts'
 
-test('/new begins an empty session', async (t) => {
+test('/new starts an empty session', async (t) => {
   const gateway = await startTestGateway(t)
   await gateway.say('my name is Ada')
   await gateway.waitForReply('my name is Ada')
@@ -14,7 +14,7 @@ test('/new begins an empty session', async (t) => {
   assert.deepEqual(conversation(gateway.model.requests[1]), ['user: who am I?'])
 })
 
-test('/new in the middle of a turn ends it, and the old turn writes nothing more', async (t) => {
+test('/new cancels the running turn, which writes nothing more', async (t) => {
   const late = Promise.withResolvers<void>()
   const gateway = await startTestGateway(t, {
     replies: [{ text: 'a late answer', gate: (frame) => (frame > 1 ? late.promise : Promise.resolve()) }],
@@ -38,7 +38,7 @@ test('/new in the middle of a turn ends it, and the old turn writes nothing more
   )
 })
 
-test('messages that waited when /new came are answered in the new session', async (t) => {
+test('messages queued before /new are answered in the new session', async (t) => {
   const gateway = await startTestGateway(t, { replies: [{ text: 'never', hang: 'stream', hangAfter: 2 }] })
   await gateway.say('hang')
   await gateway.modelRequest(0)

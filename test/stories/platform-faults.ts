@@ -1,6 +1,6 @@
 /**
- * The short form of the proof of the platforms (test/proof/platforms): one chat product, a few troubles at the same time,
- * a cut, an end in the middle of a turn. Everything that was written must have been answered once, in order.
+ * A short version of the proof of the platforms (test/proof/platforms): several faults at the same time, an outage and a
+ * stop during a turn. Every message must be answered once and in order.
  */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
@@ -11,12 +11,12 @@ import { allChats, type Stage } from '../proof/platforms/stage.ts'
 import { type Asked, createTalk } from '../proof/platforms/talk.ts'
 import { tallyOf, tokenOf } from '../proof/tally.ts'
 
-/** What became of the answer whose receipt was lost: the platform could tell that it has it, or people see it twice. */
+/** The reply whose response was lost: found by asking the platform, or sent again with a label. */
 export type LostReceipt = 'found' | 'labelled'
 
-const patienceMs = 20_000
+const timeoutMs = 20_000
 
-export async function liveThroughTroubles(
+export async function testWithFaults(
   t: TestContext,
   startStage: () => Promise<Stage>,
   lostReceipt: LostReceipt,
@@ -37,50 +37,50 @@ export async function liveThroughTroubles(
     await model.stop()
     await stage.close()
   })
-  const everywhere = () => allChats(chats).map((chat) => talk.ask(stage, chat, 'plain'))
+  const askInAllChats = () => allChats(chats).map((chat) => talk.ask(stage, chat, 'plain'))
   const [first = '', second = '', third = ''] = chats.busy
   const sendsTo = (chat: string) => (call: { method: string; chat?: string }) =>
     call.chat === nameOf(chat) && calls.send.test(call.method)
 
-  await answered(everywhere())
+  await answered(askInAllChats())
 
-  // Five chats, a trouble for each.
+  // A different fault in each of five chats.
   faults.reset(sendsTo(first))
   faults.dropResponse(sendsTo(second))
   faults.respond(sendsTo(third), stage.answers.broken)
   const limit = faults.limit({ on: calls.counted, chat: nameOf(chats.probe), ms: 500 })
-  const troubled = [first, second, third, chats.probe].map((chat) => talk.ask(stage, chat, 'plain'))
+  const withFaults = [first, second, third, chats.probe].map((chat) => talk.ask(stage, chat, 'plain'))
   const reordered = talk.askReordered(stage, chats.lost)
   stage.repeat(chats.lost)
-  await answered([...troubled, ...reordered])
+  await answered([...withFaults, ...reordered])
   stage.repeat(chats.lost)
 
-  // Nothing gets through any more, and people write all the same.
+  // Users write during an outage.
   faults.startOutage('cut')
-  const cutOff = [...everywhere(), talk.ask(stage, first, 'wordy')]
+  const duringOutage = [...askInAllChats(), talk.ask(stage, first, 'wordy')]
   await faults.endOutage()
-  await answered(cutOff)
+  await answered(duringOutage)
 
-  // The end in the middle of a turn; people write while nobody is there.
-  const thought = talk.ask(stage, first, 'plain')
-  const { asked, release } = model.holdBack(tokenOf(thought))
+  // The gateway is stopped during a turn, and users write before the next start.
+  const interrupted = talk.ask(stage, first, 'plain')
+  const { asked, release } = model.holdBack(tokenOf(interrupted))
   await asked
   await world.stop(AbortSignal.abort())
   const missed = [first, second, third].map((chat) => talk.ask(stage, chat, 'plain'))
   release()
   await world.start()
-  await answered([thought, ...missed])
+  await answered([interrupted, ...missed])
 
   const shown = allChats(chats).flatMap((chat) => stage.shown(chat))
   const { unanswered, unlabelled, labelled, inversions } = tallyOf(talk.asked, shown, [], [])
   assert.deepEqual({ unanswered, unlabelled, inversions }, { unanswered: [], unlabelled: [], inversions: [] })
   assert.equal(labelled === 0, lostReceipt === 'found', `${labelled} answers say that they may be duplicates`)
-  assert.ok(limit.refused() > 0, 'the limit met nobody')
-  assert.equal(faults.earlyCalls(), 0, 'the platform was called before it allowed that')
+  assert.ok(limit.refused() > 0, 'no call was rate limited')
+  assert.equal(faults.earlyCalls(), 0, 'a call ignored the wait time')
 
   async function answered(asked: readonly Asked[]): Promise<void> {
-    const all = await withTimeout(Promise.all(asked.map((one) => one.answered)), patienceMs)
+    const all = await withTimeout(Promise.all(asked.map((one) => one.answered)), timeoutMs)
     const left = asked.filter(({ tookMs }) => tookMs === undefined).map(tokenOf)
-    assert.ok(all.done, `no answer to ${left}; log:\n${world.log.slice(-20).join('')}`)
+    assert.ok(all.done, `no reply to ${left}; log:\n${world.log.slice(-20).join('')}`)
   }
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startTestGateway } from '../kit/start-gateway.ts'
 import { rowsIn } from './support.ts'
 
-test('a slash word nobody knows is answered with a notice and never reaches the model', async (t) => {
+test('an unknown slash command is answered with a notice and does not reach the model', async (t) => {
   const gateway = await startTestGateway(t)
   await gateway.say('/dance now')
   const { text } = await gateway.waitForReply('Unknown command')
@@ -18,7 +18,7 @@ test('a slash word nobody knows is answered with a notice and never reaches the 
   assert.equal(starts.length, 1)
 })
 
-test('a stranger is not answered and nothing of what he wrote is kept', async (t) => {
+test('messages of an unauthorised user are neither answered nor stored', async (t) => {
   const gateway = await startTestGateway(t, { config: { platforms: { fake: { allow_from: ['friend'] } } } })
   await gateway.say('let me in', { user: 'stranger', chat: 'his' })
   await gateway.say('/status', { user: 'stranger', chat: 'his' })
@@ -32,9 +32,9 @@ test('a stranger is not answered and nothing of what he wrote is kept', async (t
   assert.equal(rowsIn(gateway.home, 'select key from inbox_keys').length, 1)
 })
 
-test('without an allow list nobody is let in', async (t) => {
+test('without an allow list every user is refused', async (t) => {
   const gateway = await startTestGateway(t, { config: { platforms: { fake: { allow_from: undefined } } } })
   await gateway.say('hello?')
-  await gateway.waitForLog('message refused')
+  await gateway.waitForLog({ event: 'inbox.refused' })
   assert.equal(gateway.model.requestCount, 0)
 })
