@@ -15,7 +15,7 @@ import { question, runTestAgent, type TestAgentOptions } from './run-test-agent.
 const asksForTool: ScriptStep = { chunks: ['Let me look.'], calls: [call('a', 'look')] }
 const look = { look: async () => '"seen"' }
 
-/** A run that writes down how it ended. */
+/** Records how a run ended. */
 function endingRun(script: readonly ScriptStep[], setting: TestAgentOptions = {}, answers: Partial<AgentHooks> = {}) {
   const exits: TurnEndInfo[] = []
   const hooks = createRecordingHooks({ ...answers, onTurnEnd: async (_turn, how) => void exits.push(how) })

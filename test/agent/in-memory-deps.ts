@@ -1,5 +1,6 @@
 /**
- * What a run of the agent needs, in memory: a journal that writes down what it is told, a watcher, and tools made of
+ * The dependencies of an agent run, in memory: a journal that records its calls, a progress listener, and tools that
+ * are
  * plain functions.
  */
 import { z } from 'zod'
@@ -19,9 +20,9 @@ export function settingsWith(more: Partial<AgentConfig> = {}): AgentConfig {
 }
 
 export interface InMemoryJournal extends Journal {
-  /** `answer`, `start <id>`, `end <id> <how>` in the order they were written. */
+  /** `answer`, `start <id>`, `end <id> <how>` in the order in which they were written. */
   readonly events: readonly string[]
-  /** What lies in the transcript after the answers that were written. */
+  /** The content of the transcript after the responses that were written. */
   readonly messages: readonly ChatMessage[]
 }
 
@@ -73,11 +74,11 @@ export type TestTool = (call: ToolCall, context: ToolContext) => Promise<string>
 
 export interface TestToolsOptions {
   readonly mode?: ToolMode
-  /** Whether a batch may run at the same time. */
+  /** Whether a batch may run in parallel. */
   readonly parallel?: boolean
 }
 
-/** Arguments must be JSON; anything else, and any unknown name, is refused as the real tools refuse it. */
+/** Arguments must be JSON. Other arguments and unknown names are rejected as by the real tools. */
 export function createTestTools(
   tools: Record<string, TestTool>,
   { mode = 'pure', parallel: together = true }: TestToolsOptions = {},

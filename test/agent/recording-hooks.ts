@@ -19,17 +19,17 @@ export interface RecordedRequest {
 }
 
 export interface RecordingHooks extends AgentHooks {
-  /** The names of the points, in the order in which they were reached. */
+  /** The names of the hooks, in the order in which they were called. */
   readonly events: readonly string[]
   readonly requestStarts: readonly RecordedRequest[]
   readonly requestEnds: readonly (RecordedRequest & RequestEndInfo)[]
   readonly requestFailures: readonly (RecordedRequest & RequestFailure)[]
   readonly toolResults: readonly (ToolResult & { readonly args: JsonObject; readonly trace: RewriteTrace })[]
-  /** What streams have shown, a `|` at the end of each. */
+  /** The text that streams have shown, with a `|` at the end of each. */
   readonly streamed: () => string
 }
 
-/** @param answers what plugins say at the points where they have a say */
+/** @param answers the results of plugins for the hooks that may return one */
 export function createRecordingHooks(answers: Partial<AgentHooks> = {}): RecordingHooks {
   const events: string[] = []
   const requestStarts: RecordedRequest[] = []

@@ -1,5 +1,5 @@
 /**
- * One run of the agent in memory: a scripted model, tools of plain functions, and whatever plugins would put around it.
+ * One run of the agent in memory, with a scripted model, tools that are plain functions, and optional plugins.
  */
 
 import { createAgent } from '../../src/agent/agent.ts'
@@ -46,7 +46,7 @@ export interface TestAgentOptions extends Partial<AgentTurnInput> {
   readonly approve?: ApproveTool
 }
 
-/** The parts that are the same in every run of these tests. */
+/** The dependencies that are the same in every run of these tests. */
 export function agentDeps() {
   const clock = createManualClock()
   return {

@@ -16,7 +16,7 @@ async function connected(t: TestContext) {
   return terminal
 }
 
-/** An address at which nobody listens. */
+/** An address without a listener. */
 async function deadAddress(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -26,7 +26,7 @@ async function deadAddress(): Promise<string> {
   return `http://127.0.0.1:${address.port}`
 }
 
-test('without a daemon there is one clear error with advice', async () => {
+test('without a daemon there is one error with a hint', async () => {
   const client = createChatClient({ baseUrl: await deadAddress(), token, fetch, sleep: atOnce })
   const isNoDaemon = (error: unknown) => {
     assert.ok(isHermesError(error, 'cli/no-daemon'))
@@ -39,7 +39,7 @@ test('without a daemon there is one clear error with advice', async () => {
   await assert.rejects(client.waitForResult(1, signal), isNoDaemon)
 })
 
-test('a wrong token is refused at once, without trying again', async (t) => {
+test('a wrong token is refused immediately, without a retry', async (t) => {
   const { url } = await connected(t)
   const client = createChatClient({ baseUrl: url, token: 'wrong', fetch, sleep: atOnce })
   const isRefused = (error: unknown) => isHermesError(error, 'http/unauthorised')
@@ -48,7 +48,7 @@ test('a wrong token is refused at once, without trying again', async (t) => {
   await assert.rejects(client.events(signal).next(), isRefused)
 })
 
-test('conversations are apart unless a chat is named', async (t) => {
+test('conversations are separate unless a chat is named', async (t) => {
   const { url } = await connected(t)
   const one = createChatClient({ baseUrl: url, token, fetch })
   const two = createChatClient({ baseUrl: url, token, fetch })
@@ -56,7 +56,7 @@ test('conversations are apart unless a chat is named', async (t) => {
   assert.equal(createChatClient({ baseUrl: url, token, fetch, chat: 'mine' }).chat, 'mine')
 })
 
-test('waiting for an outcome survives a restart of the daemon', async (t) => {
+test('waiting for a result survives a restart of the daemon', async (t) => {
   const before = await connected(t)
   const after = await connected(t)
   let current = before
@@ -64,7 +64,7 @@ test('waiting for an outcome survives a restart of the daemon', async (t) => {
   const client = createChatClient({
     baseUrl: before.url,
     token,
-    // The daemon comes back at the same address.
+    // The daemon starts again at the same address.
     fetch: (input, init) =>
       fetch(String(input).replace(before.url.replace(/\/$/, ''), current.url.replace(/\/$/, '')), init),
     sleep: async () => {
@@ -80,7 +80,7 @@ test('waiting for an outcome survives a restart of the daemon', async (t) => {
   assert.ok(failures >= 3)
 })
 
-test('the events of a chat go on after a lost connection, with what was missed', async (t) => {
+test('after a lost connection the events of a chat continue with those that were missed', async (t) => {
   const { url, adapter, gateway } = await connected(t)
   let cut: () => void = () => undefined
   let tries = 0
@@ -110,7 +110,7 @@ test('the events of a chat go on after a lost connection, with what was missed',
   await events.return(undefined)
 })
 
-test('events that this version does not know are left out', async () => {
+test('events that this version does not know are skipped', async () => {
   const lines = [
     '{"type":"hologram"}',
     '{"type":"activity","activity":{"kind":"dance"}}',
@@ -127,7 +127,7 @@ test('events that this version does not know are left out', async () => {
   await events.return(undefined)
 })
 
-test("an answer that is not the gateway's is told as what it is", async () => {
+test('a response that does not come from the gateway is reported as such', async () => {
   const client = createChatClient({
     baseUrl: 'http://127.0.0.1:1',
     token,
@@ -136,7 +136,7 @@ test("an answer that is not the gateway's is told as what it is", async () => {
   await assert.rejects(client.send('hi', signal), /502/)
 })
 
-test('waiting can be called off', async (t) => {
+test('waiting can be aborted', async (t) => {
   const { client } = await connected(t)
   const seq = await client.send('hello', signal)
   const enough = new AbortController()

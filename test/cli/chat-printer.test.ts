@@ -25,7 +25,7 @@ const outcome = (text: string, status: TurnResult['status'] = 'done'): TurnResul
 const draft = (text: string, id = 'd') => ({ type: 'draft' as const, id, text })
 const message = (text: string, id = 'd') => ({ type: 'message' as const, id, kind: 'message' as const, text })
 
-test('a growing reply is printed piece by piece, and once', () => {
+test('a growing reply is printed in pieces, and only once', () => {
   const { printer, text } = screen()
   printer.onSent()
   printer.onEvent(draft('Hel'))
@@ -37,7 +37,7 @@ test('a growing reply is printed piece by piece, and once', () => {
   assert.equal(text(), 'Hello world.\n')
 })
 
-test('it does not matter whether the message or the outcome comes first, or comes alone', () => {
+test('the message and the result may arrive in either order, or only one of them', () => {
   for (const order of [['message', 'outcome'], ['outcome', 'message'], ['outcome']]) {
     const { printer, text } = screen()
     printer.onSent()
@@ -49,7 +49,7 @@ test('it does not matter whether the message or the outcome comes first, or come
   }
 })
 
-test('the same answer to two questions is printed twice', () => {
+test('the same reply to two messages is printed twice', () => {
   const { printer, text } = screen()
   for (const id of ['1', '2']) {
     printer.onSent()
@@ -59,7 +59,7 @@ test('the same answer to two questions is printed twice', () => {
   assert.equal(text(), 'ok\nok\n')
 })
 
-test('a reply that was rewritten at the end is printed whole on a line of its own', () => {
+test('a reply whose text changed at the end is printed completely, on a new line', () => {
   const { printer, text } = screen()
   printer.onSent()
   printer.onEvent(draft('The anser'))
@@ -68,7 +68,7 @@ test('a reply that was rewritten at the end is printed whole on a line of its ow
   assert.equal(text(), 'The anser\nThe answer is 4.\n')
 })
 
-test('a stray draft after the end changes nothing', () => {
+test('a late draft after the end has no effect', () => {
   const { printer, text } = screen()
   printer.onSent()
   printer.onEvent(draft('Hi'))
@@ -78,14 +78,14 @@ test('a stray draft after the end changes nothing', () => {
   assert.equal(text(), 'Hi.\n')
 })
 
-test('what is said without a question is printed as it comes', () => {
+test('messages without a question are printed when they arrive', () => {
   const { printer, text } = screen()
   printer.onEvent(message('Reminder: tea', 'r1'))
   printer.onEvent(message('Reminder: tea', 'r2'))
   assert.equal(text(), 'Reminder: tea\nReminder: tea\n')
 })
 
-test('what was missed is printed unless it stands there already', () => {
+test('missed messages are printed unless they were printed before', () => {
   const { printer, text } = screen()
   const missed = (said: string) => ({ type: 'missed' as const, kind: 'message' as const, text: said })
   printer.onEvent(message('first'))
@@ -97,7 +97,7 @@ test('what was missed is printed unless it stands there already', () => {
   assert.equal(text(), 'first\nsecond\nthird\n')
 })
 
-test('tools are dim lines on a terminal, and between them the text goes on', () => {
+test('tools are dim lines on a terminal, and the text continues between them', () => {
   const { printer, text } = screen(true)
   const tool = { tool: 'terminal', label: 'ls -l\n/tmp' }
   printer.onSent()
@@ -117,7 +117,7 @@ test('tools are dim lines on a terminal, and between them the text goes on', () 
   assert.equal(text(), `Let me look.\n${dim('· terminal ls -l /tmp')}${dim('✗ terminal exit 2')}\n\nTwo files.\n`)
 })
 
-test('without a terminal there are no remarks', () => {
+test('without a terminal no status lines are printed', () => {
   const { printer, text } = screen(false)
   printer.onSent()
   printer.onEvent({ type: 'activity', activity: { kind: 'tool-started', tool: 'terminal', label: 'ls' } })
@@ -126,7 +126,7 @@ test('without a terminal there are no remarks', () => {
   assert.equal(text(), '')
 })
 
-test('nothing that the model writes can command the terminal', () => {
+test('text of the model cannot send control sequences to the terminal', () => {
   const { printer, text } = screen(true)
   printer.onSent()
   printer.onEvent({ type: 'activity', activity: { kind: 'tool-started', tool: 'x', label: '\u001b]0;owned\u0007' } })
@@ -136,7 +136,7 @@ test('nothing that the model writes can command the terminal', () => {
   assert.equal(own, '· x ]0;owned\n[2J]52;c;ZXZpbA==clean\n31mtab\there\n')
 })
 
-test('filtering a text piece by piece gives the same as filtering it whole', () => {
+test('filtering a text in pieces gives the same result as filtering the whole text', () => {
   const piece = fc.constantFrom('a', 'é', '👋', '\n', '\t', '\r', '\0', '\u001b', '\u007f', '\u009b', '\u202e', '[31m')
   fc.assert(
     fc.property(fc.array(piece), fc.array(piece), (start, rest) => {

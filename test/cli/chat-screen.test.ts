@@ -15,7 +15,7 @@ async function connected(t: TestContext) {
   return terminal
 }
 
-/** A stream that is a terminal or is not, and all that was written to it. */
+/** A stream that is a terminal or not, with all text that was written to it. */
 function stream(isTTY: boolean) {
   const pipe = Object.assign(new PassThrough(), { isTTY, columns: 80, setRawMode: () => pipe })
   let text = ''
@@ -29,13 +29,13 @@ function stream(isTTY: boolean) {
   return {
     pipe,
     text: () => text,
-    /** Resolves when the text so far fits. */
+    /** Resolves when the text so far matches. */
     until: (pattern: RegExp) =>
       pattern.test(text) ? Promise.resolve() : new Promise<void>((resolve) => watchers.push({ pattern, resolve })),
   }
 }
 
-/** `hermes chat` at a terminal; what is typed goes into `keys`. */
+/** `hermes chat` on a terminal. `keys` receives what the user types. */
 async function chatting(t: TestContext) {
   const terminal = await connected(t)
   const keys = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => keys })
@@ -56,7 +56,7 @@ async function chatting(t: TestContext) {
   return { ...terminal, keys, output, told, done }
 }
 
-test('a query prints the reply alone and ends well', async (t) => {
+test('a query prints only the reply and exits with 0', async (t) => {
   const { client, gateway } = await connected(t)
   const output = stream(false)
   const errors = stream(false)
@@ -72,7 +72,7 @@ test('a query prints the reply alone and ends well', async (t) => {
   assert.equal(errors.text(), '')
 })
 
-test('a query that fails says why and what to do, on the error stream', async (t) => {
+test('a failed query prints the reason and a hint on stderr', async (t) => {
   const { client, gateway } = await connected(t)
   const output = stream(false)
   const errors = stream(false)
@@ -85,7 +85,7 @@ test('a query that fails says why and what to do, on the error stream', async (t
   assert.equal(errors.text(), `Sorry, I encountered an error.\n${errorCatalogue['provider/auth'].hint}\n`)
 })
 
-test('a query without a daemon ends with the error and its hint', async () => {
+test('a query without a daemon exits with the error and its hint', async () => {
   const output = stream(false)
   const errors = stream(false)
   const client = createChatClient({
@@ -97,7 +97,7 @@ test('a query without a daemon ends with the error and its hint', async () => {
   assert.match(errors.text(), /No gateway is running.*\nStart one with/)
 })
 
-test('Ctrl-C during a query stops the turn and ends with 130', async (t) => {
+test('Ctrl-C during a query stops the turn and exits with 130', async (t) => {
   const { client, gateway } = await connected(t)
   const output = stream(false)
   const errors = stream(false)
@@ -112,7 +112,7 @@ test('Ctrl-C during a query stops the turn and ends with 130', async (t) => {
   assert.equal(output.text(), '')
 })
 
-test('lines of a pipe are asked one after another, and the end of the pipe ends the chat', async (t) => {
+test('the lines of a pipe are sent one after another, and the end of the pipe ends the chat', async (t) => {
   const { client, gateway, adapter } = await connected(t)
   const output = stream(false)
   const input = new PassThrough()
@@ -131,7 +131,7 @@ test('lines of a pipe are asked one after another, and the end of the pipe ends 
   assert.equal(output.text(), 'you said one\nyou said two\n')
 })
 
-test('a chat without a daemon says so and ends', async () => {
+test('a chat without a daemon reports that and exits', async () => {
   const output = stream(false)
   const client = createChatClient({
     baseUrl: 'http://127.0.0.1:1',
@@ -142,7 +142,7 @@ test('a chat without a daemon says so and ends', async () => {
   assert.match(output.text(), /No gateway is running/)
 })
 
-test('a person asks, sees the answer grow, and gets the prompt back', async (t) => {
+test('a user asks, sees the reply grow, and gets the prompt back', async (t) => {
   const { keys, output, gateway, adapter, done } = await chatting(t)
   const asked = gateway.nextEvent()
   keys.write('hello\r')
@@ -162,7 +162,7 @@ test('a person asks, sees the answer grow, and gets the prompt back', async (t) 
   assert.ok(output.text().trimEnd().endsWith('\u001b[?2004l'))
 })
 
-test('commands of the gateway pass through', async (t) => {
+test('commands of the gateway are forwarded', async (t) => {
   const { keys, gateway } = await chatting(t)
   const asked = gateway.nextEvent()
   keys.write('/status now\r')
@@ -171,7 +171,7 @@ test('commands of the gateway pass through', async (t) => {
   gateway.completeTurn(1, { text: 'All is well.' })
 })
 
-test('a paste of several lines is one message, sent with Enter', async (t) => {
+test('a paste of several lines is one message, which Enter sends', async (t) => {
   const { keys, gateway, output } = await chatting(t)
   const asked = gateway.nextEvent()
   keys.write('Look at this:\u0020\u001b[200~line one\r\nline two\r\n\r\nline four\u001b[201~')
@@ -182,7 +182,7 @@ test('a paste of several lines is one message, sent with Enter', async (t) => {
   gateway.completeTurn(1, { text: 'ok' })
 })
 
-test('a paste is one message also where the terminal does not mark it', async (t) => {
+test('a paste is one message also on a terminal without bracketed paste', async (t) => {
   const { keys, gateway } = await chatting(t)
   const asked = gateway.nextEvent()
   keys.write('line one\rline two\rline three\r')
@@ -190,7 +190,7 @@ test('a paste is one message also where the terminal does not mark it', async (t
   gateway.completeTurn(1, { text: 'ok' })
 })
 
-test('Ctrl-C stops the turn, once more leaves', async (t) => {
+test('the first Ctrl-C stops the turn, the second exits', async (t) => {
   const { keys, gateway, output, done } = await chatting(t)
   const asked = gateway.nextEvent()
   keys.write('count\r')
@@ -203,7 +203,7 @@ test('Ctrl-C stops the turn, once more leaves', async (t) => {
   assert.equal(await done, 130)
 })
 
-test('Ctrl-C empties the prompt, and on an empty prompt it leaves', async (t) => {
+test('Ctrl-C clears the prompt, and exits when the prompt is empty', async (t) => {
   const { keys, gateway, output, done } = await chatting(t)
   keys.write('half a thou')
   await output.until(/half a thou/)
@@ -214,13 +214,13 @@ test('Ctrl-C empties the prompt, and on an empty prompt it leaves', async (t) =>
   assert.equal(gateway.ingestedEvents.length, 0)
 })
 
-test('Ctrl-D leaves', async (t) => {
+test('Ctrl-D exits', async (t) => {
   const { keys, done } = await chatting(t)
   keys.write('\u0004')
   assert.equal(await done, 0)
 })
 
-test('a notice that comes while somebody types does not eat what was typed', async (t) => {
+test('a notice that arrives while the user types keeps the typed text', async (t) => {
   const { keys, output, adapter, gateway } = await chatting(t)
   keys.write('I was abou')
   await output.until(/I was abou/)
@@ -232,7 +232,7 @@ test('a notice that comes while somebody types does not eat what was typed', asy
   gateway.completeTurn(1, { text: 'ok' })
 })
 
-test('when the process is told to end, the turn is stopped first', async (t) => {
+test('SIGTERM stops the turn before the process exits', async (t) => {
   const { keys, gateway, told, done } = await chatting(t)
   const asked = gateway.nextEvent()
   keys.write('count\r')

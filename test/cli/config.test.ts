@@ -9,7 +9,7 @@ http:
   port: abc
 `
 
-test('config check names every problem and warning with line and column, and ends with 78', async (t) => {
+test('config check lists every issue and warning with line and column, and exits with 78', async (t) => {
   const home = homeWith(t, broken)
   const { code, stdout } = await runInProcess(home.root, ['config', 'check'])
   assert.equal(code, 78)
@@ -20,13 +20,13 @@ test('config check names every problem and warning with line and column, and end
   assert.deepEqual([checked.problems.length, checked.warnings.length, checked.source], [2, 1, 'defaults'])
 })
 
-test('config check on a good file says so', async (t) => {
+test('config check reports a valid file as valid', async (t) => {
   const home = homeWith(t, 'model: gpt-5\n')
   const { code, stdout } = await runInProcess(home.root, ['config', 'check'])
   assert.deepEqual([code, stdout.startsWith(home.configFile)], [0, true])
 })
 
-test('config show tells every value and where it comes from, and never a secret', async (t) => {
+test('config show prints every value with its source, and never a secret', async (t) => {
   const home = homeWith(t, 'model: gpt-5\napi_key: sk-secret-0123456789\nbase_url: https://me:hunter2secret@host/v1\n')
   chmodSync(home.configFile, 0o600)
   writeFileSync(home.envFile, 'HERMES_LOG_LEVEL=warn\nOPENAI_API_KEY=sk-other-0123456789\n', { mode: 0o600 })
@@ -49,13 +49,13 @@ test('config show tells every value and where it comes from, and never a secret'
   assert.equal(values.length, lines.length - 1)
 })
 
-test('config show tells on stderr when the file is not what is in effect', async (t) => {
+test('config show warns on stderr when the file is not in effect', async (t) => {
   const { stderr, code } = await runInProcess(homeWith(t, broken).root, ['config', 'show'])
   assert.equal(code, 0)
   assert.match(stderr, /the configuration is invalid: .*defaults are in use/)
 })
 
-test('config schema is JSON Schema that knows the installed platforms', async (t) => {
+test('config schema prints a JSON Schema that includes the installed platforms', async (t) => {
   const { stdout } = await runInProcess(homeWith(t).root, ['config', 'schema'])
   const schema = JSON.parse(stdout)
   assert.equal(schema.$schema, 'https://json-schema.org/draft/2020-12/schema')

@@ -25,18 +25,18 @@ describe('with a running daemon', () => {
   })
   const here = (...words: string[]): Promise<ProcessResult> => runInProcess(home.root, words)
 
-  test('a daemon without a terminal says where it is and keeps its token to itself', () => {
+  test('a daemon without a terminal prints its address but not its token', () => {
     const token = readFileSync(home.tokenFile, 'utf8').trim()
     assert.match(daemon.text(), /is ready at http:\/\/127\.0\.0\.1:\d+; `hermes web url` prints/)
     assert.ok(!daemon.text().includes(token))
   })
 
-  test('chat --query prints the reply alone', async (t) => {
+  test('chat --query prints only the reply', async (t) => {
     const run = await hermes(t, ['chat', '--query', 'Reply exactly ok'], { home: home.root })
     assert.deepEqual(run, { code: 0, stdout: 'ok\n', stderr: '' })
   })
 
-  test('two chats at the same time, and lines of a pipe, go through the one daemon', async (t) => {
+  test('two chats at the same time and the lines of a pipe use the same daemon', async (t) => {
     const input = 'Reply exactly one\nReply exactly two\n/exit\n'
     const [piped, asked] = await Promise.all([
       hermes(t, ['chat', '--session', 'piped'], { home: home.root, input }),
@@ -46,7 +46,7 @@ describe('with a running daemon', () => {
     assert.deepEqual(asked, { code: 0, stdout: 'three\n', stderr: '' })
   })
 
-  test('status tells how it is, for people and for scripts', async () => {
+  test('status reports the state of the gateway for people and as JSON', async () => {
     const plain = await here('status')
     assert.equal(plain.code, 0, plain.stderr)
     assert.match(plain.stdout, /^hermes-gateway 0\.1\.0 is ready \(process \d+, for /)
@@ -71,7 +71,7 @@ describe('with a running daemon', () => {
     assert.deepEqual(await here('web', 'url'), { code: 0, stdout: `${daemon.url}/#token=${token}\n`, stderr: '' })
   })
 
-  test('doctor sees the daemon and takes its port for its own', async () => {
+  test('doctor finds the daemon and recognises its port', async () => {
     const { code, stdout } = await here('doctor')
     assert.equal(code, 0, stdout)
     assert.match(stdout, /^✓ Gateway: ready, process \d+ at http/m)
@@ -79,14 +79,14 @@ describe('with a running daemon', () => {
     assert.match(stdout, /^! Dead letters: 1 .*hermes inbox list$/m)
   })
 
-  test('a second daemon on the home is refused and told who holds it', async (t) => {
+  test('a second daemon on the same home is refused with the process that holds it', async (t) => {
     const { code, stderr } = await hermes(t, ['gateway', 'run'], { home: home.root })
     assert.equal(code, 78)
     assert.match(stderr, new RegExp(`process ${daemon.child.pid} at ${daemon.url}`))
     assert.match(stderr, /hermes gateway stop/)
   })
 
-  test('conversations are listed, found by their words and shown in full', async () => {
+  test('conversations are listed, searched by their text and shown completely', async () => {
     const list = await here('sessions', 'list')
     const line = list.stdout.split('\n').find((one) => one.includes('Reply exactly ok'))
     const id = line?.split('  ')[0] ?? ''
@@ -102,7 +102,7 @@ describe('with a running daemon', () => {
     assert.equal(JSON.parse((await here('sessions', 'list', '--json', '--limit', '1')).stdout).length, 1)
   })
 
-  test('a session that does not exist is named, with where to look', async () => {
+  test('an unknown session is reported with its id and a hint', async () => {
     const { code, stdout, stderr } = await here('sessions', 'show', 'no\u001b[2Jne')
     assert.deepEqual([code, stdout], [1, ''])
     assert.match(stderr, /No session has the id or key "no\[2Jne"/)

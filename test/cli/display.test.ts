@@ -20,7 +20,7 @@ const table = (display: Display) =>
     ],
   )
 
-test('a table has headings, colour and columns on a terminal, and fits its width', () => {
+test('a table has headings, colours and columns on a terminal, and fits its width', () => {
   assert.deepEqual(shown(table, 40).split('\n'), [
     '\u001b[2mID   STATE      TEXT\u001b[22m',
     '1    \u001b[33mset aside\u001b[39m  a long text that does n…',
@@ -37,27 +37,27 @@ test('without a terminal each row is one plain line that a script can split at t
   ])
 })
 
-test('NO_COLOR and a dumb terminal take the colour away', () => {
+test('NO_COLOR and a dumb terminal disable colours', () => {
   for (const environment of [{ NO_COLOR: '1' }, { TERM: 'dumb' }]) {
     assert.ok(!shown(table, 40, environment).includes('\u001b'), JSON.stringify(environment))
   }
 })
 
-test('what a stranger wrote cannot steer the terminal', () => {
+test('text from other people cannot send control sequences to the terminal', () => {
   const evil = 'a\u001b[2J\u001b]0;title\u0007b\u009bc\u202ed\r\ne'
   const text = shown((display) => display.table(['X'], [[evil], [{ text: evil, tone: 'dim' }]]), 80, { NO_COLOR: '1' })
   assert.equal(text, 'X\na[2J]0;titlebcd e\na[2J]0;titlebcd e\n')
   assert.equal(toSingleLine(evil), 'a[2J]0;titlebcd e')
 })
 
-test('JSON stays the same JSON, with the characters that steer a terminal written out', () => {
+test('JSON keeps its meaning, with control characters escaped', () => {
   const value = { text: 'a\u001b\u009b\u202e' }
   const text = shown((display) => display.json(value))
   assert.deepEqual(JSON.parse(text), value)
   assert.match(text, /^[\n\x20-\x7e]*$/)
 })
 
-test('a time is the local minute on a terminal and ISO 8601 for scripts', () => {
+test('a time is shown in local time on a terminal and as ISO 8601 to scripts', () => {
   const at = new Date(2026, 0, 2, 3, 4, 5).getTime()
   assert.equal(
     shown((display) => display.line(display.formatTime(at)), 80),
@@ -69,13 +69,13 @@ test('a time is the local minute on a terminal and ISO 8601 for scripts', () => 
   )
 })
 
-test('a text is cut between characters, never inside one', () => {
+test('a text is truncated between characters', () => {
   assert.equal(truncate('abcdef', 6), 'abcdef')
   assert.equal(truncate('abcdefg', 6), 'abcde…')
   assert.equal(truncate('😀😀😀', 2), '😀…')
 })
 
-test('a duration is told in its two largest units', () => {
+test('a duration is shown in its two largest units', () => {
   const second = 1_000
   const hour = 3_600 * second
   const told = [9 * second, 90 * second, 2 * hour, 2 * hour + 180 * second, 50 * hour].map(formatDuration)

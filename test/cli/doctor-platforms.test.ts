@@ -10,7 +10,7 @@ import { withTimeout } from '../../src/lib/timers.ts'
 import { type PlatformAccount, platformAccounts } from '../../src/platforms/accounts.ts'
 import { homeWith, quietConfig, runInProcess, startHermes } from './support.ts'
 
-/** A home with a platform `chat` whose adapter looks at an account with this body of a function. */
+/** A home with a platform `chat` whose adapter diagnoses an account with this function body. */
 function homeWithPlatform(t: TestContext, diagnose: string, section = '{token: s3cret-t0ken-of-a-test}'): HomeLayout {
   const home = homeWith(t, `${quietConfig}platforms:\n  chat: ${section}\n`)
   chmodSync(home.configFile, 0o600)
@@ -51,7 +51,7 @@ async function linesOf(home: HomeLayout, ...words: string[]): Promise<{ code: nu
   return { code, lines: about }
 }
 
-test('doctor shows each account to its own adapter, and says what that found', async (t) => {
+test('doctor passes each account to its adapter and prints the diagnosis', async (t) => {
   const home = homeWithPlatform(
     t,
     `return account === 'default'
@@ -72,14 +72,14 @@ test('doctor shows each account to its own adapter, and says what that found', a
   })
 })
 
-test('doctor --offline asks no platform', async (t) => {
+test('doctor --offline calls no adapter', async (t) => {
   const home = homeWithPlatform(t, `throw new Error('somebody asked')`)
   const { code, lines } = await linesOf(home, '--offline')
   assert.equal(code, 0)
   assert.ok(!lines.join().includes('somebody asked'))
 })
 
-test('what is switched off, and what lacks its token, is not asked', async (t) => {
+test('a disabled account and one without a token are not diagnosed', async (t) => {
   for (const section of ['{enabled: false, token: abcdefgh}', '{enabled: true}']) {
     const home = homeWithPlatform(t, `throw new Error('somebody asked')`, section)
     const { lines } = await linesOf(home)
@@ -87,7 +87,7 @@ test('what is switched off, and what lacks its token, is not asked', async (t) =
   }
 })
 
-test('an adapter that fails or returns an invalid diagnosis is a problem with advice', async (t) => {
+test('an adapter that fails or returns an invalid diagnosis is a problem with a hint', async (t) => {
   const failing = await linesOf(homeWithPlatform(t, `throw new Error('socket hang up')`))
   assert.equal(failing.code, 1)
   assert.deepEqual(failing.lines.slice(-2), [

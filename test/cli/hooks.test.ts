@@ -1,5 +1,5 @@
 /**
- * `hermes hooks`: without a daemon from the folders, with one through its API.
+ * `hermes hooks` reads the directories without a daemon, and uses the API of a running daemon.
  */
 import assert from 'node:assert/strict'
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ function put(folder: string, manifest: string, handler: string, name = 'handler.
   writeFileSync(join(folder, name), handler)
 }
 
-test('a new hook works unchanged, is listed, and can be tested without a daemon', async (t) => {
+test('a new hook from the template works unchanged, is listed, and can be tested without a daemon', async (t) => {
   const { root, hooks } = homeWith(t)
   const environment = { PATH: path }
   const made = await runInProcess(root, ['hooks', 'new', 'my-hook'])
@@ -35,7 +35,7 @@ test('a new hook works unchanged, is listed, and can be tested without a daemon'
   assert.match(info.stdout, /^About {2}\S/m)
 })
 
-test('the Python template works, too', async (t) => {
+test('the Python template works unchanged', async (t) => {
   const { root } = homeWith(t)
   await runInProcess(root, ['hooks', 'new', 'mine', '--python'])
   const { stdout } = await runInProcess(root, ['hooks', 'test', 'mine', '--json'], { environment: { PATH: path } })
@@ -70,7 +70,7 @@ test('hooks test shows the result, or the error with its location; the event and
   assert.match(unknown.stderr, /"jugde".*\bjudge\b/)
 })
 
-test('trying a hook fires an event that it hears, and shows what it prints', async (t) => {
+test('hooks test without an event sends one to which the hook subscribes, and shows the output of the handler', async (t) => {
   const { root, hooks } = homeWith(t)
   const handler = `export const handle = (event) => { console.log('heard ' + event); console.error('and more') }`
   const environment = { PATH: path }
@@ -88,7 +88,7 @@ test('trying a hook fires an event that it hears, and shows what it prints', asy
   }
 })
 
-test('what cannot run is neither tried nor paused, and the reason is said', async (t) => {
+test('a hook that cannot run is neither tested nor paused, and the reason is shown', async (t) => {
   const gateway = await startTestGateway(t, {
     config: { hooks: { 'agent:end': [{ command: '/bin/true' }] } },
     prepare: (home) => put(join(home.hooks, 'broken'), 'events: []\n', 'export const handle = () => undefined'),
@@ -105,7 +105,7 @@ test('what cannot run is neither tried nor paused, and the reason is said', asyn
   }
 })
 
-test('a hook that is paused while no daemon runs stays paused when one starts', async (t) => {
+test('a hook that is paused without a daemon stays paused when a daemon starts', async (t) => {
   const gateway = await startTestGateway(t, { startNow: false })
   const { root, hooks } = gateway.home
   const heard = join(root, 'heard')
@@ -130,7 +130,7 @@ test('a hook that is paused while no daemon runs stays paused when one starts', 
   assert.ok(!readFileSync(heard, 'utf8').includes('one'))
 })
 
-test('the daemon tells what its hooks do, without secrets', async (t) => {
+test('the daemon reports the activity of its hooks without secrets', async (t) => {
   const gateway = await startTestGateway(t, {
     prepare: (home) => {
       appendFileSync(home.envFile, 'MY_TOKEN=super-secret-value-0123\n', { mode: 0o600 })
@@ -151,7 +151,7 @@ test('the daemon tells what its hooks do, without secrets', async (t) => {
   assert.doesNotMatch(doctor.stdout, /super-secret-value/)
 })
 
-test('hooks that do not do what they should stand in hermes status, with the reason, until they are resumed', async (t) => {
+test('hermes status shows failing hooks with the reason until they are resumed', async (t) => {
   const gateway = await startTestGateway(t, {
     prepare: (home) => {
       put(join(home.hooks, 'good'), 'events: [agent:end]\n', 'export const handle = () => undefined')
@@ -182,7 +182,7 @@ test('hooks that do not do what they should stand in hermes status, with the rea
   assert.match(after.stdout, /^Hooks {2}good paused: paused by hand$/m)
 })
 
-test('requests about hooks that make no sense are refused', async (t) => {
+test('invalid requests about hooks are refused', async (t) => {
   const gateway = await startTestGateway(t)
   for (const [where, body, status] of [
     ['pause', '{"name":"nobody"}', 404],
@@ -195,7 +195,7 @@ test('requests about hooks that make no sense are refused', async (t) => {
   }
 })
 
-test('doctor names hooks that cannot be used, and Python that is not there', async (t) => {
+test('doctor reports hooks that cannot be used, and a missing Python', async (t) => {
   const { root, hooks } = homeWith(t, 'http: {port: 0}\nhooks: {python: /nowhere/python3}\n')
   put(join(hooks, 'broken'), 'events: []\n', '')
   put(join(hooks, 'odd'), 'events: [agent:ends]\n', 'def handle(event_type, context):\n    pass\n', 'handler.py')
@@ -208,7 +208,7 @@ test('doctor names hooks that cannot be used, and Python that is not there', asy
   assert.match(texts[2], /hooks in Python cannot run: \/nowhere\/python3/)
 })
 
-test('a program that config.yaml names runs once it is accepted, and no more when that is taken back', async (t) => {
+test('a program in config.yaml runs once it is accepted, and no longer after it is revoked', async (t) => {
   const gateway = await startTestGateway(t, {
     config: {
       hooks: {
@@ -227,7 +227,7 @@ test('a program that config.yaml names runs once it is accepted, and no more whe
   await gateway.waitForReply('0.0.0-test')
 })
 
-test('a mistake among the programs of config.yaml is named with its line', async (t) => {
+test('an error in a program entry of config.yaml is reported with its line', async (t) => {
   const { root } = homeWith(t, 'hooks:\n  agent:end:\n    - command: echo "hello\n      timeout: 10\n')
   const { code, stdout } = await runInProcess(root, ['config', 'check'])
   assert.equal(code, 78)

@@ -14,7 +14,7 @@ import { startOpenAiServer } from '../kit/servers/openai-server.ts'
 import { seedHome } from './seed-home.ts'
 import { hermes, homeWith, quietConfig, runInProcess, startHermes } from './support.ts'
 
-/** A home whose model is a local server that answers this. */
+/** A home whose model is a local server with these responses. */
 async function homeWithModel(t: TestContext, reply: ModelReply) {
   const server = await startOpenAiServer({ defaultReply: () => reply })
   t.after(() => server.stop())
@@ -22,7 +22,7 @@ async function homeWithModel(t: TestContext, reply: ModelReply) {
   return { home: homeWith(t, config), server }
 }
 
-test('chat --query needs no daemon: it answers, keeps its log to the file and leaves the home free', async (t) => {
+test('chat --query works without a daemon, logs only to the file and releases the home', async (t) => {
   const { home } = await homeWithModel(t, { text: 'All **well**\u001b[2J.' })
   const run = await hermes(t, ['chat', '-q', 'How are you?', '--session', 'mine'], { home: home.root })
   assert.deepEqual(run, { code: 0, stdout: 'All **well**[2J.\n', stderr: '' })
@@ -32,7 +32,7 @@ test('chat --query needs no daemon: it answers, keeps its log to the file and le
   assert.match(stdout, /^\S+ {2}\S+ {2}cli {2}How are you\?$/m)
 })
 
-test('chat --query that fails says why and what to do on stderr, and stdout stays empty', async (t) => {
+test('a failed chat --query prints the reason and a hint on stderr, and nothing on stdout', async (t) => {
   const { home } = await homeWithModel(t, { error: { status: 401, body: { error: { message: 'no such key' } } } })
   const { code, stdout, stderr } = await hermes(t, ['chat', '-q', 'hello'], { home: home.root })
   assert.deepEqual([code, stdout], [1, ''])
@@ -41,7 +41,7 @@ test('chat --query that fails says why and what to do on stderr, and stdout stay
   assert.ok(!stderr.includes('sk-test-0123456789'))
 })
 
-test('Ctrl-C in the middle of a turn ends the chat with 130, and the turn is not taken up again', async (t) => {
+test('Ctrl-C during a turn exits with 130, and the turn is not resumed', async (t) => {
   const { home, server } = await homeWithModel(t, { text: 'never the whole', hang: 'stream', hangAfter: 2 })
   const asked = startHermes(t, ['chat', '-q', 'hello'], { home: home.root })
   await server.request(0)
@@ -53,7 +53,7 @@ test('Ctrl-C in the middle of a turn ends the chat with 130, and the turn is not
   assert.equal(server.requestCount, 2)
 })
 
-test('a chat on a home that somebody else works on says so', async (t) => {
+test('a chat on a home that another process uses is refused', async (t) => {
   const home = homeWith(t)
   const lock = lockHome(home.lockFile)
   t.after(() => lock.release())
@@ -63,7 +63,7 @@ test('a chat on a home that somebody else works on says so', async (t) => {
   assert.match(stderr, /another `hermes chat` is open/)
 })
 
-test('without a daemon a message is put back and a reply forgotten in the home itself', async (t) => {
+test('without a daemon dead letters are retried and dropped in the database of the home', async (t) => {
   const home = homeWith(t)
   const { seq, id } = await seedHome(home)
   const retried = await runInProcess(home.root, ['inbox', 'retry', `${seq}`])
@@ -77,7 +77,7 @@ test('without a daemon a message is put back and a reply forgotten in the home i
   assert.match(missing.stderr, /number 999\b/)
 })
 
-test('a change is refused while another process works on the home and does not answer', async (t) => {
+test('a change is refused while another process holds the home and does not respond', async (t) => {
   const home = homeWith(t)
   const { seq } = await seedHome(home)
   const lock = lockHome(home.lockFile)
@@ -87,7 +87,7 @@ test('a change is refused while another process works on the home and does not a
   assert.ok(stderr.includes(errorCatalogue['home/locked'].meaning), stderr)
 })
 
-test('the note of a daemon that was killed counts as none, and its port is not shown the token', async (t) => {
+test('the pid file of a killed daemon is ignored, and its port does not receive the token', async (t) => {
   const home = homeWith(t)
   const shown: unknown[] = []
   const stranger = createServer((request, response) => {
@@ -111,7 +111,7 @@ type Home = ReturnType<typeof homeWith>
 
 function announce(home: Home, url: string, pid: number): void {
   writeFileSync(home.tokenFile, 'a-token-of-a-test-0123456789\n', { mode: 0o600 })
-  // Where the note lies; a start of the daemon makes it.
+  // The path of the pid file, which a daemon writes at its start.
   ensureDirectory(home.cache)
   writePidFile(home, { pid, url })
 }
@@ -151,7 +151,7 @@ const report = {
   newerField: true,
 }
 
-test('a daemon of another version is understood as far as possible, and named', async (t) => {
+test('a daemon of another version is supported where possible, and its version is shown', async (t) => {
   const home = await daemonThatSays(t, JSON.stringify(report))
   const { code, stdout, stderr } = await runInProcess(home.root, ['status'])
   assert.equal(code, 0)
@@ -160,14 +160,14 @@ test('a daemon of another version is understood as far as possible, and named', 
   assert.match(stderr, /running gateway is version 9\.9\.9, this command is 0\.1\.0/)
 })
 
-test('status names what the agent works on in the background', async (t) => {
+test('status lists running background tasks', async (t) => {
   const background = [{ id: 'bg_120000_0a1b2c3d', by: 'hook boot-md', ageMs: 61_000 }]
   const home = await daemonThatSays(t, JSON.stringify({ ...report, background }))
   const { stdout } = await runInProcess(home.root, ['status'])
   assert.match(stdout, /^Background {2}bg_120000_0a1b2c3d hook boot-md, for 1 min$/m)
 })
 
-test('status shows whether a platform receives events, where the platform reports it', async (t) => {
+test('status shows whether a platform receives events, if the platform reports it', async (t) => {
   const platforms = {
     chat: { state: 'connected', receiving: true },
     deaf: { state: 'connected', receiving: false },
@@ -194,7 +194,7 @@ test('status shows whether a platform receives events, where the platform report
   )
 })
 
-test('an answer in another form is told as a daemon of another version', async (t) => {
+test('a response in an unknown format is reported as a daemon of another version', async (t) => {
   const home = await daemonThatSays(t, JSON.stringify({ version: '99' }))
   const { code, stderr } = await runInProcess(home.root, ['status'])
   assert.equal(code, 1)
@@ -202,7 +202,7 @@ test('an answer in another form is told as a daemon of another version', async (
   assert.match(stderr, /Restart it/)
 })
 
-test('a daemon that does not answer is named with its process', async (t) => {
+test('a daemon that does not respond is reported with its process id', async (t) => {
   const home = await daemonThatSays(t, undefined)
   const search = findRunningDaemon({ home, token: () => 'x'.repeat(20), fetch, timeoutMs: 50 })
   await assert.rejects(search, (error) => {
@@ -212,7 +212,7 @@ test('a daemon that does not answer is named with its process', async (t) => {
   })
 })
 
-test('a database that is none, and one of a newer version, are told with what to do', async (t) => {
+test('an invalid database and one of a newer version are reported with a hint', async (t) => {
   const home = homeWith(t)
   writeFileSync(home.databaseFile, 'this is not a database, whatever its name says'.repeat(50))
   for (const words of [

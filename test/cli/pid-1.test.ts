@@ -4,20 +4,20 @@ import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { homeWith, startHermes } from './support.ts'
 
-/** A process space of its own, as a container has it: the program in it is process 1. */
+/** A new PID namespace, as in a container: the program is process 1 in it. */
 const alone = ['unshare', '--user', '--map-root-user', '--pid', '--fork', '--kill-child']
 const [unshare = '', ...options] = alone
 const possible = spawnSync(unshare, [...options, 'true']).status === 0
 const skip = possible ? false : 'a process space of its own cannot be had here (unshare)'
 
-test('as process 1 the daemon runs, and SIGTERM ends it in order with code 0', { skip }, async (t) => {
+test('as process 1 the daemon runs, and SIGTERM stops it with exit code 0', { skip }, async (t) => {
   const home = homeWith(t)
   const daemon = startHermes(t, ['gateway', 'run'], { home: home.root, under: alone })
   await daemon.waitForOutput('is ready at')
   assert.match(readFileSync(home.pidFile, 'utf8'), /^1\b/)
   const outside = daemon.child.pid
   const inside = Number(readFileSync(`/proc/${outside}/task/${outside}/children`, 'utf8'))
-  // A signal without a handler of its own would be lost on process 1.
+  // The kernel ignores signals to process 1 that have no handler.
   process.kill(inside, 'SIGTERM')
   assert.equal((await daemon.exited).code, 0)
   assert.match(daemon.text(), /"msg":"stopped"/)

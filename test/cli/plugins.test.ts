@@ -1,5 +1,5 @@
 /**
- * `hermes plugins`: without a daemon from the folders and config.yaml, with one through its API.
+ * `hermes plugins` reads the directories and config.yaml without a daemon, and uses the API of a running daemon.
  */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { hermes, homeWith, runInProcess } from './support.ts'
 
 const hook = `ctx.registerHook('post_llm_call', () => undefined)`
 
-test('a new plugin works as it is written: it is listed, tried, enabled, and answers in a chat', async (t) => {
+test('a new plugin from the template is listed, tested and enabled, and works in a chat, all unchanged', async (t) => {
   const { root, plugins } = homeWith(t, '# mine\nlog: {level: info}\n')
   const made = await runInProcess(root, ['plugins', 'new', 'my-plugin'])
   assert.deepEqual([made.code, made.stderr], [0, ''])
@@ -39,7 +39,7 @@ test('a new plugin works as it is written: it is listed, tried, enabled, and ans
   assert.match((await runInProcess(root, ['doctor', '--offline'])).stdout, /^✓ Plugins: my-plugin$/m)
 })
 
-test('plugins run in the chat of a terminal without a daemon, as the seed has it; with TypeScript, zod and #sdk', async (t) => {
+test('plugins work in a terminal chat without a daemon, with TypeScript, zod and #sdk', async (t) => {
   const { root, plugins } = homeWith(t)
   writeFiles(plugins, {
     'shout/plugin.yaml': 'name: shout\n',
@@ -62,7 +62,7 @@ test('plugins run in the chat of a terminal without a daemon, as the seed has it
   assert.equal((await hermes(t, ask, { home: root })).stdout, 'ok\n')
 })
 
-test('a plugin with errors is tried with a message of one’s own: each error is shown, and the code says so', async (t) => {
+test('a plugin with errors is tested with a given message: each error is shown, and the exit code reports it', async (t) => {
   const { root, plugins } = homeWith(t)
   writeFiles(plugins, {
     ...pluginFiles(
@@ -88,7 +88,7 @@ test('a plugin with errors is tried with a message of one’s own: each error is
   assert.deepEqual([report.state, /index\.js:1: broken: true$/.test(report.reason)], ['failed', true])
 })
 
-test('enabling and disabling is by id or by bare name, and keeps what the file says otherwise', async (t) => {
+test('enable and disable accept the id or the short name, and keep the rest of the file', async (t) => {
   const { root, plugins, configFile } = homeWith(
     t,
     'plugins: {disabled: [tracer, x], entries: {tracer: {settings: {a: 1}}}}\n',
@@ -115,7 +115,7 @@ test('enabling and disabling is by id or by bare name, and keeps what the file s
   assert.deepEqual([unknown.code, /did you mean tracer\?/.test(unknown.stderr)], [1, true])
 })
 
-test('a file that cannot be read as YAML is left alone; a linked one stays linked, with its mode', async (t) => {
+test('a file that is not valid YAML is unchanged; a link stays a link, and the file keeps its mode', async (t) => {
   const broken = homeWith(t, 'plugins: [\n')
   writeFiles(broken.plugins, pluginFiles('mine', hook))
   const refused = await runInProcess(broken.root, ['plugins', 'enable', 'mine'])
@@ -143,7 +143,7 @@ test('a home without a config.yaml gets one', async (t) => {
   assert.equal(statSync(configFile).mode & 0o777, 0o600)
 })
 
-test('a running gateway loads and unloads at once, and says what cannot be loaded', async (t) => {
+test('a running gateway loads and unloads plugins immediately, and reports why one cannot be loaded', async (t) => {
   const gateway = await startTestGateway(t, {
     prepare: ({ plugins }) =>
       writeFiles(plugins, {
@@ -173,7 +173,7 @@ test('a running gateway loads and unloads at once, and says what cannot be loade
   assert.match((await runInProcess(root, ['plugins', 'list'])).stdout, /^good {2}disabled /m)
 })
 
-test('of a running plugin one can see which hooks failed, how often, and how at last', async (t) => {
+test('for a running plugin the failed hooks are shown with their count and last error', async (t) => {
   const gateway = await startTestGateway(t, {
     config: { plugins: { enabled: ['shaky'] } },
     prepare: ({ plugins }) =>
@@ -192,7 +192,7 @@ test('of a running plugin one can see which hooks failed, how often, and how at 
   assert.equal(hooks[0].failures, 1)
 })
 
-test('doctor tells of plugins that are wanted and cannot be loaded, or are not there', async (t) => {
+test('doctor reports enabled plugins that cannot be loaded or do not exist', async (t) => {
   const { root, plugins } = homeWith(t, 'plugins: {enabled: [needy, gone]}\n')
   writeFiles(plugins, {
     ...pluginFiles('needy', hook, 'name: needy\nrequires_env: [NEEDED_KEY]\n'),
@@ -208,7 +208,7 @@ test('doctor tells of plugins that are wanted and cannot be loaded, or are not t
   assert.match(stdout, /^! Plugins: .*other\/plugin\.yaml:1:7: name: expected a text/m)
 })
 
-test('a plugin in Python can be written', async (t) => {
+test('a plugin can be written in Python', async (t) => {
   const { root, plugins } = homeWith(t)
   assert.equal((await runInProcess(root, ['plugins', 'new', 'snake', '--python'])).code, 0)
   assert.match(readFileSync(join(plugins, 'snake/__init__.py'), 'utf8'), /^def register\(ctx\):$/m)

@@ -1,5 +1,5 @@
 /**
- * What becomes of the process when something throws and nobody catches it.
+ * What the process does after an uncaught exception or an unhandled rejection.
  */
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
@@ -29,7 +29,7 @@ function withErrorHandlers(t: TestContext, { logged = true } = {}) {
   return { folder, source, exits, written, log, faults, thrown, said: () => log.records.map(({ text }) => text) }
 }
 
-/** An error as the runtime shows it, the innermost place first. */
+/** An error with stack frames as Node prints them, the innermost location first. */
 function errorFrom(message: string, ...places: readonly string[]): Error {
   const stack = [`Error: ${message}`, ...places.map((place) => `    at ${place}`)].join('\n')
   return Object.assign(new Error(message), { stack })

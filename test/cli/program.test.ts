@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { tempHome } from '../kit/temp-home.ts'
 import { hermes, runInProcess } from './support.ts'
 
-test('--version, -V and version print the version alone', async (t) => {
+test('--version, -V and version print only the version', async (t) => {
   const packageFile = new URL('../../package.json', import.meta.url)
   const { version }: { version: string } = JSON.parse(readFileSync(packageFile, 'utf8'))
   const home = tempHome(t)
@@ -13,7 +13,7 @@ test('--version, -V and version print the version alone', async (t) => {
   for (const run of runs) assert.deepEqual(run, { code: 0, stdout: `${version}\n`, stderr: '' })
 })
 
-test('help shows every command on a line of its own, two examples and where to read on', async (t) => {
+test('help lists every command on one line, two examples and the address of the documentation', async (t) => {
   const home = tempHome(t)
   const { code, stdout } = await runInProcess(home, ['--help'])
   assert.equal(code, 0)
@@ -45,7 +45,7 @@ test('no line of help is wider than a terminal of 100 columns', async (t) => {
   }
 })
 
-test('a mistyped command or option is met with the nearest one and exit code 2', async (t) => {
+test('a misspelt command or option gets the nearest match and exit code 2', async (t) => {
   const home = tempHome(t)
   const mistakes = [
     { words: ['gatway', 'run'], nearest: 'gateway' },
@@ -61,7 +61,7 @@ test('a mistyped command or option is met with the nearest one and exit code 2',
   }
 })
 
-test('arguments that make no sense end with exit code 2 and say what was expected', async (t) => {
+test('invalid arguments get the expected form and exit code 2', async (t) => {
   const home = tempHome(t)
   const mistakes = [
     ['inbox', 'retry', 'first'],
@@ -81,7 +81,7 @@ test('arguments that make no sense end with exit code 2 and say what was expecte
   assert.equal(existsSync(join(home, 'state.db')), false)
 })
 
-test('looking at a home that does not exist is no error and leaves no trace', async (t) => {
+test('inspecting a home that does not exist is no error and creates nothing', async (t) => {
   const home = join(tempHome(t), 'none')
   const looks = [
     { words: ['status'], code: 3 },
@@ -103,7 +103,7 @@ test('looking at a home that does not exist is no error and leaves no trace', as
   assert.equal(existsSync(home), false)
 })
 
-test('a home that is no folder is named, with what to do, and exit code 78', async (t) => {
+test('a home that is not a directory is reported with a hint and exit code 78', async (t) => {
   const home = new URL('../../package.json', import.meta.url).pathname
   const runs = await Promise.all(
     [['status'], ['chat', '-q', 'x'], ['gateway', 'run']].map((words) => hermes(t, words, { home })),

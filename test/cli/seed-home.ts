@@ -1,5 +1,5 @@
 /**
- * Puts into a home what a person has to look after: a message that was set aside, a reply that could not be delivered.
+ * Puts two dead letters into a home: a message of the inbox and a reply of the outbox.
  */
 import { acceptEvent, markEventDead } from '../../src/inbox/queries.ts'
 import type { HomeLayout } from '../../src/lib/home.ts'
@@ -13,7 +13,7 @@ export interface SeedResult {
   readonly id: number
 }
 
-/** The text of the message is the caller's; its chat is `cli:seeded`. */
+/** The caller sets the text of the message. Its chat is `cli:seeded`. */
 export async function seedHome(home: HomeLayout, text = 'Reply exactly seeded'): Promise<SeedResult> {
   const store = createSqliteStore({ path: home.databaseFile })
   try {

@@ -21,7 +21,7 @@ function installHandlers(onTerminal: boolean) {
   return { source, heard, clock, unfollow }
 }
 
-test('the first signal asks for a stop, the second ends at once with its own code', () => {
+test('the first signal requests a stop, the second one exits at once with the code of the signal', () => {
   const { source, heard, unfollow } = installHandlers(false)
   for (const name of ['SIGTERM', 'SIGTERM', 'SIGINT']) source.emit(name, name)
   assert.deepEqual(heard, ['stop', 143, 130])
@@ -29,7 +29,7 @@ test('the first signal asks for a stop, the second ends at once with its own cod
   assert.deepEqual(source.eventNames(), [])
 })
 
-test('Ctrl-C that a launcher passes on a second time counts once', () => {
+test('a Ctrl-C that a launcher forwards in addition counts once', () => {
   const { source, heard, clock } = installHandlers(true)
   source.emit('SIGINT', 'SIGINT')
   clock.now += 20
@@ -40,7 +40,7 @@ test('Ctrl-C that a launcher passes on a second time counts once', () => {
   assert.deepEqual(heard, ['stop', 130])
 })
 
-test('SIGHUP reads the configuration again, but a terminal that is closed ends the daemon', () => {
+test('SIGHUP reloads the configuration, but ends a daemon whose terminal was closed', () => {
   const service = installHandlers(false)
   service.source.emit('SIGHUP', 'SIGHUP')
   assert.deepEqual(service.heard, ['reload'])
@@ -49,7 +49,7 @@ test('SIGHUP reads the configuration again, but a terminal that is closed ends t
   assert.deepEqual(terminal.heard, ['stop'])
 })
 
-test('SIGTERM waits for the turn that runs, a second one ends the daemon at once and leaves no note', async (t) => {
+test('SIGTERM waits for the running turn; a second one exits at once and removes the pid file', async (t) => {
   const model = await startOpenAiServer({ defaultReply: () => ({ text: 'never the whole', hang: 'stream' }) })
   t.after(() => model.stop())
   const home = homeWith(
@@ -70,7 +70,7 @@ test('SIGTERM waits for the turn that runs, a second one ends the daemon at once
   asked.child.kill('SIGKILL')
 })
 
-test('SIGHUP applies a changed configuration, SIGTERM ends with code 0', async (t) => {
+test('SIGHUP applies a changed configuration, SIGTERM exits with code 0', async (t) => {
   const home = homeWith(t)
   const daemon = await startDaemon(t, home.root)
   writeFileSync(home.configFile, quietConfig.replace('drain_timeout: 20', 'drain_timeout: 7'))
@@ -82,7 +82,7 @@ test('SIGHUP applies a changed configuration, SIGTERM ends with code 0', async (
   assert.match(stderr, /"msg":"stopped"/)
 })
 
-test('a configuration that cannot be used degrades the daemon, and with --strict ends it with 78', async (t) => {
+test('an invalid configuration degrades the daemon, and with --strict the daemon exits with 78', async (t) => {
   const home = homeWith(t, 'http: {port: 0}\nmax_iterations: many\n')
   const environment = { HERMES_HTTP_PORT: '0' }
   const strict = await hermes(t, ['gateway', 'run', '--strict'], { home: home.root, environment })

@@ -1,5 +1,5 @@
 /**
- * The real program as a child process on a home of its own, and single commands inside this process.
+ * Runs the real program as a child process on a new home, and single commands inside the test process.
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -19,13 +19,15 @@ import { tempHome } from '../kit/temp-home.ts'
 export const mainFile = fileURLToPath(new URL('../../src/main.mjs', import.meta.url))
 const platforms = fileURLToPath(new URL('../../platforms', import.meta.url))
 
-/** Kept between runs: without it every process would read all sources anew, since each has a home of its own. */
+/**
+ * Shared by all runs: every run has a new home, and without this cache each process would compile all sources again.
+ */
 const compileCache = fileURLToPath(new URL('../../node_modules/.cache/hermes-test', import.meta.url))
 
-/** A port of its own for every daemon, and nothing that waits longer than a test may. */
+/** A free port for each daemon, and timeouts that are shorter than those of a test. */
 export const quietConfig = 'http: {port: 0}\nagent: {drain_timeout: 20, max_retries: 0}\n'
 
-/** A test, or whoever cleans up in its place. */
+/** A test, or a caller that runs the cleanup itself. */
 export interface CleanupOwner {
   after(clean: () => Promise<void>): unknown
 }
@@ -36,14 +38,16 @@ export interface ProcessResult {
   readonly stderr: string
 }
 
-/** Long enough for a machine under load, so that it ends a test that would hang. */
+/** Long enough for a loaded machine; ends a test that would hang. */
 const timeoutMs = 20_000
 
 export interface RunningProcess {
   readonly child: ChildProcess
-  /** Everything it has written so far. */
+  /** The output of the process so far. */
   text(): string
-  /** Resolves when the text has been written to stdout or stderr. Rejects when the process ends without, or after 20 s. */
+  /**
+   * Resolves when the text was written to stdout or stderr. Rejects when the process exits without it, or after 20 s.
+   */
   waitForOutput(text: string): Promise<void>
   readonly exited: Promise<ProcessResult>
 }
@@ -52,11 +56,11 @@ export interface StartOptions {
   readonly home: string
   readonly environment?: ProcessEnvironment
   readonly input?: string
-  /** A command that runs the program, put before it. */
+  /** A command that is put before the program. */
   readonly under?: readonly string[]
 }
 
-/** Starts `hermes <words>`. A process that is left over is killed when the test ends. */
+/** Starts `hermes` with these arguments. A process that still runs is killed when the test ends. */
 export function startHermes(t: CleanupOwner, words: readonly string[], start: StartOptions): RunningProcess {
   const { home, environment, input, under = [] } = start
   const path = process.env['PATH'] ?? ''
@@ -100,7 +104,7 @@ export function startHermes(t: CleanupOwner, words: readonly string[], start: St
   }
 }
 
-/** Runs `hermes <words>` to its end. */
+/** Runs `hermes` with these arguments until it exits. */
 export function hermes(t: CleanupOwner, words: readonly string[], start: StartOptions): Promise<ProcessResult> {
   return startHermes(t, words, start).exited
 }
@@ -124,12 +128,12 @@ export function homeWith(t: TestContext, config = quietConfig): HomeLayout {
 
 export interface InProcessOptions {
   readonly environment?: ProcessEnvironment
-  /** Columns of the terminal that it seems to run in; none if left out. */
+  /** The columns of the simulated terminal; no terminal if left out. */
   readonly terminal?: number
   readonly version?: string
 }
 
-/** Runs a command inside this process, which is quick. Not for commands that follow signals. */
+/** Runs a command inside this process, which is faster. Not for commands that handle signals. */
 export async function runInProcess(
   root: string,
   words: readonly string[],

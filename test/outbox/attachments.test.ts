@@ -10,7 +10,7 @@ import { type Call, flushEventLoop, limited, lost, type OutboxFixtureOptions, op
 
 const label = '♻️ May be a duplicate:'
 
-/** An outbox of a platform that takes files, and a folder with some. */
+/** An outbox of a platform that accepts files, and a directory with some files. */
 function withFiles(t: TestContext, options: OutboxFixtureOptions = {}) {
   const folder = realpathSync(tempHome(t))
   const asked: string[] = []
@@ -45,7 +45,7 @@ async function contentOf(call: Call | undefined): Promise<string> {
 
 const shortOf = ({ text, attachment }: Call) => [text, attachment?.kind, attachment?.fileName]
 
-test('files follow the text they were named in, in their order, each as a message of its own', async (t) => {
+test('files follow the text that names them, in order, each as a separate message', async (t) => {
   const { bench, write } = withFiles(t)
   const { outbox, sender, say } = bench
   await say(
@@ -67,7 +67,7 @@ test('files follow the text they were named in, in their order, each as a messag
   assert.deepEqual(await bench.states(), ['sent', 'sent', 'sent', 'sent', 'sent'])
 })
 
-test('a platform that takes no files gets a line that names each', async (t) => {
+test('a platform without files gets a line that names each file', async (t) => {
   const { bench, write } = withFiles(t, { attachments: false })
   const paths = ['a.png', 'b.mp3', 'c.mp4', 'd.pdf'].map((name) => `MEDIA:${write(name)}`)
   await bench.say(`All:\n${paths.join('\n')}\n![The sea](https://example.org/sea.png)`)
@@ -82,7 +82,7 @@ test('a platform that takes no files gets a line that names each', async (t) => 
   ])
 })
 
-test('a file that cannot be sent is replaced with a line with the reason, is logged once, and delays nothing', async (t) => {
+test('a file that cannot be sent is replaced with a line that contains the reason, is logged once, and delays nothing', async (t) => {
   const { bench, folder, lines, write } = withFiles(t, { settings: { outbox: { max_attachment_mb: 1 } } })
   mkdirSync(join(folder, 'folder.zip'))
   truncateSync(write('large.mp4'), 1_024 * 1_024 + 1)
@@ -218,7 +218,7 @@ test('a file in flight at a crash is sent once more with the label', async (t) =
   ])
 })
 
-test('a crash after a file was refused repeats nothing', async (t) => {
+test('after a crash a refused file is not sent again', async (t) => {
   const { bench, folder, files: attachmentPolicy } = withFiles(t)
   const died = new Promise<void>((resolve) => {
     bench.onFailpoint = (point) => {
@@ -235,7 +235,7 @@ test('a crash after a file was refused repeats nothing', async (t) => {
   assert.deepEqual(bench.sender.texts(), [`${label}\n\n📎 File not sent: gone.png (there is no such file)`])
 })
 
-test('a file waits for the end of a limit like any message', async (t) => {
+test('a file waits for the end of a rate limit like any message', async (t) => {
   const { bench, write } = withFiles(t)
   bench.sender.script.push(limited(1_000))
   await bench.say(`MEDIA:${write('a.png')}`)
@@ -279,7 +279,7 @@ test('a draft shows no media tag, and the final reply replaces it, followed by t
   ])
 })
 
-test('a reply that is only a file removes its draft', async (t) => {
+test('a reply that consists of a file only removes its draft', async (t) => {
   const { bench, write } = withFiles(t, { remove: true })
   const draft = { platformId: 'm9', shownText: 'thinking' }
   bench.sender.shown.set('m9', 'thinking')

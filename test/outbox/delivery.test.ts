@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createDeferred, limited, lost, openOutbox, rejected, temporary, unauthorised } from './support.ts'
 
-test('a reply reaches its chat, as an answer to the message it answers', async (t) => {
+test('a reply reaches its chat as a reply to its message', async (t) => {
   const { outbox, sender, say, rows } = openOutbox(t)
   await say('hello', { replyTo: 'question', turnId: 'turn', threadId: 'topic' })
   await outbox.whenIdle()
@@ -15,7 +15,7 @@ test('a reply reaches its chat, as an answer to the message it answers', async (
   assert.deepEqual([row?.state, row?.platform_id, row?.error], ['sent', 'm1', null])
 })
 
-test('a short reply in a quiet chat costs one transaction after its own, and leaves no timer', async (t) => {
+test('a short reply in a quiet chat costs one further transaction and leaves no timer', async (t) => {
   const { outbox, time, say, transactions } = openOutbox(t)
   await say('hello')
   await outbox.whenIdle()
@@ -23,7 +23,7 @@ test('a short reply in a quiet chat costs one transaction after its own, and lea
   assert.deepEqual(time.pendingSleeps(), [])
 })
 
-test('a reply is on disk as being sent before the platform is called', async (t) => {
+test('a reply is stored as being sent before the platform is called', async (t) => {
   const { outbox, sender, say, states, failpoints } = openOutbox(t)
   const answer = createDeferred<{ success: true }>()
   sender.script.push(answer.promise)
@@ -36,7 +36,7 @@ test('a reply is on disk as being sent before the platform is called', async (t)
   assert.deepEqual(failpoints, ['outbox:claimed', 'outbox:accepted', 'outbox:settled'])
 })
 
-test('replies of one chat arrive in the order they were stored, threads among them', async (t) => {
+test('replies of one chat, including its threads, arrive in the order in which they were stored', async (t) => {
   const { outbox, sender, say } = openOutbox(t)
   await Promise.all([say('one'), say('two', { threadId: 'a' }), say('three'), say('four', { threadId: 'b' })])
   await outbox.whenIdle()
@@ -56,7 +56,7 @@ test('two replies stored at the same time are never in flight together', async (
   assert.deepEqual(sender.texts(), ['one', 'two'])
 })
 
-test('the parts of a long reply arrive one after the other, only the first as an answer', async (t) => {
+test('the parts of a long reply arrive in order, and only the first refers to the message', async (t) => {
   const { outbox, sender, say } = openOutbox(t, { limits: { maxChars: 60, unit: 'utf16' } })
   await say('word '.repeat(30).trim(), { replyTo: 'question' })
   await outbox.whenIdle()
@@ -71,7 +71,7 @@ test('the parts of a long reply arrive one after the other, only the first as an
   assert.ok(sender.texts().every((text) => text.length <= 60))
 })
 
-test('the limits of the manifest hold while the platform is away', async (t) => {
+test('the limits of the manifest apply while the platform is disconnected', async (t) => {
   const bench = openOutbox(t, { limitsOf: { maxChars: 60, unit: 'utf16' } })
   bench.connected = false
   await bench.say('word '.repeat(30).trim())
@@ -85,7 +85,7 @@ test('a blank reply sends nothing', async (t) => {
   assert.deepEqual([sender.calls.length, (await rows()).length], [0, 0])
 })
 
-test('finishing twice with the same key answers once', async (t) => {
+test('completing a turn twice with the same key sends one reply', async (t) => {
   const { outbox, sender, say } = openOutbox(t)
   await say('hello', { key: 'turn:1' })
   await say('hello', { key: 'turn:1' })
@@ -95,7 +95,7 @@ test('finishing twice with the same key answers once', async (t) => {
   assert.deepEqual(sender.texts(), ['hello'])
 })
 
-test('a reply whose transaction fails is not sent, and the chat stays free for the next', async (t) => {
+test('a reply whose transaction fails is not sent, and the chat is free for the next reply', async (t) => {
   const { outbox, store, sender, say, time, rows } = openOutbox(t)
   const target = { platform: 'fake', account: 'default', chatId: 'chat' }
   const prepared = outbox.prepare({ key: 'never', target, kind: 'reply', text: 'never' })
@@ -111,7 +111,7 @@ test('a reply whose transaction fails is not sent, and the chat stays free for t
   assert.equal((await rows()).length, 1)
 })
 
-test('a reply whose transaction is tried again is sent once', async (t) => {
+test('a reply whose transaction is retried is sent once', async (t) => {
   const { outbox, store, sender, time } = openOutbox(t)
   const target = { platform: 'fake', account: 'default', chatId: 'chat' }
   const prepared = outbox.prepare({ key: 'reply', target, kind: 'reply', text: 'hello' })
@@ -126,7 +126,7 @@ test('a reply whose transaction is tried again is sent once', async (t) => {
   assert.deepEqual(sender.texts(), ['hello'])
 })
 
-test('a reply whose caller reports its commit late is sent once and in order', async (t) => {
+test('a reply whose commit is reported late is sent once and in order', async (t) => {
   const { outbox, store, sender, say, time } = openOutbox(t)
   const target = { platform: 'fake', account: 'default', chatId: 'chat' }
   const slow = outbox.prepare({ key: 'slow', target, kind: 'reply', text: 'one' })
@@ -138,7 +138,7 @@ test('a reply whose caller reports its commit late is sent once and in order', a
   assert.deepEqual(sender.texts(), ['one', 'two'])
 })
 
-test('a rate limit is respected to the millisecond, blocks the chat, and does not count as a try', async (t) => {
+test('a rate limit is respected to the millisecond, blocks the chat, and does not count as an attempt', async (t) => {
   const { outbox, sender, time, say, rows } = openOutbox(t, { settings: { outbox: { max_tries: 1 } } })
   sender.script.push(limited(7_000), limited(500))
   await say('one')
@@ -157,7 +157,7 @@ test('a rate limit is respected to the millisecond, blocks the chat, and does no
   assert.deepEqual(sender.texts().slice(-2), ['one', 'two'])
 })
 
-test('no reply is sent into a chat before its rate limit is over, not even a new one', async (t) => {
+test('no reply, not even a new one, is sent to a chat before its rate limit ends', async (t) => {
   const { outbox, sender, time, say } = openOutbox(t)
   sender.script.push(limited(3_000))
   await say('one')
@@ -170,7 +170,7 @@ test('no reply is sent into a chat before its rate limit is over, not even a new
   assert.deepEqual(sender.texts(), ['one', 'one', 'two'])
 })
 
-test('a temporary failure is retried with growing delays and becomes a dead letter after the last try', async (t) => {
+test('a temporary failure is retried with increasing delays, and the reply becomes a dead letter after the last attempt', async (t) => {
   const { outbox, sender, time, say, rows } = openOutbox(t, { settings: { outbox: { max_tries: 4, max_backoff: 3 } } })
   sender.script.push(temporary, temporary, temporary, temporary)
   await say('one')
@@ -197,7 +197,7 @@ test('a rejected reply becomes a dead letter at once and does not block later re
   assert.deepEqual(sender.texts(), ['one', 'two'])
 })
 
-test('a revoked token stops the account until it is connected again, and costs no try', async (t) => {
+test('a revoked token stops the account until it connects again, and does not count as an attempt', async (t) => {
   const { outbox, sender, time, say, rows } = openOutbox(t, { settings: { outbox: { max_tries: 1 } } })
   sender.script.push(unauthorised)
   await say('one')
@@ -250,7 +250,7 @@ test('a platform that disconnects between the transaction and the call gets the 
   assert.deepEqual(sender.texts(), ['hello'])
 })
 
-test('a failing chat never delays another', async (t) => {
+test('a failing chat does not delay another chat', async (t) => {
   const { outbox, sender, say } = openOutbox(t)
   sender.script.push(createDeferred<never>().promise, temporary, lost)
   await say('hangs', { chatId: 'a' })
@@ -262,7 +262,7 @@ test('a failing chat never delays another', async (t) => {
   await outbox.stop(0)
 })
 
-test('characters cut in half by the model never reach the platform', async (t) => {
+test('unpaired surrogates from the model do not reach the platform', async (t) => {
   const { outbox, sender, say } = openOutbox(t)
   await say('broken \ud83d')
   await outbox.whenIdle()

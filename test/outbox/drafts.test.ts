@@ -66,7 +66,7 @@ test('adapters that draw the cursor themselves get the text without it', async (
   assert.deepEqual(bench.sender.texts(), [sentence])
 })
 
-test('a slow platform never delays the model: only the newest text is shown', async (t) => {
+test('a slow platform does not delay the model: only the newest text is shown', async (t) => {
   const bench = openOutbox(t, { draftIntervalMs: 0 })
   const { sender } = bench
   const answer = createDeferred<{ success: true }>()
@@ -82,7 +82,7 @@ test('a slow platform never delays the model: only the newest text is shown', as
   )
 })
 
-test('a draft that fills its message stops growing, and the rest comes with the final parts', async (t) => {
+test('a draft that fills its message stops growing, and the final parts contain the rest', async (t) => {
   const bench = openOutbox(t, { draftIntervalMs: 0, limits: { maxChars: 800, unit: 'utf16' } })
   const { sender, outbox } = bench
   const text = 'word '.repeat(400).trim()
@@ -153,7 +153,7 @@ test('adapters that draw the cursor get the final edit even when the text is unc
   )
 })
 
-test('closing waits for the call in flight, so that no late edit overwrites the reply', async (t) => {
+test('closing waits for the running call, so that no late edit overwrites the reply', async (t) => {
   const bench = openOutbox(t)
   const answer = createDeferred<{ success: true; messageId: string }>()
   bench.sender.script.push(answer.promise)
@@ -174,7 +174,7 @@ test('closing waits for the call in flight, so that no late edit overwrites the 
   assert.equal(bench.sender.calls.length, 1)
 })
 
-test('a draft waits as long as the platform asks, and so does the answer after it', async (t) => {
+test('a draft waits as long as the platform requests, and so does the reply after it', async (t) => {
   const bench = openOutbox(t)
   const { sender, time, outbox } = bench
   const draft = openDraft(bench)
@@ -228,7 +228,7 @@ test('a first draft that may have arrived is not sent twice', async (t) => {
   assert.equal(await draft.close(), null)
 })
 
-test('a first draft that may have arrived is found where the platform can be asked', async (t) => {
+test('a first draft that may have arrived is found if the platform can be queried', async (t) => {
   const bench = openOutbox(t, { draftIntervalMs: 0, resolve: true })
   bench.sender.script.push(lost)
   bench.sender.found = { sent: true, messageId: 'm3' }
@@ -245,7 +245,7 @@ test('a first draft that may have arrived is found where the platform can be ask
   )
 })
 
-test('a draft ends when the token is refused', async (t) => {
+test('a draft ends when the token is rejected', async (t) => {
   const bench = openOutbox(t, { draftIntervalMs: 0 })
   bench.sender.script.push(unauthorised)
   const draft = openDraft(bench)
@@ -255,7 +255,7 @@ test('a draft ends when the token is refused', async (t) => {
   assert.equal(await draft.close(), null)
 })
 
-test('there is no draft where the platform or the settings do not allow it', async (t) => {
+test('without support or permission of the platform or the settings there is no draft', async (t) => {
   const options = { target, turnId }
   assert.equal(openOutbox(t, { edit: false }).outbox.openDraft(options), null)
   assert.equal(openOutbox(t, { settings: { streaming: { enabled: false } } }).outbox.openDraft(options), null)
@@ -264,7 +264,7 @@ test('there is no draft where the platform or the settings do not allow it', asy
   assert.equal(away.outbox.openDraft(options), null)
 })
 
-test('a draft never overtakes a reply that waits, and appears once that is sent', async (t) => {
+test('a draft does not overtake a pending reply, and appears once that is sent', async (t) => {
   const bench = openOutbox(t, { draftIntervalMs: 0 })
   const { sender, time, outbox } = bench
   sender.script.push(temporary)
@@ -281,7 +281,7 @@ test('a draft never overtakes a reply that waits, and appears once that is sent'
   assert.deepEqual(sender.texts(), ['before', 'before', `${sentence} more ▉`])
 })
 
-test('a resumed turn continues in its earlier draft', async (t) => {
+test('a resumed turn continues its earlier draft', async (t) => {
   const first = openOutbox(t)
   openDraft(first).update(sentence)
   await flushEventLoop()
@@ -302,7 +302,7 @@ test('a resumed turn continues in its earlier draft', async (t) => {
   assert.equal(third.outbox.draftAddressOf(turnId), null)
 })
 
-test('a resumed turn that ends at once still replaces its earlier draft', async (t) => {
+test('a resumed turn that ends at once replaces its earlier draft', async (t) => {
   const first = openOutbox(t)
   openDraft(first).update(sentence)
   await flushEventLoop()
@@ -315,7 +315,7 @@ test('a resumed turn that ends at once still replaces its earlier draft', async 
   assert.deepEqual(await draft.close(), { platformId: 'm1', shownText: '' })
 })
 
-test('a draft accepted just before a crash is found again where the platform can be asked', async (t) => {
+test('a draft that was accepted just before a crash is found if the platform can be queried', async (t) => {
   const first = openOutbox(t, { resolve: true })
   first.onFailpoint = (point) => void (point === 'draft:sent' && first.crash())
   openDraft(first).update(sentence)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { extractMedia, visibleDraftText } from '../../src/outbox/extract-media.ts'
 
-/** Kind, name and address of each file. */
+/** Kind, name and location of each file. */
 function filesOf(text: string): string[][] {
   return extractMedia(text).items.map(({ kind, fileName, source }) => [
     kind,
@@ -13,24 +13,24 @@ function filesOf(text: string): string[][] {
 
 const textOf = (text: string) => extractMedia(text).text
 
-test('a file named by a tag leaves the text, and no hole stays behind', () => {
+test('a media tag is removed from the text without a gap', () => {
   const text = 'Here it is:\n\nMEDIA:/tmp/chart.png\n\nIt shows the year.'
   assert.equal(textOf(text), 'Here it is:\n\nIt shows the year.')
   assert.deepEqual(filesOf(text), [['image', 'chart.png', '/tmp/chart.png']])
 })
 
-test('a tag within a sentence takes only itself away', () => {
+test('a tag within a sentence is removed without the surrounding text', () => {
   assert.equal(textOf('See MEDIA:/tmp/a.png, please.'), 'See , please.')
   assert.equal(textOf('See MEDIA:/tmp/a.png now'), 'See now')
 })
 
-test('paths with blanks stand in quotes, or have their line for themselves', () => {
+test('paths with spaces are quoted or on a line of their own', () => {
   for (const tag of ['MEDIA:"/tmp/my file.pdf"', "MEDIA:'/tmp/my file.pdf'", 'MEDIA:/tmp/my file.pdf']) {
     assert.deepEqual(filesOf(tag), [['document', 'my file.pdf', '/tmp/my file.pdf']])
   }
 })
 
-test('the pictures of Markdown and HTML are sent, with their words', () => {
+test('images of Markdown and HTML are sent with their captions', () => {
   const text =
     'Look:\n![The *sea* at night](https://example.org/sea_(1).jpg "title")\n<img alt="Hills" src="https://example.org/?id=1&amp;s=2">'
   const { items } = extractMedia(text)
@@ -44,12 +44,12 @@ test('the pictures of Markdown and HTML are sent, with their words', () => {
   )
 })
 
-test('a picture of this machine is a file', () => {
+test('a local image is a file', () => {
   assert.deepEqual(filesOf('![](/tmp/a%20b.png)'), [['image', 'a b.png', '/tmp/a b.png']])
   assert.deepEqual(filesOf('MEDIA:file:///tmp/a.png'), [['image', 'a.png', '/tmp/a.png']])
 })
 
-test('a path alone on its line is sent when it is media, and stays when it is anything else', () => {
+test('a path on a line of its own is sent if it is media, and stays in the text otherwise', () => {
   assert.deepEqual(filesOf('Done:\n  /tmp/song.mp3  \n~/film.mp4'), [
     ['audio', 'song.mp3', '/tmp/song.mp3'],
     ['video', 'film.mp4', '~/film.mp4'],
@@ -66,7 +66,7 @@ test('a path alone on its line is sent when it is media, and stays when it is an
   }
 })
 
-test('nothing in code is a tag', () => {
+test('tags in code are ignored', () => {
   for (const text of [
     '`MEDIA:/tmp/a.png`',
     '```\nMEDIA:/tmp/a.png\n/tmp/b.png\n![](https://example.org/a.png)\n```',
@@ -79,7 +79,7 @@ test('nothing in code is a tag', () => {
   }
 })
 
-test('what only looks like a tag stays', () => {
+test('text that only resembles a tag stays', () => {
   for (const text of [
     'Write MEDIA:<path> into the answer.',
     'MEDIA: is a word',
@@ -97,7 +97,7 @@ test('what only looks like a tag stays', () => {
   }
 })
 
-test('kinds come from names: what platforms may refuse as a picture is a document', () => {
+test('the kind follows from the file name; images that platforms may refuse are documents', () => {
   const names = [
     'a.PNG',
     'a.jpeg',
@@ -131,7 +131,7 @@ test('kinds come from names: what platforms may refuse as a picture is a documen
   )
 })
 
-test('the words that say how files are sent hold for all of the reply, and are never shown', () => {
+test('the directives for sending files apply to the whole reply and are never shown', () => {
   const voice = '[[audio_as_voice]]\nMEDIA:/tmp/a.ogg\nMEDIA:/tmp/b.wav\nMEDIA:/tmp/c.png'
   assert.deepEqual(
     extractMedia(voice).items.map(({ kind }) => kind),
@@ -145,18 +145,18 @@ test('the words that say how files are sent hold for all of the reply, and are n
   )
 })
 
-test('a file named twice is sent once', () => {
+test('a file that is named twice is sent once', () => {
   assert.equal(filesOf('MEDIA:/tmp/a.png\n/tmp/a.png\nMEDIA:"/tmp/a.png"').length, 1)
 })
 
-test('a listing of many files sends the first twenty and shows the rest', () => {
+test('of a long list of files the first twenty are sent and the others are shown', () => {
   const lines = Array.from({ length: 30 }, (_, index) => `/tmp/${index}.png`)
   const { text, items } = extractMedia(lines.join('\n'))
   assert.equal(items.length, 20)
   assert.equal(text, lines.slice(20).join('\n'))
 })
 
-test('a growing reply shows no tag, and no half of one', () => {
+test('a growing reply shows no tag and no part of one', () => {
   const text =
     'Look at this.\n- ![sea](https://example.org/a.png)\nMEDIA:"/tmp/a b.pdf"\n/tmp/c.mp4\n<img src="https://example.org/x">\n[[as_document]]\nThat is all [1] <b> !'
   for (let end = 0; end <= text.length; end += 1) {
@@ -171,7 +171,7 @@ test('a tag after an open backtick is held back until it is known whether it is 
   assert.equal(visibleDraftText('a `b\nMEDIA:/tmp/a.png\nmore\n\nand'), 'a `b\nmore\n\nand')
 })
 
-test('a path that is too long to be one stays whole in the text, and so do tags without one', () => {
+test('tags with a path that is too long, and tags without a path, stay in the text', () => {
   for (const end of ['', '.', '.png', '!']) {
     const text = `MEDIA:/${'a'.repeat(1_999)}${end}${'b'.repeat(10)}`
     assert.deepEqual(extractMedia(text), { text, items: [] })

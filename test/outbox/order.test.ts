@@ -13,7 +13,7 @@ import {
   temporary,
 } from './support.ts'
 
-/** What the platform does with a call: whether the message arrives, and what the outbox hears. */
+/** The behaviour of the platform for a call: whether the message arrives, and which result the outbox gets. */
 type Fate = 'arrives' | 'limited' | 'fails' | 'refused' | 'lost' | 'lost-arrived' | 'throws-arrived'
 const fates: readonly Fate[] = ['arrives', 'limited', 'fails', 'refused', 'lost', 'lost-arrived', 'throws-arrived']
 
@@ -22,7 +22,9 @@ interface Arrival {
   readonly text: string
 }
 
-/** A platform on which messages arrive although the outbox may hear otherwise. Notices calls made too early. */
+/**
+ * A platform on which messages may arrive although the outbox gets another result. Records calls that come too early.
+ */
 function createScriptedSender(plan: readonly Fate[], time: ManualTime) {
   const arrivals: Arrival[] = []
   const early: string[] = []
@@ -50,12 +52,12 @@ function createScriptedSender(plan: readonly Fate[], time: ManualTime) {
         throw new Error('connection reset')
     }
   }
-  /** A limit whose answer died with the process is known to nobody. */
+  /** A rate limit is not known after a restart if its response was lost with the process. */
   const forgetLimits = () => notBefore.clear()
   return { sender, arrivals, early, forgetLimits }
 }
 
-/** One life of the outbox, to its end or to a crash at its `points`th named point. */
+/** One process lifetime of the outbox, which ends normally or by a crash at failpoint number `points`. */
 async function restartUntilDelivered(t: TestContext, first: OutboxFixture, points: number): Promise<void> {
   const { time, sender, path } = first
   const life = openOutbox(t, { time, sender, path })
@@ -92,7 +94,7 @@ function assertLabels(texts: readonly string[]): void {
   for (const text of repeated) assert.match(text, /^♻️ May be a duplicate:\n\n/)
 }
 
-test('whatever platform and process do, each reply arrives in order, and twice only with a label', async (t) => {
+test('for any behaviour of platform and process, each reply arrives in order, and twice only with a label', async (t) => {
   const scenario = fc.record({
     replies: fc.array(fc.constantFrom('a', 'b'), { minLength: 1, maxLength: 6, size: 'max' }),
     plan: fc.array(fc.constantFrom(...fates), { maxLength: 12, size: 'max' }),

@@ -8,7 +8,7 @@ test('replies that wait because of an outage are sent as soon as the platform wo
   sender.script.push(...Array.from({ length: 6 }, () => temporary))
   await say('the answer')
   await outbox.whenIdle()
-  // The pauses between tries grow: 1, 2, 4, 8 and 16 seconds are over, 32 are beginning.
+  // The delays between attempts grow: those of 1, 2, 4, 8 and 16 seconds are over, that of 32 seconds begins.
   for (const seconds of [1, 2, 4, 8, 16]) {
     time.advance(seconds * 1_000)
     await outbox.whenIdle()
@@ -20,7 +20,7 @@ test('replies that wait because of an outage are sent as soon as the platform wo
   assert.deepEqual([...sender.shown.values()], ['the answer'])
 })
 
-test('a platform that comes and goes does not use up the tries of a reply', async (t) => {
+test('a platform with an unstable connection does not use up the attempts of a reply', async (t) => {
   const { outbox, sender, say } = openOutbox(t)
   sender.script.push(temporary, temporary)
   await say('the answer')
@@ -33,7 +33,7 @@ test('a platform that comes and goes does not use up the tries of a reply', asyn
   assert.equal(sender.calls.length, 1)
 })
 
-test('a limit still holds when the platform works again', async (t) => {
+test('a rate limit still applies when the platform works again', async (t) => {
   const { outbox, sender, time, say } = openOutbox(t)
   sender.script.push(limited(30_000))
   await say('the answer')
@@ -48,7 +48,7 @@ test('a limit still holds when the platform works again', async (t) => {
   assert.deepEqual([...sender.shown.values()], ['the answer'])
 })
 
-test('a new connection of another account changes nothing', async (t) => {
+test('a new connection of another account has no effect', async (t) => {
   const { outbox, sender, time, say } = openOutbox(t)
   sender.script.push(...Array.from({ length: 5 }, () => temporary))
   await say('the answer')
@@ -63,12 +63,12 @@ test('a new connection of another account changes nothing', async (t) => {
   assert.equal(sender.calls.length, 5)
 })
 
-/** What the log tells a person who does not look closely: the level, and what the row has become. */
+/** The log as an operator reads it: the level, and the new state of the row. */
 function warnings(lines: ReturnType<typeof recordingLog>['lines']) {
   return lines.filter(({ level }) => level !== 'debug' && level !== 'info').map(({ level, state }) => [level, state])
 }
 
-test('an outage is one warning for each reply that it stops, however often it is tried', async (t) => {
+test('an outage is logged as one warning for each affected reply, regardless of the number of attempts', async (t) => {
   const { log, lines } = recordingLog()
   const { outbox, sender, time, say } = openOutbox(t, { log })
   sender.script.push(...Array.from({ length: 15 }, () => temporary))

@@ -1,5 +1,5 @@
 /**
- * A platform that limits the rate again and again, for chats and for the account, whatever it is called for.
+ * A platform that limits the rate again and again, per chat and per account, for every kind of call.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -18,13 +18,13 @@ import {
 
 type Fate = { readonly limit: 'none' } | { readonly limit: 'chat' | 'account'; readonly ms: number }
 
-/** Notices calls that come too early or too late, and two calls of a chat at a time. */
+/** Records calls that come too early or too late, and concurrent calls of one chat. */
 function createStrictPlatform(fates: readonly Fate[], time: ManualTime) {
   const mistakes: string[] = []
   const arrived: string[] = []
   const until = new Map<string, number>()
   const busy = new Set<string>()
-  /** Chats whose answer was refused, which is first in line when the limit ends. */
+  /** Chats with a limited reply, which is first in the queue when the limit ends. */
   const owed = new Set<string>()
   let calls = 0
 
@@ -55,14 +55,14 @@ function createStrictPlatform(fates: readonly Fate[], time: ManualTime) {
   return { sender, mistakes, arrived, own: (chat: string) => answer(chat, 'reaction', false) }
 }
 
-/** All that can be done now is done. */
+/** Runs everything that can run now. */
 async function waitUntilIdle(outbox: Outbox): Promise<void> {
   await outbox.whenIdle()
   await flushEventLoop()
   await outbox.whenIdle()
 }
 
-/** Lets time pass, and every timer of it ring at its own moment. */
+/** Advances the clock, so that every timer fires at its own time. */
 async function advanceTime({ time, outbox }: OutboxFixture, ms: number): Promise<void> {
   for (let left = ms; left > 0; ) {
     const [next = left] = time.pendingSleeps()
@@ -92,7 +92,7 @@ const fate: fc.Arbitrary<Fate> = fc.oneof(
   fc.record({ limit: fc.constantFrom('chat' as const, 'account' as const), ms: fc.integer({ min: 50, max: 5_000 }) }),
 )
 
-test('a storm of limits over sends, edits, typing and own calls loses no answer and is never called too early', async (t) => {
+test('many limits during sends, edits, typing and adapter calls lose no reply and cause no early call', async (t) => {
   const scenario = fc.record({
     steps: fc.array(step, { minLength: 5, maxLength: 30, size: 'max' }),
     fates: fc.array(fate, { maxLength: 60, size: 'max' }),
@@ -101,7 +101,7 @@ test('a storm of limits over sends, edits, typing and own calls loses no answer 
     fc.asyncProperty(scenario, async ({ steps, fates }) => {
       const time = createManualTime()
       const platform = createStrictPlatform(fates, time)
-      // A limit must cost no try.
+      // A rate limit must not count as an attempt.
       const bench = openOutbox(t, { time, sender: platform.sender, settings: { outbox: { max_tries: 1 } } })
       const { outbox } = bench
       const turn = new AbortController()
@@ -122,7 +122,7 @@ test('a storm of limits over sends, edits, typing and own calls loses no answer 
       for (const [index, next] of steps.entries()) {
         if (next.kind === 'wait') await advanceTime(bench, next.ms)
         else await acts[next.kind](next.chat, index)
-        // Otherwise the next thing happens while calls are in flight.
+        // Otherwise the next event happens while calls are running.
         if (index % 3 === 0) await waitUntilIdle(outbox)
       }
       await waitUntilIdle(outbox)

@@ -16,7 +16,7 @@ function openDraft({ outbox }: OutboxFixture, chatId: string, turnId = 'turn') {
   return draft
 }
 
-/** A call of an adapter's own that says when it was made. */
+/** A call of the adapter itself that records its time. */
 function ownCall({ outbox, time }: OutboxFixture, calls: string[], chatId: string, answer: SendResult = fine) {
   return outbox.rateLimited(targetOf(chatId), forever(), async () => {
     calls.push(`own ${time.clock()}`)
@@ -24,7 +24,7 @@ function ownCall({ outbox, time }: OutboxFixture, calls: string[], chatId: strin
   })
 }
 
-test('a platform that asks for two seconds is not called in them, and is called right after', async (t) => {
+test('a platform that requests a delay of two seconds is not called before it ends, and is called right after', async (t) => {
   const bench = openOutbox(t, { typing: true })
   const { outbox, sender, time, say } = bench
   const own: string[] = []
@@ -54,7 +54,7 @@ test('a platform that asks for two seconds is not called in them, and is called 
   assert.deepEqual(own, [`own ${asked + 2_001}`])
 })
 
-test("after a limit replies go first, then drafts, then the adapters' own calls", async (t) => {
+test('after a limit replies go first, then drafts, then the calls of adapters', async (t) => {
   const bench = openOutbox(t)
   const { outbox, sender, time, say } = bench
   const own: string[] = []
@@ -79,7 +79,7 @@ test("after a limit replies go first, then drafts, then the adapters' own calls"
   assert.equal(own.length, 2)
 })
 
-test('a chat has one call in flight: an answer waits for the draft of another turn, typing is left out', async (t) => {
+test('a chat has one running call: a reply waits for the draft of another turn, typing is skipped', async (t) => {
   const bench = openOutbox(t, { typing: true })
   const { outbox, sender, say, states } = bench
   const slow = createDeferred<SendResult>()
@@ -115,7 +115,7 @@ test('a rate limit of a typing call also delays the reply', async (t) => {
   assert.deepEqual(sender.texts(), ['the answer'])
 })
 
-test('of a draft that has waited only the newest text is shown', async (t) => {
+test('of a waiting draft only the newest text is shown', async (t) => {
   const bench = openOutbox(t)
   const { sender, time } = bench
   await ownCall(bench, [], 'chat', limited(4_000))
@@ -146,7 +146,7 @@ test('a draft that hit a limit is updated half as often, so that the reply hits 
   assert.deepEqual(time.pendingSleeps(), [1_600])
 })
 
-test('after a limit of the whole account one call goes first, then twice as many, until all may', async (t) => {
+test('after a limit of the whole account one call is allowed first, then twice as many, until all are allowed', async (t) => {
   const { outbox, sender, time, say } = openOutbox(t)
   sender.script.push(limited(1_000, 'account'))
   await say('first', { chatId: 'first' })
@@ -219,7 +219,7 @@ test('the removal of a draft waits for the end of a limit', async (t) => {
   assert.deepEqual([...sender.shown.keys()], [])
 })
 
-test('a call of an adapter’s own is not repeated, and its limit is remembered', async (t) => {
+test('a call of an adapter is not repeated, and its limit is recorded', async (t) => {
   const bench = openOutbox(t)
   const own: string[] = []
   assert.deepEqual(await ownCall(bench, own, 'chat', limited(2_000)), limited(2_000))
@@ -247,7 +247,7 @@ test('an aborted call of an adapter leaves the queue and cancels its timer', asy
   )
 })
 
-test('a stop ends the calls that wait for a permit', async (t) => {
+test('a stop rejects the calls that wait for a permit', async (t) => {
   const bench = openOutbox(t)
   await ownCall(bench, [], 'chat', limited(2_000))
   const waiting = ownCall(bench, [], 'chat')
@@ -258,7 +258,7 @@ test('a stop ends the calls that wait for a permit', async (t) => {
   await assert.rejects(ownCall(bench, [], 'other'))
 })
 
-test('a call of an adapter’s own that throws frees the chat', async (t) => {
+test('a call of an adapter that throws releases the chat', async (t) => {
   const { outbox, sender, say } = openOutbox(t)
   const failing = outbox.rateLimited(chat, forever(), async () => {
     throw new Error('no such message')
@@ -305,7 +305,7 @@ test('the timer of a distant limit is split into shorter sleeps', async () => {
 
 test('a call that still waits after the end of the limit goes before a new one', async () => {
   let now = 0
-  // A timer that is late: the clock is past the end, and nobody has been woken yet.
+  // The timer is late: the clock is past the end, but no waiting call has been resumed yet.
   const budget = createRateLimiter({ clock: () => now, sleep: () => new Promise(() => undefined) })
   const first = budget.tryAcquire(chat, 'own')
   first?.record(limited(1_000), now)

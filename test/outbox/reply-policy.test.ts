@@ -11,7 +11,7 @@ for (const [replyTo, expected] of [
   ['first', ['question', '', '']],
   ['all', ['question', 'question', 'question']],
 ] as const) {
-  test(`of a reply in parts "${replyTo}" says which refer to the question`, async (t) => {
+  test(`with "${replyTo}" these parts of a reply refer to the message`, async (t) => {
     const { outbox, sender, say } = openOutbox(t, { replyPolicy: { replyTo, typing: true }, limits })
     await say('word '.repeat(30).trim(), { replyTo: 'question' })
     await outbox.whenIdle()
@@ -22,14 +22,14 @@ for (const [replyTo, expected] of [
   })
 }
 
-test('a reply that is only a file refers to its question', async (t) => {
+test('a reply that consists of a file only refers to its message', async (t) => {
   const { outbox, sender, say } = openOutbox(t, { attachments: true })
   await say('![](https://example.org/a.png)', { replyTo: 'question' })
   await outbox.whenIdle()
   assert.deepEqual([sender.calls.length, sender.calls[0]?.replyTo], [1, 'question'])
 })
 
-test('a growing reply refers to its question unless the account wants no references', async (t) => {
+test('a growing reply refers to its message unless the account disables references', async (t) => {
   for (const [replyTo, expected] of [
     ['off', ''],
     ['first', 'question'],
@@ -56,7 +56,7 @@ const buttons = [
   { id: 'q:1:no', label: 'No' },
 ]
 
-test('buttons stand under the last message of the text', async (t) => {
+test('buttons are attached to the last message of the text', async (t) => {
   const { outbox, sender, say } = openOutbox(t, { buttons: true, attachments: true, limits })
   await say(`${'word '.repeat(30).trim()}\n\n![](https://example.org/a.png)`, { buttons })
   await outbox.whenIdle()
@@ -66,14 +66,14 @@ test('buttons stand under the last message of the text', async (t) => {
   )
 })
 
-test('a platform without buttons gets the text alone', async (t) => {
+test('a platform without buttons gets only the text', async (t) => {
   const { outbox, sender, say } = openOutbox(t)
   await say('Shall I?', { buttons })
   await outbox.whenIdle()
   assert.deepEqual([sender.texts(), sender.calls[0]?.buttons], [['Shall I?'], undefined])
 })
 
-test('a draft that shows the text already still gets its buttons', async (t) => {
+test('a draft that already shows the final text still gets its buttons', async (t) => {
   const { outbox, sender, say } = openOutbox(t, { buttons: true })
   await say('Shall I?', { buttons, draft: { platformId: 'm9', shownText: 'Shall I?' } })
   await outbox.whenIdle()

@@ -4,7 +4,7 @@ import { type Capabilities, type OutboxFixture, openOutbox, rejected, temporary 
 
 const label = '♻️ May be a duplicate:'
 
-/** Lets a first outbox die at a named point, and starts its next life on the same database and platform. */
+/** Crashes a first outbox at a failpoint, and starts the next one on the same database and platform. */
 async function crashAt(
   t: TestContext,
   point: string,
@@ -24,7 +24,7 @@ async function crashAt(
   return openOutbox(t, { ...abilities, path: first.path, time: first.time, sender: first.sender })
 }
 
-test('what was stored and not sent is sent after a restart, in order', async (t) => {
+test('replies that were stored and not sent are sent after a restart, in order', async (t) => {
   const first = openOutbox(t)
   first.connected = false
   for (const text of ['one', 'two', 'three']) await first.say(text)
@@ -46,21 +46,21 @@ test('a crash before the call leads to a labelled reply, because it is unknown w
   assert.deepEqual(await second.states(), ['sent'])
 })
 
-test('a crash after the platform accepted leads to one labelled repetition', async (t) => {
+test('a crash after the platform accepted a reply leads to one labelled repetition', async (t) => {
   const second = await crashAt(t, 'outbox:accepted', (first) => first.say('hello'))
   await second.outbox.recover()
   await second.outbox.whenIdle()
   assert.deepEqual(second.sender.texts(), ['hello', `${label}\n\nhello`])
 })
 
-test('a crash after the receipt repeats nothing', async (t) => {
+test('after a crash that follows the receipt nothing is sent again', async (t) => {
   const second = await crashAt(t, 'outbox:settled', (first) => first.say('hello'))
   assert.deepEqual(await second.outbox.recover(), { openChats: 0 })
   await second.outbox.whenIdle()
   assert.deepEqual(second.sender.texts(), ['hello'])
 })
 
-test('a crash inside recovery loses nothing and doubles nothing silently', async (t) => {
+test('a crash during recovery loses nothing and duplicates nothing without a label', async (t) => {
   const second = await crashAt(t, 'outbox:accepted', (first) => first.say('hello'))
   await second.say('behind', { key: 'behind' })
   second.onFailpoint = (point) => void (point === 'outbox:recovering' && second.crash())
@@ -71,7 +71,7 @@ test('a crash inside recovery loses nothing and doubles nothing silently', async
   assert.deepEqual(third.sender.texts(), ['hello', `${label}\n\nhello`, 'behind'])
 })
 
-test('a platform that can be asked gets no repetition after a crash', async (t) => {
+test('a platform that can be queried gets no repetition after a crash', async (t) => {
   const second = await crashAt(t, 'outbox:accepted', (first) => first.say('hello'), { resolve: true })
   second.sender.found = { sent: true, messageId: 'm1' }
   await second.outbox.recover()
@@ -80,7 +80,7 @@ test('a platform that can be asked gets no repetition after a crash', async (t) 
   assert.deepEqual(await second.states(), ['sent'])
 })
 
-test('an edit in flight at the crash is repeated without a label', async (t) => {
+test('an edit that was running at the crash is repeated without a label', async (t) => {
   const draft = { platformId: 'm9', shownText: '' }
   const second = await crashAt(t, 'outbox:accepted', (first) => first.say('hello', { draft }))
   await second.outbox.recover()
@@ -94,7 +94,7 @@ test('an edit in flight at the crash is repeated without a label', async (t) => 
   )
 })
 
-test('an edit that had become a send at the crash is labelled like any send', async (t) => {
+test('an edit that had become a send before the crash is labelled like any send', async (t) => {
   let claims = 0
   const first = openOutbox(t)
   first.sender.script.push(rejected)
@@ -130,7 +130,7 @@ test('a rate limit survives a restart', async (t) => {
   assert.deepEqual(second.sender.texts(), ['hello', 'hello'])
 })
 
-test('a reply that was in flight at every crash becomes a dead letter in the end', async (t) => {
+test('a reply that was being sent at every crash finally becomes a dead letter', async (t) => {
   const settings = { outbox: { max_tries: 3 } }
   const first = openOutbox(t, { settings })
   first.onFailpoint = (point) => void (point === 'outbox:claimed' && first.crash())
@@ -161,7 +161,7 @@ test('an empty outbox recovers in one transaction', async (t) => {
   assert.equal(transactions(), 1)
 })
 
-test('chats whose platform is not yet connected cost nothing at the start', async (t) => {
+test('chats whose platform is not connected cost nothing at the start', async (t) => {
   const first = openOutbox(t)
   first.connected = false
   for (let chat = 0; chat < 50; chat += 1) await first.say('hello', { chatId: `chat-${chat}` })
@@ -177,7 +177,7 @@ test('chats whose platform is not yet connected cost nothing at the start', asyn
   assert.equal(second.sender.shown.size, 50)
 })
 
-test('tries go on counting after a restart', async (t) => {
+test('the number of attempts survives a restart', async (t) => {
   const options = { settings: { outbox: { max_tries: 2 } } }
   const first = openOutbox(t, options)
   first.sender.script.push(temporary, temporary)

@@ -4,13 +4,13 @@ import { splitMessage } from '../../src/outbox/split-message.ts'
 
 const chars = (maxChars: number) => ({ maxChars, unit: 'utf16' as const })
 
-test('a text that fits stays as it is', () => {
+test('a text that fits is unchanged', () => {
   const text = '  hello\r\n\n'
   assert.deepEqual(splitMessage(text, chars(4_000)), [text])
   assert.deepEqual(splitMessage('x'.repeat(50), chars(50)), ['x'.repeat(50)])
 })
 
-test('a longer text says which part each message is', () => {
+test('each part of a longer text contains its number', () => {
   const parts = splitMessage('word '.repeat(20).trim(), chars(50))
   assert.deepEqual(
     parts.map((part) => part.slice(-6)),
@@ -46,7 +46,7 @@ test('a text without any break is cut between characters', () => {
   )
 })
 
-test('emoji, flags and accents are never torn apart', () => {
+test('emoji, flags and accents are not split', () => {
   for (const character of ['👨‍👩‍👧‍👦', '🇩🇪', '👍🏽', 'e\u0301', '각']) {
     const parts = splitMessage(character.repeat(60), chars(75))
     for (const part of parts) assert.equal(part.replace(/ \(\d+\/\d+\)$/, '').replaceAll(character, ''), '')
@@ -60,7 +60,7 @@ test('a code block that fits in one message stays in one message', () => {
   assert.equal(parts[1], `${code}\n(2/3)`)
 })
 
-test('a longer code block is closed and opened again in its language', () => {
+test('a longer code block is closed and reopened with its language', () => {
   const lines = Array.from({ length: 6 }, (_, index) => `const variable${index} = ${index}`)
   const parts = splitMessage(`Look:\n\n\`\`\`ts\n${lines.join('\n')}\n\`\`\`\nThat is all.`, chars(98))
   assert.deepEqual(parts, [
@@ -88,7 +88,7 @@ test('quoted code stays quoted', () => {
   }
 })
 
-test('three backticks in indented code or in a line of prose open nothing', () => {
+test('three backticks in indented code or within prose open no block', () => {
   const parts = splitMessage(
     `Prose\n\n    \`\`\`\n\n${'word '.repeat(20)}\n\`\`\`x\`\`\` ${'word '.repeat(20)}`,
     chars(80),
@@ -96,7 +96,7 @@ test('three backticks in indented code or in a line of prose open nothing', () =
   assert.ok(parts.every((part) => !part.endsWith('```') && !part.startsWith('```\n')))
 })
 
-test('a message ends before inline code rather than within', () => {
+test('a message ends before inline code rather than within it', () => {
   const text = `${'word '.repeat(8)}\`some code with blanks\` and the end of it all`
   assert.deepEqual(splitMessage(text, chars(60)), [
     `${'word '.repeat(8).trim()} (1/2)`,
@@ -104,7 +104,7 @@ test('a message ends before inline code rather than within', () => {
   ])
 })
 
-test('platforms count in their own unit', () => {
+test('the length is counted in the unit of the platform', () => {
   const text = 'ä€😀'.repeat(40)
   for (const part of splitMessage(text, { maxChars: 100, unit: 'bytes' })) assert.ok(Buffer.byteLength(part) <= 100)
   for (const part of splitMessage(text, { maxChars: 60, unit: 'codepoints' })) assert.ok([...part].length <= 60)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createDeferred, limited, openOutbox, temporary } from './support.ts'
 
-test('a stop waits for the call in flight, stores its receipt, and keeps the rest for the next start', async (t) => {
+test('a stop waits for the running call, stores its receipt, and keeps the rest for the next start', async (t) => {
   const bench = openOutbox(t)
   const { outbox, sender, say } = bench
   const answer = createDeferred<{ success: true }>()
@@ -20,7 +20,7 @@ test('a stop waits for the call in flight, stores its receipt, and keeps the res
   assert.deepEqual(sender.texts(), ['one', 'two'])
 })
 
-test('a call that outlasts the stop is ended, and its reply is labelled at the next start', async (t) => {
+test('a call that takes longer than the stop is aborted, and its reply is labelled at the next start', async (t) => {
   const bench = openOutbox(t)
   const { outbox, sender, say } = bench
   sender.script.push(createDeferred<never>().promise)
@@ -45,7 +45,7 @@ test('replies that end turns during a stop are stored for the next start', async
   assert.deepEqual(bench.sender.calls, [])
 })
 
-test('a stop ends every wait: for a rate limit, for a platform, of a draft', async (t) => {
+test('a stop ends every wait: for a rate limit, for a platform and of a draft', async (t) => {
   const bench = openOutbox(t)
   const { outbox, sender, time, say } = bench
   const draft = outbox.openDraft({ target: { platform: 'fake', account: 'default', chatId: 'draft' }, turnId: 'turn' })
@@ -66,7 +66,7 @@ test('a stop ends every wait: for a rate limit, for a platform, of a draft', asy
   assert.equal((await draft?.close())?.platformId, 'm1')
 })
 
-test('stopping twice is the same as stopping once', async (t) => {
+test('stop may be called twice', async (t) => {
   const { outbox } = openOutbox(t)
   assert.equal(outbox.stop(1_000), outbox.stop(0))
   await outbox.stop(0)

@@ -1,5 +1,5 @@
 /**
- * An outbox on a real database with a platform that follows a script, and a clock that only the test moves.
+ * An outbox on a real database with a scripted platform and a clock that only the test advances.
  */
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -16,7 +16,7 @@ import type { Store } from '../../src/store/store.ts'
 import { openStore } from '../kit/open-store.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
-/** One call the platform has received. */
+/** One call that the platform received. */
 export interface Call {
   readonly op: 'send' | 'edit' | 'remove' | 'typing' | 'resolve'
   readonly chat: string
@@ -37,14 +37,14 @@ type ResolveResult = { sent: true; messageId?: string } | { sent: false } | 'unk
 
 export interface FakeSender extends Sender {
   readonly calls: Call[]
-  /** What people see now: message id → text. */
+  /** The messages that users see now: message id → text. */
   readonly shown: Map<string, string>
-  /** The next answers; after them everything succeeds. */
+  /** The results of the next calls. Later calls succeed. */
   readonly script: ScriptedResult[]
   found: ResolveResult
   /** Texts of sends and edits, in order. */
   texts(): string[]
-  /** Resolves when so many sends and edits have begun. */
+  /** Resolves when this number of sends and edits has started. */
   reached(count: number): Promise<void>
 }
 
@@ -65,7 +65,7 @@ export interface ManualTime {
   readonly clock: () => number
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   advance(ms: number): void
-  /** What is being waited for, ms from now. */
+  /** The remaining time of the pending timers, ms. */
   pendingSleeps(): number[]
 }
 
@@ -218,17 +218,17 @@ export interface OutboxFixture {
   readonly time: ManualTime
   readonly path: string
   readonly failpoints: string[]
-  /** Transactions so far. */
+  /** The number of transactions so far. */
   transactions(): number
   /** Disconnected: the outbox finds no sender. */
   connected: boolean
-  /** What became of messages in the end, as it was told: `sent <text>`, `given up <text>: <why>`. */
+  /** The final results of messages: `sent <text>`, `given up <text>: <reason>`. */
   readonly settled: string[]
-  /** Runs at every named point. */
+  /** Called at every failpoint. */
   onFailpoint: (point: string) => void
-  /** From now on nothing of this outbox reaches disk or platform, as after `kill -9`. */
+  /** From now on nothing of this outbox reaches the disk or the platform, as after `kill -9`. */
   crash(): void
-  /** Stores a reply and says that it is committed. */
+  /** Stores a reply and reports its commit. */
   say(text: string, reply?: Partial<Reply> & { chatId?: string; threadId?: string }): Promise<void>
   rows(): Promise<readonly Row[]>
   states(): Promise<string[]>
@@ -245,7 +245,7 @@ export interface OutboxFixtureOptions extends Capabilities {
   readonly log?: Logger
 }
 
-/** An outbox of its own; with `path`, `time` and `sender` of an earlier one it is that one's next life. */
+/** Creates an outbox. With `path`, `time` and `sender` of an earlier outbox it continues as after a restart. */
 export function openOutbox(t: TestContext, options: OutboxFixtureOptions = {}): OutboxFixture {
   const { time = createManualTime() } = options
   const sender = options.sender ?? createFakeSender(options, time.clock)
@@ -314,7 +314,7 @@ export function openOutbox(t: TestContext, options: OutboxFixtureOptions = {}): 
   return bench
 }
 
-/** After a crash calls neither arrive nor come back. */
+/** After a crash no call arrives and no call returns. */
 function untilCrash(sender: FakeSender, dead: () => boolean): Sender {
   const never = () => new Promise<never>(() => undefined)
   const { send, edit, resolveUnknown } = sender
@@ -330,12 +330,12 @@ function untilCrash(sender: FakeSender, dead: () => boolean): Sender {
   }
 }
 
-/** Lets what can be done now be done. */
+/** Runs everything that can run now. */
 export async function flushEventLoop(): Promise<void> {
   for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** A promise the test settles itself. */
+/** A promise that the test settles. */
 export function createDeferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
   return Promise.withResolvers<T>()
 }

@@ -22,7 +22,7 @@ test('typing is shown again every two seconds until the turn ends', async (t) =>
   assert.equal(sender.calls.length, 2)
 })
 
-test('a turn that is answered at once costs no call for typing', async (t) => {
+test('a turn with an immediate reply makes no typing call', async (t) => {
   const { outbox, sender, time } = openOutbox(t, { typing: true })
   const turn = new AbortController()
   outbox.showTyping(target, turn.signal)
@@ -47,7 +47,7 @@ test('a failed typing call is repeated and has no other effect', async (t) => {
   turn.abort()
 })
 
-test('a platform without a typing indicator costs no timer; a disconnected one is waited for', async (t) => {
+test('a platform without a typing indicator costs no timer; a disconnected one is awaited', async (t) => {
   const unable = openOutbox(t)
   unable.outbox.showTyping(target, new AbortController().signal)
   await flushEventLoop()

@@ -29,7 +29,7 @@ test('an exception of an adapter counts as a lost response', async (t) => {
   assert.deepEqual(sender.texts(), ['hello', `${label}\n\nhello`])
 })
 
-test('the label stays on every further try', async (t) => {
+test('the label stays on every further attempt', async (t) => {
   const { outbox, sender, time, say, states } = openOutbox(t)
   sender.script.push(lost, limited(1_000), temporary)
   await say('hello')
@@ -55,7 +55,7 @@ test('a message without space for the label gets it in a separate message before
   assert.equal(new Set(sender.calls.slice(1).map(({ deliveryId }) => deliveryId)).size, 2)
 })
 
-test('a platform that knows the message is not sent it again', async (t) => {
+test('a platform that knows the message does not get it again', async (t) => {
   const { outbox, sender, time, say, rows } = openOutbox(t, { resolve: true })
   sender.script.push(lost)
   sender.found = { sent: true, messageId: 'm7' }
@@ -76,7 +76,7 @@ test('a platform that knows the message is not sent it again', async (t) => {
   )
 })
 
-test('a platform that surely has not got the message is sent it plainly', async (t) => {
+test('a platform that certainly does not have the message gets it without a label', async (t) => {
   const { outbox, sender, time, say, states } = openOutbox(t, { resolve: true })
   sender.script.push(lost, temporary)
   sender.found = { sent: false }
@@ -90,7 +90,7 @@ test('a platform that surely has not got the message is sent it plainly', async 
   assert.deepEqual(sender.texts(), ['hello', 'hello', 'hello'])
 })
 
-test('a platform that cannot tell is sent the message with the label', async (t) => {
+test('a platform that cannot be queried gets the message with the label', async (t) => {
   const { outbox, sender, time, say } = openOutbox(t, { resolve: true })
   sender.script.push(lost)
   await say('hello')
@@ -100,7 +100,7 @@ test('a platform that cannot tell is sent the message with the label', async (t)
   assert.deepEqual(sender.texts(), ['hello', `${label}\n\nhello`])
 })
 
-test('a platform whose sends are idempotent is sent the message again without a label', async (t) => {
+test('a platform with idempotent sends gets the message again without a label', async (t) => {
   const { outbox, sender, time, say } = openOutbox(t, { idempotentSends: true })
   sender.script.push(lost, new Error('gone'))
   await say('hello')
@@ -131,7 +131,7 @@ test('an edit is always repeated without a label', async (t) => {
   )
 })
 
-test('a reply whose draft is gone is sent as a new message', async (t) => {
+test('a reply whose draft was deleted is sent as a new message', async (t) => {
   const { outbox, sender, say, rows } = openOutbox(t)
   sender.script.push(rejected)
   await say('hello', { replyTo: 'question', draft: { platformId: 'm9', shownText: '' } })
@@ -147,7 +147,7 @@ test('a reply whose draft is gone is sent as a new message', async (t) => {
   assert.deepEqual([row?.state, row?.op, row?.platform_id], ['sent', 'send', 'm1'])
 })
 
-test('a reply without its draft becomes a dead letter when the new message is refused too', async (t) => {
+test('a reply without its draft becomes a dead letter when the new message is rejected too', async (t) => {
   const { outbox, sender, say, states } = openOutbox(t)
   sender.script.push(rejected, rejected)
   await say('hello', { draft: { platformId: 'm9', shownText: '' } })

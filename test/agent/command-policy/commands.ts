@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are shell commands
 /**
- * Commands by the rule that must match them.
+ * Commands, grouped by the rule that must match them.
  */
 
 export const forbidden: Readonly<Record<string, readonly string[]>> = {

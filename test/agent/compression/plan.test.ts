@@ -25,10 +25,10 @@ const result = (id: string, content = 'x'.repeat(1_000)): ChatMessage => ({
   content,
 })
 
-/** About this many tokens. */
+/** A text of about `tokens` tokens. */
 const words = (tokens: number, mark = 'w') => mark.repeat(tokens * 4)
 
-/** So many exchanges of 200 tokens. */
+/** `count` exchanges of 200 tokens each. */
 function talk(exchanges: number): ChatMessage[] {
   return Array.from({ length: exchanges }, (_, at) => [user(`q${at} ${words(95)}`), says(`a${at} ${words(95)}`)]).flat()
 }

@@ -26,7 +26,7 @@ const limits = (more: Partial<ExecuteOptions> = {}): ExecuteOptions => ({
 const local = (more: Partial<Parameters<typeof createLocalEnvironment>[0]> = {}) =>
   createLocalEnvironment({ cwd: directory, env: { PATH: path, HOME: directory }, graceMs: 100, ...more })
 
-/** Waits until a file is there; the test runner's own limit is the limit. */
+/** Waits until a file exists. The time limit is that of the test runner. */
 async function appears(file: string): Promise<void> {
   while (!existsSync(file)) await sleep(5)
 }

@@ -8,7 +8,7 @@ import type { ChatMessage } from '../../../src/message/transcript.ts'
 const none: readonly ChatMessage[] = []
 const step = (content: string): TodoItem => ({ id: '1', content, status: 'pending' })
 
-/** Environments that say when they are cleaned up, and whose commands end when the test says so. */
+/** Environments that record their cleanup, and whose commands exit when the test says so. */
 function pool() {
   const cleaned: number[] = []
   const commands: PromiseWithResolvers<void>[] = []

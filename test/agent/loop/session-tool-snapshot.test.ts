@@ -1,5 +1,5 @@
 /**
- * The tools that a session is offered stay the same while it lasts.
+ * The tools that a session is offered do not change during the session.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

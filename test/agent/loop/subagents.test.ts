@@ -1,5 +1,5 @@
 /**
- * Sub-agents: a part of a task, done by the same agent with a fresh conversation, fewer tools and a budget of its own.
+ * Sub-agents: the same agent handles a part of a task with a new conversation, fewer tools and its own iteration limit.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -16,7 +16,7 @@ import { runTestAgent, type TestAgentOptions, turnInfo } from '../run-test-agent
 
 const bound = bindTool(delegateTask({ maxChildren: 3 }))
 
-/** The tool itself, among tools of plain functions. */
+/** The real tool among tools that are plain functions. */
 const delegate: TestTool = async ({ arguments: text }, context) => {
   const parsed = bound.parse(text)
   return parsed.ok ? parsed.call.run(context) : JSON.stringify({ error: parsed.error })

@@ -34,7 +34,7 @@ function batch(tools: AgentTools, more: { journal?: Journal; resumed?: boolean; 
   return { stop, journal, watcher: listener, results: runToolBatch(deps, more.calls, stop.signal) }
 }
 
-/** A tool whose calls end when the test says so. */
+/** A tool whose calls complete when the test says so. */
 function heldTool() {
   const held = new Map<string, PromiseWithResolvers<string>>()
   const begun: string[] = []

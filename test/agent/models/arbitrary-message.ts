@@ -1,4 +1,4 @@
-/** Histories as bad as a crash, a plugin or another vendor could leave them. */
+/** Message histories that are as invalid as a crash, a plugin or another vendor could leave them. */
 import fc from 'fast-check'
 import type { ChatMessage } from '../../../src/message/transcript.ts'
 

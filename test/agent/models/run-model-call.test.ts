@@ -14,11 +14,11 @@ const asksForTool: ScriptStep = { chunks: ['Let me look.'], calls: [call('a', 'l
 function watchedRun(script: readonly ScriptStep[], answers: Partial<AgentHooks> = {}, setting: TestAgentOptions = {}) {
   const middleware = createMiddleware({ log: silentLog })
   const hooks = createRecordingHooks(answers)
-  // The run begins at once; what is registered here is there before its first model call.
+  // The run starts immediately: the registrations below exist before its first model call.
   return { ...runTestAgent(script, tools, { middleware, ...setting, hooks }), middleware, points: hooks }
 }
 
-/** Asks once more, with another model, until it has been told `times` answers. */
+/** Requests a reissue with another model until it has received `times` responses. */
 function reissueTo(model: string, times = Number.POSITIVE_INFINITY): AgentHooks['reissue'] {
   let told = 0
   return async (_facts, request): Promise<ModelRequest | null> => (told++ < times ? { ...request, model } : null)
