@@ -1,21 +1,21 @@
 /**
- * `npm run proof [-- options]`: the promises under the full counts. Every kill point of the route times twenty seeds, then
- * random kills while people write, strange payloads for every platform, and adapters with a defect against the platform
- * contract. Prints what was counted; exits 1 when a promise was broken.
+ * `npm run proof [-- options]` checks the delivery promises with the full counts: every kill point of a message with
+ * twenty seeds, random kills while users write, unusual payloads for every platform, and defective adapters against the
+ * platform contract. Prints the counts and exits with 1 when a promise was broken.
  *
- *     --only points|monkey|payloads|contract|hooks|calls|managed   one part
- *     --point NAME           this kill point alone
- *     --seed N               this seed alone (points), or the seed of the other parts
+ *     --only points|monkey|payloads|platforms|contract|hooks|calls|managed   one part
+ *     --point NAME           only this kill point
+ *     --seed N               only this seed (points), or the seed of the other parts
  *     --seeds N              seeds per kill point; 20
- *     --messages N           what the people of the monkey write; 300, or 5,000 with --full
- *     --payloads N           strange payloads per platform; 10,000
- *     --events N             events that hooks hear; 50,000
- *     --rounds N             rounds of 10,000 managed calls at once in 1,000 scopes; 10
- *     --cases N              managed calls that are made up; 100,000
- *     --platform NAME        troubles of this platform alone, the others only look on
- *     --trouble WORDS        troubles with these words in their name alone
- *     --random N             seconds in which troubles come at random, with kills; 30
- *     --keep                 the home of the daemon that met the troubles is left where it is
+ *     --messages N           messages of the users during random kills; 300, or 5,000 with --full
+ *     --payloads N           unusual payloads per platform; 10,000
+ *     --events N             events sent to hooks; 50,000
+ *     --rounds N             rounds of 10,000 concurrent managed calls in 1,000 scopes; 10
+ *     --cases N              random managed calls; 100,000
+ *     --platform NAME        faults of this platform only
+ *     --fault TEXT           faults whose name contains this text
+ *     --random N             seconds of random faults with kills; 30
+ *     --keep                 keep the home of the daemon that ran with the faults
  */
 import process from 'node:process'
 import { parseArgs } from 'node:util'
@@ -50,7 +50,7 @@ const { values } = parseArgs({
     full: { type: 'boolean', default: false },
   },
 })
-/** Of the heap while hooks hear all those events, or all those calls are made. */
+/** Limit for the heap growth during the hook events and the managed calls. */
 const maxHeapGrowthMb = 5
 
 const progress = (line: string) => process.stderr.write(`${line}\n`)

@@ -1,17 +1,18 @@
 /**
- * What a bench measures and how it is judged. Ratios to the baseline of the same run decide; absolutes are reported.
+ * The result of a benchmark and its bar. Ratios to a baseline of the same run are decisive; absolute values are
+ * reported.
  */
 
 export type Unit = 'ms' | 's' | 'µs' | 'MB' | 'MB/h' | '/s' | 'bytes' | 'commits' | 'kB' | 'events' | 'files' | '×'
 
 export interface Row {
   readonly name: string
-  /** Undefined: could not be measured, `note` says why. */
+  /** Undefined: not measured, `note` contains the reason. */
   readonly measured?: number
   readonly unit: Unit
-  /** The number of the design; absent where it names none. */
+  /** The limit of the design; absent if the design has none. */
   readonly bar?: number
-  /** The bar is a least instead of a most. */
+  /** The bar is a minimum instead of a maximum. */
   readonly atLeast?: boolean
   readonly baseline?: { readonly what: string; readonly value: number }
   readonly note?: string
@@ -20,9 +21,9 @@ export interface Row {
 export interface BenchOptions {
   /** The counts of the design instead of shorter ones. */
   readonly full: boolean
-  /** Minutes of the soak; 0 leaves it out. */
+  /** Minutes of the soak; 0 skips it. */
   readonly soakMinutes: number
-  /** Says what is going on. */
+  /** Reports the progress. */
   progress(line: string): void
 }
 
@@ -33,7 +34,7 @@ export interface Figure {
   measure(options: BenchOptions): Promise<Row[]>
 }
 
-/** `ok`, how far the bar is missed, or a dash where there is no bar. */
+/** `ok`, the factor by which the bar is missed, or a dash without a bar. */
 export function verdictOf({ measured, bar, atLeast = false }: Row): string {
   if (measured === undefined) return 'not measured'
   if (bar === undefined) return '–'
@@ -42,7 +43,7 @@ export function verdictOf({ measured, bar, atLeast = false }: Row): string {
   return excess <= 1 ? 'ok' : `short by ${excess.toFixed(2)}×`
 }
 
-/** Measured over baseline, where there is one. */
+/** The measured value divided by the baseline, if there is one. */
 export function ratioOf({ measured, baseline }: Row): number | undefined {
   return measured === undefined || baseline === undefined || baseline.value === 0
     ? undefined

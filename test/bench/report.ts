@@ -1,9 +1,9 @@
 /**
- * A line per figure, ratios first.
+ * Prints one line per result, ratios first.
  */
 import { type Row, ratioOf, verdictOf } from './figure.ts'
 
-/** The rows as lines of a table for people. */
+/** The rows as a table for people. */
 export function tableOf(rows: readonly Row[]): string {
   const head = ['figure', 'ratio', 'measured', 'bar', 'verdict', 'baseline']
   const body = rows.map((row) => [
@@ -39,7 +39,7 @@ function amount(value: number, { unit }: Row): string {
   return `${value.toFixed(digits)} ${unit}`
 }
 
-/** The rows for scripts, one JSON object a line. */
+/** The rows for scripts, one JSON object per line. */
 export function jsonOf(rows: readonly Row[]): string {
   return rows.map((row) => JSON.stringify({ ...row, verdict: verdictOf(row), ratio: ratioOf(row) ?? null })).join('\n')
 }

@@ -1,6 +1,7 @@
 /**
- * `npm run bench [-- figures… --full --soak=<minutes> --json]`: prints every figure of the route with its bar and with
- * the baseline that was measured beside it. Absolutes depend on the machine; ratios decide.
+ * `npm run bench [-- figures… --full --soak=<minutes> --list --json]` prints every result with its bar and with the
+ * baseline that was measured in the same run. Absolute values depend on the machine; ratios are decisive. `--list`
+ * also prints the source files that the figure `files` counts.
  */
 import { cpus, loadavg } from 'node:os'
 import process from 'node:process'

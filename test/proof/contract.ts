@@ -1,5 +1,5 @@
 /**
- * The platform contract against adapters with a defect: each defect breaks the promises it names, and keeps all others.
+ * Runs the platform contract against defective adapters: each defect breaks the promises that it names, and no others.
  */
 import { fakeWith } from '../kit/contracts/fake-under-test.ts'
 import { platformRequirements } from '../kit/contracts/platform.ts'
@@ -9,7 +9,7 @@ import { checkRequirement } from '../kit/contracts/platform-requirement.ts'
 export interface ContractResult {
   readonly defects: number
   readonly promises: number
-  /** Where a defect broke what it does not name, or did not break what it names. */
+  /** Promises that a defect broke without naming them, and named promises that it did not break. */
   readonly surprises: readonly string[]
 }
 

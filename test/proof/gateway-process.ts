@@ -1,5 +1,5 @@
 /**
- * A gateway that can be killed at any moment and started again in the same home.
+ * A gateway process that can be killed at any moment and restarted in the same home.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { cp, mkdir, writeFile } from 'node:fs/promises'
@@ -12,7 +12,7 @@ export interface Addresses {
   readonly modelUrl: string
 }
 
-/** Lays out the home: the chat product of the crash tests, drafts that grow quickly. */
+/** Creates the home, with the chat platform of the crash tests and frequent draft updates. */
 export async function layOutHome(home: string, { chatUrl, modelUrl }: Addresses): Promise<void> {
   const wire = join(home, 'platforms', 'wire')
   await mkdir(wire, { recursive: true, mode: 0o700 })
@@ -35,21 +35,21 @@ platforms:
 
 export interface GatewayProcess {
   readonly pid: number
-  /** The last lines of its log. */
+  /** The end of its log. */
   log(): string
-  /** Resolves when it is ready, or has ended. */
+  /** Resolves when the gateway is ready or has exited. */
   readonly ready: Promise<void>
-  /** Resolves with the signal that ended it, or its exit code. */
+  /** Resolves with the signal that ended the process, or with its exit code. */
   readonly ended: Promise<NodeJS.Signals | number | null>
   signal(signal: NodeJS.Signals): void
 }
 
-/** A gateway that knows the platforms of its home alone. */
+/** A gateway with only the platforms of its home. */
 export function startGatewayProcess(home: string): GatewayProcess {
   return start(['../crash/child.mjs', JSON.stringify({ home })], {})
 }
 
-/** `hermes gateway run`, with the platforms that ship. */
+/** `hermes gateway run` with the bundled platforms. */
 export function startDaemonProcess(home: string): GatewayProcess {
   return start(['../../src/main.mjs', 'gateway', 'run'], { HOME: home, HERMES_HOME: home })
 }

@@ -1,5 +1,5 @@
 /**
- * People write in several chats while the gateway is killed at random moments, also while it recovers, and started again.
+ * Users write in several chats while the gateway is killed at random moments, also during recovery, and restarted.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -23,19 +23,19 @@ export interface MonkeyOptions {
 
 export interface MonkeyResult extends Tally {
   readonly kills: number
-  /** Of those: before the gateway had been up for long enough to have recovered. */
+  /** Kills that came before the gateway had run long enough to recover. */
   readonly killsWhileStarting: number
   readonly seconds: number
 }
 
-/** Without any new answer for so long, with the gateway left alone, something is lost. */
+/** After this time without a new answer from a running gateway, the missing answers count as lost. */
 const silenceMs = 30_000
-/** Of one way between the gateway and the chat product. */
+/** Of a request or a response between the gateway and the chat server. */
 const longestDelayMs = 40
-/** Messages of one chat that may wait at the same time. */
+/** Pending messages of one chat. */
 const waitingPerChat = 3
 
-/** Rejects when a gateway cannot be started; everything else is in the result. */
+/** Rejects when a gateway cannot be started. All other failures are in the result. */
 export async function runMonkey(options: MonkeyOptions): Promise<MonkeyResult> {
   const begun = performance.now()
   const random = createRandom(options.seed)
@@ -59,7 +59,7 @@ export async function runMonkey(options: MonkeyOptions): Promise<MonkeyResult> {
   }
 }
 
-/** Answers a plain message at once, one with an effect after a tool call that leaves its token in a file. */
+/** Answers a plain message directly, and an `effect` message after a tool call that appends its token to a file. */
 function modelReply(effects: string): (request: RecordedRequest) => ModelReply {
   return ({ body, lastUserText }) => {
     const messages = Array.isArray(body['messages']) ? body['messages'] : []
@@ -76,12 +76,12 @@ interface People {
   readonly said: readonly Said[]
   /** Messages that have an answer, or a notice that there will be none. */
   settled(): number
-  /** Resolves when all messages have been written and settled, or the people were sent home. */
+  /** Resolves when all messages have been written and settled, or after `stop`. */
   readonly done: Promise<void>
   sendHome(): void
 }
 
-/** Everybody writes at a pace of their own, and seldom waits for the answer. */
+/** Each user writes at a random rate and rarely waits for the answer. */
 function startPeople(chat: ChatServer, { messages, chats }: MonkeyOptions, random: Random): People {
   const said: Said[] = []
   const readers = Array.from({ length: chats }, (_, index) => createReader(chat, `c${index + 1}`))
@@ -119,11 +119,11 @@ function startPeople(chat: ChatServer, { messages, chats }: MonkeyOptions, rando
 interface Reader {
   readonly name: string
   expect(said: Said): void
-  /** How many of the messages of this chat need no more waiting. */
+  /** The number of messages of this chat that have an answer or a notice. */
   settled(): number
 }
 
-/** Reads one chat as it grows. Whether it holds too much is no business of this one: it only knows when to go on. */
+/** Reads one chat while it grows. It only counts settled messages; duplicates are counted at the end. */
 function createReader(chat: ChatServer, name: string): Reader {
   const final = new Set<string>()
   const settled = new Set<string>()
@@ -139,7 +139,7 @@ function createReader(chat: ChatServer, name: string): Reader {
       const about = answeredToken(message.text) ?? givenUpNumber(message.text)
       if (about !== undefined) settled.add(about)
     }
-    // A draft becomes final where it stands, so the newest ones are looked at again.
+    // A draft is finalised in place, so the newest messages are read again.
     next = Math.max(0, chat.messages.length - 500)
   }
   return {
@@ -154,7 +154,7 @@ function createReader(chat: ChatServer, name: string): Reader {
   }
 }
 
-/** Kills until everything is written, then leaves the gateway alone until everything is answered. */
+/** Kills the gateway until everything is written, then lets it run until everything is answered. */
 async function killUntilLeftAlone(home: string, people: People, random: Random, options: MonkeyOptions) {
   try {
     const kills = await killUntilSaid(home, people, random, options)
@@ -193,7 +193,7 @@ async function killUntilSaid(
       shownAt = performance.now()
       progress(`${people.settled()} of ${messages} settled, ${kills} kills`)
     }
-    // Everything is written: what is left must not need luck to be answered.
+    // Everything is written. The remaining messages must be answered without further kills.
     if (people.said.length >= messages) break
   }
   return { kills, killsWhileStarting }
@@ -206,7 +206,7 @@ async function finished<T>(gateway: GatewayProcess, counts: T): Promise<T> {
   return counts
 }
 
-/** The gateway is left alone until all is answered, or nothing has moved for too long. */
+/** Lets the gateway run until everything is answered, or until nothing has changed for too long. */
 async function lastLife(home: string, people: People): Promise<void> {
   const gateway = startGatewayProcess(home)
   let before = people.settled()
@@ -221,7 +221,7 @@ async function lastLife(home: string, people: People): Promise<void> {
     if (now !== before) movedAt = performance.now()
     before = now
   }
-  // What a start repeats by mistake is there by now.
+  // Replies that a start repeats by mistake have arrived by now.
   await gateway.ready
   await pause(500)
   gateway.signal('SIGTERM')
@@ -229,7 +229,7 @@ async function lastLife(home: string, people: People): Promise<void> {
   if (how !== 0) throw new Error(`the last gateway did not stop cleanly (${how}): ${gateway.log()}`)
 }
 
-/** The texts of messages that the gateway has set aside. */
+/** The texts of the dead letters of the inbox. */
 function givenUpTexts(home: string): string[] {
   const db = new DatabaseSync(join(home, 'state.db'), { readOnly: true })
   try {

@@ -1,22 +1,22 @@
 /**
- * Strange payloads in full number: for each platform with a folder in `test/replay`, so many payloads made of its own go
- * through its normalise function.
+ * Unusual payloads in full number: for each platform with a directory in `test/replay`, this number of payloads
+ * derived from its recordings is passed to its normalise function.
  */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type PayloadReport, type ReplaySubject, readReplays, replayFolder, tryPayloads } from '../kit/replay.ts'
 
-/** What one payload may cost at most, ms of CPU at best of three. */
+/** Limit for one payload, ms of CPU, best of three. */
 const barMs = 50
 
 export interface PlatformPayloads extends PayloadReport {
   readonly platform: string
   readonly replays: number
-  /** Nothing failed, and the slowest payload was fast enough. */
+  /** Whether no payload failed and the slowest one was fast enough. */
   readonly kept: boolean
 }
 
-/** In the order of the platforms' names. Rejects where a folder has no subject. */
+/** The results are in the order of the platform names. Rejects when a directory has no subject. */
 export async function provePayloads(seed: number, count: number): Promise<PlatformPayloads[]> {
   const results: PlatformPayloads[] = []
   for (const platform of replayedPlatforms()) {
@@ -29,7 +29,7 @@ export async function provePayloads(seed: number, count: number): Promise<Platfo
   return results
 }
 
-/** The platforms that have payloads to replay. */
+/** The platforms with recorded payloads. */
 export function replayedPlatforms(): string[] {
   const folder = replayFolder('')
   if (!existsSync(folder)) return []
@@ -39,7 +39,7 @@ export function replayedPlatforms(): string[] {
     .sort()
 }
 
-/** What `test/replay/<platform>/subject.ts` exports. */
+/** The subject that `test/replay/<platform>/subject.ts` exports. */
 export async function subjectOf(platform: string): Promise<ReplaySubject> {
   const loaded: { readonly subject?: ReplaySubject } = await import(join(replayFolder(platform), 'subject.ts'))
   if (loaded.subject === undefined) throw new Error(`test/replay/${platform}/subject.ts exports no subject`)

@@ -1,12 +1,12 @@
 /**
- * Every kill point of the crash tests, many times over.
+ * Every kill point of the crash tests, with many seeds.
  */
 import { type KillPoint, runScenario } from '../crash/scenario.ts'
 
 export interface PointsOptions {
   readonly points: readonly KillPoint[]
   readonly seeds: readonly number[]
-  /** Lives at the same time. */
+  /** Concurrent runs. */
   readonly atOnce: number
   progress(line: string): void
 }
@@ -24,7 +24,7 @@ export interface PointsResult {
   readonly seconds: number
 }
 
-/** Never rejects: what was wrong is in the result. */
+/** Never rejects: failures are in the result. */
 export async function runPoints({ points, seeds, atOnce, progress }: PointsOptions): Promise<PointsResult> {
   const begun = performance.now()
   const lives = seeds.flatMap((seed) => points.map((point) => ({ point, seed })))

@@ -1,5 +1,5 @@
 /**
- * Randomness that can be repeated: the same seed gives the same numbers (mulberry32).
+ * Reproducible random numbers: the same seed gives the same sequence (mulberry32).
  */
 export interface Random {
   /** Between 0 (included) and 1. */

@@ -1,6 +1,6 @@
 /**
- * Stands before the chat server and takes its time, on the way in and on the way out: so that a kill often falls between
- * a call and its answer.
+ * A proxy in front of the chat server that delays requests and responses, so that a kill often falls between a call
+ * and its response.
  */
 import { createServer, type IncomingMessage } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -11,7 +11,7 @@ export interface SlowDoor {
   close(): Promise<void>
 }
 
-/** Each way takes up to `maxDelayMs`. */
+/** Requests and responses are each delayed by up to `maxDelayMs`. */
 export async function openSlowDoor(to: string, random: Random, maxDelayMs: number): Promise<SlowDoor> {
   const server = createServer(async (request, response) => {
     const body = await textOf(request)
@@ -22,7 +22,7 @@ export async function openSlowDoor(to: string, random: Random, maxDelayMs: numbe
       await pause(random.between(0, maxDelayMs))
       response.end(text)
     } catch {
-      // The chat server closes before the door does; whoever still waits is being closed as well.
+      // The chat server closes before the proxy. Open requests are closed with it.
       response.destroy()
     }
   })

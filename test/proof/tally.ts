@@ -1,11 +1,11 @@
 /**
- * Holds what people wrote against what their chats show. Pure: the promises, as counts.
+ * Compares the messages of users with the contents of their chats and counts broken promises. Pure functions.
  */
 import type { SentMessage } from '../crash/chat-server.ts'
 
 export interface Said {
   readonly chat: string
-  /** Grows within the chat. */
+  /** Increases within the chat. */
   readonly number: number
   readonly kind: 'plain' | 'wordy' | 'long' | 'effect' | 'command'
 }
@@ -13,21 +13,21 @@ export interface Said {
 export interface Tally {
   readonly said: number
   readonly answered: number
-  /** Given up after three crashes, and the person was told so. */
+  /** Dead letters after three crashes, about which the user was notified. */
   readonly setAside: number
   readonly unanswered: readonly string[]
-  /** Answers that came more than once without saying so. */
+  /** Answers that arrived more than once without a label. */
   readonly unlabelled: readonly string[]
-  /** Answers that came again and said so. */
+  /** Repeated answers with a label. */
   readonly labelled: number
   readonly effectsTwice: readonly string[]
-  /** Answers of the agent that stand before the answer to an earlier message of their chat. */
+  /** Answers of the agent that precede the answer to an earlier message of their chat. */
   readonly inversions: readonly string[]
-  /** Drafts whose address was lost with the process; they stay as they were. */
+  /** Drafts whose message id was lost with the process; they stay unfinished. */
   readonly leftDrafts: number
 }
 
-/** What a message asks and its answer repeats. */
+/** The token in a message, which its answer repeats. */
 export function tokenOf({ chat, number }: Said): string {
   return `${chat}n${number}`
 }
@@ -39,7 +39,7 @@ export function textOf(said: Said): string {
 
 const label = 'May be a duplicate'
 
-/** The token that an answer of the agent repeats; undefined for anything else. */
+/** The token that an answer of the agent repeats; undefined for any other message. */
 export function answeredToken(text: string): string | undefined {
   return /the answer to \w+ (\w+)\./.exec(text)?.[1]
 }
@@ -48,12 +48,12 @@ export function isCommandAnswer(text: string): boolean {
   return text.includes('Session key')
 }
 
-/** The gateway says so when it has given a message up, and calls it by a number. */
+/** The number of the dead letter in the notice of the gateway. */
 export function givenUpNumber(text: string): string | undefined {
   return /It has the (number \d+)/.exec(text)?.[1]
 }
 
-/** `givenUp`: the texts of messages that were set aside; `effects`: the tokens that tools have written, in order. */
+/** `deadLetterTexts`: the texts of dead letters; `effects`: the tokens that tools have written, in order. */
 export function tallyOf(
   said: readonly Said[],
   messages: readonly SentMessage[],
@@ -85,7 +85,7 @@ export function tallyOf(
   }
 }
 
-/** Answers to commands do not say which one they answer, so each chat is counted as a whole. */
+/** Answers to commands do not refer to their message, so each chat is counted as a whole. */
 function commandCounts(said: readonly Said[], finals: readonly SentMessage[]) {
   const counts = { answered: 0, labelled: 0, missing: [] as string[], doubled: [] as string[] }
   for (const chat of new Set(said.map((one) => one.chat))) {

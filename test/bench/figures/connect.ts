@@ -1,6 +1,6 @@
 /**
- * The daemon with Telegram, Discord and Slack: ready as fast as with none of them, what the three cost, and how long each
- * takes from its import to its connection. The servers are local, so the network takes no part.
+ * The daemon with Telegram, Discord and Slack: its start compared with one without platforms, the cost of the three,
+ * and the connection time of each. The servers are local, so the network is not measured.
  */
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * How many source files one message runs: those with a function that is called between the arrival of a warm message
- * and its reply, by V8's precise coverage. A reader who follows a message opens these files.
+ * The number of source files that one message runs: those with a function that is called between the arrival of a warm
+ * message and its reply, according to the precise coverage of V8. A reader who follows a message opens these files.
  */
 import { z } from 'zod'
 import type { Figure, Row } from '../figure.ts'
@@ -33,7 +33,7 @@ export const files: Figure = {
 interface Case {
   readonly name: string
   readonly bar: number
-  /** What the model answers in each turn. */
+  /** The responses of the model in each turn. */
   readonly replies: readonly object[]
 }
 
@@ -55,7 +55,7 @@ async function filesOfOneMessage(gateway: BenchGateway, vendor: BenchVendor): Pr
   // The measured message belongs to the same session: the first message of a session also builds its system prompt.
   await vendor.load({ chats: 1, turns: warmTurns, pauseMs: 50, isContinued: true })
   await gateway.ask('coverage:begin', {}, z.unknown())
-  // The pause lets the receipt of the reply arrive.
+  // The receipt of the reply arrives during this delay.
   await vendor.load({ chats: 1, turns: 1, pauseMs: 500 })
   return await gateway.ask('coverage:end', {}, filesSchema)
 }

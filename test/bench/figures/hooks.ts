@@ -1,5 +1,5 @@
 /**
- * What hooks cost: an event nobody wants, an event on its way to a handler that is loaded, and ten hooks at the start.
+ * The cost of hooks: an event without a listener, an event to a loaded handler, and ten hooks at the start.
  */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -37,7 +37,7 @@ export const hooks: Figure = {
   },
 }
 
-/** Runs with a registry on a folder of its own. */
+/** Runs `work` with a registry on a new directory. */
 async function withHooks<T>(
   files: Files,
   work: (registry: HookRegistry) => Promise<T>,
@@ -69,7 +69,7 @@ function nobody(): Promise<Row> {
   })
 }
 
-/** CPU of the main thread that finding ten hooks takes in a process that has just begun, before any other process starts. */
+/** CPU of the main thread for discovering ten hooks in a new process, before any other process starts. */
 async function tenHooks(rounds: number): Promise<Row> {
   const home = mkdtempSync(join(tmpdir(), 'hermes-bench-'))
   for (let number = 0; number < 10; number++) {
@@ -103,7 +103,7 @@ async function dispatch(
   const work = async (registry: HookRegistry) => {
     registry.discoverAndLoad()
     const context = command('new', 'x')
-    /** From the event to the word of the handler that it has it. */
+    /** From the event to the call that the handler makes. */
     const one = () =>
       new Promise<number>((resolve) => {
         const began = performance.now()

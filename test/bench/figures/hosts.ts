@@ -1,6 +1,6 @@
 /**
- * Handlers in a process of their own: how fast the first answer comes, what the process holds, and what a call costs,
- * beside a bare child that sends each line back.
+ * Handlers in a worker process: the time to the first response, the memory of the process, and the cost of a call,
+ * compared with a bare child process that returns each line.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -23,7 +23,7 @@ interface Setup {
   readonly file: string
   readonly text: string
   readonly command: string
-  /** A child that sends each line back, for comparison. */
+  /** A child process that returns each line, for comparison. */
   readonly bare: readonly string[]
   readonly bars: { readonly memory: number; readonly warm: number; readonly paced: number }
 }
@@ -57,7 +57,7 @@ function setups(): Setup[] {
     bare: ['-e', 'new (require("net").Socket)({ fd: 3 }).on("data", (data) => require("fs").writeSync(4, data))'],
     bars: { memory: 60, warm: 0.2, paced: 0.4 },
   }
-  // The interpreter itself: what stands on the PATH may be a script that looks for it first.
+  // The real interpreter: the python3 on the PATH may be a script that searches for it first.
   const { status, stdout } = spawnSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' })
   if (status !== 0) return [node]
   const python: Setup = {
@@ -148,7 +148,7 @@ async function calls(setup: Setup, folder: string, full: boolean): Promise<Row[]
   }
 }
 
-/** A hook and a wrapper of a plugin, with everything around them that a turn has. */
+/** A hook and a wrapper of a plugin, with all parts that a turn uses. */
 async function pluginCalls(command: string, full: boolean): Promise<Row[]> {
   const plugin = await pythonPlugin(command)
   try {
@@ -237,7 +237,7 @@ function bareChild({ command, bare }: Setup, cwd: string): { child: ChildProcess
   return { child, ask }
 }
 
-/** How long each took, ms. */
+/** The duration of each run, ms. */
 async function times(count: number, run: () => Promise<void>): Promise<number[]> {
   const took: number[] = []
   for (let n = 0; n < count; n++) {

@@ -1,6 +1,6 @@
 /**
- * What a turn costs with the official SDK and a model in another process, beside a bare loop that does the same without
- * any promise: poll, ask, send. Both run in the same seconds, by turns.
+ * The cost of a turn with the official SDK and a model in another process, compared with a bare loop that polls, asks
+ * and sends without any delivery guarantee. Both run alternately in the same seconds.
  */
 import { z } from 'zod'
 import type { BenchOptions, Figure, Row } from '../figure.ts'
@@ -10,7 +10,7 @@ import { type BenchGateway, withGateway } from '../kit/gateway.ts'
 import { withModel } from '../kit/model.ts'
 import { median } from '../kit/stats.ts'
 
-/** Each person goes on in a new conversation after about so many turns, so that no request grows long. */
+/** Each user starts a new conversation after about this number of turns, so that no request grows long. */
 const perSession = 10
 
 interface Side {

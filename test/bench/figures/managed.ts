@@ -1,6 +1,6 @@
 /**
- * What a managed call costs, beside the bare call, an onion written by hand, koa-compose and NeMo Relay; what it holds
- * after very many calls, and whether events are lost.
+ * The cost of a managed call compared with a bare call, a handwritten onion, koa-compose and NeMo Relay; its memory
+ * after many calls, and lost events.
  */
 import { soakCalls } from '../../middleware/soak.ts'
 import type { BenchOptions, Figure, Row } from '../figure.ts'
@@ -12,7 +12,7 @@ interface Wanted extends Effort {
   readonly asked: Asked
   readonly bar?: number
   readonly note?: string
-  /** The one it is compared with, by name. */
+  /** The name of the row that is the baseline. */
   readonly beside?: string
 }
 
@@ -148,7 +148,7 @@ function rowOf({ name, bar, note, beside }: Wanted, cpu: ReadonlyMap<string, num
   }
 }
 
-/** Bars between two ways of the same run. */
+/** Bars for the difference between two variants of the same run. */
 function between(cpu: ReadonlyMap<string, number>): Row[] {
   const of = (name: string) => cpu.get(name) ?? Number.NaN
   return [

@@ -1,5 +1,5 @@
 /**
- * Memory over many turns and, where asked for, over minutes: with the official SDK and the daemon's own V8 flags.
+ * Memory over many turns and, on request, over minutes, with the official SDK and the V8 flags of the daemon.
  */
 import type { BenchOptions, Figure, Row } from '../figure.ts'
 import { type BenchChat, withChat } from '../kit/chat.ts'
@@ -62,21 +62,21 @@ export const soak: Figure = {
     if (soakMinutes === 0) {
       return [{ name: 'growth over hours', unit: 'MB/h', bar: 1, note: 'asked for with --soak=<minutes>' }]
     }
-    // Compiled code and what V8 learns of it grow for thousands of turns, and then no more.
+    // Compiled code and the type feedback of V8 grow for thousands of turns and then stay constant.
     progress('warm-up')
     await chat.load({ run: 'warm', chats: 8, turns: 5_000, sessionsEach: 60 })
     const begun = performance.now()
     const hours = () => (performance.now() - begun) / 3_600_000
     const samples: { at: number; rss: number; heap: number }[] = []
     while (hours() * 60 < soakMinutes) {
-      // 8 people, about 20 turns a second between them, 10 seconds long, in new conversations each time: one that grows
-      // for hours would make requests grow, which is not what is measured here.
+      // 8 users with about 20 turns a second in total, for 10 seconds, in new conversations each time: a conversation
+      // that grows for hours would make its requests grow, which is not measured here.
       await chat.load({ run: `s${samples.length}`, chats: 8, turns: 200, sessionsEach: 3, pauseMs: 400 })
       const { rss, heap } = await gateway.memory()
       samples.push({ at: hours(), rss, heap })
       progress(`${(hours() * 60).toFixed(1)} min: ${rss.toFixed(1)} MB resident, ${heap.toFixed(2)} MB heap`)
     }
-    // The first third fills caches.
+    // Caches fill during the first third.
     const settled = samples.slice(Math.floor(samples.length / 3))
     const growth = (field: 'rss' | 'heap') => slope(settled.map((one) => [one.at, one[field]] as const))
     const note = `${samples.length} samples in ${soakMinutes} min, slope of the last two thirds; ${samples[0]?.rss.toFixed(1)} → ${samples.at(-1)?.rss.toFixed(1)} MB resident`

@@ -1,6 +1,6 @@
 /**
- * Telegram, Discord and Slack: from what somebody writes to the reply in the chat, over each local server, beside a bare
- * bot that was written with the same SDK. Both get the same instant model and run in the same seconds, by turns.
+ * Telegram, Discord and Slack: from a message to the reply in the chat, with each local server, compared with a bare
+ * bot of the same SDK. Both use the same instant model and run alternately in the same seconds.
  */
 import { z } from 'zod'
 import type { BenchOptions, Figure, Row } from '../figure.ts'
@@ -105,7 +105,7 @@ async function sampled({ vendor, cpuMs }: Side, chats: number, turns: number): P
   const before = await cpuMs()
   const { ms, p50, p99, callsPerTurn } = await vendor.load({ chats, turns, pauseMs: chats === 1 ? 25 : 0 })
   const cpu = ((await cpuMs()) - before) / turns
-  // A single person does not write in the same millisecond; only how many turns fit into a second needs that.
+  // A single user does not write in the same millisecond. Only the number of turns per second needs that.
   const hurried = chats === 1 ? await vendor.load({ chats, turns, pauseMs: 0 }) : undefined
   return { cpu, perSecond: turns / ((hurried?.ms ?? ms) / 1_000), p50, p99, callsPerTurn }
 }

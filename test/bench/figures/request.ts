@@ -1,5 +1,5 @@
 /**
- * How much is sent to the model for a message of one word, with the tools that are there by default.
+ * The size of a model request for a message of one word, with the default tools.
  */
 import { z } from 'zod'
 import type { Figure } from '../figure.ts'

@@ -1,5 +1,6 @@
 /**
- * From nothing to ready, as `npm start` does it, and what the idle daemon keeps: beside a bare node and a bare fastify.
+ * From the start of the process to ready, as `npm start` does it, and the memory of the idle daemon, compared with a
+ * bare node and a bare fastify.
  */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,6 @@
 /**
- * How long a person waits after `/stop`, while a model writes and while a tool runs: a real daemon, asked over HTTP.
+ * The time from `/stop` to the end of the turn, while a model streams and while a tool runs, with a real daemon over
+ * HTTP.
  */
 import { spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
@@ -56,7 +57,7 @@ export const stop: Figure = {
   },
 }
 
-/** Milliseconds from the request that says `/stop` to the outcome of the turn. */
+/** Milliseconds from the `/stop` request to the result of the turn. */
 async function stopOne(
   url: string,
   token: string,
@@ -74,7 +75,7 @@ async function stopOne(
   const before = asked()
   const seq = await say(what)
   while (asked() === before) await new Promise((resolve) => setTimeout(resolve, 5))
-  // The words or the command must be on their way; what is measured begins afterwards.
+  // The stream or the command must run before the measurement starts.
   await new Promise((resolve) => setTimeout(resolve, 300))
   const begun = performance.now()
   await say('/stop')

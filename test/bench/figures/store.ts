@@ -1,5 +1,5 @@
 /**
- * How fast events reach the disk, one by one and together.
+ * The rate at which events are stored, one by one and in groups.
  */
 import { join } from 'node:path'
 import { acceptEvent } from '../../../src/inbox/queries.ts'

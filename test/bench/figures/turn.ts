@@ -1,6 +1,6 @@
 /**
- * The gateway's own share of a turn: from the message at the door to the reply handed to its platform, durable, with a
- * model that answers at once inside the process.
+ * The own share of the gateway in a turn: from the accepted message to the reply that its platform receives, durable,
+ * with a model that responds at once inside the process.
  */
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -41,7 +41,7 @@ async function measured(gateway: BenchGateway, { full, progress }: BenchOptions)
     progress(`one chat, round ${round + 1} of ${rounds}`)
     syncs.push(...fdatasyncTimes(100))
     const before = await gateway.cpuMs()
-    // Long enough for the receipt of the last reply: a person does not write in the same millisecond.
+    // Long enough for the receipt of the last reply: a user does not write in the same millisecond.
     const done = await turns(gateway, { run: `own${round}`, chats: 1, turns: perRound, pauseMs: 3 })
     cpu.push(((await gateway.cpuMs()) - before) / perRound)
     clocked.push(...done.clocked)
@@ -102,7 +102,9 @@ async function measured(gateway: BenchGateway, { full, progress }: BenchOptions)
   ]
 }
 
-/** What one turn writes, read from the write-ahead log; the median of a few, because a checkpoint starts it over. */
+/**
+ * The writes of one turn, read from the write-ahead log. The median of several, because a checkpoint restarts the log.
+ */
 async function commitsPerTurn(gateway: BenchGateway) {
   const wal = join(gateway.home, 'state.db-wal')
   const one = async (run: string) => {

@@ -1,5 +1,5 @@
 /**
- * `hermes --version`: what every short command costs before it does anything.
+ * `hermes --version`: the fixed cost of every short command.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'

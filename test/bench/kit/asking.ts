@@ -1,10 +1,10 @@
 /**
- * Questions to a process of the bench over its IPC channel, and the answers.
+ * Requests to a process of the benchmark over its IPC channel, and their responses.
  */
 import type { ChildProcess } from 'node:child_process'
 import { z } from 'zod'
 
-/** Asks and resolves with what `answer` makes of the reply. Rejects when the process ends or reports an error. */
+/** Sends a request and resolves with its parsed response. Rejects when the process exits or reports an error. */
 export type Ask = <T>(question: string, details: Readonly<Record<string, unknown>>, answer: z.ZodType<T>) => Promise<T>
 
 const replySchema = z.object({ id: z.number(), value: z.unknown().optional(), error: z.string().optional() })
@@ -39,8 +39,8 @@ export function createAsking(child: ChildProcess, name: string): Ask {
 const questionSchema = z.looseObject({ id: z.number(), question: z.string() })
 
 /**
- * The other side: answers the questions of this name. What the handler throws is told to who asked. Without anybody left
- * to ask, the process ends.
+ * The other side: handles the requests of this name. An error of the handler is sent to the caller. The process exits
+ * when its parent disconnects.
  */
 export function answer<T>(name: string, details: z.ZodType<T>, handle: (details: T) => unknown): void {
   if (process.listenerCount('disconnect') === 0) process.on('disconnect', () => process.exit())

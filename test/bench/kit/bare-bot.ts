@@ -1,6 +1,6 @@
 /**
- * What the bare bots have in common: a message is answered by the instant model, the same one that the gateway is given,
- * and the conversation is kept in memory. No queue, no disk, no log.
+ * The common part of the bare bots: each message is answered by the instant model that the gateway also uses, and the
+ * conversation is kept in memory. There is no queue, no storage and no log.
  */
 import { z } from 'zod'
 import { answer } from './asking.ts'
@@ -25,7 +25,7 @@ export function createAnswering(): (chat: string, text: string) => Promise<strin
   }
 }
 
-/** Says that the bot is connected, and answers what it costs. */
+/** Reports that the bot is connected, and answers requests for its CPU time. */
 export function up(): void {
   answer('cpu', z.looseObject({}), () => {
     const { user, system } = process.cpuUsage()

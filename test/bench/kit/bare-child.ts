@@ -1,6 +1,7 @@
 /**
- * The baseline of a turn: poll, ask the model through the same official SDK, send. No queue, no disk, no log, no tools;
- * the conversation is kept in memory. Settings as JSON in the first argument: `chatUrl`, `modelUrl`.
+ * The baseline of a turn: poll, ask the model with the same official SDK, send. There is no queue, no storage, no log
+ * and no tool. The conversation is kept in memory. The first argument contains the settings as JSON: `chatUrl`,
+ * `modelUrl`.
  */
 import OpenAI from 'openai'
 import { z } from 'zod'
@@ -28,7 +29,7 @@ async function reply({ chat, text }: Update): Promise<void> {
 }
 
 const over = new AbortController()
-// As the gateway does, the next poll does not wait for the answers.
+// The next poll does not wait for the replies, as in the gateway.
 poll(
   chatUrl,
   async (update) => {

@@ -1,5 +1,5 @@
 /**
- * The baseline of a start: the same HTTP server, saying hello and nothing else.
+ * The baseline of a start: the same HTTP server with one route.
  */
 import Fastify from 'fastify'
 

@@ -1,6 +1,6 @@
 /**
- * The chat server of the bench and the people in it, in a process of their own: each writes again as soon as the answer
- * is there.
+ * The chat server of the benchmark and its users in a separate process. Each user writes again as soon as the reply
+ * arrives.
  */
 import { createServer, type IncomingMessage } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -13,7 +13,7 @@ const answered = new Map<string, () => void>()
 let wake: (() => void) | undefined
 let last = 0
 
-/** One message; resolves when its answer has come. */
+/** Writes one message and resolves with its reply. */
 function say(chat: string, word?: string): Promise<void> {
   last += 1
   updates.push({ id: last, chat, text: word ?? `message number ${last}` })
@@ -58,14 +58,14 @@ answer('url', z.looseObject({}), () => `http://127.0.0.1:${port}`)
 
 const loadSchema = z.object({
   run: z.string(),
-  /** People who write at the same time. */
+  /** Users who write at the same time. */
   chats: z.number(),
   turns: z.number(),
-  /** Chats that each of them goes round in. */
+  /** The chats of each user, used in turn. */
   sessionsEach: z.number(),
-  /** Between an answer and the next message; 0 is at once. */
+  /** Delay between a reply and the next message; 0 for none. */
   pauseMs: z.number().default(0),
-  /** All they write; left out: three words and a number. */
+  /** The text of each message; three words and a number if left out. */
   word: z.string().optional(),
 })
 

@@ -1,5 +1,5 @@
 /**
- * People who write, in a process of their own.
+ * Simulated users in a separate process.
  */
 import { z } from 'zod'
 import { startChild } from './children.ts'
@@ -15,13 +15,13 @@ export interface Load {
 
 export interface BenchChat {
   readonly url: string
-  /** Resolves when all turns are answered; times are ms, from writing to the answer. */
+  /** Resolves when all turns are answered. Times are ms from the message to the reply. */
   load(load: Load): Promise<{ readonly ms: number; readonly p50: number; readonly p99: number }>
 }
 
 const loadedSchema = z.object({ ms: z.number(), p50: z.number(), p99: z.number() })
 
-/** Runs `work` beside a chat server. */
+/** Runs `work` with a chat server. */
 export async function withChat<T>(work: (chat: BenchChat) => Promise<T>): Promise<T> {
   const child = await startChild('./chat-child.ts')
   try {

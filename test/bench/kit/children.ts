@@ -1,5 +1,5 @@
 /**
- * The processes of a bench: each ends with the bench, and its CPU is nobody else's.
+ * The child processes of a benchmark. Each one exits with the benchmark, so that its CPU time is measured separately.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ export interface Child {
   readonly pid: number
   readonly process: ChildProcess
   readonly ask: Ask
-  /** Kills it and resolves when it is gone. */
+  /** Kills the process and resolves after its exit. */
   kill(): Promise<void>
 }
 
@@ -29,7 +29,7 @@ export interface ChildOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Starts a file of this folder with an IPC channel; resolves at its first message. */
+/** Starts a file of this directory with an IPC channel and resolves at its first message. */
 export async function startChild(file: string, { flags = [], args = [], env = {} }: ChildOptions = {}): Promise<Child> {
   const path = fileURLToPath(new URL(file, import.meta.url))
   const child = spawn(process.execPath, [...flags, path, ...args], {
@@ -49,7 +49,7 @@ export async function startChild(file: string, { flags = [], args = [], env = {}
   return { pid, process: child, ask: createAsking(child, file), kill: () => killed(child) }
 }
 
-/** Resolves when the process is gone. */
+/** Kills the process and resolves after its exit. */
 export async function killed(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
@@ -57,7 +57,7 @@ export async function killed(child: ChildProcess): Promise<void> {
   await gone
 }
 
-/** Resolves with the first line of an output that holds `text`, or fits it. Rejects when the output ends before. */
+/** Resolves with the first line of an output that contains or matches `text`. Rejects when the output ends before. */
 export function lineWith(stream: NodeJS.ReadableStream | null, text: string | RegExp): Promise<string> {
   return new Promise((resolve, reject) => {
     let rest = ''

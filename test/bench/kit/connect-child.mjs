@@ -1,6 +1,6 @@
 /**
- * Imports the adapter of one platform as the daemon does, connects it, and says how long each took. Settings come as
- * JSON in the first argument: `name` and `options`.
+ * Imports the adapter of one platform as the daemon does, connects it, and reports both durations. The first argument
+ * contains the settings as JSON: `name` and `options`.
  */
 import { flushCompileCache, registerHooks } from 'node:module'
 import { z } from 'zod'

@@ -1,6 +1,6 @@
 /**
- * A daemon as `npm start` runs it, or any program of Node that says when it is ready: what it takes until then, and what it
- * keeps while it is idle.
+ * Measures the start and the idle cost of a daemon as `npm start` runs it, or of any Node program that reports when it
+ * is ready.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,7 +22,7 @@ export interface Started {
   readonly idleCpuMs: number
 }
 
-/** The daemon on a home. `platforms` are those whose connection is waited for; idle counts from then on. */
+/** The daemon on a home. Waits for the connections of `platforms`; the idle time starts then. */
 export function startDaemon(
   home: string,
   platforms: readonly string[],
@@ -34,7 +34,7 @@ export function startDaemon(
   return started(args, { HERMES_HOME: home, HOME: home, ...env }, '"msg":"ready"', connected, idleMs)
 }
 
-/** Starts node, waits for lines on standard error and for `idleMs`, and ends it the way a service manager does. */
+/** Starts node, waits for lines on stderr and for `idleMs`, and stops it with SIGTERM as a service manager does. */
 export async function started(
   args: readonly string[],
   env: Readonly<Record<string, string>>,

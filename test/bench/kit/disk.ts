@@ -1,11 +1,11 @@
 /**
- * The disk's own speed, measured beside everything that waits for it.
+ * The speed of the disk, measured together with everything that waits for it.
  */
 import { closeSync, fdatasyncSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Times of fdatasync after appending one page, ms. */
+/** The durations of fdatasync after appending one page, ms. */
 export function fdatasyncTimes(count: number): number[] {
   const path = join(tmpdir(), `hermes-bench-disk-${process.pid}`)
   const file = openSync(path, 'w', 0o600)

@@ -1,7 +1,7 @@
 /**
- * A real gateway that answers questions about itself. Settings come as JSON in the first argument:
- * `home`, `instantModel` to take the network of the model out of the measurement, and `shipped` for the platforms that
- * ship instead of those of the bench.
+ * A real gateway that answers requests about itself. The first argument contains the settings as JSON: `home`,
+ * `instantModel` to exclude the network of the model, and `shipped` for the bundled platforms instead of those of the
+ * benchmark.
  */
 import { Session } from 'node:inspector/promises'
 import { flushCompileCache, registerHooks } from 'node:module'
@@ -38,11 +38,11 @@ const gateway = await startGateway({
   environment: { PATH: process.env['PATH'] ?? '', HOME: home },
   platformDirectories: [fileURLToPath(new URL(shipped ? '../../../platforms/' : '../platforms/', import.meta.url))],
   commandLine: ['true'],
-  // Lines go to the file of the log alone, which is what a service manager would cost too.
+  // The log is written only to its file, as under a service manager.
   log: { pretty: false },
 })
 await gateway.initialConnectsDone()
-// It ends by a kill, so nobody else would write it.
+// The process is killed at the end, so the cache must be written now.
 flushCompileCache()
 
 const nothing = z.looseObject({})
@@ -63,7 +63,7 @@ answer('delay:begin', nothing, () => {
 })
 answer('delay:end', nothing, () => {
   delay.disable()
-  // The clock ticks every 5 ms; what is longer is delay.
+  // The timer has a resolution of 5 ms; the rest is delay.
   return { p50: delay.percentile(50) / 1e6 - 5, p99: delay.percentile(99) / 1e6 - 5, max: delay.max / 1e6 - 5 }
 })
 const inspector = new Session()

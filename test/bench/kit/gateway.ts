@@ -1,5 +1,5 @@
 /**
- * A gateway in a process of its own, ready for turns.
+ * A gateway in a separate process that is ready for turns.
  */
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,26 +9,26 @@ import { withHome } from './home.ts'
 
 export interface BenchGateway extends Child {
   readonly home: string
-  /** CPU used so far, ms. */
+  /** CPU time so far, ms. */
   cpuMs(): Promise<number>
-  /** MB; `rss` as it is, `heap` after a garbage collection. */
+  /** MB; `rss` without, `heap` after a garbage collection. */
   memory(): Promise<{ readonly rss: number; readonly heap: number; readonly external: number }>
 }
 
 export interface GatewaySettings {
-  /** Lines of config.yaml beside the model. */
+  /** Lines of config.yaml in addition to the model. */
   readonly config: string
-  /** Left out: the model answers at once, in process. */
+  /** Without it the model responds at once inside the process. */
   readonly modelUrl?: string
-  /** With the platforms that ship instead of those of the bench. */
+  /** Uses the bundled platforms instead of those of the benchmark. */
   readonly shipped?: boolean
-  /** Instead of the daemon's own. */
+  /** Replaces the flags of the daemon. */
   readonly flags?: readonly string[]
 }
 
 const memorySchema = z.object({ rss: z.number(), heap: z.number(), external: z.number() })
 
-/** Runs `work` beside a gateway. */
+/** Runs `work` with a gateway. */
 export function withGateway<T>(settings: GatewaySettings, work: (gateway: BenchGateway) => Promise<T>): Promise<T> {
   const config = `model: bench
 provider: openai

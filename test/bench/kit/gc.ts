@@ -1,11 +1,11 @@
 /**
- * The heap without what nobody holds any more.
+ * The size of the heap after a garbage collection.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** Collects until nothing more goes: what is held weakly goes only after the turn in which it was looked at. */
+/** Collects several times, because weakly held objects are released only after the turn that last used them. */
 export async function collect(): Promise<void> {
   setFlagsFromString('--expose-gc')
   const gc: unknown = runInNewContext('gc')
@@ -15,7 +15,7 @@ export async function collect(): Promise<void> {
   }
 }
 
-/** Bytes, after a collection. */
+/** Bytes after a collection. */
 export async function heapUsed(): Promise<number> {
   await collect()
   return process.memoryUsage().heapUsed

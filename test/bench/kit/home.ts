@@ -1,11 +1,11 @@
 /**
- * A home for a gateway under measurement.
+ * A home for a measured gateway.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Makes a folder with this config.yaml, runs `work` in it and removes it. */
+/** Creates a directory with this config.yaml, runs `work` in it and removes it. */
 export async function withHome<T>(config: string, work: (home: string) => Promise<T>): Promise<T> {
   const home = await mkdtemp(join(tmpdir(), 'hermes-bench-'))
   try {

@@ -1,5 +1,5 @@
 /**
- * A HookRegistry on a home, as the gateway makes one, without the gateway.
+ * A HookRegistry on a home with the same options as in the gateway.
  */
 import { join } from 'node:path'
 import { hooksConfig } from '../../../src/hooks/config.ts'

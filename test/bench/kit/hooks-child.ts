@@ -1,5 +1,5 @@
 /**
- * Finds the hooks of a home once, as a start does, and prints what that took of the main thread, in ms.
+ * Discovers the hooks of a home once, as a start does, and prints the CPU time of the main thread, ms.
  */
 import { registryOn } from './hook-registry.ts'
 
@@ -8,7 +8,7 @@ const registry = registryOn({ home, path, python: undefined })
 const before = process.threadCpuUsage()
 registry.discoverAndLoad()
 const { user, system } = process.threadCpuUsage(before)
-// Keeps what the next start need not read.
+// Writes the cache that the next start reads.
 registry.watch()
 process.stdout.write(String((user + system) / 1_000))
 await registry.stop(0)

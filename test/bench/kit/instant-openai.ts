@@ -1,6 +1,6 @@
 /**
- * Stands where the package `openai` is, for measuring the gateway's own share of a turn: the same bytes that a server
- * would send, at once and without a connection.
+ * Replaces the package `openai` to measure the own share of the gateway in a turn: it returns the bytes of a server at
+ * once and without a connection.
  */
 const pieces = ['Here', ' is', ' an', ' answer', ' of', ' ten', ' short', ' words', ' for', ' you']
 const frames = [
@@ -16,7 +16,7 @@ const stream = `${frames
 
 export class OpenAI {
   post(_path: string, { body }: { readonly body: unknown }): { asResponse(): Promise<Response> } {
-    // The SDK would write the body as JSON, so this is a part of every turn.
+    // The SDK would serialise the body, so this cost belongs to every turn.
     JSON.stringify(body)
     return { asResponse: async () => new Response(stream, { headers: { 'content-type': 'text/event-stream' } }) }
   }

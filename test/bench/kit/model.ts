@@ -1,5 +1,5 @@
 /**
- * The local model server in a process of its own.
+ * The local model server in a separate process.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -10,17 +10,17 @@ export interface BenchModel {
   readonly origin: string
 }
 
-/** Ten words, so about as many chunks. */
+/** Ten words, which give about as many chunks. */
 const reply = { text: 'Here is an answer of ten short words for you' }
 
 export interface ModelOptions {
-  /** Keeps the requests. */
+  /** Records the requests. */
   readonly record: boolean
-  /** What is answered before the ten words are. */
+  /** Replies before the default one. */
   readonly replies?: readonly object[]
 }
 
-/** Runs `work` beside a model that answers at once. */
+/** Runs `work` with a model that responds at once. */
 export async function withModel<T>(
   { record, replies = [] }: ModelOptions,
   work: (model: BenchModel) => Promise<T>,

@@ -1,5 +1,5 @@
 /**
- * A plugin in Python beside real hooks and real managed calls, for figures.
+ * A Python plugin with real hooks and real managed calls.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,9 +16,9 @@ import { createPythonPlugins } from '../../../src/plugins/python/python-plugins.
 import { createRegistrations } from '../../../src/plugins/registrations.ts'
 
 export interface PythonPluginInBench {
-  /** One hook that answers. */
+  /** One hook with a result. */
   hook(): Promise<unknown>
-  /** One tool call whose arguments and result pass through `next_call` as they are. */
+  /** One tool call whose arguments and result pass through `next_call` unchanged. */
   tool(): Promise<unknown>
   stop(): Promise<void>
 }
@@ -32,7 +32,7 @@ def register(ctx):
     ctx.register_middleware("tool_execution", around)
 `
 
-/** @param command the interpreter itself */
+/** @param command the path of the real interpreter */
 export async function pythonPlugin(command: string): Promise<PythonPluginInBench> {
   const folder = mkdtempSync(join(tmpdir(), 'hermes-bench-'))
   const entryFile = join(folder, 'snake', '__init__.py')

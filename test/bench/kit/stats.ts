@@ -1,8 +1,8 @@
 /**
- * The few numbers that sum up many.
+ * Statistics over a list of numbers.
  */
 
-/** Between 0 and 1: 0.5 is the median. NaN for nothing. */
+/** `q` is between 0 and 1; 0.5 is the median. NaN for an empty list. */
 export function quantile(values: readonly number[], q: number): number {
   const sorted = [...values].sort((one, other) => one - other)
   const place = Math.min(sorted.length - 1, Math.floor(q * sorted.length))
@@ -13,7 +13,7 @@ export function median(values: readonly number[]): number {
   return quantile(values, 0.5)
 }
 
-/** Least squares: how much y grows per unit of x. */
+/** Least squares: the growth of y per unit of x. */
 export function slope(points: readonly (readonly [x: number, y: number])[]): number {
   const meanX = mean(points.map(([x]) => x))
   const meanY = mean(points.map(([, y]) => y))

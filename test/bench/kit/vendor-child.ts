@@ -1,6 +1,6 @@
 /**
- * The local server of one chat product and the people in it, in a process of their own: each writes again as soon as the
- * answer is there. Which product is the first argument.
+ * The local server of one chat platform and its users in a separate process. Each user writes again as soon as the
+ * reply arrives. The first argument is the platform.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
@@ -18,14 +18,14 @@ vendor.onAnswer((person) => {
 answer('options', z.looseObject({}), () => vendor.options)
 
 const loadSchema = z.object({
-  /** The number of the first person; every run has people of its own. */
+  /** The number of the first user; every run has new users. */
   first: z.number(),
-  /** People who write at the same time. */
+  /** Users who write at the same time. */
   chats: z.number(),
   turns: z.number(),
-  /** After so many turns somebody else takes the place of a person, so that no request grows long. */
+  /** After this number of turns a user is replaced by another, so that no request grows long. */
   perSession: z.number(),
-  /** Between an answer and the next message; 0 is at once. */
+  /** Delay between a reply and the next message; 0 for none. */
   pauseMs: z.number(),
 })
 

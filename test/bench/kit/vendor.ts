@@ -1,5 +1,5 @@
 /**
- * A chat product and its people, in a process of their own.
+ * The local server of a chat platform and its users in a separate process.
  */
 import { z } from 'zod'
 import { type Child, startChild } from './children.ts'
@@ -7,19 +7,19 @@ import type { VendorName } from './vendors.ts'
 
 export interface BenchVendor {
   readonly name: VendorName
-  /** What an account must be configured with. */
+  /** The configuration of an account. */
   readonly options: Readonly<Record<string, string>>
-  /** Resolves when all turns are answered; times are ms, from writing to the answer. */
+  /** Resolves when all turns are answered. Times are ms from the message to the reply. */
   load(load: VendorLoad): Promise<Loaded>
 }
 
 export interface VendorLoad {
-  /** People who write at the same time. */
+  /** Users who write at the same time. */
   readonly chats: number
   readonly turns: number
-  /** Between an answer and the next message. */
+  /** Delay between a reply and the next message. */
   readonly pauseMs: number
-  /** The next load continues the conversation of these people instead of starting new ones. */
+  /** The next load continues the conversations of these users instead of starting new ones. */
   readonly isContinued?: boolean
 }
 
@@ -27,16 +27,16 @@ export interface Loaded {
   readonly ms: number
   readonly p50: number
   readonly p99: number
-  /** What the bot has called meanwhile, per turn. */
+  /** The API calls of the bot per turn. */
   readonly callsPerTurn: number
 }
 
 const loadedSchema = z.object({ ms: z.number(), p50: z.number(), p99: z.number(), next: z.number(), calls: z.number() })
 
-/** Each person is replaced by another after so many turns, so that no request grows long. */
+/** Each user is replaced by another after this number of turns, so that no request grows long. */
 const perSession = 10
 
-/** Runs `work` beside the local server of a chat product. */
+/** Runs `work` with the local server of a chat platform. */
 export async function withVendor<T>(name: VendorName, work: (vendor: BenchVendor) => Promise<T>): Promise<T> {
   const child = await startChild('./vendor-child.ts', { args: [name] })
   try {
@@ -47,7 +47,7 @@ export async function withVendor<T>(name: VendorName, work: (vendor: BenchVendor
   }
 }
 
-/** Runs `work` beside the local servers of several, in the order of the names. */
+/** Runs `work` with several local servers, in the order of the names. */
 export function withVendors<T>(
   [name, ...others]: readonly VendorName[],
   work: (vendors: readonly BenchVendor[]) => Promise<T>,
@@ -56,7 +56,7 @@ export function withVendors<T>(
   return withVendor(name, (vendor) => withVendors(others, (rest) => work([vendor, ...rest])))
 }
 
-/** The section `platforms` of a configuration, on which everybody may talk to the agent. */
+/** The `platforms` section of a configuration that allows all users. */
 export function platformsConfig(vendors: readonly BenchVendor[]): string {
   const sections = vendors.map(({ name, options }) => [name, { enabled: true, allow_all_users: true, ...options }])
   return `platforms: ${JSON.stringify(Object.fromEntries(sections))}\n`

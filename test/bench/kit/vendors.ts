@@ -1,6 +1,5 @@
 /**
- * The local servers that stand in for the chat products, each with as many people as anybody wants: person number n has a
- * chat of their own with the bot.
+ * The local servers of the chat platforms with any number of users. Each user has a direct chat with the bot.
  */
 import { startDiscordServer } from '../../kit/servers/discord/server.ts'
 import { startSlackServer } from '../../kit/servers/slack/slack-server.ts'
@@ -10,13 +9,13 @@ export const vendorNames = ['telegram', 'discord', 'slack'] as const
 export type VendorName = (typeof vendorNames)[number]
 
 export interface Vendor {
-  /** What an account must be configured with. */
+  /** The configuration of an account. */
   readonly options: Readonly<Record<string, string>>
-  /** Person number n writes. */
+  /** The user with this number writes. */
   say(person: number, text: string): void
-  /** Told which person's chat a message of the bot has reached. */
+  /** Calls `listener` with the user whose chat a message of the bot has reached. */
   onAnswer(listener: (person: number) => void): void
-  /** How many calls have come. */
+  /** The number of API calls so far. */
   calls(): number
 }
 
@@ -85,7 +84,7 @@ async function slack(): Promise<Vendor> {
         server.workspace.addUser(user, `Person ${person}`)
         server.workspace.addChannel(channel, 'im')
       }
-      // What a bot does not acknowledge comes again, so nobody waits for it here.
+      // The server repeats events that a bot does not acknowledge, so the call is not awaited.
       server.say(channel, user, text).catch((error) => process.stderr.write(`${error}\n`))
     },
     onAnswer(listener) {

@@ -1,6 +1,6 @@
 /**
- * The baseline of Discord: discord.js as in its guide, with one reply per message. Takes its options as JSON in the first
- * argument.
+ * The baseline of Discord: discord.js as in its guide, with one reply per message. The first argument contains the
+ * options as JSON.
  */
 import { Client, Events, GatewayIntentBits, Partials } from 'discord.js'
 import { z } from 'zod'

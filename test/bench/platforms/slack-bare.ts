@@ -1,6 +1,6 @@
 /**
- * The baseline of Slack: Bolt in Socket Mode as its documents show it, one message for each message. Options as JSON in
- * the first argument.
+ * The baseline of Slack: Bolt in Socket Mode as in its documentation, with one reply per message. The first argument
+ * contains the options as JSON.
  */
 import { App, LogLevel } from '@slack/bolt'
 import { z } from 'zod'

@@ -1,6 +1,6 @@
 /**
- * The baseline of Telegram: telegraf as its documents show it, one message for each message. Options as JSON in the first
- * argument.
+ * The baseline of Telegram: telegraf as in its documentation, with one reply per message. The first argument contains
+ * the options as JSON.
  */
 import { Telegraf } from 'telegraf'
 import { z } from 'zod'

@@ -1,5 +1,5 @@
 /**
- * Generates managed calls: the registrations, the behaviour of each, and the behaviour of the tool or the model.
+ * A random managed call: its registrations, what each of them does, and what the tool or the model does.
  */
 import fc from 'fast-check'
 import type { FailureMode } from '../../../src/middleware/contract.ts'
@@ -24,8 +24,8 @@ const wraps = [
   'does not wait',
 ] as const
 
-/** The behaviours of a callback at each point. */
-export const behaviours = {
+/** The possible behaviours of a step at each point. */
+export const doings = {
   guardrail: ['allows', 'says nothing', 'refuses', 'throws', 'talks nonsense'],
   request: ['hands on', 'changes', 'changes in place', 'throws', 'changes in place and throws', 'says nothing'],
   'hermes request': ['says the same', 'changes', 'changes in place', 'says null', 'says nothing', 'throws', 'refuses'],
@@ -38,23 +38,23 @@ export const behaviours = {
   ]),
 } as const
 
-export type Point = keyof typeof behaviours
+export type Point = keyof typeof doings
 
-/** From the outside to the inside. */
+/** From the outermost to the innermost. */
 export const levels = ['everything', 'plugin one', 'plugin two', 'scope'] as const
 
 export interface Step {
   readonly point: Point
-  /** One of `behaviours` of its point. */
+  /** One of the behaviours of its point. */
   readonly does: string
   readonly level: (typeof levels)[number]
   readonly priority: number
-  /** Null: the mode of the family. */
+  /** Null: the default of its family. */
   readonly fails: FailureMode | null
   readonly breakChain: boolean
-  /** Unique; the order of names is not that of registration. */
+  /** Unique. The order of names is not the order of registration. */
   readonly name: string
-  /** Number of microtask turns that it takes. */
+  /** Ticks of the microtask queue. */
   readonly takes: number
 }
 
@@ -62,16 +62,16 @@ export interface Case {
   readonly kind: 'tool' | 'model'
   /** In the order of registration. */
   readonly steps: readonly Step[]
-  /** A tool's policy; the last rewrite of a model's request. */
+  /** The policy of a tool, or the last rewrite of a model request. */
   readonly policy: 'none' | 'passes' | 'changes' | 'throws'
-  /** The stream of a model fails after the first chunk. */
+  /** With `throws` the stream of a model breaks after the first chunk. */
   readonly end: 'answers' | 'throws'
   /** Whether the tool or the provider ends when its signal aborts. */
   readonly listens: boolean
   readonly takes: number
   readonly inScope: boolean
   readonly observed: boolean
-  /** Null: no signal. A number: microtask turns until it aborts. */
+  /** Null: no signal. A number: ticks of the microtask queue until it aborts. */
   readonly signal: null | 'quiet' | number
 }
 
@@ -90,7 +90,7 @@ const step = fc
     takes: fc.nat({ max: 2 }),
   })
   .map(({ which, letter, ...rest }) => {
-    const known: readonly string[] = behaviours[rest.point]
+    const known: readonly string[] = doings[rest.point]
     return { ...rest, letter, does: known[which % known.length] ?? '' }
   })
 

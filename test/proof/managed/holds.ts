@@ -1,5 +1,5 @@
 /**
- * Checks the observations of a generated call against the rules.
+ * Checks the observations of a random managed call against the expected result.
  */
 import assert from 'node:assert/strict'
 import type { ManagedEvent } from '../../../src/middleware/contract.ts'
@@ -7,7 +7,7 @@ import type { Case } from './case.ts'
 import { type Expected, expectedOf } from './rules.ts'
 import { type Played, play } from './stage.ts'
 
-/** Rejects with the failed rule. */
+/** Rejects with the difference. */
 export async function holds(made: Case): Promise<void> {
   const expected = expectedOf(made)
   const played = await play(made)
@@ -19,19 +19,19 @@ export async function holds(made: Case): Promise<void> {
   if (expected.loose) return checkWithin(expected, played)
   assert.deepEqual(played.runs, expected.runs, 'the tool or the provider ran')
   assert.deepEqual(played.chunks, expected.chunks)
-  if (made.observed) checkEvents(made, expected, played)
+  if (made.observed) checkTold(made, expected, played)
 }
 
-/** An aborted call may run less, and must not pass for a successful one. */
+/** An aborted call may run less than expected, and must not end as a success. */
 function checkAborted(expected: Expected, played: Played): void {
   checkWithin(expected, played)
   if (!('value' in played.outcome)) return
-  // A detached call may settle in any way.
-  assert.ok(expected.loose || !played.obeyed, 'an abort was suppressed')
+  // The end of a branch that is not awaited is not specified.
+  assert.ok(expected.loose || !played.obeyed, 'a stop was swallowed')
   assert.deepEqual(played.outcome, expected.outcome)
 }
 
-/** Nothing ran more often than the rules allow. */
+/** The tool and the provider ran only with expected requests, and at most as often as expected. */
 function checkWithin(expected: Expected, { runs }: Played): void {
   const left = [...expected.runs]
   for (const run of runs) {
@@ -41,13 +41,13 @@ function checkWithin(expected: Expected, { runs }: Played): void {
   }
 }
 
-/** Each start event has one later end event with the same parent, and marks have the right parent. */
+/** Each start event has one later end event with the same parent, and events inside a tool are children of its call. */
 function checkPairs({ events, parent }: Played): void {
   const starts = new Map<string, ManagedEvent>()
   const ended = new Set<string>()
   for (const event of events) {
     if (event.scope_category === 'start') {
-      assert.ok(!starts.has(event.uuid), 'a start event was published twice')
+      assert.ok(!starts.has(event.uuid), 'a start was told twice')
       starts.set(event.uuid, event)
     }
     if (event.scope_category === 'end') {
@@ -59,14 +59,13 @@ function checkPairs({ events, parent }: Played): void {
       assert.equal(event.name, start.name)
     }
     const inside = event.name === 'inside' && event.parent_uuid !== null
-    if (inside)
-      assert.equal(starts.get(event.parent_uuid ?? '')?.name, 'tool', 'a scope inside a tool is not its child')
+    if (inside) assert.equal(starts.get(event.parent_uuid ?? '')?.name, 'tool', 'what a tool does is not its child')
     else if (event.name !== 'around') assert.equal(event.parent_uuid, parent)
   }
   assert.equal(ended.size, starts.size, 'a start without an end')
 }
 
-function checkEvents({ inScope }: Case, { told, runs }: Expected, { events }: Played): void {
+function checkTold({ inScope }: Case, { told, runs }: Expected, { events }: Played): void {
   const ends = (category: string, name?: string) =>
     events.filter(
       (event) => event.scope_category === 'end' && event.category === category && (name ?? event.name) === event.name,

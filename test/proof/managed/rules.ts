@@ -1,32 +1,32 @@
 /**
- * The expected result of a generated call, computed without promises: the rules of `contract/middleware.md` §1 and `hermes.md` §2.8
- * as functions from the result of the rest to the result of a stage.
+ * The expected result of a random managed call, computed without promises: the rules of `contract/middleware.md` §1
+ * and `hermes.md` §2.8 as functions from the result of the rest of the chain to the result of a step.
  */
 import { type Case, levels, type Point, type Step } from './case.ts'
 
-/** Errors are named after their origin; `code …` are those of the middleware. */
+/** Errors as labels that contain their origin; `code …` for errors of the runtime itself. */
 export type Outcome = { readonly value: unknown } | { readonly error: string }
 
 export interface Expected {
   readonly outcome: Outcome
-  /** The requests of all runs of the tool or the provider, sorted. */
+  /** The request of each run of the tool or the provider, sorted. */
   readonly runs: readonly string[]
-  /** The chunks that the caller received, sorted. */
+  /** The stream chunks that the caller received, sorted. */
   readonly chunks: readonly string[]
-  /** Not every branch is awaited, so that fewer may have run. */
+  /** Whether a branch is not awaited, so that fewer runs are possible. */
   readonly loose: boolean
   readonly told: {
     readonly guardrails: number
     readonly refusals: number
     readonly failedRequests: number
-    /** Undefined if the call never started. */
+    /** Undefined when the call was not started. */
     readonly call: 'OK' | 'ERROR' | undefined
   }
 }
 
 const chunksOfProvider = 3
 
-/** The callbacks of one point, in the order in which they run. */
+/** The steps of one point in the order in which they run. */
 export function ordered(steps: readonly Step[], point: Point): readonly Step[] {
   const named = !point.startsWith('hermes')
   return steps
@@ -182,7 +182,7 @@ function streamed(step: Step, request: string, rest: (request: string) => Chunks
   if (does === 'changes chunks') return { chunks: chunks.map((chunk) => chunk + name), error }
   if (does === 'stops after one' && chunks.length > 0) return { chunks: chunks.slice(0, 1), error: undefined }
   if (!does.endsWith('throws') || (chunks.length === 0 && error !== undefined)) return got
-  // Emitted chunks cannot be withdrawn. Before the first one, the stream continues without the intercept.
+  // A chunk that was yielded cannot be taken back. Before the first chunk the stream continues without the step.
   if (does === 'hands one on and throws' && chunks.length > 0) return { ...broken, chunks: chunks.slice(0, 1) }
   return isOpen(step) ? got : broken
 }
@@ -196,7 +196,7 @@ function wrapped(step: Step, request: string, rest: (request: string) => Outcome
   if (does === 'refuses first') return { error: `refused ${name}` }
   if (does === 'does not wait') {
     const unawaited = rest(request)
-    // NeMo aborts the rest and keeps the wrapper's result. Hermes awaits the rest.
+    // NeMo aborts the rest of the chain and uses the value of the wrapper. Hermes waits for the rest.
     return isHermes ? unawaited : { value: `own ${name}` }
   }
   if (does === 'calls twice at once') return twiceAtOnce(step, request, rest)
@@ -214,7 +214,7 @@ function wrapped(step: Step, request: string, rest: (request: string) => Outcome
 
 const calledTwice: Outcome = { error: 'code middleware/next-called-twice' }
 
-/** Waits for both and fails with the first failure. */
+/** Waits for both and fails with the first of the two failures. */
 function twiceAtOnce(step: Step, request: string, rest: (request: string) => Outcome): Outcome {
   const first = rest(`${request}${step.name}1`)
   const second = step.point === 'hermes execution' ? calledTwice : rest(`${request}${step.name}2`)
@@ -227,7 +227,7 @@ function twiceAtOnce(step: Step, request: string, rest: (request: string) => Out
 function afterFailure({ does, name, point }: Step, got: Outcome): Outcome {
   if (does === 'catches and answers') return { value: `caught ${name}` }
   if (does === 'catches and throws') return { error: `own ${name}` }
-  // A failure of the rest never turns into an empty success.
+  // A failure of the rest never becomes a success without a value.
   if (point === 'hermes execution') return got
   if (does === 'catches and says nothing') return { value: undefined }
   return does === 'catches and says null' ? { value: null } : got

@@ -1,5 +1,5 @@
 /**
- * Checks random managed calls against the rules.
+ * Random managed calls, checked against the rules.
  */
 import fc from 'fast-check'
 import { cases } from './case.ts'
@@ -7,14 +7,14 @@ import { holds } from './holds.ts'
 
 export interface ManagedOptions {
   readonly seed: number
-  /** Number of generated calls. */
+  /** The number of random calls. */
   readonly count: number
   progress(line: string): void
 }
 
 export interface ManagedResult {
   readonly seconds: number
-  /** The failed rule and the smallest call that broke it. Empty if no call did. */
+  /** The failure and the call of the smallest counterexample. Empty when there is none. */
   readonly broken: readonly string[]
 }
 

@@ -1,5 +1,5 @@
 /**
- * Runs a generated call on the real middleware and records everything observable.
+ * Runs a random managed call on the real middleware and records everything that can be observed.
  */
 import { isHermesError } from '../../../src/lib/errors.ts'
 import { silentLog } from '../../../src/lib/log.ts'
@@ -14,19 +14,19 @@ export interface Played {
   readonly runs: readonly string[]
   readonly chunks: readonly string[]
   readonly events: readonly ManagedEvent[]
-  /** The uuid of the scope in which the call was made. */
+  /** The id of the scope in which the call was made. */
   readonly parent: string | null
-  /** Provider streams that started and did not end. */
+  /** Streams of the provider that began and did not end. */
   readonly leftOpen: number
   /** Collectors that were not finished exactly once. */
   readonly unfinished: number
-  /** The tool or the provider ended because of the abort. */
+  /** Whether the tool or the provider ended because the caller aborted. */
   readonly obeyed: boolean
-  /** The call had not settled when its signal aborted. */
+  /** Whether the call had not settled when its signal aborted. */
   readonly aborted: boolean
 }
 
-/** Thrown by generated callbacks. The call must reject with the same object. */
+/** An error of a test callback. The call must reject with the same object. */
 class Own extends Error {}
 
 export async function play(made: Case): Promise<Played> {
@@ -74,7 +74,7 @@ function createStage(made: Case, middleware: Middleware) {
   }
   const own = (word: string) => thrownAs(new Own(word), word)
   const refusal = (name: string) => thrownAs(new GuardrailRejected(name, 'no'), `refused ${name}`)
-  /** Ends with the abort reason when its signal aborts. */
+  /** Throws the reason of an abort, if this case honours aborts. */
   const heed = (signal: AbortSignal) => {
     if (!made.listens || !signal.aborted) return
     obeyed ||= signal.reason === reason
@@ -242,7 +242,7 @@ function registerStep(step: Step, on: MiddlewareRegistrar, own: Make, refusal: M
   } else on.registerIntercept(name, 'model_stream', ({ request }, next) => flow(step, request, next, own), options)
 }
 
-/** `JSON.parse` creates untyped values, as a JavaScript plugin might. */
+/** `JSON.parse` returns values that an untyped plugin might return. */
 const verdicts = new Map<string, string | null | undefined>([
   ['allows', null],
   ['says nothing', undefined],

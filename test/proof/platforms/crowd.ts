@@ -1,5 +1,5 @@
 /**
- * People who write in all busy chats of all stages, each at a pace of their own.
+ * Users who write in all busy chats of all platforms, each at a random rate.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Random } from '../random.ts'
@@ -8,13 +8,13 @@ import type { World } from './world.ts'
 
 export interface Crowd {
   begin(): void
-  /** Nobody writes any more. May be called twice. */
+  /** Stops all users. May be called twice. */
   sendHome(): void
 }
 
-/** Of one chat, at the same time. */
+/** Pending messages of one chat. */
 const mostWaiting = 3
-/** Whoever waits for an answer for so long writes again all the same. */
+/** A user who waits longer than this for an answer writes again. */
 const impatientMs = 1_500
 const wordyShare = 0.2
 

@@ -1,5 +1,5 @@
 /**
- * Discord for the proof: direct chats with several people, and a channel of a server in which every message counts.
+ * Discord for the proof: direct chats with several users, and a server channel in which every message starts a turn.
  */
 import type { SentMessage } from '../../crash/chat-server.ts'
 import { type DiscordServer, startDiscordServer } from '../../kit/servers/discord/server.ts'
@@ -17,7 +17,7 @@ export async function startDiscordStage(): Promise<Stage> {
   const names = allChats(chats)
   for (const [index, name] of names.entries()) {
     const person = discord.person(`Person ${index + 1}`)
-    // The last of the busy ones.
+    // The last busy chat is the channel.
     places.set(name, { person, channel: index === names.length - 1 ? general : discord.dm(person) })
   }
   const newest = new Map<string, Message>()

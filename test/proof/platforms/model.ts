@@ -1,5 +1,5 @@
 /**
- * What the model of this proof answers: short, with many words, or in many rows, by the first word of the question.
+ * The model of this proof. The first word of the question selects a short answer, a long sentence or many rows.
  */
 
 import type { ModelReply, RecordedRequest } from '../../kit/servers/model-script.ts'
@@ -8,15 +8,15 @@ import { rowsFor } from './rows.ts'
 
 export interface ProofModel {
   readonly baseUrl: string
-  /** Resolves when the model has been asked this. Its answer waits until the returned function is called. */
+  /** Resolves when the model receives this question. Its answer waits until the returned function is called. */
   holdBack(token: string): { readonly asked: Promise<void>; readonly release: () => void }
   stop(): Promise<void>
 }
 
-/** A reply that is longer than this is shown while it grows; those to plain questions are not. */
+/** Longer replies are shown as drafts; replies to plain questions are not. */
 export const draftThreshold = 60
 
-/** `longChars`: what an answer to a long question has at least, by the first letter of its chat. */
+/** `longChars`: the minimum length of the answer to a long question, by the first letter of its chat. */
 export async function startProofModel(longChars: ReadonlyMap<string, number>): Promise<ProofModel> {
   const held = new Map<string, { readonly asked: () => void; readonly until: Promise<void> }>()
 

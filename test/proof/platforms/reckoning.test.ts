@@ -1,5 +1,5 @@
 /**
- * The reckoning itself: what it would miss, it could not prove.
+ * The evaluation itself: it must find each kind of broken promise.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -32,7 +32,7 @@ const trouble: Episode = {
 }
 const quiet: Episode = { ...trouble, trouble: undefined, from: 0, to: 100, measures: 'nothing' }
 
-/** Telegram suffers from 100 to 200, and everything is well. */
+/** A fault of Telegram from 100 to 200, in which every promise was kept. */
 const good: Evidence = {
   asked: [asked('t3', 1), asked('t3', 2, { at: 150 }), asked('s3', 1), asked('s3', 2, { at: 150 })],
   shown: new Map([
@@ -47,7 +47,7 @@ const good: Evidence = {
   seconds: 1,
 }
 
-test('where every message was answered once and in time, every promise was kept', () => {
+test('with every message answered once and in time, every promise was kept', () => {
   const { kept, platforms, episodes } = reckon(good)
   assert.deepEqual([kept, platforms.map(({ answered }) => answered)], [true, [2, 2]])
   const [, during] = episodes
@@ -81,7 +81,7 @@ for (const [what, change] of Object.entries<Partial<Evidence>>({
   })
 }
 
-test('an answer that comes again and says so is counted where it belongs', () => {
+test('a labelled repetition of an answer is counted for its episode', () => {
   const again = shown('t3', '♻️ May be a duplicate:\n\nthe answer to plain t3n2.')
   const { kept, episodes, platforms } = reckon({
     ...good,
@@ -90,7 +90,7 @@ test('an answer that comes again and says so is counted where it belongs', () =>
   assert.deepEqual([kept, platforms[0]?.labelled, episodes[1]?.labelled, episodes[0]?.labelled], [true, 1, 1, 0])
 })
 
-test('rows of a long answer that are missing or stand there twice are named, unless their message says so', () => {
+test('missing and repeated rows of a long answer are reported, unless their message is labelled', () => {
   const long = { chat: 't3', number: 1, kind: 'long' } as const
   const rows = rowsFor('t3n1', 100)
   assert.equal(rows.length, 3)

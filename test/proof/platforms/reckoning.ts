@@ -1,5 +1,5 @@
 /**
- * Holds what was written on the stages against what stands there. Pure: the promises, as counts.
+ * Compares the messages of users with the contents of the chats and counts broken promises. Pure functions.
  */
 import { quantile } from '../../bench/kit/stats.ts'
 import type { SentMessage } from '../../crash/chat-server.ts'
@@ -7,18 +7,18 @@ import { answeredToken, isKept, type Tally, tallyOf, tokenOf } from '../tally.ts
 import { wrongRows } from './rows.ts'
 import type { Asked } from './talk.ts'
 
-/** A time in which a platform suffered, or the quiet just before it. ms of the clock of `Asked.at`. */
+/** The time of a fault, or the time without faults just before it, in ms of the clock of `TrackedMessage.at`. */
 export interface Episode {
   readonly platform: string
-  /** Undefined when it was quiet. */
+  /** Undefined for a time without faults. */
   readonly trouble: string | undefined
   readonly from: number
   readonly to: number
   readonly measures: 'reconnect' | 'noticed' | 'nothing'
   readonly kills: boolean
-  /** From the end of the trouble to an answer to somebody who asked then; absent when none came in time. */
+  /** From the end of the fault to the answer to a message that was written then; absent when none came in time. */
   readonly backMs?: number
-  /** From the end to the answer to the last of those who had asked before; absent as above. */
+  /** From the end of the fault to the last answer to the messages before it; absent when it did not come in time. */
   readonly caughtUpMs?: number
 }
 
@@ -27,27 +27,27 @@ export interface EpisodeCounts extends Episode {
   readonly lost: number
   readonly unlabelled: number
   readonly labelled: number
-  /** 95 of 100 answers on the other platforms took at most so long, ms. NaN where nothing can be said. */
+  /** p95 of the answers on the other platforms, ms. NaN without answers. */
   readonly othersP95: number
 }
 
-/** What the platform saw of its limits. */
+/** The calls that the platform received after its rate limits. */
 export interface Rates {
   readonly platform: string
   readonly earlyCalls: number
-  /** In the time of random troubles, in which the daemon that was told to wait may be killed meanwhile. */
+  /** During random faults, when the daemon that received the limit may have been killed in the meantime. */
   readonly earlyAfterKills: number
-  /** For each end of a limit: how long after it the next call came, ms. */
+  /** For each end of a limit the delay until the next call, ms. */
   readonly lateMs: readonly number[]
 }
 
 export interface PlatformCounts extends Tally, Rates {
-  /** Rows of long answers that are missing or stand there twice. */
+  /** Rows of long answers that are missing or repeated. */
   readonly wrongRows: readonly string[]
-  /** p95 over the troubles that cut the platform off, ms. */
+  /** p95 over the faults that interrupt the connection, ms. */
   readonly reconnectP95: number
   readonly reconnects: number
-  /** What its troubles did to the others: p95 of their answers without any trouble, and during its own. */
+  /** p95 of the answers on the other platforms, without faults and during the faults of this platform. */
   readonly othersQuiet: number
   readonly othersDuring: number
   readonly kept: boolean
@@ -65,12 +65,12 @@ export interface Evidence {
   readonly asked: readonly Asked[]
   /** By platform: every message of the bot, in the order of its chat. */
   readonly shown: ReadonlyMap<string, readonly SentMessage[]>
-  /** By platform: what its long answers have at least. */
+  /** By platform: the minimum length of its long answers. */
   readonly longChars: ReadonlyMap<string, number>
   readonly episodes: readonly Episode[]
   readonly rates: readonly Rates[]
   readonly deadLetters: readonly string[]
-  /** The texts of messages that were given up after three crashes. */
+  /** The texts of the inbox dead letters after three crashes. */
   readonly setAside: readonly string[]
   readonly seconds: number
 }
@@ -142,7 +142,7 @@ function countsIn(episode: Episode, { asked, shown, setAside }: Evidence): Episo
   }
 }
 
-/** Of short answers that nobody else of the chat waited for. */
+/** Counts plain messages in chats without another pending message. */
 function p95In(asked: readonly Asked[], episodes: readonly Episode[]): number {
   const took = asked.flatMap((one) => {
     const counts = one.kind === 'plain' && one.alone && episodes.some((episode) => isIn(one, episode))

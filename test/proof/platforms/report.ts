@@ -1,12 +1,12 @@
 /**
- * The proof of the platforms as a table: what befell whom, and what became of it.
+ * The result of the platform proof as a table of faults and their effects.
  */
 import { availableParallelism, loadavg } from 'node:os'
 import { quantile } from '../../bench/kit/stats.ts'
 import { bars, type EpisodeCounts, type PlatformCounts, type PlatformsResult } from './reckoning.ts'
 
 export function platformsReport({ episodes, platforms, deadLetters, seconds }: PlatformsResult): string[] {
-  // Times mean little where others need the processor, too.
+  // Times are less meaningful on a loaded machine.
   const load = `${loadavg()[1]?.toFixed(1)} on ${availableParallelism()} processors`
   return [
     `Platforms in trouble: ${platforms.map(({ platform }) => platform).join(', ')}; ${seconds.toFixed(0)} s; load of the machine ${load}`,

@@ -1,10 +1,10 @@
 /**
- * Long answers, cut into several messages: each of their rows must be seen once. Pure.
+ * Long answers in several messages: each of their rows must arrive once. Pure functions.
  */
 import type { SentMessage } from '../../crash/chat-server.ts'
 import { type Said, tokenOf } from '../tally.ts'
 
-/** Numbered rows for this token, of so many characters at least. */
+/** Numbered rows for this token with at least this number of characters. */
 export function rowsFor(token: string, chars: number): string[] {
   const rows: string[] = []
   for (let length = 0; length < chars; length += rows.at(-1)?.length ?? 0) {
@@ -15,14 +15,14 @@ export function rowsFor(token: string, chars: number): string[] {
 
 const label = 'May be a duplicate'
 
-/** What is wrong with the rows of the long answers: `t3n4: row 7 is missing`. A message that says it may be a duplicate may be one. */
+/** The failures in the rows of the long answers, as `t3n4: row 7 is missing`. A labelled message may be a duplicate. */
 export function wrongRows(said: readonly Said[], messages: readonly SentMessage[], chars: number): string[] {
   const seen = new Map<string, number>()
   const add = (row: string, times: number) => seen.set(row, (seen.get(row) ?? 0) + times)
   for (const [index, { text, draft, chat }] of messages.entries()) {
     if (draft) continue
     const before = messages[index - 1]
-    // Where a message is full, the label stands in one of its own before it.
+    // The label of a full message is a separate message before it.
     const isAnnounced = before?.chat === chat && before.text.includes(label) && !before.text.includes('Row ')
     const isLabelled = isAnnounced || text.includes(label)
     for (const [, row = '', token = ''] of text.matchAll(/Row (\d+) of (\w+) has/g)) {

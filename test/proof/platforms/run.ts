@@ -1,6 +1,6 @@
 /**
- * People write on all stages the whole time; troubles come one after the other to one stage at a time, then many at
- * random, with kills in between. At the end everything that was written must have been answered, once.
+ * Users write on all platforms all the time. Faults affect one platform after another, then several platforms at
+ * random, with kills in between. At the end every message must have been answered exactly once.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { withTimeout } from '../../../src/lib/timers.ts'
@@ -14,30 +14,30 @@ import { createWorld, type World } from './world.ts'
 
 export interface PlatformsOptions {
   readonly seed: number
-  /** How each product is put on its stage. */
+  /** Starts each platform on its local server. */
   readonly stages: readonly (() => Promise<Stage>)[]
-  /** Only the troubles of this platform, and only those with this in their name. All of them if left out. */
+  /** Only the faults of this platform, and only those with this text in their name. All of them if left out. */
   readonly platform?: string
   readonly trouble?: string
-  /** How long troubles come at random, s. */
+  /** The duration of the random faults, s. */
   readonly randomSeconds: number
-  /** The home is left where it is, and told. */
+  /** Keeps the home and reports its path. */
   readonly keepHome?: boolean
   progress(line: string): void
 }
 
-/** What is loaded and compiled at the first use is, by then. */
+/** Modules that are loaded at their first use are loaded and compiled by then. */
 const warmUpMs = 3_000
-/** Before each trouble: what answers take when nothing is wrong. */
+/** Time before each fault, in which the answer times without faults are measured. */
 const quietMs = 1_000
 const longOutageMs = 12_000
-/** For an answer after the end of a trouble; where nobody says that it has ended, connections are given up later. */
+/** The limit for an answer after the end of a fault. It is longer for connections that only a watchdog closes. */
 const patienceMs = 20_000
 const longPatienceMs = 60_000
-/** Without any new answer for so long, with the gateway left alone, something is lost. */
+/** After this time without a new answer from a running gateway, the missing answers count as lost. */
 const silenceMs = 60_000
 
-/** Rejects when the daemon cannot be started or ends by itself; everything else is in the result. */
+/** Rejects when the daemon cannot be started or exits by itself. All other failures are in the result. */
 export async function runPlatforms(options: PlatformsOptions): Promise<PlatformsResult> {
   const begun = performance.now()
   const random = createRandom(options.seed)
@@ -108,7 +108,7 @@ function earlyIn(limits: readonly Limit[] = []): number {
   return limits.reduce((sum, limit) => sum + limit.earlyCalls(), 0)
 }
 
-/** Every chat has been heard of before anything goes wrong: what was never seen cannot be fetched later. */
+/** Every chat gets one answer before the first fault, because history can be fetched only for known chats. */
 async function allAnswer({ stages, talk }: World): Promise<void> {
   const asked = stages.flatMap((stage) => allChats(stage.chats).map((chat) => talk.ask(stage, chat, 'plain').answered))
   const all = await withTimeout(Promise.all(asked), patienceMs)
@@ -130,7 +130,7 @@ async function suffer(stage: Stage, trouble: Trouble, world: World): Promise<Epi
     stage,
     talk: world.talk,
     over: performance.now(),
-    // Whoever is still at work on another platform must not be killed at the same work again and again.
+    // A turn on another platform must not be killed again and again.
     before: world.talk.waiting(kills ? undefined : stage.platform),
     patienceMs: measures === 'noticed' ? longPatienceMs : patienceMs,
   }
@@ -145,12 +145,12 @@ interface WhenOver {
   readonly stage: Stage
   readonly talk: Talk
   readonly over: number
-  /** Who waited for an answer at that moment. */
+  /** The messages without an answer at that moment. */
   readonly before: readonly Asked[]
   readonly patienceMs: number
 }
 
-/** Somebody asks; resolves when they and all who had asked before have an answer, or patience ends. */
+/** Sends a message. Resolves when it and all earlier messages have an answer, or after the timeout. */
 async function recovery(whenOver: WhenOver): Promise<Pick<Episode, 'backMs' | 'caughtUpMs'>> {
   const { stage, talk, over, before, patienceMs } = whenOver
   const { answered } = talk.ask(stage, stage.chats.probe, 'plain')
@@ -165,7 +165,7 @@ async function recovery(whenOver: WhenOver): Promise<Pick<Episode, 'backMs' | 'c
   return { ...(backMs === undefined ? {} : { backMs }), ...(caughtUpMs === undefined ? {} : { caughtUpMs }) }
 }
 
-/** Nobody listens for long: pauses between tries have grown by then. */
+/** A long outage, during which the delays between connection attempts grow. */
 async function sufferTogether(world: World, trouble: string, during: () => Promise<void>): Promise<Episode[]> {
   const { stages, talk } = world
   const from = performance.now()
@@ -185,12 +185,12 @@ async function sufferTogether(world: World, trouble: string, during: () => Promi
 }
 
 /**
- * Not at random: what waits for something that a killed daemon does not do, and events whose order is another one when
- * they are fetched later.
+ * Not among the random faults: faults whose end depends on a running daemon, and events whose order changes when they
+ * are fetched later.
  */
 const needsDaemon: ReadonlySet<string> = new Set(['chat gone', '401', 'reordered events'])
 
-/** On each stage one trouble after the other, whatever befalls the other stages; and kills. */
+/** One fault after another on each platform, independent of the other platforms, and kills of the daemon. */
 async function atRandom(world: World, limits: ReadonlyMap<string, Limit[]>, random: Random, ms: number): Promise<void> {
   const until = performance.now() + ms
   const isOver = () => performance.now() >= until
@@ -218,7 +218,7 @@ async function atRandom(world: World, limits: ReadonlyMap<string, Limit[]>, rand
   await Promise.all([...world.stages.map(befall), kill()])
 }
 
-/** The gateway is left alone until all is answered, or nothing has moved for too long. */
+/** Lets the gateway run until everything is answered, or until nothing has changed for too long. */
 async function lastAnswers({ talk, stages, setAside }: World, progress: (line: string) => void): Promise<void> {
   for (const { faults } of stages) faults.clear()
   talk.giveUp(setAside())
@@ -232,6 +232,6 @@ async function lastAnswers({ talk, stages, setAside }: World, progress: (line: s
     before = now
   }
   if (before > 0) progress(`${before} messages wait for an answer in vain`)
-  // What is repeated by mistake is there by now.
+  // Replies that are repeated by mistake have arrived by now.
   await pause(2_000)
 }

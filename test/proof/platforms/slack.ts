@@ -1,5 +1,5 @@
 /**
- * Slack for the proof: direct chats with several people, and a thread of a channel in which replies are streamed.
+ * Slack for the proof: direct chats with several users, and a channel thread in which replies are streamed.
  */
 import type { SentMessage } from '../../crash/chat-server.ts'
 import { isJson } from '../../kit/servers/slack/call.ts'
@@ -29,7 +29,7 @@ export async function startSlackStage(): Promise<Stage> {
     workspace.addChannel(channel, 'im')
     places.set(name, { channel, user })
     if (index < names.length - 1) continue
-    // The last of the busy ones: everything in one thread, so that it is one conversation.
+    // The last busy chat is a thread, so that all its messages are one conversation.
     const { ts } = workspace.post(general, { user, text: 'A thread', subtype: 'hidden' })
     places.set(name, { channel: general, user, thread: ts })
   }
@@ -91,7 +91,7 @@ export async function startSlackStage(): Promise<Stage> {
   }
 }
 
-/** Streams have limits of their own, and a reply that may not be streamed is posted. */
+/** Streams have separate rate limits, and a reply that cannot be streamed is posted. */
 const counted = /^chat\.(postMessage|update)$/
 
 function shownIn({ workspace }: SlackServer, id: string, chat: string, last?: number): SentMessage[] {
@@ -103,7 +103,7 @@ function shownIn({ workspace }: SlackServer, id: string, chat: string, last?: nu
   })
 }
 
-/** Where there are blocks, people read them instead of the text. */
+/** Slack shows blocks instead of the text. */
 function textOf({ text, blocks = [] }: Message): string {
   const sections = blocks.flatMap(({ type, text: inner }) =>
     type === 'section' && isJson(inner) ? [String(inner['text'])] : [],

@@ -1,6 +1,6 @@
 /**
- * One chat product on its local server, as the proof of the platforms sees it: people write, the bot's messages stand
- * there, and things go wrong on demand. One file beside this one for each product.
+ * One chat platform on its local server, as the proof uses it: users write, the messages of the bot can be read, and
+ * faults can be injected. Each platform has a file in this directory.
  */
 import type { SentMessage } from '../../crash/chat-server.ts'
 import type { FaultResponse, Faults } from '../../kit/servers/faults.ts'
@@ -11,51 +11,51 @@ export interface Stage {
   readonly config: Readonly<Record<string, unknown>>
   readonly chats: StageChats
   readonly faults: Faults
-  /** Which calls a fault of a kind concerns. */
+  /** The calls that each kind of fault affects. */
   readonly calls: {
-    /** Those that show a message anew. */
+    /** The calls that show a new message. */
     readonly send: RegExp
     readonly edit: RegExp
-    /** Those that a limit of the rate meets: what an answer is shown with. */
+    /** The calls to which a rate limit applies: those that show an answer. */
     readonly counted: RegExp
   }
   readonly answers: { readonly broken: FaultResponse; readonly unauthorised: FaultResponse }
-  /** Its "too many" says whether a chat or the whole account is meant. */
+  /** Whether a rate limit response states that it applies to the whole account. */
   readonly tellsScope: boolean
-  /** An answer of so many characters does not fit into one message. */
+  /** An answer of this length does not fit into one message. */
   readonly longChars: number
-  /** The vendor's own name of a chat, as its calls carry it. */
+  /** The vendor id of a chat, as its API calls contain it. */
   nameOf(chat: string): string
-  /** A person writes. Returns at once. */
+  /** A user writes a message. Returns at once. */
   say(chat: string, text: string): void
-  /** What was said last in this chat comes once more. */
+  /** Delivers the last message of this chat again. */
   repeat(chat: string): void
-  /** Two are written; the second of them, `first`, arrives before the other. */
+  /** Writes two messages of which the second, `first`, arrives before the other. */
   sayReordered(chat: string, first: string, second: string): void
-  /** From now on the bot may not write there; the returned function ends it. */
+  /** From now on the bot cannot write in this chat. The returned function ends this. */
   lose(chat: string): () => void
-  /** The messages of the bot in a chat, oldest first; with `last` only so many of the newest. */
+  /** The messages of the bot in a chat, oldest first; with `last` only this number of the newest ones. */
   shown(chat: string, last?: number): readonly SentMessage[]
-  /** What can befall this product alone. */
+  /** Faults that only this platform has. */
   readonly own: readonly StageTrouble[]
   close(): Promise<void>
 }
 
-/** Made-up names, one letter and a number; no two stages share one. */
+/** Invented names of one letter and one digit. No two platforms share a name. */
 export interface StageChats {
-  /** Where somebody looks whether the bot answers again. */
+  /** The chat whose answers show that the bot works again. */
   readonly probe: string
-  /** The chat that goes away. */
+  /** The chat to which the bot loses access. */
   readonly lost: string
-  /** Where people write all the time. */
+  /** The chats in which users write all the time. */
   readonly busy: readonly string[]
 }
 
-/** Something that befalls the server. */
+/** A fault of the server. */
 export interface StageTrouble {
   readonly name: string
   readonly lastsMs: number
-  /** Begins; resolves with what ends it. */
+  /** Starts the fault and resolves with a function that ends it. */
   begin(): Promise<() => void | Promise<void>>
 }
 
@@ -67,7 +67,7 @@ export function allChats({ probe, lost, busy }: StageChats): readonly string[] {
   return [probe, lost, ...busy]
 }
 
-/** Those that fit among the newest, oldest first; `last` at most. */
+/** The newest matching items, oldest first, at most `last`. */
 export function newestOf<T>(all: readonly T[], fits: (one: T) => boolean, last = Number.POSITIVE_INFINITY): T[] {
   const found: T[] = []
   for (let at = all.length - 1; at >= 0 && found.length < last; at -= 1) {
@@ -77,5 +77,5 @@ export function newestOf<T>(all: readonly T[], fits: (one: T) => boolean, last =
   return found.reverse()
 }
 
-/** What stands at the end of a reply that is still being written. */
+/** The end of the text of an unfinished draft. */
 export const draftCursor = '▉'

@@ -1,5 +1,5 @@
 /**
- * Every chat product of this proof.
+ * The platforms of this proof.
  */
 import { startDiscordStage } from './discord.ts'
 import { startSlackStage } from './slack.ts'

@@ -1,5 +1,5 @@
 /**
- * What people write on the stages and when it is answered: every message with its number, its moment and its delay.
+ * The messages of the users on all platforms, each with its number, its time and the delay of its answer.
  */
 import type { SentMessage } from '../../crash/chat-server.ts'
 import { answeredToken, type Said, textOf, tokenOf } from '../tally.ts'
@@ -7,40 +7,40 @@ import { allChats, type Stage } from './stage.ts'
 
 export interface Asked extends Said {
   readonly platform: string
-  /** ms of a clock that only goes forward. */
+  /** Monotonic clock, ms. */
   readonly at: number
-  /** Nothing else of its chat was waiting for an answer. */
+  /** Whether no other message of its chat was pending. */
   readonly alone: boolean
-  /** From the moment it was written to the moment its final answer stood there, ms. */
+  /** From the message to its final answer, ms. */
   tookMs: number | undefined
-  /** Resolves then, or when it was given up. */
+  /** Resolves at the answer, or when the message became a dead letter. */
   readonly answered: Promise<void>
 }
 
 export type Kind = Exclude<Said['kind'], 'command' | 'effect'>
 
 export interface Talk {
-  /** Everything that was written, oldest first. */
+  /** All messages, oldest first. */
   readonly asked: readonly Asked[]
   ask(stage: Stage, chat: string, kind: Kind): Asked
-  /** Two messages of which the second that was written arrives first. */
+  /** Two messages of which the second arrives first. */
   askReordered(stage: Stage, chat: string): readonly [Asked, Asked]
-  /** These texts will not be answered, and their writers were told so: nobody waits for them any more. */
+  /** These messages became dead letters, and their users were notified. They are not pending any longer. */
   giveUp(texts: readonly string[]): void
   /** Messages without an answer. */
   waiting(platform?: string): readonly Asked[]
   close(): void
 }
 
-/** How often the chats are looked at. */
+/** The interval at which the chats are read. */
 const lookMs = 4
-/** Of a chat's newest messages; now and then all of them. */
+/** The number of newest messages that are read; sometimes all are read. */
 const newest = 8
 const looksPerFull = 200
 
 export function createTalk(stages: readonly Stage[]): Talk {
   const asked: Asked[] = []
-  /** Messages with an answer: they will not change any more. */
+  /** Messages with an answer: they do not change any more. */
   const read = new Set<string>()
   const open = new Map<string, { readonly one: Asked; readonly resolve: () => void }>()
   const places = stages.flatMap((stage) =>
@@ -74,7 +74,7 @@ export function createTalk(stages: readonly Stage[]): Talk {
     found.resolve()
   }
 
-  /** Takes the next number of the chat; it is on the speaker to say it. */
+  /** Assigns the next number of the chat. The caller sends the message. */
   function note(stage: Stage, chat: string, kind: Kind): Asked {
     const place = placeOf(chat)
     place.numbers += 1

@@ -1,5 +1,5 @@
 /**
- * Telegram for the proof: direct chats with three people, a group with a fourth.
+ * Telegram for the proof: direct chats with several users, and a group.
  */
 import type { SentMessage } from '../../crash/chat-server.ts'
 import type { SentUpdate, UserMessage } from '../../kit/servers/telegram/bot.ts'
@@ -8,7 +8,7 @@ import { startTelegramServer, type TelegramServer } from '../../kit/servers/tele
 import { allChats, chatsOf, draftCursor, newestOf, type Stage, type StageTrouble } from './stage.ts'
 
 const chats = chatsOf('t')
-/** The last of the busy ones is a group in which every message counts. */
+/** The last busy chat is a group in which every message starts a turn. */
 const group = -1_007_000
 
 export async function startTelegramStage(): Promise<Stage> {
@@ -104,7 +104,7 @@ function troublesOf(server: TelegramServer): StageTrouble[] {
   ]
 }
 
-/** Whatever comes with markup is refused, whatever comes without is taken. */
+/** Refuses messages with markup and accepts messages without. */
 function refuseHtml(bot: TelegramServer['bot'], description: string): () => void {
   const handle = bot.handle.bind(bot)
   bot.handle = (method, params, response) => {
@@ -116,7 +116,7 @@ function refuseHtml(bot: TelegramServer['bot'], description: string): () => void
   }
 }
 
-/** Asks for updates again and again without ever confirming one, as a forgotten second bot does. */
+/** Requests updates again and again without confirming one, as a forgotten second bot does. */
 async function askOn(address: string, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {

@@ -1,6 +1,6 @@
 /**
- * What befalls a chat product in this proof, and how long. Each says what ends it; what the daemon makes of it is
- * measured elsewhere.
+ * The faults of a chat platform in this proof with their durations. Each fault returns a function that ends it. The
+ * effect on the daemon is measured elsewhere.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { withTimeout } from '../../../src/lib/timers.ts'
@@ -11,25 +11,25 @@ import type { World } from './world.ts'
 
 export interface Trouble {
   readonly name: string
-  /** From its begin to its end, ms. */
+  /** From its start to its end, ms. */
   readonly lastsMs: number
   /**
-   * What the time from its end to the first answer says: how fast the connection is mended (`reconnect`), how long a
-   * silence goes unnoticed (`noticed`: it ends only when somebody got an answer), or nothing much.
+   * The meaning of the time from its end to the first answer: the duration of a reconnect (`reconnect`), the time
+   * until a silent connection is detected (`noticed`: the fault ends only after an answer), or nothing.
    */
   readonly measures: 'reconnect' | 'noticed' | 'nothing'
-  /** The whole daemon suffers, and with it the other platforms. */
+  /** The fault affects the whole daemon, and with it the other platforms. */
   readonly kills?: true
-  /** Resolves when it has begun, with what ends it. */
+  /** Starts the fault and resolves with a function that ends it. */
   begin(stage: Stage, world: World): Promise<End>
 }
 
-/** What the platform saw of a limit that it set. */
+/** The calls that the platform received after a rate limit. */
 export type Limit = Pick<RateWindow, 'earlyCalls' | 'lateMs'>
 
 export type End = () => void | Promise<void>
 
-/** All that can befall this stage. `limits` collects those of the rate that were set. */
+/** All faults of this platform. `limits` collects the rate limits that were set. */
 export function troublesOf(stage: Stage, limits: Limit[]): Trouble[] {
   return [
     ...absences,
@@ -152,8 +152,8 @@ function limitsOf(limits: Limit[]): Trouble[] {
 }
 
 /**
- * Where nobody is told that the account is meant, each chat is told on its own, and may wait for the others: what counts
- * is how soon after the last of them somebody calls.
+ * Without an account scope each chat gets its own rate limit, and may wait for the others. Therefore the first call
+ * after the last of these limits counts.
  */
 function together(windows: readonly RateWindow[]): Limit {
   return {
@@ -185,7 +185,7 @@ const messages: readonly Trouble[] = [
       const asked = [1, 2, 3].map(() => world.talk.ask(stage, stage.chats.lost, 'plain'))
       const givenUp = () => world.deadLetters().filter(({ platform }) => platform === stage.platform)
       await until(() => givenUp().length >= asked.length, 15_000)
-      // As its operator would, once the chat is back.
+      // As an operator would after the access is restored.
       return async () => {
         find()
         await world.retryDead()
@@ -217,7 +217,7 @@ const messages: readonly Trouble[] = [
   },
 ]
 
-/** Whoever starts while the vendor is away has nothing to go on with. */
+/** A daemon that starts during an outage of the vendor has no connection to resume. */
 const absentAtTheStart: Trouble = {
   name: 'kill -9, nobody listens at the start',
   lastsMs: 4_000,
@@ -281,7 +281,7 @@ const kills: readonly Trouble[] = [
   },
 ]
 
-/** `release` lets the server go on; before it does, it must have seen that nobody is there any more. */
+/** `release` lets the server continue. Before that, the server must have noticed that the connection is closed. */
 async function killNow(world: World, release: () => void): Promise<End> {
   await world.kill()
   await pause(50)
@@ -289,7 +289,7 @@ async function killNow(world: World, release: () => void): Promise<End> {
   return () => world.start()
 }
 
-/** Goes on when it is so, or after `ms`: a story that did not come to its point is told all the same. */
+/** Waits for the condition, or for `ms`. The proof also counts runs in which the condition was not reached. */
 async function until(isSo: () => boolean, ms: number): Promise<void> {
   for (const end = performance.now() + ms; !isSo() && performance.now() < end; ) await pause(2)
 }

@@ -1,6 +1,5 @@
 /**
- * A daemon with several chat products around it: started, killed, started again on the same home, told of a new
- * configuration.
+ * A daemon with several chat platforms: it can be started, killed, restarted in the same home and reconfigured.
  */
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -20,21 +19,21 @@ export interface World {
   readonly stages: readonly Stage[]
   readonly model: ProofModel
   readonly talk: Talk
-  /** Starts the daemon; resolves when it is ready. Throws with its log when it ended instead. */
+  /** Starts the daemon and resolves when it is ready. Throws with its log when it exited instead. */
   start(): Promise<void>
-  /** Resolves when the daemon says of all platforms that they are connected. Throws when that takes too long. */
+  /** Resolves when the daemon reports all platforms as connected. Throws after a timeout. */
   connected(): Promise<void>
-  /** SIGKILL; resolves when it is dead. Throws when it had ended before. */
+  /** Sends SIGKILL and resolves after the exit. Throws when the daemon had exited before. */
   kill(): Promise<void>
-  /** SIGTERM; throws when it does not end in order. */
+  /** Sends SIGTERM. Throws when the exit code is not 0. */
   stop(): Promise<void>
-  /** The configuration of this platform changes, as when somebody sets its token anew. */
+  /** Changes the configuration of this platform, as an operator who renews its token does. */
   reconfigure(platform: string): Promise<void>
-  /** Replies that the outbox has given up. */
+  /** The dead letters of the outbox. */
   deadLetters(): readonly { readonly id: number; readonly platform: string; readonly text: string }[]
   /** As `hermes outbox retry`. */
   retryDead(): Promise<void>
-  /** Messages that the gateway has set aside after three crashes, as texts. */
+  /** The texts of the inbox dead letters after three crashes. */
   setAside(): readonly string[]
   close(keepHome: boolean): Promise<void>
 }

@@ -1,6 +1,6 @@
 /**
- * Measures one way of making a call in a process that does nothing else, and prints the CPU of a call in its best round,
- * µs: `node child.ts <workload> <calls> <rounds>`. What watchers do with events counts.
+ * Measures one variant of a call in a separate process and prints the CPU time of a call in its best round, µs: `node
+ * child.ts <workload> <calls> <rounds>`. The work of observers is included.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { isWay, ways } from './ways.ts'
@@ -12,13 +12,13 @@ if (!isWay(workload.way)) throw new Error(`nobody is called ${workload.way}`)
 const make = await ways[workload.way]()
 const way = await make(workload)
 
-/** As in life, the loop turns now and then. */
+/** The event loop turns after this number of calls, as in a real process. */
 const callsEachTurn = 100
 
 let best = Number.POSITIVE_INFINITY
 for (let round = 0; round < Number(rounds) + 2; round++) {
   const us = await roundOf(way, Number(calls))
-  // The first two are for the compiler.
+  // The first two rounds are for the compiler.
   if (round > 1) best = Math.min(best, us)
 }
 process.stdout.write(String(best))

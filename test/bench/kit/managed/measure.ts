@@ -1,5 +1,5 @@
 /**
- * Measures ways of making a call, each in processes of its own: what one of them makes the compiler do is nobody else's.
+ * Measures variants of a call in separate processes, so that one variant does not affect the compiled code of another.
  */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -12,14 +12,14 @@ import type { Workload } from './workload.ts'
 export type Asked = Partial<Workload> & { readonly way: WayName }
 
 export interface Effort {
-  /** In a round. */
+  /** Per round. */
   readonly calls: number
   readonly rounds: number
 }
 
 /**
- * CPU of a call in the best round of `processes` processes, µs, for each of what is asked. They take turns, so that what
- * else the machine does meets all of them.
+ * CPU time of a call in the best round of `processes` processes, µs, for each variant. The variants run alternately,
+ * so that other load of the machine affects all of them.
  */
 export async function bestOf(
   asked: readonly (Asked & Effort)[],
@@ -40,7 +40,7 @@ export async function bestOf(
 const heldSchema = z.object({ heap: z.number(), rss: z.number() })
 const steadySchema = z.object({ early: heldSchema, late: heldSchema, delivered: z.number(), lost: z.number() })
 
-/** MB that are held after a tenth of the calls and at the end, with the flags of the daemon. */
+/** The memory after a tenth of the calls and at the end, MB, with the flags of the daemon. */
 export async function steady(
   calls: number,
   inFlight: number,

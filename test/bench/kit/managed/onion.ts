@@ -1,6 +1,6 @@
 /**
- * What one would write by hand: rewrites, wrappers, a scope, and an event at the start and at the end with ids and times,
- * handed to who watches outside of the call. No isolation, no levels, no snapshots, no abort, no limits.
+ * A handwritten equivalent: rewrites, wrappers, a scope, and start and end events with ids and times that an observer
+ * receives outside of the call. It has no isolation, levels, snapshots, aborts or limits.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'

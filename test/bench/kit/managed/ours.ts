@@ -1,5 +1,5 @@
 /**
- * The managed call as it is, in the ways in which it is measured.
+ * The managed call in the variants that are measured.
  */
 import { silentLog } from '../../../../src/lib/log.ts'
 import type { Middleware } from '../../../../src/middleware/contract.ts'
@@ -12,10 +12,10 @@ function under({ observed }: Workload): Middleware {
   return middleware
 }
 
-/** NeMo's families, or nothing at all. */
+/** The families of NeMo, or no registration. */
 export const managed: WayMaker = (workload) => toolWay(workload, false)
 
-/** As the agent calls it, with a signal of its own for each call and a policy that allows the arguments. */
+/** The call of the agent, with a separate signal for each call and a policy that allows the arguments. */
 export const asTheAgentCalls: WayMaker = (workload) => toolWay(workload, true)
 
 function toolWay(workload: Workload, asAgent: boolean): Way {
@@ -37,7 +37,7 @@ function toolWay(workload: Workload, asAgent: boolean): Way {
   return { call, heard: () => middleware.flush() }
 }
 
-/** Hermes' kinds, which fail open and whose `next_call` works once. */
+/** The kinds of Hermes, which fail open and whose `next_call` works once. */
 export const hermesKinds: WayMaker = (workload) => {
   const middleware = under(workload)
   times(workload.rewrites, (step) =>
@@ -55,7 +55,7 @@ export const hermesKinds: WayMaker = (workload) => {
 
 export const chunks = 10
 
-/** Wrappers around the whole answer. */
+/** Wrappers around the complete response. */
 export const model: WayMaker = (workload) => modelWay(workload, 'model_execution')
 
 /** Wrappers around the chunks. */
@@ -83,7 +83,7 @@ async function* passed(next: () => Promise<AsyncIterable<unknown>>): AsyncGenera
   yield* await next()
 }
 
-/** The stream of a provider, in all ways. */
+/** The stream of the provider in all variants. */
 export async function* provider(): AsyncGenerator<string, string, void> {
   for (let index = 0; index < chunks; index++) yield 'word '
   return 'word '.repeat(chunks)

@@ -1,5 +1,5 @@
 /**
- * Those who carry a call and nothing else: no scope, no events.
+ * Variants that only make the call, without scopes and events.
  */
 import compose from 'koa-compose'
 import { provider } from './ours.ts'

@@ -1,5 +1,5 @@
 /**
- * Plugin hooks whose answers somebody waits for; wrappers are callbacks here.
+ * Plugin hooks whose results are awaited. Wrappers are callbacks here.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { silentLog } from '../../../../src/lib/log.ts'

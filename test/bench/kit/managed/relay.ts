@@ -1,6 +1,6 @@
 /**
- * NeMo Relay for Node, which the bench compares with and nothing else here needs. It is installed when it is first asked
- * for, into a folder of its own among the temporary ones.
+ * NeMo Relay for Node, which only the benchmark uses for comparison. It is installed at its first use into a separate
+ * temporary directory.
  */
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { type Args, argsOf, createObserver, rewritten, times, tool, type WayMake
 export const relayVersion = '0.9.2'
 const folder = join(tmpdir(), `hermes-bench-nemo-relay-${relayVersion}`)
 
-/** Resolves with why it cannot be measured, or with undefined when it is there. */
+/** Resolves with the reason why it cannot be measured, or with undefined when it is installed. */
 export async function installRelay(): Promise<string | undefined> {
   if (existsSync(join(folder, 'node_modules', 'nemo-relay-node', 'package.json'))) return undefined
   mkdirSync(folder, { recursive: true })

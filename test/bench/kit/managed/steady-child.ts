@@ -1,7 +1,7 @@
 /**
- * Very many managed calls in a process of their own, with two who watch; prints what was held after the first tenth and
- * at the end, and how many events were lost: `node steady-child.ts <calls> <in flight> <each turn>`. With `turn` whoever
- * watches takes a turn of the loop for each event, and so does the tool.
+ * Makes many managed calls in a separate process with two observers. Prints the memory after the first tenth and at
+ * the end, and the number of lost events: `node steady-child.ts <calls> <in flight> <pace>`. With the pace `turn` the
+ * asynchronous observer and the tool take one turn of the event loop for each event.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { silentLog } from '../../../../src/lib/log.ts'

@@ -1,5 +1,5 @@
 /**
- * Everybody who can carry a call, by name. Each is loaded only in the process that measures it.
+ * The variants of a call by name. Each one is loaded only in the process that measures it.
  */
 import type { WayMaker } from './workload.ts'
 

@@ -1,16 +1,16 @@
 /**
- * What goes through a call that is measured, the same for everybody who is measured.
+ * The parameters of a measured call, the same for all variants.
  */
 import { z } from 'zod'
 
 export const workloadSchema = z.object({
-  /** Who carries the call: see `ways.ts`. */
+  /** The variant; see `variants.ts`. */
   way: z.string(),
   /** Steps that replace the arguments. */
   rewrites: z.number().default(0),
   /** Steps around the call. */
   wrappers: z.number().default(0),
-  /** Whether somebody hears of each start and each end. */
+  /** Whether an observer receives start and end events. */
   observed: z.boolean().default(false),
   /** KiB of messages in the arguments. */
   kib: z.number().default(0),
@@ -20,16 +20,16 @@ export type Workload = z.infer<typeof workloadSchema>
 
 export type Args = Readonly<Record<string, unknown>>
 
-/** One way of making a call. */
+/** One variant of a call. */
 export interface Way {
   call(): Promise<unknown>
-  /** Resolves when whoever watches has heard of everything. */
+  /** Resolves when the observers have received all events. */
   heard(): Promise<void>
 }
 
 export type WayMaker = (workload: Workload) => Promise<Way> | Way
 
-/** Built once, outside of what is timed. */
+/** Built once, before the measurement. */
 export function argsOf({ kib }: Workload): Args {
   const small = { path: 'notes.txt', limit: 20 }
   if (kib === 0) return small
@@ -41,12 +41,12 @@ export function argsOf({ kib }: Workload): Args {
   return { ...small, messages }
 }
 
-/** What a rewrite does, in all ways. */
+/** The work of a rewrite in all variants. */
 export function rewritten(args: Args, step: number): Args {
   return { ...args, step }
 }
 
-/** What the tool does, in all ways. */
+/** The work of the tool in all variants. */
 export async function tool({ limit }: Args): Promise<unknown> {
   return limit
 }
@@ -55,7 +55,7 @@ export function times<Value>(count: number, make: (index: number) => Value): Val
   return Array.from({ length: count }, (_, index) => make(index))
 }
 
-/** Looks at each event, and no further. */
+/** Reads the name of each event. */
 export function createObserver(): (event: { readonly name: string }) => void {
   const seen = { letters: 0 }
   return ({ name }) => {

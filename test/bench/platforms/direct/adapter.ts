@@ -1,5 +1,5 @@
 /**
- * A platform without a network: it writes itself when the bench asks it to, and clocks what comes back.
+ * A platform without a network. The benchmark requests its messages, and it measures the time until their replies.
  */
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { z } from 'zod'
@@ -15,17 +15,17 @@ import { answer } from '../../kit/asking.ts'
 
 const runSchema = z.object({
   run: z.string(),
-  /** Chats at the same time. */
+  /** Concurrent chats. */
   chats: z.number(),
-  /** In all. */
+  /** In total. */
   turns: z.number(),
-  /** After so many turns a chat is left for a new one. */
+  /** After this number of turns a chat is replaced by a new one. */
   perSession: z.number(),
-  /** Between a reply and the next message of its chat. */
+  /** Delay between a reply and the next message of its chat. */
   pauseMs: z.number(),
 })
 
-/** Times of one turn, ms. */
+/** The times of one turn, ms. */
 interface Clocked {
   readonly first: boolean
   readonly accepted: number

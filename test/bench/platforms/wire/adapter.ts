@@ -1,5 +1,5 @@
 /**
- * The gateway's side of the bench's chat product.
+ * The adapter of the benchmark's chat server.
  */
 import { brand, definePlatform, type EventKey, type PlatformAdapter } from '#sdk'
 import { poll, send, type Update } from './client.ts'

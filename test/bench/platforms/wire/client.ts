@@ -1,13 +1,15 @@
 /**
- * Speaks to the chat server of the bench: polls as Telegram does, sends one message per call. The gateway's adapter and
- * the bare loop use this same file, so that its cost cancels out.
+ * The client of the benchmark's chat server: polls as Telegram does and sends one message per call. The gateway's
+ * adapter and the bare loop use this file, so that its cost cancels out.
  */
 import { z } from 'zod'
 
 const updatesSchema = z.array(z.object({ id: z.number(), chat: z.string(), text: z.string() }))
 export type Update = z.infer<typeof updatesSchema>[number]
 
-/** Hands over what people write until the signal aborts; the next poll acknowledges what `take` has resolved. */
+/**
+ * Passes new messages to `take` until the signal aborts. The next poll acknowledges those that `take` has processed.
+ */
 export async function poll(url: string, take: (update: Update) => Promise<void>, signal: AbortSignal): Promise<void> {
   let offset = 0
   while (!signal.aborted) {
